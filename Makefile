@@ -1,0 +1,79 @@
+# The whole command surface. `make help` lists it.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+VENV := .venv
+PY := $(VENV)/bin/python
+UV := .tools/uv/bin/uv
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+CARGO := cargo
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help setup demo test lint bench locks clean system-packages
+
+help: ## List the commands
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | column -t -s $$'\t'
+
+$(UV): requirements-uv.lock
+	$(PYTHON) -m venv .tools/uv
+	.tools/uv/bin/python -m pip install --quiet --require-hashes -r requirements-uv.lock
+	@touch $(UV)
+
+$(VENV)/.synced: requirements-dev.lock $(UV)
+	@test -x $(PY) || $(UV) venv --quiet --python $(PYTHON) $(VENV)
+	$(UV) pip sync --quiet --python $(PY) --require-hashes requirements-dev.lock
+	@rm -f $(VENV)/.installed
+	@touch $@
+
+web/node_modules/.package-lock.json: web/package-lock.json
+	cd web && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+REPORT_JS := python/venturi/present/assets/report.js
+$(REPORT_JS): web/node_modules/.package-lock.json $(wildcard web/src/*.ts web/src/*/*.ts web/*.json web/*.config.ts)
+	cd web && npm run --silent build
+	@touch $@
+
+RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+$(VENV)/.installed: $(VENV)/.synced $(REPORT_JS) $(RUST_SOURCES) pyproject.toml
+	$(UV) pip install --quiet --python $(PY) --no-deps --no-build-isolation --reinstall-package venturi --editable .
+	@touch $@
+
+setup: $(VENV)/.installed ## Install everything into this folder (.venv, target, web/node_modules)
+
+demo: setup ## Run the main job: measure this machine, sort on it, record it, price it
+	$(VENV)/bin/venturi quickstart --report report.html
+
+system-packages:
+	@scripts/system-packages.sh
+
+test: setup system-packages ## Run every test
+	$(CARGO) test --locked --release --workspace --quiet
+	$(PY) -m pytest
+
+lint: setup ## Check format, types, contracts, budgets and generated files
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --release --workspace --all-targets --quiet -- -D warnings
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(PY) -m mypy
+	$(VENV)/bin/lint-imports --no-logo
+	cd web && npm run --silent lint
+	$(PY) scripts/budgets.py
+	$(PY) scripts/generated.py --check
+
+bench: setup ## Measure Venturi beside its peers and the physical limit, interleaved
+	@scripts/system-packages.sh bench
+	$(UV) pip install --quiet --python $(PY) --require-hashes -r requirements-bench.lock
+	$(PY) -m benchmarks
+
+generated: setup ## Write the generated files anew (schema, reference pages)
+	$(PY) scripts/generated.py
+
+locks: $(UV) ## Write the lock files anew
+	$(UV) pip compile --quiet --generate-hashes --no-annotate --universal requirements-uv.in -o requirements-uv.lock
+	$(UV) pip compile --quiet --generate-hashes --no-annotate --universal pyproject.toml -o requirements.lock
+	$(UV) pip compile --quiet --generate-hashes --no-annotate --universal pyproject.toml --group dev -c requirements.lock -o requirements-dev.lock
+	$(UV) pip compile --quiet --generate-hashes --no-annotate --universal --group bench -c requirements-dev.lock -o requirements-bench.lock
+
+clean: ## Remove what the other commands made
+	rm -rf target .venv .tools dist web/node_modules $(REPORT_JS) report.html .mypy_cache .ruff_cache .pytest_cache .hypothesis

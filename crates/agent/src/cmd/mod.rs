@@ -1,0 +1,9 @@
+//! One file per subcommand: arguments in, one library call, events out.
+
+pub mod disk;
+pub mod facts;
+pub mod generate;
+pub mod net;
+pub mod sample;
+pub mod sort;
+pub mod validate;

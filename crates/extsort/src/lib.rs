@@ -1,0 +1,1 @@
+//! 2-IO external sort and MapReduce for one machine.

@@ -1,0 +1,1 @@
+//! Host facts and the 1 Hz sampler.

@@ -1,0 +1,1 @@
+//! DiskBench and NetBench.

@@ -1,0 +1,1 @@
+"""Advice: findings with evidence, and what to do about them."""

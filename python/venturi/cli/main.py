@@ -1,0 +1,90 @@
+"""`venturi`: finds the verb asked for and runs it, importing nothing else."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+
+import click
+
+from venturi.errors import ExitCode, VenturiError
+
+# One verb a file: name -> (module, one line of help). Static so that --help imports nothing.
+VERBS: dict[str, tuple[str, str]] = {
+    "quickstart": ("quickstart", "The main job: measure this machine, sort on it, record, price"),
+    "probe": ("probe", "Measure what this machine can do: host facts, disk, network"),
+    "gen": ("gen", "Generate sort-benchmark records (compatible with gensort)"),
+    "sort": ("sort", "Sort files with the native 2-IO engine"),
+    "validate": ("validate", "Check order, count, checksum and duplicates (as valsort)"),
+    "run": ("run", "Run a named workload on an engine, repeated, and record every trial"),
+    "ls": ("ls", "List recorded trials"),
+    "show": ("show", "Show one trial: phases, stages, narrowest point"),
+    "compare": ("compare", "Compare repeat groups: which is better, and by how much"),
+    "export": ("export", "Write trials and their artifacts to one archive"),
+    "import": ("import_", "Read trials from an archive"),
+    "doctor": ("doctor", "Check this host's settings against what the field recommends"),
+    "version": ("version", "Versions of Venturi, its agent and its schema"),
+}
+
+
+class Verbs(click.Group):
+    """A group whose commands are imported when they are used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        module = importlib.import_module(f"venturi.cli.{VERBS[cmd_name][0]}")
+        command = module.command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in VERBS.items()])
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+def cli() -> None:
+    """Venturi measures machines, runs data-intensive workloads on them, finds the narrowest point,
+    and prices the job elsewhere."""
+
+
+def main() -> None:
+    """Entry point: maps every outcome to its exit status."""
+    as_json = "--json" in sys.argv
+    try:
+        status = cli.main(standalone_mode=False)
+        sys.stdout.flush()
+    except VenturiError as error:
+        _report(error, as_json)
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(ExitCode.USAGE)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        sys.exit(ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        # The reader had enough (`| head`); that is success. Keep Python from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(ExitCode.OK)
+    sys.exit(status if isinstance(status, int) else ExitCode.OK)
+
+
+def _report(error: VenturiError, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"error": error.as_dict()}))
+    click.echo(f"error[{error.code}]: {error.message}", err=True)
+    for key, value in error.where.items():
+        click.echo(f"  {key}: {value}", err=True)
+    if error.hint:
+        click.echo(f"  hint: {error.hint}", err=True)
+
+
+if __name__ == "__main__":
+    main()

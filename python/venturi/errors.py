@@ -1,0 +1,95 @@
+"""Every error Venturi can report: one root class, one stable code each.
+
+An error says what was wrong, where, and what to do. The codes are listed in `CODES`; the agent's
+own codes live in its crates and reach Python as `AgentError`; docs/reference/errors.md has both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from types import MappingProxyType
+
+
+class ExitCode(IntEnum):
+    """What the shell sees."""
+
+    OK = 0
+    USER = 1  # the user or the environment must change something
+    USAGE = 2
+    INVALID = 3  # measured, but the result is not valid
+    REGRESSION = 4
+    INTERRUPTED = 130
+
+
+CODES: Mapping[str, str] = MappingProxyType(
+    {
+        "VEN-UNIT-SYNTAX": "A quantity could not be read: no number, or an unknown unit.",
+        "VEN-SETTING-UNKNOWN": "A setting's name is not one Venturi knows.",
+        "VEN-SETTING-VALUE": "A setting's value is not one it accepts.",
+        "VEN-RECORD-SCHEMA": "A record does not match the trial schema.",
+        "VEN-RECORD-VERSION": "A record was written by another version of the schema.",
+        "VEN-RECORD-UNKNOWN": "No trial has this id, or several ids begin with it.",
+        "VEN-RECORD-STATE": "A trial cannot go from its state to the one asked for.",
+        "VEN-RECORD-DATABASE": "The repository's database cannot be reached or upgraded.",
+        "VEN-RECORD-ARTIFACT": "An artifact is missing or its digest differs.",
+        "VEN-EXCHANGE-FORMAT": "An archive is damaged, oversized or not a Venturi export.",
+        "VEN-AGENT-MISSING": "The agent binary is not installed.",
+        "VEN-AGENT-PROTOCOL": "The agent said something that is not an event.",
+        "VEN-AGENT-DEBUG": "The agent is a debug build, whose numbers are not kept.",
+        "VEN-AGENT-DIED": "The agent ended without a result.",
+        "VEN-MEASURE-SPACE": "There is too little free disk for what was asked.",
+        "VEN-MEASURE-BUDGET": "The time or memory budget is too small for what was asked.",
+        "VEN-MEASURE-INVALID": "The workload ran but its result is not valid.",
+        "VEN-MEASURE-WORKLOAD": "No workload or engine has this name.",
+        "VEN-MODEL-INPUT": "A model was given a value outside its domain.",
+        "VEN-CATALOG-FORMAT": "A catalogue file has a bad line, field or value.",
+        "VEN-COMPARE-GROUPS": "The trials given cannot be compared.",
+        "VEN-INTERRUPTED": "The user asked to stop; everything temporary was removed.",
+        "VEN-OUTPUT-EXISTS": "A file that would be written is already there.",
+    }
+)
+
+
+class VenturiError(Exception):
+    """An error a user can act on.
+
+    `code` is a key of `CODES` (or the agent's own), `where` names file, line, field and value as
+    far as they apply, `hint` says what to do.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        where: Mapping[str, object] | None = None,
+        hint: str = "",
+        exit_code: ExitCode = ExitCode.USER,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.where = dict(where or {})
+        self.hint = hint
+        self.exit_code = exit_code
+
+    def as_dict(self) -> dict[str, object]:
+        """The error as `--json` prints it."""
+        return {
+            "code": self.code,
+            "message": self.message,
+            "where": self.where,
+            "hint": self.hint,
+        }
+
+
+class AgentError(VenturiError):
+    """An error event of the agent, passed on unchanged."""
+
+
+class Interrupted(VenturiError):  # noqa: N818 - it is what happened, not a fault
+    """The user asked to stop; everything temporary was removed."""
+
+    def __init__(self, message: str = "interrupted") -> None:
+        super().__init__("VEN-INTERRUPTED", message, exit_code=ExitCode.INTERRUPTED)

@@ -1,0 +1,1 @@
+"""Measuring: start the agent on hosts, run workloads on engines, write trials."""

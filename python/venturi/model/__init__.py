@@ -1,0 +1,1 @@
+"""Modelling: pure functions from stored trials to times, costs and comparisons."""

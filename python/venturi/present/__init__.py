@@ -1,0 +1,1 @@
+"""Presenting: terminal tables and the report. Reads only."""

@@ -1,0 +1,1 @@
+"""The trial record: the hub through which measuring and modelling meet."""

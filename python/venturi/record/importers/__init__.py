@@ -1,0 +1,1 @@
+"""Importers: other people's results enter by the same door, marked by provenance."""

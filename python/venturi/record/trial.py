@@ -1,0 +1,326 @@
+"""The trial record: one execution of one workload on one cluster with one configuration.
+
+These frozen dataclasses are the contract between measuring and modelling. Text enters and leaves
+only through `decode` and `encode`, where pydantic checks it; unknown keys are errors. An absent
+value is `None` with a reason beside it, never 0.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, Literal, TypeVar, dataclass_transform
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from ulid import ULID
+
+from venturi.errors import VenturiError
+
+SCHEMA_VERSION = 1
+
+T = TypeVar("T")
+Scalar = str | int | float | bool | None
+
+
+@dataclass_transform(frozen_default=True)
+def _record(cls: type[T]) -> type[T]:
+    """A frozen dataclass that pydantic decodes strictly: an unknown key is an error."""
+    cls.__pydantic_config__ = ConfigDict(extra="forbid", ser_json_inf_nan="constants")  # type: ignore[attr-defined]
+    return dataclass(frozen=True)(cls)
+
+
+class State(StrEnum):
+    """Where a trial is in its life; see `SUCCESSORS`."""
+
+    PLANNED = "planned"
+    PREPARING = "preparing"
+    EXECUTING = "executing"
+    VALIDATING = "validating"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    INVALID = "invalid"
+    INTERRUPTED = "interrupted"
+
+
+_ENDINGS = frozenset({State.FAILED, State.INVALID, State.INTERRUPTED})
+SUCCESSORS: Mapping[State, frozenset[State]] = {
+    State.PLANNED: frozenset({State.PREPARING}) | _ENDINGS,
+    State.PREPARING: frozenset({State.EXECUTING}) | _ENDINGS,
+    State.EXECUTING: frozenset({State.VALIDATING}) | _ENDINGS,
+    State.VALIDATING: frozenset({State.SUCCEEDED}) | _ENDINGS,
+    State.SUCCEEDED: frozenset(),
+    State.FAILED: frozenset(),
+    State.INVALID: frozenset(),
+    State.INTERRUPTED: frozenset(),
+}
+TERMINAL = frozenset(state for state, after in SUCCESSORS.items() if not after)
+
+
+class ProvenanceKind(StrEnum):
+    """Where a record comes from."""
+
+    MEASURED = "measured"
+    IMPORTED = "imported"
+    SIMULATED = "simulated"
+
+
+@_record
+class Provenance:
+    """Where a record comes from; `source` names a program or a data set, `digest` its content."""
+
+    kind: ProvenanceKind
+    source: str
+    digest: str | None = None
+
+
+@_record
+class Workload:
+    """What is run. `version` is a hash of the definition: other versions are never compared."""
+
+    name: str
+    version: str
+    scale: str | None = None
+    input_bytes: int | None = None
+    input_records: int | None = None
+
+
+@_record
+class Engine:
+    """What the workload runs on: `native`, `mapreduce`, `spark`, `diskbench`, `netbench`, ..."""
+
+    name: str
+    version: str
+
+
+@_record
+class Host:
+    """One machine. `facts` is the agent's `facts` result, unchanged."""
+
+    name: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@_record
+class PriceQuote:
+    """What something costs: `amount` of `currency` per `per`, with source and date."""
+
+    amount: float
+    currency: str
+    per: str
+    source: str
+    as_of: str
+
+
+@_record
+class Cluster:
+    """The machines of a trial and the part each disk plays.
+
+    `disks_by_role` maps a role (`input`, `scratch`, `output`, `replica`) to directories.
+    """
+
+    hosts: tuple[Host, ...]
+    disks_by_role: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    instance_type: str | None = None
+    network: str | None = None
+    price: PriceQuote | None = None
+
+
+@_record
+class Software:
+    """What produced the numbers. `build_profile` is the agent's: `release` or `debug`."""
+
+    venturi_version: str
+    git_sha: str | None
+    build_profile: str | None
+    kernel: str | None = None
+    others: Mapping[str, str] = field(default_factory=dict)
+
+
+@_record
+class Sample:
+    """A measured value. `value` is None only with a `missing_reason`.
+
+    `phase` names the phase it belongs to, or is None for the whole trial; `labels` tell samples of
+    one metric apart (device, block size, iteration, stage).
+    """
+
+    metric: str
+    value: float | None
+    unit: str
+    phase: str | None = None
+    labels: Mapping[str, Scalar] = field(default_factory=dict)
+    missing_reason: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.value is None) == (self.missing_reason is None):
+            raise ValueError("a sample has either a value or a missing_reason")
+
+
+@_record
+class Phase:
+    """A timed part of a trial, in seconds since its start (monotonic clock)."""
+
+    name: str
+    started_s: float
+    elapsed_s: float
+
+
+@_record
+class Artifact:
+    """A file kept with a trial. `path` is relative to the repository's artifact folder."""
+
+    kind: Literal["series", "log", "manifest", "other"]
+    name: str
+    path: str
+    size_bytes: int
+    sha256: str
+
+
+@_record
+class TrialWarning:
+    """Something a reader of the numbers must know."""
+
+    code: str
+    message: str
+
+
+@_record
+class Failure:
+    """Why a trial is no success. `kind` is a class one can count: `space`, `timeout`, ..."""
+
+    kind: str
+    code: str
+    message: str
+
+
+@_record
+class Owner:
+    """The process that works on a trial, so that a later start can tell whether it still lives."""
+
+    host: str
+    boot_id: str
+    pid: int
+    process_started_ticks: int
+
+
+@_record
+class Trial:
+    """The record. `elapsed_s` is the timed region of the workload, None until it was measured."""
+
+    id: str
+    workload: Workload
+    engine: Engine
+    cluster: Cluster
+    configuration: Mapping[str, Scalar]
+    software: Software
+    provenance: Provenance
+    started_at: datetime
+    state: State = State.PLANNED
+    experiment: str | None = None
+    repetition: int = 0
+    warm_up: bool = False
+    seed: int | None = None
+    elapsed_s: float | None = None
+    phases: tuple[Phase, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
+    warnings: tuple[TrialWarning, ...] = ()
+    failure: Failure | None = None
+    owner: Owner | None = None
+    schema_version: int = SCHEMA_VERSION
+
+    def __post_init__(self) -> None:
+        if self.started_at.tzinfo is None:
+            raise ValueError("started_at has no time zone; use UTC")
+        if (self.state in _ENDINGS) != (self.failure is not None):
+            raise ValueError(f"state {self.state} and failure {self.failure} contradict each other")
+        if self.state is State.SUCCEEDED and self.elapsed_s is None:
+            raise ValueError("a succeeded trial has a measured elapsed_s")
+
+    @property
+    def group_key(self) -> str:
+        """Digest of all that was chosen: trials with equal keys form a repeat group."""
+        chosen = {
+            "workload": [self.workload.name, self.workload.version, self.workload.scale,
+                         self.workload.input_bytes, self.workload.input_records],
+            "engine": [self.engine.name, self.engine.version],
+            "hosts": sorted(host.name for host in self.cluster.hosts),
+            "instance_type": self.cluster.instance_type,
+            "network": self.cluster.network,
+            "disks": {role: list(dirs) for role, dirs in self.cluster.disks_by_role.items()},
+            "configuration": dict(self.configuration),
+            "provenance": [self.provenance.kind, self.provenance.source],
+        }  # fmt: skip
+        text = json.dumps(chosen, sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def values(self, metric: str, phase: str | None = None, **labels: Scalar) -> list[float]:
+        """The present values of `metric` whose phase (if given) and labels match."""
+        return [
+            sample.value
+            for sample in self.samples
+            if sample.metric == metric
+            and sample.value is not None
+            and (phase is None or sample.phase == phase)
+            and all(sample.labels.get(key) == value for key, value in labels.items())
+        ]
+
+    def advance(self, state: State, **changes: Any) -> Trial:
+        """This trial in `state` with `changes`; an error if the state machine forbids it."""
+        if state not in SUCCESSORS[self.state]:
+            raise VenturiError(
+                "VEN-RECORD-STATE",
+                f"trial {self.id} is {self.state} and cannot become {state}",
+                where={"trial": self.id},
+            )
+        return replace(self, state=state, **changes)
+
+
+def new_id() -> str:
+    """A fresh ULID: sortable by time, unique without coordination."""
+    return str(ULID())
+
+
+def now() -> datetime:
+    """The present moment in UTC."""
+    return datetime.now(UTC)
+
+
+ADAPTER: TypeAdapter[Trial] = TypeAdapter(Trial)
+
+
+def encode(trial: Trial) -> str:
+    """`trial` as one line of JSON."""
+    return ADAPTER.dump_json(trial).decode()
+
+
+def decode(text: str | bytes, *, where: Mapping[str, object] | None = None) -> Trial:
+    """The trial in `text`; `where` (file, line) goes into the error if it is not one."""
+    try:
+        version = json.loads(text).get("schema_version")
+    except (ValueError, AttributeError) as error:
+        raise VenturiError(
+            "VEN-RECORD-SCHEMA", f"not a JSON object: {error}", where=where, hint="was it cut off?"
+        ) from error
+    if version != SCHEMA_VERSION:
+        advice = "update Venturi" if isinstance(version, int) and version > SCHEMA_VERSION else ""
+        raise VenturiError(
+            "VEN-RECORD-VERSION",
+            f"schema version {version!r}, but this Venturi reads version {SCHEMA_VERSION}",
+            where=where,
+            hint=advice or "export it again with the Venturi that wrote it",
+        )
+    try:
+        return ADAPTER.validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise VenturiError(
+            "VEN-RECORD-SCHEMA",
+            f"{place or 'record'}: {first['msg']} (and {error.error_count() - 1} more)",
+            where={**(where or {}), "field": place},
+        ) from error

@@ -1,0 +1,71 @@
+"""Settings, declared once: name, default, help. Each is an environment variable."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from venturi.errors import VenturiError
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting: its environment variable, its default in words, and what it does."""
+
+    variable: str
+    default: str
+    help: str
+
+
+SETTINGS = (
+    Setting("VENTURI_HOME", "~/.local/share/venturi", "Folder of the repository and its series."),
+    Setting(
+        "VENTURI_DATABASE_URL",
+        "SQLite in VENTURI_HOME",
+        "SQLAlchemy URL of another database, such as postgresql+psycopg://user@host/name.",
+    ),
+    Setting("VENTURI_AGENT", "found beside Python or on PATH", "Path of the agent binary."),
+    Setting("VENTURI_ALLOW_DEBUG", "0", "1 keeps numbers of debug builds (marked as such)."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings in force."""
+
+    home: Path
+    database_url: str | None
+    agent: Path | None
+    allow_debug: bool
+
+
+def load(environ: Mapping[str, str] | None = None) -> Settings:
+    """The settings of `environ` (by default the process's); an unknown name is an error."""
+    env = os.environ if environ is None else environ
+    known = {setting.variable for setting in SETTINGS}
+    for name in env:
+        if name.startswith("VENTURI_") and name not in known:
+            raise VenturiError(
+                "VEN-SETTING-UNKNOWN",
+                f"{name} is not a setting",
+                where={"variable": name},
+                hint="known settings: " + ", ".join(sorted(known)),
+            )
+    debug = env.get("VENTURI_ALLOW_DEBUG", "0")
+    if debug not in {"0", "1"}:
+        raise VenturiError(
+            "VEN-SETTING-VALUE",
+            f"VENTURI_ALLOW_DEBUG is {debug!r}",
+            where={"variable": "VENTURI_ALLOW_DEBUG", "value": debug},
+            hint="use 0 or 1",
+        )
+    agent = env.get("VENTURI_AGENT")
+    home = env.get("VENTURI_HOME") or "~/.local/share/venturi"
+    return Settings(
+        home=Path(home).expanduser(),
+        database_url=env.get("VENTURI_DATABASE_URL") or None,
+        agent=Path(agent) if agent else None,
+        allow_debug=debug == "1",
+    )

@@ -1,0 +1,92 @@
+"""Quantities as text and back. Inside, a quantity is a plain number whose name ends in its unit.
+
+Decimal and binary units are kept apart: 1 MB is 10^6 bytes, 1 MiB is 2^20 bytes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from venturi.errors import ExitCode, VenturiError
+
+_BYTES = {
+    "": 1, "B": 1,
+    "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "PB": 10**15,
+    "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40, "PIB": 2**50,
+}  # fmt: skip
+_SECONDS = {"": 1.0, "MS": 1e-3, "S": 1.0, "MIN": 60.0, "M": 60.0, "H": 3600.0, "D": 86400.0}
+_QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*\Z")
+
+
+def _parse(text: str, scale: dict[str, int] | dict[str, float], what: str, examples: str) -> float:
+    match = _QUANTITY.match(text)
+    unit = match.group(2).upper() if match else ""
+    if match is None or unit not in scale:
+        raise VenturiError(
+            "VEN-UNIT-SYNTAX",
+            f"{text!r} is not a {what}",
+            where={"value": text},
+            hint=f"write it like {examples}",
+            exit_code=ExitCode.USAGE,
+        )
+    return float(match.group(1)) * scale[unit]
+
+
+def parse_bytes(text: str) -> int:
+    """Bytes in `text`, such as `4GiB`, `100TB` or `512`."""
+    return round(_parse(text, _BYTES, "size", "4GiB, 100GB or 512"))
+
+
+def parse_duration_s(text: str) -> float:
+    """Seconds in `text`, such as `3min`, `90s` or `1.5h`."""
+    return _parse(text, _SECONDS, "duration", "90s, 3min or 1.5h")
+
+
+def _scaled(value: float, step: float, names: tuple[str, ...], digits: int) -> str:
+    power = 0
+    while abs(value) >= step and power < len(names) - 1:
+        value /= step
+        power += 1
+    return f"{value:.{digits if power else 0}f} {names[power]}"
+
+
+def format_bytes(value_bytes: float | None) -> str:
+    """`value_bytes` in binary units (memory and file sizes): `4.0 GiB`."""
+    if value_bytes is None:
+        return "—"
+    return _scaled(value_bytes, 1024.0, ("B", "KiB", "MiB", "GiB", "TiB", "PiB"), 1)
+
+
+def format_bytes_decimal(value_bytes: float | None) -> str:
+    """`value_bytes` in decimal units (data set sizes): `100.0 TB`."""
+    if value_bytes is None:
+        return "—"
+    return _scaled(value_bytes, 1000.0, ("B", "kB", "MB", "GB", "TB", "PB"), 1)
+
+
+def format_rate(bytes_per_s: float | None) -> str:
+    """`bytes_per_s` in decimal MB/s, as the field prints it: `1515 MB/s`."""
+    if bytes_per_s is None:
+        return "—"
+    mb = bytes_per_s / 1e6
+    return f"{mb:,.0f} MB/s" if mb >= 10 else f"{mb:.2f} MB/s"
+
+
+def format_duration(value_s: float | None) -> str:
+    """`value_s` for people: `850 ms`, `12.3 s`, `4 min 05 s`, `2 h 03 min`."""
+    if value_s is None or math.isnan(value_s):
+        return "—"
+    if value_s < 0.9995:
+        return f"{value_s * 1000:.0f} ms"
+    if value_s < 99.95:
+        return f"{value_s:.1f} s"
+    total = round(value_s)
+    if total < 3600:
+        return f"{total // 60} min {total % 60:02d} s"
+    return f"{total // 3600} h {total % 3600 // 60:02d} min"
+
+
+def format_usd(value_usd: float | None) -> str:
+    """`value_usd` to the cent: `$299.45`."""
+    return "—" if value_usd is None else f"${value_usd:,.2f}"

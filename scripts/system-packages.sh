@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that tests (and, with "bench", the benchmark's peers) use, when it may.
+# Where it may not, the tests that need them skip and say so.
+set -euo pipefail
+missing=()
+want() { command -v "$1" >/dev/null 2>&1 || compgen -G "/usr/lib/postgresql/*/bin/$1" >/dev/null || missing+=("$2"); }
+want initdb postgresql
+want chromium chromium
+want mkfs.ext4 e2fsprogs
+if [ "${1:-}" = bench ]; then
+  want fio fio
+  want iperf3 iperf3
+fi
+[ "${#missing[@]}" -eq 0 ] && exit 0
+if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null 2>&1; then
+  echo "not installed: ${missing[*]} (needs root on a Debian system); the tests that need them will skip" >&2
+  exit 0
+fi
+export DEBIAN_FRONTEND=noninteractive
+# A failed refresh is no failure: the package lists already here may serve.
+apt-get update -qq >/dev/null 2>&1 || true
+# The database is started by the tests themselves; the package must not start one.
+mkdir -p /etc/postgresql-common
+[ -e /etc/postgresql-common/createcluster.conf ] || echo "create_main_cluster = false" > /etc/postgresql-common/createcluster.conf
+apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null || {
+  echo "could not install: ${missing[*]}; the tests that need them will skip" >&2
+}
