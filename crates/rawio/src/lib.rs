@@ -1,1 +1,27 @@
-//! Direct I/O: aligned buffers, io_uring queues, and the next best where either is refused.
+//! Direct I/O for the sort engine and for DiskBench: aligned memory, files opened past the page
+//! cache, and queues of requests on `io_uring`. Where a kernel or a file system refuses one of these,
+//! the next best is used and [`Queue::method`] says which: measuring and sorting share this path, so
+//! what DiskBench reports is what the sort can get.
+
+mod file;
+mod pool;
+mod queue;
+mod threads;
+mod uring;
+
+pub use file::{DirectFile, available_bytes, device_of, file_system_id, is_no_space, sync_dir};
+pub use pool::{Block, Pool};
+pub use queue::{Backend, Completion, Method, Operation, Queue, Request};
+
+/// Memory, offsets and lengths of direct I/O are multiples of this many bytes.
+pub const ALIGN: usize = 4096;
+
+/// `value` rounded up to a multiple of [`ALIGN`].
+pub const fn align_up(value: usize) -> usize {
+    value.next_multiple_of(ALIGN)
+}
+
+/// `value` rounded down to a multiple of [`ALIGN`].
+pub const fn align_down(value: usize) -> usize {
+    value / ALIGN * ALIGN
+}

@@ -1,0 +1,262 @@
+//! A fixed amount of aligned memory, handed out in blocks of one size.
+//!
+//! The pool is the memory budget: who wants a block when none is free waits, and a dropped block is
+//! free again. Pages are only touched when a block is first used, so an unused pool costs nothing.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+
+use crate::ALIGN;
+
+/// A pool of blocks; clones share the same memory.
+#[derive(Clone)]
+pub struct Pool(Arc<Inner>);
+
+struct Inner {
+    base: NonNull<u8>,
+    mapped_bytes: usize,
+    block_bytes: usize,
+    blocks: usize,
+    state: Mutex<State>,
+    freed: Condvar,
+}
+
+struct State {
+    /// Last in, first out: blocks used lately are in the caches and in touched pages.
+    free: Vec<u32>,
+    peak_used: usize,
+    closed: bool,
+}
+
+// SAFETY: `base` points to a private mapping that lives as long as `Inner`; which block of it belongs
+// to whom is decided under the mutex, and a block is never in two hands.
+unsafe impl Send for Inner {}
+// SAFETY: as above; shared access goes through the mutex only.
+unsafe impl Sync for Inner {}
+
+impl Pool {
+    /// A pool of `blocks` blocks of `block_bytes` bytes.
+    ///
+    /// # Panics
+    /// If either is zero, `block_bytes` is no multiple of [`ALIGN`], or there are over 2^32 blocks.
+    pub fn new(blocks: usize, block_bytes: usize) -> io::Result<Self> {
+        assert!(blocks > 0 && block_bytes > 0 && block_bytes.is_multiple_of(ALIGN));
+        assert!(u32::try_from(blocks).is_ok());
+        let mapped_bytes = blocks
+            .checked_mul(block_bytes)
+            .ok_or(io::ErrorKind::OutOfMemory)?
+            .next_multiple_of(2 << 20);
+        // SAFETY: a fresh private anonymous mapping; nothing else refers to it.
+        let base = unsafe {
+            mmap_anonymous(
+                std::ptr::null_mut(),
+                mapped_bytes,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE | MapFlags::NORESERVE,
+            )?
+        };
+        // Huge pages: the distribution writes to many places at once. A refusal costs only speed.
+        // SAFETY: the range is the mapping made above.
+        let _ = unsafe { madvise(base, mapped_bytes, Advice::LinuxHugepage) };
+        let base = NonNull::new(base.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self(Arc::new(Inner {
+            base,
+            mapped_bytes,
+            block_bytes,
+            blocks,
+            state: Mutex::new(State {
+                free: (0..blocks as u32).rev().collect(),
+                peak_used: 0,
+                closed: false,
+            }),
+            freed: Condvar::new(),
+        })))
+    }
+
+    /// Bytes in each block.
+    pub fn block_bytes(&self) -> usize {
+        self.0.block_bytes
+    }
+
+    /// Number of blocks, free or not.
+    pub fn blocks(&self) -> usize {
+        self.0.blocks
+    }
+
+    /// Number of blocks free now.
+    pub fn free(&self) -> usize {
+        self.0.lock().free.len()
+    }
+
+    /// The most blocks that were ever in use together.
+    pub fn peak_used(&self) -> usize {
+        self.0.lock().peak_used
+    }
+
+    /// A block if one is free.
+    pub fn try_take(&self) -> Option<Block> {
+        self.take_leaving(0)
+    }
+
+    /// A block if more than `reserve` are free.
+    pub fn take_leaving(&self, reserve: usize) -> Option<Block> {
+        let mut state = self.0.lock();
+        if state.free.len() <= reserve {
+            return None;
+        }
+        self.0.pop(&mut state).map(|index| self.block(index))
+    }
+
+    /// A block, waiting for one if need be, and how long that took; `None` after [`Pool::close`].
+    pub fn take(&self) -> Option<(Block, Duration)> {
+        let mut state = self.0.lock();
+        if let Some(index) = self.0.pop(&mut state) {
+            return (!state.closed).then(|| (self.block(index), Duration::ZERO));
+        }
+        let start = Instant::now();
+        loop {
+            if state.closed {
+                return None;
+            }
+            if let Some(index) = self.0.pop(&mut state) {
+                return Some((self.block(index), start.elapsed()));
+            }
+            state = self
+                .0
+                .freed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Wakes all who wait for a block: there will be none (the work is being abandoned).
+    pub fn close(&self) {
+        self.0.lock().closed = true;
+        self.0.freed.notify_all();
+    }
+
+    fn block(&self, index: u32) -> Block {
+        // SAFETY: `index < blocks`, so the block lies inside the mapping.
+        let start = unsafe { self.0.base.add(index as usize * self.0.block_bytes) };
+        Block {
+            start,
+            index,
+            pool: Arc::clone(&self.0),
+        }
+    }
+}
+
+impl Inner {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn pop(&self, state: &mut State) -> Option<u32> {
+        let index = state.free.pop()?;
+        state.peak_used = state.peak_used.max(self.blocks - state.free.len());
+        Some(index)
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // SAFETY: every block holds an `Arc` to this, so none is left; the range is our mapping.
+        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.mapped_bytes) };
+    }
+}
+
+/// A block of aligned memory, given back to its pool when dropped. Its contents are whatever the
+/// last user left.
+pub struct Block {
+    start: NonNull<u8>,
+    index: u32,
+    pool: Arc<Inner>,
+}
+
+// SAFETY: a block is the only handle to its part of the mapping.
+unsafe impl Send for Block {}
+// SAFETY: shared references only allow reading.
+unsafe impl Sync for Block {}
+
+impl Deref for Block {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the memory is mapped (zeroed at first), this long, and only ours.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.pool.block_bytes) }
+    }
+}
+
+impl DerefMut for Block {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `deref`, and `&mut self` makes the access exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.pool.block_bytes) }
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        self.pool.lock().free.push(self.index);
+        self.pool.freed.notify_one();
+    }
+}
+
+impl std::fmt::Debug for Block {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "Block({} of {} bytes)",
+            self.index, self.pool.block_bytes
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_aligned_exclusive_and_come_back() {
+        let pool = Pool::new(3, ALIGN).unwrap();
+        let mut a = pool.try_take().unwrap();
+        let mut b = pool.try_take().unwrap();
+        a.fill(1);
+        b.fill(2);
+        assert!(a.iter().all(|&x| x == 1) && b.iter().all(|&x| x == 2));
+        assert_eq!(a.as_ptr() as usize % ALIGN, 0);
+        assert_eq!(pool.free(), 1);
+        assert!(pool.take_leaving(1).is_none());
+        drop((a, b));
+        assert_eq!((pool.free(), pool.peak_used()), (3, 2));
+    }
+
+    #[test]
+    fn a_waiter_gets_the_block_another_drops() {
+        let pool = Pool::new(1, ALIGN).unwrap();
+        let held = pool.try_take().unwrap();
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| pool.take().is_some());
+            std::thread::sleep(Duration::from_millis(20));
+            drop(held);
+            assert!(waiter.join().unwrap());
+        });
+    }
+
+    #[test]
+    fn closing_wakes_waiters() {
+        let pool = Pool::new(1, ALIGN).unwrap();
+        let _held = pool.try_take().unwrap();
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| pool.take().is_none());
+            std::thread::sleep(Duration::from_millis(20));
+            pool.close();
+            assert!(waiter.join().unwrap());
+        });
+    }
+}

@@ -1,0 +1,292 @@
+//! Requests in flight on one thread, with one interface over the ways a kernel offers.
+
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::threads::Threads;
+use crate::uring::Uring;
+use crate::{Block, DirectFile};
+
+/// Which way to the kernel is wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backend {
+    /// `io_uring`, and blocking calls on threads where it is refused.
+    #[default]
+    Auto,
+    /// Blocking calls (`pread`, `pwrite`) on one thread for each request in flight.
+    Threads,
+}
+
+/// Which way to the kernel is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// One `io_uring`.
+    IoUring,
+    /// Blocking calls on threads.
+    Posix,
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::IoUring => "io_uring",
+            Self::Posix => "posix",
+        })
+    }
+}
+
+/// What a request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// From the file into the block.
+    Read,
+    /// From the block into the file.
+    Write,
+}
+
+/// A transfer between a range of a block and a place in a file. While it is in flight the queue owns
+/// the block, so nobody can touch what the kernel is using.
+#[derive(Debug)]
+pub struct Request {
+    /// Direction.
+    pub operation: Operation,
+    /// The file; kept open until the request is done.
+    pub file: Arc<DirectFile>,
+    /// Byte offset in the file.
+    pub offset: u64,
+    /// The memory.
+    pub block: Block,
+    /// Which bytes of the block.
+    pub range: Range<usize>,
+    /// Returned unchanged with the completion.
+    pub tag: u64,
+}
+
+/// A request that has ended.
+#[derive(Debug)]
+pub struct Completion {
+    /// The request, with its block.
+    pub request: Request,
+    /// Bytes transferred: all of the range, or fewer at the end of a file that was read.
+    pub result: io::Result<usize>,
+}
+
+/// Up to `depth` requests in flight. Completions come in any order.
+pub struct Queue {
+    inner: Inner,
+    depth: usize,
+    in_flight: usize,
+}
+
+enum Inner {
+    Uring(Box<Uring>),
+    Threads(Threads),
+}
+
+impl Queue {
+    /// A queue for `depth` requests; to be used by the thread that made it.
+    ///
+    /// # Panics
+    /// If `depth` is zero.
+    pub fn new(depth: usize, backend: Backend) -> io::Result<Self> {
+        assert!(depth > 0);
+        let uring = match backend {
+            Backend::Auto => Uring::new(depth).ok(),
+            Backend::Threads => None,
+        };
+        let inner = match uring {
+            Some(uring) => Inner::Uring(Box::new(uring)),
+            None => Inner::Threads(Threads::new(depth)?),
+        };
+        Ok(Self {
+            inner,
+            depth,
+            in_flight: 0,
+        })
+    }
+
+    /// Which way to the kernel this queue uses.
+    pub fn method(&self) -> Method {
+        match self.inner {
+            Inner::Uring(_) => Method::IoUring,
+            Inner::Threads(_) => Method::Posix,
+        }
+    }
+
+    /// Requests in flight.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    /// Whether another request must wait for a completion.
+    pub fn is_full(&self) -> bool {
+        self.in_flight == self.depth
+    }
+
+    /// Starts a request.
+    ///
+    /// # Panics
+    /// If the queue is full or the range lies outside the block: errors of the caller.
+    pub fn submit(&mut self, request: Request) -> io::Result<()> {
+        assert!(!self.is_full(), "queue is full");
+        assert!(request.range.end <= request.block.len() && !request.range.is_empty());
+        match &mut self.inner {
+            Inner::Uring(uring) => uring.submit(request)?,
+            Inner::Threads(threads) => threads.submit(request)?,
+        }
+        self.in_flight += 1;
+        Ok(())
+    }
+
+    /// Waits for a request to end; `None` if none is in flight.
+    pub fn wait(&mut self) -> io::Result<Option<Completion>> {
+        if self.in_flight == 0 {
+            return Ok(None);
+        }
+        let completion = match &mut self.inner {
+            Inner::Uring(uring) => uring.wait()?,
+            Inner::Threads(threads) => threads.wait()?,
+        };
+        self.in_flight -= 1;
+        Ok(Some(completion))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ALIGN, Pool};
+
+    fn round_trip(backend: Backend, direct: bool) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f");
+        let pool = Pool::new(8, 4 * ALIGN).unwrap();
+        let file = Arc::new(DirectFile::create_new(&path, direct).unwrap());
+        let mut queue = Queue::new(4, backend).unwrap();
+        let count = 20_u64;
+        let mut done = 0;
+        for n in 0..count {
+            if queue.is_full() {
+                queue.wait().unwrap().unwrap().result.unwrap();
+                done += 1;
+            }
+            let mut block = pool.try_take().unwrap();
+            block.fill(n as u8);
+            let range = 0..block.len();
+            let offset = n * block.len() as u64;
+            queue
+                .submit(Request {
+                    operation: Operation::Write,
+                    file: Arc::clone(&file),
+                    offset,
+                    block,
+                    range,
+                    tag: n,
+                })
+                .unwrap();
+        }
+        while let Some(completion) = queue.wait().unwrap() {
+            assert_eq!(completion.result.unwrap(), 4 * ALIGN);
+            done += 1;
+        }
+        assert_eq!(done, count);
+        // The last request reads past the end: 3.5 blocks exist after this.
+        let odd = 3 * 4 * ALIGN as u64 + 100;
+        file.truncate(odd).unwrap();
+        for n in 0..4_u64 {
+            let block = pool.try_take().unwrap();
+            let range = 0..block.len();
+            let offset = n * block.len() as u64;
+            let file = Arc::clone(&file);
+            queue
+                .submit(Request {
+                    operation: Operation::Read,
+                    file,
+                    offset,
+                    block,
+                    range,
+                    tag: n,
+                })
+                .unwrap();
+        }
+        while let Some(completion) = queue.wait().unwrap() {
+            let n = completion.request.tag;
+            let read = completion.result.unwrap();
+            assert_eq!(read, if n == 3 { 100 } else { 4 * ALIGN });
+            assert!(
+                completion.request.block[..read]
+                    .iter()
+                    .all(|&x| x == n as u8)
+            );
+        }
+        assert_eq!(pool.free(), 8);
+    }
+
+    #[test]
+    fn what_was_written_is_read_by_every_method() {
+        for backend in [Backend::Auto, Backend::Threads] {
+            for direct in [true, false] {
+                round_trip(backend, direct);
+            }
+        }
+    }
+
+    #[test]
+    fn an_error_comes_back_with_its_request() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f");
+        std::fs::write(&path, b"x").unwrap();
+        let file = Arc::new(DirectFile::open(&path, true).unwrap());
+        for backend in [Backend::Auto, Backend::Threads] {
+            let pool = Pool::new(1, ALIGN).unwrap();
+            let mut queue = Queue::new(1, backend).unwrap();
+            queue
+                .submit(Request {
+                    operation: Operation::Write, // opened for reading only
+                    file: Arc::clone(&file),
+                    offset: 0,
+                    block: pool.try_take().unwrap(),
+                    range: 0..ALIGN,
+                    tag: 7,
+                })
+                .unwrap();
+            let completion = queue.wait().unwrap().unwrap();
+            assert!(completion.result.is_err());
+            assert_eq!(completion.request.tag, 7);
+        }
+    }
+
+    #[test]
+    fn dropping_a_busy_queue_gives_the_memory_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = Arc::new(DirectFile::anonymous(dir.path(), true).unwrap());
+        for backend in [Backend::Auto, Backend::Threads] {
+            let pool = Pool::new(4, ALIGN).unwrap();
+            let mut queue = Queue::new(4, backend).unwrap();
+            for n in 0..4 {
+                let block = pool.try_take().unwrap();
+                let file = Arc::clone(&file);
+                let offset = n * ALIGN as u64;
+                queue
+                    .submit(Request {
+                        operation: Operation::Write,
+                        file,
+                        offset,
+                        block,
+                        range: 0..ALIGN,
+                        tag: n,
+                    })
+                    .unwrap();
+            }
+            drop(queue);
+            assert_eq!(pool.free(), 4);
+        }
+        assert_eq!(
+            std::fs::read_dir(dir.path()).unwrap().count(),
+            0,
+            "a nameless file has no name"
+        );
+    }
+}
