@@ -5,6 +5,7 @@
 
 mod cmd;
 mod events;
+mod signals;
 
 use std::process::ExitCode;
 

@@ -1,1 +1,40 @@
-//! 2-IO external sort and MapReduce for one machine.
+//! The 2-IO external sort and MapReduce of one machine, with the tools of the sort benchmark.
+//!
+//! Every record is read twice and written twice when the data exceed memory, once when they fit, and
+//! in between only the excess is spilled. The shape is that of Themis (SoCC 2015): a distribution
+//! sort, not a merge sort. Records are first distributed over ranges of keys, then each range, which
+//! fits in memory, is sorted and written in its final place. See [`engine`] for the stages.
+
+pub mod checksum;
+mod distribute;
+mod emit;
+mod engine;
+mod error;
+mod input;
+mod job;
+mod kernels;
+mod output;
+mod partition;
+mod phases;
+mod plan;
+mod pump;
+mod record;
+mod sample;
+mod sorter;
+mod spill;
+mod splitters;
+mod stage;
+mod usage;
+
+pub use engine::{
+    ChecksumReport, IoReport, MemoryReport, PhaseReport, Preview, Progress, Published, SortReport,
+    SortSpec, Volume, preview, sort,
+};
+pub use error::{CODES, SortError};
+pub use job::{Job, MakeReducer, Mapper, Reducer};
+pub use output::{MANIFEST, PartFile};
+pub use plan::{Plan, PlanInput, plan};
+pub use record::{Format, HEADER_BYTES, Order, Records, prefix, push_key_value};
+pub use splitters::{Sample, Splitters};
+pub use stage::StageReport;
+pub use usage::{CpuTime, cpu_time, peak_rss_bytes};

@@ -1,0 +1,239 @@
+//! What can go wrong, where, and what to do about it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Every error of this crate. [`SortError::code`] is stable.
+#[derive(Debug, thiserror::Error)]
+pub enum SortError {
+    /// An input cannot be opened or read.
+    #[error("cannot read input {path}: {source}")]
+    Input {
+        /// The input.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file of fixed-length records has a length that is no multiple of the record size.
+    #[error(
+        "{path} has {size_bytes} bytes, which is no multiple of the record size {record_bytes}: \
+         {remainder_bytes} bytes are left over"
+    )]
+    InputLength {
+        /// The input.
+        path: PathBuf,
+        /// Its length.
+        size_bytes: u64,
+        /// Length of a record.
+        record_bytes: u64,
+        /// What is left over.
+        remainder_bytes: u64,
+    },
+    /// A record is malformed or too long.
+    #[error("{path}, near byte {offset}: {reason}")]
+    Record {
+        /// The input.
+        path: PathBuf,
+        /// Offset at or shortly before the record.
+        offset: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A file changed its length while it was being read.
+    #[error("{path} changed while it was read: it had {expected_bytes} bytes, now {found_bytes}")]
+    InputChanged {
+        /// The input.
+        path: PathBuf,
+        /// Length at the start.
+        expected_bytes: u64,
+        /// Length found.
+        found_bytes: u64,
+    },
+    /// An input lies where output would be written.
+    #[error("{path} is an input and would also be written as output")]
+    InputIsOutput {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Output of an earlier sort is in the way.
+    #[error("{path} exists already")]
+    OutputExists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A directory cannot be used in its role.
+    #[error("cannot use {path} as {role}: {source}")]
+    Directory {
+        /// `scratch`, `output` or `replica`.
+        role: &'static str,
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Known before starting: the space will not do.
+    #[error(
+        "too little space for {path}: {needed_bytes} bytes needed, {available_bytes} available"
+    )]
+    Space {
+        /// A directory on the file system in question.
+        path: PathBuf,
+        /// What scratch, output and replicas on it need at the peak.
+        needed_bytes: u64,
+        /// What it has.
+        available_bytes: u64,
+    },
+    /// The disk or quota ran full while sorting.
+    #[error("no space left on the disk of {path}")]
+    Full {
+        /// The file or directory that was being written.
+        path: PathBuf,
+    },
+    /// The memory budget is too small for this sort.
+    #[error("a memory budget of {budget_bytes} bytes is too small: at least {minimum_bytes} needed")]
+    Memory {
+        /// The budget.
+        budget_bytes: u64,
+        /// The smallest that would do.
+        minimum_bytes: u64,
+    },
+    /// Options that do not make sense, alone or together.
+    #[error("{0}")]
+    Options(String),
+    /// Any other failure of the operating system.
+    #[error("{action} {path}: {source}")]
+    Io {
+        /// What was being done.
+        action: &'static str,
+        /// To which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Fewer or more records came out than went in. No output was published.
+    #[error("{records_in} records went in and {records_out} came out; no output was published")]
+    Count {
+        /// Records read.
+        records_in: u64,
+        /// Records written.
+        records_out: u64,
+    },
+    /// The checksum over all records changed. No output was published.
+    #[error(
+        "the checksum of the input is {checksum_in}, of the output {checksum_out}; \
+         no output was published"
+    )]
+    Checksum {
+        /// Over the records read.
+        checksum_in: String,
+        /// Over the records written.
+        checksum_out: String,
+    },
+    /// A value of an aggregation is not a number it can add, or the sum does not fit.
+    #[error("key {key:?}: {reason}")]
+    Aggregate {
+        /// The key, as far as it is text.
+        key: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The caller asked to stop.
+    #[error("interrupted; everything temporary was removed")]
+    Interrupted,
+}
+
+/// Every code of this crate with its meaning.
+pub const CODES: &[(&str, &str)] = &[
+    ("VEN-SORT-INPUT", "An input cannot be opened or read."),
+    ("VEN-SORT-INPUT-LENGTH", "An input's length is no multiple of the record size."),
+    ("VEN-SORT-RECORD", "A record is malformed, cut off or longer than allowed."),
+    ("VEN-SORT-INPUT-CHANGED", "An input changed its length while it was read."),
+    ("VEN-SORT-INPUT-IS-OUTPUT", "A file is input and would also be written as output."),
+    ("VEN-SORT-OUTPUT-EXISTS", "Output of an earlier sort is in the way."),
+    ("VEN-SORT-DIR", "A directory cannot be used in its role."),
+    ("VEN-SORT-SPACE", "Too little space, found before starting."),
+    ("VEN-SORT-FULL", "The disk or quota ran full while sorting; everything was cleaned up."),
+    ("VEN-SORT-MEMORY", "The memory budget is too small."),
+    ("VEN-SORT-OPTION", "Options that do not make sense, alone or together."),
+    ("VEN-SORT-IO", "The operating system refused an operation."),
+    ("VEN-SORT-COUNT", "The numbers of records in and out differ; nothing was published."),
+    ("VEN-SORT-CHECKSUM", "The checksums of input and output differ; nothing was published."),
+    ("VEN-SORT-AGGREGATE", "A value cannot be added up, or the sum does not fit."),
+    ("VEN-INTERRUPTED", "The caller asked to stop; everything temporary was removed."),
+];
+
+impl SortError {
+    /// The stable code, a member of [`CODES`].
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Input { .. } => "VEN-SORT-INPUT",
+            Self::InputLength { .. } => "VEN-SORT-INPUT-LENGTH",
+            Self::Record { .. } => "VEN-SORT-RECORD",
+            Self::InputChanged { .. } => "VEN-SORT-INPUT-CHANGED",
+            Self::InputIsOutput { .. } => "VEN-SORT-INPUT-IS-OUTPUT",
+            Self::OutputExists { .. } => "VEN-SORT-OUTPUT-EXISTS",
+            Self::Directory { .. } => "VEN-SORT-DIR",
+            Self::Space { .. } => "VEN-SORT-SPACE",
+            Self::Full { .. } => "VEN-SORT-FULL",
+            Self::Memory { .. } => "VEN-SORT-MEMORY",
+            Self::Options(_) => "VEN-SORT-OPTION",
+            Self::Io { .. } => "VEN-SORT-IO",
+            Self::Count { .. } => "VEN-SORT-COUNT",
+            Self::Checksum { .. } => "VEN-SORT-CHECKSUM",
+            Self::Aggregate { .. } => "VEN-SORT-AGGREGATE",
+            Self::Interrupted => "VEN-INTERRUPTED",
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Input { .. } => "check the path and its permissions",
+            Self::InputLength { .. } => {
+                "was the file cut off? otherwise give --record-bytes, or --format kv"
+            }
+            Self::Record { .. } => "check --format; raise --max-record-bytes for longer records",
+            Self::InputChanged { .. } => "sort files that nobody is writing",
+            Self::InputIsOutput { .. } => "choose another --output directory",
+            Self::OutputExists { .. } => "give --overwrite, or choose another --output directory",
+            Self::Directory { .. } => "the directory must exist and be writable",
+            Self::Space { .. } | Self::Full { .. } => {
+                "free some space, or put --scratch or --output on another disk"
+            }
+            Self::Memory { .. } => "raise --memory, or lower --threads or --max-record-bytes",
+            Self::Options(_) => "see --help",
+            Self::Io { .. } => "see the system's log for the device",
+            Self::Count { .. } | Self::Checksum { .. } => {
+                "the data were damaged in memory or on disk: check both before trying again"
+            }
+            Self::Aggregate { .. } => "values are unsigned 64-bit little-endian numbers",
+            Self::Interrupted => "",
+        }
+    }
+
+    /// The file or directory concerned, if there is one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Input { path, .. }
+            | Self::InputLength { path, .. }
+            | Self::Record { path, .. }
+            | Self::InputChanged { path, .. }
+            | Self::InputIsOutput { path }
+            | Self::OutputExists { path }
+            | Self::Directory { path, .. }
+            | Self::Space { path, .. }
+            | Self::Full { path }
+            | Self::Io { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+
+    /// A failed write: a full disk is told apart from everything else.
+    pub(crate) fn write(action: &'static str, path: &Path, source: io::Error) -> Self {
+        if rawio::is_no_space(&source) {
+            Self::Full { path: path.to_owned() }
+        } else {
+            Self::Io { action, path: path.to_owned(), source }
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Records of the sort benchmark, bit-compatible with gensort 1.5, made from any record number on.
+//!
+//! Record n belongs to X(n+1) of a 128-bit linear congruential sequence, whose skip-ahead makes any
+//! range as cheap as the first: ranges are made in parallel. [`Generator`] is pure; [`generate`]
+//! writes files.
+
+mod error;
+mod lcg;
+mod output;
+mod records;
+mod temporary;
+
+pub use error::{GENERATE_CODES, GenerateError};
+pub use output::{GenerateReport, GenerateSpec, MOST_RECORDS, generate};
+pub use records::{Generator, KEY_BYTES, Kind, RECORD_BYTES};

@@ -1,0 +1,170 @@
+//! A file under a temporary name until it is whole.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rawio::DirectFile;
+use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
+use rustix::io::Errno;
+
+use super::GenerateError;
+
+const PREFIX: &str = ".venturi-gen-";
+const SUFFIX: &str = ".tmp";
+
+/// A new file that vanishes when dropped, unless it was published. It is locked while its process
+/// lives, which is how [`remove_orphans`] knows what a killed process left behind.
+pub(super) struct Temporary {
+    path: PathBuf,
+    file: Arc<DirectFile>,
+    published: bool,
+}
+
+impl Temporary {
+    pub(super) fn create(dir: &Path) -> Result<Self, GenerateError> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = dir.join(format!("{PREFIX}{}-{number}{SUFFIX}", std::process::id()));
+        let file = DirectFile::create_new(&path, true)
+            .map_err(|source| GenerateError::Output { path: dir.to_owned(), source })?;
+        let temporary = Self { path, file: Arc::new(file), published: false };
+        // A file system without locks only loses the removal of orphans.
+        let _ = flock(temporary.file.file(), FlockOperation::NonBlockingLockExclusive);
+        Ok(temporary)
+    }
+
+    pub(super) fn file(&self) -> &Arc<DirectFile> {
+        &self.file
+    }
+
+    /// Gives the file its name, durably. What it holds must have been synced before.
+    pub(super) fn publish(mut self, target: &Path, overwrite: bool) -> Result<(), GenerateError> {
+        let renamed = if overwrite {
+            std::fs::rename(&self.path, target)
+        } else {
+            rename_new(&self.path, target)
+        };
+        match renamed {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(GenerateError::OutputExists { path: target.to_owned() });
+            }
+            other => other.map_err(|e| GenerateError::io("cannot rename to", target, e))?,
+        }
+        self.published = true;
+        rawio::sync_dir(folder(target)).map_err(|e| GenerateError::io("cannot sync", target, e))
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if !self.published {
+            // Whoever dropped it has a worse error to report; the next start tries again.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// The folder of a file.
+pub(super) fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // A file system that cannot promise it; the caller checked at the start.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            if to.symlink_metadata().is_ok() {
+                return Err(io::ErrorKind::AlreadyExists.into());
+            }
+            std::fs::rename(from, to)
+        }
+        other => Ok(other?),
+    }
+}
+
+/// Removes what killed generators left in `dir`, and nothing else: files with our name whose process
+/// is gone and whose lock is free (a lock outlives process numbers of other namespaces).
+pub(super) fn remove_orphans(dir: &Path) {
+    let Ok(entries) = std::fs::read_dir(dir) else { return };
+    for entry in entries.flatten() {
+        let Some(owner) = owner(&entry.file_name()) else { continue };
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        if !is_file || Path::new("/proc").join(owner.to_string()).exists() {
+            continue;
+        }
+        let Ok(file) = File::open(entry.path()) else { continue };
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// The process that a temporary file's name tells of.
+fn owner(name: &OsStr) -> Option<u32> {
+    let middle = name.to_str()?.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
+    let (process, number) = middle.split_once('-')?;
+    number.parse::<u64>().ok()?;
+    process.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Above the largest process number that Linux gives.
+    const NOBODY: u32 = 1 << 30;
+
+    #[test]
+    fn orphans_are_removed_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let orphan = format!("{PREFIX}{NOBODY}-0{SUFFIX}");
+        let locked = format!("{PREFIX}{NOBODY}-1{SUFFIX}");
+        let own = format!("{PREFIX}{}-77{SUFFIX}", std::process::id());
+        let others = [
+            locked.as_str(),
+            own.as_str(),
+            "data",
+            ".venturi-gen-.tmp",
+            ".venturi-gen-1073741824-x.tmp",
+            ".venturi-gen-1073741824-0.tmp.old",
+        ];
+        for name in others.iter().chain([&orphan.as_str()]) {
+            std::fs::write(dir.path().join(name), b"x").unwrap();
+        }
+        let folder = dir.path().join(format!("{PREFIX}{NOBODY}-2{SUFFIX}"));
+        std::fs::create_dir(&folder).unwrap();
+        let holder = File::open(dir.path().join(&locked)).unwrap();
+        flock(&holder, FlockOperation::NonBlockingLockExclusive).unwrap();
+
+        remove_orphans(dir.path());
+
+        assert!(!dir.path().join(orphan).exists());
+        assert!(folder.exists());
+        for name in others {
+            assert!(dir.path().join(name).exists(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_dropped_file_is_gone_and_a_late_rival_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("out");
+        drop(Temporary::create(dir.path()).unwrap());
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+        let temporary = Temporary::create(dir.path()).unwrap();
+        std::fs::write(&target, b"rival").unwrap();
+        let error = temporary.publish(&target, false).unwrap_err();
+        assert_eq!(error.code(), "VEN-GEN-OUTPUT-EXISTS");
+        assert_eq!(std::fs::read(&target).unwrap(), b"rival");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+        Temporary::create(dir.path()).unwrap().publish(&target, true).unwrap();
+        assert_eq!(std::fs::read(&target).unwrap(), b"");
+    }
+}

@@ -1,0 +1,329 @@
+//! The output directories: files appear in them only whole.
+//!
+//! Each file is written under a temporary name, made durable, and renamed when all of the sort has
+//! succeeded; the manifest comes last, so a directory with a manifest is complete. A sort holds a
+//! lock on a file of its own in each directory while it lives. A later sort that finds the lock free
+//! knows that its owner was killed, and removes that owner's temporary files and nothing else.
+
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::Arc;
+
+use rand::RngExt;
+use rand::rngs::StdRng;
+use rawio::DirectFile;
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+use serde::Serialize;
+
+use crate::error::SortError;
+use crate::input::InputFile;
+
+/// Name of the file that says the output is complete, in the first output directory.
+pub const MANIFEST: &str = "manifest.json";
+const PART: &str = "part-";
+const TEMPORARY: &str = ".venturi-sort-";
+const LOCK: &str = ".lock";
+
+/// The directories of one sort and its claim on them.
+pub(crate) struct Outputs {
+    id: String,
+    dirs: Vec<Dir>,
+    /// The first of these many directories hold the output, the others its replica.
+    outputs: usize,
+    overwrite: bool,
+    direct: bool,
+}
+
+struct Dir {
+    path: PathBuf,
+    lock_path: PathBuf,
+    // Held for the lock on it.
+    _lock: File,
+}
+
+/// A file being written.
+pub(crate) struct OutFile {
+    pub(crate) direct: Arc<DirectFile>,
+    pub(crate) dir: usize,
+    pub(crate) number: usize,
+    temporary: PathBuf,
+    /// Blocks on their way, and one for whoever is still producing some.
+    pub(crate) outstanding: AtomicUsize,
+    pub(crate) bytes: AtomicU64,
+    pub(crate) records: AtomicU64,
+    pub(crate) replica: Option<Arc<OutFile>>,
+}
+
+/// A published file.
+#[derive(Clone, Debug, Serialize)]
+pub struct PartFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its length.
+    pub bytes: u64,
+    /// Its records.
+    pub records: u64,
+}
+
+#[derive(Serialize)]
+struct Manifest<'a> {
+    schema_version: u32,
+    job: &'a str,
+    records: u64,
+    bytes: u64,
+    checksum: Option<&'a str>,
+    /// In the order of the keys.
+    files: &'a [PartFile],
+    replicas: &'a [PartFile],
+}
+
+/// What the manifest says besides the files.
+pub(crate) struct Summary<'a> {
+    pub(crate) job: &'a str,
+    pub(crate) checksum: Option<&'a str>,
+}
+
+impl Outputs {
+    /// Checks the directories, removes what killed sorts left in them, and claims them.
+    pub(crate) fn claim(
+        outputs: &[PathBuf],
+        replicas: &[PathBuf],
+        inputs: &[InputFile],
+        overwrite: bool,
+        direct: bool,
+    ) -> Result<Self, SortError> {
+        let paths = || outputs.iter().map(|p| ("output", p)).chain(replicas.iter().map(|p| ("replica", p)));
+        let mut real = Vec::new();
+        for (role, path) in paths() {
+            let fail = |source| SortError::Directory { role, path: path.clone(), source };
+            let canonical = path.canonicalize().map_err(fail)?;
+            if real.contains(&canonical) {
+                return Err(SortError::Options(format!("{} is given twice as output", path.display())));
+            }
+            for part in parts_in(&canonical).map_err(fail)? {
+                refuse_input(&part, inputs)?;
+                if !overwrite {
+                    return Err(SortError::OutputExists { path: part });
+                }
+            }
+            remove_orphans(&canonical).map_err(fail)?;
+            real.push(canonical);
+        }
+        let id = format!("{}-{:08x}", std::process::id(), rand::make_rng::<StdRng>().random::<u32>());
+        let mut this = Self { id, dirs: Vec::new(), outputs: outputs.len(), overwrite, direct };
+        for ((role, _), path) in paths().zip(real) {
+            let lock_path = path.join(format!("{TEMPORARY}{}{LOCK}", this.id));
+            let lock = lock_file(&lock_path)
+                .map_err(|source| SortError::Directory { role, path: path.clone(), source })?;
+            this.dirs.push(Dir { path, lock_path, _lock: lock });
+        }
+        Ok(this)
+    }
+
+    /// Starts file `number`; its replica, if there are replica directories, with it.
+    pub(crate) fn create(&self, number: usize, expected_bytes: u64) -> Result<Arc<OutFile>, SortError> {
+        let replicas = self.dirs.len() - self.outputs;
+        let replica = match replicas {
+            0 => None,
+            n => Some(self.create_in(self.outputs + number % n, number, expected_bytes, None)?),
+        };
+        self.create_in(number % self.outputs, number, expected_bytes, replica)
+    }
+
+    fn create_in(
+        &self,
+        dir: usize,
+        number: usize,
+        expected_bytes: u64,
+        replica: Option<Arc<OutFile>>,
+    ) -> Result<Arc<OutFile>, SortError> {
+        let temporary = self.dirs[dir].path.join(format!("{TEMPORARY}{}.{number:06}.tmp", self.id));
+        let fail = |source| SortError::write("create", &temporary, source);
+        let direct = DirectFile::create_new(&temporary, self.direct).map_err(fail)?;
+        direct
+            .preallocate(0, rawio::align_up(expected_bytes as usize) as u64)
+            .map_err(fail)?;
+        Ok(Arc::new(OutFile {
+            direct: Arc::new(direct),
+            dir,
+            number,
+            temporary,
+            outstanding: AtomicUsize::new(1),
+            bytes: AtomicU64::new(0),
+            records: AtomicU64::new(0),
+            replica,
+        }))
+    }
+
+    /// Number of directories, replicas included.
+    pub(crate) fn dirs(&self) -> usize {
+        self.dirs.len()
+    }
+
+    /// How many copies of each record are written.
+    pub(crate) fn copies(&self) -> u64 {
+        1 + u64::from(self.dirs.len() > self.outputs)
+    }
+
+    /// Path of a directory.
+    pub(crate) fn path(&self, dir: usize) -> &Path {
+        &self.dirs[dir].path
+    }
+
+    /// `write_output` or `write_replica`.
+    pub(crate) fn stage(&self, dir: usize) -> &'static str {
+        if dir < self.outputs { "write_output" } else { "write_replica" }
+    }
+
+    /// Gives all files their names, then says so in the manifest. Returns output and replica files
+    /// in the order of keys, and the manifest's path.
+    pub(crate) fn publish(
+        &self,
+        mut files: Vec<Arc<OutFile>>,
+        summary: &Summary<'_>,
+    ) -> Result<(Vec<PartFile>, Vec<PartFile>, PathBuf), SortError> {
+        let manifest_path = self.dirs[0].path.join(MANIFEST);
+        if self.overwrite {
+            self.remove_old(&files)?;
+        }
+        files.sort_by_key(|file| file.number);
+        let (mut parts, mut replicas) = (Vec::new(), Vec::new());
+        for file in &files {
+            let path = self.dirs[file.dir].path.join(format!("{PART}{:06}", file.number));
+            let flags = if self.overwrite { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
+            let renamed = match renameat_with(CWD, &file.temporary, CWD, &path, flags) {
+                // A file system without this flag: that nothing is there was checked at the start.
+                Err(Errno::INVAL | Errno::NOSYS) => fs::rename(&file.temporary, &path),
+                Err(Errno::EXIST) => return Err(SortError::OutputExists { path }),
+                other => other.map_err(Into::into),
+            };
+            renamed.map_err(|source| SortError::write("publish", &path, source))?;
+            let part = PartFile {
+                path,
+                bytes: file.bytes.load(Ordering::Relaxed),
+                records: file.records.load(Ordering::Relaxed),
+            };
+            if file.dir < self.outputs { parts.push(part) } else { replicas.push(part) }
+        }
+        for dir in &self.dirs {
+            rawio::sync_dir(&dir.path).map_err(|e| SortError::write("make durable", &dir.path, e))?;
+        }
+        let manifest = Manifest {
+            schema_version: 1,
+            job: summary.job,
+            records: parts.iter().map(|part| part.records).sum(),
+            bytes: parts.iter().map(|part| part.bytes).sum(),
+            checksum: summary.checksum,
+            files: &parts,
+            replicas: &replicas,
+        };
+        self.write_manifest(&manifest_path, &manifest)
+            .map_err(|source| SortError::write("write", &manifest_path, source))?;
+        Ok((parts, replicas, manifest_path))
+    }
+
+    fn write_manifest(&self, path: &Path, manifest: &Manifest<'_>) -> std::io::Result<()> {
+        let temporary = self.dirs[0].path.join(format!("{TEMPORARY}{}.manifest.tmp", self.id));
+        let file = File::create_new(&temporary)?;
+        serde_json::to_writer_pretty(&file, manifest)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)?;
+        rawio::sync_dir(&self.dirs[0].path)
+    }
+
+    /// Removes what an earlier sort published; first its manifest, since it is complete no longer.
+    fn remove_old(&self, files: &[Arc<OutFile>]) -> Result<(), SortError> {
+        for (index, dir) in self.dirs.iter().enumerate() {
+            let fail = |source| SortError::write("remove old output in", &dir.path, source);
+            let mut old = parts_in(&dir.path).map_err(fail)?;
+            old.sort_by_key(|path| !path.ends_with(MANIFEST));
+            let replaced = |path: &Path| {
+                files.iter().any(|file| {
+                    file.dir == index && path.ends_with(format!("{PART}{:06}", file.number))
+                })
+            };
+            for path in old.into_iter().filter(|path| !replaced(path)) {
+                fs::remove_file(&path).map_err(fail)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Outputs {
+    fn drop(&mut self) {
+        for dir in &self.dirs {
+            remove_owned(&dir.path, &format!("{TEMPORARY}{}", self.id), &dir.lock_path);
+        }
+    }
+}
+
+/// Creates a file and locks it. A sort that starts just then may take it for an orphan's: try again.
+fn lock_file(path: &Path) -> std::io::Result<File> {
+    use std::os::unix::fs::MetadataExt;
+    for _ in 0..10 {
+        let file = File::create_new(path)?;
+        file.lock()?;
+        if fs::metadata(path).is_ok_and(|meta| file.metadata().is_ok_and(|m| m.ino() == meta.ino())) {
+            return Ok(file);
+        }
+    }
+    Err(std::io::ErrorKind::ResourceBusy.into())
+}
+
+/// Published files in a directory.
+fn parts_in(dir: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let digits = name.strip_prefix(PART).unwrap_or_default();
+        let is_part = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+        if is_part || name == MANIFEST {
+            found.push(entry.path());
+        }
+    }
+    Ok(found)
+}
+
+fn refuse_input(part: &Path, inputs: &[InputFile]) -> Result<(), SortError> {
+    use std::os::unix::fs::MetadataExt;
+    let Ok(meta) = fs::metadata(part) else { return Ok(()) };
+    if inputs.iter().any(|file| (file.device, file.inode) == (meta.dev(), meta.ino())) {
+        return Err(SortError::InputIsOutput { path: part.to_owned() });
+    }
+    Ok(())
+}
+
+/// Removes the temporary files of sorts that no longer live: those whose lock nobody holds.
+fn remove_orphans(dir: &Path) -> std::io::Result<()> {
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let Some(owner) = name.strip_suffix(LOCK).filter(|name| name.starts_with(TEMPORARY)) else {
+            continue;
+        };
+        let Ok(lock) = File::open(&path) else { continue };
+        match lock.try_lock() {
+            Ok(()) => remove_owned(dir, owner, &path),
+            Err(TryLockError::WouldBlock | TryLockError::Error(_)) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Removes `owner`'s temporary files, and its lock last.
+fn remove_owned(dir: &Path, owner: &str, lock_path: &Path) {
+    let prefix = format!("{owner}.");
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with(&prefix) && name.ends_with(".tmp") {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+    let _ = fs::remove_file(lock_path);
+}

@@ -1,0 +1,182 @@
+//! Partitions between the phases: what of each is in memory and what has been spilled, and which is
+//! spilled next when memory runs short.
+//!
+//! Partitions stay in memory as long as there is room. When there is none, the last partition that
+//! is still in memory is written out, and from then on each of its blocks as it fills; so the first
+//! partitions are sorted without ever touching the scratch disks.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use rawio::{Block, Pool};
+
+use crate::stage::{ByteQueue, Meter, lock};
+
+/// A block with whole records from its start on.
+pub(crate) struct Filled {
+    pub(crate) block: Block,
+    pub(crate) used: usize,
+    pub(crate) records: u32,
+}
+
+impl Filled {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.block[..self.used]
+    }
+}
+
+/// Where a filled block lies on a scratch disk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spilled {
+    pub(crate) dir: usize,
+    pub(crate) offset: u64,
+    pub(crate) used: usize,
+    pub(crate) records: u32,
+}
+
+/// A range of the order and the records in it.
+#[derive(Default)]
+pub(crate) struct Partition {
+    pub(crate) resident: Vec<Filled>,
+    pub(crate) spilled: Vec<Spilled>,
+    pub(crate) bytes: u64,
+    pub(crate) records: u64,
+    /// Leading bits that all keys share.
+    pub(crate) common_bits: usize,
+    /// All records are equal: nothing to sort.
+    pub(crate) constant: bool,
+    spilling: bool,
+}
+
+impl Partition {
+    /// An empty partition.
+    pub(crate) fn new(common_bits: usize, constant: bool) -> Self {
+        Self { common_bits, constant, ..Self::default() }
+    }
+}
+
+/// A block on its way to a scratch disk.
+pub(crate) struct Spill {
+    pub(crate) partition: usize,
+    pub(crate) filled: Filled,
+}
+
+/// All partitions, and the memory their blocks come from.
+pub(crate) struct Store {
+    pub(crate) pool: Pool,
+    partitions: Mutex<Vec<Partition>>,
+    /// One queue for each scratch directory.
+    pub(crate) spills: Vec<ByteQueue<Spill>>,
+    next_dir: AtomicUsize,
+    /// Blocks given to the spill queues and not yet written.
+    pending: AtomicUsize,
+    /// Free blocks below this are a shortage.
+    reserve: usize,
+    pub(crate) spilled_bytes: AtomicU64,
+}
+
+impl Store {
+    /// A store over `pool` that spills to `scratch_dirs` directories; `producers` workers fill it.
+    pub(crate) fn new(pool: Pool, scratch_dirs: usize, queue_depth: usize) -> Self {
+        Self {
+            pool,
+            partitions: Mutex::default(),
+            spills: (0..scratch_dirs).map(|_| ByteQueue::new(usize::MAX, 0)).collect(),
+            next_dir: AtomicUsize::new(0),
+            pending: AtomicUsize::new(0),
+            reserve: scratch_dirs * queue_depth,
+            spilled_bytes: AtomicU64::new(0),
+        }
+    }
+
+    /// Adds empty partitions and returns the number of the first.
+    pub(crate) fn extend(&self, partitions: impl IntoIterator<Item = Partition>) -> usize {
+        let mut all = lock(&self.partitions);
+        let first = all.len();
+        all.extend(partitions);
+        first
+    }
+
+    /// Takes a partition out; later use of its number finds it empty.
+    pub(crate) fn take(&self, partition: usize) -> Partition {
+        std::mem::take(&mut lock(&self.partitions)[partition])
+    }
+
+    /// Looks at a partition.
+    pub(crate) fn with<T>(&self, partition: usize, look: impl FnOnce(&Partition) -> T) -> T {
+        look(&lock(&self.partitions)[partition])
+    }
+
+    /// A free block, spilling partitions if there is a shortage; `None` if the sort is abandoned.
+    pub(crate) fn block(&self, meter: &mut Meter) -> Option<Block> {
+        if let Some(block) = self.pool.take_leaving(self.reserve) {
+            return Some(block);
+        }
+        // Spill only as much as the writers can take soon: what stays is I/O saved.
+        if self.pending.load(Ordering::Relaxed) < self.reserve {
+            meter.blocked += self.spill_last_resident()?;
+        }
+        let (block, waited) = self.pool.take()?;
+        meter.memory += waited;
+        Some(block)
+    }
+
+    /// Adds a block to a partition, or sends it to a scratch disk if the partition is being spilled.
+    pub(crate) fn add(&self, partition: usize, filled: Filled, meter: &mut Meter) -> Option<()> {
+        let mut all = lock(&self.partitions);
+        let this = &mut all[partition];
+        this.bytes += filled.used as u64;
+        this.records += u64::from(filled.records);
+        if this.spilling {
+            drop(all);
+            meter.blocked += self.send(Spill { partition, filled })?;
+        } else {
+            this.resident.push(filled);
+        }
+        Some(())
+    }
+
+    /// Adds a worker's last, part-filled block: that always stays in memory.
+    pub(crate) fn add_last(&self, partition: usize, filled: Filled) {
+        let mut all = lock(&self.partitions);
+        let this = &mut all[partition];
+        this.bytes += filled.used as u64;
+        this.records += u64::from(filled.records);
+        this.resident.push(filled);
+    }
+
+    /// A scratch disk has written a block.
+    pub(crate) fn written(&self, partition: usize, spilled: Spilled) {
+        self.spilled_bytes.fetch_add(spilled.used as u64, Ordering::Relaxed);
+        lock(&self.partitions)[partition].spilled.push(spilled);
+        self.pending.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn spill_last_resident(&self) -> Option<Duration> {
+        let mut all = lock(&self.partitions);
+        let victim = all.iter().rposition(|p| !p.spilling && !p.resident.is_empty());
+        let Some(victim) = victim else { return Some(Duration::ZERO) };
+        all[victim].spilling = true;
+        let resident = std::mem::take(&mut all[victim].resident);
+        drop(all);
+        let mut blocked = Duration::ZERO;
+        for filled in resident {
+            blocked += self.send(Spill { partition: victim, filled })?;
+        }
+        Some(blocked)
+    }
+
+    fn send(&self, spill: Spill) -> Option<Duration> {
+        self.pending.fetch_add(1, Ordering::Relaxed);
+        let dir = self.next_dir.fetch_add(1, Ordering::Relaxed) % self.spills.len();
+        let bytes = spill.filled.used;
+        self.spills[dir].push(spill, bytes)
+    }
+
+    /// Wakes everybody: the sort is being abandoned.
+    pub(crate) fn abort(&self) {
+        self.pool.close();
+        self.spills.iter().for_each(ByteQueue::abort);
+    }
+}

@@ -1,0 +1,579 @@
+//! The threads of each phase.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, Scope};
+use std::time::Duration;
+
+use rawio::{Backend, Operation, Pool, Request, align_up};
+
+use crate::checksum::RecordSum;
+use crate::distribute::Distribution;
+use crate::emit::{Emission, Group, OutBlock, Ready, release};
+use crate::engine::{IoReport, Progress, SortSpec, empty_partitions};
+use crate::error::SortError;
+use crate::input::{Chunk, InputFile, ReadSpec, Reader, by_device};
+use crate::output::{OutFile, Outputs};
+use crate::partition::{Filled, Partition, Spilled, Store};
+use crate::plan::Plan;
+use crate::pump::pump;
+use crate::spill::{Load, Scratch};
+use crate::splitters::{Sample, Splitters};
+use crate::stage::{ByteQueue, Meter, Shared, lock};
+
+/// The scratch disks and how all disks are accessed.
+pub(crate) struct Disks<'a> {
+    scratch: &'a [Scratch],
+    /// How far each scratch file is filled.
+    ends: Mutex<Vec<u64>>,
+    io: (usize, Backend),
+    reports: Mutex<Vec<IoReport>>,
+}
+
+impl<'a> Disks<'a> {
+    pub(crate) fn new(scratch: &'a [Scratch], plan: &Plan, backend: Backend) -> Self {
+        let ends = Mutex::new(vec![0; scratch.len()]);
+        Self { scratch, ends, io: (plan.queue_depth, backend), reports: Mutex::default() }
+    }
+
+    fn note(&self, role: &'static str, dir: String, method: String) {
+        let report = IoReport { role, dir, method };
+        let mut reports = lock(&self.reports);
+        if !reports.contains(&report) {
+            reports.push(report);
+        }
+    }
+
+    pub(crate) fn into_report(self) -> Vec<IoReport> {
+        self.reports.into_inner().unwrap_or_default()
+    }
+}
+
+/// Runs `work`; its error fails the sort.
+fn guarded<T>(shared: &Shared<'_>, work: impl FnOnce() -> Result<T, SortError>) -> Option<T> {
+    work().map_err(|error| shared.fail(error)).ok()
+}
+
+/// A thread that brings chunks to a distribution.
+type Feeder<'a> = Box<dyn FnOnce() + Send + 'a>;
+
+/// Watches a phase: wakes everybody when the sort has failed or was cancelled, and tells progress.
+struct Watch<'s> {
+    done: Arc<AtomicBool>,
+    thread: thread::ScopedJoinHandle<'s, ()>,
+}
+
+impl<'s> Watch<'s> {
+    fn start(
+        scope: &'s Scope<'s, '_>,
+        shared: &'s Shared<'_>,
+        tell: impl Fn() + Send + 's,
+        abort: impl Fn() + Send + 's,
+    ) -> Self {
+        let done = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&done);
+        let thread = scope.spawn(move || {
+            while !seen.load(Ordering::Acquire) {
+                if shared.is_failed() {
+                    return abort();
+                }
+                tell();
+                thread::park_timeout(Duration::from_millis(20));
+            }
+        });
+        Self { done, thread }
+    }
+
+    fn stop(self) {
+        self.done.store(true, Ordering::Release);
+        self.thread.thread().unpark();
+        let _ = self.thread.join();
+    }
+}
+
+/// The first phase: from the input to partitions.
+pub(crate) struct MapShuffle<'a> {
+    pub(crate) shared: &'a Shared<'a>,
+    pub(crate) spec: &'a SortSpec,
+    pub(crate) plan: &'a Plan,
+    pub(crate) store: &'a Store,
+    pub(crate) disks: &'a Disks<'a>,
+    pub(crate) progress: Progress<'a>,
+    pub(crate) records_in: &'a AtomicU64,
+    pub(crate) records_passed: &'a AtomicU64,
+    pub(crate) checksum: Option<&'a Mutex<RecordSum>>,
+}
+
+impl MapShuffle<'_> {
+    /// Reads `files` and distributes their records.
+    pub(crate) fn run(&self, files: &[InputFile], splitters: &Splitters) -> Result<(), SortError> {
+        let (shared, plan) = (self.shared, self.plan);
+        let total: u64 = files.iter().map(|file| file.bytes).sum();
+        let pool = Pool::new(plan.read_blocks, plan.io_bytes + plan.headroom_bytes)
+            .map_err(|source| SortError::Io { action: "allocate", path: "memory".into(), source })?;
+        let groups = by_device(files);
+        let chunks = ByteQueue::new(plan.read_blocks * plan.io_bytes, groups.len());
+        let spec = ReadSpec {
+            format: self.spec.job.input,
+            max_record: plan.headroom_bytes,
+            headroom: plan.headroom_bytes,
+            io_bytes: plan.io_bytes,
+            depth: plan.queue_depth,
+            backend: self.spec.backend,
+            direct: self.spec.direct,
+        };
+        let first = self.store.extend(empty_partitions(splitters, &self.spec.job));
+        let distribution = Distribution {
+            shared,
+            job: &self.spec.job,
+            splitters,
+            store: self.store,
+            first,
+            input: &chunks,
+            map: true,
+            checksum: self.checksum,
+            records_in: self.records_in,
+            records_passed: self.records_passed,
+        };
+        let abort = || {
+            pool.close();
+            chunks.abort();
+        };
+        let tell = || {
+            let done = shared.phase_bytes.load(Ordering::Relaxed);
+            (self.progress)("map+shuffle", done, Some(total));
+        };
+        let feeders = groups.iter().map(|group| -> Feeder<'_> {
+            let reader = Reader::new(shared, group, &pool, spec, &chunks);
+            Box::new(move || {
+                let device = group[0].path.parent().unwrap_or(&group[0].path);
+                let device = device.display().to_string();
+                if let Some(method) = guarded(shared, || reader.run(&device)) {
+                    self.disks.note("input", device, method);
+                }
+            })
+        });
+        self.distribute(&distribution, tell, abort, feeders.collect())
+    }
+
+    /// Runs workers and spill writers beside the threads that feed them.
+    fn distribute(
+        &self,
+        distribution: &Distribution<'_>,
+        tell: impl Fn() + Send + Sync,
+        abort: impl Fn() + Send + Sync,
+        feeders: Vec<Feeder<'_>>,
+    ) -> Result<(), SortError> {
+        let (shared, store) = (self.shared, self.store);
+        store.spills.iter().for_each(ByteQueue::reopen);
+        thread::scope(|scope| {
+            let watch = Watch::start(scope, shared, &tell, || {
+                abort();
+                store.abort();
+            });
+            for scratch in self.disks.scratch {
+                scope.spawn(move || {
+                    let from = lock(&self.disks.ends)[scratch.dir];
+                    let ended = guarded(shared, || scratch.write(shared, store, self.disks.io, from));
+                    if let Some((end, method)) = ended {
+                        lock(&self.disks.ends)[scratch.dir] = end;
+                        if end > 0 {
+                            let direct = if scratch.file.is_direct() { "direct" } else { "buffered" };
+                            let dir = scratch.file.path().display().to_string();
+                            self.disks.note("scratch", dir, format!("{method}+{direct}"));
+                        }
+                    }
+                });
+            }
+            for feeder in feeders {
+                scope.spawn(feeder);
+            }
+            let workers: Vec<_> = (0..self.spec.threads)
+                .map(|_| scope.spawn(|| guarded(shared, || distribution.run())))
+                .collect();
+            for worker in workers {
+                let _ = worker.join();
+            }
+            store.spills.iter().for_each(ByteQueue::finish);
+            watch.stop();
+        });
+        shared.check()
+    }
+
+    /// Distributes the records of one partition again, over ranges learnt from itself; returns the
+    /// number of its first new partition, and how many there are.
+    fn split(&self, partition: Partition) -> Result<(usize, usize), SortError> {
+        let (shared, store, plan) = (self.shared, self.store, self.plan);
+        let wanted = partition.bytes.div_ceil(plan.max_partition_bytes * 2 / 3) as usize;
+        let samples = self.sample(&partition)?;
+        let splitters = Splitters::from_samples(
+            self.spec.job.order,
+            samples,
+            wanted.clamp(2, plan.partitions.max(2)),
+        );
+        let first = store.extend(empty_partitions(&splitters, &self.spec.job));
+        let chunks = ByteQueue::new(plan.read_blocks * plan.io_bytes, 1 + self.disks.scratch.len());
+        let loads: Vec<ByteQueue<Load<()>>> =
+            self.disks.scratch.iter().map(|_| ByteQueue::new(usize::MAX, 1)).collect();
+        let uncounted = AtomicU64::new(0);
+        let distribution = Distribution {
+            shared,
+            job: &self.spec.job,
+            splitters: &splitters,
+            store,
+            first,
+            input: &chunks,
+            map: false,
+            checksum: None,
+            records_in: &uncounted,
+            records_passed: &uncounted,
+        };
+        let path = Arc::new(PathBuf::from("scratch"));
+        let pass_on = |filled: Filled| {
+            let Filled { block, used, .. } = filled;
+            let chunk = Chunk { block, start: 0, end: used, path: Arc::clone(&path), offset: 0 };
+            // Refused only when the sort is being abandoned; the block is free again then.
+            let _ = chunks.push(chunk, used);
+        };
+        let abort = || {
+            chunks.abort();
+            loads.iter().for_each(ByteQueue::abort);
+        };
+        let (loads_of, pass_on, chunks) = (&loads, &pass_on, &chunks);
+        let mut feeders: Vec<Feeder<'_>> = Vec::new();
+        for scratch in self.disks.scratch {
+            feeders.push(Box::new(move || {
+                guarded(shared, || {
+                    let loads = &loads_of[scratch.dir];
+                    scratch.read(shared, loads, self.disks.io, "map+shuffle", |filled, ()| pass_on(filled))
+                });
+                chunks.finish();
+            }));
+        }
+        feeders.push(Box::new(move || {
+            partition.resident.into_iter().for_each(pass_on);
+            chunks.finish();
+            let mut meter = Meter::start();
+            for spilled in partition.spilled {
+                let Some(block) = store.block(&mut meter) else { break };
+                loads_of[spilled.dir].push(Load { spilled, block, token: () }, 0);
+            }
+            loads_of.iter().for_each(ByteQueue::finish);
+        }));
+        self.distribute(&distribution, || (), abort, feeders)?;
+        Ok((first, splitters.partitions()))
+    }
+
+    /// Records from all over a partition.
+    fn sample(&self, partition: &Partition) -> Result<Vec<Sample>, SortError> {
+        const CHUNKS: usize = 64;
+        const PER_CHUNK: usize = 64;
+        let format = self.spec.job.intermediate;
+        let mut samples = Vec::new();
+        let mut take = |filled: &Filled| {
+            let step = (filled.records as usize / PER_CHUNK).max(1);
+            samples.extend(format.records(filled.bytes()).step_by(step).map(|record| {
+                let (key, rest) = format.split(record);
+                (key.to_vec(), rest.to_vec())
+            }));
+        };
+        let every = |count: usize| (count / CHUNKS).max(1);
+        partition.resident.iter().step_by(every(partition.resident.len())).for_each(&mut take);
+        let mut meter = Meter::start();
+        for spilled in partition.spilled.iter().step_by(every(partition.spilled.len())) {
+            let Some(block) = self.store.block(&mut meter) else { break };
+            take(&self.read_now(*spilled, block)?);
+        }
+        self.shared.check()?;
+        Ok(samples)
+    }
+
+    fn read_now(&self, spilled: Spilled, block: rawio::Block) -> Result<Filled, SortError> {
+        let scratch = &self.disks.scratch[spilled.dir];
+        let fail = |source| SortError::Io {
+            action: "read scratch in",
+            path: scratch.file.path().to_owned(),
+            source,
+        };
+        let mut queue = rawio::Queue::new(1, self.spec.backend).map_err(fail)?;
+        let request = Request {
+            operation: Operation::Read,
+            file: Arc::clone(&scratch.file),
+            offset: spilled.offset,
+            block,
+            range: 0..align_up(spilled.used),
+            tag: 0,
+        };
+        queue.submit(request).map_err(fail)?;
+        let done = queue.wait().map_err(fail)?.ok_or(std::io::ErrorKind::UnexpectedEof.into()).map_err(fail)?;
+        done.result.map_err(fail)?;
+        Ok(Filled { block: done.request.block, used: spilled.used, records: spilled.records })
+    }
+}
+
+/// Splits partitions that are too large to be sorted in memory until none is left, keeping `order`
+/// the order of their keys. Returns how many were split.
+pub(crate) fn split_oversized(
+    phase: &MapShuffle<'_>,
+    order: &mut Vec<usize>,
+) -> Result<usize, SortError> {
+    let mut split = 0;
+    let mut at = 0;
+    while at < order.len() {
+        let oversized = phase.store.with(order[at], |partition| {
+            !partition.constant && partition.bytes > phase.plan.max_partition_bytes
+        });
+        if oversized {
+            let partition = phase.store.take(order[at]);
+            let (first, count) = phase.split(partition)?;
+            order.splice(at..=at, first..first + count);
+            split += 1;
+        } else {
+            at += 1;
+        }
+    }
+    Ok(split)
+}
+
+/// The second phase: from partitions to output files.
+pub(crate) struct SortReduce<'a> {
+    pub(crate) shared: &'a Shared<'a>,
+    pub(crate) spec: &'a SortSpec,
+    pub(crate) plan: &'a Plan,
+    pub(crate) store: &'a Store,
+    pub(crate) disks: &'a Disks<'a>,
+    pub(crate) outputs: &'a Outputs,
+    pub(crate) progress: Progress<'a>,
+    pub(crate) records_taken: &'a AtomicU64,
+    pub(crate) checksum: Option<&'a Mutex<RecordSum>>,
+}
+
+/// A partition that is being read back.
+struct Assembly {
+    ready: Mutex<Option<Ready>>,
+    missing: AtomicUsize,
+}
+
+type Loads = Vec<ByteQueue<Load<Arc<Assembly>>>>;
+
+impl SortReduce<'_> {
+    /// Sorts the partitions in `order` and writes them; returns the finished files, not yet named.
+    pub(crate) fn run(&self, order: &[usize]) -> Result<Vec<Arc<OutFile>>, SortError> {
+        let (shared, plan, outputs) = (self.shared, self.plan, self.outputs);
+        shared.phase_bytes.store(0, Ordering::Relaxed);
+        let total: u64 = order.iter().map(|&p| self.store.with(p, |p| p.bytes)).sum();
+        let pool = Pool::new(plan.output_blocks, plan.io_bytes)
+            .map_err(|source| SortError::Io { action: "allocate", path: "memory".into(), source })?;
+        let scratch = self.disks.scratch;
+        let ready = ByteQueue::new(usize::MAX, 1 + scratch.len());
+        let loads: Loads = scratch.iter().map(|_| ByteQueue::new(usize::MAX, 1)).collect();
+        let writers: Vec<ByteQueue<OutBlock>> =
+            (0..outputs.dirs()).map(|_| ByteQueue::new(usize::MAX, 1)).collect();
+        let finisher = ByteQueue::new(usize::MAX, 1);
+        let finished = Mutex::new(Vec::new());
+        let emission = Emission {
+            shared,
+            job: &self.spec.job,
+            outputs,
+            pool: &pool,
+            ready: &ready,
+            writers: &writers,
+            finisher: &finisher,
+            checksum: self.checksum,
+            records_taken: self.records_taken,
+        };
+        thread::scope(|scope| {
+            let tell = || {
+                let done = shared.phase_bytes.load(Ordering::Relaxed);
+                (self.progress)("sort+reduce", done, Some(total));
+            };
+            let watch = Watch::start(scope, shared, tell, || {
+                pool.close();
+                self.store.abort();
+                ready.abort();
+                loads.iter().for_each(ByteQueue::abort);
+                writers.iter().for_each(ByteQueue::abort);
+                finisher.abort();
+            });
+            for scratch in scratch {
+                let (loads, ready) = (&loads[scratch.dir], &ready);
+                scope.spawn(move || {
+                    guarded(shared, || {
+                        scratch.read(shared, loads, self.disks.io, "sort+reduce", |filled, assembly| {
+                            assembly.add(filled, ready);
+                        })
+                    });
+                    ready.finish();
+                });
+            }
+            let sorters: Vec<_> = (0..self.spec.threads)
+                .map(|_| scope.spawn(|| guarded(shared, || emission.run())))
+                .collect();
+            let (writers, finisher) = (&writers, &finisher);
+            let threads: Vec<_> = (0..outputs.dirs())
+                .map(|dir| scope.spawn(move || guarded(shared, || self.write(dir, writers, finisher))))
+                .collect();
+            for _ in 0..outputs.dirs() {
+                scope.spawn(|| guarded(shared, || self.finish(finisher, &finished)));
+            }
+            self.load(order, &loads, &ready);
+            sorters.into_iter().for_each(|sorter| drop(sorter.join()));
+            // Output writers pass blocks on to replica writers: those end after them.
+            for (dir, thread) in threads.into_iter().enumerate() {
+                writers[dir].finish();
+                let _ = thread.join();
+            }
+            finisher.finish();
+            watch.stop();
+        });
+        shared.check()?;
+        Ok(finished.into_inner().unwrap_or_default())
+    }
+
+    /// Brings the partitions into memory, in order, as memory becomes free.
+    fn load(&self, order: &[usize], loads: &Loads, ready: &ByteQueue<Ready>) {
+        let mut number = 0;
+        'partitions: for &id in order {
+            let partition = self.store.take(id);
+            if partition.records == 0 {
+                continue;
+            }
+            for (part, mut spilled) in self.parts(partition, &mut number) {
+                if spilled.is_empty() {
+                    ready.push(part, 0);
+                    continue;
+                }
+                spilled.sort_unstable_by_key(|s| (s.offset, s.dir));
+                let missing = AtomicUsize::new(spilled.len());
+                let assembly = Arc::new(Assembly { ready: Mutex::new(Some(part)), missing });
+                for spilled in spilled {
+                    let Some((block, _)) = self.store.pool.take() else { break 'partitions };
+                    let token = Arc::clone(&assembly);
+                    loads[spilled.dir].push(Load { spilled, block, token }, 0);
+                }
+            }
+        }
+        loads.iter().for_each(ByteQueue::finish);
+        ready.finish();
+    }
+
+    /// A partition as parts that fit in memory: one, unless all its records are equal.
+    fn parts(&self, partition: Partition, number: &mut usize) -> Vec<(Ready, Vec<Spilled>)> {
+        let limit = self.plan.max_partition_bytes;
+        let Partition { resident, spilled, common_bits, constant, bytes, .. } = partition;
+        let mut pieces: Vec<(Vec<Filled>, Vec<Spilled>)> = vec![(Vec::new(), Vec::new())];
+        let mut room = if constant && bytes > limit { limit } else { u64::MAX };
+        let mut piece = |used: usize, pieces: &mut Vec<_>| {
+            if used as u64 > room {
+                pieces.push((Vec::new(), Vec::new()));
+                room = limit;
+            }
+            room -= used as u64;
+            pieces.len() - 1
+        };
+        for filled in resident {
+            let at = piece(filled.used, &mut pieces);
+            pieces[at].0.push(filled);
+        }
+        for spilled in spilled {
+            let at = piece(spilled.used, &mut pieces);
+            pieces[at].1.push(spilled);
+        }
+        let left = AtomicUsize::new(pieces.len());
+        let group = (pieces.len() > 1 && self.spec.job.reducer.is_some())
+            .then(|| Arc::new(Group { reducer: Mutex::new(None), left }));
+        pieces
+            .into_iter()
+            .map(|(chunks, spilled)| {
+                let ready = Ready {
+                    number: std::mem::replace(number, *number + 1),
+                    chunks,
+                    common_bits,
+                    constant,
+                    group: group.clone(),
+                };
+                (ready, spilled)
+            })
+            .collect()
+    }
+
+    /// Writes the blocks of one directory; those with a replica go on to its writer.
+    fn write(
+        &self,
+        dir: usize,
+        writers: &[ByteQueue<OutBlock>],
+        finisher: &ByteQueue<Arc<OutFile>>,
+    ) -> Result<(), SortError> {
+        let (shared, outputs) = (self.shared, self.outputs);
+        let mut meter = Meter::start();
+        let direct = AtomicBool::new(true);
+        let method = pump(
+            shared,
+            &writers[dir],
+            self.disks.io,
+            &mut meter,
+            |OutBlock { file, offset, block, used }| {
+                let write = rawio::Request {
+                    operation: Operation::Write,
+                    file: Arc::clone(&file.direct),
+                    offset,
+                    block,
+                    range: 0..align_up(used),
+                    tag: 0,
+                };
+                direct.fetch_and(file.direct.is_direct(), Ordering::Relaxed);
+                Ok((write, (file, used)))
+            },
+            |request, (file, used), result| {
+                result.map_err(|e| SortError::write("write", outputs.path(dir), e))?;
+                shared.bytes_written.fetch_add(used as u64, Ordering::Relaxed);
+                if let Some(replica) = &file.replica {
+                    let block = request.block;
+                    let copy = OutBlock { file: Arc::clone(replica), offset: request.offset, block, used };
+                    writers[replica.dir].push(copy, used);
+                } else {
+                    shared.phase_bytes.fetch_add(used as u64, Ordering::Relaxed);
+                }
+                release(&file, finisher);
+                Ok(())
+            },
+        )?;
+        let stage = outputs.stage(dir);
+        shared.report("sort+reduce", stage, outputs.path(dir).to_str(), &meter);
+        let direct = if direct.into_inner() { "direct" } else { "buffered" };
+        let role = if stage == "write_output" { "output" } else { "replica" };
+        self.disks.note(role, outputs.path(dir).display().to_string(), format!("{method}+{direct}"));
+        Ok(())
+    }
+
+    /// Cuts files to their length and makes them durable.
+    fn finish(
+        &self,
+        finisher: &ByteQueue<Arc<OutFile>>,
+        finished: &Mutex<Vec<Arc<OutFile>>>,
+    ) -> Result<(), SortError> {
+        while let Some((file, _)) = finisher.pop() {
+            let fail = |source| SortError::write("make durable", self.outputs.path(file.dir), source);
+            file.direct.truncate(file.bytes.load(Ordering::Relaxed)).map_err(fail)?;
+            file.direct.sync().map_err(fail)?;
+            lock(finished).push(file);
+        }
+        Ok(())
+    }
+}
+
+impl Assembly {
+    /// Adds a block that was read back; the last one makes the partition ready.
+    fn add(&self, filled: Filled, ready: &ByteQueue<Ready>) {
+        let mut slot = lock(&self.ready);
+        if let Some(part) = slot.as_mut() {
+            part.chunks.push(filled);
+        }
+        if self.missing.fetch_sub(1, Ordering::AcqRel) == 1
+            && let Some(part) = slot.take()
+        {
+            ready.push(part, 0);
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! How a memory budget is divided, worked out before anything is allocated. Pure arithmetic.
+
+use serde::Serialize;
+
+use crate::error::SortError;
+
+const KIB: usize = 1 << 10;
+const MIB: usize = 1 << 20;
+
+/// What the plan depends on.
+#[derive(Clone, Debug)]
+pub struct PlanInput {
+    /// Bytes of input (for the sort job: also of intermediate data and output).
+    pub input_bytes: u64,
+    /// The budget.
+    pub memory_bytes: u64,
+    /// Workers that distribute and sort.
+    pub threads: usize,
+    /// Disks with input.
+    pub readers: usize,
+    /// Scratch directories.
+    pub scratch_dirs: usize,
+    /// Output directories plus replica directories.
+    pub output_dirs: usize,
+    /// Bytes of a fixed record, or none for records of various lengths.
+    pub fixed_record_bytes: Option<usize>,
+    /// The longest record allowed.
+    pub max_record_bytes: usize,
+}
+
+/// How the memory is divided; all sizes in bytes.
+#[derive(Clone, Debug, Serialize, PartialEq, Eq)]
+pub struct Plan {
+    /// `in-memory` if nothing will be spilled, else `hybrid`.
+    pub regime: &'static str,
+    /// Partitions that the distribution aims at.
+    pub partitions: usize,
+    /// Size of the blocks that partitions are made of.
+    pub block_bytes: usize,
+    /// Blocks that hold records: partitions in memory, spills on their way, partitions being sorted.
+    pub blocks: usize,
+    /// Size of a read or an output write.
+    pub io_bytes: usize,
+    /// Room before the data of a read buffer for a record that began in the buffer before.
+    pub headroom_bytes: usize,
+    /// Read buffers, in the first phase.
+    pub read_blocks: usize,
+    /// Output buffers, in the second phase.
+    pub output_blocks: usize,
+    /// A partition above this is split again before it is sorted.
+    pub max_partition_bytes: u64,
+    /// Requests in flight for each disk.
+    pub queue_depth: usize,
+    /// Estimate of the bytes spilled.
+    pub expected_spilled_bytes: u64,
+    /// Estimate of the bytes that stay in memory between the phases.
+    pub expected_retained_bytes: u64,
+}
+
+/// Requests in flight for each disk: enough that one is always being served while others are
+/// prepared, few enough that their buffers cost little.
+const QUEUE_DEPTH: usize = 4;
+
+/// Sizes to try, from the fastest to the most frugal: (I/O size, least block size).
+const LADDER: [(usize, usize); 7] = [
+    (4 * MIB, 256 * KIB),
+    (2 * MIB, 128 * KIB),
+    (MIB, 64 * KIB),
+    (512 * KIB, 64 * KIB),
+    (256 * KIB, 32 * KIB),
+    (64 * KIB, 16 * KIB),
+    (32 * KIB, 8 * KIB),
+];
+
+/// Divides the budget, or says how large it would have to be.
+pub fn plan(input: &PlanInput) -> Result<Plan, SortError> {
+    if let Some(plan) = try_plan(input, input.memory_bytes) {
+        return Ok(plan);
+    }
+    let (mut low, mut high) = (input.memory_bytes, 1 << 50);
+    while high - low > 64 * KIB as u64 {
+        let middle = low + (high - low) / 2;
+        if try_plan(input, middle).is_some() { high = middle } else { low = middle }
+    }
+    Err(SortError::Memory {
+        budget_bytes: input.memory_bytes,
+        minimum_bytes: high.next_multiple_of(MIB as u64),
+    })
+}
+
+fn try_plan(input: &PlanInput, memory_bytes: u64) -> Option<Plan> {
+    let memory = usize::try_from(memory_bytes).ok()?;
+    // Prefer large requests while their buffers take at most an eighth of the memory.
+    let frugal = LADDER.len() - 1;
+    LADDER.iter().enumerate().find_map(|(step, &(io_bytes, least_block))| {
+        let share = if step == frugal { memory / 2 } else { memory / 8 };
+        with_sizes(input, memory, share, io_bytes, least_block)
+    })
+}
+
+fn with_sizes(
+    input: &PlanInput,
+    memory: usize,
+    share: usize,
+    io_bytes: usize,
+    least_block: usize,
+) -> Option<Plan> {
+    let threads = input.threads;
+    // A record that began in an earlier buffer must fit before the data of this one.
+    let headroom_bytes = rawio::align_up(input.max_record_bytes);
+    let read_blocks = input.readers * (QUEUE_DEPTH + 1) + threads;
+    let output_blocks = threads + input.output_dirs * (QUEUE_DEPTH + 1);
+    let read_bytes = read_blocks * (io_bytes + headroom_bytes);
+    let output_bytes = output_blocks * io_bytes;
+    if read_bytes.max(output_bytes) > share {
+        return None;
+    }
+    // Sorting needs two arrays of 8 bytes for each record of a partition (16 where records vary).
+    let (entry_bytes, shortest) = match input.fixed_record_bytes {
+        Some(record) => (16, record),
+        None => (16, 16),
+    };
+    let least_block = least_block.max(rawio::align_up(input.max_record_bytes));
+    let rest = memory - share.min(read_bytes.max(output_bytes));
+    // Each sorter works on one partition while another is being loaded for it, and one more is to
+    // come: (2 threads + 1) partitions with the arrays of those being sorted.
+    let in_flight = 2 * threads + 1;
+    let with_arrays = |partition: usize| {
+        in_flight * partition + threads * (partition / shortest + 1) * entry_bytes
+    };
+    let mut max_partition = rest;
+    while with_arrays(max_partition) > rest {
+        max_partition -= max_partition / 16 + 1;
+    }
+    if max_partition < 2 * least_block {
+        return None;
+    }
+    let arrays = threads * (max_partition / shortest + 1) * entry_bytes;
+    let pool = rest - arrays;
+    // Aim well below the limit: sampling is not exact. Small inputs still give every worker some.
+    let aim = (max_partition as u64 * 2 / 3)
+        .min((input.input_bytes / 64).max(8 * MIB as u64))
+        .max(1);
+    let wanted = input.input_bytes.div_ceil(aim).max(1) as usize;
+    // Every worker fills one block for each partition: at most a quarter of the pool.
+    let affordable = (pool / 4 / threads / least_block).max(2);
+    let partitions = wanted.min(affordable);
+    let block_bytes = (pool / 8 / threads / partitions)
+        .clamp(least_block, (4 * MIB).max(least_block));
+    let block_bytes = if block_bytes.is_power_of_two() {
+        block_bytes
+    } else {
+        (block_bytes.next_power_of_two() / 2).max(least_block)
+    };
+    let blocks = pool / block_bytes;
+    if blocks < threads * partitions + input.scratch_dirs * QUEUE_DEPTH + 2 {
+        return None;
+    }
+    let padded = input.fixed_record_bytes.map_or(block_bytes, |r| block_bytes / r * r);
+    // Half-filled blocks at the end of the first phase, and spills still in flight.
+    let open = threads * partitions / 2 + 1;
+    let holds = ((blocks - open) * padded) as u64;
+    let fits = input.input_bytes <= ((blocks - threads * partitions) * padded) as u64;
+    let reserve = (input.scratch_dirs * QUEUE_DEPTH * padded) as u64;
+    let retained = if fits {
+        input.input_bytes
+    } else {
+        // Partitions are spilled whole: on average half of one more than needed.
+        let partition = input.input_bytes / partitions as u64;
+        holds.saturating_sub(reserve + partition / 2).min(input.input_bytes)
+    };
+    Some(Plan {
+        regime: if fits { "in-memory" } else { "hybrid" },
+        partitions,
+        block_bytes,
+        blocks,
+        io_bytes,
+        headroom_bytes,
+        read_blocks,
+        output_blocks,
+        max_partition_bytes: max_partition as u64,
+        queue_depth: QUEUE_DEPTH,
+        expected_spilled_bytes: input.input_bytes - retained,
+        expected_retained_bytes: retained,
+    })
+}
+
+impl Plan {
+    /// Bytes of all pools and arrays of the phase that needs more.
+    pub fn memory_bytes(&self, threads: usize, shortest_record: usize) -> u64 {
+        let read = self.read_blocks * (self.io_bytes + self.headroom_bytes);
+        let output = self.output_blocks * self.io_bytes;
+        let arrays = threads * (self.max_partition_bytes as usize / shortest_record + 1) * 16;
+        (self.blocks * self.block_bytes + arrays + read.max(output)) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn input(input_bytes: u64, memory_bytes: u64) -> PlanInput {
+        PlanInput {
+            input_bytes,
+            memory_bytes,
+            threads: 2,
+            readers: 1,
+            scratch_dirs: 1,
+            output_dirs: 1,
+            fixed_record_bytes: Some(100),
+            max_record_bytes: 100,
+        }
+    }
+
+    #[test]
+    fn what_fits_is_not_spilled() {
+        let plan = plan(&input(4 << 30, 10 << 30)).unwrap();
+        assert_eq!((plan.regime, plan.expected_spilled_bytes), ("in-memory", 0));
+        let plan = super::plan(&input(4 << 30, 1 << 30)).unwrap();
+        assert_eq!(plan.regime, "hybrid");
+        assert!(plan.expected_retained_bytes > 512 << 20, "{plan:?}");
+        assert_eq!(plan.expected_retained_bytes + plan.expected_spilled_bytes, 4 << 30);
+    }
+
+    #[test]
+    fn a_budget_too_small_says_what_would_do() {
+        let tiny = input(1 << 30, 64 << 10);
+        let Err(SortError::Memory { minimum_bytes, .. }) = plan(&tiny) else { panic!("planned") };
+        assert!(minimum_bytes <= 4 << 20, "{minimum_bytes}");
+        assert!(plan(&PlanInput { memory_bytes: minimum_bytes, ..tiny }).is_ok());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 500, rng_seed: proptest::test_runner::RngSeed::Fixed(2), ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_plan_never_exceeds_its_budget(
+            input_bytes in 0_u64..1 << 42,
+            memory_mib in 1_u64..40_000,
+            threads in 1_usize..64,
+            disks in 1_usize..24,
+            record in 1_usize..5000,
+            fixed in any::<bool>(),
+        ) {
+            let input = PlanInput {
+                input_bytes,
+                memory_bytes: memory_mib << 20,
+                threads,
+                readers: disks,
+                scratch_dirs: disks,
+                output_dirs: disks,
+                fixed_record_bytes: fixed.then_some(record),
+                max_record_bytes: record,
+            };
+            if let Ok(plan) = plan(&input) {
+                let shortest = if fixed { record } else { 16 };
+                prop_assert!(plan.memory_bytes(threads, shortest) <= memory_mib << 20, "{plan:?}");
+                prop_assert!(plan.block_bytes >= record);
+                prop_assert!(plan.block_bytes.is_multiple_of(rawio::ALIGN));
+                prop_assert!(plan.max_partition_bytes >= 2 * plan.block_bytes as u64 || plan.partitions > 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Moving blocks between a queue of the sort and a queue of the kernel, for one disk.
+
+use rawio::{Backend, Queue, Request};
+
+use crate::error::SortError;
+use crate::stage::{ByteQueue, Meter, Shared};
+
+/// Takes items until there are none, turns each into a request, keeps up to `depth` of them in
+/// flight, and hands each finished one to `done` with the token that `start` gave it. `done` gets the
+/// bytes transferred or the system's error. Returns the method used, for example `io_uring`.
+pub(crate) fn pump<T, K>(
+    shared: &Shared<'_>,
+    source: &ByteQueue<T>,
+    (depth, backend): (usize, Backend),
+    meter: &mut Meter,
+    mut start: impl FnMut(T) -> Result<(Request, K), SortError>,
+    mut done: impl FnMut(Request, K, std::io::Result<usize>) -> Result<(), SortError>,
+) -> Result<String, SortError> {
+    let system = |source| SortError::Io { action: "use an I/O queue for", path: "disk".into(), source };
+    let mut queue = Queue::new(depth, backend).map_err(system)?;
+    let mut tokens: Vec<Option<K>> = (0..depth).map(|_| None).collect();
+    let mut free: Vec<usize> = (0..depth).collect();
+    loop {
+        while let Some(&slot) = free.last() {
+            let item = if queue.in_flight() > 0 {
+                source.try_pop()
+            } else {
+                source.pop().map(|(item, waited)| {
+                    meter.idle += waited;
+                    item
+                })
+            };
+            let Some(item) = item else { break };
+            let (mut request, token) = start(item)?;
+            request.tag = slot as u64;
+            meter.bytes += request.range.len() as u64;
+            queue.submit(request).map_err(system)?;
+            tokens[slot] = Some(token);
+            free.pop();
+        }
+        // Nothing in flight now means that the source has ended or the sort is being abandoned.
+        let Some(completion) = queue.wait().map_err(system)? else { break };
+        let slot = completion.request.tag as usize;
+        free.push(slot);
+        if let Some(token) = tokens[slot].take() {
+            done(completion.request, token, completion.result)?;
+        }
+        if shared.is_failed() {
+            break;
+        }
+    }
+    Ok(queue.method().to_string())
+}

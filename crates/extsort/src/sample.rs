@@ -1,0 +1,98 @@
+//! Sampling the input at random offsets, to learn where partitions should begin and end.
+
+use std::io::{Read, Seek, SeekFrom};
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use crate::error::SortError;
+use crate::input::InputFile;
+use crate::job::Job;
+use crate::record::{Format, HEADER_BYTES, Records};
+use crate::splitters::Sample;
+
+/// Places looked at; at each, some records are taken.
+const PLACES: usize = 512;
+/// Bytes read at a place.
+const PLACE_BYTES: usize = 16 << 10;
+/// Most records taken at a place: neighbours may be alike.
+const PER_PLACE: usize = 64;
+/// Records that must follow each other sensibly before a guessed start of a record is believed.
+const BELIEVED: usize = 4;
+
+/// What the job's intermediate records look like, judged from random places of its input.
+///
+/// Lengths in the input decide how often a place is in a file. A wrongly guessed start of a record
+/// costs only balance, never order: partitions that turn out too large are split again.
+pub(crate) fn sample(
+    files: &[InputFile],
+    job: &Job,
+    max_record: usize,
+    seed: u64,
+) -> Result<Vec<Sample>, SortError> {
+    let total: u64 = files.iter().map(|file| file.bytes).sum();
+    let mut rng = StdRng::seed_from_u64(seed);
+    // Sorted places are read in one sweep over each file.
+    let mut places: Vec<u64> = (0..PLACES).map(|_| rng.random_range(0..total.max(1))).collect();
+    places.sort_unstable();
+    let mut samples = Vec::new();
+    let mut bytes = vec![0; PLACE_BYTES.max(4 * max_record.min(1 << 20))];
+    let mut ends = 0;
+    let mut places = places.into_iter().peekable();
+    for file in files {
+        let begins = ends;
+        ends += file.bytes;
+        let mut handle = None;
+        while let Some(place) = places.next_if(|&place| place < ends) {
+            let fail = |source| SortError::Input { path: file.path.clone(), source };
+            let handle = match &mut handle {
+                Some(handle) => handle,
+                None => handle.insert(std::fs::File::open(&file.path).map_err(fail)?),
+            };
+            let offset = match job.input {
+                Format::Fixed { record, .. } => (place - begins) / record as u64 * record as u64,
+                _ => place - begins,
+            };
+            handle.seek(SeekFrom::Start(offset)).map_err(fail)?;
+            let length = bytes.len().min((file.bytes - offset) as usize);
+            handle.read_exact(&mut bytes[..length]).map_err(fail)?;
+            let start = record_start(job.input, &bytes[..length], offset, max_record);
+            take(job, &bytes[start..length], &mut samples);
+        }
+    }
+    Ok(samples)
+}
+
+fn take(job: &Job, bytes: &[u8], samples: &mut Vec<Sample>) {
+    let whole = job.input.records(bytes);
+    let format = job.intermediate;
+    let mut push = |key: &[u8], rest: &[u8]| samples.push((key.to_vec(), rest.to_vec()));
+    match &job.mapper {
+        None => whole.take(PER_PLACE).for_each(|record| {
+            let (key, rest) = format.split(record);
+            push(key, rest);
+        }),
+        Some(mapper) => {
+            let cut = whole.clone().take(PER_PLACE).map(<[u8]>::len).sum::<usize>();
+            mapper.map(job.input.records(&bytes[..cut]), &mut push);
+        }
+    }
+}
+
+/// Where, in `bytes` read at `offset`, a record begins; the end of `bytes` if none is found.
+fn record_start(format: Format, bytes: &[u8], offset: u64, max_record: usize) -> usize {
+    match format {
+        _ if offset == 0 => 0,
+        Format::Fixed { .. } => 0,
+        Format::Lines => memchr::memchr(b'\n', bytes).map_or(bytes.len(), |n| n + 1),
+        Format::KeyValue => (0..bytes.len().saturating_sub(HEADER_BYTES))
+            .find(|&at| believable(format.records(&bytes[at..]), max_record))
+            .unwrap_or(bytes.len()),
+    }
+}
+
+fn believable(mut records: Records<'_>, max_record: usize) -> bool {
+    (0..BELIEVED).all(|_| {
+        records.next().is_some_and(|r| r.len() > HEADER_BYTES && r.len() <= max_record)
+    })
+}

@@ -1,0 +1,305 @@
+//! What every stage shares: the queue before it, the clock on it, and the way to give up together.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::error::SortError;
+
+/// Takes a lock; a thread that panicked while holding it has already failed the sort.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A first-in first-out queue between two stages, bounded by the bytes of what it holds.
+///
+/// An item larger than the quota passes when the queue is empty, so that no item can block forever.
+pub(crate) struct ByteQueue<T> {
+    state: Mutex<QueueState<T>>,
+    changed: Condvar,
+    quota_bytes: usize,
+}
+
+struct QueueState<T> {
+    items: VecDeque<(T, usize)>,
+    bytes: usize,
+    producers: usize,
+    aborted: bool,
+}
+
+impl<T> ByteQueue<T> {
+    /// A queue of at most `quota_bytes`, fed by `producers` who each call [`ByteQueue::finish`].
+    pub(crate) fn new(quota_bytes: usize, producers: usize) -> Self {
+        let state = QueueState { items: VecDeque::new(), bytes: 0, producers, aborted: false };
+        Self { state: Mutex::new(state), changed: Condvar::new(), quota_bytes }
+    }
+
+    /// Appends an item and returns how long that was blocked; `None` if the sort is being abandoned.
+    pub(crate) fn push(&self, item: T, bytes: usize) -> Option<Duration> {
+        let mut state = lock(&self.state);
+        let mut blocked = Duration::ZERO;
+        if !state.items.is_empty() && state.bytes + bytes > self.quota_bytes && !state.aborted {
+            let start = Instant::now();
+            while !state.items.is_empty()
+                && state.bytes + bytes > self.quota_bytes
+                && !state.aborted
+            {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+            blocked = start.elapsed();
+        }
+        if state.aborted {
+            return None;
+        }
+        state.bytes += bytes;
+        state.items.push_back((item, bytes));
+        drop(state);
+        self.changed.notify_all();
+        Some(blocked)
+    }
+
+    /// The next item and how long it was waited for; `None` when there will be none.
+    pub(crate) fn pop(&self) -> Option<(T, Duration)> {
+        let mut state = lock(&self.state);
+        let mut start = None;
+        loop {
+            if state.aborted {
+                return None;
+            }
+            if let Some((item, bytes)) = state.items.pop_front() {
+                state.bytes -= bytes;
+                drop(state);
+                self.changed.notify_all();
+                return Some((item, start.map_or(Duration::ZERO, |s: Instant| s.elapsed())));
+            }
+            if state.producers == 0 {
+                return None;
+            }
+            start.get_or_insert_with(Instant::now);
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// The next item if there is one now.
+    pub(crate) fn try_pop(&self) -> Option<T> {
+        let mut state = lock(&self.state);
+        let (item, bytes) = state.items.pop_front()?;
+        state.bytes -= bytes;
+        drop(state);
+        self.changed.notify_all();
+        Some(item)
+    }
+
+    /// One producer has nothing more to add.
+    pub(crate) fn finish(&self) {
+        lock(&self.state).producers -= 1;
+        self.changed.notify_all();
+    }
+
+    /// One more producer will add items.
+    pub(crate) fn reopen(&self) {
+        lock(&self.state).producers += 1;
+    }
+
+    /// Wakes everybody: the sort is being abandoned.
+    pub(crate) fn abort(&self) {
+        let mut state = lock(&self.state);
+        state.aborted = true;
+        state.items.clear();
+        drop(state);
+        self.changed.notify_all();
+    }
+}
+
+/// Where one worker's time went. Useful is what remains of its life.
+#[derive(Clone, Debug)]
+pub(crate) struct Meter {
+    start: Instant,
+    pub(crate) idle: Duration,
+    pub(crate) memory: Duration,
+    pub(crate) blocked: Duration,
+    pub(crate) bytes: u64,
+    pub(crate) records: u64,
+}
+
+impl Meter {
+    pub(crate) fn start() -> Self {
+        Self {
+            start: Instant::now(),
+            idle: Duration::ZERO,
+            memory: Duration::ZERO,
+            blocked: Duration::ZERO,
+            bytes: 0,
+            records: 0,
+        }
+    }
+}
+
+/// What the workers of one stage did together in one phase. Times are sums over the workers.
+#[derive(Clone, Debug, Serialize)]
+pub struct StageReport {
+    /// `sample`, `map+shuffle` or `sort+reduce`.
+    pub phase: &'static str,
+    /// `read`, `distribute`, ...
+    pub stage: &'static str,
+    /// The directory whose disk the stage works for, if it is one disk's.
+    pub device: Option<String>,
+    /// Number of workers.
+    pub workers: u32,
+    /// Bytes that passed.
+    pub bytes: u64,
+    /// Records that passed, where the stage looks at records.
+    pub records: u64,
+    /// Time spent working (for readers and writers: with requests in flight).
+    pub useful_s: f64,
+    /// Time spent waiting for the stage before.
+    pub idle_s: f64,
+    /// Time spent waiting for memory.
+    pub waiting_for_memory_s: f64,
+    /// Time spent waiting for the stage after.
+    pub blocked_s: f64,
+    /// When the first worker started, since the start of the sort.
+    pub started_s: f64,
+    /// When the last worker ended, since the start of the sort.
+    pub ended_s: f64,
+}
+
+/// Shared by all threads of one sort: its clock, its reports, its progress, and its first failure.
+pub(crate) struct Shared<'a> {
+    pub(crate) origin: Instant,
+    cancel: &'a AtomicBool,
+    failure: Mutex<Option<SortError>>,
+    failed: AtomicBool,
+    reports: Mutex<Vec<StageReport>>,
+    pub(crate) bytes_read: AtomicU64,
+    pub(crate) bytes_written: AtomicU64,
+    /// Bytes done in the phase at hand, for progress.
+    pub(crate) phase_bytes: AtomicU64,
+}
+
+impl<'a> Shared<'a> {
+    pub(crate) fn new(cancel: &'a AtomicBool) -> Self {
+        Self {
+            origin: Instant::now(),
+            cancel,
+            failure: Mutex::new(None),
+            failed: AtomicBool::new(false),
+            reports: Mutex::new(Vec::new()),
+            bytes_read: AtomicU64::new(0),
+            bytes_written: AtomicU64::new(0),
+            phase_bytes: AtomicU64::new(0),
+        }
+    }
+
+    /// Seconds since the sort began.
+    pub(crate) fn now_s(&self) -> f64 {
+        self.origin.elapsed().as_secs_f64()
+    }
+
+    /// Records why the sort cannot go on; the first reason counts.
+    pub(crate) fn fail(&self, error: SortError) {
+        lock(&self.failure).get_or_insert(error);
+        self.failed.store(true, Ordering::Release);
+    }
+
+    /// Whether the sort is being abandoned.
+    pub(crate) fn is_failed(&self) -> bool {
+        if self.cancel.load(Ordering::Relaxed) {
+            self.fail(SortError::Interrupted);
+        }
+        self.failed.load(Ordering::Acquire)
+    }
+
+    /// The failure, if there was one.
+    pub(crate) fn check(&self) -> Result<(), SortError> {
+        if self.is_failed() {
+            return Err(lock(&self.failure).take().unwrap_or(SortError::Interrupted));
+        }
+        Ok(())
+    }
+
+    /// Adds one worker's time to its stage's report.
+    pub(crate) fn report(
+        &self,
+        phase: &'static str,
+        stage: &'static str,
+        device: Option<&str>,
+        meter: &Meter,
+    ) {
+        let started_s = (meter.start - self.origin).as_secs_f64();
+        let waited = meter.idle + meter.memory + meter.blocked;
+        let useful = meter.start.elapsed().saturating_sub(waited);
+        let mut reports = lock(&self.reports);
+        let at = reports
+            .iter()
+            .position(|r| r.phase == phase && r.stage == stage && r.device.as_deref() == device)
+            .unwrap_or_else(|| {
+                reports.push(StageReport {
+                    phase,
+                    stage,
+                    device: device.map(str::to_owned),
+                    workers: 0,
+                    bytes: 0,
+                    records: 0,
+                    useful_s: 0.0,
+                    idle_s: 0.0,
+                    waiting_for_memory_s: 0.0,
+                    blocked_s: 0.0,
+                    started_s,
+                    ended_s: 0.0,
+                });
+                reports.len() - 1
+            });
+        let report = &mut reports[at];
+        report.workers += 1;
+        report.bytes += meter.bytes;
+        report.records += meter.records;
+        report.useful_s += useful.as_secs_f64();
+        report.idle_s += meter.idle.as_secs_f64();
+        report.waiting_for_memory_s += meter.memory.as_secs_f64();
+        report.blocked_s += meter.blocked.as_secs_f64();
+        report.started_s = report.started_s.min(started_s);
+        report.ended_s = report.ended_s.max(self.now_s());
+    }
+
+    /// All stage reports, in the order in which the stages first reported.
+    pub(crate) fn take_reports(&self) -> Vec<StageReport> {
+        std::mem::take(&mut lock(&self.reports))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_queue_blocks_until_something_is_taken() {
+        let queue = ByteQueue::new(10, 1);
+        queue.push(1, 8).unwrap();
+        std::thread::scope(|scope| {
+            let producer = scope.spawn(|| queue.push(2, 8));
+            std::thread::sleep(Duration::from_millis(20));
+            assert_eq!(queue.pop().unwrap().0, 1);
+            assert!(producer.join().unwrap().unwrap() >= Duration::from_millis(5));
+        });
+        queue.finish();
+        assert_eq!(queue.pop().unwrap().0, 2);
+        assert!(queue.pop().is_none());
+    }
+
+    #[test]
+    fn an_item_over_the_quota_passes_alone_and_abort_wakes_all() {
+        let queue = ByteQueue::new(1, 1);
+        assert!(queue.push(1, 100).is_some());
+        std::thread::scope(|scope| {
+            let producer = scope.spawn(|| queue.push(2, 100));
+            std::thread::sleep(Duration::from_millis(10));
+            queue.abort();
+            assert!(producer.join().unwrap().is_none());
+        });
+        assert!(queue.pop().is_none());
+    }
+}
