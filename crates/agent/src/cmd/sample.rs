@@ -1,18 +1,144 @@
-//! `venturi-agent sample`.
+//! `venturi-agent sample`: this host's counters as rates, until stopped.
 
-use crate::events::{Events, Failure};
+use std::io;
+use std::ops::RangeInclusive;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use hostmon::{Row, Sampler, next_tick, process_cpu_s};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use serde::Serialize;
+use serde_json::{Value, json};
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use super::facts::failure;
+use crate::events::{EXIT_INTERRUPTED, EXIT_OK, EXIT_USER, Events, Failure};
+
+/// From 10 ms, the tick in which the kernel counts CPU time, to an hour.
+const INTERVALS_MS: RangeInclusive<u64> = 10..=3_600_000;
 
 /// Arguments of `venturi-agent sample`.
+///
+/// Stops after `--duration-s`, at SIGTERM (exit 0), at SIGINT (exit 130), or when nobody reads any
+/// longer (exit 0); the result says what the sampling cost.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Time between two samples
+    #[arg(long, default_value_t = 1000, value_name = "MS",
+          value_parser = clap::value_parser!(u64).range(INTERVALS_MS))]
+    interval_ms: u64,
+    /// Stop after this long; otherwise at SIGTERM
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    duration_s: Option<Duration>,
+    /// Folder under which /proc and /sys are read
+    #[arg(long, default_value = "/", value_name = "DIR")]
+    root: PathBuf,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let value: f64 = text.parse().map_err(|_| "not a number of seconds")?;
+    Duration::try_from_secs_f64(value).map_err(|error| error.to_string())
+}
+
+/// One moment; the rows are `[metric, device, value, unit]`.
+#[derive(Serialize)]
+struct Series<'a> {
+    t_s: f64,
+    unix_time_s: Option<f64>,
+    rows: &'a [Row],
+}
 
 /// Runs the command; the exit status when it could say something useful.
-pub fn run(_args: &Args, _events: &Events) -> Result<u8, Failure> {
-    Err(Failure {
-        code: "VEN-AGENT-PENDING",
-        message: "not built yet".to_owned(),
-        place: serde_json::Value::Null,
-        hint: String::new(),
-        exit: crate::events::EXIT_USER,
+pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
+    let interval = Duration::from_millis(args.interval_ms);
+    let stop = Stop::on_signals().map_err(|error| no_signals(&error))?;
+    let mut sampler = Sampler::open(&args.root).map_err(|error| failure(&error))?;
+    for source in sampler.missing() {
+        events.warning("VEN-HOST-SOURCE", &format!("no rows from {source}"));
+    }
+    let started = Instant::now();
+    let mut samples = 0_u64;
+    loop {
+        let rows = sampler.sample(started.elapsed());
+        let unix_time = SystemTime::now().duration_since(UNIX_EPOCH);
+        events.emit(
+            "series",
+            &Series {
+                t_s: events.elapsed_s(),
+                unix_time_s: unix_time.ok().map(|time| time.as_secs_f64()),
+                rows,
+            },
+        );
+        samples += 1;
+        let next = next_tick(started.elapsed(), interval);
+        let last = args.duration_s.is_some_and(|duration| next > duration);
+        let until = if last { args.duration_s } else { None }.unwrap_or(next);
+        if stop.wait(started + until) || last {
+            break;
+        }
+    }
+    events.result(&json!({
+        "samples": samples,
+        "cpu_s": process_cpu_s(),
+        "elapsed_s": started.elapsed().as_secs_f64(),
+    }));
+    Ok(if stop.interrupted() {
+        EXIT_INTERRUPTED
+    } else {
+        EXIT_OK
     })
+}
+
+/// Sleeps that a signal ends.
+struct Stop {
+    wake: UnixStream,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Stop {
+    fn on_signals() -> io::Result<Self> {
+        let (wake, signalled) = UnixStream::pair()?;
+        let interrupted = Arc::new(AtomicBool::new(false));
+        // The flag is set before the pipe wakes us, because it is registered first.
+        signal_hook::flag::register(SIGINT, interrupted.clone())?;
+        signal_hook::low_level::pipe::register(SIGINT, signalled.try_clone()?)?;
+        signal_hook::low_level::pipe::register(SIGTERM, signalled)?;
+        Ok(Self { wake, interrupted })
+    }
+
+    /// Waits until `deadline`, or less if a signal comes or the reader of stdout goes away; true if
+    /// one has.
+    fn wait(&self, deadline: Instant) -> bool {
+        let stdout = io::stdout();
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let mut fds = [
+                PollFd::new(&self.wake, PollFlags::IN),
+                PollFd::new(&stdout, PollFlags::empty()), // errors are reported unasked
+            ];
+            match poll(&mut fds, Timespec::try_from(left).ok().as_ref()) {
+                Ok(0) => return false,
+                Err(Errno::INTR) => {}
+                Ok(_) | Err(_) => return true,
+            }
+        }
+    }
+
+    fn interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+}
+
+fn no_signals(error: &io::Error) -> Failure {
+    Failure {
+        code: "VEN-HOST-SIGNAL",
+        message: format!("signal handlers cannot be installed: {error}"),
+        place: Value::Null,
+        hint: String::new(),
+        exit: EXIT_USER,
+    }
 }

@@ -1,1 +1,233 @@
-"""Instance types and prices, each value with a kind, a source and a date."""
+"""Instance types and prices, each value with a kind, a source and a date.
+
+A catalogue is a CSV file in long format, one value a line, so that every value carries its own
+origin. Columns: instance_type, attribute, value, unit, kind, source, as_of, note. An empty value
+means unknown: it has no kind, and its note says why it is unknown. Bandwidths are decimal.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+from importlib import resources
+from pathlib import Path
+
+from venturi.errors import VenturiError
+
+COLUMNS = ("instance_type", "attribute", "value", "unit", "kind", "source", "as_of", "note")
+MAX_FILE_BYTES = 64 * 2**20
+
+
+class Kind(StrEnum):
+    """How a value is known, from weakest to strongest."""
+
+    ASSUMED = "assumed"
+    ADVERTISED = "advertised"
+    DERIVED = "derived"
+    MEASURED = "measured"
+
+
+# attribute -> (the one unit it is written in, what it is). Text attributes have no unit.
+ATTRIBUTES: Mapping[str, tuple[str, str]] = {
+    "price": ("USD/h", "on-demand price of one node"),
+    "volume_optimised_price": ("USD/h", "surcharge for a dedicated path to network volumes"),
+    "vcpus": ("1", "virtual processors"),
+    "memory": ("GiB", "main memory"),
+    "disk_count": ("1", "local disks"),
+    "disk_size": ("GB", "size of each local disk"),
+    "disk_kind": ("", "HDD, SSD or NVMe"),
+    "network_class": ("", "the provider's word for the network: Low, Moderate, High"),
+    "network_line_rate": ("Gbit/s", "advertised network bandwidth, an upper bound"),
+    "network_rate": ("MB/s", "B_network between two nodes"),
+    "network_rate_at_scale": ("MB/s", "B_network of the slowest node of a large cluster"),
+    "storage_rate": ("MB/s", "B_storage: local disks, reading and writing at once"),
+    "volume_line_rate": ("Mbit/s", "advertised bandwidth to network volumes, an upper bound"),
+    "volume_read_rate": ("MB/s", "network volumes, reading alone"),
+    "volume_write_rate": ("MB/s", "network volumes, writing alone"),
+}
+BYTES_PER_S = {"MB/s": 1e6, "Gbit/s": 1e9 / 8, "Mbit/s": 1e6 / 8}
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One value of a catalogue, or None with the reason in `note`."""
+
+    value: float | str | None
+    unit: str
+    kind: Kind | None
+    source: str
+    as_of: date | None
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceType:
+    """One kind of machine and what is known of it."""
+
+    name: str
+    facts: Mapping[str, Fact]
+
+    def fact(self, attribute: str) -> Fact:
+        """The fact, or an empty one saying that the catalogue does not have it."""
+        unit, meaning = ATTRIBUTES[attribute]
+        absent = Fact(None, unit, None, "", None, f"the catalogue does not give the {meaning}")
+        return self.facts.get(attribute, absent)
+
+    def number(self, attribute: str) -> float | None:
+        """The value in the attribute's unit, or None."""
+        value = self.fact(attribute).value
+        return value if isinstance(value, float) else None
+
+    @property
+    def local_bytes(self) -> int | None:
+        """Local disk capacity of one node in bytes, or None if a part of it is unknown."""
+        count, size_gb = self.number("disk_count"), self.number("disk_size")
+        return None if count is None or size_gb is None else round(count * size_gb * 1e9)
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """The instance types of one file, in its order."""
+
+    name: str
+    types: Mapping[str, InstanceType]
+
+
+def shipped() -> tuple[str, ...]:
+    """Names of the catalogues that come with Venturi."""
+    files = resources.files(__name__).iterdir()
+    return tuple(sorted(f.name.removesuffix(".csv") for f in files if f.name.endswith(".csv")))
+
+
+def load_shipped(name: str) -> Catalog:
+    """The shipped catalogue `name`, such as `ec2-2014`."""
+    if name not in shipped():
+        raise VenturiError(
+            "VEN-CATALOG-FORMAT",
+            f"no catalogue {name!r} comes with Venturi",
+            where={"catalog": name},
+            hint="shipped: " + ", ".join(shipped()),
+        )
+    text = (resources.files(__name__) / f"{name}.csv").read_text(encoding="utf-8")
+    return parse(text, name, f"{name}.csv")
+
+
+def load(path: Path) -> Catalog:
+    """The catalogue in the file `path`."""
+    try:
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise _error(str(path), "file", f"larger than {MAX_FILE_BYTES} bytes")
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _error(str(path), "file", f"cannot be read as UTF-8 text: {error}") from error
+    return parse(text, path.stem, str(path))
+
+
+def parse(text: str, name: str, file: str = "catalogue") -> Catalog:
+    """The catalogue in `text`; every fault is named by file, line, field and value."""
+    facts: dict[str, dict[str, Fact]] = {}
+    for line, row in _rows(text, file):
+        attribute, type_name = row["attribute"], row["instance_type"]
+        if not type_name:
+            raise _error(file, "instance_type", "is empty", line, type_name)
+        if attribute not in ATTRIBUTES:
+            raise _error(
+                file, "attribute", "is not known", line, attribute, hint=", ".join(ATTRIBUTES)
+            )
+        of_type = facts.setdefault(type_name, {})
+        if attribute in of_type:
+            raise _error(file, "attribute", f"is given twice for {type_name}", line, attribute)
+        of_type[attribute] = _fact(file, line, attribute, row)
+    return Catalog(name, {n: InstanceType(n, of_type) for n, of_type in facts.items()})
+
+
+def _rows(text: str, file: str) -> Iterator[tuple[int, dict[str, str]]]:
+    reader = csv.reader(io.StringIO(text), strict=True)
+    try:
+        header = next(reader, [])
+        if tuple(header) != COLUMNS:
+            raise _error(
+                file,
+                "header",
+                "is not the catalogue's",
+                1,
+                ",".join(header),
+                hint=",".join(COLUMNS),
+            )
+        for cells in reader:
+            if len(cells) != len(COLUMNS):
+                raise _error(
+                    file, "line", f"has {len(cells)} fields, not {len(COLUMNS)}", reader.line_num
+                )
+            yield (
+                reader.line_num,
+                {column: cell.strip() for column, cell in zip(COLUMNS, cells, strict=True)},
+            )
+    except csv.Error as error:
+        raise _error(file, "line", f"is not CSV: {error}", reader.line_num) from error
+
+
+def _fact(file: str, line: int, attribute: str, row: Mapping[str, str]) -> Fact:
+    unit = ATTRIBUTES[attribute][0]
+    if row["unit"] != unit:
+        raise _error(file, "unit", f"of {attribute} must be {unit!r}", line, row["unit"])
+    if not row["value"]:
+        if row["kind"] or not row["note"]:
+            raise _error(
+                file, "note", "must say why the value is unknown, with no kind", line, row["note"]
+            )
+        return Fact(None, unit, None, row["source"], _as_of(file, line, row, True), row["note"])
+    if row["kind"] not in set(Kind):
+        raise _error(file, "kind", "is not one", line, row["kind"], hint=", ".join(Kind))
+    if not row["source"]:
+        raise _error(file, "source", "is empty", line, "")
+    value = _number(file, line, row["value"]) if unit else row["value"]
+    as_of = _as_of(file, line, row, False)
+    return Fact(value, unit, Kind(row["kind"]), row["source"], as_of, row["note"])
+
+
+def _number(file: str, line: int, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise _error(
+            file, "value", "must be a number above 0", line, text, hint="leave it empty if unknown"
+        )
+    return value
+
+
+def _as_of(file: str, line: int, row: Mapping[str, str], may_be_empty: bool) -> date | None:
+    if not row["as_of"] and may_be_empty:
+        return None
+    try:
+        return date.fromisoformat(row["as_of"])
+    except ValueError as error:
+        raise _error(
+            file, "as_of", "is not a date", line, row["as_of"], hint="write it like 2014-09-06"
+        ) from error
+
+
+def _error(
+    file: str,
+    field: str,
+    problem: str,
+    line: int | None = None,
+    value: str | None = None,
+    *,
+    hint: str = "",
+) -> VenturiError:
+    where: dict[str, object] = {"file": file}
+    if line is not None:
+        where["line"] = line
+    where["field"] = field
+    if value is not None:
+        where["value"] = value
+    place = f"{file}, line {line}" if line is not None else file
+    return VenturiError("VEN-CATALOG-FORMAT", f"{place}: {field} {problem}", where=where, hint=hint)

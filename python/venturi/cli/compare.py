@@ -1,0 +1,115 @@
+"""`venturi compare`: repeat groups side by side, with intervals and a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from venturi.cli.options import json_option, print_json
+from venturi.errors import VenturiError
+
+if TYPE_CHECKING:
+    from venturi.model.compare import Comparison
+    from venturi.model.stats import Interval
+    from venturi.record.repository import Repository
+    from venturi.record.trial import Trial
+
+
+@click.command()
+@click.argument("groups", nargs=-1, required=True, metavar="GROUP_OR_ID...")
+@click.option(
+    "--metric",
+    default="elapsed_s",
+    show_default=True,
+    help="What to compare: elapsed_s or a sample.",
+)
+@json_option
+def command(groups: tuple[str, ...], metric: str, as_json: bool) -> None:
+    """Compare repeat groups: which is better, and by how much.
+
+    Give two or more group keys, or ids of trials that stand for their groups. The first is the
+    reference. A verdict may be "cannot tell", with the reason.
+    """
+    from venturi.cli.repository import open_repository
+    from venturi.model.compare import compare_groups
+
+    with open_repository() as repository:
+        trials = [_resolve(repository, name) for name in groups]
+    comparison = compare_groups(trials, metric)
+    if as_json:
+        print_json(as_data(comparison), comparison.warnings)
+        return
+    _print_table(comparison)
+    for warning in comparison.warnings:
+        click.echo(f"warning: {warning}", err=True)
+
+
+def _resolve(repository: Repository, name: str) -> Sequence[Trial]:
+    """The trials of the group with key `name`, else of the group of the trial `name`."""
+    trials = repository.find(group=name)
+    if not trials:
+        try:
+            key = repository.get(name).group_key
+        except VenturiError as error:
+            if error.code != "VEN-RECORD-UNKNOWN":
+                raise
+            raise VenturiError(
+                "VEN-RECORD-UNKNOWN",
+                f"{name} is neither a repeat group nor one trial's id",
+                where={"name": name},
+                hint="`venturi ls` lists both",
+            ) from error
+        trials = repository.find(group=key)
+    return trials
+
+
+def as_data(comparison: Comparison) -> dict[str, Any]:
+    """The comparison as `--json` prints it."""
+    data = asdict(comparison)
+    for group, result in zip(data["groups"], comparison.groups, strict=True):
+        group["verdict"] = comparison.in_words(result)
+    del data["warnings"]  # the envelope has them
+    return data
+
+
+def _print_table(comparison: Comparison) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"{comparison.metric} [{comparison.unit}]", title_justify="left")
+    for heading in ("group", "what", "n", "median", "interval", "CV", "difference", "verdict"):
+        table.add_column(heading, overflow="fold")
+    for result in comparison.groups:
+        summary, verdict = result.summary, result.against_first
+        difference = "—"
+        if verdict and verdict.shift is not None:
+            difference = f"{verdict.shift:+.4g}"
+            if verdict.relative is not None:
+                difference += f" ({verdict.relative:+.1%})"
+            if verdict.shift_interval:
+                difference += f", {_interval(verdict.shift_interval)}"
+        spread = summary.coefficient_of_variation
+        table.add_row(
+            result.group_key,
+            result.label,
+            str(summary.n),
+            "—" if summary.median is None else f"{summary.median:.4g}",
+            _interval(summary.interval)
+            if summary.interval
+            else f"— ({summary.reasons['interval']})",
+            "—" if spread is None else f"{spread:.1%}",
+            difference,
+            comparison.in_words(result),
+        )
+    Console(highlight=False).print(table)
+    for result in comparison.groups:
+        if result.left_out:
+            counts = ", ".join(f"{count} {why}" for why, count in sorted(result.left_out.items()))
+            click.echo(f"{result.group_key}: not counted: {counts}")
+
+
+def _interval(interval: Interval) -> str:
+    return f"{interval.low:.4g} to {interval.high:.4g} ({interval.percent})"

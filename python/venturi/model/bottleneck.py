@@ -1,0 +1,188 @@
+"""Which stage of each phase is the narrowest point, by the method of Themis.
+
+Observed rate = bytes / (last stop - first start); ideal rate = observed rate / useful fraction,
+what the stage would do if nothing held it up. Source: the run-time analysis of Themis (Conley,
+Vahdat and Porter, SoCC 2015, and its published program). Stages handle different amounts (only
+what does not fit is spilled), so they are ranked by the share of the phase in which they were
+usefully busy: with equal bytes, that is the order of their ideal rates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from venturi.record.trial import Phase, Sample, Trial
+
+# Our own judgement, not measured: below BUSY no stage can be said to hold up the phase; two
+# stages within MARGIN of each other cannot be told apart by one trial.
+BUSY = 0.5
+MARGIN = 0.05
+
+# Stages in the direction of the data; what precedes is upstream.
+FLOW: dict[str, tuple[str, ...]] = {
+    "sample": ("sample",),
+    "map+shuffle": ("read", "distribute", "write_partitions"),
+    "sort+reduce": ("read_partition", "sort", "reduce", "write_output", "write_replica"),
+}
+
+_REQUIRED = ("useful_s", "workers")
+
+
+@dataclass(frozen=True, slots=True)
+class StageUse:
+    """How one stage (on one device) spent a phase; times are sums over its workers.
+
+    `utilisation` = useful / (phase elapsed * workers), and so the other fractions. Rates in bytes
+    per second; None where the trial does not say.
+    """
+
+    stage: str
+    device: str | None
+    utilisation: float
+    workers: float
+    useful_s: float
+    idle_fraction: float | None
+    blocked_fraction: float | None
+    memory_wait_fraction: float | None
+    observed_bytes_per_s: float | None
+    ideal_bytes_per_s: float | None
+
+    @property
+    def name(self) -> str:
+        """`stage` or `stage on device`."""
+        return f"{self.stage} on {self.device}" if self.device else self.stage
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseFinding:
+    """The narrowest point of one phase, or "cannot tell" with a reason."""
+
+    phase: str
+    verdict: Literal["narrowest", "cannot tell"]
+    stage: str | None
+    device: str | None
+    utilisation: float | None
+    evidence: tuple[str, ...]
+    runner_up: StageUse | None
+    stages: tuple[StageUse, ...]  # busiest first
+    reason: str | None = None  # of "cannot tell"
+
+
+def narrowest_points(trial: Trial) -> tuple[PhaseFinding, ...]:
+    """The narrowest point of every phase of `trial` that has stages, or should have them."""
+    staged = {s.phase for s in trial.samples if s.metric.startswith("stage_")}
+    return tuple(
+        _finding(trial, phase)
+        for phase in trial.phases
+        if phase.name in staged or phase.name in FLOW
+    )
+
+
+def _finding(trial: Trial, phase: Phase) -> PhaseFinding:
+    stages: list[StageUse] = []
+    silent: list[str] = []
+    for (stage, device), metrics in _by_stage(trial, phase.name).items():
+        lacking = [name for name in _REQUIRED if metrics.get(name) is None]
+        if lacking or phase.elapsed_s <= 0:
+            silent.append(f"{stage} has no {' and no '.join(lacking) or 'phase duration'}")
+        elif metrics["workers"]:  # a stage without workers took no part
+            stages.append(_use(stage, device, metrics, phase.elapsed_s))
+    stages.sort(key=lambda use: (-use.utilisation, use.name))
+    reason = _doubt(stages, silent)
+    top = stages[0] if stages else None
+    return PhaseFinding(
+        phase=phase.name,
+        verdict="cannot tell" if reason else "narrowest",
+        stage=top.stage if top and not reason else None,
+        device=top.device if top and not reason else None,
+        utilisation=top.utilisation if top else None,
+        evidence=_evidence(phase.name, stages),
+        runner_up=stages[1] if len(stages) > 1 else None,
+        stages=tuple(stages),
+        reason=reason,
+    )
+
+
+def _by_stage(trial: Trial, phase: str) -> dict[tuple[str, str | None], dict[str, float | None]]:
+    found: dict[tuple[str, str | None], dict[str, float | None]] = {}
+    for sample in trial.samples:
+        if sample.phase == phase and sample.metric.startswith("stage_"):
+            metrics = found.setdefault(_key(sample), {})
+            metrics[sample.metric.removeprefix("stage_")] = sample.value
+    return found
+
+
+def _key(sample: Sample) -> tuple[str, str | None]:
+    device = sample.labels.get("device")
+    return str(sample.labels.get("stage")), None if device is None else str(device)
+
+
+def _use(
+    stage: str, device: str | None, metrics: dict[str, float | None], phase_s: float
+) -> StageUse:
+    useful_s, workers = metrics["useful_s"] or 0.0, metrics["workers"] or 0.0
+
+    def fraction(name: str) -> float | None:
+        value = metrics.get(name)
+        return None if value is None else value / (phase_s * workers)
+
+    started_s, ended_s, size = (metrics.get(n) for n in ("started_s", "ended_s", "bytes"))
+    observed = ideal = None
+    if size is not None and started_s is not None and ended_s is not None and ended_s > started_s:
+        observed = size / (ended_s - started_s)
+        if useful_s > 0:
+            ideal = observed / (useful_s / ((ended_s - started_s) * workers))
+    return StageUse(
+        stage, device, useful_s / (phase_s * workers), workers, useful_s,
+        fraction("idle_s"), fraction("blocked_s"), fraction("waiting_for_memory_s"),
+        observed, ideal,
+    )  # fmt: skip
+
+
+def _doubt(stages: list[StageUse], silent: list[str]) -> str | None:
+    """Why the narrowest point cannot be named, or None if it can."""
+    if silent:
+        return "the trial does not say enough: " + "; ".join(silent)
+    if not stages:
+        return "the trial has no stage times for this phase"
+    top = stages[0]
+    if top.utilisation < BUSY:
+        return (
+            f"no stage was busy for half of the phase (the busiest, {top.name}, for "
+            f"{top.utilisation:.0%}): what held it up lies outside the stages"
+        )
+    if len(stages) > 1 and top.utilisation - stages[1].utilisation < MARGIN:
+        return (
+            f"{top.name} ({top.utilisation:.0%}) and {stages[1].name} "
+            f"({stages[1].utilisation:.0%}) are too close to tell apart"
+        )
+    return None
+
+
+def _evidence(phase: str, stages: list[StageUse]) -> tuple[str, ...]:
+    if not stages:
+        return ()
+    top = stages[0]
+    lines = [f"{top.name} was usefully busy for {top.utilisation:.0%} of the phase"]
+    if top.observed_bytes_per_s is not None and top.ideal_bytes_per_s is not None:
+        lines.append(
+            f"it moved {top.observed_bytes_per_s / 1e6:,.0f} MB/s, and could at most have moved "
+            f"{top.ideal_bytes_per_s / 1e6:,.0f} MB/s"
+        )
+    flow = FLOW.get(phase, ())
+    place = flow.index(top.stage) if top.stage in flow else None
+    for use in stages[1:]:
+        if place is None or use.stage not in flow:
+            continue
+        upstream = flow.index(use.stage) < place
+        waited = use.blocked_fraction if upstream else use.idle_fraction
+        if use.stage != top.stage and waited is not None and waited >= 0.1:
+            waiting = "was blocked by what follows it" if upstream else "waited for input"
+            lines.append(f"{use.name} {waiting} for {waited:.0%}")
+    lines += [
+        f"{use.name} waited for memory for {use.memory_wait_fraction:.0%}"
+        for use in stages
+        if use.memory_wait_fraction is not None and use.memory_wait_fraction >= 0.1
+    ]
+    return tuple(lines)

@@ -1,0 +1,201 @@
+"""Which of several repeat groups is better, and by how much: only like is compared with like."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from venturi.errors import VenturiError
+from venturi.model.stats import ALPHA, MEDIAN_LEVEL, Summary, Verdict, compare_samples, summarise
+from venturi.record.trial import State, Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The values of one group that count, their unit, and how many trials do not, by why not."""
+
+    values: list[float]
+    unit: str | None
+    left_out: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupResult:
+    """One repeat group. `left_out` counts the trials that do not count, by why not.
+
+    `against_first` compares this group with the first one; None for the first itself.
+    """
+
+    group_key: str
+    label: str
+    values: tuple[float, ...]
+    summary: Summary
+    left_out: Mapping[str, int]
+    against_first: Verdict | None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Groups side by side. `alpha` is each verdict's, after correction for their number."""
+
+    metric: str
+    unit: str
+    higher_is_better: bool | None
+    alpha: float
+    groups: tuple[GroupResult, ...]
+    warnings: tuple[str, ...]
+
+    def in_words(self, group: GroupResult) -> str:
+        """The verdict on `group` in a word or a sentence."""
+        verdict = group.against_first
+        if verdict is None:
+            return "the reference"
+        if verdict.reason:
+            return f"{verdict.outcome}: {verdict.reason}"
+        if self.higher_is_better is None:
+            return str(verdict.outcome)
+        better = (verdict.outcome == "higher") == self.higher_is_better
+        return f"{verdict.outcome}: {'better' if better else 'worse'}"
+
+
+def compare_groups(
+    groups: Sequence[Sequence[Trial]], metric: str = "elapsed_s", alpha: float = ALPHA
+) -> Comparison:
+    """Each of `groups` (trials with one group key) against the first, by `metric`.
+
+    `metric` is `elapsed_s` or a sample of the whole trial. Only succeeded trials that are no
+    warm-ups count. Several verdicts share `alpha` equally (Bonferroni), so that the chance of any
+    false one stays below it.
+    """
+    _check_groups(groups)
+    readings = [read_group(trials, metric) for trials in groups]
+    units = {reading.unit for reading in readings if reading.unit is not None}
+    if len(units) > 1:
+        raise VenturiError(
+            "VEN-COMPARE-GROUPS", f"{metric} is in {' and '.join(sorted(units))}",
+            where={"metric": metric}, hint="choose a metric with one unit in all groups",
+        )  # fmt: skip
+    unit = next(iter(units), "s" if metric == "elapsed_s" else "")
+    if not units and metric != "elapsed_s":
+        raise VenturiError(
+            "VEN-COMPARE-GROUPS", f"no counted trial has {metric}",
+            where={"metric": metric}, hint="see the samples with `venturi show`",
+        )  # fmt: skip
+    each_alpha = alpha / (len(groups) - 1)
+    first = readings[0].values
+    results = tuple(
+        GroupResult(
+            group_key=trials[0].group_key,
+            label=_label(trials[0]),
+            values=tuple(reading.values),
+            summary=summarise(reading.values, MEDIAN_LEVEL),
+            left_out=reading.left_out,
+            against_first=compare_samples(first, reading.values, each_alpha) if index else None,
+        )
+        for index, (trials, reading) in enumerate(zip(groups, readings, strict=True))
+    )
+    return Comparison(
+        metric, unit, _higher_is_better(unit), each_alpha, results, _warnings(groups, results)
+    )
+
+
+def _check_groups(groups: Sequence[Sequence[Trial]]) -> None:
+    keys = [{trial.group_key for trial in trials} for trials in groups]
+    fault = None
+    if len(groups) < 2:
+        fault = "one group alone cannot be compared"
+    elif any(len(key) != 1 for key in keys):
+        fault = "a group is empty or mixes trials that were set up differently"
+    elif len(set.union(*keys)) < len(groups):
+        fault = "the same group is given twice"
+    if fault:
+        raise VenturiError(
+            "VEN-COMPARE-GROUPS", fault, hint="give two or more group keys or trial ids"
+        )
+    workloads = {trials[0].workload.name: None for trials in groups}
+    versions = {trials[0].workload.version: None for trials in groups}
+    if len(workloads) > 1 or len(versions) > 1:
+        names = [f"{t[0].workload.name} {t[0].workload.version}" for t in groups]
+        raise VenturiError(
+            "VEN-COMPARE-GROUPS",
+            "the groups ran different workloads: " + ", ".join(dict.fromkeys(names)),
+            where={"workloads": list(workloads), "versions": list(versions)},
+            hint="a workload whose definition changed must be measured again",
+        )
+
+
+def read_group(trials: Sequence[Trial], metric: str = "elapsed_s") -> Reading:
+    """The values of `metric` in a repeat group.
+
+    Warm-ups and trials that did not succeed never count, but are counted.
+    """
+    values: list[float] = []
+    units: set[str] = set()
+    left_out: Counter[str] = Counter()
+    for trial in trials:
+        if trial.state is not State.SUCCEEDED:
+            left_out[str(trial.state)] += 1
+        elif trial.warm_up:
+            left_out["warm-up"] += 1
+        else:
+            found = _values(trial, metric)
+            if len(found) > 1:
+                raise VenturiError(
+                    "VEN-COMPARE-GROUPS",
+                    f"trial {trial.id} has {len(found)} samples of {metric}",
+                    where={"trial": trial.id, "metric": metric},
+                    hint="choose a metric that a trial has once",
+                )
+            if found:
+                values.append(found[0][0])
+                units.add(found[0][1])
+            else:
+                left_out[f"without {metric}"] += 1
+    if len(units) > 1:
+        raise VenturiError(
+            "VEN-COMPARE-GROUPS", f"{metric} is in {' and '.join(sorted(units))} in one group",
+            where={"metric": metric}, hint="choose another metric",
+        )  # fmt: skip
+    return Reading(values, next(iter(units), None), dict(left_out))
+
+
+def _values(trial: Trial, metric: str) -> list[tuple[float, str]]:
+    if metric == "elapsed_s":
+        return [] if trial.elapsed_s is None else [(trial.elapsed_s, "s")]
+    return [
+        (sample.value, sample.unit)
+        for sample in trial.samples
+        if sample.metric == metric and sample.phase is None and sample.value is not None
+    ]
+
+
+def _higher_is_better(unit: str) -> bool | None:
+    """Rates are better high, times and sizes low; of another unit nothing is known."""
+    if unit.endswith("/s"):
+        return True
+    return False if unit in {"s", "B"} else None
+
+
+def _label(trial: Trial) -> str:
+    engine, workload = trial.engine, trial.workload
+    scale = f" {workload.scale}" if workload.scale else ""
+    return f"{workload.name}{scale} on {engine.name} {engine.version}"
+
+
+def _warnings(groups: Sequence[Sequence[Trial]], results: Sequence[GroupResult]) -> tuple[str, ...]:
+    warnings = []
+    kinds = {str(trials[0].provenance.kind) for trials in groups}
+    if len(kinds) > 1:
+        warnings.append(f"the groups are of different provenance: {', '.join(sorted(kinds))}")
+    sizes = {trials[0].workload.input_bytes for trials in groups}
+    if len(sizes) > 1:
+        shown = ", ".join("unknown" if size is None else f"{size} B" for size in sizes)
+        warnings.append(f"the groups had different amounts of input: {shown}")
+    if len({frozenset(host.name for host in t[0].cluster.hosts) for t in groups}) > 1:
+        warnings.append("the groups ran on different hosts")
+    warnings += [
+        f"group {result.group_key} has no trial that counts" for result in results
+        if not result.values
+    ]  # fmt: skip
+    return tuple(warnings)
