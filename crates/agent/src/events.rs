@@ -61,7 +61,7 @@ impl Events {
         let unix_time_s = std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
             .map_or(0.0, |d| d.as_secs_f64());
-        events.write(&json!({
+        write(&json!({
             "event": "started",
             "schema_version": SCHEMA_VERSION,
             "command": command,
@@ -84,7 +84,7 @@ impl Events {
             return;
         }
         *last = Some(now);
-        self.write(&json!({
+        write(&json!({
             "event": "progress", "phase": phase, "done": done, "total": total,
             "unit": unit, "elapsed_s": self.elapsed_s(),
         }));
@@ -92,14 +92,14 @@ impl Events {
 
     /// Reports a timed part that has ended.
     pub fn phase(&self, name: &str, started_s: f64, elapsed_s: f64) {
-        self.write(&json!({
+        write(&json!({
             "event": "phase", "name": name, "started_s": started_s, "elapsed_s": elapsed_s,
         }));
     }
 
     /// Reports something the reader of the result must know.
     pub fn warning(&self, code: &str, message: &str) {
-        self.write(&json!({"event": "warning", "code": code, "message": message}));
+        write(&json!({"event": "warning", "code": code, "message": message}));
     }
 
     /// Reports any other event; `fields` must be a JSON object.
@@ -108,17 +108,17 @@ impl Events {
         if let Value::Object(map) = &mut value {
             map.insert("event".to_owned(), event.into());
         }
-        self.write(&value);
+        write(&value);
     }
 
     /// The last event of a command that worked.
     pub fn result(&self, data: &impl Serialize) {
-        self.write(&json!({"event": "result", "data": data}));
+        write(&json!({"event": "result", "data": data}));
     }
 
     /// The last event of a command that did not; the same text goes to stderr for people.
     pub fn error(&self, failure: &Failure) {
-        self.write(&json!({
+        write(&json!({
             "event": "error", "code": failure.code, "message": failure.message,
             "where": failure.place, "hint": failure.hint,
         }));
@@ -128,12 +128,12 @@ impl Events {
             let _ = writeln!(stderr, "  hint: {}", failure.hint);
         }
     }
+}
 
-    fn write(&self, value: &Value) {
-        let mut stdout = io::stdout().lock();
-        // A reader that went away is no reason to fail: the work itself is the product.
-        let _ = writeln!(stdout, "{value}").and_then(|()| stdout.flush());
-    }
+fn write(value: &Value) {
+    let mut stdout = io::stdout().lock();
+    // A reader that went away is no reason to fail: the work itself is the product.
+    let _ = writeln!(stdout, "{value}").and_then(|()| stdout.flush());
 }
 
 /// Which build this is; stored with every number it produces.

@@ -36,22 +36,42 @@ enum Command {
     Facts(cmd::facts::Args),
     /// Sample this host's counters until stopped
     Sample(cmd::sample::Args),
+    /// List every error code with its meaning
+    Errors,
+}
+
+impl Command {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Gen(_) => "gen",
+            Self::Sort(_) => "sort",
+            Self::Validate(_) => "validate",
+            Self::Disk(_) => "disk",
+            Self::Net(_) => "net",
+            Self::Facts(_) => "facts",
+            Self::Sample(_) => "sample",
+            Self::Errors => "errors",
+        }
+    }
+
+    fn run(&self, events: &Events) -> Result<u8, events::Failure> {
+        match self {
+            Self::Gen(args) => cmd::generate::run(args, events),
+            Self::Sort(args) => cmd::sort::run(args, events),
+            Self::Validate(args) => cmd::validate::run(args, events),
+            Self::Disk(args) => cmd::disk::run(args, events),
+            Self::Net(args) => cmd::net::run(args, events),
+            Self::Facts(args) => cmd::facts::run(args, events),
+            Self::Sample(args) => cmd::sample::run(args, events),
+            Self::Errors => Ok(cmd::errors::run(events)),
+        }
+    }
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let (name, run): (&str, Box<dyn Fn(&Events) -> Result<u8, events::Failure>>) = match cli.command
-    {
-        Command::Gen(args) => ("gen", Box::new(move |e| cmd::generate::run(&args, e))),
-        Command::Sort(args) => ("sort", Box::new(move |e| cmd::sort::run(&args, e))),
-        Command::Validate(args) => ("validate", Box::new(move |e| cmd::validate::run(&args, e))),
-        Command::Disk(args) => ("disk", Box::new(move |e| cmd::disk::run(&args, e))),
-        Command::Net(args) => ("net", Box::new(move |e| cmd::net::run(&args, e))),
-        Command::Facts(args) => ("facts", Box::new(move |e| cmd::facts::run(&args, e))),
-        Command::Sample(args) => ("sample", Box::new(move |e| cmd::sample::run(&args, e))),
-    };
-    let events = Events::start(name);
-    match run(&events) {
+    let command = Cli::parse().command;
+    let events = Events::start(command.name());
+    match command.run(&events) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
             events.error(&failure);

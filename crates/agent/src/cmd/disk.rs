@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use iobench::Observer;
 use iobench::disk::{DiskError, Mode, Options, run as measure};
-use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::events::{EXIT_INTERRUPTED, EXIT_OK, EXIT_USER, Events, Failure};
@@ -106,7 +105,7 @@ pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
         slow_factor: args.slow_factor,
         ..Options::new(args.dir.clone())
     };
-    let cancel = cancelled_by_signals(&[SIGINT, SIGTERM, SIGHUP])?;
+    let cancel = raised_by(&[SIGINT, SIGTERM, SIGHUP]);
     let report = measure(&options, &Reporter(events), &cancel).map_err(|error| failure(&error))?;
     events.result(&report);
     Ok(EXIT_OK)
@@ -139,18 +138,13 @@ pub(super) fn seconds(text: &str) -> Result<f64, String> {
 }
 
 /// A flag that the signals raise.
-pub(super) fn cancelled_by_signals(signals: &[i32]) -> Result<Arc<AtomicBool>, Failure> {
-    let cancel = Arc::new(AtomicBool::new(false));
+pub(super) fn raised_by(signals: &[i32]) -> Arc<AtomicBool> {
+    let flag = Arc::new(AtomicBool::new(false));
     for signal in signals {
-        signal_hook::flag::register(*signal, Arc::clone(&cancel)).map_err(|error| Failure {
-            code: "VEN-AGENT-SIGNAL",
-            message: format!("cannot watch for signal {signal}: {error}"),
-            place: Value::Null,
-            hint: String::new(),
-            exit: EXIT_USER,
-        })?;
+        // Only signals that nobody can catch are refused, and none of ours is.
+        let _ = signal_hook::flag::register(*signal, Arc::clone(&flag));
     }
-    Ok(cancel)
+    flag
 }
 
 /// Passes on what a measurement has to say.

@@ -1,6 +1,7 @@
 //! One file per subcommand: arguments in, one library call, events out.
 
 pub mod disk;
+pub mod errors;
 pub mod facts;
 pub mod generate;
 pub mod net;

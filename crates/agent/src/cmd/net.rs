@@ -1,18 +1,147 @@
 //! `venturi-agent net`.
 
-use crate::events::{Events, Failure};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use iobench::net::{NetError, Options, Pattern, Peer, run as measure, run_loopback};
+use serde_json::json;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use super::disk::{Reporter, raised_by, seconds};
+use crate::events::{EXIT_INTERRUPTED, EXIT_INVALID, EXIT_OK, EXIT_USER, Events, Failure};
+
+/// Where the token is looked up if it is not on the command line, which other users can see.
+const TOKEN_VARIABLE: &str = "VENTURI_NET_TOKEN";
+/// The longest measurement if neither bytes nor seconds are given, and if bytes are.
+const SECONDS: f64 = 2.0;
+const SECONDS_FOR_BYTES: f64 = 10.0;
 
 /// Arguments of `venturi-agent net`.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+#[command(group(clap::ArgGroup::new("what").required(true).args(["listen", "peer", "loopback"])))]
+pub struct Args {
+    /// Serve as a peer on this ADDRESS:PORT (port 0: any free one) until SIGTERM
+    #[arg(long)]
+    listen: Option<String>,
+    /// Measure between listening peers, each as HOST:PORT
+    #[arg(long)]
+    peer: Vec<String>,
+    /// Measure between this many peers in this process, over 127.0.0.1
+    #[arg(long)]
+    loopback: Option<usize>,
+    /// Secret that listeners demand of the coordinator, or environment variable VENTURI_NET_TOKEN
+    #[arg(long)]
+    token: Option<String>,
+    /// Bytes that each sender sends in a measurement [default: until the time is up]
+    #[arg(long)]
+    bytes: Option<u64>,
+    /// The longest a single measurement may take, in seconds [default: 2; with --bytes 10]
+    #[arg(long, value_parser = seconds)]
+    max_seconds: Option<f64>,
+    /// Bytes of a message
+    #[arg(long, default_value_t = 4 << 20)]
+    message_bytes: usize,
+    /// Connections from each sender to each receiver
+    #[arg(long, default_value_t = 1)]
+    sockets_per_peer: usize,
+    /// How many of the peers take part in all_to_all [default: 2,4,8,... and all]
+    #[arg(long, value_delimiter = ',')]
+    scale: Vec<usize>,
+    /// How often each measurement is made
+    #[arg(long, default_value_t = 3)]
+    iterations: usize,
+    /// Who sends to whom
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "pairwise,all_to_all"
+    )]
+    pattern: Vec<PatternName>,
+}
+
+/// A pattern by its name in reports.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+#[value(rename_all = "snake_case")]
+enum PatternName {
+    Pairwise,
+    AllToAll,
+}
+
+impl From<PatternName> for Pattern {
+    fn from(name: PatternName) -> Self {
+        match name {
+            PatternName::Pairwise => Self::Pairwise,
+            PatternName::AllToAll => Self::AllToAll,
+        }
+    }
+}
 
 /// Runs the command; the exit status when it could say something useful.
-pub fn run(_args: &Args, _events: &Events) -> Result<u8, Failure> {
-    Err(Failure {
-        code: "VEN-AGENT-PENDING",
-        message: "not built yet".to_owned(),
-        place: serde_json::Value::Null,
-        hint: String::new(),
-        exit: crate::events::EXIT_USER,
-    })
+pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
+    let token = args
+        .token
+        .clone()
+        .or_else(|| std::env::var(TOKEN_VARIABLE).ok())
+        .unwrap_or_default();
+    if let Some(address) = &args.listen {
+        return listen(address, &token, events).map_err(|error| failure(&error));
+    }
+    let default = if args.bytes.is_some() {
+        SECONDS_FOR_BYTES
+    } else {
+        SECONDS
+    };
+    let options = Options {
+        patterns: args
+            .pattern
+            .iter()
+            .map(|name| Pattern::from(*name))
+            .collect(),
+        sockets_per_peer: args.sockets_per_peer,
+        scale: args.scale.clone(),
+        message_bytes: args.message_bytes,
+        bytes: args.bytes,
+        max_time: Duration::from_secs_f64(args.max_seconds.unwrap_or(default)),
+        iterations: args.iterations,
+        token,
+    };
+    let cancel = raised_by(&[SIGINT, SIGTERM, SIGHUP]);
+    let report = match args.loopback {
+        Some(count) => run_loopback(count, &options, &Reporter(events), &cancel),
+        None => measure(&args.peer, &options, &Reporter(events), &cancel),
+    }
+    .map_err(|error| failure(&error))?;
+    events.result(&report);
+    Ok(if report.valid { EXIT_OK } else { EXIT_INVALID })
+}
+
+/// Serves until a signal: SIGTERM is how a listener is meant to end, SIGINT an interruption.
+fn listen(address: &str, token: &str, events: &Events) -> Result<u8, NetError> {
+    let stop = raised_by(&[SIGINT, SIGTERM, SIGHUP]);
+    let interrupted = raised_by(&[SIGINT]);
+    let peer = Peer::bind(address, token)?;
+    let address = peer.address().to_string();
+    events.emit("listening", &json!({"address": address}));
+    peer.serve(&stop);
+    if interrupted.load(Ordering::Relaxed) {
+        return Err(NetError::Interrupted);
+    }
+    events.result(&json!({"address": address}));
+    Ok(EXIT_OK)
+}
+
+fn failure(error: &NetError) -> Failure {
+    Failure {
+        code: error.code(),
+        message: error.to_string(),
+        place: error.place(),
+        hint: error.hint().to_owned(),
+        exit: if matches!(error, NetError::Interrupted) {
+            EXIT_INTERRUPTED
+        } else {
+            EXIT_USER
+        },
+    }
 }

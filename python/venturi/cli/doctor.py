@@ -1,0 +1,175 @@
+"""`venturi doctor`: this host's settings against what the field recommends."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from venturi.cli.options import json_option, print_json
+from venturi.errors import ExitCode, VenturiError
+from venturi.units import format_bytes
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from venturi.advise.doctor import Finding
+
+_STYLES = {"problem": "bold red", "advice": "yellow", "unknown": "magenta", "ok": "green"}
+_WORDS = {"unknown": "cannot tell"}
+
+
+@click.command()
+@click.option(
+    "--facts",
+    "facts_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="Check the facts stored in FILE (- is stdin), such as those of another host: the output "
+    "of `venturi probe host --json` or of `venturi-agent facts`.",
+)
+@json_option
+def command(facts_file: Path | None, *, as_json: bool) -> int:
+    """Check this host's settings against what the field recommends.
+
+    Looks, and changes nothing: each finding has its source and the command that mends it. A
+    problem is a setting known to hurt; advice may help, measure it.
+
+    Exit status: 0 if there is no problem (advice and `cannot tell` are none), 1 if there is one.
+    """
+    from venturi.advise.doctor import Severity, examine, load_rules
+
+    facts = _stored_facts(facts_file) if facts_file is not None else _facts_here()
+    findings = examine(facts, load_rules())
+    if as_json:
+        print_json(
+            {
+                "hostname": facts.get("hostname"),
+                "findings": [asdict(finding) for finding in findings],
+                "counts": _counts(findings),
+            }
+        )
+    else:
+        _print(findings, facts.get("hostname"))
+    problem = any(finding.severity is Severity.PROBLEM for finding in findings)
+    return ExitCode.USER if problem else ExitCode.OK
+
+
+def _facts_here() -> Mapping[str, Any]:
+    from venturi.cli.laboratory import find_agent
+
+    return find_agent().run("facts").data
+
+
+def _stored_facts(path: Path) -> Mapping[str, Any]:
+    from venturi.advise.doctor import FACTS_SCHEMA_VERSION
+
+    try:
+        text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8")
+        facts = _find_facts(_parse(text))
+    except (OSError, ValueError) as error:
+        raise _no_facts(path, str(error)) from error
+    if facts is None:
+        raise _no_facts(path, "no object in it is an agent's facts")
+    if facts["schema_version"] != FACTS_SCHEMA_VERSION:
+        raise _no_facts(
+            path, f"their version is {facts['schema_version']!r}, not {FACTS_SCHEMA_VERSION}"
+        )
+    return facts
+
+
+def _parse(text: str) -> Any:
+    """One JSON value, or the agent's stream of them, one a line."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+
+def _find_facts(value: Any) -> Mapping[str, Any] | None:
+    """The facts in `value`, however they are wrapped: bare, an event, a listing, a trial."""
+    if isinstance(value, dict) and {"schema_version", "hostname", "sysctls"} <= value.keys():
+        return value
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return next((facts for part in inner if (facts := _find_facts(part)) is not None), None)
+
+
+def _no_facts(path: Path, why: str) -> VenturiError:
+    return VenturiError(
+        "VEN-DOCTOR-FACTS",
+        f"{path} holds no facts: {why}",
+        where={"file": str(path)},
+        hint="store them with `venturi-agent facts > FILE` on the host in question",
+    )
+
+
+def _counts(findings: Sequence[Finding]) -> dict[str, int]:
+    from venturi.advise.doctor import Severity
+
+    counts = Counter(finding.severity for finding in findings)
+    return {severity.value: counts[severity] for severity in Severity}
+
+
+def _value(finding: Finding) -> str:
+    value = finding.value
+    if isinstance(value, list):
+        return ",".join(str(word) for word in value)
+    if finding.unit == "B" and str(value).isdecimal():
+        return f"{value} B ({format_bytes(int(value))})"
+    return f"{value} {finding.unit}".rstrip()
+
+
+def _print(findings: Sequence[Finding], hostname: object) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from venturi.advise.doctor import Severity
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("finding", "about", "evidence", "wanted"):
+        table.add_column(name, overflow="fold")
+    order = list(Severity)
+    ranked = sorted(findings, key=lambda finding: order.index(finding.severity))
+    for finding in ranked:
+        severity = finding.severity.value
+        known = [] if finding.value is None else [_value(finding)]
+        why = [] if finding.reason is None else [finding.reason]
+        evidence = f"{finding.fact}: {'; '.join(known + why)}"
+        table.add_row(
+            Text(_WORDS.get(severity, severity), style=_STYLES[severity]),
+            Text(finding.title),
+            Text(evidence),
+            Text(finding.checks),
+        )
+    # Into a pipe go whole lines; a terminal gets its own width.
+    console = Console(width=None if sys.stdout.isatty() else 200, highlight=False)
+    if hostname is not None:
+        console.print(Text(f"{hostname}", style="bold"))
+    console.print(table)
+    for finding in ranked:
+        if finding.fix is not None:
+            console.print()
+            console.print(_details(finding), soft_wrap=True)
+    counts = _counts(findings)
+    click.echo(
+        ", ".join(f"{count} {_WORDS.get(name, name)}" for name, count in counts.items()), err=True
+    )
+
+
+def _details(finding: Finding) -> Text:
+    from rich.text import Text
+
+    severity = finding.severity.value
+    text = Text()
+    text.append(f"{severity}: ", _STYLES[severity])
+    text.append(f"{finding.title} ({finding.fact}: {_value(finding)})\n", "bold")
+    text.append(f"  effect: {finding.effect}\n  source: {finding.source}\n  mend:   ")
+    text.append(str(finding.fix), "cyan")
+    return text

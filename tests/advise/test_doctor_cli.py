@@ -1,0 +1,117 @@
+"""`venturi doctor`, on stored facts and on this host."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from doctor_facts import changed, tuned
+
+from venturi.cli.doctor import command
+from venturi.errors import VenturiError
+
+
+def doctor(*args: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(command, args, input=stdin, standalone_mode=False)
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Path:
+    path = tmp_path / "facts.json"
+    path.write_text(json.dumps(tuned()))
+    return path
+
+
+def test_a_tuned_host_passes(stored: Path) -> None:
+    result = doctor("--facts", str(stored))
+    assert result.return_value == 0
+    assert "worker7" in result.stdout
+    assert "cannot tell" not in result.stdout
+    assert "0 problem, 0 advice, 0 cannot tell" in result.stderr
+
+
+def test_a_problem_fails_and_is_explained(tmp_path: Path) -> None:
+    path = tmp_path / "facts.json"
+    path.write_text(json.dumps(changed("limit_open_files_soft", 1024)))
+    result = doctor("--facts", str(path))
+    assert result.return_value == 1
+    first = result.stdout.splitlines()[2]
+    assert first.startswith("problem"), "the worst comes first"
+    for part in ("limit_open_files_soft: 1024", "effect:", "source: VMware", "nofile 16384"):
+        assert part in result.stdout
+
+
+def test_advice_and_unknown_facts_do_not_fail(tmp_path: Path) -> None:
+    facts = changed("network_interfaces/1/mtu_bytes", 1500)
+    facts["cpu_governors"] = None
+    path = tmp_path / "facts.json"
+    path.write_text(json.dumps(facts))
+    result = doctor("--facts", str(path), "--json")
+    assert result.return_value == 0
+    envelope = json.loads(result.stdout)
+    assert envelope["schema"] == 1
+    data = envelope["data"]
+    assert data["counts"] == {
+        "problem": 0, "advice": 1, "unknown": 1, "ok": len(data["findings"]) - 2,
+    }  # fmt: skip
+    advice = next(finding for finding in data["findings"] if finding["severity"] == "advice")
+    assert advice["fact"] == "network_interfaces.eth0.mtu_bytes"
+    assert (advice["value"], advice["unit"]) == (1500, "B")
+    assert advice["fix"] == "ip link set dev eth0 mtu 9000"
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda facts: json.dumps({"schema": 1, "data": facts, "warnings": []}),
+        lambda facts: json.dumps([{"cluster": {"hosts": [{"name": "a", "facts": facts}]}}]),
+        lambda facts: (
+            json.dumps({"event": "started"})
+            + "\n"
+            + json.dumps({"event": "result", "data": facts})
+            + "\n"
+        ),
+    ],
+    ids=["listing", "trial", "agent's events"],
+)
+def test_facts_are_found_however_they_are_wrapped(wrap: Any) -> None:
+    result = doctor("--facts", "-", "--json", stdin=wrap(tuned()))
+    assert result.return_value == 0
+    assert json.loads(result.stdout)["data"]["hostname"] == "worker7"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "no object"),
+        ("not json", "Expecting value"),
+        ('{"hostname": "x"}', "no object"),
+        ('{"hostname": "x", "sysctls": {}, "schema_version": 2}', "version is 2"),
+        (None, "No such file"),
+    ],
+)
+def test_other_files_are_refused(tmp_path: Path, text: str | None, why: str) -> None:
+    path = tmp_path / "facts.json"
+    if text is not None:
+        path.write_text(text)
+    error = doctor("--facts", str(path)).exception
+    assert isinstance(error, VenturiError)
+    assert error.code == "VEN-DOCTOR-FACTS"
+    assert why in error.message
+    assert error.where == {"file": str(path)}
+
+
+def test_this_host(agent_binary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VENTURI_AGENT", str(agent_binary))
+    result = doctor("--json")
+    assert result.exception is None
+    data = json.loads(result.stdout)["data"]
+    assert data["hostname"]
+    severities = {finding["rule"]: finding["severity"] for finding in data["findings"]}
+    # These can be told on every Linux.
+    assert severities["open-files"] != "unknown"
+    assert severities["dirty-ratio"] != "unknown"
+    assert result.return_value == int("problem" in severities.values())
