@@ -1,0 +1,15 @@
+"""The report: one self-contained HTML file about a machine and the sorts it did."""
+
+from venturi.model.stats import Missing
+from venturi.present.report.build import report_data
+from venturi.present.report.data import ReportData, Skipped
+from venturi.present.report.page import render, write_report
+
+__all__ = [
+    "Missing",
+    "ReportData",
+    "Skipped",
+    "render",
+    "report_data",
+    "write_report",
+]

@@ -1,0 +1,259 @@
+"""The report's numbers and page, without a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import report_samples as samples
+from venturi.errors import CODES, VenturiError
+from venturi.model.stats import Missing
+from venturi.present.report import page, render, report_data, write_report
+from venturi.present.report.data import Answer, Number, ReportData
+from venturi.present.report.timeline import POINTS_MAX, timeline
+from venturi.record.trial import Phase, Sample, State, Trial
+
+
+def value(number: Number) -> float:
+    assert not isinstance(number, Missing), number
+    return number
+
+
+def report_of(*trials: Trial, **series: pl.DataFrame) -> ReportData:
+    return report_data(trials, series=series, predictions={}, prices=None, generated_at=samples.AT)
+
+
+def island(html: str) -> dict[str, object]:
+    match = re.search(r'<script type="application/json" id="charts">(.*?)</script>', html, re.S)
+    assert match
+    data: dict[str, object] = json.loads(match.group(1))
+    return data
+
+
+def answer(data: ReportData, question: str) -> str:
+    found = next(a for a in data.answers if isinstance(a, Answer) and question in a.question)
+    return " ".join(found.sentences)
+
+
+def test_the_answer_says_time_prediction_narrowest_point_and_price() -> None:
+    data = samples.realistic()
+    assert data.headline == "bench-01 sorts 4.0 GB in two passes in 11.3 s"
+    assert "1.0 GB in memory: 1.5 s, 671 MB/s of input." in answer(data, "How long")
+    assert re.search(
+        r"4\.0 GB .*predicted 10\.\d s, measured 11\.3 s: \d% longer", answer(data, "predicted")
+    )
+    narrow = answer(data, "narrowest")
+    assert "4.0 GB in two passes, map+shuffle: writing the spilled partitions on /data" in narrow
+    assert "1.0 GB in memory, map+shuffle: reading the input on /data" in narrow
+    assert re.search(r"47 × i2\.8xlarge, \$\d+\.\d\d in", answer(data, "100 TB"))
+
+
+def test_rates_are_the_mean_and_the_range_of_the_iterations() -> None:
+    probe = samples.disk_probe()
+    measured = probe.values("disk_read_bytes_per_s", dir=None)
+    rates = report_of(probe).rates
+    assert not isinstance(rates, Missing)
+    read = next(rate for rate in rates if rate.label == "Read alone")
+    assert value(read.mean_bytes_per_s) == pytest.approx(sum(measured) / 3)
+    assert value(read.minimum_bytes_per_s) == min(measured)
+    assert value(read.maximum_bytes_per_s) == max(measured)
+    assert read.iterations == 3
+
+
+def test_a_phase_is_held_against_the_rates_of_its_own_mix() -> None:
+    probe = samples.disk_probe()
+    lengths = {"map+shuffle": 4.0, "sort+reduce": 2.0}
+    data = report_of(probe, samples.sort_trial(2, 2 * 10**9, 10**9, lengths))
+    use = data.uses[0]
+    # Read 2 GB while writing 1 GB: 2 GB go at the total rate of both, 1 GB at that of reading.
+    rates = {
+        name: sorted(probe.values(f"disk_{name}_bytes_per_s", dir=None))[1]
+        for name in ("read", "write")
+    }
+    mixed = sorted(
+        read + write
+        for read, write in zip(
+            probe.values("disk_mixed_read_bytes_per_s", dir=None),
+            probe.values("disk_mixed_write_bytes_per_s", dir=None),
+            strict=True,
+        )
+    )[1]
+    limit = 3e9 / (2e9 / mixed + 1e9 / rates["read"])
+    assert value(use.read_bytes_per_s) == pytest.approx(0.5e9)
+    assert value(use.write_bytes_per_s) == pytest.approx(0.25e9)
+    assert value(use.limit_bytes_per_s) == pytest.approx(limit)
+    assert value(use.share_of_limit) == pytest.approx(0.75e9 / limit)
+
+
+def test_a_stage_that_lost_its_bytes_has_no_rate_and_says_why() -> None:
+    trial = samples.sort_trial(2, 10**9, 0, {"map+shuffle": 1.0})
+    lost = tuple(
+        replace(s, value=None, missing_reason="counter overflowed")
+        if s.metric == "stage_bytes" and s.labels["stage"] == "read"
+        else s
+        for s in trial.samples
+    )
+    data = report_of(replace(trial, samples=lost))
+    assert data.uses[0].read_bytes_per_s == Missing("counter overflowed")
+    assert '— <span class="reason">counter overflowed' in render(data)
+
+
+def test_a_failed_sort_shows_its_failure_and_no_numbers() -> None:
+    data = samples.edge()
+    failed = next(sort for sort in data.sorts if sort.state == "failed")
+    assert isinstance(failed.elapsed_s, Missing)
+    assert failed.failure is not None
+    assert failed.failure.startswith("space (VEN-SORT-SPACE)")
+    assert all(use.sort != failed.label for use in data.uses)
+    assert all(failed.label not in figure.label.split(", ") for figure in data.figures)
+    assert f"{failed.label}: no time, because it is failed" in answer(data, "How long")
+
+
+def test_an_interrupted_trial_alone_is_no_success() -> None:
+    sort = samples.sort_trial(2, 10**9, 0, {"map+shuffle": 1.0})
+    running = replace(sort, state=State.EXECUTING, elapsed_s=None)
+    data = report_of(running)
+    assert data.headline.endswith("no sort succeeded")
+    assert data.uses == ()
+
+
+def test_equal_sorts_get_different_labels() -> None:
+    lengths = {"map+shuffle": 1.0, "sort+reduce": 1.0}
+    data = report_of(*(samples.sort_trial(n, 10**9, 0, lengths) for n in (2, 3)))
+    assert len({sort.label for sort in data.sorts}) == 2
+
+
+def test_unknown_prices_carry_the_models_reason() -> None:
+    table = samples.realistic().prices
+    assert not isinstance(table, Missing)
+    unknown = [price for price in table if not price.known]
+    assert len(unknown) > 10
+    for price in unknown:
+        assert isinstance(price.cost_usd, Missing)
+        assert isinstance(price.elapsed_s, Missing)
+        assert len(price.elapsed_s.reason) > 5
+    known = [price for price in table if price.known]
+    assert {price.storage_kind for price in known} >= {"measured", "derived"}
+
+
+def test_the_timeline_sums_disks_once_and_leaves_loopback_out() -> None:
+    sort = samples.sort_trial(2, 10**9, 0, {"map+shuffle": 2.0})
+    rows = [
+        (0.0, "disk_read_bytes_per_s", "nvme0n1", 100.0, "B/s"),
+        (0.0, "disk_read_bytes_per_s", "nvme0n1p2", 100.0, "B/s"),
+        (0.0, "disk_read_bytes_per_s", "nvme1n1", 10.0, "B/s"),
+        (0.0, "disk_read_bytes_per_s", "dm-0", 110.0, "B/s"),
+        (0.0, "net_receive_bytes_per_s", "lo", 5.0, "B/s"),
+        (0.0, "cpu_user", None, 0.25, "fraction"),
+        (0.0, "cpu_nice", None, 0.25, "fraction"),
+        (1.0, "cpu_user", None, 0.5, "fraction"),
+    ]
+    frame = pl.DataFrame(rows, schema=["t_s", "metric", "device", "value", "unit"], orient="row")
+    found = timeline(sort, frame)
+    cpu, disk, network = found.lanes
+    assert disk.lines[0].values == (110.0, None)
+    assert cpu.lines[0].values == (0.5, 0.5)
+    assert network.lines == ()
+    assert network.missing is not None
+    assert found.loads[0].values[0] == 0.5
+
+
+def test_a_long_series_is_thinned_and_says_so() -> None:
+    sort = samples.sort_trial(2, 10**9, 0, {"map+shuffle": 5000.0})
+    rows = [(float(t), "cpu_user", None, 0.5, "fraction") for t in range(5000)]
+    frame = pl.DataFrame(rows, schema=["t_s", "metric", "device", "value", "unit"], orient="row")
+    found = timeline(sort, frame)
+    assert len(found.t_s) <= POINTS_MAX
+    assert found.thinned is not None
+    assert set(found.lanes[0].lines[0].values) == {0.5}
+
+
+def test_the_page_forbids_the_network_and_carries_everything() -> None:
+    html = render(samples.realistic())
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)
+    assert policy
+    assert unescape(policy.group(1)).startswith("default-src 'none'; script-src 'sha256-")
+    assert re.findall(r"(?:src|href)=\"(?!#)[^\"]*\"", html.split("<script")[0]) == []
+
+
+def test_hostile_text_cannot_leave_its_place() -> None:
+    html = render(samples.edge())
+    assert "<img" not in html
+    assert html.count("</script>") == 2
+    assert samples.HOSTILE in json.dumps(island(html), ensure_ascii=False).replace('\\"', '"')
+
+
+@given(st.text())
+def test_any_text_survives_the_island(text: str) -> None:
+    sort = replace(samples.single().sorts[0], label=text)
+    data = replace(samples.empty(), sorts=(sort,))
+    inside = str(page.island(data))
+    assert not set(inside) & set("<>&\u2028\u2029")
+    assert json.loads(inside)["sorts"][0]["label"] == text
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_value_that_is_no_number_is_a_gap_in_the_line(bad: float) -> None:
+    sort = samples.sort_trial(2, 10**9, 0, {"map+shuffle": 2.0})
+    rows = [(0.0, "cpu_user", None, 0.5, "fraction"), (1.0, "cpu_user", None, bad, "fraction")]
+    frame = pl.DataFrame(rows, schema=["t_s", "metric", "device", "value", "unit"], orient="row")
+    data = report_of(sort, **{sort.id: frame})
+    assert data.sorts[0].timeline.lanes[0].lines[0].values == (0.5, None)
+    island(render(data))
+
+
+def test_a_prediction_in_the_record_is_used_when_none_is_given() -> None:
+    sort = samples.sort_trial(2, 10**9, 0, {"map+shuffle": 1.0})
+    told = (
+        Sample("predicted_elapsed_s", 0.8, "s"),
+        Sample("predicted_phase_s", 0.8, "s", "map+shuffle"),
+    )
+    rows = report_of(replace(sort, samples=(*sort.samples, *told))).sorts[0].comparisons
+    assert [value(row.measured_over_predicted) for row in rows] == pytest.approx([1.25, 1.25])
+    assert isinstance(rows[0].low_s, Missing)
+
+
+def test_the_phases_of_an_unknown_engine_do_not_break_the_page() -> None:
+    sort = samples.sort_trial(2, 10**9, 0, {"map+shuffle": 1.0})
+    odd = replace(sort, phases=(Phase("shuffle the deck", 0.0, 3.0),), samples=())
+    assert "shuffle the deck" in render(report_of(odd))
+
+
+def test_writing_refuses_what_exists_and_leaves_nothing_half_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, data = tmp_path / "report.html", samples.empty()
+    write_report(path, data)
+    assert path.read_text().startswith("<!doctype html>")
+    with pytest.raises(VenturiError) as refused:
+        write_report(path, data)
+    assert refused.value.code == "VEN-OUTPUT-EXISTS"
+    path.write_text("old")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(page.os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        write_report(path, data, overwrite=True)
+    assert path.read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_a_missing_program_is_an_error_that_says_how_to_build_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(page, "files", lambda _: tmp_path)
+    with pytest.raises(VenturiError) as missing:
+        render(samples.empty())
+    assert missing.value.code == "VEN-REPORT-ASSET"
+    assert missing.value.code in CODES
+    assert "npm run build" in missing.value.hint

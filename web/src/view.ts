@@ -1,0 +1,67 @@
+import type { EChartsCoreOption } from "echarts/core";
+
+/** What a chart is drawn for: its width in px, and the page's colours and type. */
+export interface View {
+  width: number;
+  narrow: boolean;
+  font: string;
+  color(role: string): string;
+}
+
+/** A chart: what ECharts draws, and how high. Null: there is nothing known to draw. */
+export type Drawing = { height: number; option: EChartsCoreOption } | null;
+
+/** Below this width labels stand above their bars. */
+const NARROW_PX = 640;
+
+/** Colours are the page's custom properties, so that charts follow its light and dark. */
+export function viewOf(element: HTMLElement): View {
+  const style = getComputedStyle(element);
+  return {
+    width: element.clientWidth,
+    narrow: element.clientWidth < NARROW_PX,
+    font: style.fontFamily,
+    color: (role) => style.getPropertyValue(`--${role}`).trim() || "currentColor",
+  };
+}
+
+/** A tooltip's content, built from text nodes: no name of a trial can become markup. */
+export function tip(title: string, lines: readonly string[]): HTMLElement {
+  const box = document.createElement("div");
+  box.className = "tip";
+  const head = document.createElement("strong");
+  head.textContent = title;
+  box.append(head);
+  for (const text of lines) {
+    const line = document.createElement("div");
+    line.textContent = text;
+    box.append(line);
+  }
+  return box;
+}
+
+/** What every chart shares. */
+export function base(view: View): EChartsCoreOption {
+  return {
+    animation: false,
+    aria: { enabled: false }, // the element around it has the name, the table the content
+    textStyle: { fontFamily: view.font, color: view.color("ink") },
+    tooltip: {
+      confine: true,
+      backgroundColor: view.color("surface"),
+      borderColor: view.color("line"),
+      textStyle: { color: view.color("ink"), fontSize: 13 },
+    },
+  };
+}
+
+/** Style of an axis that stays behind the data. */
+export function quietAxis(view: View) {
+  return {
+    axisLine: { show: false },
+    axisTick: { show: false },
+    axisLabel: { color: view.color("muted"), fontSize: 12, hideOverlap: true },
+    splitLine: { lineStyle: { color: view.color("line") } },
+    nameTextStyle: { color: view.color("muted"), fontSize: 12 },
+  };
+}

@@ -1,0 +1,169 @@
+// Opens reports in the system's Chromium and says, as JSON on stdout, what a reader would meet.
+// node open.mjs CHROMIUM PROFILE_FOLDER FILE... [--shots FOLDER]
+import { basename, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const WIDTHS = [1280, 390];
+const SCHEMES = ["light", "dark"];
+const FLAGS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+const args = process.argv.slice(2);
+const at = args.indexOf("--shots");
+const shots = at < 0 ? null : args.splice(at, 2)[1];
+const [executablePath, profile, ...files] = args;
+
+/** Runs in the page: what is wrong with it, and what is on it. */
+function inspect() {
+  const root = document.documentElement;
+  const visible = (element) => element.getClientRects().length > 0;
+  const name = (element) => element.getAttribute("aria-label") || element.textContent.trim();
+
+  const channels = (color) => (color.match(/[\d.]+/g) ?? []).map(Number);
+  const luminance = ([r, g, b]) => {
+    const linear = [r, g, b].map((c) => {
+      const s = c / 255;
+      return s <= 0.04045 ? s / 12.92 : ((s + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+  };
+  const behind = (element) => {
+    for (let node = element; node; node = node.parentElement) {
+      const color = channels(getComputedStyle(node).backgroundColor);
+      if (color.length === 3 || color[3] === 1) return color;
+    }
+    return [255, 255, 255];
+  };
+  const contrast = (a, b) => {
+    const [high, low] = [luminance(a), luminance(b)].sort((x, y) => y - x);
+    return (high + 0.05) / (low + 0.05);
+  };
+  const faint = new Set();
+  for (const element of document.querySelectorAll("body *")) {
+    const text = [...element.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+    if (!text || !visible(element) || element.closest("script, style, .visually-hidden")) continue;
+    const style = getComputedStyle(element);
+    const svg = element instanceof SVGElement;
+    const ratio = contrast(channels(svg ? style.fill : style.color), behind(element));
+    if (ratio < 4.5)
+      faint.add(`${ratio.toFixed(2)} ${element.tagName} ${element.textContent.slice(0, 40)}`);
+  }
+
+  const charts = [...document.querySelectorAll(".chart")];
+  const reachable = "a[href], button, summary, [tabindex='0']";
+  return {
+    title: document.title,
+    overflow_px: root.scrollWidth - root.clientWidth,
+    charts: charts.map((chart) => ({
+      kind: chart.dataset.kind,
+      role: chart.getAttribute("role"),
+      name: chart.getAttribute("aria-label"),
+      marks: chart.querySelectorAll("svg path, svg rect, svg circle").length,
+      said: chart.querySelector(".nothing")?.textContent ?? null,
+      twins: chart.parentElement.querySelectorAll("details.twin table").length,
+      beyond_px: Math.max(
+        0,
+        ...[...chart.querySelectorAll("svg text")].map((text) => {
+          const box = text.getBoundingClientRect();
+          const frame = chart.getBoundingClientRect();
+          return Math.max(box.right - frame.right, frame.left - box.left);
+        }),
+      ),
+    })),
+    tables: document.querySelectorAll("table").length,
+    tables_without_heads: [...document.querySelectorAll("table")].filter(
+      (t) => !t.querySelector("th[scope=col]"),
+    ).length,
+    nameless: [...document.querySelectorAll(`${reachable}, [role=region], [role=img]`)]
+      .filter((element) => !name(element))
+      .map((element) => element.outerHTML.slice(0, 80)),
+    headings: [...document.querySelectorAll("h1, h2, h3, h4")].map((h) => Number(h.tagName[1])),
+    images: document.querySelectorAll("img, iframe, object, embed, link").length,
+    faint: [...faint],
+  };
+}
+
+/** Tabs through the page; which kinds of control the keyboard reached, and whether it works them. */
+async function keyboard(page) {
+  const reached = new Set();
+  for (let press = 0; press < 40; press++) {
+    await page.keyboard.press("Tab");
+    reached.add(
+      await page.evaluate(() => document.activeElement.id || document.activeElement.tagName),
+    );
+  }
+  await page.focus("#theme");
+  const before = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  await page.keyboard.press("Enter");
+  const after = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const drawn = await page.locator(".chart svg").count();
+  await page.keyboard.press("Enter");
+  const summary = page.locator("details.twin:not([open]) > summary").first();
+  let opened = null;
+  if (await summary.count()) {
+    const details = await summary.locator("..").elementHandle();
+    await summary.focus();
+    await page.keyboard.press("Enter");
+    opened = await details.evaluate((element) => element.open);
+    await page.keyboard.press("Enter");
+  }
+  return {
+    reached: [...reached],
+    theme_changed: before !== after,
+    drawn_after_change: drawn,
+    opened,
+  };
+}
+
+const context = await chromium.launchPersistentContext(profile, {
+  executablePath,
+  headless: true,
+  args: FLAGS,
+  offline: true,
+});
+const findings = [];
+try {
+  for (const file of files) {
+    for (const colorScheme of SCHEMES) {
+      for (const width of WIDTHS) {
+        const page = await context.newPage();
+        const url = pathToFileURL(file).href;
+        const problems = [];
+        page.on("console", (message) => {
+          if (["error", "warning"].includes(message.type())) problems.push(message.text());
+        });
+        page.on("pageerror", (error) => problems.push(String(error)));
+        page.on("request", (request) => {
+          if (request.url() !== url) problems.push(`request: ${request.url()}`);
+        });
+        await page.setViewportSize({ width, height: 900 });
+        await page.emulateMedia({ colorScheme });
+        await page.goto(url, { waitUntil: "load" });
+        const finding = {
+          file: basename(file),
+          width,
+          colorScheme,
+          ...(await page.evaluate(inspect)),
+        };
+        if (shots) {
+          const name = `${basename(file, ".html")}-${width}-${colorScheme}.png`;
+          await page.screenshot({ path: join(shots, name), fullPage: true });
+        }
+        findings.push({ ...finding, keyboard: await keyboard(page), problems });
+        await page.close();
+      }
+    }
+  }
+} finally {
+  await context.close();
+}
+console.log(JSON.stringify(findings));
