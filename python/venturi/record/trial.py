@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -16,6 +18,7 @@ from enum import StrEnum
 from typing import Any, Literal, TypeVar, dataclass_transform
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError, from_json
 from ulid import ULID
 
 from venturi.errors import VenturiError
@@ -24,6 +27,8 @@ SCHEMA_VERSION = 1
 
 T = TypeVar("T")
 Scalar = str | int | float | bool | None
+# Ids name folders too, so they are plain words; Venturi's own are ULIDs.
+_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
 
 
 @dataclass_transform(frozen_default=True)
@@ -140,6 +145,12 @@ class Software:
     others: Mapping[str, str] = field(default_factory=dict)
 
 
+def _require_finite(what: str, *values: Scalar) -> None:
+    # NaN and infinity are ways of writing "unknown" that look like numbers and spread.
+    if any(isinstance(value, float) and not math.isfinite(value) for value in values):
+        raise ValueError(f"{what} is not finite; an unknown value is None with a reason")
+
+
 @_record
 class Sample:
     """A measured value. `value` is None only with a `missing_reason`.
@@ -158,6 +169,7 @@ class Sample:
     def __post_init__(self) -> None:
         if (self.value is None) == (self.missing_reason is None):
             raise ValueError("a sample has either a value or a missing_reason")
+        _require_finite(f"sample {self.metric}", self.value, *self.labels.values())
 
 
 @_record
@@ -167,6 +179,9 @@ class Phase:
     name: str
     started_s: float
     elapsed_s: float
+
+    def __post_init__(self) -> None:
+        _require_finite(f"phase {self.name}", self.started_s, self.elapsed_s)
 
 
 @_record
@@ -234,12 +249,16 @@ class Trial:
     schema_version: int = SCHEMA_VERSION
 
     def __post_init__(self) -> None:
+        if not _ID.fullmatch(self.id):
+            raise ValueError(f"id {self.id!r} is not made of at most 64 letters, digits, - and _")
         if self.started_at.tzinfo is None:
             raise ValueError("started_at has no time zone; use UTC")
         if (self.state in _ENDINGS) != (self.failure is not None):
             raise ValueError(f"state {self.state} and failure {self.failure} contradict each other")
         if self.state is State.SUCCEEDED and self.elapsed_s is None:
             raise ValueError("a succeeded trial has a measured elapsed_s")
+        _require_finite("elapsed_s", self.elapsed_s)
+        _require_finite("configuration", *self.configuration.values())
 
     @property
     def group_key(self) -> str:
@@ -295,13 +314,18 @@ ADAPTER: TypeAdapter[Trial] = TypeAdapter(Trial)
 
 def encode(trial: Trial) -> str:
     """`trial` as one line of JSON."""
-    return ADAPTER.dump_json(trial).decode()
+    try:
+        return ADAPTER.dump_json(trial).decode()
+    except PydanticSerializationError as error:  # such as a path that is not UTF-8
+        raise VenturiError(
+            "VEN-RECORD-SCHEMA", f"cannot be written as JSON: {error}", where={"trial": trial.id}
+        ) from error
 
 
 def decode(text: str | bytes, *, where: Mapping[str, object] | None = None) -> Trial:
     """The trial in `text`; `where` (file, line) goes into the error if it is not one."""
     try:
-        version = json.loads(text).get("schema_version")
+        version = from_json(text).get("schema_version")
     except (ValueError, AttributeError) as error:
         raise VenturiError(
             "VEN-RECORD-SCHEMA", f"not a JSON object: {error}", where=where, hint="was it cut off?"
@@ -315,12 +339,13 @@ def decode(text: str | bytes, *, where: Mapping[str, object] | None = None) -> T
             hint=advice or "export it again with the Venturi that wrote it",
         )
     try:
-        return ADAPTER.validate_json(text)
+        return ADAPTER.validate_json(text, strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
+        more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
         raise VenturiError(
             "VEN-RECORD-SCHEMA",
-            f"{place or 'record'}: {first['msg']} (and {error.error_count() - 1} more)",
+            f"{place or 'record'}: {first['msg'].removeprefix('Value error, ')}{more}",
             where={**(where or {}), "field": place},
         ) from error

@@ -1,0 +1,58 @@
+"""`venturi export`: trials and their artifacts in one archive."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from venturi.cli.options import json_option, print_json
+from venturi.cli.repository import counting, filter_options, filters, open_repository
+
+
+@click.command()
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.option("--all", "everything", is_flag=True, help="Every trial that has ended.")
+@filter_options(default_limit=None)
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True,
+    help="The archive to write (a zip).",
+)  # fmt: skip
+@click.option("--overwrite", is_flag=True, help="Replace the archive if it is there.")
+@json_option
+def command(
+    ids: tuple[str, ...],
+    everything: bool,
+    output: Path,
+    overwrite: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Write trials and their artifacts to one archive.
+
+    Choose them by ID (or the beginning of one), by --all, or by the options that `ls` has too.
+    Trials that have not ended are left out, and named. `venturi import` reads the archive;
+    importing it twice changes nothing.
+    """
+    chosen = filters(options)
+    filtered = any(value is not None for value in chosen.values())
+    if sum((bool(ids), everything, filtered)) != 1:
+        raise click.UsageError("choose trials by IDs, or by --all, or by filters")
+    from venturi.record.exchange import export_trials
+    from venturi.record.trial import TERMINAL
+
+    with open_repository() as repository:
+        found = [repository.get(id_) for id_ in ids] if ids else repository.find(**chosen)
+        # One that was asked for by its id is not left out silently: exporting it is an error.
+        trials = [trial for trial in found if ids or trial.state in TERMINAL]
+        unfinished = [trial.id for trial in found if trial not in trials]
+        for id_ in unfinished:
+            click.echo(f"left out: trial {id_} has not ended", err=True)
+        with counting("export") as progress:
+            export_trials(repository, trials, output, overwrite=overwrite, progress=progress)
+    if as_json:
+        data = {"file": str(output), "trials": [t.id for t in trials], "left_out": unfinished}
+        print_json(data)
+    else:
+        click.echo(f"{len(trials)} trials in {output} ({output.stat().st_size:,} bytes)", err=True)

@@ -1,0 +1,142 @@
+"""What the verbs that open the repository share: opening it, choosing trials, showing progress."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+
+import click
+
+from venturi import settings, units
+from venturi.cli.progress import progress_bars
+from venturi.errors import ExitCode, VenturiError
+
+if TYPE_CHECKING:
+    from venturi.record.repository import Repository
+    from venturi.record.trial import State
+
+F = TypeVar("F", bound=Callable[..., Any])
+# As in record.trial.State, which is too heavy for --help; a test holds them together.
+STATES = (
+    "planned", "preparing", "executing", "validating",
+    "succeeded", "failed", "invalid", "interrupted",
+)  # fmt: skip
+
+
+def open_repository() -> Repository:
+    """The repository, after telling on stderr which trials were found interrupted."""
+    from venturi.record.repository import Repository
+
+    repository = Repository.open(settings.load())
+    try:
+        for trial in repository.recover():
+            assert trial.failure is not None
+            click.echo(
+                f"found interrupted: trial {trial.id} ({trial.workload.name} on "
+                f"{trial.engine.name}): {trial.failure.message}",
+                err=True,
+            )
+    except BaseException:
+        repository.close()
+        raise
+    return repository
+
+
+class SinceType(click.ParamType[datetime]):
+    """A moment: `2026-01-31`, `2026-01-31T12:00` (UTC), or how long ago: `7d`, `12h`."""
+
+    name = "when"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime:
+        if isinstance(value, datetime):
+            return value
+        try:
+            moment = datetime.fromisoformat(value)
+            return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        except ValueError:
+            pass
+        try:
+            return datetime.now(UTC) - timedelta(seconds=units.parse_duration_s(value))
+        except (VenturiError, OverflowError) as error:
+            raise VenturiError(
+                "VEN-UNIT-SYNTAX",
+                f"{value!r} is neither a moment nor a duration",
+                where={"value": value},
+                hint="write it like 2026-01-31, 2026-01-31T12:00 or 7d",
+                exit_code=ExitCode.USAGE,
+            ) from error
+
+
+class Filters(TypedDict):
+    """The arguments of `Repository.find` as the options give them."""
+
+    workload: str | None
+    engine: str | None
+    state: State | None
+    group: str | None
+    experiment: str | None
+    since: datetime | None
+    limit: int | None
+
+
+def filter_options(default_limit: int | None) -> Callable[[F], F]:
+    """The options that choose trials; see `Filters`."""
+    shown = "" if default_limit is None else f" (default {default_limit}; 0: no limit)"
+    options = (
+        click.option("--workload", metavar="NAME", help="Only trials of this workload."),
+        click.option("--engine", metavar="NAME", help="Only trials on this engine."),
+        click.option("--state", type=click.Choice(STATES), help="Only trials in this state."),
+        click.option("--group", metavar="KEY", help="Only trials of this repeat group."),
+        click.option("--experiment", metavar="NAME", help="Only trials of this experiment."),
+        click.option(
+            "--since",
+            type=SinceType(),
+            help="Only trials started since then: a moment (UTC), or a duration ago such as 7d.",
+        ),
+        click.option(
+            "--limit",
+            type=click.IntRange(min=0),
+            default=default_limit,
+            help=f"At most this many, the newest{shown}.",
+        ),
+    )
+
+    def decorate(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def filters(options: Any) -> Filters:
+    """The `Filters` among a command's `options`."""
+    return {
+        "workload": options["workload"],
+        "engine": options["engine"],
+        "state": options["state"],
+        "group": options["group"],
+        "experiment": options["experiment"],
+        "since": options["since"],
+        "limit": options["limit"] or None,
+    }
+
+
+@contextmanager
+def counting(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Shows how many trials of how many are done, where somebody looks."""
+    with progress_bars() as show:
+        if show is None:
+            yield lambda done, total: None
+            return
+        from venturi.measure.agent import Progress
+
+        start_s = time.monotonic()
+        yield lambda done, total: show(
+            Progress(what, done, total, "trials", time.monotonic() - start_s)
+        )

@@ -1,0 +1,137 @@
+"""Opening the repository's database: SQLite or PostgreSQL, at the newest schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+
+from venturi.errors import VenturiError
+from venturi.record.tables import REVISION
+
+_BUSY_TIMEOUT_S = 30.0
+_MIGRATIONS = Path(__file__).parent / "migrations"
+# Any number, the same in every Venturi: the name of PostgreSQL's lock around migrating.
+_MIGRATION_LOCK = 0x56454E54
+
+
+class Database:
+    """Connections in transactions, one kind for reading and one for writing."""
+
+    def __init__(self, url: str) -> None:
+        """Opens the database at `url` (SQLAlchemy's form), creating or upgrading its tables."""
+        self._engine = _engine(url)
+        self._where = {"database": self._engine.url.render_as_string(hide_password=True)}
+        try:
+            self._upgrade()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self._engine.dispose()
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """A transaction that sees one state of the database and changes nothing."""
+        with self._reported(), self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """A transaction that may write. On SQLite it is the only one; others wait for it.
+
+        On PostgreSQL writers run at once: lock the rows a decision depends on (`FOR UPDATE`).
+        """
+        engine = self._engine.execution_options(venturi_writes=True)
+        with self._reported(), engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
+        try:
+            yield
+        except SQLAlchemyError as error:
+            cause = getattr(error, "orig", None) or error
+            raise VenturiError(
+                "VEN-RECORD-DATABASE",
+                f"the database failed: {str(cause).strip()}",
+                where=self._where,
+                hint="is it running, reachable, writable, and does the disk have room?",
+            ) from error
+
+    def _upgrade(self) -> None:
+        with self.reading() as connection:
+            if _revision(connection) == REVISION:
+                return
+        from alembic import command
+        from alembic.config import Config
+
+        with self.writing() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
+            revision = _revision(connection)  # another process may have been faster
+            if revision == REVISION:
+                return
+            if revision is not None and revision > REVISION:
+                raise VenturiError(
+                    "VEN-RECORD-DATABASE",
+                    f"the database is at revision {revision}, this Venturi knows {REVISION}",
+                    where=self._where,
+                    hint="update Venturi, or use another VENTURI_HOME",
+                )
+            config = Config()
+            config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+            config.set_main_option("path_separator", "os")
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+
+
+def _revision(connection: sa.Connection) -> str | None:
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    table = sa.table("alembic_version", sa.column("version_num", sa.String))
+    return connection.execute(sa.select(table.c.version_num)).scalar_one_or_none()
+
+
+def _engine(text: str) -> sa.Engine:
+    try:
+        url = sa.make_url(text)
+        if url.drivername in {"postgresql", "postgres"}:
+            url = url.set(drivername="postgresql+psycopg")
+        backend = url.get_backend_name()
+        if backend not in {"sqlite", "postgresql"}:
+            raise ArgumentError(f"{backend} is neither sqlite nor postgresql")
+        lite = backend == "sqlite"
+        engine = sa.create_engine(url, connect_args={"timeout": _BUSY_TIMEOUT_S} if lite else {})
+    except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
+        raise VenturiError(
+            "VEN-RECORD-DATABASE",
+            f"VENTURI_DATABASE_URL cannot be used: {error}",
+            hint="write it like postgresql+psycopg://user@host/name; "
+            "PostgreSQL needs `pip install 'venturi[postgresql]'`",
+        ) from error
+    if lite:
+        event.listen(engine, "connect", _on_sqlite_connect)
+        event.listen(engine, "begin", _on_sqlite_begin)
+    return engine
+
+
+def _on_sqlite_connect(connection: Any, _record: object) -> None:
+    # Python's own transaction handling begins too late and never IMMEDIATE; we say BEGIN ourselves.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _on_sqlite_begin(connection: sa.Connection) -> None:
+    writes = connection.get_execution_options().get("venturi_writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

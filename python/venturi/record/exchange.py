@@ -1,0 +1,330 @@
+"""The exchange archive: trials and their artifacts in one file.
+
+A zip (so that every file in it can be reached and checked by itself) of
+
+- `manifest.json`: `{"format": "venturi-export", "version": 1, "trials": [{"id", "sha256"}, ...]}`,
+- `trials.ndjson`: one record a line, in the manifest's order; `sha256` is that of the line,
+- `artifacts/<trial id>/<name>`: the files, whose digests are in the records.
+
+Equal trials give equal archives, byte for byte. What comes in is not trusted: names are looked up
+and never used as paths, sizes are limited, and a trial with any damage is refused by itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import stat
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import from_json
+
+from venturi.errors import VenturiError
+from venturi.record.files import replacing
+from venturi.record.repository import Repository
+from venturi.record.trial import TERMINAL, Artifact, Trial, decode, encode
+
+FORMAT = "venturi-export"
+VERSION = 1
+MANIFEST = "manifest.json"
+RECORDS = "trials.ndjson"
+_COMPRESSION = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
+Progress = Callable[[int, int], None]
+"""Called with the trials done and the trials in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an archive may ask of this machine."""
+
+    members: int = 1_000_000
+    total_bytes: int = 1 << 40
+    record_bytes: int = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A trial that was not taken in: its line in `trials.ndjson` (from 1), and why."""
+
+    line: int
+    trial: str | None
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What became of each trial of an archive; the first two hold ids."""
+
+    added: tuple[str, ...]
+    already_present: tuple[str, ...]
+    refused: tuple[Refusal, ...]
+
+
+def export_trials(
+    repository: Repository,
+    trials: Sequence[Trial],
+    path: Path,
+    *,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> None:
+    """Writes `trials`, which must have ended, and their artifacts to the archive `path`.
+
+    Each artifact is checked against its digest on the way (VEN-RECORD-ARTIFACT).
+    """
+    if path.exists() and not overwrite:
+        raise VenturiError(
+            "VEN-OUTPUT-EXISTS",
+            f"{path} is there already",
+            where={"file": str(path)},
+            hint="choose another name or add --overwrite",
+        )
+    for trial in trials:
+        if trial.state not in TERMINAL:
+            raise VenturiError(
+                "VEN-RECORD-STATE",
+                f"trial {trial.id} is still {trial.state}",
+                where={"trial": trial.id},
+                hint="export it when it has ended",
+            )
+    trials = sorted({trial.id: trial for trial in trials}.values(), key=lambda trial: trial.id)
+    lines = [encode(trial).encode() for trial in trials]
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "trials": [
+            {"id": trial.id, "sha256": hashlib.sha256(line).hexdigest()}
+            for trial, line in zip(trials, lines, strict=True)
+        ],
+    }
+    try:
+        with replacing(path) as file, zipfile.ZipFile(file, "w") as archive:
+            archive.writestr(_member(MANIFEST), json.dumps(manifest))
+            archive.writestr(_member(RECORDS), b"".join(line + b"\n" for line in lines))
+            for done, trial in enumerate(trials, start=1):
+                for artifact in trial.artifacts:
+                    _write_artifact(archive, repository, artifact)
+                if progress:
+                    progress(done, len(trials))
+    except OSError as error:
+        raise VenturiError(
+            "VEN-EXCHANGE-FORMAT",
+            f"the archive cannot be written: {error.strerror}",
+            where={"file": str(path)},
+        ) from error
+
+
+def import_archive(
+    repository: Repository,
+    path: Path,
+    *,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+) -> ImportReport:
+    """Takes in the trials of the archive `path`; those already here are left as they are.
+
+    A damaged or unknown archive is an error (VEN-EXCHANGE-FORMAT); a damaged trial in a sound
+    archive is refused, and the others are taken in.
+    """
+    limits = limits or Limits()
+    added: list[str] = []
+    present: list[str] = []
+    refused: list[Refusal] = []
+    try:
+        with zipfile.ZipFile(path) as archive:
+            _check_members(archive, limits)
+            expected = _read_manifest(archive)
+            for number, line in enumerate(_lines(archive, len(expected), limits), start=1):
+                id_, sha256 = expected[number - 1]
+                try:
+                    trial = _read_trial(line, id_, sha256, number)
+                    (added if _take_in(repository, archive, trial) else present).append(trial.id)
+                except VenturiError as error:
+                    refused.append(Refusal(number, id_, error.code, error.message))
+                if progress:
+                    progress(number, len(expected))
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
+        raise _damaged(str(error) or type(error).__name__, path) from error
+    except OSError as error:
+        raise VenturiError(
+            "VEN-EXCHANGE-FORMAT",
+            f"cannot be read, or the repository cannot be written: {error.strerror}",
+            where={"file": str(path), "writing": str(repository.artifacts_dir)},
+        ) from error
+    except VenturiError as error:
+        error.where.setdefault("file", str(path))
+        raise
+    return ImportReport(tuple(added), tuple(present), tuple(refused))
+
+
+def _member(name: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name)  # dated 1980: the archive says nothing about when it was written
+    info.compress_type = zipfile.ZIP_DEFLATED
+    info.external_attr = (stat.S_IFREG | 0o644) << 16
+    return info
+
+
+def _write_artifact(archive: zipfile.ZipFile, repository: Repository, artifact: Artifact) -> None:
+    path = repository.artifact_path(artifact)
+    with path.open("rb") as source:
+        if hashlib.file_digest(source, "sha256").hexdigest() != artifact.sha256:
+            raise VenturiError(
+                "VEN-RECORD-ARTIFACT",
+                "the artifact's file is not the one that was recorded: its digest differs",
+                where={"artifact": artifact.path, "file": str(path)},
+            )
+        source.seek(0)
+        with archive.open(_member(f"artifacts/{artifact.path}"), "w", force_zip64=True) as target:
+            shutil.copyfileobj(source, target, 1 << 20)
+
+
+def _check_members(archive: zipfile.ZipFile, limits: Limits) -> None:
+    """Refuses what no export contains, before anything is read."""
+    members = archive.infolist()
+    if len(members) > limits.members:
+        raise _damaged(f"{len(members)} files in it; at most {limits.members} are read")
+    total_bytes = sum(info.file_size for info in members)
+    if total_bytes > limits.total_bytes:
+        raise _damaged(f"{total_bytes} bytes unpacked; at most {limits.total_bytes} are read")
+    seen: set[str] = set()
+    for info in members:
+        name = info.orig_filename
+        parts = name.split("/")
+        if "\\" in name or "\0" in name or any(part in {"", ".", ".."} for part in parts):
+            raise _damaged(f"a file in it is named {name!r}, which leads outside")
+        kind = stat.S_IFMT(info.external_attr >> 16)
+        if kind not in {0, stat.S_IFREG}:
+            raise _damaged(f"{name!r} is a link or another special file")
+        if info.flag_bits & 1 or info.compress_type not in _COMPRESSION:
+            raise _damaged(f"{name!r} is encrypted or packed in an unusual way")
+        if name in seen:
+            raise _damaged(f"{name!r} is in it twice")
+        if name not in {MANIFEST, RECORDS} and parts[0] != "artifacts":
+            raise _damaged(f"{name!r} is no part of an export")
+        seen.add(name)
+
+
+def _read_manifest(archive: zipfile.ZipFile) -> list[tuple[str, str]]:
+    """Id and digest of each trial, in order."""
+    if not {MANIFEST, RECORDS} <= set(archive.namelist()):
+        raise _damaged(f"it has no {MANIFEST} or no {RECORDS}")
+    if archive.getinfo(MANIFEST).file_size > 256 << 20:
+        raise _damaged(f"its {MANIFEST} is too big")
+    manifest: Any = from_json(archive.read(MANIFEST))
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise _damaged(f'its {MANIFEST} does not say "format": "{FORMAT}"')
+    if manifest.get("version") != VERSION:
+        raise VenturiError(
+            "VEN-EXCHANGE-FORMAT",
+            f"an export of version {manifest.get('version')!r}; this Venturi reads {VERSION}",
+            hint="export it again, or update the older of the two Venturis",
+        )
+    try:
+        return [(str(trial["id"]), str(trial["sha256"])) for trial in manifest["trials"]]
+    except (KeyError, TypeError) as error:
+        raise _damaged(f"its {MANIFEST} lacks trials, ids or digests") from error
+
+
+def _lines(archive: zipfile.ZipFile, count: int, limits: Limits) -> Iterator[bytes]:
+    """The `count` lines of the records, without their ends."""
+    with archive.open(RECORDS) as file:
+        for number in range(1, count + 1):
+            line = file.readline(limits.record_bytes)
+            if not line.endswith(b"\n"):
+                long = len(line) >= limits.record_bytes
+                raise _damaged(f"line {number} of {RECORDS} is {'too long' if long else 'cut off'}")
+            yield line[:-1]
+        if file.read(1):
+            raise _damaged(f"{RECORDS} has more lines than the manifest")
+
+
+def _read_trial(line: bytes, id_: str, sha256: str, number: int) -> Trial:
+    if hashlib.sha256(line).hexdigest() != sha256:
+        raise _damaged("the record differs from its digest in the manifest")
+    trial = decode(line, where={"line": number})
+    if trial.id != id_:
+        raise _damaged(f"the record's id is {trial.id}, the manifest says {id_}")
+    if trial.state not in TERMINAL:
+        raise VenturiError("VEN-RECORD-STATE", f"it was still {trial.state} when it was exported")
+    for artifact in trial.artifacts:
+        if artifact.path != f"{trial.id}/{artifact.name}":
+            raise _damaged(f"artifact {artifact.name!r} has the path {artifact.path!r}")
+    return trial
+
+
+def _take_in(repository: Repository, archive: zipfile.ZipFile, trial: Trial) -> bool:
+    """Whether `trial` is new here; a different one with its id is an error.
+
+    A trial that is here without its files (the database is shared, the folder is not) gets them.
+    """
+    stored = _stored(repository, trial)
+    missing = [
+        artifact
+        for artifact in trial.artifacts
+        if not (repository.artifacts_dir / artifact.path).is_file()
+    ]
+    if stored is None:
+        missing = list(trial.artifacts)
+    kept: list[Path] = []
+    try:
+        for artifact in missing:
+            kept.append(repository.artifacts_dir / artifact.path)
+            _keep(repository, archive, trial, artifact)
+        if stored is None:
+            repository.add(trial)
+    except VenturiError as error:
+        if error.code == "VEN-RECORD-DUPLICATE" and _stored(repository, trial):
+            return False  # another import of the same trial was faster
+        for path in kept:
+            path.unlink(missing_ok=True)
+        raise
+    return stored is None
+
+
+def _stored(repository: Repository, trial: Trial) -> Trial | None:
+    try:
+        stored = repository.get(trial.id)
+    except VenturiError as error:
+        if error.code == "VEN-RECORD-UNKNOWN":
+            return None
+        raise
+    if stored.id != trial.id:
+        return None  # a longer id that begins with this one
+    if stored != trial:
+        raise VenturiError(
+            "VEN-RECORD-DUPLICATE", f"another trial with the id {trial.id} is recorded here"
+        )
+    return stored
+
+
+def _keep(
+    repository: Repository, archive: zipfile.ZipFile, trial: Trial, artifact: Artifact
+) -> None:
+    """Takes in one artifact, which must be what the record says."""
+    member = f"artifacts/{artifact.path}"
+    try:
+        info = archive.getinfo(member)
+        if info.file_size != artifact.size_bytes:
+            raise _damaged(f"{member} has {info.file_size} bytes, not {artifact.size_bytes}")
+        with archive.open(info) as source:
+            kept = repository.keep(trial, artifact.kind, artifact.name, source)
+    except (KeyError, zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise _damaged(f"{member} is missing or damaged") from error
+    if kept != artifact:
+        raise VenturiError("VEN-RECORD-ARTIFACT", f"{member} differs from its digest")
+
+
+def _damaged(message: str, path: Path | None = None) -> VenturiError:
+    return VenturiError(
+        "VEN-EXCHANGE-FORMAT",
+        message,
+        where={} if path is None else {"file": str(path)},
+        hint="write it anew with `venturi export`",
+    )

@@ -1,0 +1,257 @@
+"""The repository: every trial, and the files kept with it.
+
+SQLite beside the files, or PostgreSQL; the same code. A trial is saved at each step of its life;
+`save` compares it with what is stored in the transaction that writes, so of two writers that want
+different things one wins and the other is told.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import IO, Literal, Self
+
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+
+from venturi.errors import VenturiError
+from venturi.record.database import Database
+from venturi.record.files import TEMPORARY_SUFFIX, replacing
+from venturi.record.owner import is_alive
+from venturi.record.tables import TRIALS, microseconds, row
+from venturi.record.trial import SUCCESSORS, TERMINAL, Artifact, Failure, State, Trial, decode
+from venturi.settings import Settings
+
+ArtifactKind = Literal["series", "log", "manifest", "other"]
+_ARTIFACT_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+-]{0,199}")
+
+
+class Repository:
+    """Trials in a database and their artifacts in a folder; a context manager."""
+
+    def __init__(self, database: Database, artifacts_dir: Path) -> None:
+        self._database = database
+        self.artifacts_dir = artifacts_dir
+
+    @classmethod
+    def open(cls, settings: Settings) -> Repository:
+        """The repository of `settings`, created or upgraded where needed."""
+        try:
+            settings.home.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise VenturiError(
+                "VEN-RECORD-DATABASE",
+                f"cannot make the folder of the repository: {error.strerror}",
+                where={"folder": str(settings.home)},
+                hint="set VENTURI_HOME to a folder you may write to",
+            ) from error
+        url = settings.database_url or f"sqlite:///{settings.home / 'venturi.sqlite'}"
+        return cls(Database(url), settings.home / "artifacts")
+
+    def close(self) -> None:
+        """Closes the database."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def add(self, trial: Trial) -> None:
+        """Stores a new trial, in whatever state; an error if its id is taken."""
+        with self._database.writing() as connection:
+            try:
+                connection.execute(sa.insert(TRIALS).values(row(trial)))
+            except IntegrityError as error:
+                raise VenturiError(
+                    "VEN-RECORD-DUPLICATE",
+                    f"trial {trial.id} is already recorded",
+                    where={"trial": trial.id},
+                ) from error
+
+    def save(self, trial: Trial) -> None:
+        """Stores `trial` in place of its older self.
+
+        Its state must be the stored one or one that may follow it, and the owner, once there is
+        one, stays the same; otherwise VEN-RECORD-STATE and nothing changes.
+        """
+        with self._locked(trial.id) as (connection, stored):
+            if trial.state is not stored.state and trial.state not in SUCCESSORS[stored.state]:
+                raise _conflict(stored, f"is {stored.state} and cannot become {trial.state}")
+            if stored.owner not in (None, trial.owner):
+                raise _conflict(stored, "belongs to another process")
+            _update(connection, trial)
+
+    def get(self, id_prefix: str) -> Trial:
+        """The trial whose id is `id_prefix`, or the only one whose id begins with it."""
+        # Every character an id may hold sorts before "~".
+        here = (id_prefix <= TRIALS.c.id) & (TRIALS.c.id < id_prefix + "~")
+        query = sa.select(TRIALS.c.id, TRIALS.c.record).where(here).order_by(TRIALS.c.id).limit(2)
+        with self._database.reading() as connection:
+            rows = connection.execute(query).all() if id_prefix else []
+        # The exact id, if it is there, is the shortest and so comes first.
+        if not rows or (len(rows) > 1 and rows[0].id != id_prefix):
+            raise VenturiError(
+                "VEN-RECORD-UNKNOWN",
+                f"{'several trials have ids' if rows else 'no trial has an id'} "
+                f"that begin{'' if rows else 's'} with {id_prefix!r}",
+                where={"id": id_prefix},
+                hint="`venturi ls` lists the trials",
+            )
+        return _decode(*rows[0])
+
+    def find(
+        self,
+        *,
+        workload: str | None = None,
+        engine: str | None = None,
+        state: State | None = None,
+        experiment: str | None = None,
+        group: str | None = None,
+        since: datetime | None = None,
+        limit: int | None = None,
+    ) -> list[Trial]:
+        """The trials that match everything given, newest first; `group` is a `group_key`."""
+        wanted = {
+            TRIALS.c.workload: workload,
+            TRIALS.c.engine: engine,
+            TRIALS.c.state: None if state is None else State(state).value,
+            TRIALS.c.experiment: experiment,
+            TRIALS.c.group_key: group,
+        }
+        conditions = [column == value for column, value in wanted.items() if value is not None]
+        if since is not None:
+            conditions.append(TRIALS.c.started_at_us >= microseconds(since))
+        query = (
+            sa.select(TRIALS.c.id, TRIALS.c.record)
+            .where(*conditions)
+            .order_by(TRIALS.c.started_at_us.desc(), TRIALS.c.id.desc())
+            .limit(limit)
+        )
+        with self._database.reading() as connection:
+            return [_decode(*found) for found in connection.execute(query)]
+
+    def recover(self) -> list[Trial]:
+        """Marks trials interrupted whose process has ended without finishing them.
+
+        Returns them as they are now stored. Trials of a living process, of another host, or that
+        no process ever claimed are left alone.
+        """
+        unfinished = [state.value for state in State if state not in TERMINAL]
+        query = (
+            sa.select(TRIALS.c.id, TRIALS.c.record)
+            .where(TRIALS.c.state.in_(unfinished))
+            .order_by(TRIALS.c.id)
+        )
+        with self._database.reading() as connection:
+            trials = [_decode(*found) for found in connection.execute(query)]
+        suspects = [trial.id for trial in trials if _is_abandoned(trial)]
+        return [trial for id_ in suspects if (trial := self._interrupt(id_)) is not None]
+
+    def _interrupt(self, id_: str) -> Trial | None:
+        with self._locked(id_) as (connection, stored):
+            if not _is_abandoned(stored):  # it ended, or was recovered, since we looked
+                return None
+            assert stored.owner is not None
+            failure = Failure(
+                kind="interrupted",
+                code="VEN-RECORD-ABANDONED",
+                message=f"process {stored.owner.pid} ended while the trial was {stored.state}",
+            )
+            trial = stored.advance(State.INTERRUPTED, failure=failure)
+            _update(connection, trial)
+        for remnant in (self.artifacts_dir / id_).glob(f".*{TEMPORARY_SUFFIX}"):
+            remnant.unlink(missing_ok=True)
+        return trial
+
+    def attach(self, trial: Trial, kind: ArtifactKind, name: str, source: Path | bytes) -> Trial:
+        """Copies `source` among the artifacts of `trial` as `name`.
+
+        Returns the trial with the artifact in its list; saving it is the caller's next step.
+        """
+        if any(artifact.name == name for artifact in trial.artifacts):
+            raise _artifact_error("the trial has an artifact of this name already", trial, name)
+        try:
+            with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
+                artifact = self.keep(trial, kind, name, file)
+        except OSError as error:
+            message = f"cannot be kept: {error.strerror} ({error.filename})"
+            raise _artifact_error(message, trial, name) from error
+        return replace(trial, artifacts=(*trial.artifacts, artifact))
+
+    def keep(self, trial: Trial, kind: ArtifactKind, name: str, source: IO[bytes]) -> Artifact:
+        """Copies the rest of `source` into the artifact folder of `trial` as `name`."""
+        if not _ARTIFACT_NAME.fullmatch(name) or name.endswith(TEMPORARY_SUFFIX):
+            raise _artifact_error("not a plain file name", trial, name)
+        path = f"{trial.id}/{name}"
+        with replacing(self.artifacts_dir / path) as target:
+            shutil.copyfileobj(source, target, 1 << 20)
+            size_bytes = target.tell()
+        with (self.artifacts_dir / path).open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        return Artifact(kind=kind, name=name, path=path, size_bytes=size_bytes, sha256=sha256)
+
+    def artifact_path(self, artifact: Artifact) -> Path:
+        """Where the file of `artifact` lies; an error if it is not there."""
+        relative = PurePosixPath(artifact.path)
+        path = self.artifacts_dir / relative
+        if relative.is_absolute() or ".." in relative.parts or not path.is_file():
+            raise VenturiError(
+                "VEN-RECORD-ARTIFACT",
+                "the artifact's file is not in this repository",
+                where={"artifact": artifact.path, "folder": str(self.artifacts_dir)},
+                hint="it lies where the trial was recorded; `venturi export` there takes it along",
+            )
+        return path
+
+    @contextmanager
+    def _locked(self, id_: str) -> Iterator[tuple[sa.Connection, Trial]]:
+        """A writing transaction in which nobody else can change trial `id_`."""
+        query = sa.select(TRIALS.c.id, TRIALS.c.record).where(TRIALS.c.id == id_)
+        with self._database.writing() as connection:
+            found = connection.execute(query.with_for_update()).one_or_none()
+            if found is None:
+                raise VenturiError(
+                    "VEN-RECORD-UNKNOWN", f"trial {id_} is not recorded", where={"trial": id_}
+                )
+            yield connection, _decode(*found)
+
+
+def _is_abandoned(trial: Trial) -> bool:
+    if trial.state in TERMINAL or trial.owner is None:
+        return False
+    return not is_alive(trial.owner)
+
+
+def _update(connection: sa.Connection, trial: Trial) -> None:
+    connection.execute(sa.update(TRIALS).where(TRIALS.c.id == trial.id).values(row(trial)))
+
+
+def _decode(id_: str, record: str) -> Trial:
+    return decode(record, where={"trial": id_})
+
+
+def _conflict(stored: Trial, what: str) -> VenturiError:
+    where: dict[str, object] = {"trial": stored.id, "state": stored.state.value}
+    if stored.owner is not None:
+        where |= {"host": stored.owner.host, "process": stored.owner.pid}
+    return VenturiError("VEN-RECORD-STATE", f"trial {stored.id} {what}", where=where)
+
+
+def _artifact_error(message: str, trial: Trial, name: str) -> VenturiError:
+    where = {"trial": trial.id, "artifact": name}
+    return VenturiError("VEN-RECORD-ARTIFACT", f"{name!r}: {message}", where=where)

@@ -1,0 +1,166 @@
+"""Writes the files that are derived from the code: the record's schema and the reference pages.
+
+Usage: python scripts/generated.py [--check]. With --check nothing is written; what is stale is
+named, and the exit status is 1 if anything is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from venturi.cli.main import cli
+from venturi.errors import CODES, ExitCode
+from venturi.record.trial import ADAPTER, SCHEMA_VERSION
+from venturi.settings import SETTINGS
+
+ROOT = Path(__file__).parent.parent
+_NOTE = "<!-- Written by scripts/generated.py; `make generated` writes it anew. -->"
+_WIDTH = 88
+_EXIT = {
+    ExitCode.OK: "it worked",
+    ExitCode.USER: "the user or the environment must change something",
+    ExitCode.USAGE: "the command was called wrongly",
+    ExitCode.INVALID: "measured, but the result is not valid",
+    ExitCode.REGRESSION: "a regression was found",
+    ExitCode.INTERRUPTED: "interrupted, and everything temporary was removed",
+}
+
+
+def files() -> dict[str, str]:
+    """Path and text of every generated file."""
+    schema = ADAPTER.json_schema()
+    return {
+        "schema/trial.schema.json": json.dumps(
+            {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}, indent=2
+        )
+        + "\n",
+        "docs/reference/cli.md": _page("Commands", _commands()),
+        "docs/reference/errors.md": _page("Errors", _errors()),
+        "docs/reference/settings.md": _page("Settings", _settings()),
+        "docs/reference/trial.md": _page("The trial record", _trial(schema)),
+    }
+
+
+def _page(title: str, lines: Iterator[str]) -> str:
+    return "\n".join([f"# {title}", "", _NOTE, "", *lines]).rstrip() + "\n"
+
+
+def commands(
+    command: click.Command = cli, parent: click.Context | None = None, name: str = "venturi"
+) -> Iterator[tuple[click.Context, click.Command]]:
+    """Every command with its context, groups before their members."""
+    width = {"terminal_width": _WIDTH, "max_content_width": _WIDTH}
+    context = click.Context(command, parent, name, **{**command.context_settings, **width})
+    yield context, command
+    if isinstance(command, click.Group):
+        for member in command.list_commands(context):
+            found = command.get_command(context, member)
+            assert found is not None
+            yield from commands(found, context, member)
+
+
+def _commands() -> Iterator[str]:
+    yield "What a command prints on stdout is data, on stderr is talk. Exit status:"
+    yield ""
+    for code in ExitCode:
+        yield f"- {code.value}: {_EXIT[code]}"
+    for context, command in commands():
+        yield ""
+        yield f"## {context.command_path}"
+        yield ""
+        yield "```"
+        yield command.get_help(context)
+        yield "```"
+
+
+def agent_codes() -> dict[str, str]:
+    """The codes that the agent's crates declare in their `CODES` tables, with their meaning."""
+    found: dict[str, str] = {}
+    for path in sorted((ROOT / "crates").glob("*/src/**/*.rs")):
+        tables = re.findall(
+            r"CODES: &\[\(&str, &str\)\] = &\[(.*?)\n\];", path.read_text(), re.DOTALL
+        )
+        for table in tables:
+            for code, text in re.findall(
+                r'"(VEN-[A-Z0-9-]+)",\s*"((?:[^"\\]|\\.)*)"', table, re.DOTALL
+            ):
+                found[code] = re.sub(r"\\\n\s*", "", text).replace('\\"', '"')
+    return found
+
+
+def _errors() -> Iterator[str]:
+    yield "An error has a code, a message, where it is, and what to do. Codes never change meaning."
+    for title, codes in (("Venturi", CODES), ("The agent", agent_codes())):
+        yield from ("", f"## {title}", "", "| code | meaning |", "|---|---|")
+        for code, meaning in sorted(codes.items()):
+            yield f"| `{code}` | {_cell(meaning)} |"
+
+
+def _settings() -> Iterator[str]:
+    yield "Each is an environment variable. An unknown `VENTURI_` variable is an error."
+    yield from ("", "| variable | default | what it does |", "|---|---|---|")
+    for setting in SETTINGS:
+        yield f"| `{setting.variable}` | {_cell(setting.default)} | {_cell(setting.help)} |"
+
+
+def _trial(schema: dict[str, Any]) -> Iterator[str]:
+    yield f"Version {SCHEMA_VERSION}; as JSON Schema in `schema/trial.schema.json`. Unknown keys"
+    yield "are errors. `_s` is seconds, `_bytes` is bytes; samples carry their unit."
+    for name, part in {"Trial": schema, **schema["$defs"]}.items():
+        yield from ("", f"## {name}", "", part.get("description", "").replace("\n    ", "\n"), "")
+        if "enum" in part:
+            yield ", ".join(f"`{value}`" for value in part["enum"])
+            continue
+        yield from ("| field | type | if absent |", "|---|---|---|")
+        for field, kind in part["properties"].items():
+            absent = json.dumps(kind["default"]) if "default" in kind else "`{}`"
+            needed = field in part.get("required", ())
+            yield f"| `{field}` | {_cell(_type(kind))} | {'required' if needed else absent} |"
+
+
+def _type(kind: dict[str, Any]) -> str:
+    if "$ref" in kind:
+        name = kind["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in kind:
+        return " or ".join(_type(option) for option in kind["anyOf"])
+    if "enum" in kind:
+        return ", ".join(f"`{value}`" for value in kind["enum"])
+    if kind.get("type") == "array":
+        return f"list of {_type(kind['items'])}"
+    if kind.get("type") == "object":
+        values = kind.get("additionalProperties", True)
+        return "object" if values is True else f"object of {_type(values)}"
+    return str(kind.get("format", kind.get("type", "any")))
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def main() -> int:
+    """Exit status: 1 if --check finds something stale."""
+    stale = 0
+    for name, text in files().items():
+        path = ROOT / name
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale += 1
+        if "--check" in sys.argv[1:]:
+            sys.stdout.write(f"{name} is stale: run `make generated`\n")
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            sys.stdout.write(f"{name} written\n")
+    return 1 if stale and "--check" in sys.argv[1:] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,380 @@
+"""The exchange archive: complete, repeatable, mergeable, and safe to read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import stat
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from venturi.errors import VenturiError
+from venturi.record.exchange import (
+    MANIFEST,
+    RECORDS,
+    ImportReport,
+    Limits,
+    export_trials,
+    import_archive,
+)
+from venturi.record.repository import Repository
+from venturi.record.trial import Failure, State, Trial, encode, new_id
+
+MakeTrial = Callable[..., Trial]
+Members = dict[str, bytes]
+
+
+@pytest.fixture
+def others(settings: object, tmp_path: Path) -> Iterator[Callable[[], Repository]]:
+    """Opens further, empty repositories."""
+    from venturi.settings import Settings
+
+    with ExitStack() as stack:
+        count = iter(range(100))
+
+        def open_another() -> Repository:
+            home = tmp_path / f"other{next(count)}"
+            another = Settings(home=home, database_url=None, agent=None, allow_debug=False)
+            return stack.enter_context(Repository.open(another))
+
+        yield open_another
+
+
+def finished(repository: Repository, trial: Trial, content: bytes = b"content") -> Trial:
+    """`trial` as it ended, with two artifacts, stored."""
+    trial = replace(trial, state=State.SUCCEEDED, elapsed_s=1.5)
+    trial = repository.attach(trial, "log", "run.log", content)
+    trial = repository.attach(trial, "series", "host.parquet", content[::-1] * 1000)
+    repository.add(trial)
+    return trial
+
+
+def contents(repository: Repository) -> list[tuple[Trial, list[bytes]]]:
+    """Everything in `repository`."""
+    return [
+        (trial, [repository.artifact_path(artifact).read_bytes() for artifact in trial.artifacts])
+        for trial in repository.find()
+    ]
+
+
+def members_of(path: Path) -> Members:
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def write(path: Path, members: Members) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return path
+
+
+def test_export_and_import_lose_nothing(
+    repository: Repository,
+    others: Callable[[], Repository],
+    make_trial: MakeTrial,
+    tmp_path: Path,
+) -> None:
+    failure = Failure("space", "VEN-X", "full")
+    for number in range(3):
+        finished(repository, make_trial(repetition=number), b"%d" % number)
+    repository.add(make_trial(state=State.FAILED, failure=failure))
+    other, path, seen = others(), tmp_path / "a.zip", []
+
+    export_trials(repository, repository.find(), path)
+    report = import_archive(other, path, progress=lambda *step: seen.append(step))
+
+    ids = tuple(sorted(trial.id for trial in repository.find()))
+    assert report == ImportReport(added=ids, already_present=(), refused=())
+    assert contents(other) == contents(repository)
+    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    again = import_archive(other, path)
+    assert again == ImportReport(added=(), already_present=ids, refused=())
+    assert contents(other) == contents(repository)
+    back = import_archive(repository, path)
+    assert back == again
+
+
+def test_equal_trials_give_equal_archives(
+    repository: Repository, make_trial: MakeTrial, tmp_path: Path
+) -> None:
+    trials = [finished(repository, make_trial()) for _ in range(2)]
+    export_trials(repository, trials, tmp_path / "a")
+    export_trials(repository, [*reversed(trials), trials[0]], tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_two_repositories_merge(
+    repository: Repository,
+    others: Callable[[], Repository],
+    make_trial: MakeTrial,
+    tmp_path: Path,
+) -> None:
+    other = others()
+    shared = finished(repository, make_trial())
+    export_trials(repository, [shared], tmp_path / "shared")
+    import_archive(other, tmp_path / "shared")
+    finished(repository, make_trial(experiment="here"))
+    finished(other, make_trial(experiment="there"))
+    export_trials(repository, repository.find(), tmp_path / "here")
+    export_trials(other, other.find(), tmp_path / "there")
+    for target, source in ((repository, "there"), (other, "here")):
+        report = import_archive(target, tmp_path / source)
+        assert (len(report.added), report.already_present) == (1, (shared.id,))
+    assert contents(repository) == contents(other)
+    assert len(contents(repository)) == 3
+
+
+def test_a_trial_without_its_files_gets_them_back(
+    repository: Repository, make_trial: MakeTrial, tmp_path: Path
+) -> None:
+    trial = finished(repository, make_trial())
+    before = contents(repository)
+    export_trials(repository, [trial], tmp_path / "a")
+    repository.artifact_path(trial.artifacts[0]).unlink()
+    assert import_archive(repository, tmp_path / "a").already_present == (trial.id,)
+    assert contents(repository) == before
+
+
+def test_export_refuses(repository: Repository, make_trial: MakeTrial, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    trial = finished(repository, make_trial())
+    running = make_trial(state=State.EXECUTING)
+
+    def code(trials: list[Trial], **options: bool) -> str:
+        with pytest.raises(VenturiError) as caught:
+            export_trials(repository, trials, path, **options)
+        return caught.value.code
+
+    assert code([running]) == "VEN-RECORD-STATE"
+    path.write_text("precious")
+    assert code([trial]) == "VEN-OUTPUT-EXISTS"
+    file = repository.artifact_path(trial.artifacts[0])
+    file.write_bytes(b"changed")
+    assert code([trial], overwrite=True) == "VEN-RECORD-ARTIFACT"
+    file.unlink()
+    assert code([trial], overwrite=True) == "VEN-RECORD-ARTIFACT"
+    assert path.read_text() == "precious", "a failed export leaves what was there"
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
+    file.write_bytes(b"content")
+    export_trials(repository, [trial], path, overwrite=True)
+    assert zipfile.is_zipfile(path)
+
+
+@pytest.fixture
+def archive(others: Callable[[], Repository], make_trial: MakeTrial, tmp_path: Path) -> Path:
+    """A sound archive of three trials."""
+    repository = others()
+    for number in range(3):
+        finished(repository, make_trial(id=f"trial{number}"), b"%d" % number * 100)
+    export_trials(repository, repository.find(), tmp_path / "sound.zip")
+    return tmp_path / "sound.zip"
+
+
+def with_record(members: Members, index: int, line: bytes, *, sign: bool) -> Members:
+    """`members` with another record at `index`; with `sign`, the manifest has its digest."""
+    lines = members[RECORDS].splitlines()
+    lines[index] = line
+    manifest = json.loads(members[MANIFEST])
+    if sign:
+        manifest["trials"][index]["sha256"] = hashlib.sha256(line).hexdigest()
+    return members | {
+        RECORDS: b"".join(line + b"\n" for line in lines),
+        MANIFEST: json.dumps(manifest).encode(),
+    }
+
+
+def swapped(members: Members, old: bytes, new: bytes, *, sign: bool = True) -> Members:
+    line = members[RECORDS].splitlines()[1]
+    assert old in line
+    return with_record(members, 1, line.replace(old, new), sign=sign)
+
+
+def drop(members: Members, name: str) -> Members:
+    return {key: data for key, data in members.items() if key != name}
+
+
+LOG = "artifacts/trial1/run.log"
+ONE_BAD_TRIAL: dict[str, tuple[str, Callable[[Members], Members]]] = {
+    "a changed record": (
+        "VEN-EXCHANGE-FORMAT",
+        lambda m: swapped(m, b'"elapsed_s":1.5', b'"elapsed_s":0.5', sign=False),
+    ),
+    "a record that is no JSON": (
+        "VEN-RECORD-SCHEMA",
+        lambda m: with_record(m, 1, b"{", sign=True),
+    ),
+    "an unknown key": ("VEN-RECORD-SCHEMA", lambda m: swapped(m, b'"seed"', b'"speed"')),
+    "an unknown version": (
+        "VEN-RECORD-VERSION",
+        lambda m: swapped(m, b'"schema_version":1', b'"schema_version":2'),
+    ),
+    "another id": ("VEN-EXCHANGE-FORMAT", lambda m: swapped(m, b'"trial1"', b'"trial9"')),
+    "an id that leads outside": (
+        "VEN-RECORD-SCHEMA",
+        lambda m: swapped(m, b'"id":"trial1"', b'"id":"../../x"'),
+    ),
+    "an unfinished trial": (
+        "VEN-RECORD-STATE",
+        lambda m: swapped(m, b'"state":"succeeded"', b'"state":"executing"'),
+    ),
+    "an artifact's path that leads outside": (
+        "VEN-EXCHANGE-FORMAT",
+        lambda m: swapped(m, b'"path":"trial1/run.log"', b'"path":"trial1/../../x"'),
+    ),
+    "an artifact's name that leads outside": (
+        "VEN-RECORD-ARTIFACT",
+        lambda m: swapped(
+            m | {"artifacts/trial1/.x": m[LOG]},
+            b'"name":"run.log","path":"trial1/run.log"',
+            b'"name":".x","path":"trial1/.x"',
+        ),
+    ),
+    "a missing artifact": ("VEN-EXCHANGE-FORMAT", lambda m: drop(m, LOG)),
+    "a longer artifact": ("VEN-EXCHANGE-FORMAT", lambda m: m | {LOG: m[LOG] + b"!"}),
+    "a changed artifact": ("VEN-RECORD-ARTIFACT", lambda m: m | {LOG: b"!" + m[LOG][1:]}),
+}
+
+
+@pytest.mark.parametrize("damage", ONE_BAD_TRIAL)
+def test_a_damaged_trial_is_refused_by_itself(
+    repository: Repository, archive: Path, tmp_path: Path, damage: str
+) -> None:
+    code, change = ONE_BAD_TRIAL[damage]
+    path = write(tmp_path / "bad.zip", change(members_of(archive)))
+    report = import_archive(repository, path)
+    assert report.added == ("trial0", "trial2")
+    (refusal,) = report.refused
+    assert (refusal.line, refusal.trial, refusal.code) == (2, "trial1", code)
+    assert refusal.reason
+    assert {trial.id for trial in repository.find()} == {"trial0", "trial2"}
+    assert not (repository.artifacts_dir / "trial1" / "run.log").exists()
+    assert sorted(p.name for p in repository.artifacts_dir.iterdir() if any(p.iterdir())) == [
+        "trial0",
+        "trial2",
+    ]
+
+
+def special(name: str, mode: int) -> Callable[[Path, Members], None]:
+    def build(path: Path, members: Members) -> None:
+        write(path, members)
+        with zipfile.ZipFile(path, "a") as archive:
+            info = zipfile.ZipInfo(name)
+            info.external_attr = mode << 16
+            archive.writestr(info, "/etc/passwd")
+
+    return build
+
+
+def twice(path: Path, members: Members) -> None:
+    write(path, members)
+    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
+        archive.writestr(RECORDS, members[RECORDS])
+
+
+def edited(change: Callable[[Members], Members]) -> Callable[[Path, Members], None]:
+    return lambda path, members: write(path, change(members)) and None
+
+
+def cut_off(path: Path, members: Members) -> None:
+    write(path, members)
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def flipped(path: Path, members: Members) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+        start = archive.getinfo(RECORDS).header_offset
+    data = bytearray(path.read_bytes())
+    for offset in range(start + 80, start + 300):
+        data[offset] ^= 0x55
+    path.write_bytes(data)
+
+
+def manifest_with(**changes: object) -> Callable[[Path, Members], None]:
+    return edited(
+        lambda m: m | {MANIFEST: json.dumps({**json.loads(m[MANIFEST]), **changes}).encode()}
+    )
+
+
+BAD_ARCHIVES: dict[str, Callable[[Path, Members], None]] = {
+    "empty": lambda path, _: path.write_bytes(b"") and None,
+    "text": lambda path, _: path.write_text("trials") and None,
+    "cut off": cut_off,
+    "flipped bits": flipped,
+    "traversal": special("../../evil", stat.S_IFREG | 0o644),
+    "traversal inside": special("artifacts/trial0/../../evil", stat.S_IFREG | 0o644),
+    "absolute": special("/etc/evil", stat.S_IFREG | 0o644),
+    "backslash": special("artifacts\\..\\evil", stat.S_IFREG | 0o644),
+    "symbolic link": special("artifacts/trial0/link", stat.S_IFLNK | 0o777),
+    "device": special("artifacts/trial0/device", stat.S_IFCHR | 0o644),
+    "something else": special("readme.txt", stat.S_IFREG | 0o644),
+    "a file twice": twice,
+    "no manifest": edited(lambda m: drop(m, MANIFEST)),
+    "no records": edited(lambda m: drop(m, RECORDS)),
+    "manifest no JSON": edited(lambda m: m | {MANIFEST: b"{"}),
+    "manifest nested": edited(lambda m: m | {MANIFEST: b"[" * 100_000}),
+    "manifest a list": edited(lambda m: m | {MANIFEST: b"[]"}),
+    "other format": manifest_with(format="something"),
+    "newer version": manifest_with(version=2),
+    "trials no list": manifest_with(trials=3),
+    "a trial without digest": manifest_with(trials=[{"id": "trial0"}]),
+    "fewer trials in the manifest": manifest_with(trials=[]),
+    "records cut off": edited(lambda m: m | {RECORDS: m[RECORDS][:-1]}),
+}
+
+
+@pytest.mark.parametrize("damage", BAD_ARCHIVES)
+def test_a_bad_archive_is_an_error(
+    settings: object, others: Callable[[], Repository], archive: Path, tmp_path: Path, damage: str
+) -> None:
+    repository, path = others(), tmp_path / "bad.zip"
+    BAD_ARCHIVES[damage](path, members_of(archive))
+    before = {file for file in tmp_path.rglob("*") if "other1" not in file.parts}
+    with pytest.raises(VenturiError) as caught:
+        import_archive(repository, path)
+    assert caught.value.code == "VEN-EXCHANGE-FORMAT"
+    assert caught.value.where["file"] == str(path)
+    assert {file for file in tmp_path.rglob("*") if "other1" not in file.parts} == before
+
+
+@pytest.mark.parametrize(
+    "limits", [Limits(members=3), Limits(total_bytes=1000), Limits(record_bytes=100)]
+)
+def test_limits_are_kept(others: Callable[[], Repository], archive: Path, limits: Limits) -> None:
+    repository = others()
+    with pytest.raises(VenturiError) as caught:
+        import_archive(repository, archive, limits=limits)
+    assert caught.value.code == "VEN-EXCHANGE-FORMAT"
+    assert repository.find() == []
+
+
+def test_another_trial_with_the_same_id_is_refused(
+    repository: Repository, archive: Path, make_trial: MakeTrial
+) -> None:
+    mine = finished(repository, make_trial(id="trial1", experiment="mine"), b"mine")
+    report = import_archive(repository, archive)
+    assert [(r.trial, r.code) for r in report.refused] == [("trial1", "VEN-RECORD-DUPLICATE")]
+    assert repository.get("trial1") == mine
+    assert repository.artifact_path(mine.artifacts[0]).read_bytes() == b"mine"
+
+
+def test_an_id_that_begins_another_is_its_own(
+    repository: Repository, archive: Path, make_trial: MakeTrial
+) -> None:
+    finished(repository, make_trial(id="trial12"))
+    assert import_archive(repository, archive).added == ("trial0", "trial1", "trial2")
+
+
+def test_the_same_record_by_its_text(archive: Path, make_trial: MakeTrial) -> None:
+    """The archive's lines are the records themselves: other tools can read them."""
+    members = members_of(archive)
+    line = members[RECORDS].splitlines()[0].decode()
+    assert json.loads(line)["id"] == "trial0"
+    assert encode(make_trial(id=new_id())).count("\n") == 0

@@ -1,0 +1,244 @@
+"""The repository on SQLite and on PostgreSQL: storing, finding, refusing, recovering."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from venturi.errors import VenturiError
+from venturi.record import tables
+from venturi.record.owner import current_owner, is_alive
+from venturi.record.repository import Repository
+from venturi.record.trial import Engine, Failure, Owner, State, Trial, Workload
+from venturi.settings import Settings
+
+MakeTrial = Callable[..., Trial]
+
+
+def error_of(action: Callable[[], object]) -> VenturiError:
+    with pytest.raises(VenturiError) as caught:
+        action()
+    return caught.value
+
+
+def dead_owner() -> Owner:
+    """A process of this host that has ended."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        pass
+    return replace(current_owner(), pid=process.pid)
+
+
+def test_what_is_added_is_found_again(repository: Repository, make_trial: MakeTrial) -> None:
+    trial = make_trial(experiment="über \x00 '\"%", configuration={"nul": "\x00", "big": 1 << 80})
+    trial = replace(trial, experiment="über '\"%")
+    repository.add(trial)
+    assert repository.get(trial.id) == trial
+    assert repository.find() == [trial]
+    assert error_of(lambda: repository.add(trial)).code == "VEN-RECORD-DUPLICATE"
+
+
+def test_a_beginning_of_an_id_is_enough_if_only_one_has_it(
+    repository: Repository, make_trial: MakeTrial
+) -> None:
+    for id_ in ("aa1", "aa2", "aa22", "b-_9", "AA1"):
+        repository.add(make_trial(id=id_))
+    assert repository.get("b").id == "b-_9"
+    assert repository.get("A").id == "AA1"
+    assert repository.get("aa2").id == "aa2", "an exact id wins over longer ones"
+    for unknown in ("", "a", "aa", "aa3", "%", "_", "zz"):
+        error = error_of(lambda prefix=unknown: repository.get(prefix))
+        assert error.code == "VEN-RECORD-UNKNOWN"
+        assert ("several" in error.message) == (unknown in {"a", "aa"})
+
+
+def test_find_filters_and_sorts(repository: Repository, make_trial: MakeTrial) -> None:
+    trials = [
+        make_trial(
+            id=f"t{number}",
+            workload=Workload("sort" if number % 2 else "scan", "v1"),
+            engine=Engine("native" if number < 4 else "spark", "1"),
+            experiment="x" if number == 3 else None,
+            started_at=make_trial().started_at + timedelta(microseconds=number),
+        )
+        for number in range(6)
+    ]
+    for trial in trials:
+        repository.add(trial)
+
+    def ids(**filters: object) -> list[str]:
+        return [trial.id for trial in repository.find(**filters)]  # type: ignore[arg-type]
+
+    assert ids() == ["t5", "t4", "t3", "t2", "t1", "t0"]
+    assert ids(limit=2) == ["t5", "t4"]
+    assert ids(workload="sort", engine="native") == ["t3", "t1"]
+    assert ids(experiment="x") == ["t3"]
+    assert ids(group=trials[4].group_key) == ["t4"]
+    assert ids(since=trials[4].started_at) == ["t5", "t4"]
+    assert ids(state=State.PLANNED, limit=1) == ["t5"]
+    assert ids(state=State.FAILED) == []
+    assert ids(workload="s%") == []
+
+
+def test_save_follows_the_state_machine(repository: Repository, make_trial: MakeTrial) -> None:
+    trial = make_trial(owner=current_owner())
+    assert error_of(lambda: repository.save(trial)).code == "VEN-RECORD-UNKNOWN"
+    repository.add(trial)
+    preparing = trial.advance(State.PREPARING)
+    repository.save(preparing)
+    again = replace(preparing, configuration={"a": 1})
+    repository.save(again)
+    assert repository.get(trial.id) == again
+    skipped = replace(preparing, state=State.VALIDATING)
+    foreign = replace(again, owner=replace(current_owner(), pid=1))
+    for wrong in (trial, skipped, foreign, replace(again, owner=None)):
+        assert error_of(lambda wrong=wrong: repository.save(wrong)).code == "VEN-RECORD-STATE"
+    assert repository.get(trial.id) == again
+
+
+def test_recover_interrupts_trials_of_dead_processes_only(
+    repository: Repository, make_trial: MakeTrial
+) -> None:
+    dead = dead_owner()
+    failure = Failure("test", "VEN-TEST", "")
+    orphan = make_trial(state=State.EXECUTING, owner=dead)
+    others = [
+        make_trial(state=State.EXECUTING, owner=current_owner()),
+        make_trial(state=State.EXECUTING, owner=replace(dead, host="elsewhere/1")),
+        make_trial(state=State.FAILED, owner=dead, failure=failure),
+        make_trial(state=State.PLANNED),
+    ]
+    for trial in (orphan, *others):
+        repository.add(trial)
+    remnant = repository.artifacts_dir / orphan.id / ".log.1.part"
+    remnant.parent.mkdir(parents=True)
+    remnant.write_bytes(b"half")
+
+    (found,) = repository.recover()
+
+    assert (found.id, found.state) == (orphan.id, State.INTERRUPTED)
+    assert found.failure is not None
+    assert found.failure.code == "VEN-RECORD-ABANDONED"
+    assert str(dead.pid) in found.failure.message
+    assert "executing" in found.failure.message
+    assert repository.get(orphan.id) == found
+    assert [repository.get(trial.id) for trial in others] == others
+    assert not remnant.exists()
+    assert repository.recover() == []
+    late = orphan.advance(State.VALIDATING)
+    assert error_of(lambda: repository.save(late)).code == "VEN-RECORD-STATE"
+
+
+def test_a_process_is_known_by_more_than_its_id() -> None:
+    here = current_owner()
+    boot, namespace = here.boot_id.split(":", 1)
+    named = here.host if "/" in here.host else None
+    assert is_alive(here)
+    assert not is_alive(replace(here, process_started_ticks=here.process_started_ticks - 1))
+    assert is_alive(replace(here, host="other", pid=1 << 30)), "cannot be seen from here"
+    assert is_alive(replace(here, boot_id=f"{boot}:pid:[1]", pid=1 << 30)), "another container"
+    after_reboot = replace(here, boot_id=f"earlier:{namespace}")
+    assert is_alive(after_reboot) is (named is None)
+
+
+def test_a_zombie_has_ended() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        stat = Path(f"/proc/{process.pid}/stat")
+        ticks = int(stat.read_text().rpartition(")")[2].split()[19])
+        owner = replace(current_owner(), pid=process.pid, process_started_ticks=ticks)
+        assert is_alive(owner)
+        process.kill()
+        while stat.read_text().rpartition(")")[2].split()[0] != "Z":
+            pass
+        assert not is_alive(owner)
+
+
+def test_artifacts_are_kept_with_their_digest(
+    repository: Repository, make_trial: MakeTrial, tmp_path: Path
+) -> None:
+    source = tmp_path / "source"
+    source.write_bytes(b"from a file")
+    trial = repository.attach(make_trial(), "log", "a.log", b"hello")
+    trial = repository.attach(trial, "series", "b.parquet", source)
+    first, second = trial.artifacts
+    assert first.sha256 == "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+    assert (first.size_bytes, second.size_bytes) == (5, 11)
+    assert repository.artifact_path(first).read_bytes() == b"hello"
+    assert repository.artifact_path(second).read_bytes() == b"from a file"
+    bad_names = ["../x", "/etc/passwd", "a/b", "", ".hidden", "x.part", "a\0b", "a.log"]
+    for name in bad_names:
+        error = error_of(lambda name=name: repository.attach(trial, "log", name, b""))
+        assert error.code == "VEN-RECORD-ARTIFACT"
+    error = error_of(lambda: repository.attach(trial, "log", "c", tmp_path / "missing"))
+    assert error.code == "VEN-RECORD-ARTIFACT"
+    assert "missing" in error.message
+    for path in ("../source", str(source), f"{trial.id}/none"):
+        lost = replace(first, path=path)
+        error = error_of(lambda lost=lost: repository.artifact_path(lost))
+        assert error.code == "VEN-RECORD-ARTIFACT"
+
+
+def test_the_migrations_make_the_tables_that_the_code_declares(
+    repository: Repository, repository_settings: Settings
+) -> None:
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+    from alembic.script import ScriptDirectory
+
+    folder = Path(tables.__file__).parent / "migrations"
+    assert ScriptDirectory(str(folder)).get_current_head() == tables.REVISION
+    url = repository_settings.database_url or f"sqlite:///{repository_settings.home}/venturi.sqlite"
+    engine = sa.create_engine(url)
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection)
+        assert context.get_current_revision() == tables.REVISION
+        assert compare_metadata(context, tables.METADATA) == []
+    engine.dispose()
+
+
+def test_a_newer_database_is_refused_and_left_alone(
+    repository: Repository, repository_settings: Settings
+) -> None:
+    url = repository_settings.database_url or f"sqlite:///{repository_settings.home}/venturi.sqlite"
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+    error = error_of(lambda: Repository.open(repository_settings))
+    assert error.code == "VEN-RECORD-DATABASE"
+    assert "9999" in error.message
+    assert "update" in error.hint
+    with engine.begin() as connection:
+        found = connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
+    assert found == "9999"
+    engine.dispose()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "nonsense",
+        "mysql://user:secret@host/name",
+        "postgresql://user:secret@127.0.0.1:1/name",
+        "sqlite:////proc/no/such/folder/file",
+    ],
+)
+def test_an_unusable_database_is_an_error_without_the_password(
+    settings: Settings, url: str
+) -> None:
+    error = error_of(lambda: Repository.open(replace(settings, database_url=url)))
+    assert error.code == "VEN-RECORD-DATABASE"
+    assert "secret" not in f"{error.message} {error.where} {error.hint}"
+
+
+def test_a_file_that_is_no_database_or_folder_is_an_error(settings: Settings) -> None:
+    settings.home.mkdir()
+    (settings.home / "venturi.sqlite").write_bytes(b"no database" * 1000)
+    assert error_of(lambda: Repository.open(settings)).code == "VEN-RECORD-DATABASE"
+    inside_a_file = replace(settings, home=settings.home / "venturi.sqlite" / "home")
+    assert error_of(lambda: Repository.open(inside_a_file)).code == "VEN-RECORD-DATABASE"
