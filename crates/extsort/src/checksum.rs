@@ -8,6 +8,7 @@
 mod clmul;
 
 use std::fmt;
+use std::iter::Sum;
 use std::ops::AddAssign;
 use std::str::FromStr;
 
@@ -53,6 +54,16 @@ impl AddAssign for RecordSum {
     }
 }
 
+impl Sum for RecordSum {
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        let mut total = Self::default();
+        for part in parts {
+            total.merge(part);
+        }
+        total
+    }
+}
+
 impl fmt::Display for RecordSum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:x}", self.sum)
@@ -63,9 +74,7 @@ impl FromStr for RecordSum {
     type Err = std::num::ParseIntError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(Self {
-            sum: u128::from_str_radix(text, 16)?,
-        })
+        Ok(Self { sum: u128::from_str_radix(text, 16)? })
     }
 }
 
@@ -107,9 +116,7 @@ mod tests {
 
     #[test]
     fn printed_as_gensort_does_and_read_back() {
-        let sum = RecordSum {
-            sum: 0x0746_a510_0704_0ea0_7ed0,
-        };
+        let sum = RecordSum { sum: 0x0746_a510_0704_0ea0_7ed0 };
         assert_eq!(sum.to_string(), "746a51007040ea07ed0");
         assert_eq!(sum.to_string().parse(), Ok(sum));
         assert!("xyz".parse::<RecordSum>().is_err());

@@ -1,7 +1,7 @@
 //! The first phase: records go to their partitions.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rawio::Block;
 
@@ -96,7 +96,9 @@ impl Distribution<'_> {
         appender: &mut Appender<'_>,
     ) -> Result<Result<u64, Abandoned>, SortError> {
         let bytes = chunk.bytes();
-        if self.map && let Some(mapper) = &self.job.mapper {
+        if self.map
+            && let Some(mapper) = &self.job.mapper
+        {
             let records = self.job.input.records(bytes);
             let count = records.clone().count() as u64;
             let (mut abandoned, mut too_long) = (false, None);
@@ -121,7 +123,9 @@ impl Distribution<'_> {
         Ok(match self.job.intermediate {
             // The benchmark's own shape, with lengths the compiler knows.
             Format::Fixed { record: 100, key: 10 } => appender.append_fixed::<100, 10>(bytes),
-            Format::Fixed { record, key } => appender.append_all(bytes.chunks_exact(record), |r| r.split_at(key)),
+            Format::Fixed { record, key } => {
+                appender.append_all(bytes.chunks_exact(record), |r| r.split_at(key))
+            }
             format => appender.append_all(format.records(bytes), |r| format.split(r)),
         })
     }

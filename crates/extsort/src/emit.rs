@@ -104,17 +104,29 @@ impl Emission<'_> {
         let expected = if self.job.reducer.is_some() { 0 } else { bytes };
         let file = self.outputs.create(ready.number, expected)?;
         let sum = self.checksum.is_some().then_some(sum);
-        let mut stream =
-            Stream { emission: self, file, block: None, used: 0, offset: 0, records: 0, meter, sum };
+        let mut stream = Stream {
+            emission: self,
+            file,
+            block: None,
+            used: 0,
+            offset: 0,
+            records: 0,
+            meter,
+            sum,
+        };
         let done = match (&self.job.reducer, self.job.intermediate, sorted) {
             (Some(make), _, _) => {
                 let mut own = make();
                 self.reduce(ready, sorted, &mut own, &mut stream)?
             }
-            (None, Format::Fixed { record: 100, .. }, Some(Sorted::Fixed { entries, chunk_shift, mask })) => {
-                stream.gather::<100>(&ready.chunks, entries, *chunk_shift, *mask)
-            }
-            _ => for_each(self.job.intermediate, &ready.chunks, sorted, |record| stream.record(record)),
+            (
+                None,
+                Format::Fixed { record: 100, .. },
+                Some(Sorted::Fixed { entries, chunk_shift, mask }),
+            ) => stream.gather::<100>(&ready.chunks, entries, *chunk_shift, *mask),
+            _ => for_each(self.job.intermediate, &ready.chunks, sorted, |record| {
+                stream.record(record)
+            }),
         };
         if done.is_err() {
             return Ok(None);
@@ -199,7 +211,9 @@ fn for_each<'c>(
             Ok(())
         }
         Some(Sorted::Fixed { entries, chunk_shift, mask }) => {
-            let Format::Fixed { record, .. } = format else { return Ok(()) };
+            let Format::Fixed { record, .. } = format else {
+                return Ok(());
+            };
             for entry in *entries {
                 let location = entry & mask;
                 let start = (location & ((1 << chunk_shift) - 1)) as usize * record;
@@ -257,7 +271,9 @@ impl Stream<'_, '_> {
     }
 
     fn send(&mut self) -> Result<(), Abandoned> {
-        let Some(block) = self.block.take() else { return Ok(()) };
+        let Some(block) = self.block.take() else {
+            return Ok(());
+        };
         let (used, offset) = (std::mem::take(&mut self.used), self.offset);
         self.offset += used as u64;
         self.file.outstanding.fetch_add(1, Ordering::AcqRel);

@@ -90,7 +90,9 @@ pub enum SortError {
         path: PathBuf,
     },
     /// The memory budget is too small for this sort.
-    #[error("a memory budget of {budget_bytes} bytes is too small: at least {minimum_bytes} needed")]
+    #[error(
+        "a memory budget of {budget_bytes} bytes is too small: at least {minimum_bytes} needed"
+    )]
     Memory {
         /// The budget.
         budget_bytes: u64,

@@ -30,7 +30,9 @@ pub(crate) fn find(paths: &[PathBuf], format: Format) -> Result<Vec<InputFile>, 
         let fail = |source| SortError::Input { path: path.clone(), source };
         if fs::metadata(path).map_err(fail)?.is_dir() {
             let mut names = fs::read_dir(path)
-                .and_then(|entries| entries.map(|e| e.map(|e| e.path())).collect::<Result<Vec<_>, _>>())
+                .and_then(|entries| {
+                    entries.map(|e| e.map(|e| e.path())).collect::<Result<Vec<_>, _>>()
+                })
                 .map_err(fail)?;
             names.retain(|path| {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -72,7 +74,12 @@ fn describe(path: &Path, format: Format) -> Result<InputFile, SortError> {
             });
         }
     }
-    Ok(InputFile { path: path.to_owned(), bytes: meta.len(), device: meta.dev(), inode: meta.ino() })
+    Ok(InputFile {
+        path: path.to_owned(),
+        bytes: meta.len(),
+        device: meta.dev(),
+        inode: meta.ino(),
+    })
 }
 
 /// Files grouped by the disk they are on: each group gets a reader.
@@ -133,6 +140,48 @@ pub(crate) struct Reader<'a> {
     pub(crate) meter: Meter,
     /// The start of a record whose end is in the next segment.
     carry: Vec<u8>,
+    /// The file being read.
+    open: Option<(usize, Arc<DirectFile>)>,
+    /// Whether all files so far could be read past the page cache.
+    direct: bool,
+}
+
+/// Segments in flight, oldest first: they are passed on in order, whatever order they end in.
+#[derive(Default)]
+struct Window {
+    segments: VecDeque<(Segment, Option<(Block, usize)>)>,
+    /// How many have left the window: the tag of the first one in it.
+    delivered: u64,
+}
+
+impl Window {
+    fn complete(&mut self, tag: u64, block: Block, read: usize) {
+        self.segments[(tag - self.delivered) as usize].1 = Some((block, read));
+    }
+
+    /// The oldest segment, if it has been read.
+    fn next(&mut self) -> Option<(Segment, Block, usize)> {
+        let (segment, read) = self.segments.pop_front_if(|(_, read)| read.is_some())?;
+        self.delivered += 1;
+        read.map(|(block, bytes)| (segment, block, bytes))
+    }
+
+    fn path<'f>(&self, files: &'f [InputFile]) -> &'f Path {
+        let file = self.segments.front().map_or(0, |(segment, _)| segment.file);
+        &files[file].path
+    }
+}
+
+/// The transfers that read all of `files`, in order.
+fn segments(files: &[InputFile], io_bytes: u64) -> impl Iterator<Item = Segment> {
+    files.iter().enumerate().flat_map(move |(file, input)| {
+        (0..input.bytes.div_ceil(io_bytes)).map(move |n| Segment {
+            file,
+            offset: n * io_bytes,
+            bytes: io_bytes.min(input.bytes - n * io_bytes) as usize,
+            last: (n + 1) * io_bytes >= input.bytes,
+        })
+    })
 }
 
 impl<'a> Reader<'a> {
@@ -143,7 +192,17 @@ impl<'a> Reader<'a> {
         spec: ReadSpec,
         out: &'a ByteQueue<Chunk>,
     ) -> Self {
-        Self { shared, files, pool, spec, out, meter: Meter::start(), carry: Vec::new() }
+        Self {
+            shared,
+            files,
+            pool,
+            spec,
+            out,
+            meter: Meter::start(),
+            carry: Vec::new(),
+            open: None,
+            direct: spec.direct,
+        }
     }
 
     /// Reads everything and returns how, for example `io_uring+direct`.
@@ -155,69 +214,74 @@ impl<'a> Reader<'a> {
     }
 
     fn read_all(&mut self) -> Result<String, SortError> {
-        let io = |source| SortError::Io { action: "set up reading of", path: self.files[0].path.clone(), source };
-        let mut queue = Queue::new(self.spec.depth, self.spec.backend).map_err(io)?;
-        let io_bytes = self.spec.io_bytes as u64;
-        let mut segments = self.files.iter().enumerate().flat_map(move |(file, input)| {
-            (0..input.bytes.div_ceil(io_bytes)).map(move |n| {
-                let bytes = io_bytes.min(input.bytes - n * io_bytes) as usize;
-                Segment { file, offset: n * io_bytes, bytes, last: (n + 1) * io_bytes >= input.bytes }
-            })
-        });
-        let mut direct = self.spec.direct;
-        let mut open: Option<(usize, Arc<DirectFile>)> = None;
-        // Segments in flight, oldest first, with what has been read of them.
-        let mut window: VecDeque<(Segment, Option<(Block, usize)>)> = VecDeque::new();
-        let (mut submitted, mut delivered) = (0_u64, 0_u64);
+        let mut queue = Queue::new(self.spec.depth, self.spec.backend)
+            .map_err(|source| self.refuse(&self.files[0].path, source))?;
+        let mut segments = segments(self.files, self.spec.io_bytes as u64);
+        let mut window = Window::default();
         let mut exhausted = false;
-        loop {
+        while !self.shared.is_failed() {
             while !queue.is_full() && !exhausted {
-                let Some(block) = self.buffer(queue.in_flight() == 0 && window.is_empty()) else { break };
-                let Some(segment) = segments.next() else { exhausted = true; break };
-                let file = match &open {
-                    Some((index, file)) if *index == segment.file => Arc::clone(file),
-                    _ => {
-                        let file = Arc::new(self.open(segment.file)?);
-                        direct &= file.is_direct();
-                        open = Some((segment.file, Arc::clone(&file)));
-                        file
-                    }
+                let idle = queue.in_flight() == 0 && window.segments.is_empty();
+                let Some(block) = self.buffer(idle) else {
+                    break;
                 };
-                let start = self.spec.headroom;
-                let request = Request {
-                    operation: Operation::Read,
-                    file,
-                    offset: segment.offset,
-                    block,
-                    range: start..start + align_up(segment.bytes),
-                    tag: submitted,
-                };
-                let path = &self.files[segment.file].path;
-                queue.submit(request).map_err(|source| SortError::Input { path: path.clone(), source })?;
-                window.push_back((segment, None));
-                submitted += 1;
+                match segments.next() {
+                    Some(segment) => self.submit(&mut queue, &mut window, segment, block)?,
+                    None => exhausted = true,
+                }
             }
-            if self.shared.is_failed() {
-                break;
-            }
-            let path = window.front().map(|(s, _)| self.files[s.file].path.clone()).unwrap_or_default();
-            let fail = |source| SortError::Input { path: path.clone(), source };
-            let Some(done) = queue.wait().map_err(fail)? else {
-                if exhausted { break }
+            let path = window.path(self.files);
+            let Some(done) = queue.wait().map_err(|source| self.refuse(path, source))? else {
+                if exhausted {
+                    break;
+                }
                 continue;
             };
-            let read = done.result.map_err(fail)?;
-            window[(done.request.tag - delivered) as usize].1 = Some((done.request.block, read));
-            while let Some((segment, Some((block, read)))) =
-                window.pop_front_if(|(_, read)| read.is_some())
-            {
-                delivered += 1;
+            let read = done.result.map_err(|source| self.refuse(path, source))?;
+            window.complete(done.request.tag, done.request.block, read);
+            while let Some((segment, block, read)) = window.next() {
                 if self.deliver(&segment, block, read)?.is_none() {
                     return Ok(String::new());
                 }
             }
         }
-        Ok(format!("{}+{}", queue.method(), if direct { "direct" } else { "buffered" }))
+        let direct = if self.direct { "direct" } else { "buffered" };
+        Ok(format!("{}+{direct}", queue.method()))
+    }
+
+    fn submit(
+        &mut self,
+        queue: &mut Queue,
+        window: &mut Window,
+        segment: Segment,
+        block: Block,
+    ) -> Result<(), SortError> {
+        let file = match &self.open {
+            Some((index, file)) if *index == segment.file => Arc::clone(file),
+            _ => {
+                let file = Arc::new(self.open(segment.file)?);
+                self.direct &= file.is_direct();
+                self.open = Some((segment.file, Arc::clone(&file)));
+                file
+            }
+        };
+        let start = self.spec.headroom;
+        let request = Request {
+            operation: Operation::Read,
+            file,
+            offset: segment.offset,
+            block,
+            range: start..start + align_up(segment.bytes),
+            tag: window.delivered + window.segments.len() as u64,
+        };
+        let path = &self.files[segment.file].path;
+        queue.submit(request).map_err(|source| self.refuse(path, source))?;
+        window.segments.push_back((segment, None));
+        Ok(())
+    }
+
+    fn refuse(&self, path: &Path, source: std::io::Error) -> SortError {
+        SortError::Input { path: path.to_owned(), source }
     }
 
     fn open(&self, file: usize) -> Result<DirectFile, SortError> {
@@ -246,7 +310,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Passes on the whole records of a segment; keeps the rest for the next. `None`: abandoned.
-    fn deliver(&mut self, segment: &Segment, mut block: Block, read: usize) -> Result<Option<()>, SortError> {
+    fn deliver(
+        &mut self,
+        segment: &Segment,
+        mut block: Block,
+        read: usize,
+    ) -> Result<Option<()>, SortError> {
         let input = &self.files[segment.file];
         if read < segment.bytes {
             return Err(SortError::InputChanged {
@@ -285,7 +354,9 @@ impl<'a> Reader<'a> {
         }
         let path = Arc::new(input.path.clone());
         let chunk = Chunk { block, start, end: start + whole, path, offset };
-        let Some(blocked) = self.out.push(chunk, whole) else { return Ok(None) };
+        let Some(blocked) = self.out.push(chunk, whole) else {
+            return Ok(None);
+        };
         self.meter.blocked += blocked;
         Ok(Some(()))
     }

@@ -1,15 +1,16 @@
 //! The 2-IO external sort and MapReduce of one machine, with the tools of the sort benchmark.
 //!
 //! Every record is read twice and written twice when the data exceed memory, once when they fit, and
-//! in between only the excess is spilled. The shape is that of Themis (SoCC 2015): a distribution
+//! in between only the excess is spilled. The shape is that of `Themis` (SoCC 2015): a distribution
 //! sort, not a merge sort. Records are first distributed over ranges of keys, then each range, which
-//! fits in memory, is sorted and written in its final place. See [`engine`] for the stages.
+//! fits in memory, is sorted and written in its final place. See [`sort`] for the stages.
 
 pub mod checksum;
 mod distribute;
 mod emit;
 mod engine;
 mod error;
+pub mod gensort;
 mod input;
 mod job;
 mod kernels;
@@ -19,22 +20,27 @@ mod phases;
 mod plan;
 mod pump;
 mod record;
+mod report;
 mod sample;
 mod sorter;
+mod spec;
 mod spill;
+mod split;
 mod splitters;
 mod stage;
 mod usage;
+pub mod validate;
 
-pub use engine::{
-    ChecksumReport, IoReport, MemoryReport, PhaseReport, Preview, Progress, Published, SortReport,
-    SortSpec, Volume, preview, sort,
-};
+pub use engine::{Progress, sort};
 pub use error::{CODES, SortError};
 pub use job::{Job, MakeReducer, Mapper, Reducer};
 pub use output::{MANIFEST, PartFile};
 pub use plan::{Plan, PlanInput, plan};
 pub use record::{Format, HEADER_BYTES, Order, Records, prefix, push_key_value};
+pub use report::{
+    ChecksumReport, IoReport, MemoryReport, PhaseReport, Published, SortReport, Volume,
+};
+pub use spec::{Preview, SortSpec, preview};
 pub use splitters::{Sample, Splitters};
 pub use stage::StageReport;
 pub use usage::{CpuTime, cpu_time, peak_rss_bytes};

@@ -7,8 +7,8 @@
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use rand::RngExt;
 use rand::rngs::StdRng;
@@ -31,7 +31,7 @@ pub(crate) struct Outputs {
     id: String,
     dirs: Vec<Dir>,
     /// The first of these many directories hold the output, the others its replica.
-    outputs: usize,
+    primary: usize,
     overwrite: bool,
     direct: bool,
 }
@@ -94,13 +94,17 @@ impl Outputs {
         overwrite: bool,
         direct: bool,
     ) -> Result<Self, SortError> {
-        let paths = || outputs.iter().map(|p| ("output", p)).chain(replicas.iter().map(|p| ("replica", p)));
+        let paths =
+            || outputs.iter().map(|p| ("output", p)).chain(replicas.iter().map(|p| ("replica", p)));
         let mut real = Vec::new();
         for (role, path) in paths() {
             let fail = |source| SortError::Directory { role, path: path.clone(), source };
             let canonical = path.canonicalize().map_err(fail)?;
             if real.contains(&canonical) {
-                return Err(SortError::Options(format!("{} is given twice as output", path.display())));
+                return Err(SortError::Options(format!(
+                    "{} is given twice as output",
+                    path.display()
+                )));
             }
             for part in parts_in(&canonical).map_err(fail)? {
                 refuse_input(&part, inputs)?;
@@ -111,25 +115,33 @@ impl Outputs {
             remove_orphans(&canonical).map_err(fail)?;
             real.push(canonical);
         }
-        let id = format!("{}-{:08x}", std::process::id(), rand::make_rng::<StdRng>().random::<u32>());
-        let mut this = Self { id, dirs: Vec::new(), outputs: outputs.len(), overwrite, direct };
+        let id =
+            format!("{}-{:08x}", std::process::id(), rand::make_rng::<StdRng>().random::<u32>());
+        let mut this = Self { id, dirs: Vec::new(), primary: outputs.len(), overwrite, direct };
         for ((role, _), path) in paths().zip(real) {
             let lock_path = path.join(format!("{TEMPORARY}{}{LOCK}", this.id));
-            let lock = lock_file(&lock_path)
-                .map_err(|source| SortError::Directory { role, path: path.clone(), source })?;
+            let lock = lock_file(&lock_path).map_err(|source| SortError::Directory {
+                role,
+                path: path.clone(),
+                source,
+            })?;
             this.dirs.push(Dir { path, lock_path, _lock: lock });
         }
         Ok(this)
     }
 
     /// Starts file `number`; its replica, if there are replica directories, with it.
-    pub(crate) fn create(&self, number: usize, expected_bytes: u64) -> Result<Arc<OutFile>, SortError> {
-        let replicas = self.dirs.len() - self.outputs;
+    pub(crate) fn create(
+        &self,
+        number: usize,
+        expected_bytes: u64,
+    ) -> Result<Arc<OutFile>, SortError> {
+        let replicas = self.dirs.len() - self.primary;
         let replica = match replicas {
             0 => None,
-            n => Some(self.create_in(self.outputs + number % n, number, expected_bytes, None)?),
+            n => Some(self.create_in(self.primary + number % n, number, expected_bytes, None)?),
         };
-        self.create_in(number % self.outputs, number, expected_bytes, replica)
+        self.create_in(number % self.primary, number, expected_bytes, replica)
     }
 
     fn create_in(
@@ -142,9 +154,7 @@ impl Outputs {
         let temporary = self.dirs[dir].path.join(format!("{TEMPORARY}{}.{number:06}.tmp", self.id));
         let fail = |source| SortError::write("create", &temporary, source);
         let direct = DirectFile::create_new(&temporary, self.direct).map_err(fail)?;
-        direct
-            .preallocate(0, rawio::align_up(expected_bytes as usize) as u64)
-            .map_err(fail)?;
+        direct.preallocate(0, rawio::align_up(expected_bytes as usize) as u64).map_err(fail)?;
         Ok(Arc::new(OutFile {
             direct: Arc::new(direct),
             dir,
@@ -164,7 +174,7 @@ impl Outputs {
 
     /// How many copies of each record are written.
     pub(crate) fn copies(&self) -> u64 {
-        1 + u64::from(self.dirs.len() > self.outputs)
+        1 + u64::from(self.dirs.len() > self.primary)
     }
 
     /// Path of a directory.
@@ -174,7 +184,7 @@ impl Outputs {
 
     /// `write_output` or `write_replica`.
     pub(crate) fn stage(&self, dir: usize) -> &'static str {
-        if dir < self.outputs { "write_output" } else { "write_replica" }
+        if dir < self.primary { "write_output" } else { "write_replica" }
     }
 
     /// Gives all files their names, then says so in the manifest. Returns output and replica files
@@ -205,10 +215,15 @@ impl Outputs {
                 bytes: file.bytes.load(Ordering::Relaxed),
                 records: file.records.load(Ordering::Relaxed),
             };
-            if file.dir < self.outputs { parts.push(part) } else { replicas.push(part) }
+            if file.dir < self.primary {
+                parts.push(part);
+            } else {
+                replicas.push(part);
+            }
         }
         for dir in &self.dirs {
-            rawio::sync_dir(&dir.path).map_err(|e| SortError::write("make durable", &dir.path, e))?;
+            rawio::sync_dir(&dir.path)
+                .map_err(|e| SortError::write("make durable", &dir.path, e))?;
         }
         let manifest = Manifest {
             schema_version: 1,
@@ -266,7 +281,8 @@ fn lock_file(path: &Path) -> std::io::Result<File> {
     for _ in 0..10 {
         let file = File::create_new(path)?;
         file.lock()?;
-        if fs::metadata(path).is_ok_and(|meta| file.metadata().is_ok_and(|m| m.ino() == meta.ino())) {
+        if fs::metadata(path).is_ok_and(|meta| file.metadata().is_ok_and(|m| m.ino() == meta.ino()))
+        {
             return Ok(file);
         }
     }
@@ -291,7 +307,9 @@ fn parts_in(dir: &Path) -> std::io::Result<Vec<PathBuf>> {
 
 fn refuse_input(part: &Path, inputs: &[InputFile]) -> Result<(), SortError> {
     use std::os::unix::fs::MetadataExt;
-    let Ok(meta) = fs::metadata(part) else { return Ok(()) };
+    let Ok(meta) = fs::metadata(part) else {
+        return Ok(());
+    };
     if inputs.iter().any(|file| (file.device, file.inode) == (meta.dev(), meta.ino())) {
         return Err(SortError::InputIsOutput { path: part.to_owned() });
     }
@@ -306,7 +324,9 @@ fn remove_orphans(dir: &Path) -> std::io::Result<()> {
         let Some(owner) = name.strip_suffix(LOCK).filter(|name| name.starts_with(TEMPORARY)) else {
             continue;
         };
-        let Ok(lock) = File::open(&path) else { continue };
+        let Ok(lock) = File::open(&path) else {
+            continue;
+        };
         match lock.try_lock() {
             Ok(()) => remove_owned(dir, owner, &path),
             Err(TryLockError::WouldBlock | TryLockError::Error(_)) => {}

@@ -153,18 +153,52 @@ impl Store {
         self.pending.fetch_sub(1, Ordering::Relaxed);
     }
 
+    /// Spills what the last partition has in memory: one that was never spilled if there is one,
+    /// else the part-filled blocks of one that was.
     fn spill_last_resident(&self) -> Option<Duration> {
         let mut all = lock(&self.partitions);
-        let victim = all.iter().rposition(|p| !p.spilling && !p.resident.is_empty());
-        let Some(victim) = victim else { return Some(Duration::ZERO) };
+        let whole = all.iter().rposition(|p| !p.spilling && !p.resident.is_empty());
+        let victim = whole.or_else(|| all.iter().rposition(|p| !p.resident.is_empty()));
+        let Some(victim) = victim else {
+            return Some(Duration::ZERO);
+        };
         all[victim].spilling = true;
         let resident = std::mem::take(&mut all[victim].resident);
         drop(all);
+        self.spill(victim, resident)
+    }
+
+    /// Sends blocks that are counted in `partition` to the scratch disks.
+    pub(crate) fn spill(&self, partition: usize, resident: Vec<Filled>) -> Option<Duration> {
         let mut blocked = Duration::ZERO;
         for filled in resident {
-            blocked += self.send(Spill { partition: victim, filled })?;
+            blocked += self.send(Spill { partition, filled })?;
         }
         Some(blocked)
+    }
+
+    /// Spills until part-filled blocks of spilled partitions take at most half of the memory: the
+    /// other half is enough to bring any partition back.
+    pub(crate) fn trim(&self) -> Option<()> {
+        let excess = |all: &[Partition]| {
+            let tails = all.iter().filter(|p| p.spilling).map(|p| p.resident.len()).sum::<usize>();
+            tails > self.pool.blocks() / 2
+        };
+        loop {
+            let mut all = lock(&self.partitions);
+            if !excess(&all) {
+                return Some(());
+            }
+            let victim = all.iter().rposition(|p| p.spilling && !p.resident.is_empty())?;
+            let resident = std::mem::take(&mut all[victim].resident);
+            drop(all);
+            self.spill(victim, resident)?;
+        }
+    }
+
+    /// Whether blocks are still on their way to the scratch disks.
+    pub(crate) fn is_spilling(&self) -> bool {
+        self.pending.load(Ordering::Relaxed) > 0
     }
 
     fn send(&self, spill: Spill) -> Option<Duration> {

@@ -1,33 +1,34 @@
 //! The threads of each phase.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, Scope};
 use std::time::Duration;
 
-use rawio::{Backend, Operation, Pool, Request, align_up};
+use rawio::{Backend, Operation, Pool, align_up};
 
 use crate::checksum::RecordSum;
 use crate::distribute::Distribution;
 use crate::emit::{Emission, Group, OutBlock, Ready, release};
-use crate::engine::{IoReport, Progress, SortSpec, empty_partitions};
+use crate::engine::{Progress, empty_partitions};
 use crate::error::SortError;
-use crate::input::{Chunk, InputFile, ReadSpec, Reader, by_device};
+use crate::input::{InputFile, ReadSpec, Reader, by_device};
 use crate::output::{OutFile, Outputs};
 use crate::partition::{Filled, Partition, Spilled, Store};
 use crate::plan::Plan;
 use crate::pump::pump;
+use crate::report::IoReport;
+use crate::spec::SortSpec;
 use crate::spill::{Load, Scratch};
-use crate::splitters::{Sample, Splitters};
+use crate::splitters::Splitters;
 use crate::stage::{ByteQueue, Meter, Shared, lock};
 
 /// The scratch disks and how all disks are accessed.
 pub(crate) struct Disks<'a> {
-    scratch: &'a [Scratch],
+    pub(crate) scratch: &'a [Scratch],
     /// How far each scratch file is filled.
     ends: Mutex<Vec<u64>>,
-    io: (usize, Backend),
+    pub(crate) io: (usize, Backend),
     reports: Mutex<Vec<IoReport>>,
 }
 
@@ -51,12 +52,15 @@ impl<'a> Disks<'a> {
 }
 
 /// Runs `work`; its error fails the sort.
-fn guarded<T>(shared: &Shared<'_>, work: impl FnOnce() -> Result<T, SortError>) -> Option<T> {
+pub(crate) fn guarded<T>(
+    shared: &Shared<'_>,
+    work: impl FnOnce() -> Result<T, SortError>,
+) -> Option<T> {
     work().map_err(|error| shared.fail(error)).ok()
 }
 
 /// A thread that brings chunks to a distribution.
-type Feeder<'a> = Box<dyn FnOnce() + Send + 'a>;
+pub(crate) type Feeder<'a> = Box<dyn FnOnce() + Send + 'a>;
 
 /// Watches a phase: wakes everybody when the sort has failed or was cancelled, and tells progress.
 struct Watch<'s> {
@@ -110,13 +114,15 @@ impl MapShuffle<'_> {
     pub(crate) fn run(&self, files: &[InputFile], splitters: &Splitters) -> Result<(), SortError> {
         let (shared, plan) = (self.shared, self.plan);
         let total: u64 = files.iter().map(|file| file.bytes).sum();
-        let pool = Pool::new(plan.read_blocks, plan.io_bytes + plan.headroom_bytes)
-            .map_err(|source| SortError::Io { action: "allocate", path: "memory".into(), source })?;
+        let pool =
+            Pool::new(plan.read_blocks, plan.io_bytes + plan.headroom_bytes).map_err(|source| {
+                SortError::Io { action: "allocate", path: "memory".into(), source }
+            })?;
         let groups = by_device(files);
         let chunks = ByteQueue::new(plan.read_blocks * plan.io_bytes, groups.len());
         let spec = ReadSpec {
             format: self.spec.job.input,
-            max_record: plan.headroom_bytes,
+            max_record: self.spec.max_record(),
             headroom: plan.headroom_bytes,
             io_bytes: plan.io_bytes,
             depth: plan.queue_depth,
@@ -158,7 +164,7 @@ impl MapShuffle<'_> {
     }
 
     /// Runs workers and spill writers beside the threads that feed them.
-    fn distribute(
+    pub(crate) fn distribute(
         &self,
         distribution: &Distribution<'_>,
         tell: impl Fn() + Send + Sync,
@@ -175,11 +181,13 @@ impl MapShuffle<'_> {
             for scratch in self.disks.scratch {
                 scope.spawn(move || {
                     let from = lock(&self.disks.ends)[scratch.dir];
-                    let ended = guarded(shared, || scratch.write(shared, store, self.disks.io, from));
+                    let ended =
+                        guarded(shared, || scratch.write(shared, store, self.disks.io, from));
                     if let Some((end, method)) = ended {
                         lock(&self.disks.ends)[scratch.dir] = end;
                         if end > 0 {
-                            let direct = if scratch.file.is_direct() { "direct" } else { "buffered" };
+                            let direct =
+                                if scratch.file.is_direct() { "direct" } else { "buffered" };
                             let dir = scratch.file.path().display().to_string();
                             self.disks.note("scratch", dir, format!("{method}+{direct}"));
                         }
@@ -195,145 +203,13 @@ impl MapShuffle<'_> {
             for worker in workers {
                 let _ = worker.join();
             }
+            // Refused only when the sort is being abandoned, which is checked below.
+            let _ = store.trim();
             store.spills.iter().for_each(ByteQueue::finish);
             watch.stop();
         });
         shared.check()
     }
-
-    /// Distributes the records of one partition again, over ranges learnt from itself; returns the
-    /// number of its first new partition, and how many there are.
-    fn split(&self, partition: Partition) -> Result<(usize, usize), SortError> {
-        let (shared, store, plan) = (self.shared, self.store, self.plan);
-        let wanted = partition.bytes.div_ceil(plan.max_partition_bytes * 2 / 3) as usize;
-        let samples = self.sample(&partition)?;
-        let splitters = Splitters::from_samples(
-            self.spec.job.order,
-            samples,
-            wanted.clamp(2, plan.partitions.max(2)),
-        );
-        let first = store.extend(empty_partitions(&splitters, &self.spec.job));
-        let chunks = ByteQueue::new(plan.read_blocks * plan.io_bytes, 1 + self.disks.scratch.len());
-        let loads: Vec<ByteQueue<Load<()>>> =
-            self.disks.scratch.iter().map(|_| ByteQueue::new(usize::MAX, 1)).collect();
-        let uncounted = AtomicU64::new(0);
-        let distribution = Distribution {
-            shared,
-            job: &self.spec.job,
-            splitters: &splitters,
-            store,
-            first,
-            input: &chunks,
-            map: false,
-            checksum: None,
-            records_in: &uncounted,
-            records_passed: &uncounted,
-        };
-        let path = Arc::new(PathBuf::from("scratch"));
-        let pass_on = |filled: Filled| {
-            let Filled { block, used, .. } = filled;
-            let chunk = Chunk { block, start: 0, end: used, path: Arc::clone(&path), offset: 0 };
-            // Refused only when the sort is being abandoned; the block is free again then.
-            let _ = chunks.push(chunk, used);
-        };
-        let abort = || {
-            chunks.abort();
-            loads.iter().for_each(ByteQueue::abort);
-        };
-        let (loads_of, pass_on, chunks) = (&loads, &pass_on, &chunks);
-        let mut feeders: Vec<Feeder<'_>> = Vec::new();
-        for scratch in self.disks.scratch {
-            feeders.push(Box::new(move || {
-                guarded(shared, || {
-                    let loads = &loads_of[scratch.dir];
-                    scratch.read(shared, loads, self.disks.io, "map+shuffle", |filled, ()| pass_on(filled))
-                });
-                chunks.finish();
-            }));
-        }
-        feeders.push(Box::new(move || {
-            partition.resident.into_iter().for_each(pass_on);
-            chunks.finish();
-            let mut meter = Meter::start();
-            for spilled in partition.spilled {
-                let Some(block) = store.block(&mut meter) else { break };
-                loads_of[spilled.dir].push(Load { spilled, block, token: () }, 0);
-            }
-            loads_of.iter().for_each(ByteQueue::finish);
-        }));
-        self.distribute(&distribution, || (), abort, feeders)?;
-        Ok((first, splitters.partitions()))
-    }
-
-    /// Records from all over a partition.
-    fn sample(&self, partition: &Partition) -> Result<Vec<Sample>, SortError> {
-        const CHUNKS: usize = 64;
-        const PER_CHUNK: usize = 64;
-        let format = self.spec.job.intermediate;
-        let mut samples = Vec::new();
-        let mut take = |filled: &Filled| {
-            let step = (filled.records as usize / PER_CHUNK).max(1);
-            samples.extend(format.records(filled.bytes()).step_by(step).map(|record| {
-                let (key, rest) = format.split(record);
-                (key.to_vec(), rest.to_vec())
-            }));
-        };
-        let every = |count: usize| (count / CHUNKS).max(1);
-        partition.resident.iter().step_by(every(partition.resident.len())).for_each(&mut take);
-        let mut meter = Meter::start();
-        for spilled in partition.spilled.iter().step_by(every(partition.spilled.len())) {
-            let Some(block) = self.store.block(&mut meter) else { break };
-            take(&self.read_now(*spilled, block)?);
-        }
-        self.shared.check()?;
-        Ok(samples)
-    }
-
-    fn read_now(&self, spilled: Spilled, block: rawio::Block) -> Result<Filled, SortError> {
-        let scratch = &self.disks.scratch[spilled.dir];
-        let fail = |source| SortError::Io {
-            action: "read scratch in",
-            path: scratch.file.path().to_owned(),
-            source,
-        };
-        let mut queue = rawio::Queue::new(1, self.spec.backend).map_err(fail)?;
-        let request = Request {
-            operation: Operation::Read,
-            file: Arc::clone(&scratch.file),
-            offset: spilled.offset,
-            block,
-            range: 0..align_up(spilled.used),
-            tag: 0,
-        };
-        queue.submit(request).map_err(fail)?;
-        let done = queue.wait().map_err(fail)?.ok_or(std::io::ErrorKind::UnexpectedEof.into()).map_err(fail)?;
-        done.result.map_err(fail)?;
-        Ok(Filled { block: done.request.block, used: spilled.used, records: spilled.records })
-    }
-}
-
-/// Splits partitions that are too large to be sorted in memory until none is left, keeping `order`
-/// the order of their keys. Returns how many were split.
-pub(crate) fn split_oversized(
-    phase: &MapShuffle<'_>,
-    order: &mut Vec<usize>,
-) -> Result<usize, SortError> {
-    let mut split = 0;
-    let mut at = 0;
-    while at < order.len() {
-        let oversized = phase.store.with(order[at], |partition| {
-            !partition.constant && partition.bytes > phase.plan.max_partition_bytes
-        });
-        if oversized {
-            let partition = phase.store.take(order[at]);
-            let (first, count) = phase.split(partition)?;
-            order.splice(at..=at, first..first + count);
-            split += 1;
-        } else {
-            at += 1;
-        }
-    }
-    Ok(split)
 }
 
 /// The second phase: from partitions to output files.
@@ -363,8 +239,9 @@ impl SortReduce<'_> {
         let (shared, plan, outputs) = (self.shared, self.plan, self.outputs);
         shared.phase_bytes.store(0, Ordering::Relaxed);
         let total: u64 = order.iter().map(|&p| self.store.with(p, |p| p.bytes)).sum();
-        let pool = Pool::new(plan.output_blocks, plan.io_bytes)
-            .map_err(|source| SortError::Io { action: "allocate", path: "memory".into(), source })?;
+        let pool = Pool::new(plan.output_blocks, plan.io_bytes).map_err(|source| {
+            SortError::Io { action: "allocate", path: "memory".into(), source }
+        })?;
         let scratch = self.disks.scratch;
         let ready = ByteQueue::new(usize::MAX, 1 + scratch.len());
         let loads: Loads = scratch.iter().map(|_| ByteQueue::new(usize::MAX, 1)).collect();
@@ -400,9 +277,15 @@ impl SortReduce<'_> {
                 let (loads, ready) = (&loads[scratch.dir], &ready);
                 scope.spawn(move || {
                     guarded(shared, || {
-                        scratch.read(shared, loads, self.disks.io, "sort+reduce", |filled, assembly| {
-                            assembly.add(filled, ready);
-                        })
+                        scratch.read(
+                            shared,
+                            loads,
+                            self.disks.io,
+                            "sort+reduce",
+                            |filled, assembly| {
+                                assembly.add(filled, ready);
+                            },
+                        )
                     });
                     ready.finish();
                 });
@@ -412,13 +295,17 @@ impl SortReduce<'_> {
                 .collect();
             let (writers, finisher) = (&writers, &finisher);
             let threads: Vec<_> = (0..outputs.dirs())
-                .map(|dir| scope.spawn(move || guarded(shared, || self.write(dir, writers, finisher))))
+                .map(|dir| {
+                    scope.spawn(move || guarded(shared, || self.write(dir, writers, finisher)))
+                })
                 .collect();
             for _ in 0..outputs.dirs() {
                 scope.spawn(|| guarded(shared, || self.finish(finisher, &finished)));
             }
             self.load(order, &loads, &ready);
-            sorters.into_iter().for_each(|sorter| drop(sorter.join()));
+            for sorter in sorters {
+                let _ = sorter.join();
+            }
             // Output writers pass blocks on to replica writers: those end after them.
             for (dir, thread) in threads.into_iter().enumerate() {
                 writers[dir].finish();
@@ -431,27 +318,27 @@ impl SortReduce<'_> {
         Ok(finished.into_inner().unwrap_or_default())
     }
 
-    /// Brings the partitions into memory, in order, as memory becomes free.
+    /// Brings the partitions into memory as it becomes free: those that are there already first,
+    /// since only their output makes room for others.
     fn load(&self, order: &[usize], loads: &Loads, ready: &ByteQueue<Ready>) {
         let mut number = 0;
-        'partitions: for &id in order {
-            let partition = self.store.take(id);
-            if partition.records == 0 {
-                continue;
-            }
-            for (part, mut spilled) in self.parts(partition, &mut number) {
-                if spilled.is_empty() {
-                    ready.push(part, 0);
-                    continue;
-                }
-                spilled.sort_unstable_by_key(|s| (s.offset, s.dir));
-                let missing = AtomicUsize::new(spilled.len());
-                let assembly = Arc::new(Assembly { ready: Mutex::new(Some(part)), missing });
-                for spilled in spilled {
-                    let Some((block, _)) = self.store.pool.take() else { break 'partitions };
-                    let token = Arc::clone(&assembly);
-                    loads[spilled.dir].push(Load { spilled, block, token }, 0);
-                }
+        let partitions = order.iter().map(|&id| self.store.take(id)).filter(|p| p.records > 0);
+        let (here, away): (Vec<_>, Vec<_>) = partitions
+            .flat_map(|partition| self.parts(partition, &mut number))
+            .partition(|(_, spilled)| spilled.is_empty());
+        for (part, _) in here {
+            ready.push(part, 0);
+        }
+        'parts: for (part, mut spilled) in away {
+            spilled.sort_unstable_by_key(|s| (s.offset, s.dir));
+            let missing = AtomicUsize::new(spilled.len());
+            let assembly = Arc::new(Assembly { ready: Mutex::new(Some(part)), missing });
+            for spilled in spilled {
+                let Some((block, _)) = self.store.pool.take() else {
+                    break 'parts;
+                };
+                let token = Arc::clone(&assembly);
+                loads[spilled.dir].push(Load { spilled, block, token }, 0);
             }
         }
         loads.iter().for_each(ByteQueue::finish);
@@ -530,7 +417,8 @@ impl SortReduce<'_> {
                 shared.bytes_written.fetch_add(used as u64, Ordering::Relaxed);
                 if let Some(replica) = &file.replica {
                     let block = request.block;
-                    let copy = OutBlock { file: Arc::clone(replica), offset: request.offset, block, used };
+                    let copy =
+                        OutBlock { file: Arc::clone(replica), offset: request.offset, block, used };
                     writers[replica.dir].push(copy, used);
                 } else {
                     shared.phase_bytes.fetch_add(used as u64, Ordering::Relaxed);
@@ -543,7 +431,11 @@ impl SortReduce<'_> {
         shared.report("sort+reduce", stage, outputs.path(dir).to_str(), &meter);
         let direct = if direct.into_inner() { "direct" } else { "buffered" };
         let role = if stage == "write_output" { "output" } else { "replica" };
-        self.disks.note(role, outputs.path(dir).display().to_string(), format!("{method}+{direct}"));
+        self.disks.note(
+            role,
+            outputs.path(dir).display().to_string(),
+            format!("{method}+{direct}"),
+        );
         Ok(())
     }
 
@@ -554,7 +446,8 @@ impl SortReduce<'_> {
         finished: &Mutex<Vec<Arc<OutFile>>>,
     ) -> Result<(), SortError> {
         while let Some((file, _)) = finisher.pop() {
-            let fail = |source| SortError::write("make durable", self.outputs.path(file.dir), source);
+            let fail =
+                |source| SortError::write("make durable", self.outputs.path(file.dir), source);
             file.direct.truncate(file.bytes.load(Ordering::Relaxed)).map_err(fail)?;
             file.direct.sync().map_err(fail)?;
             lock(finished).push(file);

@@ -80,7 +80,11 @@ pub fn plan(input: &PlanInput) -> Result<Plan, SortError> {
     let (mut low, mut high) = (input.memory_bytes, 1 << 50);
     while high - low > 64 * KIB as u64 {
         let middle = low + (high - low) / 2;
-        if try_plan(input, middle).is_some() { high = middle } else { low = middle }
+        if try_plan(input, middle).is_some() {
+            high = middle;
+        } else {
+            low = middle;
+        }
     }
     Err(SortError::Memory {
         budget_bytes: input.memory_bytes,
@@ -138,15 +142,14 @@ fn with_sizes(
     let arrays = threads * (max_partition / shortest + 1) * entry_bytes;
     let pool = rest - arrays;
     // Aim well below the limit: sampling is not exact. Small inputs still give every worker some.
-    let aim = (max_partition as u64 * 2 / 3)
-        .min((input.input_bytes / 64).max(8 * MIB as u64))
-        .max(1);
+    let aim =
+        (max_partition as u64 * 2 / 3).min((input.input_bytes / 64).max(8 * MIB as u64)).max(1);
     let wanted = input.input_bytes.div_ceil(aim).max(1) as usize;
     // Every worker fills one block for each partition: at most a quarter of the pool.
     let affordable = (pool / 4 / threads / least_block).max(2);
     let partitions = wanted.min(affordable);
-    let block_bytes = (pool / 8 / threads / partitions)
-        .clamp(least_block, (4 * MIB).max(least_block));
+    let block_bytes =
+        (pool / 8 / threads / partitions).clamp(least_block, (4 * MIB).max(least_block));
     let block_bytes = if block_bytes.is_power_of_two() {
         block_bytes
     } else {

@@ -16,7 +16,8 @@ pub(crate) fn pump<T, K>(
     mut start: impl FnMut(T) -> Result<(Request, K), SortError>,
     mut done: impl FnMut(Request, K, std::io::Result<usize>) -> Result<(), SortError>,
 ) -> Result<String, SortError> {
-    let system = |source| SortError::Io { action: "use an I/O queue for", path: "disk".into(), source };
+    let system =
+        |source| SortError::Io { action: "use an I/O queue for", path: "disk".into(), source };
     let mut queue = Queue::new(depth, backend).map_err(system)?;
     let mut tokens: Vec<Option<K>> = (0..depth).map(|_| None).collect();
     let mut free: Vec<usize> = (0..depth).collect();
@@ -39,7 +40,9 @@ pub(crate) fn pump<T, K>(
             free.pop();
         }
         // Nothing in flight now means that the source has ended or the sort is being abandoned.
-        let Some(completion) = queue.wait().map_err(system)? else { break };
+        let Some(completion) = queue.wait().map_err(system)? else {
+            break;
+        };
         let slot = completion.request.tag as usize;
         free.push(slot);
         if let Some(token) = tokens[slot].take() {

@@ -92,7 +92,6 @@ fn record_start(format: Format, bytes: &[u8], offset: u64, max_record: usize) ->
 }
 
 fn believable(mut records: Records<'_>, max_record: usize) -> bool {
-    (0..BELIEVED).all(|_| {
-        records.next().is_some_and(|r| r.len() > HEADER_BYTES && r.len() <= max_record)
-    })
+    (0..BELIEVED)
+        .all(|_| records.next().is_some_and(|r| r.len() > HEADER_BYTES && r.len() <= max_record))
 }

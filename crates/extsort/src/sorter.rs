@@ -24,11 +24,7 @@ pub(crate) struct Sorter {
 /// The order found: where the records are, first to last.
 pub(crate) enum Sorted<'a> {
     /// Entries whose low bits are the record's chunk and its number in the chunk.
-    Fixed {
-        entries: &'a [u64],
-        chunk_shift: u32,
-        mask: u64,
-    },
+    Fixed { entries: &'a [u64], chunk_shift: u32, mask: u64 },
     /// Entries whose low half is the record's chunk and its offset in the chunk.
     Wide(&'a [u128]),
 }
@@ -49,7 +45,13 @@ impl Sorter {
             if location_bits <= 32 {
                 let slices: Vec<&[u8]> = chunks.iter().map(Filled::bytes).collect();
                 let skip = common_bits / 8;
-                let fields = Fields { record, skip, shift: (common_bits % 8) as u32, slot_bits, location_bits };
+                let fields = Fields {
+                    record,
+                    skip,
+                    shift: (common_bits % 8) as u32,
+                    slot_bits,
+                    location_bits,
+                };
                 self.sort_fixed(&slices, records, &fields);
                 let end = match self.order {
                     Order::KeyThenRest => record,

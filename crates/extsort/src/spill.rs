@@ -64,7 +64,8 @@ impl Scratch {
                 Ok((request, (spill.partition, spilled)))
             },
             |request, (partition, spilled), result| {
-                let bytes = result.map_err(|e| SortError::write("write scratch in", self.file.path(), e))?;
+                let bytes = result
+                    .map_err(|e| SortError::write("write scratch in", self.file.path(), e))?;
                 shared.bytes_written.fetch_add(bytes as u64, Ordering::Relaxed);
                 store.written(partition, spilled);
                 drop(request);
@@ -92,7 +93,8 @@ impl Scratch {
             &mut meter,
             |load| {
                 let length = align_up(load.spilled.used);
-                let request = self.request(Operation::Read, load.block, load.spilled.offset, length);
+                let request =
+                    self.request(Operation::Read, load.block, load.spilled.offset, length);
                 Ok((request, (load.spilled, load.token)))
             },
             |request, (spilled, token), result| {

@@ -102,7 +102,9 @@ impl Splitters {
     pub fn common_bits(&self, partition: usize, with_rest: bool) -> usize {
         let upper = self.first.partition_point(|&first| first as usize <= partition) - 1;
         let bytes = |bound: Option<&Bound>| {
-            bound.map(|bound| if with_rest { [&bound.key[..], &bound.rest].concat() } else { bound.key.clone() })
+            bound.map(|bound| {
+                if with_rest { [&bound.key[..], &bound.rest].concat() } else { bound.key.clone() }
+            })
         };
         // Where there is no bound, the lowest and the highest string stand in.
         let low = bytes(upper.checked_sub(1).and_then(|i| self.bounds.get(i))).unwrap_or_default();
@@ -230,7 +232,8 @@ mod tests {
 
     #[test]
     fn partitions_are_balanced_by_bytes() {
-        let samples: Vec<Sample> = (0..10_000_u32).map(|n| (n.to_be_bytes().to_vec(), vec![])).collect();
+        let samples: Vec<Sample> =
+            (0..10_000_u32).map(|n| (n.to_be_bytes().to_vec(), vec![])).collect();
         let splitters = Splitters::from_samples(Order::KeyThenRest, samples.clone(), 16);
         assert_eq!(splitters.partitions(), 16);
         let mut counts = vec![0; 16];

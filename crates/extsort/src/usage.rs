@@ -25,10 +25,7 @@ impl CpuTime {
     /// Time used since `earlier`.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
-        Self {
-            user_s: self.user_s - earlier.user_s,
-            system_s: self.system_s - earlier.system_s,
-        }
+        Self { user_s: self.user_s - earlier.user_s, system_s: self.system_s - earlier.system_s }
     }
 }
 

@@ -26,11 +26,7 @@ impl DirectFile {
 
     /// Creates a file that does not exist yet, for writing and reading.
     pub fn create_new(path: &Path, want_direct: bool) -> io::Result<Self> {
-        Self::with(
-            OpenOptions::new().read(true).write(true).create_new(true),
-            path,
-            want_direct,
-        )
+        Self::with(OpenOptions::new().read(true).write(true).create_new(true), path, want_direct)
     }
 
     /// Creates a file without a name in `dir`: it vanishes with the last handle, however the process
@@ -38,10 +34,7 @@ impl DirectFile {
     pub fn anonymous(dir: &Path, want_direct: bool) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).mode(0o600);
-        let nameless = options
-            .clone()
-            .custom_flags(OFlags::TMPFILE.bits() as i32)
-            .open(dir);
+        let nameless = options.clone().custom_flags(OFlags::TMPFILE.bits() as i32).open(dir);
         match nameless {
             Ok(file) => Ok(Self::wrap(file, dir, want_direct)),
             Err(error) if unsupported(&error) || error.kind() == io::ErrorKind::IsADirectory => {
@@ -60,11 +53,7 @@ impl DirectFile {
 
     fn wrap(file: File, path: &Path, want_direct: bool) -> Self {
         let direct = want_direct && allows_direct(&file) && set_direct(&file, true);
-        Self {
-            file,
-            path: path.to_owned(),
-            direct: AtomicBool::new(direct),
-        }
+        Self { file, path: path.to_owned(), direct: AtomicBool::new(direct) }
     }
 
     /// Whether I/O on this file bypasses the page cache.
@@ -152,27 +141,17 @@ fn set_direct(file: &File, on: bool) -> bool {
     let Ok(flags) = rustix::fs::fcntl_getfl(file) else {
         return false;
     };
-    let wanted = if on {
-        flags | OFlags::DIRECT
-    } else {
-        flags - OFlags::DIRECT
-    };
+    let wanted = if on { flags | OFlags::DIRECT } else { flags - OFlags::DIRECT };
     rustix::fs::fcntl_setfl(file, wanted).is_ok()
 }
 
 fn unsupported(error: &io::Error) -> bool {
-    matches!(
-        Errno::from_io_error(error),
-        Some(Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS)
-    )
+    matches!(Errno::from_io_error(error), Some(Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS))
 }
 
 /// Whether `error` says that the disk or the quota is full.
 pub fn is_no_space(error: &io::Error) -> bool {
-    matches!(
-        Errno::from_io_error(error),
-        Some(Errno::NOSPC | Errno::DQUOT)
-    )
+    matches!(Errno::from_io_error(error), Some(Errno::NOSPC | Errno::DQUOT))
 }
 
 /// Bytes that an unprivileged user may still write on the file system of `path`.

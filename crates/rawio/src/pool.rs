@@ -127,11 +127,7 @@ impl Pool {
             if let Some(index) = self.0.pop(&mut state) {
                 return Some((self.block(index), start.elapsed()));
             }
-            state = self
-                .0
-                .freed
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            state = self.0.freed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -144,11 +140,7 @@ impl Pool {
     fn block(&self, index: u32) -> Block {
         // SAFETY: `index < blocks`, so the block lies inside the mapping.
         let start = unsafe { self.0.base.add(index as usize * self.0.block_bytes) };
-        Block {
-            start,
-            index,
-            pool: Arc::clone(&self.0),
-        }
+        Block { start, index, pool: Arc::clone(&self.0) }
     }
 }
 
@@ -209,11 +201,7 @@ impl Drop for Block {
 
 impl std::fmt::Debug for Block {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "Block({} of {} bytes)",
-            self.index, self.pool.block_bytes
-        )
+        write!(f, "Block({} of {} bytes)", self.index, self.pool.block_bytes)
     }
 }
 

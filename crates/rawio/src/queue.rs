@@ -100,11 +100,7 @@ impl Queue {
             Some(uring) => Inner::Uring(Box::new(uring)),
             None => Inner::Threads(Threads::new(depth)?),
         };
-        Ok(Self {
-            inner,
-            depth,
-            in_flight: 0,
-        })
+        Ok(Self { inner, depth, in_flight: 0 })
     }
 
     /// Which way to the kernel this queue uses.
@@ -201,25 +197,14 @@ mod tests {
             let offset = n * block.len() as u64;
             let file = Arc::clone(&file);
             queue
-                .submit(Request {
-                    operation: Operation::Read,
-                    file,
-                    offset,
-                    block,
-                    range,
-                    tag: n,
-                })
+                .submit(Request { operation: Operation::Read, file, offset, block, range, tag: n })
                 .unwrap();
         }
         while let Some(completion) = queue.wait().unwrap() {
             let n = completion.request.tag;
             let read = completion.result.unwrap();
             assert_eq!(read, if n == 3 { 100 } else { 4 * ALIGN });
-            assert!(
-                completion.request.block[..read]
-                    .iter()
-                    .all(|&x| x == n as u8)
-            );
+            assert!(completion.request.block[..read].iter().all(|&x| x == n as u8));
         }
         assert_eq!(pool.free(), 8);
     }

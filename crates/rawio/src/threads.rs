@@ -23,40 +23,28 @@ impl Threads {
         let workers = (0..depth)
             .map(|_| {
                 let (requests, completions) = (Arc::clone(&requests), completions.clone());
-                std::thread::Builder::new()
-                    .name("io".to_owned())
-                    .spawn(move || {
-                        loop {
-                            let next = requests
-                                .lock()
-                                .unwrap_or_else(PoisonError::into_inner)
-                                .recv();
-                            let Ok(mut request) = next else { return };
-                            let result = transfer(&mut request);
-                            if completions.send(Completion { request, result }).is_err() {
-                                return;
-                            }
+                std::thread::Builder::new().name("io".to_owned()).spawn(move || {
+                    loop {
+                        let next = requests.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                        let Ok(mut request) = next else { return };
+                        let result = transfer(&mut request);
+                        if completions.send(Completion { request, result }).is_err() {
+                            return;
                         }
-                    })
+                    }
+                })
             })
             .collect::<io::Result<Vec<_>>>()?;
-        Ok(Self {
-            todo: Some(todo),
-            done,
-            workers,
-        })
+        Ok(Self { todo: Some(todo), done, workers })
     }
 
     pub(crate) fn submit(&mut self, request: Request) -> io::Result<()> {
         let todo = self.todo.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
-        todo.send(request)
-            .map_err(|_| io::ErrorKind::BrokenPipe.into())
+        todo.send(request).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
     pub(crate) fn wait(&mut self) -> io::Result<Completion> {
-        self.done
-            .recv()
-            .map_err(|_| io::ErrorKind::BrokenPipe.into())
+        self.done.recv().map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 }
 

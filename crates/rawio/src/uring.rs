@@ -54,12 +54,8 @@ impl Uring {
         let memory = &mut request.block[request.range.start + *done..request.range.end];
         let (pointer, length) = (memory.as_mut_ptr(), memory.len() as u32);
         let entry = match request.operation {
-            Operation::Read => opcode::Read::new(fd, pointer, length)
-                .offset(offset)
-                .build(),
-            Operation::Write => opcode::Write::new(fd, pointer, length)
-                .offset(offset)
-                .build(),
+            Operation::Read => opcode::Read::new(fd, pointer, length).offset(offset).build(),
+            Operation::Write => opcode::Write::new(fd, pointer, length).offset(offset).build(),
         };
         let entry = entry.user_data(slot as u64);
         // SAFETY: the block and the file of the entry stay in `slots[slot]` until its completion was
@@ -79,11 +75,8 @@ impl Uring {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 other => other?,
             };
-            let reaped: Vec<(usize, i32)> = self
-                .ring
-                .completion()
-                .map(|e| (e.user_data() as usize, e.result()))
-                .collect();
+            let reaped: Vec<(usize, i32)> =
+                self.ring.completion().map(|e| (e.user_data() as usize, e.result())).collect();
             for (slot, result) in reaped {
                 self.reap(slot, result)?;
             }
@@ -146,11 +139,8 @@ impl Drop for Uring {
                 }
                 Ok(_) => {}
             }
-            let slots: Vec<usize> = self
-                .ring
-                .completion()
-                .map(|e| e.user_data() as usize)
-                .collect();
+            let slots: Vec<usize> =
+                self.ring.completion().map(|e| e.user_data() as usize).collect();
             for slot in slots {
                 self.slots[slot] = None;
             }

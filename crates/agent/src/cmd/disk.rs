@@ -1,16 +1,14 @@
 //! `venturi-agent disk`.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use iobench::Observer;
 use iobench::disk::{DiskError, Mode, Options, run as measure};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::events::{EXIT_INTERRUPTED, EXIT_OK, EXIT_USER, Events, Failure};
+use crate::signals::stop_flag;
 
 /// Arguments of `venturi-agent disk`.
 #[derive(Debug, clap::Args)]
@@ -105,7 +103,7 @@ pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
         slow_factor: args.slow_factor,
         ..Options::new(args.dir.clone())
     };
-    let cancel = raised_by(&[SIGINT, SIGTERM, SIGHUP]);
+    let cancel = stop_flag()?;
     let report = measure(&options, &Reporter(events), &cancel).map_err(|error| failure(&error))?;
     events.result(&report);
     Ok(EXIT_OK)
@@ -135,16 +133,6 @@ pub(super) fn seconds(text: &str) -> Result<f64, String> {
     } else {
         Err("must be between 0 and 86400 seconds".to_owned())
     }
-}
-
-/// A flag that the signals raise.
-pub(super) fn raised_by(signals: &[i32]) -> Arc<AtomicBool> {
-    let flag = Arc::new(AtomicBool::new(false));
-    for signal in signals {
-        // Only signals that nobody can catch are refused, and none of ours is.
-        let _ = signal_hook::flag::register(*signal, Arc::clone(&flag));
-    }
-    flag
 }
 
 /// Passes on what a measurement has to say.

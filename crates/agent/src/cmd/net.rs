@@ -1,18 +1,19 @@
 //! `venturi-agent net`.
 
-use std::sync::atomic::Ordering;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::ValueEnum;
 use iobench::net::{NetError, Options, Pattern, Peer, run as measure, run_loopback};
 use serde_json::json;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::SIGINT;
 
-use super::disk::{Reporter, raised_by, seconds};
+use super::disk::{Reporter, seconds};
 use crate::events::{EXIT_INTERRUPTED, EXIT_INVALID, EXIT_OK, EXIT_USER, Events, Failure};
+use crate::signals::stop_flag;
 
-/// Where the token is looked up if it is not on the command line, which other users can see.
-const TOKEN_VARIABLE: &str = "VENTURI_NET_TOKEN";
 /// The longest measurement if neither bytes nor seconds are given, and if bytes are.
 const SECONDS: f64 = 2.0;
 const SECONDS_FOR_BYTES: f64 = 10.0;
@@ -30,9 +31,12 @@ pub struct Args {
     /// Measure between this many peers in this process, over 127.0.0.1
     #[arg(long)]
     loopback: Option<usize>,
-    /// Secret that listeners demand of the coordinator, or environment variable VENTURI_NET_TOKEN
-    #[arg(long)]
+    /// Secret that listeners demand of the coordinator
+    #[arg(long, conflicts_with = "token_file")]
     token: Option<String>,
+    /// File whose first line is the token: other users can see the command line
+    #[arg(long)]
+    token_file: Option<PathBuf>,
     /// Bytes that each sender sends in a measurement [default: until the time is up]
     #[arg(long)]
     bytes: Option<u64>,
@@ -80,13 +84,9 @@ impl From<PatternName> for Pattern {
 
 /// Runs the command; the exit status when it could say something useful.
 pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
-    let token = args
-        .token
-        .clone()
-        .or_else(|| std::env::var(TOKEN_VARIABLE).ok())
-        .unwrap_or_default();
+    let token = token(args)?;
     if let Some(address) = &args.listen {
-        return listen(address, &token, events).map_err(|error| failure(&error));
+        return listen(address, &token, events);
     }
     let default = if args.bytes.is_some() {
         SECONDS_FOR_BYTES
@@ -107,7 +107,7 @@ pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
         iterations: args.iterations,
         token,
     };
-    let cancel = raised_by(&[SIGINT, SIGTERM, SIGHUP]);
+    let cancel = stop_flag()?;
     let report = match args.loopback {
         Some(count) => run_loopback(count, &options, &Reporter(events), &cancel),
         None => measure(&args.peer, &options, &Reporter(events), &cancel),
@@ -117,16 +117,32 @@ pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
     Ok(if report.valid { EXIT_OK } else { EXIT_INVALID })
 }
 
+fn token(args: &Args) -> Result<String, Failure> {
+    let Some(path) = &args.token_file else {
+        return Ok(args.token.clone().unwrap_or_default());
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let address = path.display().to_string();
+        failure(&NetError::Token {
+            address,
+            problem: format!("cannot read the token: {error}"),
+        })
+    })?;
+    Ok(text.lines().next().unwrap_or_default().trim().to_owned())
+}
+
 /// Serves until a signal: SIGTERM is how a listener is meant to end, SIGINT an interruption.
-fn listen(address: &str, token: &str, events: &Events) -> Result<u8, NetError> {
-    let stop = raised_by(&[SIGINT, SIGTERM, SIGHUP]);
-    let interrupted = raised_by(&[SIGINT]);
-    let peer = Peer::bind(address, token)?;
+fn listen(address: &str, token: &str, events: &Events) -> Result<u8, Failure> {
+    let stop = stop_flag()?;
+    let interrupted = Arc::new(AtomicBool::new(false));
+    // If this fails, Ctrl-C only ends like SIGTERM.
+    let _ = signal_hook::flag::register(SIGINT, Arc::clone(&interrupted));
+    let peer = Peer::bind(address, token).map_err(|error| failure(&error))?;
     let address = peer.address().to_string();
     events.emit("listening", &json!({"address": address}));
     peer.serve(&stop);
     if interrupted.load(Ordering::Relaxed) {
-        return Err(NetError::Interrupted);
+        return Err(failure(&NetError::Interrupted));
     }
     events.result(&json!({"address": address}));
     Ok(EXIT_OK)

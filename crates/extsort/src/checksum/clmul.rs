@@ -81,9 +81,10 @@ const fn factors() -> [[u64; 2]; BLOCKS] {
 
 /// Sum of the CRC32 of every record of `record_len` bytes, if this CPU and this length suit a kernel.
 pub(super) fn sum(bytes: &[u8], record_len: usize) -> Option<u128> {
-    if !(MIN_BYTES..=MAX_BYTES).contains(&record_len)
-        || !(is_x86_feature_detected!("pclmulqdq") && is_x86_feature_detected!("ssse3"))
-    {
+    let suited = (MIN_BYTES..=MAX_BYTES).contains(&record_len)
+        && is_x86_feature_detected!("pclmulqdq")
+        && is_x86_feature_detected!("ssse3");
+    if !suited {
         return None;
     }
     let wide = is_x86_feature_detected!("avx512f")
@@ -263,9 +264,8 @@ mod tests {
             return;
         }
         for record_len in MIN_BYTES..=MAX_BYTES {
-            let bytes: Vec<u8> = (0..7 * record_len)
-                .map(|at| (at * at * 31 + record_len) as u8)
-                .collect();
+            let bytes: Vec<u8> =
+                (0..7 * record_len).map(|at| (at * at * 31 + record_len) as u8).collect();
             let expected: u64 = bytes
                 .chunks_exact(record_len)
                 .map(|record| u64::from(crc32fast::hash(record)))

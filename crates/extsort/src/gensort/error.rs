@@ -24,7 +24,9 @@ pub enum GenerateError {
         source: io::Error,
     },
     /// Known before starting: the space will not do.
-    #[error("too little space for {path}: {needed_bytes} bytes needed, {available_bytes} available")]
+    #[error(
+        "too little space for {path}: {needed_bytes} bytes needed, {available_bytes} available"
+    )]
     Space {
         /// The file.
         path: PathBuf,

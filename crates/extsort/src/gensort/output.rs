@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
@@ -204,8 +204,7 @@ impl Job<'_> {
         let results = self.on_threads(|| self.write_blocks(file))?;
         file.truncate(bytes).map_err(io("cannot set the length of"))?;
         file.sync().map_err(io("cannot sync"))?;
-        let mut sum = RecordSum::default();
-        results.iter().for_each(|(part, _)| sum += *part);
+        let sum = results.iter().map(|(sum, _)| *sum).sum();
         let direct = if file.is_direct() { "direct" } else { "buffered" };
         let io_method = format!("{}+{direct}", results[0].1);
         temporary.publish(output, self.spec.overwrite)?;
@@ -276,9 +275,7 @@ impl Job<'_> {
             }
             result.map_err(|error| GenerateError::io("cannot write", output, error))
         })?;
-        let mut sum = RecordSum::default();
-        sums.into_iter().for_each(|part| sum += part);
-        Ok(sum)
+        Ok(sums.into_iter().sum())
     }
 
     fn write_in_turn(&self, file: &File, turns: &Turns) -> io::Result<RecordSum> {
@@ -316,8 +313,7 @@ impl Turns {
     fn wait_for(&self, number: u64) -> bool {
         let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = |turn: &mut u64| *turn < number;
-        let turn =
-            self.changed.wait_while(turn, waiting).unwrap_or_else(PoisonError::into_inner);
+        let turn = self.changed.wait_while(turn, waiting).unwrap_or_else(PoisonError::into_inner);
         *turn == number
     }
 

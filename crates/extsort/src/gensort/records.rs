@@ -84,7 +84,7 @@ const CARRIED: usize = RECORD_BYTES - PIECE;
 
 /// The ten pieces of a record, 10 bytes each, are the leading bytes of ten successive X, and the next
 /// record begins one X later. So records are a window of 100 bytes that moves by 10 over the string
-/// of all pieces, XORed with [`MASK`].
+/// of all pieces, with [`MASK`] added bit by bit.
 #[derive(Clone, Debug)]
 struct Binary {
     /// The X whose piece follows those in `pieces`.

@@ -27,14 +27,23 @@ pub(super) struct Temporary {
 impl Temporary {
     pub(super) fn create(dir: &Path) -> Result<Self, GenerateError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = dir.join(format!("{PREFIX}{}-{number}{SUFFIX}", std::process::id()));
-        let file = DirectFile::create_new(&path, true)
-            .map_err(|source| GenerateError::Output { path: dir.to_owned(), source })?;
-        let temporary = Self { path, file: Arc::new(file), published: false };
-        // A file system without locks only loses the removal of orphans.
-        let _ = flock(temporary.file.file(), FlockOperation::NonBlockingLockExclusive);
-        Ok(temporary)
+        let unusable = |source| GenerateError::Output { path: dir.to_owned(), source };
+        loop {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let path = dir.join(format!("{PREFIX}{}-{number}{SUFFIX}", std::process::id()));
+            let file = match DirectFile::create_new(&path, true) {
+                // Left by a killed process of the same number, in another namespace perhaps.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                other => Arc::new(other.map_err(unusable)?),
+            };
+            let temporary = Self { path, file, published: false };
+            // A file system without locks only loses the removal of orphans.
+            let _ = flock(temporary.file.file(), FlockOperation::NonBlockingLockExclusive);
+            // Somebody may have removed it as an orphan before it was locked.
+            if temporary.path.symlink_metadata().is_ok() {
+                return Ok(temporary);
+            }
+        }
     }
 
     pub(super) fn file(&self) -> &Arc<DirectFile> {
@@ -89,14 +98,13 @@ fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes what killed generators left in `dir`, and nothing else: files with our name whose process
-/// is gone and whose lock is free (a lock outlives process numbers of other namespaces).
+/// Removes what killed generators left in `dir`, and nothing else: files with our kind of name that
+/// no process holds the lock of.
 pub(super) fn remove_orphans(dir: &Path) {
     let Ok(entries) = std::fs::read_dir(dir) else { return };
     for entry in entries.flatten() {
-        let Some(owner) = owner(&entry.file_name()) else { continue };
         let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-        if !is_file || Path::new("/proc").join(owner.to_string()).exists() {
+        if !is_file || !is_ours(&entry.file_name()) {
             continue;
         }
         let Ok(file) = File::open(entry.path()) else { continue };
@@ -106,41 +114,42 @@ pub(super) fn remove_orphans(dir: &Path) {
     }
 }
 
-/// The process that a temporary file's name tells of.
-fn owner(name: &OsStr) -> Option<u32> {
-    let middle = name.to_str()?.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
-    let (process, number) = middle.split_once('-')?;
-    number.parse::<u64>().ok()?;
-    process.parse().ok()
+/// Whether a file has a name that [`Temporary::create`] gives.
+fn is_ours(name: &OsStr) -> bool {
+    let middle = name.to_str().and_then(|n| n.strip_prefix(PREFIX)?.strip_suffix(SUFFIX));
+    middle
+        .and_then(|middle| middle.split_once('-'))
+        .is_some_and(|(process, number)| [process, number].iter().all(|n| is_number(n)))
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Above the largest process number that Linux gives.
-    const NOBODY: u32 = 1 << 30;
-
     #[test]
     fn orphans_are_removed_and_nothing_else() {
         let dir = tempfile::tempdir().unwrap();
-        let orphan = format!("{PREFIX}{NOBODY}-0{SUFFIX}");
-        let locked = format!("{PREFIX}{NOBODY}-1{SUFFIX}");
-        let own = format!("{PREFIX}{}-77{SUFFIX}", std::process::id());
+        let orphan = ".venturi-gen-4711-0.tmp";
+        let locked = ".venturi-gen-4711-1.tmp";
         let others = [
-            locked.as_str(),
-            own.as_str(),
+            locked,
             "data",
             ".venturi-gen-.tmp",
-            ".venturi-gen-1073741824-x.tmp",
-            ".venturi-gen-1073741824-0.tmp.old",
+            ".venturi-gen-4711-.tmp",
+            ".venturi-gen-4711-x.tmp",
+            ".venturi-gen-4711-0.tmp.old",
+            ".venturi-sort-4711-0.tmp",
         ];
-        for name in others.iter().chain([&orphan.as_str()]) {
+        for name in others.iter().chain([&orphan]) {
             std::fs::write(dir.path().join(name), b"x").unwrap();
         }
-        let folder = dir.path().join(format!("{PREFIX}{NOBODY}-2{SUFFIX}"));
+        let folder = dir.path().join(".venturi-gen-4711-2.tmp");
         std::fs::create_dir(&folder).unwrap();
-        let holder = File::open(dir.path().join(&locked)).unwrap();
+        let holder = File::open(dir.path().join(locked)).unwrap();
         flock(&holder, FlockOperation::NonBlockingLockExclusive).unwrap();
 
         remove_orphans(dir.path());

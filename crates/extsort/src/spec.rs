@@ -1,0 +1,178 @@
+//! What is to be sorted, and what can be known about that before it is done.
+
+use std::path::PathBuf;
+
+use rawio::Backend;
+use serde::Serialize;
+
+use crate::error::SortError;
+use crate::input::{self, InputFile};
+use crate::job::Job;
+use crate::plan::{Plan, PlanInput, plan};
+use crate::record::Format;
+
+/// What is to be sorted, where to, and with what.
+#[derive(Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent switch of the user's")]
+pub struct SortSpec {
+    /// Files, or directories whose files are meant.
+    pub inputs: Vec<PathBuf>,
+    /// Directories for the output.
+    pub outputs: Vec<PathBuf>,
+    /// Directories for what does not fit in memory.
+    pub scratch: Vec<PathBuf>,
+    /// Directories for a second copy of the output.
+    pub replicas: Vec<PathBuf>,
+    /// What happens to the records.
+    pub job: Job,
+    /// Budget for the process.
+    pub memory_bytes: u64,
+    /// Workers that distribute and sort.
+    pub threads: usize,
+    /// Keys are uniformly random: divide the key space evenly instead of sampling.
+    pub indy: bool,
+    /// Compare the checksum over all records before and after.
+    pub verify: bool,
+    /// Replace output that exists.
+    pub overwrite: bool,
+    /// The longest record of various lengths.
+    pub max_record_bytes: usize,
+    /// Which way to the kernel.
+    pub backend: Backend,
+    /// Bypass the page cache where the file system allows it.
+    pub direct: bool,
+    /// Of the random places sampled.
+    pub seed: u64,
+}
+
+/// What a sort would do, without doing it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Preview {
+    /// How the memory would be divided.
+    #[serde(flatten)]
+    pub plan: Plan,
+    /// Bytes of input.
+    pub input_bytes: u64,
+    /// Records of input, where the length says it.
+    pub input_records: Option<u64>,
+    /// Space the scratch directories need together.
+    pub scratch_bytes_needed: u64,
+    /// Space output and replicas need together.
+    pub output_bytes_needed: u64,
+    /// The smallest budget that would do.
+    pub minimum_memory_bytes: u64,
+    /// The budget.
+    pub memory_bytes: u64,
+    /// Workers.
+    pub threads: usize,
+}
+
+impl SortSpec {
+    pub(crate) fn check(&self) -> Result<(), SortError> {
+        let refuse = |text: &str| Err(SortError::Options(text.to_owned()));
+        if self.threads == 0 {
+            return refuse("at least one thread is needed");
+        }
+        if self.outputs.is_empty() || self.scratch.is_empty() {
+            return refuse("at least one output and one scratch directory are needed");
+        }
+        if self.indy && !matches!(self.job.intermediate, Format::Fixed { .. }) {
+            return refuse("uniform boundaries (--indy) are for fixed records with random keys");
+        }
+        if self.verify && !self.job.keeps_records() {
+            return refuse("only the sort job keeps its records and can compare checksums");
+        }
+        Ok(())
+    }
+
+    /// The longest record that can occur.
+    pub(crate) fn max_record(&self) -> usize {
+        match self.job.input {
+            Format::Fixed { record, .. } => record,
+            _ => self.max_record_bytes,
+        }
+    }
+
+    pub(crate) fn plan_input(&self, files: &[InputFile]) -> PlanInput {
+        let fixed_record_bytes = match self.job.intermediate {
+            Format::Fixed { record, .. } => Some(record),
+            _ => None,
+        };
+        PlanInput {
+            input_bytes: files.iter().map(|file| file.bytes).sum(),
+            memory_bytes: self.memory_bytes,
+            threads: self.threads,
+            readers: input::by_device(files).len(),
+            scratch_dirs: self.scratch.len(),
+            output_dirs: self.outputs.len() + self.replicas.len(),
+            fixed_record_bytes,
+            max_record_bytes: self.max_record(),
+        }
+    }
+
+    /// Refuses a sort that cannot end well: scratch and output must fit on their file systems.
+    pub(crate) fn check_space(&self, plan: &Plan, input_bytes: u64) -> Result<(), SortError> {
+        let (scratch, output) = self.space_needed(plan, input_bytes);
+        let share = |bytes: u64, dirs: &[PathBuf]| bytes / dirs.len().max(1) as u64;
+        let mut needs: Vec<(u64, u64, &PathBuf)> = Vec::new();
+        let roles = [
+            ("scratch", &self.scratch, scratch),
+            ("output", &self.outputs, output),
+            ("replica", &self.replicas, output),
+        ];
+        for (role, dirs, bytes) in roles {
+            for dir in dirs {
+                let fail = |source| SortError::Directory { role, path: dir.clone(), source };
+                let system = rawio::file_system_id(dir).map_err(fail)?;
+                match needs.iter_mut().find(|need| need.0 == system) {
+                    Some(need) => need.1 += share(bytes, dirs),
+                    None => needs.push((system, share(bytes, dirs), dir)),
+                }
+            }
+        }
+        for (_, needed_bytes, path) in needs {
+            let fail = |source| SortError::Directory { role: "output", path: path.clone(), source };
+            let available_bytes = rawio::available_bytes(path).map_err(fail)?;
+            if needed_bytes > available_bytes {
+                return Err(SortError::Space { path: path.clone(), needed_bytes, available_bytes });
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes that scratch and one copy of the output need. What a reducer leaves is not known before.
+    fn space_needed(&self, plan: &Plan, input_bytes: u64) -> (u64, u64) {
+        let spill = plan.expected_spilled_bytes;
+        let scratch = if spill == 0 { 0 } else { spill + spill / 20 };
+        (scratch, if self.job.reducer.is_some() { 0 } else { input_bytes })
+    }
+}
+
+/// Works out what [`sort`] would do.
+pub fn preview(spec: &SortSpec) -> Result<Preview, SortError> {
+    spec.check()?;
+    let files = input::find(&spec.inputs, spec.job.input)?;
+    let plan_input = spec.plan_input(&files);
+    let minimum = plan(&PlanInput { memory_bytes: 1, ..plan_input.clone() });
+    let minimum_memory_bytes = match minimum {
+        Err(SortError::Memory { minimum_bytes, .. }) => minimum_bytes,
+        _ => 1,
+    };
+    let input_bytes = plan_input.input_bytes;
+    let plan = plan(&plan_input)?;
+    let (scratch_bytes_needed, output) = spec.space_needed(&plan, input_bytes);
+    let copies = 1 + u64::from(!spec.replicas.is_empty());
+    Ok(Preview {
+        input_bytes,
+        input_records: match spec.job.input {
+            Format::Fixed { record, .. } => Some(input_bytes / record as u64),
+            _ => None,
+        },
+        scratch_bytes_needed,
+        output_bytes_needed: output * copies,
+        minimum_memory_bytes,
+        memory_bytes: spec.memory_bytes,
+        threads: spec.threads,
+        plan,
+    })
+}

@@ -1,0 +1,205 @@
+//! Splitting partitions that turned out too large to be sorted in memory.
+//!
+//! Such a partition is distributed again, over ranges learnt from itself: its bytes are read and
+//! written once more, and no others. A value that fills a partition alone gets one of its own, whose
+//! records are all equal and need no sorting, so that splitting always gets on.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use rawio::{Block, Operation, Pool, Queue, Request, align_up};
+
+use crate::distribute::Distribution;
+use crate::engine::empty_partitions;
+use crate::error::SortError;
+use crate::input::Chunk;
+use crate::partition::{Filled, Partition, Spilled};
+use crate::phases::{Feeder, MapShuffle, guarded};
+use crate::spill::Load;
+use crate::splitters::{Sample, Splitters};
+use crate::stage::ByteQueue;
+
+/// Splits partitions that are too large to be sorted in memory until none is left, keeping `order`
+/// the order of their keys. Returns how many were split.
+pub(crate) fn split_oversized(
+    phase: &MapShuffle<'_>,
+    order: &mut Vec<usize>,
+) -> Result<usize, SortError> {
+    let mut split = 0;
+    let mut at = 0;
+    while at < order.len() {
+        let oversized = phase.store.with(order[at], |partition| {
+            !partition.constant && partition.bytes > phase.plan.max_partition_bytes
+        });
+        if oversized {
+            let partition = phase.store.take(order[at]);
+            let (first, count) = phase.split(partition)?;
+            order.splice(at..=at, first..first + count);
+            split += 1;
+        } else {
+            at += 1;
+        }
+    }
+    Ok(split)
+}
+
+impl MapShuffle<'_> {
+    /// Distributes the records of one partition again; returns the number of its first new
+    /// partition, and how many there are.
+    fn split(&self, partition: Partition) -> Result<(usize, usize), SortError> {
+        let plan = self.plan;
+        let wanted = partition.bytes.div_ceil(plan.max_partition_bytes * 2 / 3) as usize;
+        let samples = self.sample(&partition)?;
+        let wanted = wanted.clamp(2, plan.partitions.max(2));
+        let splitters = Splitters::from_samples(self.spec.job.order, samples, wanted);
+        let first = self.store.extend(empty_partitions(&splitters, &self.spec.job));
+        let disks = self.disks.scratch.len();
+        let chunks = ByteQueue::new(plan.read_blocks * plan.io_bytes, 1 + disks);
+        let loads: Vec<ByteQueue<Load<()>>> =
+            (0..disks).map(|_| ByteQueue::new(usize::MAX, 1)).collect();
+        let uncounted = AtomicU64::new(0);
+        let distribution = Distribution {
+            shared: self.shared,
+            job: &self.spec.job,
+            splitters: &splitters,
+            store: self.store,
+            first,
+            input: &chunks,
+            map: false,
+            checksum: None,
+            records_in: &uncounted,
+            records_passed: &uncounted,
+        };
+        // In place of the buffers that the input was read into.
+        let buffer_bytes = plan.read_blocks * (plan.io_bytes + plan.headroom_bytes);
+        let buffers = self.buffers((buffer_bytes / plan.block_bytes).max(2))?;
+        let abort = || {
+            buffers.close();
+            chunks.abort();
+            loads.iter().for_each(ByteQueue::abort);
+        };
+        let feeders = self.bring_back(partition, &buffers, &loads, &chunks);
+        self.distribute(&distribution, || (), abort, feeders)?;
+        Ok((first, splitters.partitions()))
+    }
+
+    /// Threads that pass on what a partition has in memory and on the scratch disks.
+    fn bring_back<'f>(
+        &'f self,
+        partition: Partition,
+        buffers: &'f Pool,
+        loads: &'f [ByteQueue<Load<()>>],
+        chunks: &'f ByteQueue<Chunk>,
+    ) -> Vec<Feeder<'f>> {
+        let path = Arc::new(PathBuf::from("scratch"));
+        let pass_on = move |filled: Filled| {
+            let Filled { block, used: end, .. } = filled;
+            let chunk = Chunk { block, start: 0, end, path: Arc::clone(&path), offset: 0 };
+            // Refused only when the sort is being abandoned; the block is free again then.
+            let _ = chunks.push(chunk, end);
+        };
+        let mut feeders: Vec<Feeder<'f>> = Vec::new();
+        for scratch in self.disks.scratch {
+            let pass_on = pass_on.clone();
+            feeders.push(Box::new(move || {
+                guarded(self.shared, || {
+                    let (loads, io) = (&loads[scratch.dir], self.disks.io);
+                    scratch
+                        .read(self.shared, loads, io, "map+shuffle", |filled, ()| pass_on(filled))
+                });
+                chunks.finish();
+            }));
+        }
+        feeders.push(Box::new(move || {
+            let Partition { mut resident, mut spilled, .. } = partition;
+            // Blocks on their way to the workers cannot be spilled, and the workers need free ones.
+            if resident.len() > self.store.pool.blocks() / 4 {
+                spilled.extend(self.spill_first(std::mem::take(&mut resident)));
+            }
+            resident.into_iter().for_each(pass_on);
+            chunks.finish();
+            for spilled in spilled {
+                let Some((block, _)) = buffers.take() else {
+                    break;
+                };
+                if loads[spilled.dir].push(Load { spilled, block, token: () }, 0).is_none() {
+                    break;
+                }
+            }
+            loads.iter().for_each(ByteQueue::finish);
+        }));
+        feeders
+    }
+
+    /// Writes blocks to the scratch disks and waits until they are there.
+    fn spill_first(&self, resident: Vec<Filled>) -> Vec<Spilled> {
+        let passing = self.store.extend([Partition::default()]);
+        let _ = self.store.spill(passing, resident);
+        while self.store.is_spilling() && !self.shared.is_failed() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.store.take(passing).spilled
+    }
+
+    /// Records from all over a partition.
+    fn sample(&self, partition: &Partition) -> Result<Vec<Sample>, SortError> {
+        const CHUNKS: usize = 64;
+        const PER_CHUNK: usize = 64;
+        let format = self.spec.job.intermediate;
+        let mut samples = Vec::new();
+        let mut take = |filled: &Filled| {
+            let step = (filled.records as usize / PER_CHUNK).max(1);
+            samples.extend(format.records(filled.bytes()).step_by(step).map(|record| {
+                let (key, rest) = format.split(record);
+                (key.to_vec(), rest.to_vec())
+            }));
+        };
+        let every = |count: usize| (count / CHUNKS).max(1);
+        partition.resident.iter().step_by(every(partition.resident.len())).for_each(&mut take);
+        let buffer = self.buffers(1)?;
+        for spilled in partition.spilled.iter().step_by(every(partition.spilled.len())) {
+            let Some(block) = buffer.try_take() else {
+                break;
+            };
+            take(&self.read_now(*spilled, block)?);
+        }
+        self.shared.check()?;
+        Ok(samples)
+    }
+
+    fn buffers(&self, blocks: usize) -> Result<Pool, SortError> {
+        Pool::new(blocks, self.plan.block_bytes).map_err(|source| SortError::Io {
+            action: "allocate",
+            path: "memory".into(),
+            source,
+        })
+    }
+
+    fn read_now(&self, spilled: Spilled, block: Block) -> Result<Filled, SortError> {
+        let scratch = &self.disks.scratch[spilled.dir];
+        let fail = |source| SortError::Io {
+            action: "read scratch in",
+            path: scratch.file.path().to_owned(),
+            source,
+        };
+        let mut queue = Queue::new(1, self.spec.backend).map_err(fail)?;
+        let request = Request {
+            operation: Operation::Read,
+            file: Arc::clone(&scratch.file),
+            offset: spilled.offset,
+            block,
+            range: 0..align_up(spilled.used),
+            tag: 0,
+        };
+        queue.submit(request).map_err(fail)?;
+        let done = queue
+            .wait()
+            .map_err(fail)?
+            .ok_or(std::io::ErrorKind::UnexpectedEof.into())
+            .map_err(fail)?;
+        done.result.map_err(fail)?;
+        Ok(Filled { block: done.request.block, used: spilled.used, records: spilled.records })
+    }
+}

@@ -1,0 +1,142 @@
+//! What can go wrong while validating, where, and what to do about it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Every error of this module. [`ValidateError::code`] is stable. Disorder is no error.
+#[derive(Debug, thiserror::Error)]
+pub enum ValidateError {
+    /// Options that do not make sense, alone or together.
+    #[error("{0}")]
+    Options(String),
+    /// An input cannot be opened or read.
+    #[error("cannot read input {path}: {source}")]
+    Input {
+        /// The input.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file of fixed-length records has a length that is no multiple of the record size.
+    #[error(
+        "{path} has {size_bytes} bytes, which is no multiple of the record size {record_bytes}: \
+         {remainder_bytes} bytes are left over"
+    )]
+    Length {
+        /// The input.
+        path: PathBuf,
+        /// Its length.
+        size_bytes: u64,
+        /// Length of a record.
+        record_bytes: u64,
+        /// What is left over.
+        remainder_bytes: u64,
+    },
+    /// A record is malformed, cut off or too long.
+    #[error("{path}, near byte {offset}: {reason}")]
+    Record {
+        /// The input.
+        path: PathBuf,
+        /// Where the record begins.
+        offset: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A file changed its length while it was being read.
+    #[error("{path} changed while it was read: it had {expected_bytes} bytes, now {found_bytes}")]
+    Changed {
+        /// The input.
+        path: PathBuf,
+        /// Length at the start.
+        expected_bytes: u64,
+        /// Length found.
+        found_bytes: u64,
+    },
+    /// A manifest cannot be understood, or says something else than the files.
+    #[error("manifest {path}: {reason}")]
+    Manifest {
+        /// The manifest.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A file of summaries is damaged, or of another record size.
+    #[error("summaries {path}: {reason}")]
+    Summary {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The summary cannot be written.
+    #[error("cannot write the summary {path}: {source}")]
+    Output {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The caller asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Every code of [`ValidateError`], and of the warnings, with its meaning.
+pub const VALIDATE_CODES: &[(&str, &str)] = &[
+    ("VEN-VALIDATE-OPTION", "Options of the validation that do not make sense."),
+    ("VEN-VALIDATE-INPUT", "An input of the validation cannot be opened or read."),
+    ("VEN-VALIDATE-LENGTH", "A length to validate is no multiple of the record size."),
+    ("VEN-VALIDATE-RECORD", "A record to validate is malformed, cut off or too long."),
+    ("VEN-VALIDATE-CHANGED", "A file changed its length while it was validated."),
+    ("VEN-VALIDATE-MANIFEST", "A manifest is damaged or says something else than its files."),
+    ("VEN-VALIDATE-SUMMARY", "A file of summaries is damaged or of another record size."),
+    ("VEN-VALIDATE-OUTPUT", "The summary file is there already or cannot be written."),
+    ("VEN-VALIDATE-EMPTY", "There was no record to validate."),
+    ("VEN-INTERRUPTED", "The caller asked to stop; everything temporary was removed."),
+];
+
+impl ValidateError {
+    /// The stable code, a member of [`VALIDATE_CODES`].
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Options(_) => "VEN-VALIDATE-OPTION",
+            Self::Input { .. } => "VEN-VALIDATE-INPUT",
+            Self::Length { .. } => "VEN-VALIDATE-LENGTH",
+            Self::Record { .. } => "VEN-VALIDATE-RECORD",
+            Self::Changed { .. } => "VEN-VALIDATE-CHANGED",
+            Self::Manifest { .. } => "VEN-VALIDATE-MANIFEST",
+            Self::Summary { .. } => "VEN-VALIDATE-SUMMARY",
+            Self::Output { .. } => "VEN-VALIDATE-OUTPUT",
+            Self::Interrupted => "VEN-INTERRUPTED",
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Options(_) => "see --help",
+            Self::Input { .. } => "check the path and its permissions",
+            Self::Length { .. } => "was the file cut off? otherwise give --record-bytes",
+            Self::Record { .. } => "was the file cut off? otherwise check --format",
+            Self::Changed { .. } => "validate files that nobody is writing",
+            Self::Manifest { .. } => "sort again, or name the files instead of the manifest",
+            Self::Summary { .. } => "check --record-bytes, and make the summaries again",
+            Self::Output { .. } => "choose another --summary-out, in a folder that is writable",
+            Self::Interrupted => "",
+        }
+    }
+
+    /// The file or folder concerned, if there is one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Input { path, .. }
+            | Self::Length { path, .. }
+            | Self::Record { path, .. }
+            | Self::Changed { path, .. }
+            | Self::Manifest { path, .. }
+            | Self::Summary { path, .. }
+            | Self::Output { path, .. } => Some(path),
+            Self::Options(_) | Self::Interrupted => None,
+        }
+    }
+}

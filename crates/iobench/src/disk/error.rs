@@ -1,0 +1,122 @@
+//! What can go wrong with a disk measurement.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use thiserror::Error;
+
+/// Why a disk measurement gave no report.
+#[derive(Debug, Error)]
+pub enum DiskError {
+    /// A size, depth or count that cannot be.
+    #[error("{option} {given}: {problem}")]
+    Option {
+        /// The option's name.
+        option: &'static str,
+        /// The value given.
+        given: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A directory that cannot be measured.
+    #[error("{}: {problem}", path.display())]
+    Dir {
+        /// The directory.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Test files would take more than half of what is free.
+    #[error(
+        "{}: the measurement needs {needed_bytes} bytes, more than half of the {free_bytes} free",
+        path.display()
+    )]
+    Space {
+        /// A directory on the file system.
+        path: PathBuf,
+        /// What the test files take, together with other directories on the same file system.
+        needed_bytes: u64,
+        /// What is free.
+        free_bytes: u64,
+    },
+    /// The disk filled up during the measurement.
+    #[error("{}: no space left on the device", path.display())]
+    Full {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A request failed.
+    #[error("{}: {what} at byte {offset}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// read, write, create, ...
+        what: &'static str,
+        /// Where in the file.
+        offset: u64,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Asked to stop.
+    #[error("interrupted; test files removed")]
+    Interrupted,
+}
+
+impl DiskError {
+    /// An I/O error, told apart from a full disk.
+    pub(crate) fn io(path: &Path, what: &'static str, offset: u64, source: io::Error) -> Self {
+        let path = path.to_owned();
+        if rawio::is_no_space(&source) {
+            Self::Full { path }
+        } else {
+            Self::Io {
+                path,
+                what,
+                offset,
+                source,
+            }
+        }
+    }
+
+    /// The stable code.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Option { .. } => "VEN-DISK-OPTION",
+            Self::Dir { .. } => "VEN-DISK-DIR",
+            Self::Space { .. } | Self::Full { .. } => "VEN-DISK-SPACE",
+            Self::Io { .. } => "VEN-DISK-IO",
+            Self::Interrupted => "VEN-INTERRUPTED",
+        }
+    }
+
+    /// Where, as key and value.
+    pub fn place(&self) -> Value {
+        match self {
+            Self::Option { option, given, .. } => json!({"option": option, "given": given}),
+            Self::Dir { path, .. } | Self::Full { path } => json!({"path": path}),
+            Self::Space {
+                path,
+                needed_bytes,
+                free_bytes,
+            } => json!({
+                "path": path, "needed_bytes": needed_bytes, "free_bytes": free_bytes,
+            }),
+            Self::Io { path, offset, .. } => json!({"path": path, "offset": offset}),
+            Self::Interrupted => Value::Null,
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Option { .. } => "see `venturi-agent disk --help`",
+            Self::Dir { .. } => {
+                "name existing, writable directories, each once: one for each device"
+            }
+            Self::Space { .. } | Self::Full { .. } => "give fewer --bytes, or free some space",
+            Self::Io { .. } => "see the kernel's log (dmesg) for the device",
+            Self::Interrupted => "",
+        }
+    }
+}

@@ -1,0 +1,427 @@
+//! `NetBench`: what the network between some hosts can do.
+//!
+//! Every peer listens ([`Peer`]); a coordinator ([`run`]) tells them whom to send to and joins what
+//! they report. Two patterns: `pairwise` measures each peer sending to the next, one pair at a time;
+//! `all_to_all` lets the first 2, 4, 8, ... peers send to all others at once, every message to a random
+//! one, never to itself. Receivers count messages and bytes, which must be what was sent, and time them
+//! from the first byte to the last on their own clock. Peers in this process ([`run_loopback`]) use the
+//! same sockets and the same protocol over 127.0.0.1.
+
+mod error;
+mod peer;
+mod report;
+mod transfer;
+mod wire;
+
+use std::io;
+use std::net::{IpAddr, TcpStream, ToSocketAddrs};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+pub use error::NetError;
+pub use peer::Peer;
+pub use report::{LOOPBACK_LABEL, Measurement, NETWORK_LABEL, Pattern, Report, Slowest};
+
+use crate::Observer;
+use report::{Round, measurement};
+use wire::{ANSWER_TIME, Answer, Hello, Order, Patience, PeerReport, Plan, VERSION};
+
+/// What to measure and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Who sends to whom, each once.
+    pub patterns: Vec<Pattern>,
+    /// Connections from each sender to each receiver.
+    pub sockets_per_peer: usize,
+    /// How many of the peers take part in `all_to_all`; empty: 2, 4, 8, ... and all.
+    pub scale: Vec<usize>,
+    /// Length of a message, header included.
+    pub message_bytes: usize,
+    /// Bytes that each sender sends; `None`: until the time is up.
+    pub bytes: Option<u64>,
+    /// The longest a measurement may take.
+    pub max_time: Duration,
+    /// How often each measurement is made.
+    pub iterations: usize,
+    /// What the listeners demand.
+    pub token: String,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            patterns: vec![Pattern::Pairwise, Pattern::AllToAll],
+            sockets_per_peer: 1,
+            scale: Vec::new(),
+            message_bytes: 4 << 20,
+            bytes: None,
+            max_time: Duration::from_secs(2),
+            iterations: 3,
+            token: String::new(),
+        }
+    }
+}
+
+impl Options {
+    fn check(&self, peers: usize) -> Result<(), NetError> {
+        let bad = |option, given: String, problem: &str| {
+            Err(NetError::Option {
+                option,
+                given,
+                problem: problem.to_owned(),
+            })
+        };
+        if peers < 2 {
+            return bad("--peer", peers.to_string(), "at least two peers are needed");
+        }
+        if peers > 4096 {
+            return bad("--peer", peers.to_string(), "at most 4096 peers");
+        }
+        if let Some(size) = self.scale.iter().find(|size| !(2..=peers).contains(*size)) {
+            return bad(
+                "--scale",
+                size.to_string(),
+                "must be between 2 and the number of peers",
+            );
+        }
+        if !(1..=64).contains(&self.sockets_per_peer) {
+            let given = self.sockets_per_peer.to_string();
+            return bad("--sockets-per-peer", given, "must be between 1 and 64");
+        }
+        if !(wire::HEADER_BYTES..=wire::MESSAGE_LIMIT_BYTES).contains(&self.message_bytes) {
+            let given = self.message_bytes.to_string();
+            return bad("--message-bytes", given, "must be between 32 and 67108864");
+        }
+        if self
+            .bytes
+            .is_some_and(|bytes| bytes < self.message_bytes as u64)
+        {
+            let given = self.bytes.unwrap_or_default().to_string();
+            return bad("--bytes", given, "must be at least one message");
+        }
+        if self.iterations == 0 {
+            return bad("--iterations", "0".to_owned(), "must be at least 1");
+        }
+        if !(1..=3_600_000).contains(&self.max_time.as_millis()) {
+            let given = self.max_time.as_secs_f64().to_string();
+            return bad("--max-seconds", given, "must be between 0.001 and 3600");
+        }
+        if self.patterns.is_empty() {
+            return bad("--pattern", "nothing".to_owned(), "at least one is needed");
+        }
+        Ok(())
+    }
+
+    fn sizes(&self, peers: usize) -> Vec<usize> {
+        if !self.scale.is_empty() {
+            return self.scale.clone();
+        }
+        let doubling = std::iter::successors(Some(2), |size| Some(size * 2));
+        doubling
+            .take_while(|size| *size < peers)
+            .chain([peers])
+            .collect()
+    }
+}
+
+/// Measures between `count` peers in this process, over 127.0.0.1.
+pub fn run_loopback(
+    count: usize,
+    options: &Options,
+    observer: &dyn Observer,
+    cancel: &AtomicBool,
+) -> Result<Report, NetError> {
+    options.check(count)?;
+    let token = format!("{:016x}{:016x}", crate::seed(), crate::seed());
+    let peers = (0..count)
+        .map(|_| Peer::bind("127.0.0.1:0", &token))
+        .collect::<Result<Vec<Peer>, NetError>>()?;
+    let addresses: Vec<String> = peers
+        .iter()
+        .map(|peer| peer.address().to_string())
+        .collect();
+    let options = Options {
+        token,
+        ..options.clone()
+    };
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for peer in &peers {
+            scope.spawn(|| peer.serve(&stop));
+        }
+        let outcome = run(&addresses, &options, observer, cancel);
+        stop.store(true, Ordering::Relaxed);
+        outcome
+    })
+}
+
+/// Measures between listening peers, given as `host:port`.
+pub fn run(
+    peers: &[String],
+    options: &Options,
+    observer: &dyn Observer,
+    cancel: &AtomicBool,
+) -> Result<Report, NetError> {
+    options.check(peers.len())?;
+    if let Some(twice) = peers
+        .iter()
+        .enumerate()
+        .find(|(i, peer)| peers[..*i].contains(peer))
+    {
+        let problem = "given twice".to_owned();
+        return Err(NetError::Option {
+            option: "--peer",
+            given: twice.1.clone(),
+            problem,
+        });
+    }
+    let label = label(peers)?;
+    let links = peers
+        .iter()
+        .map(|address| Link::open(address, options, cancel))
+        .collect::<Result<Vec<Link>, NetError>>()?;
+    let mut coordinator = Coordinator {
+        peers,
+        options,
+        observer,
+        cancel,
+        links,
+        moved: 0,
+    };
+    let mut measurements = Vec::new();
+    for pattern in [Pattern::Pairwise, Pattern::AllToAll] {
+        if !options.patterns.contains(&pattern) {
+            continue;
+        }
+        let started = Instant::now();
+        coordinator.moved = 0;
+        let sizes = match pattern {
+            Pattern::Pairwise => vec![peers.len()],
+            Pattern::AllToAll => options.sizes(peers.len()),
+        };
+        for size in sizes {
+            measurements.push(coordinator.measure(pattern, size)?);
+        }
+        observer.phase(pattern.name(), started, started.elapsed());
+    }
+    for invalid in measurements
+        .iter()
+        .filter_map(|m| m.invalid_reason.as_deref())
+    {
+        observer.warning("VEN-NET-COUNT", invalid);
+    }
+    let valid = measurements.iter().all(|m| m.valid);
+    Ok(Report {
+        label,
+        valid,
+        measurements,
+    })
+}
+
+/// No network lies between peers that are all on loopback, or all at one address.
+fn label(peers: &[String]) -> Result<&'static str, NetError> {
+    let mut addresses: Vec<IpAddr> = Vec::new();
+    for peer in peers {
+        let found = peer.to_socket_addrs().map_err(|source| NetError::Connect {
+            address: peer.clone(),
+            source,
+        })?;
+        addresses.extend(found.map(|address| address.ip()));
+    }
+    let one_host = addresses.iter().all(IpAddr::is_loopback)
+        || addresses.windows(2).all(|pair| pair[0] == pair[1]);
+    Ok(if one_host {
+        LOOPBACK_LABEL
+    } else {
+        NETWORK_LABEL
+    })
+}
+
+/// A control connection.
+struct Link<'a> {
+    address: &'a str,
+    stream: TcpStream,
+    cancel: &'a AtomicBool,
+}
+
+impl<'a> Link<'a> {
+    fn open(address: &'a str, options: &Options, cancel: &'a AtomicBool) -> Result<Self, NetError> {
+        let hello = Hello {
+            version: VERSION,
+            token: options.token.clone(),
+            data: None,
+        };
+        let stream = peer::dial(address, &hello, cancel).map_err(|source| NetError::Connect {
+            address: address.to_owned(),
+            source,
+        })?;
+        let link = Self {
+            address,
+            stream,
+            cancel,
+        };
+        link.ready()?;
+        Ok(link)
+    }
+
+    fn order(&self, order: &Order) -> Result<(), NetError> {
+        wire::send(&self.stream, order, Patience::new(ANSWER_TIME, self.cancel))
+            .map_err(|error| self.lost(&error))
+    }
+
+    fn answer(&self, time: Duration) -> Result<Answer, NetError> {
+        let answer = wire::receive(&self.stream, Patience::new(time, self.cancel))
+            .map_err(|error| self.lost(&error))?;
+        let address = self.address.to_owned();
+        match answer {
+            Answer::WrongToken => Err(NetError::Token {
+                address,
+                problem: "refused the token".to_owned(),
+            }),
+            Answer::Failed(problem) => Err(NetError::Peer { address, problem }),
+            answer => Ok(answer),
+        }
+    }
+
+    fn ready(&self) -> Result<(), NetError> {
+        // Longer than a peer waits for others: it then says for whom.
+        match self.answer(2 * ANSWER_TIME)? {
+            Answer::Ready => Ok(()),
+            other => Err(self.unexpected(&other)),
+        }
+    }
+
+    fn report(&self, time: Duration) -> Result<PeerReport, NetError> {
+        match self.answer(time)? {
+            Answer::Report(report) => Ok(report),
+            other => Err(self.unexpected(&other)),
+        }
+    }
+
+    fn unexpected(&self, answer: &Answer) -> NetError {
+        let problem = format!("unexpected answer {answer:?}");
+        NetError::Protocol {
+            address: self.address.to_owned(),
+            problem,
+        }
+    }
+
+    fn lost(&self, error: &io::Error) -> NetError {
+        let address = self.address.to_owned();
+        if self.cancel.load(Ordering::Relaxed) {
+            return NetError::Interrupted;
+        }
+        match error.kind() {
+            io::ErrorKind::InvalidData => NetError::Protocol {
+                address,
+                problem: error.to_string(),
+            },
+            io::ErrorKind::TimedOut => NetError::Peer {
+                address,
+                problem: "did not answer in time".to_owned(),
+            },
+            _ => NetError::Peer {
+                address,
+                problem: format!("connection lost: {error}"),
+            },
+        }
+    }
+}
+
+struct Coordinator<'a> {
+    peers: &'a [String],
+    options: &'a Options,
+    observer: &'a dyn Observer,
+    cancel: &'a AtomicBool,
+    links: Vec<Link<'a>>,
+    /// Bytes received in this phase, for progress.
+    moved: u64,
+}
+
+impl Coordinator<'_> {
+    fn measure(&mut self, pattern: Pattern, size: usize) -> Result<Measurement, NetError> {
+        let peers = &self.peers[..size];
+        let mut rounds = Vec::with_capacity(self.options.iterations);
+        for _ in 0..self.options.iterations {
+            let mut round = Round::new(size);
+            match pattern {
+                Pattern::Pairwise => {
+                    for from in 0..size {
+                        self.transfer(&mut round, pattern, peers, &[(from, (from + 1) % size)])?;
+                    }
+                }
+                Pattern::AllToAll => {
+                    let pairs: Vec<(usize, usize)> = (0..size)
+                        .flat_map(|from| (0..size).map(move |to| (from, to)))
+                        .filter(|(from, to)| from != to)
+                        .collect();
+                    self.transfer(&mut round, pattern, peers, &pairs)?;
+                }
+            }
+            rounds.push(round);
+        }
+        let (sockets, message_bytes) = (self.options.sockets_per_peer, self.options.message_bytes);
+        measurement(pattern, peers, sockets, message_bytes, &rounds).ok_or_else(|| NetError::Peer {
+            address: peers[0].clone(),
+            problem: "nothing was received".to_owned(),
+        })
+    }
+
+    /// One transfer over all `pairs` (from, to) at once.
+    fn transfer(
+        &mut self,
+        round: &mut Round,
+        pattern: Pattern,
+        peers: &[String],
+        pairs: &[(usize, usize)],
+    ) -> Result<(), NetError> {
+        if self.cancel.load(Ordering::Relaxed) {
+            return Err(NetError::Interrupted);
+        }
+        let run = crate::seed();
+        let message_bytes = self.options.message_bytes;
+        let plans: Vec<Plan> = (0..peers.len())
+            .map(|index| Plan {
+                run,
+                index,
+                peers: peers.to_vec(),
+                destinations: pairs.iter().filter(|p| p.0 == index).map(|p| p.1).collect(),
+                sources: pairs.iter().filter(|p| p.1 == index).map(|p| p.0).collect(),
+                sockets: self.options.sockets_per_peer,
+                message_bytes,
+                messages: self.options.bytes.map(|bytes| bytes / message_bytes as u64),
+                time_ms: self.options.max_time.as_millis() as u64,
+            })
+            .filter(|plan| !plan.destinations.is_empty() || !plan.sources.is_empty())
+            .collect();
+        let active: Vec<usize> = plans.iter().map(|plan| plan.index).collect();
+        for plan in plans {
+            self.links[plan.index].order(&Order::Prepare(plan))?;
+        }
+        active
+            .iter()
+            .try_for_each(|peer| self.links[*peer].ready())?;
+        active
+            .iter()
+            .try_for_each(|peer| self.links[*peer].order(&Order::Connect))?;
+        active
+            .iter()
+            .try_for_each(|peer| self.links[*peer].ready())?;
+        active
+            .iter()
+            .try_for_each(|peer| self.links[*peer].order(&Order::Go))?;
+        let time = self.options.max_time + 3 * ANSWER_TIME;
+        let reports = active
+            .iter()
+            .map(|peer| Ok((*peer, self.links[*peer].report(time)?)))
+            .collect::<Result<Vec<_>, NetError>>()?;
+        let before = round.bytes_received;
+        round.add(peers, &reports);
+        self.moved += round.bytes_received - before;
+        self.observer.progress(pattern.name(), self.moved, None);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

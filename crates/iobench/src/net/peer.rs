@@ -1,0 +1,313 @@
+//! A peer: listens, and takes its part in the measurements of one coordinator at a time.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::error::NetError;
+use super::transfer::{Received, receive, send_all, summary};
+use super::wire::{
+    self, ANSWER_TIME, Answer, Hello, Order, Patience, PeerReport, Plan, SLICE, VERSION, woke_up,
+};
+
+/// Time to connect, and to say hello.
+pub(crate) const CONNECT_TIME: Duration = Duration::from_secs(5);
+/// How long a coordinator may be silent between measurements.
+const IDLE_TIME: Duration = Duration::from_mins(10);
+/// Connections that may be open at once.
+const CONNECTIONS_LIMIT: usize = 8192;
+const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
+
+/// A listening peer.
+pub struct Peer {
+    listener: TcpListener,
+    address: SocketAddr,
+    token: String,
+    shared: Shared,
+}
+
+#[derive(Default)]
+struct Shared {
+    /// Where the data connections of the prepared measurement go.
+    expected: Mutex<HashMap<u64, Sender<(usize, TcpStream)>>>,
+    busy: AtomicBool,
+    open: AtomicUsize,
+}
+
+impl Peer {
+    /// Listens on `address`. Beyond loopback a token is demanded: whoever knows it may make this host
+    /// send and receive.
+    pub fn bind(address: &str, token: &str) -> Result<Self, NetError> {
+        let failed = |source| NetError::Listen {
+            address: address.to_owned(),
+            source,
+        };
+        let resolved: Vec<SocketAddr> = address.to_socket_addrs().map_err(failed)?.collect();
+        if token.is_empty() && !resolved.iter().all(|a| a.ip().is_loopback()) {
+            return Err(NetError::Token {
+                address: address.to_owned(),
+                problem: "listening beyond loopback needs a token".to_owned(),
+            });
+        }
+        let listener = TcpListener::bind(&resolved[..]).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        Ok(Self {
+            listener,
+            address,
+            token: token.to_owned(),
+            shared: Shared::default(),
+        })
+    }
+
+    /// The address that was bound: with the port the system chose, if it was to choose.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until `stop`; all connections are closed when this returns.
+    pub fn serve(&self, stop: &AtomicBool) {
+        std::thread::scope(|scope| {
+            while !stop.load(Ordering::Relaxed) {
+                match self.listener.accept() {
+                    Ok((stream, _))
+                        if self.shared.open.load(Ordering::Relaxed) < CONNECTIONS_LIMIT =>
+                    {
+                        self.shared.open.fetch_add(1, Ordering::Relaxed);
+                        scope.spawn(move || {
+                            // A connection that fails is closed; who made it hears of that.
+                            let _ = self.greet(stream, stop);
+                            self.shared.open.fetch_sub(1, Ordering::Relaxed);
+                        });
+                    }
+                    // Too many connections, none yet, or one that went away again.
+                    _ => std::thread::sleep(ACCEPT_PAUSE),
+                }
+            }
+        });
+    }
+
+    fn greet(&self, stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
+        wire::tune(&stream)?;
+        let patience = Patience::new(CONNECT_TIME, stop);
+        let hello: Hello = wire::receive(&stream, patience)?;
+        if hello.version != VERSION {
+            let text = format!("speaks version {VERSION}, not {}", hello.version);
+            return wire::send(&stream, &Answer::Failed(text), patience);
+        }
+        if !same(&hello.token, &self.token) {
+            return wire::send(&stream, &Answer::WrongToken, patience);
+        }
+        if let Some((run, from)) = hello.data {
+            let expected = self
+                .shared
+                .expected
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            if let Some(receiver) = expected.get(&run) {
+                let _ = receiver.send((from, stream)); // nobody waits any more: closed
+            }
+            return Ok(());
+        }
+        if self.shared.busy.swap(true, Ordering::SeqCst) {
+            let text = "is busy with another coordinator".to_owned();
+            return wire::send(&stream, &Answer::Failed(text), patience);
+        }
+        let outcome =
+            wire::send(&stream, &Answer::Ready, patience).and_then(|()| self.obey(&stream, stop));
+        self.shared
+            .expected
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+        self.shared.busy.store(false, Ordering::SeqCst);
+        outcome
+    }
+
+    /// Follows the orders of a coordinator until it goes away.
+    fn obey(&self, control: &TcpStream, stop: &AtomicBool) -> io::Result<()> {
+        loop {
+            let mut session = None;
+            loop {
+                let order: Order = wire::receive(control, Patience::new(IDLE_TIME, stop))?;
+                let last = matches!(order, Order::Go);
+                let answer = self
+                    .follow(order, &mut session, stop)
+                    .unwrap_or_else(Answer::Failed);
+                let failed = matches!(answer, Answer::Failed(_));
+                wire::send(control, &answer, Patience::new(ANSWER_TIME, stop))?;
+                if last || failed {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn follow<'s>(
+        &'s self,
+        order: Order,
+        session: &mut Option<Session<'s>>,
+        stop: &AtomicBool,
+    ) -> Result<Answer, String> {
+        match (order, session) {
+            (Order::Prepare(plan), session) => {
+                if let Some(problem) = plan.problem() {
+                    return Err(problem.to_owned());
+                }
+                *session = Some(Session::prepare(plan, &self.shared));
+                Ok(Answer::Ready)
+            }
+            (Order::Connect, Some(session)) => {
+                session.connect(&self.token, stop)?;
+                Ok(Answer::Ready)
+            }
+            (Order::Go, Some(session)) => session.go(stop).map(Answer::Report),
+            (_, None) => Err("nothing was prepared".to_owned()),
+        }
+    }
+}
+
+/// Compares in a time that does not depend on where two tokens differ.
+fn same(given: &str, token: &str) -> bool {
+    let differences = given
+        .bytes()
+        .zip(token.bytes())
+        .fold(0, |sum, (a, b)| sum | (a ^ b));
+    given.len() == token.len() && differences == 0
+}
+
+/// One measurement on this peer.
+struct Session<'s> {
+    plan: Plan,
+    shared: &'s Shared,
+    incoming: Receiver<(usize, TcpStream)>,
+    outgoing: Vec<(usize, TcpStream)>,
+    receivers: Vec<JoinHandle<Received>>,
+    abandoned: std::sync::Arc<AtomicBool>,
+}
+
+impl<'s> Session<'s> {
+    fn prepare(plan: Plan, shared: &'s Shared) -> Self {
+        let (sender, incoming) = channel();
+        let mut expected = shared
+            .expected
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        expected.insert(plan.run, sender);
+        drop(expected);
+        Self {
+            plan,
+            shared,
+            incoming,
+            outgoing: Vec::new(),
+            receivers: Vec::new(),
+            abandoned: std::sync::Arc::default(),
+        }
+    }
+
+    fn connect(&mut self, token: &str, stop: &AtomicBool) -> Result<(), String> {
+        for &peer in &self.plan.destinations {
+            let address = &self.plan.peers[peer];
+            for _ in 0..self.plan.sockets {
+                let hello = Hello {
+                    version: VERSION,
+                    token: token.to_owned(),
+                    data: Some((self.plan.run, self.plan.index)),
+                };
+                let stream = dial(address, &hello, stop)
+                    .map_err(|error| format!("cannot connect to {address}: {error}"))?;
+                self.outgoing.push((peer, stream));
+            }
+        }
+        let mut missing: Vec<usize> = self
+            .plan
+            .sources
+            .iter()
+            .flat_map(|s| vec![*s; self.plan.sockets])
+            .collect();
+        let patience = Patience::new(ANSWER_TIME, stop);
+        while !missing.is_empty() {
+            match self.incoming.recv_timeout(SLICE) {
+                Ok((from, stream)) => {
+                    let place = missing.iter().position(|m| *m == from);
+                    missing.swap_remove(place.ok_or("more connections than planned")?);
+                    self.receive(from, stream);
+                }
+                Err(RecvTimeoutError::Timeout) => patience.check().map_err(|error| {
+                    format!(
+                        "no connection from {}: {error}",
+                        self.plan.peers[missing[0]]
+                    )
+                })?,
+                Err(RecvTimeoutError::Disconnected) => return Err("abandoned".to_owned()),
+            }
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, from: usize, stream: TcpStream) {
+        let (plan, abandoned) = (self.plan.clone(), std::sync::Arc::clone(&self.abandoned));
+        self.receivers.push(std::thread::spawn(move || {
+            receive(&plan, from, &stream, &abandoned)
+        }));
+    }
+
+    fn go(&mut self, stop: &AtomicBool) -> Result<PeerReport, String> {
+        let sent =
+            send_all(&self.plan, &self.outgoing, stop).map_err(|e| format!("sending: {e}"))?;
+        let patience = self.plan.patience(stop);
+        while self
+            .receivers
+            .iter()
+            .any(|receiver| !receiver.is_finished())
+        {
+            patience
+                .check()
+                .map_err(|error| format!("receiving: {error}"))?;
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let received = self
+            .receivers
+            .drain(..)
+            .map(JoinHandle::join)
+            .collect::<Result<_, _>>();
+        Ok(summary(sent, received.map_err(|_| "a receiver failed")?))
+    }
+}
+
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        self.abandoned.store(true, Ordering::Relaxed);
+        for receiver in self.receivers.drain(..) {
+            let _ = receiver.join();
+        }
+        let mut expected = self
+            .shared
+            .expected
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        expected.remove(&self.plan.run);
+    }
+}
+
+/// Connects and says hello.
+pub(crate) fn dial(address: &str, hello: &Hello, stop: &AtomicBool) -> io::Result<TcpStream> {
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    for address in address.to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, CONNECT_TIME) {
+            Ok(stream) => {
+                wire::tune(&stream)?;
+                wire::send(&stream, hello, Patience::new(CONNECT_TIME, stop))?;
+                return Ok(stream);
+            }
+            Err(error) if woke_up(&error) => last = io::ErrorKind::TimedOut.into(),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
