@@ -73,11 +73,16 @@ pub fn validate(
 }
 
 fn check(spec: &ValidateSpec) -> Result<(), ValidateError> {
-    let refuse = |text: String| Err(ValidateError::Options(text));
     if spec.inputs.is_empty() || spec.threads == 0 {
-        return refuse("at least one input and one thread are needed".to_owned());
+        let text = "at least one input and one thread are needed";
+        return Err(ValidateError::Options(text.to_owned()));
     }
-    match spec.format {
+    check_format(spec.format)
+}
+
+fn check_format(format: Format) -> Result<(), ValidateError> {
+    let refuse = |text: String| Err(ValidateError::Options(text));
+    match format {
         Format::Fixed { record, key }
             if !(1..=MAX_RECORD_BYTES).contains(&record) || !(1..=record).contains(&key) =>
         {

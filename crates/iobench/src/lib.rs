@@ -17,70 +17,22 @@ pub use stats::{Latency, Spread, median, slow_outliers};
 
 /// Every error and warning code of this crate, with its meaning.
 pub const CODES: &[(&str, &str)] = &[
-    (
-        "VEN-DISK-OPTION",
-        "A size, depth or count for the disk measurement is not possible.",
-    ),
-    (
-        "VEN-DISK-DIR",
-        "A directory to measure is missing, not writable, or given twice.",
-    ),
-    (
-        "VEN-DISK-SPACE",
-        "The disk measurement would use more than half of the free space.",
-    ),
-    (
-        "VEN-DISK-IO",
-        "A read or write of the disk measurement failed.",
-    ),
-    (
-        "VEN-DISK-BUFFERED",
-        "The file system refuses direct I/O: the page cache takes part.",
-    ),
-    (
-        "VEN-DISK-MEMORY",
-        "A directory to measure is in memory, not on a disk.",
-    ),
-    (
-        "VEN-DISK-SHARED",
-        "Two directories to measure are on one file system and compete.",
-    ),
-    (
-        "VEN-DISK-ORPHAN",
-        "What an earlier, killed measurement left behind was removed.",
-    ),
-    (
-        "VEN-NET-OPTION",
-        "A size, count or address for the network measurement is not possible.",
-    ),
-    (
-        "VEN-NET-LISTEN",
-        "The network measurement cannot listen on its address.",
-    ),
-    (
-        "VEN-NET-CONNECT",
-        "A peer of the network measurement cannot be reached.",
-    ),
-    (
-        "VEN-NET-TOKEN",
-        "A peer refused the token, or listening beyond loopback needs one.",
-    ),
-    (
-        "VEN-NET-PROTOCOL",
-        "A peer answered something that is not the network measurement's.",
-    ),
-    (
-        "VEN-NET-PEER",
-        "A peer failed in the middle of the network measurement.",
-    ),
-    (
-        "VEN-NET-COUNT",
-        "Receivers did not get what senders sent: the result is not valid.",
-    ),
-    (
-        "VEN-INTERRUPTED",
-        "The measurement was asked to stop; everything temporary was removed.",
-    ),
+    ("VEN-DISK-OPTION", "A size, depth or count for the disk measurement is not possible."),
+    ("VEN-DISK-DIR", "A directory to measure is missing, not writable, or given twice."),
+    ("VEN-DISK-SPACE", "The disk measurement would use more than half of the free space."),
+    ("VEN-DISK-IO", "A read or write of the disk measurement failed."),
+    ("VEN-DISK-BUFFERED", "The file system refuses direct I/O: the page cache takes part."),
+    ("VEN-DISK-MEMORY", "A directory to measure is in memory, not on a disk."),
+    ("VEN-DISK-SHARED", "Two directories to measure are on one file system and compete."),
+    ("VEN-DISK-ORPHAN", "What an earlier, killed measurement left behind was removed."),
+    ("VEN-NET-OPTION", "A size, count or address for the network measurement is not possible."),
+    ("VEN-NET-LISTEN", "The network measurement cannot listen on its address."),
+    ("VEN-NET-CONNECT", "A peer of the network measurement cannot be reached."),
+    ("VEN-NET-TOKEN", "A peer refused the token, or listening beyond loopback needs one."),
+    ("VEN-NET-PROTOCOL", "A peer answered something that is not the network measurement's."),
+    ("VEN-NET-PEER", "A peer failed in the middle of the network measurement."),
+    ("VEN-NET-COUNT", "Receivers did not get what senders sent: the result is not valid."),
+    ("VEN-INTERRUPTED", "The measurement was asked to stop; everything temporary was removed."),
 ];
 
 /// Who watches a measurement. Called from several threads, a few times a second.
@@ -97,9 +49,7 @@ pub trait Observer: Sync {
 /// hangs on it.
 pub(crate) fn seed() -> u64 {
     use rand::TryRng;
-    rand::rngs::SysRng
-        .try_next_u64()
-        .unwrap_or(0x9E37_79B9_7F4A_7C15)
+    rand::rngs::SysRng.try_next_u64().unwrap_or(0x9E37_79B9_7F4A_7C15)
 }
 
 #[cfg(test)]

@@ -81,12 +81,8 @@ pub fn median(values: &[f64]) -> Option<f64> {
 pub fn slow_outliers(rates: &[f64], factor: f64) -> Vec<(usize, f64)> {
     (0..rates.len())
         .filter_map(|index| {
-            let others: Vec<f64> = rates
-                .iter()
-                .enumerate()
-                .filter(|(i, _)| *i != index)
-                .map(|(_, r)| *r)
-                .collect();
+            let others: Vec<f64> =
+                rates.iter().enumerate().filter(|(i, _)| *i != index).map(|(_, r)| *r).collect();
             let median = median(&others)?;
             (rates[index] < factor * median).then_some((index, median))
         })
@@ -103,10 +99,7 @@ mod tests {
     fn one_value_has_no_spread_and_none_has_no_summary() {
         assert_eq!(Spread::of(&[]), None);
         let one = Spread::of(&[3.0]).unwrap();
-        assert_eq!(
-            (one.mean, one.min, one.max, one.stdev),
-            (3.0, 3.0, 3.0, None)
-        );
+        assert_eq!((one.mean, one.min, one.max, one.stdev), (3.0, 3.0, 3.0, None));
         let three = Spread::of(&[1.0, 2.0, 3.0]).unwrap();
         assert_eq!((three.mean, three.stdev), (2.0, Some(1.0)));
     }
@@ -123,10 +116,7 @@ mod tests {
 
     #[test]
     fn the_one_slow_disk_is_named_and_healthy_ones_are_not() {
-        assert_eq!(
-            slow_outliers(&[100.0, 99.0, 50.0, 101.0], 0.8),
-            [(2, 100.0)]
-        );
+        assert_eq!(slow_outliers(&[100.0, 99.0, 50.0, 101.0], 0.8), [(2, 100.0)]);
         assert_eq!(slow_outliers(&[100.0, 99.0, 98.0], 0.8), []);
         assert_eq!(slow_outliers(&[100.0], 0.8), []);
         assert_eq!(slow_outliers(&[40.0, 100.0], 0.8), [(0, 100.0)]);

@@ -46,10 +46,7 @@ impl Timeline {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0.0);
         }
-        self.0
-            .iter_mut()
-            .zip(&other.0)
-            .for_each(|(mine, theirs)| *mine += theirs);
+        self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| *mine += theirs);
     }
 
     /// The whole bins before `end_ns`.
@@ -62,10 +59,8 @@ impl Timeline {
 pub fn unsteady_reason(bins: &[f64]) -> Option<String> {
     let window = (bins.len() / WINDOWS_WANTED).clamp(*WINDOW_BINS.start(), *WINDOW_BINS.end());
     let ramp = (bins.len() as f64 * RAMP).ceil() as usize;
-    let windows: Vec<f64> = bins[ramp.min(bins.len())..]
-        .chunks_exact(window)
-        .map(|w| w.iter().sum())
-        .collect();
+    let windows: Vec<f64> =
+        bins[ramp.min(bins.len())..].chunks_exact(window).map(|w| w.iter().sum()).collect();
     let window_ms = window as u64 * BIN_NS / 1_000_000;
     if windows.len() < WINDOWS_MIN {
         return Some(format!(
@@ -73,11 +68,7 @@ pub fn unsteady_reason(bins: &[f64]) -> Option<String> {
             windows.len()
         ));
     }
-    let Fit {
-        mean,
-        change,
-        residual,
-    } = fit(&windows);
+    let Fit { mean, change, residual } = fit(&windows);
     if mean <= 0.0 {
         return Some("nothing was moved".to_owned());
     }
@@ -115,22 +106,11 @@ fn fit(y: &[f64]) -> Fit {
     let mean = y.iter().sum::<f64>() / n;
     let centre = (n - 1.0) / 2.0;
     let sxx = n * (n * n - 1.0) / 12.0;
-    let sxy: f64 = y
-        .iter()
-        .enumerate()
-        .map(|(x, y)| (x as f64 - centre) * (y - mean))
-        .sum();
+    let sxy: f64 = y.iter().enumerate().map(|(x, y)| (x as f64 - centre) * (y - mean)).sum();
     let slope = sxy / sxx;
-    let squares: f64 = y
-        .iter()
-        .enumerate()
-        .map(|(x, y)| (y - mean - slope * (x as f64 - centre)).powi(2))
-        .sum();
-    Fit {
-        mean,
-        change: slope * n,
-        residual: (squares / (n - 2.0)).sqrt(),
-    }
+    let squares: f64 =
+        y.iter().enumerate().map(|(x, y)| (y - mean - slope * (x as f64 - centre)).powi(2)).sum();
+    Fit { mean, change: slope * n, residual: (squares / (n - 2.0)).sqrt() }
 }
 
 #[cfg(test)]

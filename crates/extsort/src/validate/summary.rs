@@ -196,12 +196,10 @@ pub fn write_summary(
 /// Joins all summaries in a file, which may be a concatenation of many.
 pub fn read_summaries(path: &Path, format: Format) -> Result<Summary, ValidateError> {
     let wrong = |reason: String| ValidateError::Summary { path: path.to_owned(), reason };
-    let Format::Fixed { record, key } = format else {
+    super::check_format(format)?;
+    let Format::Fixed { record, .. } = format else {
         return Err(ValidateError::Options("only fixed-length records have summaries".to_owned()));
     };
-    if key > record {
-        return Err(ValidateError::Options(format!("a key of {key} of {record} bytes")));
-    }
     let bytes = std::fs::read(path)
         .map_err(|source: io::Error| ValidateError::Input { path: path.to_owned(), source })?;
     let one = summary_bytes(record);

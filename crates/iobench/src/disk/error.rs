@@ -70,12 +70,7 @@ impl DiskError {
         if rawio::is_no_space(&source) {
             Self::Full { path }
         } else {
-            Self::Io {
-                path,
-                what,
-                offset,
-                source,
-            }
+            Self::Io { path, what, offset, source }
         }
     }
 
@@ -95,11 +90,7 @@ impl DiskError {
         match self {
             Self::Option { option, given, .. } => json!({"option": option, "given": given}),
             Self::Dir { path, .. } | Self::Full { path } => json!({"path": path}),
-            Self::Space {
-                path,
-                needed_bytes,
-                free_bytes,
-            } => json!({
+            Self::Space { path, needed_bytes, free_bytes } => json!({
                 "path": path, "needed_bytes": needed_bytes, "free_bytes": free_bytes,
             }),
             Self::Io { path, offset, .. } => json!({"path": path, "offset": offset}),

@@ -35,10 +35,7 @@ impl Folder {
         for _ in 0..16 {
             let name = format!("{PREFIX}{}-{:016x}", std::process::id(), crate::seed());
             let path = dir.join(name);
-            fs::DirBuilder::new()
-                .mode(0o700)
-                .create(&path)
-                .map_err(problem)?;
+            fs::DirBuilder::new().mode(0o700).create(&path).map_err(problem)?;
             if let Some(folder) = Self::lock(&path).map_err(problem)? {
                 return Ok(folder);
             }
@@ -60,14 +57,9 @@ impl Folder {
             Err(TryLockError::Error(error)) => return Err(error),
         }
         let same = fs::symlink_metadata(path).is_ok_and(|m| {
-            handle
-                .metadata()
-                .is_ok_and(|h| (m.dev(), m.ino()) == (h.dev(), h.ino()))
+            handle.metadata().is_ok_and(|h| (m.dev(), m.ino()) == (h.dev(), h.ino()))
         });
-        Ok(same.then(|| Self {
-            path: path.to_owned(),
-            handle,
-        }))
+        Ok(same.then(|| Self { path: path.to_owned(), handle }))
     }
 
     /// The path of test file `number`.
@@ -108,9 +100,7 @@ pub(crate) fn remove_orphans(dir: &Path) -> io::Result<Vec<(PathBuf, u64)>> {
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
         let ours = entry.file_name().to_str().is_some_and(is_folder_name)
-            && entry
-                .metadata()
-                .is_ok_and(|m| m.is_dir() && m.uid() == own_uid());
+            && entry.metadata().is_ok_and(|m| m.is_dir() && m.uid() == own_uid());
         if !ours {
             continue;
         }
@@ -130,16 +120,12 @@ fn own_uid() -> u32 {
 }
 
 fn is_folder_name(name: &str) -> bool {
-    name.strip_prefix(PREFIX)
-        .and_then(|rest| rest.split_once('-'))
-        .is_some_and(|(pid, random)| {
-            !pid.is_empty()
-                && pid.bytes().all(|b| b.is_ascii_digit())
-                && random.len() == 16
-                && random
-                    .bytes()
-                    .all(|b| b.is_ascii_hexdigit() && !b.is_ascii_uppercase())
-        })
+    name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-')).is_some_and(|(pid, random)| {
+        !pid.is_empty()
+            && pid.bytes().all(|b| b.is_ascii_digit())
+            && random.len() == 16
+            && random.bytes().all(|b| b.is_ascii_hexdigit() && !b.is_ascii_uppercase())
+    })
 }
 
 fn is_file_name(name: &str) -> bool {

@@ -44,38 +44,29 @@ pub fn run(
 ) -> Result<Report, DiskError> {
     options.check()?;
     let places = places(options, observer)?;
-    let needs: Vec<u64> = (0..places.len())
-        .map(|dir| options.needed_bytes(dir))
-        .collect();
+    let folders = places
+        .iter()
+        .map(|place| Folder::create(&place.dir))
+        .collect::<Result<Vec<_>, DiskError>>()?;
+    let needs: Vec<u64> = (0..places.len()).map(|dir| options.needed_bytes(dir)).collect();
     check_space(&places, &needs)?;
     let sites = places
         .into_iter()
-        .map(|place| {
-            let folder = Folder::create(&place.dir)?;
-            Ok(Site {
-                place,
-                folder,
-                data: Vec::new(),
-                method: Method::IoUring,
-                direct: true,
-            })
+        .zip(folders)
+        .map(|(place, folder)| Site {
+            place,
+            folder,
+            data: Vec::new(),
+            method: Method::IoUring,
+            direct: true,
         })
-        .collect::<Result<Vec<_>, DiskError>>()?;
-    let mut bench = Bench {
-        options,
-        observer,
-        cancel,
-        sites,
-    };
+        .collect();
+    let mut bench = Bench { options, observer, cancel, sites };
     bench.prepare()?;
     let (mut measurements, mut slow) = (Vec::new(), Vec::new());
     let cases = options.cases();
     for mode in Mode::ALL {
-        let of_mode: Vec<Case> = cases
-            .iter()
-            .filter(|case| case.mode == mode)
-            .copied()
-            .collect();
+        let of_mode: Vec<Case> = cases.iter().filter(|case| case.mode == mode).copied().collect();
         if of_mode.is_empty() {
             continue;
         }
@@ -90,11 +81,7 @@ pub fn run(
     }
     bench.warn_if_buffered();
     let devices = bench.sites.iter().map(Site::device).collect();
-    Ok(Report {
-        devices,
-        measurements,
-        slow,
-    })
+    Ok(Report { devices, measurements, slow })
 }
 
 /// Checks the directories and removes what killed measurements left in them.
@@ -103,18 +90,12 @@ fn places(options: &Options, observer: &dyn Observer) -> Result<Vec<Place>, Disk
     let mut real = Vec::new();
     for dir in &options.dirs {
         let place = Place::of(dir)?;
-        let problem = |problem: String| DiskError::Dir {
-            path: dir.clone(),
-            problem,
-        };
+        let problem = |problem: String| DiskError::Dir { path: dir.clone(), problem };
         let path = dir.canonicalize().map_err(|e| problem(e.to_string()))?;
         if real.contains(&path) {
             return Err(problem("given twice".to_owned()));
         }
-        if let Some(other) = places
-            .iter()
-            .find(|p| p.file_system_id == place.file_system_id)
-        {
+        if let Some(other) = places.iter().find(|p| p.file_system_id == place.file_system_id) {
             observer.warning(
                 "VEN-DISK-SHARED",
                 &format!(
@@ -156,8 +137,7 @@ impl Site {
     fn create(&self, number: usize, direct: bool) -> Result<Arc<DirectFile>, DiskError> {
         let path = self.folder.file(number);
         let file = DirectFile::create_new(&path, direct);
-        file.map(Arc::new)
-            .map_err(|e| DiskError::io(&path, "create", 0, e))
+        file.map(Arc::new).map_err(|e| DiskError::io(&path, "create", 0, e))
     }
 
     fn device(&self) -> Device {
@@ -183,9 +163,8 @@ impl Bench<'_> {
     /// Writes the files that are read later, of all directories at once.
     fn prepare(&mut self) -> Result<(), DiskError> {
         let shape = self.options.data_shape();
-        let readers: Vec<usize> = (0..self.sites.len())
-            .filter(|d| self.options.does(*d, Operation::Read))
-            .collect();
+        let readers: Vec<usize> =
+            (0..self.sites.len()).filter(|d| self.options.does(*d, Operation::Read)).collect();
         if readers.is_empty() {
             return Ok(());
         }
@@ -210,15 +189,8 @@ impl Bench<'_> {
             })
             .collect();
         let total = bytes * readers.len() as u64;
-        let done = self
-            .together(
-                "prepare",
-                streams,
-                Duration::ZERO..Duration::MAX,
-                0,
-                Some(total),
-            )?
-            .0;
+        let done =
+            self.together("prepare", streams, Duration::ZERO..Duration::MAX, 0, Some(total))?.0;
         self.observer.phase("prepare", started, started.elapsed());
         self.note(readers.into_iter().zip(&done));
         Ok(())
@@ -236,23 +208,14 @@ impl Bench<'_> {
     fn round(&mut self, case: Case, done: &mut u64) -> Result<Round, DiskError> {
         let options = self.options;
         let roles: Vec<(usize, Operation)> = (0..self.sites.len())
-            .flat_map(|dir| {
-                options
-                    .roles(case.mode, dir)
-                    .iter()
-                    .map(move |role| (dir, *role))
-            })
+            .flat_map(|dir| options.roles(case.mode, dir).iter().map(move |role| (dir, *role)))
             .collect();
         let streams = roles
             .iter()
             .map(|&(dir, operation)| self.stream(case, dir, operation))
             .collect::<Result<Vec<_>, _>>()?;
         let timed = case.mode == Mode::RandomRead;
-        let shortest = if timed {
-            options.random_time
-        } else {
-            options.min_time
-        };
+        let shortest = if timed { options.random_time } else { options.min_time };
         let time = shortest.min(options.max_time)..options.max_time;
         let total = (!timed).then(|| {
             let targets: u64 = streams.iter().filter_map(|s| s.target_bytes).sum();
@@ -268,11 +231,8 @@ impl Bench<'_> {
                 std::fs::remove_file(&path).map_err(|e| DiskError::io(&path, "remove", 0, e))?;
             }
         }
-        let streams = roles
-            .into_iter()
-            .zip(moved)
-            .map(|((dir, role), moved)| (dir, role, moved))
-            .collect();
+        let streams =
+            roles.into_iter().zip(moved).map(|((dir, role), moved)| (dir, role, moved)).collect();
         Ok(Round { streams, window_ns })
     }
 
@@ -280,17 +240,12 @@ impl Bench<'_> {
         let site = &self.sites[dir];
         let block_bytes = case.block_bytes;
         let (files, shape) = match operation {
-            Operation::Write => (
-                vec![site.create(WRITE_FILE, self.options.direct)?],
-                self.options.write_shape(),
-            ),
-            Operation::Read => (
-                site.data.clone(),
-                Shape {
-                    block_bytes,
-                    ..self.options.data_shape()
-                },
-            ),
+            Operation::Write => {
+                (vec![site.create(WRITE_FILE, self.options.direct)?], self.options.write_shape())
+            }
+            Operation::Read => {
+                (site.data.clone(), Shape { block_bytes, ..self.options.data_shape() })
+            }
         };
         if operation == Operation::Read && !site.direct {
             for file in &files {
@@ -343,16 +298,11 @@ impl Bench<'_> {
             drop(alive);
             while ended.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout) {
                 let done = done_before + shared.moved.load(Ordering::Relaxed);
-                self.observer
-                    .progress(phase, done, total.map(|total| total.max(done)));
+                self.observer.progress(phase, done, total.map(|total| total.max(done)));
             }
             workers
                 .into_iter()
-                .map(|worker| {
-                    worker
-                        .join()
-                        .unwrap_or_else(|p| std::panic::resume_unwind(p))
-                })
+                .map(|worker| worker.join().unwrap_or_else(|p| std::panic::resume_unwind(p)))
                 .collect()
         });
         let mut moved = Vec::with_capacity(outcomes.len());

@@ -34,13 +34,8 @@ pub enum Mode {
 
 impl Mode {
     /// All modes in the order they are measured.
-    pub const ALL: [Self; 5] = [
-        Self::Read,
-        Self::Write,
-        Self::ReadWrite,
-        Self::RandomRead,
-        Self::ShuffleRead,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::Read, Self::Write, Self::ReadWrite, Self::RandomRead, Self::ShuffleRead];
 
     /// The name in options and reports.
     pub fn name(self) -> &'static str {
@@ -117,22 +112,14 @@ impl Options {
         let blocks = self.bytes / block_bytes as u64;
         let files = blocks.clamp(1, DATA_FILES);
         let file_bytes = blocks / files * block_bytes as u64;
-        Shape {
-            files: files as usize,
-            file_bytes,
-            block_bytes,
-        }
+        Shape { files: files as usize, file_bytes, block_bytes }
     }
 
     /// The file to be written.
     pub(super) fn write_shape(&self) -> Shape {
         let blocks = self.bytes / self.block_bytes as u64;
         let file_bytes = blocks * self.block_bytes as u64;
-        Shape {
-            files: 1,
-            file_bytes,
-            block_bytes: self.block_bytes,
-        }
+        Shape { files: 1, file_bytes, block_bytes: self.block_bytes }
     }
 
     /// What directory number `dir` does in `mode`.
@@ -146,9 +133,7 @@ impl Options {
     }
 
     pub(super) fn does(&self, dir: usize, operation: Operation) -> bool {
-        self.modes
-            .iter()
-            .any(|mode| self.roles(*mode, dir).contains(&operation))
+        self.modes.iter().any(|mode| self.roles(*mode, dir).contains(&operation))
     }
 
     /// Bytes of the test files in directory number `dir`.
@@ -159,7 +144,7 @@ impl Options {
             needed += data.files as u64 * data.file_bytes;
         }
         if self.does(dir, Operation::Write) {
-            needed += self.write_shape().file_bytes;
+            needed = self.write_shape().file_bytes.saturating_add(needed);
         }
         needed
     }
@@ -167,10 +152,7 @@ impl Options {
     pub(super) fn cases(&self) -> Vec<Case> {
         let sequential = (self.block_bytes, self.queue_depth);
         let mut cases = Vec::new();
-        for mode in Mode::ALL
-            .into_iter()
-            .filter(|mode| self.modes.contains(mode))
-        {
+        for mode in Mode::ALL.into_iter().filter(|mode| self.modes.contains(mode)) {
             let sizes: Vec<(usize, usize)> = match mode {
                 Mode::Read | Mode::Write | Mode::ReadWrite => vec![sequential],
                 Mode::ShuffleRead => vec![(self.shuffle_segment_bytes, self.queue_depth)],
@@ -191,23 +173,11 @@ impl Options {
 
     pub(super) fn check(&self) -> Result<(), DiskError> {
         let bad = |option, given: String, problem: String| {
-            Err(DiskError::Option {
-                option,
-                given,
-                problem,
-            })
+            Err(DiskError::Option { option, given, problem })
         };
         if self.dirs.is_empty() || self.modes.is_empty() {
-            let option = if self.dirs.is_empty() {
-                "--dir"
-            } else {
-                "--mode"
-            };
-            return bad(
-                option,
-                "nothing".to_owned(),
-                "at least one is needed".to_owned(),
-            );
+            let option = if self.dirs.is_empty() { "--dir" } else { "--mode" };
+            return bad(option, "nothing".to_owned(), "at least one is needed".to_owned());
         }
         if self.iterations == 0 || self.max_time.is_zero() || self.random_time.is_zero() {
             let problem = "iterations and seconds must be more than 0".to_owned();
@@ -221,12 +191,7 @@ impl Options {
             let problem = format!("less than one block of {} bytes", self.block_bytes);
             return bad("--bytes", self.bytes.to_string(), problem);
         }
-        for Case {
-            mode,
-            block_bytes,
-            depth,
-        } in self.cases()
-        {
+        for Case { mode, block_bytes, depth } in self.cases() {
             let (size_option, depth_option) = match mode {
                 Mode::RandomRead => ("--random-block-bytes", "--random-queue-depth"),
                 Mode::ShuffleRead => ("--shuffle-segment-bytes", "--queue-depth"),

@@ -25,10 +25,7 @@ impl Shape {
     /// File and byte offset of a block.
     pub(crate) fn locate(self, block: u64) -> (usize, u64) {
         let per_file = self.blocks_per_file();
-        (
-            (block / per_file) as usize,
-            block % per_file * self.block_bytes as u64,
-        )
+        ((block / per_file) as usize, block % per_file * self.block_bytes as u64)
     }
 }
 

@@ -20,10 +20,7 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn of(dir: &Path) -> Result<Self, DiskError> {
-        let problem = |problem: String| DiskError::Dir {
-            path: dir.to_owned(),
-            problem,
-        };
+        let problem = |problem: String| DiskError::Dir { path: dir.to_owned(), problem };
         let meta = fs::metadata(dir).map_err(|e| problem(e.to_string()))?;
         if !meta.is_dir() {
             return Err(problem("not a directory".to_owned()));
@@ -60,18 +57,15 @@ impl Place {
 pub(crate) fn check_space(places: &[Place], needs: &[u64]) -> Result<(), DiskError> {
     let mut by_file_system: HashMap<u64, u64> = HashMap::new();
     for (place, need) in places.iter().zip(needs) {
-        *by_file_system.entry(place.file_system_id).or_default() += need;
+        let sum = by_file_system.entry(place.file_system_id).or_default();
+        *sum = sum.saturating_add(*need);
     }
     for place in places {
         let needed_bytes = by_file_system[&place.file_system_id];
         let free_bytes = rawio::available_bytes(&place.dir)
             .map_err(|e| DiskError::io(&place.dir, "statvfs", 0, e))?;
         if needed_bytes > free_bytes / 2 {
-            return Err(DiskError::Space {
-                path: place.dir.clone(),
-                needed_bytes,
-                free_bytes,
-            });
+            return Err(DiskError::Space { path: place.dir.clone(), needed_bytes, free_bytes });
         }
     }
     Ok(())
@@ -93,11 +87,7 @@ fn mount_of(mountinfo: &str, path: &Path) -> Option<Mount> {
             let point = unescape(left.split(' ').nth(4)?);
             let mut right = right.split(' ');
             let (kind, source) = (right.next()?.to_owned(), unescape(right.next()?));
-            path.starts_with(&point).then_some(Mount {
-                point,
-                kind,
-                source,
-            })
+            path.starts_with(&point).then_some(Mount { point, kind, source })
         })
         // A later mount hides an earlier one at the same point: the last of the longest.
         .max_by_key(|mount| mount.point.len())
@@ -154,9 +144,6 @@ mod tests {
     fn a_file_is_no_place() {
         let file = tempfile::NamedTempFile::new().unwrap();
         assert_eq!(Place::of(file.path()).unwrap_err().code(), "VEN-DISK-DIR");
-        assert_eq!(
-            Place::of(Path::new("/does/not/exist")).unwrap_err().code(),
-            "VEN-DISK-DIR"
-        );
+        assert_eq!(Place::of(Path::new("/does/not/exist")).unwrap_err().code(), "VEN-DISK-DIR");
     }
 }

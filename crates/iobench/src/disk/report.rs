@@ -133,12 +133,8 @@ pub(crate) fn measurements(case: Case, rounds: &[Round], dirs: &[PathBuf]) -> Ve
             let parts: Vec<Part> = rounds
                 .iter()
                 .map(|round| {
-                    let mine: Vec<&Moved> = round
-                        .streams
-                        .iter()
-                        .filter(of_this)
-                        .map(|stream| &stream.2)
-                        .collect();
+                    let mine: Vec<&Moved> =
+                        round.streams.iter().filter(of_this).map(|stream| &stream.2).collect();
                     join(case.mode, &mine, round.window_ns, &mut latency_ns)
                 })
                 .collect();
@@ -156,11 +152,7 @@ fn join(mode: Mode, streams: &[&Moved], window_ns: u64, latency: &mut Histogram<
         part.requests += moved.requests;
         // Writers alone: each is judged by its own durability, all together by the last one's.
         // Otherwise the rates are simultaneous ones, of the common window.
-        let elapsed_ns = if mode == Mode::Write {
-            moved.elapsed_ns
-        } else {
-            window_ns
-        };
+        let elapsed_ns = if mode == Mode::Write { moved.elapsed_ns } else { window_ns };
         part.elapsed_ns = part.elapsed_ns.max(elapsed_ns);
         part.timeline.merge(&moved.timeline);
         // Both have the bounds of `histogram`, so nothing can be out of range.
@@ -180,10 +172,8 @@ fn measurement(
         return None; // not in this direction or directory
     }
     let per_s = |value: fn(&Part) -> f64| {
-        let rates: Vec<f64> = parts
-            .iter()
-            .map(|part| value(part) / (part.elapsed_ns as f64 / 1e9))
-            .collect();
+        let rates: Vec<f64> =
+            parts.iter().map(|part| value(part) / (part.elapsed_ns as f64 / 1e9)).collect();
         Spread::of(&rates)
     };
     let unsteady_reason = parts.iter().enumerate().find_map(|(index, part)| {
@@ -255,11 +245,7 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     fn case(mode: Mode) -> Case {
-        Case {
-            mode,
-            block_bytes: 4096,
-            depth: 4,
-        }
+        Case { mode, block_bytes: 4096, depth: 4 }
     }
 
     #[test]
@@ -273,10 +259,8 @@ mod tests {
         };
         let dirs = ["/a".into(), "/b".into()];
         let found = measurements(case(Mode::ReadWrite), &[round], &dirs);
-        let rates: Vec<_> = found
-            .iter()
-            .map(|m| (m.role, m.dir.clone(), m.bytes_per_s.mean))
-            .collect();
+        let rates: Vec<_> =
+            found.iter().map(|m| (m.role, m.dir.clone(), m.bytes_per_s.mean)).collect();
         assert_eq!(
             rates,
             [
@@ -286,11 +270,7 @@ mod tests {
                 (Role::Write, None, 1.5e9),
             ]
         );
-        assert!(
-            found
-                .iter()
-                .all(|m| m.bytes_per_s.stdev.is_none() && m.steady)
-        );
+        assert!(found.iter().all(|m| m.bytes_per_s.stdev.is_none() && m.steady));
     }
 
     #[test]
@@ -309,10 +289,7 @@ mod tests {
         assert_eq!(rates, [1e9, 0.25e9, 1.1e9, 3.1e9 / 4.0]);
         let slow = slow(&found, 0.8);
         assert_eq!(slow.len(), 1);
-        assert_eq!(
-            (slow[0].dir.to_str(), slow[0].bytes_per_s),
-            (Some("/b"), 0.25e9)
-        );
+        assert_eq!((slow[0].dir.to_str(), slow[0].bytes_per_s), (Some("/b"), 0.25e9));
         assert_eq!(slow[0].median_bytes_per_s, f64::midpoint(1e9, 1.1e9));
     }
 }

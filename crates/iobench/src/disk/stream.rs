@@ -79,8 +79,7 @@ impl<'a> Shared<'a> {
     /// Ends submitting at `now_ns`; the first call counts. Without writers the window ends there.
     fn stop(&self, now_ns: u64) {
         let first =
-            self.stop_ns
-                .compare_exchange(UNSET, now_ns, Ordering::SeqCst, Ordering::SeqCst);
+            self.stop_ns.compare_exchange(UNSET, now_ns, Ordering::SeqCst, Ordering::SeqCst);
         if first.is_ok() && self.writing.load(Ordering::SeqCst) == 0 {
             self.window_ns.store(now_ns, Ordering::SeqCst);
         }
@@ -166,12 +165,7 @@ impl Stream {
             free.push(block);
         }
         let queue = Queue::new(self.depth, self.backend).map_err(failed)?;
-        Ok(Engine {
-            queue,
-            free,
-            reserved: (0, 0),
-            stamp: random.next_u64(),
-        })
+        Ok(Engine { queue, free, reserved: (0, 0), stamp: random.next_u64() })
     }
 
     fn pump(
@@ -225,8 +219,7 @@ impl Stream {
         }
         if self.operation == Operation::Write {
             for file in &self.files {
-                file.sync()
-                    .map_err(|e| DiskError::io(file.path(), "fsync", 0, e))?;
+                file.sync().map_err(|e| DiskError::io(file.path(), "fsync", 0, e))?;
             }
             now_ns = elapsed_ns(start);
             shared.durable(now_ns);
@@ -251,14 +244,8 @@ impl Stream {
             engine.reserve(&file, index, self.shape, offset)?;
         }
         let range = 0..block.len();
-        let request = Request {
-            operation: self.operation,
-            file,
-            offset,
-            block,
-            range,
-            tag: now_ns,
-        };
+        let request =
+            Request { operation: self.operation, file, offset, block, range, tag: now_ns };
         engine
             .queue
             .submit(request)
@@ -273,9 +260,7 @@ impl Stream {
         };
         let whole = result.and_then(|bytes| {
             let whole = bytes == self.shape.block_bytes;
-            whole
-                .then_some(bytes)
-                .ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+            whole.then_some(bytes).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
         });
         let bytes = whole.map_err(|e| DiskError::io(file.path(), what, *offset, e))?;
         if self.operation == Operation::Read && !file.is_direct() {
@@ -299,9 +284,7 @@ impl Engine {
         }
         let end = self.reserved.1;
         if offset + shape.block_bytes as u64 > end {
-            let len = PREALLOCATE_BYTES
-                .max(shape.block_bytes as u64)
-                .min(shape.file_bytes - end);
+            let len = PREALLOCATE_BYTES.max(shape.block_bytes as u64).min(shape.file_bytes - end);
             file.preallocate(end, len)
                 .map_err(|e| DiskError::io(file.path(), "preallocate", end, e))?;
             self.reserved.1 = end + len;
@@ -318,8 +301,7 @@ impl Moved {
         self.bytes += bytes as f64 * share;
         self.requests += share;
         if share >= 1.0 {
-            self.latency_ns
-                .saturating_record((end_ns - start_ns).max(1));
+            self.latency_ns.saturating_record((end_ns - start_ns).max(1));
         }
         self.timeline.add(start_ns, end_ns, bytes as f64);
     }

@@ -49,17 +49,11 @@ fn is_empty(dir: &Path) -> bool {
 #[test]
 fn every_mode_of_one_directory_is_reported_and_nothing_stays() {
     let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-    for (backend, direct) in [
-        (Backend::Auto, true),
-        (Backend::Threads, true),
-        (Backend::Auto, false),
-    ] {
+    for (backend, direct) in
+        [(Backend::Auto, true), (Backend::Threads, true), (Backend::Auto, false)]
+    {
         let heard = Heard::default();
-        let options = Options {
-            backend,
-            direct,
-            ..small(&[dir.path()])
-        };
+        let options = Options { backend, direct, ..small(&[dir.path()]) };
         let report = run(&options, &heard, &AtomicBool::new(false)).unwrap();
         // read, write, read_write (2 roles), 4 random ones, shuffle: of the directory and of all.
         assert_eq!(report.measurements.len(), 2 * (1 + 1 + 2 + 4 + 1));
@@ -77,22 +71,8 @@ fn every_mode_of_one_directory_is_reported_and_nothing_stays() {
         let method = &report.devices[0].io_method;
         let cache = if direct { "direct" } else { "buffered" };
         assert!(method.ends_with(cache), "{method}");
-        assert_eq!(
-            heard
-                .warnings
-                .lock()
-                .unwrap()
-                .contains(&"VEN-DISK-BUFFERED"),
-            !direct
-        );
-        let phases = [
-            "prepare",
-            "read",
-            "write",
-            "read_write",
-            "random_read",
-            "shuffle_read",
-        ];
+        assert_eq!(heard.warnings.lock().unwrap().contains(&"VEN-DISK-BUFFERED"), !direct);
+        let phases = ["prepare", "read", "write", "read_write", "random_read", "shuffle_read"];
         assert_eq!(*heard.phases.lock().unwrap(), phases);
         assert!(is_empty(dir.path()));
     }
@@ -100,21 +80,14 @@ fn every_mode_of_one_directory_is_reported_and_nothing_stays() {
 
 #[test]
 fn of_three_directories_two_are_read_and_one_is_written_at_once() {
-    let dirs: Vec<_> = (0..3)
-        .map(|_| tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap())
-        .collect();
+    let dirs: Vec<_> =
+        (0..3).map(|_| tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()).collect();
     let paths: Vec<&Path> = dirs.iter().map(tempfile::TempDir::path).collect();
-    let options = Options {
-        modes: vec![Mode::ReadWrite],
-        ..small(&paths)
-    };
+    let options = Options { modes: vec![Mode::ReadWrite], ..small(&paths) };
     let heard = Heard::default();
     let report = run(&options, &heard, &AtomicBool::new(false)).unwrap();
-    let roles: Vec<(Role, Option<&Path>)> = report
-        .measurements
-        .iter()
-        .map(|m| (m.role, m.dir.as_deref()))
-        .collect();
+    let roles: Vec<(Role, Option<&Path>)> =
+        report.measurements.iter().map(|m| (m.role, m.dir.as_deref())).collect();
     assert_eq!(
         roles,
         [
@@ -139,56 +112,14 @@ fn what_cannot_be_measured_is_refused_before_anything_is_written() {
         error.code()
     };
     let good = small(&[dir.path()]);
-    assert_eq!(
-        refused(Options {
-            bytes: u64::MAX / 4,
-            ..good.clone()
-        }),
-        "VEN-DISK-SPACE"
-    );
-    assert_eq!(
-        refused(Options {
-            bytes: 4096,
-            ..good.clone()
-        }),
-        "VEN-DISK-OPTION"
-    );
-    assert_eq!(
-        refused(Options {
-            block_bytes: 1000,
-            ..good.clone()
-        }),
-        "VEN-DISK-OPTION"
-    );
-    assert_eq!(
-        refused(Options {
-            queue_depth: 0,
-            ..good.clone()
-        }),
-        "VEN-DISK-OPTION"
-    );
-    assert_eq!(
-        refused(Options {
-            iterations: 0,
-            ..good.clone()
-        }),
-        "VEN-DISK-OPTION"
-    );
-    assert_eq!(
-        refused(Options {
-            modes: vec![],
-            ..good.clone()
-        }),
-        "VEN-DISK-OPTION"
-    );
+    assert_eq!(refused(Options { bytes: u64::MAX / 4, ..good.clone() }), "VEN-DISK-SPACE");
+    assert_eq!(refused(Options { bytes: 4096, ..good.clone() }), "VEN-DISK-OPTION");
+    assert_eq!(refused(Options { block_bytes: 1000, ..good.clone() }), "VEN-DISK-OPTION");
+    assert_eq!(refused(Options { queue_depth: 0, ..good.clone() }), "VEN-DISK-OPTION");
+    assert_eq!(refused(Options { iterations: 0, ..good.clone() }), "VEN-DISK-OPTION");
+    assert_eq!(refused(Options { modes: vec![], ..good.clone() }), "VEN-DISK-OPTION");
     let random_block_bytes = vec![16 << 20];
-    assert_eq!(
-        refused(Options {
-            random_block_bytes,
-            ..good
-        }),
-        "VEN-DISK-OPTION"
-    );
+    assert_eq!(refused(Options { random_block_bytes, ..good }), "VEN-DISK-OPTION");
     let missing = dir.path().join("missing");
     assert_eq!(refused(small(&[&missing])), "VEN-DISK-DIR");
     assert_eq!(refused(small(&[dir.path(), dir.path()])), "VEN-DISK-DIR");

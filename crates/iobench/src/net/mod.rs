@@ -65,11 +65,7 @@ impl Default for Options {
 impl Options {
     fn check(&self, peers: usize) -> Result<(), NetError> {
         let bad = |option, given: String, problem: &str| {
-            Err(NetError::Option {
-                option,
-                given,
-                problem: problem.to_owned(),
-            })
+            Err(NetError::Option { option, given, problem: problem.to_owned() })
         };
         if peers < 2 {
             return bad("--peer", peers.to_string(), "at least two peers are needed");
@@ -78,11 +74,7 @@ impl Options {
             return bad("--peer", peers.to_string(), "at most 4096 peers");
         }
         if let Some(size) = self.scale.iter().find(|size| !(2..=peers).contains(*size)) {
-            return bad(
-                "--scale",
-                size.to_string(),
-                "must be between 2 and the number of peers",
-            );
+            return bad("--scale", size.to_string(), "must be between 2 and the number of peers");
         }
         if !(1..=64).contains(&self.sockets_per_peer) {
             let given = self.sockets_per_peer.to_string();
@@ -92,10 +84,7 @@ impl Options {
             let given = self.message_bytes.to_string();
             return bad("--message-bytes", given, "must be between 32 and 67108864");
         }
-        if self
-            .bytes
-            .is_some_and(|bytes| bytes < self.message_bytes as u64)
-        {
+        if self.bytes.is_some_and(|bytes| bytes < self.message_bytes as u64) {
             let given = self.bytes.unwrap_or_default().to_string();
             return bad("--bytes", given, "must be at least one message");
         }
@@ -117,10 +106,7 @@ impl Options {
             return self.scale.clone();
         }
         let doubling = std::iter::successors(Some(2), |size| Some(size * 2));
-        doubling
-            .take_while(|size| *size < peers)
-            .chain([peers])
-            .collect()
+        doubling.take_while(|size| *size < peers).chain([peers]).collect()
     }
 }
 
@@ -136,14 +122,8 @@ pub fn run_loopback(
     let peers = (0..count)
         .map(|_| Peer::bind("127.0.0.1:0", &token))
         .collect::<Result<Vec<Peer>, NetError>>()?;
-    let addresses: Vec<String> = peers
-        .iter()
-        .map(|peer| peer.address().to_string())
-        .collect();
-    let options = Options {
-        token,
-        ..options.clone()
-    };
+    let addresses: Vec<String> = peers.iter().map(|peer| peer.address().to_string()).collect();
+    let options = Options { token, ..options.clone() };
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for peer in &peers {
@@ -163,31 +143,16 @@ pub fn run(
     cancel: &AtomicBool,
 ) -> Result<Report, NetError> {
     options.check(peers.len())?;
-    if let Some(twice) = peers
-        .iter()
-        .enumerate()
-        .find(|(i, peer)| peers[..*i].contains(peer))
-    {
+    if let Some(twice) = peers.iter().enumerate().find(|(i, peer)| peers[..*i].contains(peer)) {
         let problem = "given twice".to_owned();
-        return Err(NetError::Option {
-            option: "--peer",
-            given: twice.1.clone(),
-            problem,
-        });
+        return Err(NetError::Option { option: "--peer", given: twice.1.clone(), problem });
     }
     let label = label(peers)?;
     let links = peers
         .iter()
         .map(|address| Link::open(address, options, cancel))
         .collect::<Result<Vec<Link>, NetError>>()?;
-    let mut coordinator = Coordinator {
-        peers,
-        options,
-        observer,
-        cancel,
-        links,
-        moved: 0,
-    };
+    let mut coordinator = Coordinator { peers, options, observer, cancel, links, moved: 0 };
     let mut measurements = Vec::new();
     for pattern in [Pattern::Pairwise, Pattern::AllToAll] {
         if !options.patterns.contains(&pattern) {
@@ -204,37 +169,25 @@ pub fn run(
         }
         observer.phase(pattern.name(), started, started.elapsed());
     }
-    for invalid in measurements
-        .iter()
-        .filter_map(|m| m.invalid_reason.as_deref())
-    {
+    for invalid in measurements.iter().filter_map(|m| m.invalid_reason.as_deref()) {
         observer.warning("VEN-NET-COUNT", invalid);
     }
     let valid = measurements.iter().all(|m| m.valid);
-    Ok(Report {
-        label,
-        valid,
-        measurements,
-    })
+    Ok(Report { label, valid, measurements })
 }
 
 /// No network lies between peers that are all on loopback, or all at one address.
 fn label(peers: &[String]) -> Result<&'static str, NetError> {
     let mut addresses: Vec<IpAddr> = Vec::new();
     for peer in peers {
-        let found = peer.to_socket_addrs().map_err(|source| NetError::Connect {
-            address: peer.clone(),
-            source,
-        })?;
+        let found = peer
+            .to_socket_addrs()
+            .map_err(|source| NetError::Connect { address: peer.clone(), source })?;
         addresses.extend(found.map(|address| address.ip()));
     }
     let one_host = addresses.iter().all(IpAddr::is_loopback)
         || addresses.windows(2).all(|pair| pair[0] == pair[1]);
-    Ok(if one_host {
-        LOOPBACK_LABEL
-    } else {
-        NETWORK_LABEL
-    })
+    Ok(if one_host { LOOPBACK_LABEL } else { NETWORK_LABEL })
 }
 
 /// A control connection.
@@ -246,20 +199,10 @@ struct Link<'a> {
 
 impl<'a> Link<'a> {
     fn open(address: &'a str, options: &Options, cancel: &'a AtomicBool) -> Result<Self, NetError> {
-        let hello = Hello {
-            version: VERSION,
-            token: options.token.clone(),
-            data: None,
-        };
-        let stream = peer::dial(address, &hello, cancel).map_err(|source| NetError::Connect {
-            address: address.to_owned(),
-            source,
-        })?;
-        let link = Self {
-            address,
-            stream,
-            cancel,
-        };
+        let hello = Hello { version: VERSION, token: options.token.clone(), data: None };
+        let stream = peer::dial(address, &hello, cancel)
+            .map_err(|source| NetError::Connect { address: address.to_owned(), source })?;
+        let link = Self { address, stream, cancel };
         link.ready()?;
         Ok(link)
     }
@@ -274,10 +217,9 @@ impl<'a> Link<'a> {
             .map_err(|error| self.lost(&error))?;
         let address = self.address.to_owned();
         match answer {
-            Answer::WrongToken => Err(NetError::Token {
-                address,
-                problem: "refused the token".to_owned(),
-            }),
+            Answer::WrongToken => {
+                Err(NetError::Token { address, problem: "refused the token".to_owned() })
+            }
             Answer::Failed(problem) => Err(NetError::Peer { address, problem }),
             answer => Ok(answer),
         }
@@ -300,10 +242,7 @@ impl<'a> Link<'a> {
 
     fn unexpected(&self, answer: &Answer) -> NetError {
         let problem = format!("unexpected answer {answer:?}");
-        NetError::Protocol {
-            address: self.address.to_owned(),
-            problem,
-        }
+        NetError::Protocol { address: self.address.to_owned(), problem }
     }
 
     fn lost(&self, error: &io::Error) -> NetError {
@@ -312,18 +251,13 @@ impl<'a> Link<'a> {
             return NetError::Interrupted;
         }
         match error.kind() {
-            io::ErrorKind::InvalidData => NetError::Protocol {
-                address,
-                problem: error.to_string(),
-            },
-            io::ErrorKind::TimedOut => NetError::Peer {
-                address,
-                problem: "did not answer in time".to_owned(),
-            },
-            _ => NetError::Peer {
-                address,
-                problem: format!("connection lost: {error}"),
-            },
+            io::ErrorKind::InvalidData => {
+                NetError::Protocol { address, problem: error.to_string() }
+            }
+            io::ErrorKind::TimedOut => {
+                NetError::Peer { address, problem: "did not answer in time".to_owned() }
+            }
+            _ => NetError::Peer { address, problem: format!("connection lost: {error}") },
         }
     }
 }
@@ -398,18 +332,10 @@ impl Coordinator<'_> {
         for plan in plans {
             self.links[plan.index].order(&Order::Prepare(plan))?;
         }
-        active
-            .iter()
-            .try_for_each(|peer| self.links[*peer].ready())?;
-        active
-            .iter()
-            .try_for_each(|peer| self.links[*peer].order(&Order::Connect))?;
-        active
-            .iter()
-            .try_for_each(|peer| self.links[*peer].ready())?;
-        active
-            .iter()
-            .try_for_each(|peer| self.links[*peer].order(&Order::Go))?;
+        active.iter().try_for_each(|peer| self.links[*peer].ready())?;
+        active.iter().try_for_each(|peer| self.links[*peer].order(&Order::Connect))?;
+        active.iter().try_for_each(|peer| self.links[*peer].ready())?;
+        active.iter().try_for_each(|peer| self.links[*peer].order(&Order::Go))?;
         let time = self.options.max_time + 3 * ANSWER_TIME;
         let reports = active
             .iter()

@@ -43,10 +43,7 @@ impl Peer {
     /// Listens on `address`. Beyond loopback a token is demanded: whoever knows it may make this host
     /// send and receive.
     pub fn bind(address: &str, token: &str) -> Result<Self, NetError> {
-        let failed = |source| NetError::Listen {
-            address: address.to_owned(),
-            source,
-        };
+        let failed = |source| NetError::Listen { address: address.to_owned(), source };
         let resolved: Vec<SocketAddr> = address.to_socket_addrs().map_err(failed)?.collect();
         if token.is_empty() && !resolved.iter().all(|a| a.ip().is_loopback()) {
             return Err(NetError::Token {
@@ -57,12 +54,7 @@ impl Peer {
         let listener = TcpListener::bind(&resolved[..]).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self {
-            listener,
-            address,
-            token: token.to_owned(),
-            shared: Shared::default(),
-        })
+        Ok(Self { listener, address, token: token.to_owned(), shared: Shared::default() })
     }
 
     /// The address that was bound: with the port the system chose, if it was to choose.
@@ -104,11 +96,7 @@ impl Peer {
             return wire::send(&stream, &Answer::WrongToken, patience);
         }
         if let Some((run, from)) = hello.data {
-            let expected = self
-                .shared
-                .expected
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let expected = self.shared.expected.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(receiver) = expected.get(&run) {
                 let _ = receiver.send((from, stream)); // nobody waits any more: closed
             }
@@ -120,11 +108,7 @@ impl Peer {
         }
         let outcome =
             wire::send(&stream, &Answer::Ready, patience).and_then(|()| self.obey(&stream, stop));
-        self.shared
-            .expected
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        self.shared.expected.lock().unwrap_or_else(PoisonError::into_inner).clear();
         self.shared.busy.store(false, Ordering::SeqCst);
         outcome
     }
@@ -136,9 +120,7 @@ impl Peer {
             loop {
                 let order: Order = wire::receive(control, Patience::new(IDLE_TIME, stop))?;
                 let last = matches!(order, Order::Go);
-                let answer = self
-                    .follow(order, &mut session, stop)
-                    .unwrap_or_else(Answer::Failed);
+                let answer = self.follow(order, &mut session, stop).unwrap_or_else(Answer::Failed);
                 let failed = matches!(answer, Answer::Failed(_));
                 wire::send(control, &answer, Patience::new(ANSWER_TIME, stop))?;
                 if last || failed {
@@ -174,10 +156,7 @@ impl Peer {
 
 /// Compares in a time that does not depend on where two tokens differ.
 fn same(given: &str, token: &str) -> bool {
-    let differences = given
-        .bytes()
-        .zip(token.bytes())
-        .fold(0, |sum, (a, b)| sum | (a ^ b));
+    let differences = given.bytes().zip(token.bytes()).fold(0, |sum, (a, b)| sum | (a ^ b));
     given.len() == token.len() && differences == 0
 }
 
@@ -194,10 +173,7 @@ struct Session<'s> {
 impl<'s> Session<'s> {
     fn prepare(plan: Plan, shared: &'s Shared) -> Self {
         let (sender, incoming) = channel();
-        let mut expected = shared
-            .expected
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut expected = shared.expected.lock().unwrap_or_else(PoisonError::into_inner);
         expected.insert(plan.run, sender);
         drop(expected);
         Self {
@@ -224,12 +200,8 @@ impl<'s> Session<'s> {
                 self.outgoing.push((peer, stream));
             }
         }
-        let mut missing: Vec<usize> = self
-            .plan
-            .sources
-            .iter()
-            .flat_map(|s| vec![*s; self.plan.sockets])
-            .collect();
+        let mut missing: Vec<usize> =
+            self.plan.sources.iter().flat_map(|s| vec![*s; self.plan.sockets]).collect();
         let patience = Patience::new(ANSWER_TIME, stop);
         while !missing.is_empty() {
             match self.incoming.recv_timeout(SLICE) {
@@ -239,10 +211,7 @@ impl<'s> Session<'s> {
                     self.receive(from, stream);
                 }
                 Err(RecvTimeoutError::Timeout) => patience.check().map_err(|error| {
-                    format!(
-                        "no connection from {}: {error}",
-                        self.plan.peers[missing[0]]
-                    )
+                    format!("no connection from {}: {error}", self.plan.peers[missing[0]])
                 })?,
                 Err(RecvTimeoutError::Disconnected) => return Err("abandoned".to_owned()),
             }
@@ -252,30 +221,18 @@ impl<'s> Session<'s> {
 
     fn receive(&mut self, from: usize, stream: TcpStream) {
         let (plan, abandoned) = (self.plan.clone(), std::sync::Arc::clone(&self.abandoned));
-        self.receivers.push(std::thread::spawn(move || {
-            receive(&plan, from, &stream, &abandoned)
-        }));
+        self.receivers.push(std::thread::spawn(move || receive(&plan, from, &stream, &abandoned)));
     }
 
     fn go(&mut self, stop: &AtomicBool) -> Result<PeerReport, String> {
         let sent =
             send_all(&self.plan, &self.outgoing, stop).map_err(|e| format!("sending: {e}"))?;
         let patience = self.plan.patience(stop);
-        while self
-            .receivers
-            .iter()
-            .any(|receiver| !receiver.is_finished())
-        {
-            patience
-                .check()
-                .map_err(|error| format!("receiving: {error}"))?;
+        while self.receivers.iter().any(|receiver| !receiver.is_finished()) {
+            patience.check().map_err(|error| format!("receiving: {error}"))?;
             std::thread::sleep(Duration::from_millis(1));
         }
-        let received = self
-            .receivers
-            .drain(..)
-            .map(JoinHandle::join)
-            .collect::<Result<_, _>>();
+        let received = self.receivers.drain(..).map(JoinHandle::join).collect::<Result<_, _>>();
         Ok(summary(sent, received.map_err(|_| "a receiver failed")?))
     }
 }
@@ -286,11 +243,7 @@ impl Drop for Session<'_> {
         for receiver in self.receivers.drain(..) {
             let _ = receiver.join();
         }
-        let mut expected = self
-            .shared
-            .expected
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut expected = self.shared.expected.lock().unwrap_or_else(PoisonError::into_inner);
         expected.remove(&self.plan.run);
     }
 }

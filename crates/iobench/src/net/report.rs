@@ -185,10 +185,8 @@ pub(crate) fn measurement(
     message_bytes: usize,
     rounds: &[Round],
 ) -> Option<Measurement> {
-    let rates: Vec<Vec<(String, f64)>> = rounds
-        .iter()
-        .map(|round| round.rates(pattern, peers))
-        .collect();
+    let rates: Vec<Vec<(String, f64)>> =
+        rounds.iter().map(|round| round.rates(pattern, peers)).collect();
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let means: Vec<f64> = rates
         .iter()
@@ -200,37 +198,20 @@ pub(crate) fn measurement(
         .map(|(name, _)| {
             let of_name: Vec<f64> = rates
                 .iter()
-                .map(|round| {
-                    round
-                        .iter()
-                        .find(|(n, _)| n == name)
-                        .map_or(0.0, |(_, rate)| *rate)
-                })
+                .map(|round| round.iter().find(|(n, _)| n == name).map_or(0.0, |(_, rate)| *rate))
                 .collect();
-            Slowest {
-                name: name.clone(),
-                bytes_per_s: mean(&of_name),
-            }
+            Slowest { name: name.clone(), bytes_per_s: mean(&of_name) }
         })
         .min_by(|a, b| a.bytes_per_s.total_cmp(&b.bytes_per_s))?;
     let cell = |from: usize, to: usize| {
-        let seen: Vec<f64> = rounds
-            .iter()
-            .filter_map(|round| round.matrix[from][to])
-            .collect();
+        let seen: Vec<f64> = rounds.iter().filter_map(|round| round.matrix[from][to]).collect();
         (!seen.is_empty()).then(|| mean(&seen))
     };
     let count = |value: fn(&Round) -> u64| rounds.iter().map(value).sum();
-    let problems: Vec<&str> = rounds
-        .iter()
-        .flat_map(|round| round.problems.iter().map(String::as_str))
-        .collect();
+    let problems: Vec<&str> =
+        rounds.iter().flat_map(|round| round.problems.iter().map(String::as_str)).collect();
     let more = problems.len().saturating_sub(3);
-    let rest = if more > 0 {
-        format!("; and {more} more")
-    } else {
-        String::new()
-    };
+    let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
     Some(Measurement {
         pattern,
         peers: peers.len(),
@@ -257,20 +238,11 @@ mod tests {
     use super::*;
 
     fn flow(peer: usize, messages: u64) -> Flow {
-        Flow {
-            peer,
-            messages,
-            bytes: messages * 100,
-        }
+        Flow { peer, messages, bytes: messages * 100 }
     }
 
     fn report(sent: Vec<Flow>, received: Vec<Flow>) -> PeerReport {
-        PeerReport {
-            sent,
-            received,
-            receiving_s: Some(2.0),
-            problems: Vec::new(),
-        }
+        PeerReport { sent, received, receiving_s: Some(2.0), problems: Vec::new() }
     }
 
     fn peers() -> Vec<String> {
@@ -283,27 +255,9 @@ mod tests {
         round.add(
             &peers(),
             &[
-                (
-                    0,
-                    report(
-                        vec![flow(1, 10), flow(2, 30)],
-                        vec![flow(1, 20), flow(2, 20)],
-                    ),
-                ),
-                (
-                    1,
-                    report(
-                        vec![flow(0, 20), flow(2, 4)],
-                        vec![flow(0, 10), flow(2, 10)],
-                    ),
-                ),
-                (
-                    2,
-                    report(
-                        vec![flow(0, 20), flow(1, 10)],
-                        vec![flow(0, 30), flow(1, 4)],
-                    ),
-                ),
+                (0, report(vec![flow(1, 10), flow(2, 30)], vec![flow(1, 20), flow(2, 20)])),
+                (1, report(vec![flow(0, 20), flow(2, 4)], vec![flow(0, 10), flow(2, 10)])),
+                (2, report(vec![flow(0, 20), flow(1, 10)], vec![flow(0, 30), flow(1, 4)])),
             ],
         );
         let found = measurement(Pattern::AllToAll, &peers(), 1, 100, &[round]).unwrap();
@@ -311,13 +265,7 @@ mod tests {
         assert_eq!(found.matrix[0], [None, Some(500.0), Some(1500.0)]);
         assert_eq!(found.matrix[1], [Some(1000.0), None, Some(200.0)]);
         // a: sends 2000, receives 2000; b: 1200, 1000; c: 1500, 1700.
-        assert_eq!(
-            found.slowest_peer,
-            Slowest {
-                name: "b:1".to_owned(),
-                bytes_per_s: 1000.0
-            }
-        );
+        assert_eq!(found.slowest_peer, Slowest { name: "b:1".to_owned(), bytes_per_s: 1000.0 });
         assert_eq!(found.bytes_per_s.mean, 1500.0);
         assert_eq!((found.messages_sent, found.bytes_received), (94, 9400));
     }
@@ -327,10 +275,7 @@ mod tests {
         let mut round = Round::new(3);
         round.add(
             &peers(),
-            &[
-                (0, report(vec![flow(1, 10)], vec![])),
-                (1, report(vec![], vec![flow(0, 9)])),
-            ],
+            &[(0, report(vec![flow(1, 10)], vec![])), (1, report(vec![], vec![flow(0, 9)]))],
         );
         let found = measurement(Pattern::Pairwise, &peers(), 1, 100, &[round]).unwrap();
         assert!(!found.valid);
@@ -341,13 +286,7 @@ mod tests {
     #[test]
     fn a_receiver_that_heard_nothing_is_told() {
         let mut round = Round::new(3);
-        round.add(
-            &peers(),
-            &[
-                (0, report(vec![flow(1, 10)], vec![])),
-                (1, report(vec![], vec![])),
-            ],
-        );
+        round.add(&peers(), &[(0, report(vec![flow(1, 10)], vec![])), (1, report(vec![], vec![]))]);
         assert!(round.problems[0].contains("received nothing"));
         assert!(measurement(Pattern::Pairwise, &peers(), 1, 100, &[round]).is_none());
     }

@@ -32,29 +32,12 @@ fn loopback(count: usize, options: &Options) -> Result<Report, NetError> {
 #[test]
 fn every_byte_that_was_asked_for_arrives() {
     for sockets_per_peer in [1, 3] {
-        let report = loopback(
-            4,
-            &Options {
-                sockets_per_peer,
-                ..small()
-            },
-        )
-        .unwrap();
+        let report = loopback(4, &Options { sockets_per_peer, ..small() }).unwrap();
         assert_eq!(report.label, LOOPBACK_LABEL);
         assert!(report.valid);
-        let sizes: Vec<(Pattern, usize)> = report
-            .measurements
-            .iter()
-            .map(|m| (m.pattern, m.peers))
-            .collect();
-        assert_eq!(
-            sizes,
-            [
-                (Pattern::Pairwise, 4),
-                (Pattern::AllToAll, 2),
-                (Pattern::AllToAll, 4)
-            ]
-        );
+        let sizes: Vec<(Pattern, usize)> =
+            report.measurements.iter().map(|m| (m.pattern, m.peers)).collect();
+        assert_eq!(sizes, [(Pattern::Pairwise, 4), (Pattern::AllToAll, 2), (Pattern::AllToAll, 4)]);
         for m in &report.measurements {
             // Every peer sends 4 MiB in each of two iterations.
             let bytes = 2 * m.peers as u64 * (4 << 20);
@@ -88,10 +71,7 @@ fn time_ends_a_measurement_without_a_number_of_bytes() {
     assert!(report.valid);
     assert_eq!(report.measurements.len(), 2);
     assert!(
-        report
-            .measurements
-            .iter()
-            .all(|m| m.bytes_received > 0 && m.bytes_per_s.stdev.is_none())
+        report.measurements.iter().all(|m| m.bytes_received > 0 && m.bytes_per_s.stdev.is_none())
     );
 }
 
@@ -99,56 +79,11 @@ fn time_ends_a_measurement_without_a_number_of_bytes() {
 fn what_cannot_be_measured_is_refused() {
     let code = |count, options: Options| loopback(count, &options).unwrap_err().code();
     assert_eq!(code(1, small()), "VEN-NET-OPTION");
-    assert_eq!(
-        code(
-            2,
-            Options {
-                scale: vec![4],
-                ..small()
-            }
-        ),
-        "VEN-NET-OPTION"
-    );
-    assert_eq!(
-        code(
-            2,
-            Options {
-                sockets_per_peer: 0,
-                ..small()
-            }
-        ),
-        "VEN-NET-OPTION"
-    );
-    assert_eq!(
-        code(
-            2,
-            Options {
-                message_bytes: 16,
-                ..small()
-            }
-        ),
-        "VEN-NET-OPTION"
-    );
-    assert_eq!(
-        code(
-            2,
-            Options {
-                bytes: Some(1),
-                ..small()
-            }
-        ),
-        "VEN-NET-OPTION"
-    );
-    assert_eq!(
-        code(
-            2,
-            Options {
-                iterations: 0,
-                ..small()
-            }
-        ),
-        "VEN-NET-OPTION"
-    );
+    assert_eq!(code(2, Options { scale: vec![4], ..small() }), "VEN-NET-OPTION");
+    assert_eq!(code(2, Options { sockets_per_peer: 0, ..small() }), "VEN-NET-OPTION");
+    assert_eq!(code(2, Options { message_bytes: 16, ..small() }), "VEN-NET-OPTION");
+    assert_eq!(code(2, Options { bytes: Some(1), ..small() }), "VEN-NET-OPTION");
+    assert_eq!(code(2, Options { iterations: 0, ..small() }), "VEN-NET-OPTION");
 }
 
 #[test]
@@ -158,22 +93,14 @@ fn a_listener_beyond_loopback_needs_a_token_and_refuses_others() {
     assert!(Peer::bind("0.0.0.0:0", "secret").is_ok());
 
     let stop = AtomicBool::new(false);
-    let peers: Vec<Peer> = (0..2)
-        .map(|_| Peer::bind("127.0.0.1:0", "secret").unwrap())
-        .collect();
-    let addresses: Vec<String> = peers
-        .iter()
-        .map(|peer| peer.address().to_string())
-        .collect();
+    let peers: Vec<Peer> = (0..2).map(|_| Peer::bind("127.0.0.1:0", "secret").unwrap()).collect();
+    let addresses: Vec<String> = peers.iter().map(|peer| peer.address().to_string()).collect();
     std::thread::scope(|scope| {
         for peer in &peers {
             scope.spawn(|| peer.serve(&stop));
         }
         let with = |token: &str| {
-            let options = Options {
-                token: token.to_owned(),
-                ..small()
-            };
+            let options = Options { token: token.to_owned(), ..small() };
             run(&addresses, &options, &Heard::default(), &stop).map_err(|error| error.code())
         };
         let wrong = with("guess");
@@ -186,10 +113,7 @@ fn a_listener_beyond_loopback_needs_a_token_and_refuses_others() {
 
 #[test]
 fn nobody_there_is_told() {
-    let closed = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let peers = [closed.to_string(), "127.0.0.1:1".to_owned()];
     let error = run(&peers, &small(), &Heard::default(), &AtomicBool::new(false)).unwrap_err();
     assert_eq!(error.code(), "VEN-NET-CONNECT");
@@ -198,11 +122,7 @@ fn nobody_there_is_told() {
 #[test]
 fn a_cancelled_measurement_ends_soon() {
     let cancel = AtomicBool::new(false);
-    let options = Options {
-        bytes: None,
-        max_time: Duration::from_secs(60),
-        ..small()
-    };
+    let options = Options { bytes: None, max_time: Duration::from_secs(60), ..small() };
     let began = Instant::now();
     let error = std::thread::scope(|scope| {
         let worker = scope.spawn(|| run_loopback(2, &options, &Heard::default(), &cancel));
@@ -217,17 +137,8 @@ fn a_cancelled_measurement_ends_soon() {
 #[test]
 fn peers_at_one_address_are_no_network() {
     let label = |peers: &[&str]| label(&peers.iter().map(|p| (*p).to_owned()).collect::<Vec<_>>());
-    assert_eq!(
-        label(&["127.0.0.1:1", "127.0.0.2:1"]).unwrap(),
-        LOOPBACK_LABEL
-    );
-    assert_eq!(
-        label(&["10.0.0.1:1", "10.0.0.1:2"]).unwrap(),
-        LOOPBACK_LABEL
-    );
+    assert_eq!(label(&["127.0.0.1:1", "127.0.0.2:1"]).unwrap(), LOOPBACK_LABEL);
+    assert_eq!(label(&["10.0.0.1:1", "10.0.0.1:2"]).unwrap(), LOOPBACK_LABEL);
     assert_eq!(label(&["10.0.0.1:1", "10.0.0.2:1"]).unwrap(), NETWORK_LABEL);
-    assert_eq!(
-        label(&["127.0.0.1:1", "10.0.0.2:1"]).unwrap(),
-        NETWORK_LABEL
-    );
+    assert_eq!(label(&["127.0.0.1:1", "10.0.0.2:1"]).unwrap(), NETWORK_LABEL);
 }

@@ -50,11 +50,7 @@ impl Tickets {
         let random = Xoshiro256PlusPlus::seed_from_u64(crate::seed());
         let left = messages.unwrap_or(u64::MAX);
         let tickets = Self {
-            state: Mutex::new(TicketState {
-                waiting: vec![0; destinations],
-                left,
-                random,
-            }),
+            state: Mutex::new(TicketState { waiting: vec![0; destinations], left, random }),
             drawn: Condvar::new(),
             deadline,
         };
@@ -129,17 +125,10 @@ pub(crate) fn send_all(
             .collect();
         threads
             .into_iter()
-            .map(|thread| {
-                thread
-                    .join()
-                    .unwrap_or_else(|p| std::panic::resume_unwind(p))
-            })
+            .map(|thread| thread.join().unwrap_or_else(|p| std::panic::resume_unwind(p)))
             .collect()
     });
-    outcomes
-        .into_iter()
-        .collect::<io::Result<Vec<Flow>>>()
-        .map(by_peer)
+    outcomes.into_iter().collect::<io::Result<Vec<Flow>>>().map(by_peer)
 }
 
 fn send(
@@ -149,19 +138,11 @@ fn send(
     tickets: &Tickets,
     cancel: &AtomicBool,
 ) -> io::Result<Flow> {
-    let slot = plan
-        .destinations
-        .iter()
-        .position(|d| *d == peer)
-        .unwrap_or_default();
+    let slot = plan.destinations.iter().position(|d| *d == peer).unwrap_or_default();
     let mut chunk = vec![0; CHUNK_BYTES.min(plan.message_bytes)];
     Xoshiro256PlusPlus::seed_from_u64(crate::seed()).fill_bytes(&mut chunk);
     let patience = plan.patience(cancel);
-    let mut flow = Flow {
-        peer,
-        messages: 0,
-        bytes: 0,
-    };
+    let mut flow = Flow { peer, messages: 0, bytes: 0 };
     let header = |length: usize, sequence| Header {
         sender: plan.index as u64,
         sequence,
@@ -237,10 +218,7 @@ impl Parser<'_> {
             return Err(format!("a message of peer {}", header.sender));
         }
         if header.sequence != self.flow.messages {
-            return Err(format!(
-                "message {}, expected {}",
-                header.sequence, self.flow.messages
-            ));
+            return Err(format!("message {}, expected {}", header.sequence, self.flow.messages));
         }
         match header.length {
             0 => self.ended = true,
@@ -261,20 +239,9 @@ pub(crate) fn receive(
     cancel: &AtomicBool,
 ) -> Received {
     let mut chunk = vec![0; CHUNK_BYTES];
-    let flow = Flow {
-        peer: from,
-        messages: 0,
-        bytes: 0,
-    };
+    let flow = Flow { peer: from, messages: 0, bytes: 0 };
     let header = [0; HEADER_BYTES];
-    let mut parser = Parser {
-        plan,
-        flow,
-        header,
-        header_filled: 0,
-        body_left: 0,
-        ended: false,
-    };
+    let mut parser = Parser { plan, flow, header, header_filled: 0, body_left: 0, ended: false };
     let (mut first, mut last) = (None, None);
     let patience = plan.patience(cancel);
     let outcome = loop {
@@ -298,18 +265,10 @@ pub(crate) fn receive(
             Err(error) => break Err(error.to_string()),
         }
     };
-    let problem = outcome.err().map(|problem| {
-        format!(
-            "{} from {}: {problem}",
-            plan.peers[plan.index], plan.peers[from]
-        )
-    });
-    Received {
-        flow: parser.flow,
-        first,
-        last: last.or(first),
-        problem,
-    }
+    let problem = outcome
+        .err()
+        .map(|problem| format!("{} from {}: {problem}", plan.peers[plan.index], plan.peers[from]));
+    Received { flow: parser.flow, first, last: last.or(first), problem }
 }
 
 /// The receiving part of a peer's report.
@@ -318,9 +277,7 @@ pub(crate) fn summary(sent: Vec<Flow>, received: Vec<Received>) -> PeerReport {
     let last = received.iter().filter_map(|r| r.last).max();
     PeerReport {
         sent,
-        receiving_s: first
-            .zip(last)
-            .map(|(first, last)| (last - first).as_secs_f64()),
+        receiving_s: first.zip(last).map(|(first, last)| (last - first).as_secs_f64()),
         problems: received.iter().filter_map(|r| r.problem.clone()).collect(),
         received: by_peer(received.into_iter().map(|r| r.flow).collect()),
     }
@@ -330,10 +287,7 @@ pub(crate) fn summary(sent: Vec<Flow>, received: Vec<Received>) -> PeerReport {
 fn by_peer(flows: Vec<Flow>) -> Vec<Flow> {
     let mut sums: BTreeMap<usize, Flow> = BTreeMap::new();
     for flow in flows {
-        let sum = sums.entry(flow.peer).or_insert(Flow {
-            peer: flow.peer,
-            ..Flow::default()
-        });
+        let sum = sums.entry(flow.peer).or_insert(Flow { peer: flow.peer, ..Flow::default() });
         sum.messages += flow.messages;
         sum.bytes += flow.bytes;
     }
@@ -363,40 +317,19 @@ mod tests {
     fn stream(count: u64, message_bytes: usize) -> Vec<u8> {
         let mut bytes = Vec::new();
         for sequence in 0..count {
-            let header = Header {
-                sender: 1,
-                sequence,
-                length: message_bytes as u64,
-            };
+            let header = Header { sender: 1, sequence, length: message_bytes as u64 };
             bytes.extend(header.encode());
             bytes.resize(bytes.len() + message_bytes - HEADER_BYTES, 0xAA);
         }
-        bytes.extend(
-            Header {
-                sender: 1,
-                sequence: count,
-                length: 0,
-            }
-            .encode(),
-        );
+        bytes.extend(Header { sender: 1, sequence: count, length: 0 }.encode());
         bytes
     }
 
     fn parse(plan: &Plan, bytes: &[u8], cuts: usize) -> Result<(Flow, bool), String> {
-        let flow = Flow {
-            peer: 1,
-            messages: 0,
-            bytes: 0,
-        };
+        let flow = Flow { peer: 1, messages: 0, bytes: 0 };
         let header = [0; HEADER_BYTES];
-        let mut parser = Parser {
-            plan,
-            flow,
-            header,
-            header_filled: 0,
-            body_left: 0,
-            ended: false,
-        };
+        let mut parser =
+            Parser { plan, flow, header, header_filled: 0, body_left: 0, ended: false };
         for part in bytes.chunks(cuts) {
             parser.take(part)?;
         }
@@ -449,26 +382,12 @@ mod tests {
     fn foreign_bytes_and_wrong_lengths_are_refused() {
         let plan = plan(100);
         assert!(parse(&plan, &[0; 64], 64).is_err());
-        let long = Header {
-            sender: 1,
-            sequence: 0,
-            length: 1 << 40,
-        }
-        .encode();
+        let long = Header { sender: 1, sequence: 0, length: 1 << 40 }.encode();
         assert!(parse(&plan, &long, 32).unwrap_err().contains("bytes"));
-        let other = Header {
-            sender: 2,
-            sequence: 0,
-            length: 100,
-        }
-        .encode();
+        let other = Header { sender: 2, sequence: 0, length: 100 }.encode();
         assert!(parse(&plan, &other, 32).unwrap_err().contains("peer 2"));
         let mut tail = stream(1, 100);
         tail.push(0);
-        assert!(
-            parse(&plan, &tail, 7)
-                .unwrap_err()
-                .contains("after the end")
-        );
+        assert!(parse(&plan, &tail, 7).unwrap_err().contains("after the end"));
     }
 }

@@ -88,9 +88,7 @@ impl Plan {
     pub(crate) fn problem(&self) -> Option<&'static str> {
         let others = |list: &[usize]| {
             list.len() < self.peers.len()
-                && list
-                    .iter()
-                    .all(|peer| *peer < self.peers.len() && *peer != self.index)
+                && list.iter().all(|peer| *peer < self.peers.len() && *peer != self.index)
         };
         if self.peers.len() > 4096 || self.index >= self.peers.len() {
             Some("bad list of peers")
@@ -159,11 +157,7 @@ impl Header {
             word.copy_from_slice(&bytes[8 * n..8 * n + 8]);
             u64::from_le_bytes(word)
         };
-        let header = Self {
-            sender: word(1),
-            sequence: word(2),
-            length: word(3),
-        };
+        let header = Self { sender: word(1), sequence: word(2), length: word(3) };
         (word(0) == MAGIC).then_some(header)
     }
 }
@@ -177,10 +171,7 @@ pub(crate) struct Patience<'a> {
 
 impl<'a> Patience<'a> {
     pub(crate) fn new(time: Duration, cancel: &'a AtomicBool) -> Self {
-        Self {
-            until: Instant::now() + time,
-            cancel,
-        }
+        Self { until: Instant::now() + time, cancel }
     }
 
     /// An error once it is over.
@@ -300,34 +291,13 @@ mod tests {
         };
         assert_eq!(good.problem(), None);
         let bad = [
-            Plan {
-                index: 2,
-                ..good.clone()
-            },
-            Plan {
-                destinations: vec![0],
-                ..good.clone()
-            },
-            Plan {
-                sources: vec![7],
-                ..good.clone()
-            },
-            Plan {
-                sockets: 65,
-                ..good.clone()
-            },
-            Plan {
-                message_bytes: 8,
-                ..good.clone()
-            },
-            Plan {
-                message_bytes: 1 << 40,
-                ..good.clone()
-            },
-            Plan {
-                time_ms: 0,
-                ..good.clone()
-            },
+            Plan { index: 2, ..good.clone() },
+            Plan { destinations: vec![0], ..good.clone() },
+            Plan { sources: vec![7], ..good.clone() },
+            Plan { sockets: 65, ..good.clone() },
+            Plan { message_bytes: 8, ..good.clone() },
+            Plan { message_bytes: 1 << 40, ..good.clone() },
+            Plan { time_ms: 0, ..good.clone() },
         ];
         assert!(bad.iter().all(|plan| plan.problem().is_some()));
     }

@@ -1,0 +1,1 @@
+"""Venturi's speed beside its peers' and beside the physical limit; `python -m benchmarks`."""

@@ -1,0 +1,87 @@
+"""The table: every figure Venturi holds itself to, with its bar. Explicit, in one place.
+
+Bars are in the row's unit. Sizes are those of scale 1.
+"""
+
+from __future__ import annotations
+
+from benchmarks.figures import Bar, Row
+
+TWO_PASS_FLOOR = Row(
+    "sort.two_pass.over_floor", "two-pass sort, 4 GiB in 1 GiB: time / floor", "x", Bar(high=1.15)
+)
+TWO_PASS_RSS = Row(
+    "sort.two_pass.rss", "two-pass sort: peak RSS over the budget", "MiB", Bar(high=64)
+)
+IN_MEMORY_FLOOR = Row(
+    "sort.in_memory.over_floor",
+    "in-memory sort, 4 GiB in 10 GiB: time / (D/B_read + D/B_write)",
+    "x",
+    Bar(high=1.15),
+)
+CLI_OVERHEAD = Row("sort.cli", "`venturi sort` / the agent alone, time", "x")
+TWO_PASS_CPU = Row(
+    "cpu.two_pass", "two-pass sort: CPU, user+sys, per record", "core-ns", Bar(high=80)
+)
+PEER_CASES = ("2 GB in 1 GB", "4 GiB in 1 GiB")
+PEER_TIME = {
+    case: Row(f"peers.{case}.time", f"sort {case}: fastest peer / ours, time", "x", Bar(low=3))
+    for case in PEER_CASES
+}
+PEER_CPU = {
+    case: Row(
+        f"peers.{case}.cpu", f"sort {case}: fastest peer / ours, CPU per record", "x", Bar(low=10)
+    )
+    for case in PEER_CASES
+}
+GEN = Row("gen.gen", "gen to /dev/null, per core", "GB/s", Bar(low=2))
+VALIDATE = Row("gen.validate", "validate from memory, per core", "GB/s", Bar(low=3))
+_NEAR = Bar(low=0.95, high=1.05)
+DISK = {
+    key: Row(f"disk.{key}", f"DiskBench / fio, {title}", "x", _NEAR)
+    for key, title in {
+        "read": "read, 4 MiB, depth 4",
+        "write": "write + fsync, 4 MiB, depth 4",
+        "mixed_read": "read and write at once, 4 MiB, depth 4: read",
+        "mixed_write": "read and write at once, 4 MiB, depth 4: write",
+        "mixed": "read and write at once, 4 MiB, depth 4: sum",
+        "random_1": "random read, 4 KiB, depth 1",
+        "random_32": "random read, 4 KiB, depth 32",
+    }.items()
+}
+NET = {
+    sockets: Row(
+        f"net.{sockets}",
+        f"NetBench pair / iperf3 on loopback, {sockets} socket{'s' if sockets > 1 else ''}",
+        "x",
+        Bar(low=0.95),
+    )
+    for sockets in (1, 2)
+}
+SAMPLER = Row("sampler.cpu", "sampler at 1 Hz: CPU, of one core", "%", Bar(high=0.5))
+STARTUP = Row("startup.help", "`venturi --help`", "s", Bar(high=0.3))
+PREDICT = {
+    regime: Row(
+        f"predict.{regime}",
+        f"predicted / measured, {regime}, 1 2 4 8 GiB: median error",
+        "%",
+        Bar(high=10),
+    )
+    for regime in ("two-pass", "in-memory")
+}
+PREDICT_ALL = Row(
+    "predict.all", "predicted / measured, both regimes: median error", "%", Bar(high=10)
+)
+
+# What each suite promises to fill; what it cannot fill is printed with the reason.
+ROWS: dict[str, tuple[Row, ...]] = {
+    "startup": (STARTUP,),
+    "sampler": (SAMPLER,),
+    "gen": (GEN, VALIDATE),
+    "disk": tuple(DISK.values()),
+    "net": tuple(NET.values()),
+    "sort": (TWO_PASS_FLOOR, TWO_PASS_RSS, IN_MEMORY_FLOOR, CLI_OVERHEAD),
+    "cpu": (TWO_PASS_CPU,),
+    "peers": tuple(row for case in PEER_CASES for row in (PEER_TIME[case], PEER_CPU[case])),
+    "predict": (*PREDICT.values(), PREDICT_ALL),
+}

@@ -1,0 +1,1 @@
+"""The suites, listed explicitly in `benchmarks.__main__`; each is `run(bench) -> list[Figure]`."""
