@@ -58,11 +58,12 @@ pub(crate) fn find(paths: &[PathBuf], format: Format) -> Result<Vec<InputFile>, 
 
 fn describe(path: &Path, format: Format) -> Result<InputFile, SortError> {
     let fail = |source| SortError::Input { path: path.to_owned(), source };
-    // Opening now finds an unreadable file before any work is done.
-    let meta = fs::File::open(path).and_then(|file| file.metadata()).map_err(fail)?;
-    if !meta.is_file() {
+    // Looking first: opening a pipe would wait for its writer.
+    if !fs::metadata(path).map_err(fail)?.is_file() {
         return Err(SortError::Options(format!("{} is not a regular file", path.display())));
     }
+    // Opening now finds an unreadable file before any work is done.
+    let meta = fs::File::open(path).and_then(|file| file.metadata()).map_err(fail)?;
     if let Format::Fixed { record, .. } = format {
         let remainder = meta.len() % record as u64;
         if remainder != 0 {

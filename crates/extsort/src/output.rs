@@ -324,6 +324,10 @@ fn remove_orphans(dir: &Path) -> std::io::Result<()> {
         let Some(owner) = name.strip_suffix(LOCK).filter(|name| name.starts_with(TEMPORARY)) else {
             continue;
         };
+        // Looking first: opening a pipe of this name would wait for its writer.
+        if !fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_file()) {
+            continue;
+        }
         let Ok(lock) = File::open(&path) else {
             continue;
         };

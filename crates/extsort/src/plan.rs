@@ -61,6 +61,9 @@ pub struct Plan {
 /// prepared, few enough that their buffers cost little.
 const QUEUE_DEPTH: usize = 4;
 
+/// The most threads and directories that a plan is made for: arithmetic stays far from its limits.
+pub(crate) const MOST_WORKERS: usize = 4096;
+
 /// Sizes to try, from the fastest to the most frugal: (I/O size, least block size).
 const LADDER: [(usize, usize); 7] = [
     (4 * MIB, 256 * KIB),
@@ -93,7 +96,9 @@ pub fn plan(input: &PlanInput) -> Result<Plan, SortError> {
 }
 
 fn try_plan(input: &PlanInput, memory_bytes: u64) -> Option<Plan> {
-    let memory = usize::try_from(memory_bytes).ok()?;
+    // More than this cannot be put to use, and mapping it might be refused.
+    let useful = input.input_bytes.saturating_mul(2).saturating_add(4 << 30);
+    let memory = usize::try_from(memory_bytes.min(useful)).ok()?;
     // Prefer large requests while their buffers take at most an eighth of the memory.
     let frugal = LADDER.len() - 1;
     LADDER.iter().enumerate().find_map(|(step, &(io_bytes, least_block))| {
@@ -156,7 +161,9 @@ fn with_sizes(
         (block_bytes.next_power_of_two() / 2).max(least_block)
     };
     let blocks = pool / block_bytes;
-    if blocks < threads * partitions + input.scratch_dirs * QUEUE_DEPTH + 2 {
+    // Heavy values can double the partitions. Open blocks of all workers, blocks that cannot be
+    // spilled while a partition is being split, and room for the rest: no one may wait for ever.
+    if blocks < 4 * threads * partitions.max(3) + input.scratch_dirs * QUEUE_DEPTH {
         return None;
     }
     let padded = input.fixed_record_bytes.map_or(block_bytes, |r| block_bytes / r * r);
@@ -231,7 +238,7 @@ mod tests {
     fn a_budget_too_small_says_what_would_do() {
         let tiny = input(1 << 30, 64 << 10);
         let Err(SortError::Memory { minimum_bytes, .. }) = plan(&tiny) else { panic!("planned") };
-        assert!(minimum_bytes <= 4 << 20, "{minimum_bytes}");
+        assert!(minimum_bytes <= 8 << 20, "{minimum_bytes}");
         assert!(plan(&PlanInput { memory_bytes: minimum_bytes, ..tiny }).is_ok());
     }
 

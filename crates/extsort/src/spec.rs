@@ -8,8 +8,11 @@ use serde::Serialize;
 use crate::error::SortError;
 use crate::input::{self, InputFile};
 use crate::job::Job;
-use crate::plan::{Plan, PlanInput, plan};
+use crate::plan::{MOST_WORKERS, Plan, PlanInput, plan};
 use crate::record::Format;
+
+/// The longest record that can be asked for.
+const MOST_RECORD_BYTES: usize = 1 << 30;
 
 /// What is to be sorted, where to, and with what.
 #[derive(Clone)]
@@ -70,8 +73,18 @@ pub struct Preview {
 impl SortSpec {
     pub(crate) fn check(&self) -> Result<(), SortError> {
         let refuse = |text: &str| Err(SortError::Options(text.to_owned()));
-        if self.threads == 0 {
-            return refuse("at least one thread is needed");
+        if !(1..=MOST_WORKERS).contains(&self.threads) {
+            return Err(SortError::Options(format!("threads must be 1 to {MOST_WORKERS}")));
+        }
+        if !(1..=MOST_RECORD_BYTES).contains(&self.max_record()) {
+            let text = format!("records must have 1 to {MOST_RECORD_BYTES} bytes");
+            return Err(SortError::Options(text));
+        }
+        for dir in self.outputs.iter().chain(&self.replicas) {
+            if dir.to_str().is_none() {
+                let text = format!("the path {} is not UTF-8, as the manifest is", dir.display());
+                return Err(SortError::Options(text));
+            }
         }
         if self.outputs.is_empty() || self.scratch.is_empty() {
             return refuse("at least one output and one scratch directory are needed");

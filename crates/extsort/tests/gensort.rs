@@ -94,6 +94,7 @@ proptest! {
     }
 }
 
+#[cfg(test)]
 mod files {
     use std::io::Read;
     use std::path::Path;

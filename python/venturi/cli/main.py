@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import signal
 import sys
 
 import click
@@ -57,6 +58,7 @@ def cli() -> None:
 def main() -> None:
     """Entry point: maps every outcome to its exit status."""
     as_json = "--json" in sys.argv
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         status = cli.main(standalone_mode=False)
         sys.stdout.flush()
@@ -74,6 +76,11 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(ExitCode.OK)
     sys.exit(status if isinstance(status, int) else ExitCode.OK)
+
+
+def _terminate(signum: int, frame: object) -> None:
+    """SIGTERM is Ctrl-C from afar: the same clean-up, the same exit status."""
+    raise KeyboardInterrupt
 
 
 def _report(error: VenturiError, as_json: bool) -> None:

@@ -40,6 +40,10 @@ json_option: Callable[[F], F] = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON instead of a table."
 )
 
+quiet_option: Callable[[F], F] = click.option(
+    "-q", "--quiet", is_flag=True, help="No progress on stderr."
+)
+
 
 def print_json(data: Any, warnings: tuple[str, ...] = ()) -> None:
     """Prints the envelope every `--json` has: schema, data, warnings."""

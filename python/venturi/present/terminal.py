@@ -133,14 +133,17 @@ def host_facts(facts: Mapping[str, Any]) -> Table:
 
 def _grouped(trial: Trial, metrics: Sequence[str]) -> dict[tuple[str, str], list[Sample]]:
     groups: dict[tuple[str, str], list[Sample]] = {}
-    for sample in trial.samples:
-        if sample.metric in metrics:
-            labels = ", ".join(
-                f"{_label(key, value)}"
-                for key, value in sample.labels.items()
-                if key != "iteration" and value is not None
-            )
-            groups.setdefault((sample.metric, labels), []).append(sample)
+    chosen = [sample for sample in trial.samples if sample.metric in metrics]
+    if {None} < (dirs := {sample.labels.get("dir") for sample in chosen}) and len(dirs) == 2:
+        # One directory alone is also all of them together: shown once.
+        chosen = [sample for sample in chosen if sample.labels.get("dir") is None]
+    for sample in chosen:
+        labels = ", ".join(
+            _label(key, value)
+            for key, value in sample.labels.items()
+            if key != "iteration" and value is not None
+        )
+        groups.setdefault((sample.metric, labels), []).append(sample)
     return groups
 
 

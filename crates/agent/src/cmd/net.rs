@@ -49,7 +49,7 @@ pub struct Args {
     /// Connections from each sender to each receiver
     #[arg(long, default_value_t = 1)]
     sockets_per_peer: usize,
-    /// How many of the peers take part in all_to_all [default: 2,4,8,... and all]
+    /// How many of the peers take part in `all_to_all` [default: 2,4,8,... and all]
     #[arg(long, value_delimiter = ',')]
     scale: Vec<usize>,
     /// How often each measurement is made

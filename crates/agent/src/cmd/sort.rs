@@ -186,7 +186,7 @@ impl From<SortError> for Failure {
     fn from(error: SortError) -> Self {
         let mut place = serde_json::Map::new();
         if let Some(path) = error.path() {
-            place.insert("file".to_owned(), json!(path));
+            place.insert("file".to_owned(), json!(path.to_string_lossy()));
         }
         match &error {
             SortError::InputLength { size_bytes, record_bytes, remainder_bytes, .. } => {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rawio::DirectFile;
-use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use super::GenerateError;
@@ -21,13 +21,19 @@ const SUFFIX: &str = ".tmp";
 pub(super) struct Temporary {
     path: PathBuf,
     file: Arc<DirectFile>,
+    /// Holds the lock by a handle of its own: those that a killed process's `io_uring` still uses
+    /// are closed some time after it.
+    _lock: Option<File>,
     published: bool,
 }
 
 impl Temporary {
     pub(super) fn create(dir: &Path) -> Result<Self, GenerateError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let unusable = |source| GenerateError::Output { path: dir.to_owned(), source };
+        let unusable = |source| match GenerateError::io("cannot create a file in", dir, source) {
+            GenerateError::Io { path, source, .. } => GenerateError::Output { path, source },
+            full => full,
+        };
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let path = dir.join(format!("{PREFIX}{}-{number}{SUFFIX}", std::process::id()));
@@ -36,9 +42,9 @@ impl Temporary {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 other => Arc::new(other.map_err(unusable)?),
             };
-            let temporary = Self { path, file, published: false };
             // A file system without locks only loses the removal of orphans.
-            let _ = flock(temporary.file.file(), FlockOperation::NonBlockingLockExclusive);
+            let lock = File::open(&path).ok().filter(is_locked_by_us);
+            let temporary = Self { path, file, _lock: lock, published: false };
             // Somebody may have removed it as an orphan before it was locked.
             if temporary.path.symlink_metadata().is_ok() {
                 return Ok(temporary);
@@ -108,10 +114,15 @@ pub(super) fn remove_orphans(dir: &Path) {
             continue;
         }
         let Ok(file) = File::open(entry.path()) else { continue };
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+        if is_locked_by_us(&file) {
             let _ = std::fs::remove_file(entry.path());
         }
     }
+}
+
+/// Takes the lock of a file if nobody has it; it is held until the handle is closed.
+fn is_locked_by_us(file: &File) -> bool {
+    file.try_lock().is_ok()
 }
 
 /// Whether a file has a name that [`Temporary::create`] gives.
@@ -150,7 +161,7 @@ mod tests {
         let folder = dir.path().join(".venturi-gen-4711-2.tmp");
         std::fs::create_dir(&folder).unwrap();
         let holder = File::open(dir.path().join(locked)).unwrap();
-        flock(&holder, FlockOperation::NonBlockingLockExclusive).unwrap();
+        holder.try_lock().unwrap();
 
         remove_orphans(dir.path());
 

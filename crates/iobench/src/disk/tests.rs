@@ -53,7 +53,7 @@ fn every_mode_of_one_directory_is_reported_and_nothing_stays() {
         [(Backend::Auto, true), (Backend::Threads, true), (Backend::Auto, false)]
     {
         let heard = Heard::default();
-        let options = Options { backend, direct, ..small(&[dir.path()]) };
+        let options = Options { direct, backend, ..small(&[dir.path()]) };
         let report = run(&options, &heard, &AtomicBool::new(false)).unwrap();
         // read, write, read_write (2 roles), 4 random ones, shuffle: of the directory and of all.
         assert_eq!(report.measurements.len(), 2 * (1 + 1 + 2 + 4 + 1));
@@ -131,8 +131,8 @@ fn a_cancelled_measurement_says_so_and_leaves_nothing() {
     let cancel = AtomicBool::new(false);
     let options = Options {
         modes: vec![Mode::RandomRead],
-        random_time: Duration::from_secs(60),
-        max_time: Duration::from_secs(60),
+        random_time: Duration::from_mins(1),
+        max_time: Duration::from_mins(1),
         ..small(&[dir.path()])
     };
     let began = Instant::now();

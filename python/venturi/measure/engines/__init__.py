@@ -1,1 +1,5 @@
-"""Engines: what a workload runs on."""
+"""Engines a workload can run on: an explicit list."""
+
+from venturi.measure.engines import native
+
+ENGINES = (native.NAME,)
