@@ -18,10 +18,11 @@ use crate::checksum::RecordSum;
 use crate::error::SortError;
 use crate::input::{self, InputFile};
 use crate::job::Job;
-use crate::output::{Outputs, Summary};
+use crate::output::Outputs;
 use crate::partition::{Partition, Store};
 use crate::phases::{Disks, MapShuffle, SortReduce};
 use crate::plan::{Plan, plan};
+use crate::publish::Summary;
 use crate::record::Format;
 use crate::report::{ChecksumReport, MemoryReport, PhaseReport, Published, SortReport, Volume};
 use crate::sample::sample;
@@ -158,7 +159,7 @@ pub fn sort(
     let checksum = ledger.settle(spec, records / outputs.copies())?;
     shared.check()?;
     let summary = Summary { job: &spec.job.name, checksum: checksum.as_deref() };
-    let (parts, replicas, manifest) = outputs.publish(written, &summary)?;
+    let publication = outputs.publish(written, &summary)?;
     timed("sort+reduce", start);
 
     Ok(SortReport {
@@ -167,7 +168,7 @@ pub fn sort(
             records: ledger.records_in.load(Ordering::Relaxed),
             files: files.len(),
         },
-        output: Published::new(parts, replicas, manifest),
+        output: Published::new(publication),
         job: spec.job.name.clone(),
         regime: if spilled_bytes == 0 { "in-memory" } else { "hybrid" },
         spilled_bytes,
@@ -203,7 +204,7 @@ fn splitters(
         return Ok(Splitters::uniform(partitions));
     }
     let mut meter = Meter::start();
-    let samples = sample(files, &spec.job, spec.max_record(), spec.seed)?;
+    let samples = sample(files, &spec.job, spec.max_record(), spec.memory_bytes, spec.seed)?;
     meter.records = samples.len() as u64;
     meter.bytes = samples.iter().map(|(key, rest)| (key.len() + rest.len()) as u64).sum();
     let splitters = Splitters::from_samples(spec.job.order, samples, partitions);

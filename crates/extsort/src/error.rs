@@ -139,6 +139,9 @@ pub enum SortError {
         /// What is wrong.
         reason: String,
     },
+    /// A thread of the sort panicked: in a mapper or reducer, or by a bug of the engine.
+    #[error("a worker panicked: {0}; no output was published")]
+    Panic(String),
     /// The caller asked to stop.
     #[error("interrupted; everything temporary was removed")]
     Interrupted,
@@ -161,6 +164,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("VEN-SORT-COUNT", "The numbers of records in and out differ; nothing was published."),
     ("VEN-SORT-CHECKSUM", "The checksums of input and output differ; nothing was published."),
     ("VEN-SORT-AGGREGATE", "A value cannot be added up, or the sum does not fit."),
+    ("VEN-SORT-PANIC", "A worker panicked: in a mapper or reducer, or by a bug of the engine."),
     ("VEN-INTERRUPTED", "The caller asked to stop; everything temporary was removed."),
 ];
 
@@ -183,6 +187,7 @@ impl SortError {
             Self::Count { .. } => "VEN-SORT-COUNT",
             Self::Checksum { .. } => "VEN-SORT-CHECKSUM",
             Self::Aggregate { .. } => "VEN-SORT-AGGREGATE",
+            Self::Panic(_) => "VEN-SORT-PANIC",
             Self::Interrupted => "VEN-INTERRUPTED",
         }
     }
@@ -209,6 +214,7 @@ impl SortError {
                 "the data were damaged in memory or on disk: check both before trying again"
             }
             Self::Aggregate { .. } => "values are unsigned 64-bit little-endian numbers",
+            Self::Panic(_) => "if the job is one of the engine's own, please report this",
             Self::Interrupted => "",
         }
     }

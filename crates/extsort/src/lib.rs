@@ -18,6 +18,7 @@ mod output;
 mod partition;
 mod phases;
 mod plan;
+mod publish;
 mod pump;
 mod record;
 mod report;
@@ -34,8 +35,9 @@ pub mod validate;
 pub use engine::{Progress, sort};
 pub use error::{CODES, SortError};
 pub use job::{Job, MakeReducer, Mapper, Reducer};
-pub use output::{MANIFEST, PartFile};
+pub use output::MANIFEST;
 pub use plan::{Plan, PlanInput, plan};
+pub use publish::PartFile;
 pub use record::{Format, HEADER_BYTES, Order, Records, prefix, push_key_value};
 pub use report::{
     ChecksumReport, IoReport, MemoryReport, PhaseReport, Published, SortReport, Volume,

@@ -8,36 +8,33 @@
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 use rand::RngExt;
 use rand::rngs::StdRng;
 use rawio::DirectFile;
-use rustix::fs::{CWD, RenameFlags, renameat_with};
-use rustix::io::Errno;
-use serde::Serialize;
 
 use crate::error::SortError;
 use crate::input::InputFile;
 
 /// Name of the file that says the output is complete, in the first output directory.
 pub const MANIFEST: &str = "manifest.json";
-const PART: &str = "part-";
-const TEMPORARY: &str = ".venturi-sort-";
+pub(crate) const PART: &str = "part-";
+pub(crate) const TEMPORARY: &str = ".venturi-sort-";
 const LOCK: &str = ".lock";
 
 /// The directories of one sort and its claim on them.
 pub(crate) struct Outputs {
-    id: String,
-    dirs: Vec<Dir>,
+    pub(crate) id: String,
+    pub(crate) dirs: Vec<Dir>,
     /// The first of these many directories hold the output, the others its replica.
-    primary: usize,
-    overwrite: bool,
+    pub(crate) primary: usize,
+    pub(crate) overwrite: bool,
     direct: bool,
 }
 
-struct Dir {
-    path: PathBuf,
+pub(crate) struct Dir {
+    pub(crate) path: PathBuf,
     lock_path: PathBuf,
     // Held for the lock on it.
     _lock: File,
@@ -48,41 +45,12 @@ pub(crate) struct OutFile {
     pub(crate) direct: Arc<DirectFile>,
     pub(crate) dir: usize,
     pub(crate) number: usize,
-    temporary: PathBuf,
+    pub(crate) temporary: PathBuf,
     /// Blocks on their way, and one for whoever is still producing some.
     pub(crate) outstanding: AtomicUsize,
     pub(crate) bytes: AtomicU64,
     pub(crate) records: AtomicU64,
     pub(crate) replica: Option<Arc<OutFile>>,
-}
-
-/// A published file.
-#[derive(Clone, Debug, Serialize)]
-pub struct PartFile {
-    /// Where it is.
-    pub path: PathBuf,
-    /// Its length.
-    pub bytes: u64,
-    /// Its records.
-    pub records: u64,
-}
-
-#[derive(Serialize)]
-struct Manifest<'a> {
-    schema_version: u32,
-    job: &'a str,
-    records: u64,
-    bytes: u64,
-    checksum: Option<&'a str>,
-    /// In the order of the keys.
-    files: &'a [PartFile],
-    replicas: &'a [PartFile],
-}
-
-/// What the manifest says besides the files.
-pub(crate) struct Summary<'a> {
-    pub(crate) job: &'a str,
-    pub(crate) checksum: Option<&'a str>,
 }
 
 impl Outputs {
@@ -106,13 +74,13 @@ impl Outputs {
                     path.display()
                 )));
             }
+            remove_orphans(&canonical).map_err(fail)?;
             for part in parts_in(&canonical).map_err(fail)? {
                 refuse_input(&part, inputs)?;
-                if !overwrite {
+                if !overwrite || !part.is_file() {
                     return Err(SortError::OutputExists { path: part });
                 }
             }
-            remove_orphans(&canonical).map_err(fail)?;
             real.push(canonical);
         }
         let id =
@@ -186,85 +154,6 @@ impl Outputs {
     pub(crate) fn stage(&self, dir: usize) -> &'static str {
         if dir < self.primary { "write_output" } else { "write_replica" }
     }
-
-    /// Gives all files their names, then says so in the manifest. Returns output and replica files
-    /// in the order of keys, and the manifest's path.
-    pub(crate) fn publish(
-        &self,
-        mut files: Vec<Arc<OutFile>>,
-        summary: &Summary<'_>,
-    ) -> Result<(Vec<PartFile>, Vec<PartFile>, PathBuf), SortError> {
-        let manifest_path = self.dirs[0].path.join(MANIFEST);
-        if self.overwrite {
-            self.remove_old(&files)?;
-        }
-        files.sort_by_key(|file| file.number);
-        let (mut parts, mut replicas) = (Vec::new(), Vec::new());
-        for file in &files {
-            let path = self.dirs[file.dir].path.join(format!("{PART}{:06}", file.number));
-            let flags = if self.overwrite { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
-            let renamed = match renameat_with(CWD, &file.temporary, CWD, &path, flags) {
-                // A file system without this flag: that nothing is there was checked at the start.
-                Err(Errno::INVAL | Errno::NOSYS) => fs::rename(&file.temporary, &path),
-                Err(Errno::EXIST) => return Err(SortError::OutputExists { path }),
-                other => other.map_err(Into::into),
-            };
-            renamed.map_err(|source| SortError::write("publish", &path, source))?;
-            let part = PartFile {
-                path,
-                bytes: file.bytes.load(Ordering::Relaxed),
-                records: file.records.load(Ordering::Relaxed),
-            };
-            if file.dir < self.primary {
-                parts.push(part);
-            } else {
-                replicas.push(part);
-            }
-        }
-        for dir in &self.dirs {
-            rawio::sync_dir(&dir.path)
-                .map_err(|e| SortError::write("make durable", &dir.path, e))?;
-        }
-        let manifest = Manifest {
-            schema_version: 1,
-            job: summary.job,
-            records: parts.iter().map(|part| part.records).sum(),
-            bytes: parts.iter().map(|part| part.bytes).sum(),
-            checksum: summary.checksum,
-            files: &parts,
-            replicas: &replicas,
-        };
-        self.write_manifest(&manifest_path, &manifest)
-            .map_err(|source| SortError::write("write", &manifest_path, source))?;
-        Ok((parts, replicas, manifest_path))
-    }
-
-    fn write_manifest(&self, path: &Path, manifest: &Manifest<'_>) -> std::io::Result<()> {
-        let temporary = self.dirs[0].path.join(format!("{TEMPORARY}{}.manifest.tmp", self.id));
-        let file = File::create_new(&temporary)?;
-        serde_json::to_writer_pretty(&file, manifest)?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)?;
-        rawio::sync_dir(&self.dirs[0].path)
-    }
-
-    /// Removes what an earlier sort published; first its manifest, since it is complete no longer.
-    fn remove_old(&self, files: &[Arc<OutFile>]) -> Result<(), SortError> {
-        for (index, dir) in self.dirs.iter().enumerate() {
-            let fail = |source| SortError::write("remove old output in", &dir.path, source);
-            let mut old = parts_in(&dir.path).map_err(fail)?;
-            old.sort_by_key(|path| !path.ends_with(MANIFEST));
-            let replaced = |path: &Path| {
-                files.iter().any(|file| {
-                    file.dir == index && path.ends_with(format!("{PART}{:06}", file.number))
-                })
-            };
-            for path in old.into_iter().filter(|path| !replaced(path)) {
-                fs::remove_file(&path).map_err(fail)?;
-            }
-        }
-        Ok(())
-    }
 }
 
 impl Drop for Outputs {
@@ -290,7 +179,7 @@ fn lock_file(path: &Path) -> std::io::Result<File> {
 }
 
 /// Published files in a directory.
-fn parts_in(dir: &Path) -> std::io::Result<Vec<PathBuf>> {
+pub(crate) fn parts_in(dir: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir)? {
         let entry = entry?;

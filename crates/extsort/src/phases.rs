@@ -1,5 +1,6 @@
 //! The threads of each phase.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, Scope};
@@ -51,12 +52,17 @@ impl<'a> Disks<'a> {
     }
 }
 
-/// Runs `work`; its error fails the sort.
+/// Runs `work`; its error, or a panic in it, fails the sort.
 pub(crate) fn guarded<T>(
     shared: &Shared<'_>,
     work: impl FnOnce() -> Result<T, SortError>,
 ) -> Option<T> {
-    work().map_err(|error| shared.fail(error)).ok()
+    let result = std::panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        Err(SortError::Panic(text.unwrap_or("no message").to_owned()))
+    });
+    result.map_err(|error| shared.fail(error)).ok()
 }
 
 /// A thread that brings chunks to a distribution.

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::output::PartFile;
 use crate::plan::Plan;
+use crate::publish::{PartFile, Publication};
 use crate::stage::StageReport;
 use crate::usage::CpuTime;
 
@@ -58,7 +58,8 @@ pub struct Published {
 }
 
 impl Published {
-    pub(crate) fn new(files: Vec<PartFile>, replicas: Vec<PartFile>, manifest: PathBuf) -> Self {
+    pub(crate) fn new(publication: Publication) -> Self {
+        let Publication { files, replicas, manifest } = publication;
         Self {
             bytes: files.iter().map(|part| part.bytes).sum(),
             records: files.iter().map(|part| part.records).sum(),

@@ -11,12 +11,14 @@ use crate::job::Job;
 use crate::record::{Format, HEADER_BYTES, Records};
 use crate::splitters::Sample;
 
-/// Places looked at; at each, some records are taken.
+/// Most places looked at.
 const PLACES: usize = 512;
-/// Bytes read at a place.
+/// Bytes read at a place, at the least.
 const PLACE_BYTES: usize = 16 << 10;
 /// Most records taken at a place: neighbours may be alike.
 const PER_PLACE: usize = 64;
+/// Most bytes of all samples together.
+const SAMPLE_BYTES: usize = 16 << 20;
 /// Records that must follow each other sensibly before a guessed start of a record is believed.
 const BELIEVED: usize = 4;
 
@@ -28,15 +30,20 @@ pub(crate) fn sample(
     files: &[InputFile],
     job: &Job,
     max_record: usize,
+    memory_bytes: u64,
     seed: u64,
 ) -> Result<Vec<Sample>, SortError> {
     let total: u64 = files.iter().map(|file| file.bytes).sum();
     let mut rng = StdRng::seed_from_u64(seed);
     // Sorted places are read in one sweep over each file.
-    let mut places: Vec<u64> = (0..PLACES).map(|_| rng.random_range(0..total.max(1))).collect();
+    let budget = SAMPLE_BYTES.min(memory_bytes as usize / 8);
+    let count = PLACES.min(budget / max_record).max(1);
+    let mut places: Vec<u64> = (0..count).map(|_| rng.random_range(0..total.max(1))).collect();
     places.sort_unstable();
     let mut samples = Vec::new();
-    let mut bytes = vec![0; PLACE_BYTES.max(4 * max_record.min(1 << 20))];
+    // Records of various lengths are only found behind the end of the one that was hit.
+    let window = if matches!(job.input, Format::Fixed { .. }) { 1 } else { 2 };
+    let mut bytes = vec![0; PLACE_BYTES.max(window * max_record)];
     let mut ends = 0;
     let mut places = places.into_iter().peekable();
     for file in files {
@@ -57,24 +64,33 @@ pub(crate) fn sample(
             let length = bytes.len().min((file.bytes - offset) as usize);
             handle.read_exact(&mut bytes[..length]).map_err(fail)?;
             let start = record_start(job.input, &bytes[..length], offset, max_record);
-            take(job, &bytes[start..length], &mut samples);
+            take(job, &bytes[start..length], budget / count, &mut samples);
         }
     }
     Ok(samples)
 }
 
-fn take(job: &Job, bytes: &[u8], samples: &mut Vec<Sample>) {
-    let whole = job.input.records(bytes);
+/// Adds samples from `bytes`, which begin with a record, of about `budget` bytes.
+fn take(job: &Job, bytes: &[u8], budget: usize, samples: &mut Vec<Sample>) {
     let format = job.intermediate;
-    let mut push = |key: &[u8], rest: &[u8]| samples.push((key.to_vec(), rest.to_vec()));
+    let (mut taken, mut left) = (0, budget);
+    let mut push = |key: &[u8], rest: &[u8]| {
+        let size = key.len() + rest.len() + size_of::<Sample>();
+        if taken == 0 || (taken < PER_PLACE && size <= left) {
+            samples.push((key.to_vec(), rest.to_vec()));
+            taken += 1;
+            left = left.saturating_sub(size);
+        }
+    };
+    let records = job.input.records(bytes).take(PER_PLACE);
     match &job.mapper {
-        None => whole.take(PER_PLACE).for_each(|record| {
+        None => records.for_each(|record| {
             let (key, rest) = format.split(record);
             push(key, rest);
         }),
         Some(mapper) => {
-            let cut = whole.clone().take(PER_PLACE).map(<[u8]>::len).sum::<usize>();
-            mapper.map(job.input.records(&bytes[..cut]), &mut push);
+            let end = records.map(<[u8]>::len).sum::<usize>();
+            mapper.map(job.input.records(&bytes[..end]), &mut push);
         }
     }
 }

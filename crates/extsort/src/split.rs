@@ -149,8 +149,10 @@ impl MapShuffle<'_> {
         const PER_CHUNK: usize = 64;
         let format = self.spec.job.intermediate;
         let mut samples = Vec::new();
+        // Bounded in bytes too: records may be long.
+        let share = (self.spec.memory_bytes as usize / 16).clamp(1 << 16, 16 << 20) / CHUNKS;
         let mut take = |filled: &Filled| {
-            let step = (filled.records as usize / PER_CHUNK).max(1);
+            let step = (filled.records as usize / PER_CHUNK).max(filled.used / share).max(1);
             samples.extend(format.records(filled.bytes()).step_by(step).map(|record| {
                 let (key, rest) = format.split(record);
                 (key.to_vec(), rest.to_vec())

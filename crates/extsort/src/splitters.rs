@@ -55,15 +55,20 @@ impl Splitters {
         let mut bounds: Vec<Bound> = Vec::new();
         let mut passed = 0;
         let mut next = share;
+        let mut before: Option<&Sample> = None;
         for group in samples.chunk_by(|a, b| compare(order, a, b) == Ordering::Equal) {
             let bytes: u64 = group.iter().map(weight).sum();
             let heavy = group.len() > 1 && bytes > share;
             if heavy || (passed >= next && bounds.len() + 1 < partitions) {
-                let (key, rest) = group[0].clone();
+                let (key, rest) = match before {
+                    Some(before) if !heavy => shortest_above(before, &group[0]),
+                    _ => group[0].clone(),
+                };
                 bounds.push(Bound { key, rest, heavy });
                 next = passed + share + if heavy { bytes } else { 0 };
             }
             passed += bytes;
+            before = Some(&group[0]);
         }
         Self::from_bounds(order, bounds)
     }
@@ -203,6 +208,17 @@ impl Index {
 
 fn compare(order: Order, a: &Sample, b: &Sample) -> Ordering {
     order.compare((&a.0, &a.1), (&b.0, &b.1))
+}
+
+/// The shortest bound that is above `below` and not above `sample`: long records are not kept whole.
+fn shortest_above(below: &Sample, sample: &Sample) -> Sample {
+    let common = |a: &[u8], b: &[u8]| a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    if below.0 != sample.0 {
+        let end = common(&below.0, &sample.0) + 1;
+        return (sample.0[..end.min(sample.0.len())].to_vec(), Vec::new());
+    }
+    let end = common(&below.1, &sample.1) + 1;
+    (sample.0.clone(), sample.1[..end.min(sample.1.len())].to_vec())
 }
 
 fn weight(sample: &Sample) -> u64 {

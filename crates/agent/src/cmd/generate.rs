@@ -12,7 +12,7 @@ use crate::signals::stop_flag;
 
 /// Arguments of `venturi-agent gen`.
 #[derive(Debug, clap::Args)]
-#[allow(clippy::struct_excessive_bools)] // one for each flag
+#[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
 pub struct Args {
     /// Number of 100-byte records, at most 2^64
     #[arg(long, value_name = "N", value_parser = count)]

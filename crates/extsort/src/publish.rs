@@ -1,0 +1,153 @@
+//! Giving the finished files their names: all of them, then the manifest, or none.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+use serde::Serialize;
+
+use crate::error::SortError;
+use crate::output::{MANIFEST, OutFile, Outputs, PART, TEMPORARY, parts_in};
+
+/// A published file.
+#[derive(Clone, Debug, Serialize)]
+pub struct PartFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its length.
+    pub bytes: u64,
+    /// Its records.
+    pub records: u64,
+}
+
+/// What was published, in the order of keys.
+pub(crate) struct Publication {
+    pub(crate) files: Vec<PartFile>,
+    pub(crate) replicas: Vec<PartFile>,
+    pub(crate) manifest: PathBuf,
+}
+
+#[derive(Serialize)]
+struct Manifest<'a> {
+    schema_version: u32,
+    job: &'a str,
+    records: u64,
+    bytes: u64,
+    checksum: Option<&'a str>,
+    /// In the order of the keys.
+    files: &'a [PartFile],
+    replicas: &'a [PartFile],
+}
+
+/// What the manifest says besides the files.
+pub(crate) struct Summary<'a> {
+    pub(crate) job: &'a str,
+    pub(crate) checksum: Option<&'a str>,
+}
+
+impl Outputs {
+    /// Gives all files their names, makes those durable, then says so in the manifest. If that fails
+    /// on the way, files named so far are removed again.
+    pub(crate) fn publish(
+        &self,
+        mut files: Vec<Arc<OutFile>>,
+        summary: &Summary<'_>,
+    ) -> Result<Publication, SortError> {
+        files.sort_by_key(|file| (file.dir >= self.primary, file.number));
+        if self.overwrite {
+            self.remove_old(&files)?;
+        }
+        let mut named = Vec::new();
+        self.name_all(&files, &mut named).and_then(|()| self.complete(&named, summary)).inspect_err(
+            |_| {
+                for (part, _) in &named {
+                    let _ = fs::remove_file(&part.path);
+                }
+            },
+        )
+    }
+
+    /// Renames every file; what was renamed is in `named`, with whether it is a replica.
+    fn name_all(
+        &self,
+        files: &[Arc<OutFile>],
+        named: &mut Vec<(PartFile, bool)>,
+    ) -> Result<(), SortError> {
+        for file in files {
+            let path = self.name(file);
+            let flags = if self.overwrite { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
+            let renamed = match renameat_with(CWD, &file.temporary, CWD, &path, flags) {
+                // A file system without this flag: that nothing is there was checked at the start.
+                Err(Errno::INVAL | Errno::NOSYS) => fs::rename(&file.temporary, &path),
+                Err(Errno::EXIST) => return Err(SortError::OutputExists { path }),
+                other => other.map_err(Into::into),
+            };
+            renamed.map_err(|source| SortError::write("publish", &path, source))?;
+            let bytes = file.bytes.load(Ordering::Relaxed);
+            let records = file.records.load(Ordering::Relaxed);
+            named.push((PartFile { path, bytes, records }, file.dir >= self.primary));
+        }
+        for dir in &self.dirs {
+            rawio::sync_dir(&dir.path)
+                .map_err(|e| SortError::write("make durable", &dir.path, e))?;
+        }
+        Ok(())
+    }
+
+    fn complete(
+        &self,
+        named: &[(PartFile, bool)],
+        summary: &Summary<'_>,
+    ) -> Result<Publication, SortError> {
+        let parts = |wanted: bool| {
+            named.iter().filter(|(_, replica)| *replica == wanted).map(|(p, _)| p.clone()).collect()
+        };
+        let (files, replicas): (Vec<PartFile>, Vec<PartFile>) = (parts(false), parts(true));
+        let path = self.dirs[0].path.join(MANIFEST);
+        let manifest = Manifest {
+            schema_version: 1,
+            job: summary.job,
+            records: files.iter().map(|part| part.records).sum(),
+            bytes: files.iter().map(|part| part.bytes).sum(),
+            checksum: summary.checksum,
+            files: &files,
+            replicas: &replicas,
+        };
+        self.write_manifest(&path, &manifest)
+            .map_err(|source| SortError::write("write", &path, source))?;
+        Ok(Publication { files, replicas, manifest: path })
+    }
+
+    fn name(&self, file: &OutFile) -> PathBuf {
+        self.dirs[file.dir].path.join(format!("{PART}{:06}", file.number))
+    }
+
+    fn write_manifest(&self, path: &Path, manifest: &Manifest<'_>) -> std::io::Result<()> {
+        let temporary = self.dirs[0].path.join(format!("{TEMPORARY}{}.manifest.tmp", self.id));
+        let file = File::create_new(&temporary)?;
+        serde_json::to_writer_pretty(&file, manifest)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)?;
+        rawio::sync_dir(&self.dirs[0].path)
+    }
+
+    /// Removes what an earlier sort published and this one does not replace; first its manifest,
+    /// since it is complete no longer.
+    fn remove_old(&self, files: &[Arc<OutFile>]) -> Result<(), SortError> {
+        let mut old = Vec::new();
+        for dir in &self.dirs {
+            let fail = |source| SortError::write("remove old output in", &dir.path, source);
+            old.extend(parts_in(&dir.path).map_err(fail)?);
+        }
+        old.sort_by_key(|path| !path.ends_with(MANIFEST));
+        let replaced: Vec<PathBuf> = files.iter().map(|file| self.name(file)).collect();
+        for path in old.into_iter().filter(|path| !replaced.contains(path)) {
+            fs::remove_file(&path)
+                .map_err(|source| SortError::write("remove old output", &path, source))?;
+        }
+        Ok(())
+    }
+}

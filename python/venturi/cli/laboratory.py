@@ -1,0 +1,128 @@
+"""What the measuring verbs share: the agent, the repository, the session, predictions."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from venturi import settings
+from venturi.cli.progress import progress_bars
+from venturi.cli.repository import open_repository
+
+if TYPE_CHECKING:
+    from venturi.measure.agent import Agent
+    from venturi.measure.engines.native import Predict
+    from venturi.measure.runner import Session
+    from venturi.model.predict import Prediction
+    from venturi.record.repository import Repository
+    from venturi.record.trial import Trial
+
+NO_RECORD_HELP = "Do not keep the trial in the repository."
+
+
+def find_agent() -> Agent:
+    """The agent of the settings in force."""
+    from venturi.measure.agent import Agent
+
+    return Agent.find(settings.load())
+
+
+@contextmanager
+def laboratory(
+    *, show_progress: bool, record: bool = True, sample_interval_ms: int = 1000
+) -> Iterator[Session]:
+    """A session to run trials in; with `record` False in a repository that is thrown away."""
+    from venturi.measure.runner import open_session
+
+    agent = find_agent()
+    with ExitStack() as stack:
+        repository = stack.enter_context(open_repository() if record else _throwaway(stack))
+        on_progress = stack.enter_context(progress_bars(enabled=show_progress))
+        yield open_session(
+            agent, repository, on_progress=on_progress, sample_interval_ms=sample_interval_ms
+        )
+
+
+def _throwaway(stack: ExitStack) -> Repository:
+    from venturi.record.repository import Repository
+
+    home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="venturi-")))
+    return Repository.open(replace(settings.load(), home=home, database_url=None))
+
+
+@dataclass
+class Predictor:
+    """Predicts native sorts from a DiskBench trial, and remembers its last prediction."""
+
+    disk: Trial
+    shared_device: bool = True
+    last: Prediction | None = None
+
+    def hook(self) -> Predict:
+        """What `NativeJob.predict` wants."""
+        from venturi.measure.results import SortPlan
+        from venturi.model.predict import (
+            NativeSortPlan,
+            disk_rates_from_trial,
+            predict_native_sort,
+        )
+        from venturi.record.trial import Sample
+
+        rates = disk_rates_from_trial(self.disk)
+
+        def predict(plan: SortPlan) -> Sequence[Sample]:
+            self.last = prediction = predict_native_sort(
+                NativeSortPlan(
+                    input_bytes=plan.input_bytes,
+                    spilled_bytes=min(plan.expected_spilled_bytes, plan.input_bytes),
+                    shared_device=self.shared_device,
+                ),
+                rates,
+            )
+            labels = {"disk_trial": self.disk.id}
+            whole = Sample(
+                "predicted_elapsed_s",
+                prediction.elapsed_s,
+                "s",
+                labels=labels,
+                missing_reason=prediction.missing_reason,
+            )
+            phases = [
+                Sample(
+                    "predicted_phase_s",
+                    phase.elapsed_s,
+                    "s",
+                    phase=phase.phase,
+                    labels={**labels, "formula": phase.formula},
+                    missing_reason=phase.missing_reason,
+                )
+                for phase in prediction.phases
+            ]
+            return (whole, *phases)
+
+        return predict
+
+
+def on_one_device(folders: Sequence[Path]) -> bool:
+    """Whether all of `folders` (or what exists above them) lie on one file system."""
+    from venturi.measure.space import existing_parent
+
+    return len({existing_parent(folder).stat().st_dev for folder in folders}) <= 1
+
+
+def say(text: str) -> None:
+    """Talk, on stderr."""
+    click.echo(text, err=True)
+
+
+def records(trials: Sequence[Trial]) -> list[object]:
+    """The trials as `--json` prints them: whole records."""
+    from venturi.record.trial import ADAPTER
+
+    return [ADAPTER.dump_python(trial, mode="json") for trial in trials]

@@ -1,0 +1,224 @@
+"""`venturi probe`: what this machine can do."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from venturi.cli.laboratory import NO_RECORD_HELP, laboratory, records
+from venturi.cli.options import BYTES, DURATION, BytesType, json_option, print_json, quiet_option
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from venturi.record.trial import Trial
+
+DISK_MODES = ("read", "write", "read_write", "random_read", "shuffle_read")
+NET_PATTERNS = ("pairwise", "all_to_all")
+
+
+class ListType(click.ParamType[tuple[Any, ...]]):
+    """Values separated by commas, each of another type."""
+
+    def __init__(self, of: click.ParamType[Any]) -> None:
+        self.of = of
+        self.name = f"{of.name},..."
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[Any, ...]:
+        if isinstance(value, tuple):
+            return value
+        return tuple(self.of.convert(part, param, ctx) for part in re.split(r",\s*", value))
+
+
+SIZES = ListType(BytesType())
+NUMBERS = ListType(click.IntRange(1))
+record_option = click.option("--no-record", is_flag=True, help=NO_RECORD_HELP)
+experiment_option = click.option("--experiment", metavar="NAME", help="What the trial belongs to.")
+
+
+@click.group()
+def command() -> None:
+    """Measure what this machine can do."""
+
+
+@command.command()
+@record_option
+@experiment_option
+@json_option
+def host(experiment: str | None, *, no_record: bool, as_json: bool) -> None:
+    """Facts about this host: processor, memory, disks, network, limits, settings."""
+    from venturi.measure.probes import probe_host
+
+    with laboratory(show_progress=False, record=not no_record) as session:
+        trial = probe_host(session, experiment)
+    _show(trial, as_json=as_json)
+
+
+@command.command()
+@click.option(
+    "--dir",
+    "dirs",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Directory to measure; repeat it, one for each disk (default: the current directory).",
+)
+@click.option(
+    "--mode",
+    "modes",
+    type=ListType(click.Choice(DISK_MODES)),
+    default=",".join(DISK_MODES),
+    show_default=True,
+    help="What to measure.",
+)
+@click.option("--bytes", "size_bytes", type=BYTES, help="Test data in each directory.")
+@click.option("--block-bytes", type=BYTES, help="Size of a request (default 4MiB).")
+@click.option("--queue-depth", type=click.IntRange(1), help="Requests in flight (default 4).")
+@click.option("--random-block-bytes", type=SIZES, default=(), help="Sizes of random reads.")
+@click.option("--random-queue-depth", type=NUMBERS, default=(), help="Depths of random reads.")
+@click.option(
+    "--iterations", type=click.IntRange(1), default=3, show_default=True,
+    help="Measure everything so often.",
+)  # fmt: skip
+@click.option("--max-time", type=DURATION, help="Longest time of one measurement.")
+@click.option("--random-time", type=DURATION, help="Time of one measurement of random reads.")
+@click.option(
+    "--slow-factor",
+    type=click.FloatRange(0, 1),
+    help="A disk below this share of the median is named as slow (default 0.8).",
+)
+@record_option
+@experiment_option
+@quiet_option
+@json_option
+def disk(
+    dirs: tuple[Path, ...],
+    size_bytes: int | None,
+    max_time: float | None,
+    *,
+    random_time: float | None,
+    experiment: str | None,
+    no_record: bool,
+    quiet: bool,
+    as_json: bool,
+    **chosen: Any,
+) -> None:
+    """DiskBench: read, write, both at once, random read, shuffle read.
+
+    Random data, direct I/O where the file system allows it, and the flush to disk are part of the
+    time. Test files are removed at the end.
+    """
+    from venturi.measure.probes import DiskOptions, probe_disk
+
+    options = DiskOptions(
+        dirs=tuple(folder.absolute() for folder in dirs) or (Path.cwd(),),
+        bytes=size_bytes,
+        max_seconds=max_time,
+        random_seconds=random_time,
+        **chosen,
+    )
+    show_progress = not quiet and not as_json
+    with laboratory(show_progress=show_progress, record=not no_record) as session:
+        trial = probe_disk(session, options, experiment)
+    _show(trial, as_json=as_json)
+
+
+@command.command()
+@click.option("--peer", "peers", multiple=True, metavar="HOST:PORT", help="A listening agent.")
+@click.option(
+    "--loopback",
+    type=click.IntRange(2),
+    help="Start this many peers on this machine: that measures memory copying, not a network.",
+)
+@click.option("--bytes", "size_bytes", type=BYTES, help="Bytes each peer sends.")
+@click.option("--max-time", type=DURATION, help="Longest time of one measurement.")
+@click.option(
+    "--token-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File whose first line is the secret that listening peers demand.",
+)
+@click.option("--sockets-per-peer", type=click.IntRange(1), help="Connections per pair (1).")
+@click.option("--scale", type=NUMBERS, default=(), help="Numbers of peers, such as 2,4,8.")
+@click.option(
+    "--iterations", type=click.IntRange(1), default=3, show_default=True,
+    help="Measure everything so often.",
+)  # fmt: skip
+@click.option(
+    "--pattern",
+    "patterns",
+    type=ListType(click.Choice(NET_PATTERNS)),
+    default=",".join(NET_PATTERNS),
+    show_default=True,
+    help="Who sends to whom.",
+)
+@record_option
+@experiment_option
+@quiet_option
+@json_option
+def net(
+    *,
+    peers: tuple[str, ...],
+    loopback: int | None,
+    size_bytes: int | None,
+    max_time: float | None,
+    experiment: str | None,
+    no_record: bool,
+    quiet: bool,
+    as_json: bool,
+    **chosen: Any,
+) -> None:
+    """NetBench: pairwise and all-to-all, the slowest peer is the figure.
+
+    Peers are agents that listen elsewhere (`venturi-agent net --listen ADDR:PORT`), or --loopback
+    peers here; without either, two peers over loopback.
+    """
+    if peers and loopback is not None:
+        raise click.UsageError("give either --peer or --loopback")
+    from venturi.measure.probes import NetOptions, probe_net
+
+    options = NetOptions(
+        peers=peers,
+        loopback=None if peers else loopback or 2,
+        bytes=size_bytes,
+        max_seconds=max_time,
+        **chosen,
+    )
+    show_progress = not quiet and not as_json
+    with laboratory(show_progress=show_progress, record=not no_record) as session:
+        trial = probe_net(session, options, experiment)
+    _show(trial, as_json=as_json)
+
+
+def _show(trial: Trial, *, as_json: bool) -> None:
+    from venturi.errors import ExitCode
+    from venturi.record.trial import State
+
+    if as_json:
+        print_json(records([trial])[0], tuple(warning.message for warning in trial.warnings))
+    else:
+        from rich.console import Console
+
+        console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+        _print(console, trial)
+    if trial.state is State.INVALID:
+        sys.exit(ExitCode.INVALID)
+
+
+def _print(console: Console, trial: Trial) -> None:
+    from venturi.present import terminal
+
+    if trial.workload.name == "hostfacts":
+        console.print(terminal.host_facts(trial.cluster.hosts[0].facts))
+    else:
+        names = {"diskbench": terminal.DISK_NAMES, "netbench": terminal.NET_NAMES}
+        if trial.cluster.network is not None:
+            console.print(trial.cluster.network, markup=False)
+        console.print(terminal.rates(trial, names[trial.workload.name]))
+    for warning in trial.warnings:
+        console.print(f"warning: {warning.message}", markup=False)
+    console.print(f"trial {trial.id} ({terminal.outcome(trial)})", markup=False)

@@ -1,0 +1,80 @@
+"""Progress bars on stderr, from the agent's progress events."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Task, TaskID
+
+    from venturi.measure.agent import OnProgress, Progress
+
+
+@contextmanager
+def progress_bars(*, enabled: bool = True) -> Iterator[OnProgress | None]:
+    """A callback that shows one bar a phase, with rate and ETA.
+
+    None (nothing is shown) when stderr is no terminal or `enabled` is False.
+    """
+    if not enabled or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, ProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+    from rich.text import Text
+
+    class Amount(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(amount(task.completed, task.total, str(task.fields["unit"])))
+
+    class Speed(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(rate(task.speed, str(task.fields["unit"])))
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        Amount(),
+        Speed(),
+        TimeRemainingColumn(compact=True),
+    )
+    # Not redirect_stdout: what is data must not go where the bars are.
+    console = Console(stderr=True)
+    with Bars(*columns, console=console, transient=True, redirect_stdout=False) as bars:
+        current: tuple[str, TaskID] | None = None
+
+        def show(event: Progress) -> None:
+            nonlocal current
+            if current is not None and current[0] != event.phase:
+                bars.remove_task(current[1])
+                current = None
+            if current is None:
+                task = bars.add_task(event.phase, total=event.total, unit=event.unit)
+                current = (event.phase, task)
+            bars.update(current[1], completed=event.done, total=event.total)
+
+        yield show
+
+
+def amount(done: float, total: float | None, unit: str) -> str:
+    """How much is done, of how much if that is known."""
+    from venturi.units import format_bytes_decimal
+
+    if unit in {"bytes", "B"}:
+        text = format_bytes_decimal(done)
+        return text if total is None else f"{text} of {format_bytes_decimal(total)}"
+    text = f"{done:,.0f}"
+    return f"{text} {unit}" if total is None else f"{text} of {total:,.0f} {unit}"
+
+
+def rate(per_s: float | None, unit: str) -> str:
+    """How fast it goes; nothing while that is not known."""
+    from venturi.units import format_rate
+
+    if per_s is None:
+        return ""
+    return format_rate(per_s) if unit in {"bytes", "B"} else f"{per_s:,.0f} {unit}/s"

@@ -1,0 +1,167 @@
+"""`venturi sort`: sort files with the native engine and record the trial."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from venturi.cli.laboratory import (
+    NO_RECORD_HELP,
+    find_agent,
+    laboratory,
+    records,
+)
+from venturi.cli.options import BYTES, json_option, print_json, quiet_option
+from venturi.errors import ExitCode
+
+if TYPE_CHECKING:
+    from venturi.measure.engines.native import NativeJob
+    from venturi.record.trial import Trial
+
+FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", "outputs", multiple=True, required=True, type=FOLDER,
+    help="Directory for the output; repeat it, one for each disk.",
+)  # fmt: skip
+@click.option(
+    "--scratch", multiple=True, type=FOLDER,
+    help="Directory for what does not fit into memory (default: those of the output).",
+)  # fmt: skip
+@click.option(
+    "--replica", "replicas", multiple=True, type=FOLDER,
+    help="Directory for a second copy of the output.",
+)  # fmt: skip
+@click.option(
+    "--memory", "memory_bytes", type=BYTES, help="Budget (default: 60 % of what is free)."
+)
+@click.option("--threads", type=click.IntRange(1), help="Threads (default: one a core).")
+@click.option(
+    "--job", type=click.Choice(("sort", "wordcount", "aggregate")), default="sort",
+    show_default=True, help="What to do with the records.",
+)  # fmt: skip
+@click.option(
+    "--format", "format_", type=click.Choice(("fixed", "kv", "lines")),
+    help="Records of fixed length, length-prefixed pairs, or lines (default: what the job takes).",
+)  # fmt: skip
+@click.option(
+    "--record-bytes", type=click.IntRange(1), default=100, show_default=True,
+    help="Length of a record.",
+)  # fmt: skip
+@click.option(
+    "--key-bytes", type=click.IntRange(1), default=10, show_default=True,
+    help="Length of the key at the beginning of a record.",
+)  # fmt: skip
+@click.option("--indy", "uniform", is_flag=True, help="Keys are uniform: do not sample them.")
+@click.option("--verify", is_flag=True, help="Compare checksums of input and output.")
+@click.option("--validate", "read_again", is_flag=True, help="Read the output again, check order.")
+@click.option("--overwrite", is_flag=True, help="Replace output that is there.")
+@click.option("--plan-only", is_flag=True, help="Say what would be done, and do not do it.")
+@click.option("--no-record", is_flag=True, help=NO_RECORD_HELP)
+@click.option("--experiment", metavar="NAME", help="What the trial belongs to.")
+@quiet_option
+@json_option
+def command(
+    inputs: tuple[Path, ...],
+    experiment: str | None,
+    *,
+    plan_only: bool,
+    no_record: bool,
+    quiet: bool,
+    as_json: bool,
+    **chosen: Any,
+) -> int:
+    """Sort the files INPUTS (or those in the directories INPUTS) and record the trial.
+
+    The input is never modified. Output appears only whole, under its final name, with a manifest.
+    """
+    from venturi.measure.runner import run_trial
+    from venturi.record.trial import State
+
+    job = _job(inputs, experiment, chosen)
+    if plan_only:
+        _plan(job, as_json=as_json)
+        return ExitCode.OK
+    show_progress = not quiet and not as_json
+    with laboratory(show_progress=show_progress, record=not no_record) as session:
+        job.engine_version = session.software.others["agent"]
+        trial = run_trial(session, job)
+    _show(trial, as_json=as_json)
+    return ExitCode.INVALID if trial.state is State.INVALID else ExitCode.OK
+
+
+def _job(inputs: tuple[Path, ...], experiment: str | None, chosen: dict[str, Any]) -> NativeJob:
+    from venturi.measure.engines.inputs import GivenInputs
+    from venturi.measure.engines.native import NativeJob, NativeOptions
+    from venturi.measure.folders import DataFolders
+    from venturi.measure.workloads import Definition
+
+    job: Literal["sort", "wordcount", "aggregate"] = chosen["job"]
+    usual: dict[str, Literal["fixed", "kv", "lines"]] = {
+        "sort": "fixed",
+        "wordcount": "lines",
+        "aggregate": "kv",
+    }
+    format_ = chosen["format_"] or usual[job]
+    if chosen["read_again"] and (format_ == "lines" or job != "sort"):
+        raise click.UsageError("--validate checks sorted records of --format fixed or kv only")
+    definition = Definition.of_user_files(
+        job,
+        format_,
+        record_bytes=chosen["record_bytes"],
+        key_bytes=chosen["key_bytes"],
+    )
+    outputs = tuple(path.absolute() for path in chosen["outputs"])
+    return NativeJob(
+        definition=definition,
+        inputs=GivenInputs([path.absolute() for path in inputs]),
+        folders=DataFolders({}),
+        options=NativeOptions(
+            memory_bytes=chosen["memory_bytes"],
+            threads=chosen["threads"],
+            uniform=chosen["uniform"],
+            verify=chosen["verify"],
+            overwrite=chosen["overwrite"],
+            read_output_again=chosen["read_again"],
+            outputs=outputs,
+            scratch=tuple(path.absolute() for path in chosen["scratch"]),
+            replicas=tuple(path.absolute() for path in chosen["replicas"]),
+        ),
+        engine_version="",
+        experiment=experiment,
+    )
+
+
+def _plan(job: NativeJob, *, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from venturi.measure.runner import Step
+    from venturi.units import format_bytes
+
+    job.prepare(Step(find_agent(), 0.0, None))
+    plan = job.last_plan
+    assert plan is not None
+    if as_json:
+        print_json(asdict(plan))
+        return
+    for name, value in asdict(plan).items():
+        shown = format_bytes(value) if name.endswith("_bytes") or "bytes_" in name else value
+        click.echo(f"{name.replace('_', ' '):<26}{shown}")
+
+
+def _show(trial: Trial, *, as_json: bool) -> None:
+    if as_json:
+        print_json(records([trial])[0], tuple(warning.message for warning in trial.warnings))
+        return
+    from rich.console import Console
+
+    from venturi.present.terminal import sort_summary
+
+    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+    console.print(sort_summary(trial))

@@ -1,0 +1,87 @@
+"""`venturi validate`: order, count, checksum and duplicates, compatible with valsort."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from venturi import units
+from venturi.cli.laboratory import find_agent
+from venturi.cli.options import json_option, print_json, quiet_option
+from venturi.cli.progress import progress_bars
+from venturi.errors import ExitCode
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--record-bytes", type=click.IntRange(1), default=100, show_default=True,
+    help="Length of a record.",
+)  # fmt: skip
+@click.option(
+    "--key-bytes", type=click.IntRange(1), default=10, show_default=True,
+    help="Length of the key at the beginning of a record.",
+)  # fmt: skip
+@click.option(
+    "--format", "format_", type=click.Choice(("fixed", "kv")), default="fixed", show_default=True,
+    help="Records of fixed length, or length-prefixed pairs.",
+)  # fmt: skip
+@click.option("--threads", type=click.IntRange(1), help="Threads (default: one a core).")
+@click.option(
+    "--summary-out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write valsort's summary.",
+)
+@click.option(
+    "--summaries", is_flag=True, help="INPUTS are summaries, to be checked as one output."
+)
+@quiet_option
+@json_option
+def command(
+    inputs: tuple[Path, ...],
+    record_bytes: int,
+    key_bytes: int,
+    *,
+    format_: str,
+    threads: int | None,
+    summary_out: Path | None,
+    summaries: bool,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Check that INPUTS, one after the other, are in order.
+
+    Exit status 3 if they are not.
+    """
+    arguments: list[object] = [part for path in inputs for part in ("--input", path)]
+    arguments += ["--format", format_, "--record-bytes", record_bytes, "--key-bytes", key_bytes]
+    if threads is not None:
+        arguments += ["--threads", threads]
+    if summary_out is not None:
+        arguments += ["--summary-out", summary_out]
+    if summaries:
+        arguments.append("--summaries")
+    with progress_bars(enabled=not quiet and not as_json) as on_progress:
+        result = find_agent().run("validate", *arguments, on_progress=on_progress)
+    from venturi.measure.results import Validated
+
+    seen = result.read(Validated)
+    if as_json:
+        print_json(dict(result.data), tuple(w.message for w in result.warnings))
+    else:
+        rate = seen.bytes / seen.elapsed_s if seen.elapsed_s > 0 and seen.bytes else None
+        click.echo(f"records         {seen.records:,}")
+        click.echo(f"checksum        {seen.checksum}")
+        click.echo(f"duplicate keys  {seen.duplicate_keys:,}")
+        click.echo(
+            f"read            {units.format_bytes_decimal(seen.bytes)} in "
+            f"{units.format_duration(seen.elapsed_s)} ({units.format_rate(rate)})"
+        )
+        if seen.ordered:
+            click.echo("all records are in order")
+        else:
+            click.echo(
+                f"NOT IN ORDER: {seen.unordered_records:,} records, first {seen.first_unordered:,}"
+            )
+    return ExitCode.OK if seen.ordered else ExitCode.INVALID

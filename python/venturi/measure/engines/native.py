@@ -1,0 +1,338 @@
+"""The native engine: `venturi-agent sort` as a job of the runner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from venturi.errors import VenturiError
+from venturi.measure import space
+from venturi.measure.agent import AgentResult
+from venturi.measure.engines.inputs import InputData, Inputs
+from venturi.measure.folders import DataFolders
+from venturi.measure.results import Sorted, SortPlan, SortStage, Validated
+from venturi.measure.runner import Report, Spec, Step
+from venturi.measure.workloads import Definition
+from venturi.record.trial import Engine, Phase, Sample, Scalar, Workload
+
+if TYPE_CHECKING:
+    from venturi.measure.workloads.zipf import Answer
+
+NAME = "native"
+# Output over input: sorting keeps the size, the other jobs shrink it; a tenth covers short inputs
+# in which every word occurs once, and its count comes on top.
+OUTPUT_FACTOR: Mapping[str, float] = {"sort": 1.0, "wordcount": 1.1, "aggregate": 1.0}
+
+Predict = Callable[[SortPlan], Sequence[Sample]]
+
+
+@dataclass(frozen=True)
+class NativeOptions:
+    """What can be chosen for a native job. None: the agent's own default.
+
+    `outputs`, `scratch` and `replicas` are the user's own folders and override `DataFolders`.
+    """
+
+    memory_bytes: int | None = None
+    threads: int | None = None
+    uniform: bool = False
+    verify: bool = False
+    overwrite: bool = False
+    read_output_again: bool = True
+    outputs: tuple[Path, ...] = ()
+    scratch: tuple[Path, ...] = ()
+    replicas: tuple[Path, ...] = ()
+    record_bytes: int | None = None
+    key_bytes: int | None = None
+
+
+@dataclass
+class NativeJob:
+    """One sort, word count or aggregation on the native engine.
+
+    `predict` is asked for samples between planning and sorting, so that a prediction is on record
+    before what it predicts.
+    """
+
+    definition: Definition
+    inputs: Inputs
+    folders: DataFolders
+    options: NativeOptions
+    engine_version: str
+    scale: str | None = None
+    experiment: str | None = None
+    repetition: int = 0
+    warm_up: bool = False
+    seed: int | None = None
+    series: bool = True
+    predict: Predict | None = None
+    workload: Workload | None = None
+    last_plan: SortPlan | None = field(default=None, init=False)
+    last_result: Sorted | None = field(default=None, init=False)
+    _input: InputData | None = field(default=None, init=False)
+
+    @property
+    def record_bytes(self) -> int:
+        return self.options.record_bytes or self.definition.record_bytes
+
+    @property
+    def key_bytes(self) -> int:
+        return self.options.key_bytes or self.definition.key_bytes
+
+    @property
+    def spec(self) -> Spec:
+        configuration: dict[str, Scalar] = {
+            "memory_bytes": self.options.memory_bytes,
+            "threads": self.options.threads,
+            "record_bytes": self.record_bytes,
+            "key_bytes": self.key_bytes,
+            "input_bytes": self.inputs.planned_bytes,
+            "uniform_keys": self.options.uniform,
+            "verify": self.options.verify,
+        }
+        roles = ("input", "scratch", "output", "replica")
+        return Spec(
+            workload=self.workload
+            or Workload(
+                name=self.definition.name,
+                version=self.definition.version,
+                scale=self.scale,
+                input_bytes=self.inputs.planned_bytes,
+                input_records=self.inputs.planned_bytes // self.record_bytes
+                if self.definition.format == "fixed"
+                else None,
+            ),
+            engine=Engine(NAME, self.engine_version),
+            configuration=configuration,
+            disks_by_role={
+                role: tuple(str(path) for path in dirs)
+                for role in roles
+                if (dirs := self._parents(role))
+            },
+            experiment=self.experiment,
+            repetition=self.repetition,
+            warm_up=self.warm_up,
+            seed=self.seed,
+            series=self.series,
+        )
+
+    def prepare(self, step: Step) -> Report:
+        if not self.options.outputs:
+            self._require_space()
+        self._input, phases = self.inputs.provide(step)
+        plan_result = step.run("sort", *self._arguments(), "--plan-only")
+        plan = plan_result.read(SortPlan)
+        self.last_plan = plan
+        predicted = tuple(self.predict(plan)) if self.predict is not None else ()
+        workload = replace(
+            self.spec.workload,
+            input_bytes=self._input.bytes,
+            input_records=self._input.records
+            if self._input.records is not None
+            else plan.input_records,
+        )
+        return Report(
+            phases=phases,
+            samples=predicted,
+            warnings=plan_result.warnings,
+            workload=workload,
+            # Only what was chosen is configuration: a default that follows the free memory of the
+            # moment would make every repetition a group of its own.
+            configuration={"regime_expected": plan.regime},
+        )
+
+    def execute(self, step: Step) -> Report:
+        self._empty_outputs()
+        result = step.run("sort", *self._arguments())
+        data = result.read(Sorted)
+        self.last_result = data
+        offset_s = step.since_start_s(result.started_at_s)
+        return Report(
+            phases=tuple(
+                Phase(phase.name, offset_s + phase.started_s, phase.elapsed_s)
+                for phase in data.phases
+            ),
+            samples=(*_totals(data), *_stages(data.stages, self._device_names())),
+            warnings=result.warnings,
+            elapsed_s=data.elapsed_s,
+            workload=replace(self.spec.workload, input_bytes=data.input.bytes,
+                             input_records=data.input.records),
+        )  # fmt: skip
+
+    def validate(self, step: Step) -> Report:
+        assert self._input is not None
+        assert self.last_result is not None
+        started_s = step.since_start_s()
+        invalid = _check_result(self.definition, self._input, self.last_result)
+        checked: AgentResult | None = None
+        if invalid is None and self._input.answer is not None:
+            invalid = self._check_answer(self._input.answer)
+        elif invalid is None and self.definition.job == "sort" and self.options.read_output_again:
+            files = [file.path for file in self.last_result.output.files]
+            checked = step.run(
+                "validate",
+                *_repeated("--input", files),
+                *self._framing(),
+            )
+            invalid = _check_validated(self._input, self.last_result, checked.read(Validated))
+        phase = Phase("validate", started_s, step.since_start_s() - started_s)
+        return Report(
+            phases=(phase,), warnings=checked.warnings if checked else (), invalid=invalid
+        )
+
+    def clean(self) -> None:
+        if not self.options.outputs:
+            self.folders.empty(("output", "scratch", "replica"))
+
+    def _parents(self, role: str) -> tuple[Path, ...]:
+        chosen = {
+            "output": self.options.outputs,
+            "scratch": self.options.scratch,
+            "replica": self.options.replicas,
+        }
+        return chosen.get(role) or self.folders.parents(role)
+
+    def _dirs(self, role: str) -> tuple[Path, ...]:
+        own = self._parents(role)
+        return own if own != self.folders.parents(role) else self.folders.of(role)
+
+    def _device_names(self) -> dict[str, str]:
+        """Folder of this command -> folder the user named: that is what a record should say."""
+        return {
+            str(used): str(parent)
+            for role in ("input", "scratch", "output", "replica")
+            for used, parent in zip(self._dirs(role), self._parents(role), strict=True)
+        }
+
+    def _require_space(self) -> None:
+        size_bytes = self.inputs.planned_bytes
+        output_bytes = round(size_bytes * OUTPUT_FACTOR[self.definition.job])
+        needs = {
+            "input": self.inputs.missing_bytes,
+            "scratch": size_bytes,
+            "output": output_bytes,
+            "replica": output_bytes,
+        }
+        space.require(space.spread(needs, {role: self._parents(role) for role in needs}))
+
+    def _empty_outputs(self) -> None:
+        """Repetitions with kept data write to the same folders: what is ours may go."""
+        if not self.options.outputs:
+            for folder in (*self._dirs("output"), *self._dirs("replica")):
+                for entry in folder.iterdir():
+                    if entry.is_file():
+                        entry.unlink()
+
+    def _arguments(self) -> list[object]:
+        assert self._input is not None
+        options = self.options
+        arguments: list[object] = [
+            *_repeated("--input", self._input.files),
+            *_repeated("--output", self._dirs("output")),
+            *_repeated("--scratch", self._dirs("scratch")),
+            *_repeated("--replica", self._dirs("replica")),
+            "--job", self.definition.job,
+            *self._framing(),
+        ]  # fmt: skip
+        if options.memory_bytes is not None:
+            arguments += ["--memory", options.memory_bytes]
+        if options.threads is not None:
+            arguments += ["--threads", options.threads]
+        flags = {
+            "--indy": options.uniform,
+            "--verify": options.verify,
+            "--overwrite": options.overwrite,
+        }
+        return arguments + [flag for flag, wanted in flags.items() if wanted]
+
+    def _framing(self) -> list[object]:
+        if self.definition.format != "fixed":
+            return ["--format", self.definition.format]
+        return ["--format", "fixed", "--record-bytes", self.record_bytes,
+                "--key-bytes", self.key_bytes]  # fmt: skip
+
+    def _check_answer(self, answer: Answer) -> str | None:
+        from venturi.measure.workloads import zipf
+
+        assert self.last_result is not None
+        files = [Path(file.path) for file in self.last_result.output.files]
+        check = zipf.check_counts if self.definition.job == "wordcount" else zipf.check_sums
+        try:
+            return check(files, answer)
+        except OSError as error:
+            raise VenturiError(
+                "VEN-MEASURE-INVALID",
+                f"the output cannot be read: {error.strerror}",
+                where={"file": str(error.filename)},
+            ) from error
+
+
+def _repeated(flag: str, values: Sequence[object]) -> list[object]:
+    return [part for value in values for part in (flag, value)]
+
+
+def _known(metric: str, value: float | None, unit: str) -> Sample:
+    reason = "the kernel does not say" if value is None else None
+    return Sample(metric, value, unit, missing_reason=reason)
+
+
+def _totals(data: Sorted) -> tuple[Sample, ...]:
+    return (
+        _known("cpu_user_s", data.cpu.user_s if data.cpu else None, "s"),
+        _known("cpu_system_s", data.cpu.system_s if data.cpu else None, "s"),
+        Sample("bytes_read", data.bytes_read, "B"),
+        Sample("bytes_written", data.bytes_written, "B"),
+        Sample("spilled_bytes", data.spilled_bytes, "B"),
+        Sample("retained_bytes", data.retained_bytes, "B"),
+        Sample("memory_budget_bytes", data.memory.budget_bytes, "B"),
+        _known("peak_rss_bytes", data.memory.peak_rss_bytes, "B"),
+        Sample("threads", data.threads, "1"),
+        Sample("records", data.input.records, "1"),
+    )
+
+
+def _stages(stages: Sequence[SortStage], names: Mapping[str, str]) -> tuple[Sample, ...]:
+    samples: list[Sample] = []
+    for stage in stages:
+        values = (
+            ("stage_useful_s", stage.useful_s, "s"),
+            ("stage_idle_s", stage.idle_s, "s"),
+            ("stage_waiting_for_memory_s", stage.waiting_for_memory_s, "s"),
+            ("stage_blocked_s", stage.blocked_s, "s"),
+            ("stage_bytes", stage.bytes, "B"),
+            ("stage_started_s", stage.started_s, "s"),
+            ("stage_ended_s", stage.ended_s, "s"),
+            ("stage_workers", stage.workers, "1"),
+        )
+        device = stage.device and names.get(stage.device, stage.device)
+        labels: dict[str, Scalar] = {"stage": stage.stage, "device": device}
+        samples += [
+            Sample(metric, value, unit, phase=stage.phase, labels=labels)
+            for metric, value, unit in values
+        ]
+    return tuple(samples)
+
+
+def _check_result(definition: Definition, given: InputData, data: Sorted) -> str | None:
+    """What the engine itself counted must agree with what it was given."""
+    if given.records is not None and data.input.records != given.records:
+        return f"{data.input.records} records were read of {given.records}"
+    if definition.job == "sort" and data.output.records != data.input.records:
+        return f"{data.output.records} records came out of {data.input.records}"
+    if data.checksum is not None and data.checksum.input != data.checksum.output:
+        return f"checksum {data.checksum.output} out, {data.checksum.input} in"
+    return None
+
+
+def _check_validated(given: InputData, data: Sorted, seen: Validated) -> str | None:
+    """What is on disk must agree with what was generated, read again and independently."""
+    if not seen.ordered:
+        return f"{seen.unordered_records} records are out of order, first {seen.first_unordered}"
+    if seen.records != data.input.records:
+        return f"{seen.records} records are on disk, {data.input.records} went in"
+    expected = given.checksum or (data.checksum.input if data.checksum is not None else None)
+    if expected is not None and int(seen.checksum, 16) != int(expected, 16):
+        return f"checksum {seen.checksum} on disk, {expected} in the input"
+    return None

@@ -1,0 +1,114 @@
+"""Data folders: made for one command, removed at its end, or by the next start after a kill."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from venturi.errors import VenturiError
+from venturi.record.owner import current_owner, is_alive
+from venturi.record.trial import Owner, new_id
+
+ROLES = ("input", "scratch", "output", "replica")
+PREFIX = "venturi-data-"
+OWNER_FILE = "owner.json"
+
+
+def sweep(parent: Path, alive: Callable[[Owner], bool] = is_alive) -> list[Path]:
+    """Removes the data folders in `parent` whose owner is dead, and returns them.
+
+    Only a folder with our name and a readable owner file is ours; all else is left alone.
+    """
+    removed: list[Path] = []
+    for folder in sorted(parent.glob(f"{PREFIX}*")):
+        try:
+            owner = Owner(**json.loads((folder / OWNER_FILE).read_text()))
+        except (OSError, ValueError, TypeError):
+            continue
+        if not alive(owner):
+            shutil.rmtree(folder, ignore_errors=True)
+            removed.append(folder)
+    return removed
+
+
+class DataFolders:
+    """The folders of one command by role, each inside its own `venturi-data-<id>`.
+
+    Use it as a context manager: leaving it removes everything, unless `keep`.
+    """
+
+    def __init__(self, roles: Mapping[str, tuple[Path, ...]], *, keep: bool = False) -> None:
+        self.keep = keep
+        self.swept: list[Path] = []
+        self._parents = {role: tuple(dirs) for role, dirs in roles.items()}
+        self._name = f"{PREFIX}{new_id().lower()}"
+        self._made: list[Path] = []
+
+    def parents(self, role: str) -> tuple[Path, ...]:
+        """The folders the user named for `role`."""
+        return self._parents.get(role, ())
+
+    def of(self, role: str) -> tuple[Path, ...]:
+        """The folders to use for `role`, made when first asked for."""
+        folders = tuple(self._make(parent) / role for parent in self.parents(role))
+        for folder in folders:
+            folder.mkdir(exist_ok=True)
+        return folders
+
+    def empty(self, roles: Iterable[str]) -> None:
+        """Removes what is in the folders of `roles`."""
+        if self.keep:
+            return
+        for role in roles:
+            for parent in self.parents(role):
+                shutil.rmtree(parent / self._name / role, ignore_errors=True)
+
+    def _make(self, parent: Path) -> Path:
+        folder = parent / self._name
+        if folder in self._made:
+            return folder
+        try:
+            folder.mkdir(parents=True)
+            self._made.append(folder)
+            (folder / OWNER_FILE).write_text(json.dumps(asdict(current_owner())))
+        except OSError as error:
+            raise VenturiError(
+                "VEN-MEASURE-SPACE",
+                f"no data folder can be made in {parent}: {error.strerror}",
+                where={"dir": str(parent)},
+                hint="name a folder you may write to with --dir",
+            ) from error
+        return folder
+
+    def __enter__(self) -> DataFolders:
+        for parent in {parent for dirs in self._parents.values() for parent in dirs}:
+            if parent.is_dir():
+                self.swept += sweep(parent)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.keep:
+            return
+        for folder in self._made:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def parse_roles(values: Iterable[str], default: Path) -> dict[str, tuple[Path, ...]]:
+    """Folders by role from `DIR` (every role but replica) and `ROLE=DIR`, both repeatable.
+
+    A role that is named replaces the general folders for that role.
+    """
+    general: list[Path] = []
+    named: dict[str, list[Path]] = {}
+    for value in values:
+        role, equals, path = value.partition("=")
+        if equals and role in ROLES:
+            named.setdefault(role, []).append(Path(path).absolute())
+        else:
+            general.append(Path(value).absolute())
+    shared = tuple(general) or (default.absolute(),)
+    roles = {role: shared for role in ROLES if role != "replica"}
+    return {**roles, **{role: tuple(paths) for role, paths in named.items()}}

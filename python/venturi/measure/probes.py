@@ -1,0 +1,392 @@
+"""DiskBench, NetBench and host facts as recorded trials."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from venturi.errors import VenturiError
+from venturi.measure import space
+from venturi.measure.results import DiskMeasurement, DiskReport, NetMeasurement, NetReport
+from venturi.measure.runner import Report, Session, Spec, Step, run_trial
+from venturi.record.trial import (
+    Engine,
+    Phase,
+    Sample,
+    Scalar,
+    Trial,
+    TrialWarning,
+    Workload,
+)
+
+DISK_MODES = ("read", "write", "read_write", "random_read", "shuffle_read")
+NET_PATTERNS = ("pairwise", "all_to_all")
+
+# (mode, role) of the agent -> metric of the record, and which of its figures is kept.
+_DISK_METRICS: Mapping[tuple[str, str], tuple[str, str]] = {
+    ("read", "read"): ("disk_read_bytes_per_s", "B/s"),
+    ("write", "write"): ("disk_write_bytes_per_s", "B/s"),
+    ("read_write", "read"): ("disk_mixed_read_bytes_per_s", "B/s"),
+    ("read_write", "write"): ("disk_mixed_write_bytes_per_s", "B/s"),
+    ("random_read", "read"): ("disk_random_read_iops", "1/s"),
+    ("shuffle_read", "read"): ("disk_shuffle_read_bytes_per_s", "B/s"),
+}
+
+
+def _version(name: str, *parts: object) -> str:
+    """Version of a probe: what it does, not how large it was chosen to be."""
+    return hashlib.sha256(json.dumps([name, *parts]).encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True)
+class DiskOptions:
+    """What DiskBench is to measure. None: the agent's default. Sizes are per directory."""
+
+    dirs: tuple[Path, ...]
+    modes: tuple[str, ...] = ("read", "write", "read_write", "random_read")
+    bytes: int | None = None
+    block_bytes: int | None = None
+    queue_depth: int | None = None
+    random_block_bytes: tuple[int, ...] = ()
+    random_queue_depth: tuple[int, ...] = ()
+    iterations: int = 3
+    min_seconds: float | None = None
+    max_seconds: float | None = None
+    random_seconds: float | None = None
+    slow_factor: float | None = None
+
+    def arguments(self) -> list[object]:
+        """The agent's command line."""
+        arguments: list[object] = []
+        for folder in self.dirs:
+            arguments += ["--dir", folder]
+        arguments += ["--mode", ",".join(self.modes), "--iterations", self.iterations]
+        for flag, value in (
+            ("--bytes", self.bytes),
+            ("--block-bytes", self.block_bytes),
+            ("--queue-depth", self.queue_depth),
+            ("--min-seconds", self.min_seconds),
+            ("--max-seconds", self.max_seconds),
+            ("--random-seconds", self.random_seconds),
+            ("--slow-factor", self.slow_factor),
+            ("--random-block-bytes", ",".join(map(str, self.random_block_bytes)) or None),
+            ("--random-queue-depth", ",".join(map(str, self.random_queue_depth)) or None),
+        ):
+            if value is not None:
+                arguments += [flag, value]
+        return arguments
+
+
+@dataclass(frozen=True)
+class NetOptions:
+    """What NetBench is to measure: `peers` by address, or `loopback` peers on this machine.
+
+    `token_file` holds the secret that listening peers demand; it is never recorded.
+    """
+
+    peers: tuple[str, ...] = ()
+    loopback: int | None = None
+    bytes: int | None = None
+    sockets_per_peer: int | None = None
+    scale: tuple[int, ...] = ()
+    iterations: int = 3
+    max_seconds: float | None = None
+    token_file: Path | None = None
+    patterns: tuple[str, ...] = NET_PATTERNS
+
+    def arguments(self, pattern: str) -> list[object]:
+        """The agent's command line for one pattern."""
+        arguments: list[object] = []
+        for peer in self.peers:
+            arguments += ["--peer", peer]
+        arguments += ["--pattern", pattern, "--iterations", self.iterations]
+        for flag, value in (
+            ("--loopback", self.loopback),
+            ("--bytes", self.bytes),
+            ("--max-seconds", self.max_seconds),
+            ("--token-file", self.token_file),
+            ("--sockets-per-peer", self.sockets_per_peer),
+            ("--scale", ",".join(map(str, self.scale)) or None),
+        ):
+            if value is not None:
+                arguments += [flag, value]
+        return arguments
+
+
+@dataclass(frozen=True)
+class Naming:
+    """What a probe's trial belongs to."""
+
+    engine_version: str
+    experiment: str | None = None
+    series: bool = True
+
+
+class _DiskJob:
+    def __init__(self, options: DiskOptions, naming: Naming) -> None:
+        self._options = options
+        self._naming = naming
+        self._report: DiskReport | None = None
+
+    @property
+    def spec(self) -> Spec:
+        chosen = asdict(self._options)
+        dirs = tuple(str(folder) for folder in chosen.pop("dirs"))
+        return Spec(
+            workload=Workload("diskbench", _version("diskbench", *DISK_MODES)),
+            engine=Engine("diskbench", self._naming.engine_version),
+            configuration={key: _scalar(value) for key, value in chosen.items()},
+            disks_by_role={"input": dirs, "output": dirs},
+            experiment=self._naming.experiment,
+            series=self._naming.series,
+        )
+
+    def prepare(self, step: Step) -> Report:
+        options = self._options
+        for folder in options.dirs:
+            if not folder.is_dir():
+                raise VenturiError(
+                    "VEN-MEASURE-INPUT",
+                    f"{folder} is not a directory",
+                    where={"dir": str(folder)},
+                    hint="name existing directories, one for each disk",
+                )
+        if options.bytes is not None:
+            # Reading and writing at once holds the files of both.
+            space.require(dict.fromkeys(options.dirs, 2 * options.bytes))
+        return Report()
+
+    def execute(self, step: Step) -> Report:
+        result = step.run("disk", *self._options.arguments())
+        self._report = report = result.read(DiskReport)
+        samples = [sample for m in report.measurements for sample in _disk_samples(m)]
+        warnings = [
+            TrialWarning("VEN-MEASURE-UNSTEADY", _unsteady(m))
+            for m in report.measurements
+            # One directory alone is also all of them together: said once.
+            if not m.steady and (m.dir is not None or len(self._options.dirs) > 1)
+        ]
+        warnings += [
+            TrialWarning(
+                "VEN-MEASURE-SLOW",
+                f"{slow.dir}: {slow.mode} {slow.role} at {slow.bytes_per_s / 1e6:.0f} MB/s, "
+                f"the median of its peers is {slow.median_bytes_per_s / 1e6:.0f} MB/s",
+            )
+            for slow in report.slow
+        ]
+        started_s = step.since_start_s(result.started_at_s)
+        methods = sorted({device.io_method for device in report.devices})
+        return Report(
+            phases=(*_shifted(result.phases, started_s),)
+            or (Phase("disk", started_s, result.elapsed_s),),
+            samples=tuple(samples),
+            warnings=(*result.warnings, *warnings),
+            configuration={"io_method": ", ".join(methods)},
+            elapsed_s=result.elapsed_s,
+        )
+
+    def validate(self, step: Step) -> Report:
+        assert self._report is not None
+        measured = {measurement.mode for measurement in self._report.measurements}
+        missing = [mode for mode in self._options.modes if mode not in measured]
+        return Report(invalid=f"not measured: {', '.join(missing)}" if missing else None)
+
+    def clean(self) -> None:
+        """The agent removes its own files."""
+
+
+class _NetJob:
+    def __init__(self, options: NetOptions, naming: Naming) -> None:
+        self._options = options
+        self._naming = naming
+        self._lost: list[str] = []
+
+    @property
+    def spec(self) -> Spec:
+        chosen = asdict(self._options)
+        del chosen["token_file"]
+        return Spec(
+            workload=Workload("netbench", _version("netbench", *NET_PATTERNS)),
+            engine=Engine("netbench", self._naming.engine_version),
+            configuration={key: _scalar(value) for key, value in chosen.items()},
+            experiment=self._naming.experiment,
+            series=self._naming.series,
+        )
+
+    def prepare(self, step: Step) -> Report:
+        return Report()
+
+    def execute(self, step: Step) -> Report:
+        phases: list[Phase] = []
+        samples: list[Sample] = []
+        warnings: list[TrialWarning] = []
+        label = ""
+        for pattern in self._options.patterns:
+            result = step.run("net", *self._options.arguments(pattern))
+            report = result.read(NetReport)
+            label = report.label
+            started_s = step.since_start_s(result.started_at_s)
+            phases.append(Phase(pattern, started_s, result.elapsed_s))
+            samples += [sample for m in report.measurements for sample in _net_samples(m)]
+            warnings += result.warnings
+            self._lost += [lost for m in report.measurements if (lost := _lost(m)) is not None]
+        return Report(
+            phases=tuple(phases),
+            samples=tuple(samples),
+            warnings=tuple(warnings),
+            network=label,
+            elapsed_s=sum(phase.elapsed_s for phase in phases),
+        )
+
+    def validate(self, step: Step) -> Report:
+        return Report(invalid="; ".join(self._lost) or None)
+
+    def clean(self) -> None:
+        """Nothing stays behind."""
+
+
+class _HostJob:
+    def __init__(self, naming: Naming) -> None:
+        self._naming = naming
+
+    @property
+    def spec(self) -> Spec:
+        return Spec(
+            workload=Workload("hostfacts", _version("hostfacts")),
+            engine=Engine("hostfacts", self._naming.engine_version),
+            configuration={},
+            experiment=self._naming.experiment,
+            series=False,
+        )
+
+    def prepare(self, step: Step) -> Report:
+        return Report()
+
+    def execute(self, step: Step) -> Report:
+        result = step.run("facts")
+        started_s = step.since_start_s(result.started_at_s)
+        return Report(
+            phases=(Phase("facts", started_s, result.elapsed_s),),
+            warnings=result.warnings,
+            elapsed_s=result.elapsed_s,
+        )
+
+    def validate(self, step: Step) -> Report:
+        return Report()
+
+    def clean(self) -> None:
+        """Nothing was made."""
+
+
+def probe_disk(session: Session, options: DiskOptions, experiment: str | None = None) -> Trial:
+    """Measures the disks behind `options.dirs` and records it."""
+    return run_trial(session, _DiskJob(options, _naming(session, experiment)))
+
+
+def probe_net(session: Session, options: NetOptions, experiment: str | None = None) -> Trial:
+    """Measures the network between peers (or loopback, labelled as such) and records it."""
+    return run_trial(session, _NetJob(options, _naming(session, experiment)))
+
+
+def probe_host(session: Session, experiment: str | None = None) -> Trial:
+    """Records this host's facts: they are in the trial's cluster."""
+    return run_trial(session, _HostJob(_naming(session, experiment)))
+
+
+def _naming(session: Session, experiment: str | None) -> Naming:
+    return Naming(engine_version=session.software.others["agent"], experiment=experiment)
+
+
+def _scalar(value: object) -> Scalar:
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    assert isinstance(value, Sequence)
+    return ",".join(map(str, value))
+
+
+def _shifted(phases: Sequence[Phase], by_s: float) -> tuple[Phase, ...]:
+    return tuple(Phase(p.name, p.started_s + by_s, p.elapsed_s) for p in phases)
+
+
+def _unsteady(measurement: DiskMeasurement) -> str:
+    place = measurement.dir or "all directories together"
+    reason = measurement.unsteady_reason or "no reason given"
+    return f"{measurement.mode} ({measurement.role}) on {place}: {reason}"
+
+
+def _disk_samples(measurement: DiskMeasurement) -> list[Sample]:
+    key = (measurement.mode, measurement.role)
+    if key not in _DISK_METRICS:
+        raise VenturiError(
+            "VEN-AGENT-PROTOCOL",
+            f"disk measured {measurement.mode!r} as {measurement.role!r}",
+            where={"mode": measurement.mode, "role": measurement.role},
+            hint="agent and package are of different versions: install Venturi again",
+        )
+    metric, unit = _DISK_METRICS[key]
+    labels: dict[str, Scalar] = {
+        "dir": measurement.dir,
+        "block_bytes": measurement.block_bytes,
+        "queue_depth": measurement.queue_depth,
+    }
+    spread = measurement.bytes_per_s if unit == "B/s" else measurement.iops
+    samples: list[Sample] = []
+    if spread is None:
+        samples.append(Sample(metric, None, unit, labels=labels, missing_reason="not counted"))
+    else:
+        samples += [
+            Sample(metric, value, unit, labels={**labels, "iteration": iteration})
+            for iteration, value in enumerate(spread.iterations)
+        ]
+    if measurement.latency_s is not None:
+        samples += [
+            Sample(
+                "disk_latency_s",
+                value,
+                "s",
+                labels={
+                    **labels,
+                    "mode": measurement.mode,
+                    "role": measurement.role,
+                    "quantile": quantile,
+                },
+            )
+            for quantile, value in asdict(measurement.latency_s).items()
+        ]
+    return samples
+
+
+def _net_samples(measurement: NetMeasurement) -> list[Sample]:
+    if measurement.pattern not in NET_PATTERNS:
+        raise VenturiError(
+            "VEN-AGENT-PROTOCOL",
+            f"net measured the pattern {measurement.pattern!r}",
+            where={"pattern": measurement.pattern},
+            hint="agent and package are of different versions: install Venturi again",
+        )
+    metric = f"net_{measurement.pattern}_bytes_per_s"
+    labels: dict[str, Scalar] = {
+        "peers": measurement.peers,
+        "sockets_per_peer": measurement.sockets_per_peer,
+    }
+    samples = [
+        Sample(metric, value, "B/s", labels={**labels, "iteration": iteration, "slowest": False})
+        for iteration, value in enumerate(measurement.bytes_per_s.iterations)
+    ]
+    slowest: dict[str, Scalar] = {**labels, "slowest": True, "peer": measurement.slowest_peer.name}
+    samples.append(Sample(metric, measurement.slowest_peer.bytes_per_s, "B/s", labels=slowest))
+    return samples
+
+
+def _lost(measurement: NetMeasurement) -> str | None:
+    sent = (measurement.messages_sent, measurement.bytes_sent)
+    received = (measurement.messages_received, measurement.bytes_received)
+    if sent == received:
+        return measurement.invalid_reason
+    return (
+        f"{measurement.pattern} with {measurement.peers} peers: {sent[0]} messages "
+        f"({sent[1]} bytes) sent, {received[0]} ({received[1]} bytes) received"
+    )

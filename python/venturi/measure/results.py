@@ -1,0 +1,266 @@
+"""The shapes of the agent's results, subcommand by subcommand. Names and units are the agent's.
+
+Only what is read here is named; what else a result says is left alone.
+"""
+
+from __future__ import annotations
+
+from pydantic.dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Generated:
+    """`gen`."""
+
+    records: int
+    bytes: int
+    checksum: str | None
+    elapsed_s: float
+    cpu_s: float
+
+
+@dataclass(frozen=True)
+class Validated:
+    """`validate`. `checksum` is the sum of the records' CRC32 in hexadecimal."""
+
+    records: int
+    checksum: str
+    duplicate_keys: int
+    unordered_records: int
+    first_unordered: int | None
+    ordered: bool
+    bytes: int
+    elapsed_s: float
+    cpu_s: float
+
+
+@dataclass(frozen=True)
+class SortInput:
+    """What a sort read."""
+
+    bytes: int
+    records: int
+    files: int
+
+
+@dataclass(frozen=True)
+class SortFile:
+    """One output file."""
+
+    path: str
+    bytes: int
+    records: int
+
+
+@dataclass(frozen=True)
+class SortOutput:
+    """What a sort wrote, in key order."""
+
+    bytes: int
+    records: int
+    files: list[SortFile]
+    manifests: list[str]
+
+
+@dataclass(frozen=True)
+class SortMemory:
+    """The budget and what was used of it."""
+
+    budget_bytes: int
+    peak_rss_bytes: int | None
+
+
+@dataclass(frozen=True)
+class CpuTime:
+    """CPU time of the whole process."""
+
+    user_s: float
+    system_s: float
+
+
+@dataclass(frozen=True)
+class SortIo:
+    """How a directory was read or written."""
+
+    role: str
+    dir: str
+    method: str
+
+
+@dataclass(frozen=True)
+class SortPhase:
+    """A phase, relative to the start of the sort."""
+
+    name: str
+    started_s: float
+    elapsed_s: float
+
+
+@dataclass(frozen=True)
+class SortStage:
+    """A stage of a phase; its times are summed over its workers."""
+
+    phase: str
+    stage: str
+    device: str | None
+    workers: int
+    bytes: int
+    records: int
+    useful_s: float
+    idle_s: float
+    waiting_for_memory_s: float
+    blocked_s: float
+    started_s: float
+    ended_s: float
+
+
+@dataclass(frozen=True)
+class SortChecksum:
+    """Order-independent checksums of what went in and what came out, in hexadecimal."""
+
+    input: str
+    output: str
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """`sort`."""
+
+    input: SortInput
+    output: SortOutput
+    regime: str
+    spilled_bytes: int
+    retained_bytes: int
+    bytes_read: int
+    bytes_written: int
+    memory: SortMemory
+    threads: int
+    partitions: int
+    oversized_partitions: int
+    cpu: CpuTime | None
+    elapsed_s: float
+    io: list[SortIo]
+    phases: list[SortPhase]
+    stages: list[SortStage]
+    checksum: SortChecksum | None
+
+
+@dataclass(frozen=True)
+class SortPlan:
+    """`sort --plan-only`: what the engine would do, without doing it."""
+
+    regime: str
+    partitions: int
+    block_bytes: int
+    expected_spilled_bytes: int
+    expected_retained_bytes: int
+    scratch_bytes_needed: int
+    output_bytes_needed: int
+    minimum_memory_bytes: int
+    memory_bytes: int
+    threads: int
+    input_bytes: int
+    input_records: int | None
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A quantity over iterations; `iterations` has every raw value."""
+
+    mean: float
+    min: float
+    max: float
+    stdev: float | None
+    iterations: list[float]
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Latency quantiles of single requests, in seconds."""
+
+    p50: float
+    p90: float
+    p99: float
+    p99_9: float
+    max: float
+
+
+@dataclass(frozen=True)
+class DiskDevice:
+    """What is behind a directory."""
+
+    dir: str
+    mount_point: str | None
+    file_system: str | None
+    device: str | None
+    io_method: str
+
+
+@dataclass(frozen=True)
+class DiskMeasurement:
+    """One mode, role, directory (None: all together), block size and depth."""
+
+    mode: str
+    role: str
+    dir: str | None
+    block_bytes: int
+    queue_depth: int
+    bytes: int
+    bytes_per_s: Spread
+    iops: Spread | None
+    latency_s: Latency | None
+    steady: bool
+    unsteady_reason: str | None
+
+
+@dataclass(frozen=True)
+class SlowDisk:
+    """A directory that is slower than its peers."""
+
+    dir: str
+    role: str
+    mode: str
+    bytes_per_s: float
+    median_bytes_per_s: float
+
+
+@dataclass(frozen=True)
+class DiskReport:
+    """`disk`."""
+
+    devices: list[DiskDevice]
+    measurements: list[DiskMeasurement]
+    slow: list[SlowDisk]
+
+
+@dataclass(frozen=True)
+class SlowPeer:
+    """The slowest peer: the figure of a shuffle."""
+
+    name: str
+    bytes_per_s: float
+
+
+@dataclass(frozen=True)
+class NetMeasurement:
+    """One pattern at one number of peers."""
+
+    pattern: str
+    peers: int
+    sockets_per_peer: int
+    bytes_per_s: Spread
+    slowest_peer: SlowPeer
+    matrix: list[list[float | None]]
+    messages_sent: int
+    messages_received: int
+    bytes_sent: int
+    bytes_received: int
+    invalid_reason: str | None = None
+
+
+@dataclass(frozen=True)
+class NetReport:
+    """`net`."""
+
+    label: str
+    measurements: list[NetMeasurement]

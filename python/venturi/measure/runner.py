@@ -1,0 +1,288 @@
+"""One trial: planned, preparing, executing, validating, and how it ended.
+
+Every state is in the repository before the work of that state begins, with the process that owns
+the trial. Killing Venturi at any instant therefore loses at most the step in progress, and the
+next start can tell.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from venturi.errors import ExitCode, Interrupted, VenturiError
+from venturi.measure.agent import Agent, AgentResult, OnProgress
+from venturi.measure.sampling import Sampler
+from venturi.record.owner import current_owner
+from venturi.record.repository import Repository
+from venturi.record.trial import (
+    Cluster,
+    Engine,
+    Failure,
+    Host,
+    Phase,
+    Provenance,
+    ProvenanceKind,
+    Sample,
+    Scalar,
+    Software,
+    State,
+    Trial,
+    TrialWarning,
+    Workload,
+    new_id,
+    now,
+)
+
+
+@dataclass(frozen=True)
+class Session:
+    """What all trials of one command share."""
+
+    agent: Agent
+    repository: Repository
+    host: Host
+    software: Software
+    on_progress: OnProgress | None = None
+    sample_interval_ms: int = 1000
+
+
+def open_session(
+    agent: Agent,
+    repository: Repository,
+    *,
+    on_progress: OnProgress | None = None,
+    sample_interval_ms: int = 1000,
+) -> Session:
+    """Reads the host's facts and the agent's identity once, for all trials to come."""
+    from venturi import __version__
+
+    result = agent.run("facts")
+    kernel = result.data.get("kernel_release")
+    return Session(
+        agent=agent,
+        repository=repository,
+        host=Host(name=agent.host.name, facts=dict(result.data)),
+        software=Software(
+            venturi_version=__version__,
+            git_sha=result.identity.git_sha if result.identity.git_sha != "unknown" else None,
+            build_profile=result.identity.build_profile,
+            kernel=None if kernel is None else str(kernel),
+            others={"agent": result.identity.version},
+        ),
+        on_progress=on_progress,
+        sample_interval_ms=sample_interval_ms,
+    )
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What was chosen for a trial, before anything is measured."""
+
+    workload: Workload
+    engine: Engine
+    configuration: Mapping[str, Scalar]
+    disks_by_role: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    network: str | None = None
+    experiment: str | None = None
+    repetition: int = 0
+    warm_up: bool = False
+    seed: int | None = None
+    series: bool = True
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a step of a job found out. `invalid` says why the result cannot be believed."""
+
+    phases: tuple[Phase, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    warnings: tuple[TrialWarning, ...] = ()
+    configuration: Mapping[str, Scalar] = field(default_factory=dict)
+    elapsed_s: float | None = None
+    workload: Workload | None = None
+    network: str | None = None
+    invalid: str | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a job is given: the agent, and the trial's own clock."""
+
+    agent: Agent
+    origin_s: float
+    on_progress: OnProgress | None
+
+    def run(self, command: str, *args: object) -> AgentResult:
+        """Runs a subcommand of the agent, showing its progress."""
+        return self.agent.run(command, *args, on_progress=self.on_progress)
+
+    def since_start_s(self, monotonic_s: float | None = None) -> float:
+        """Seconds from the start of the trial to `monotonic_s` (by default now)."""
+        moment_s = time.monotonic() if monotonic_s is None else monotonic_s
+        return moment_s - self.origin_s
+
+
+class Job(Protocol):
+    """One trial's work on one engine. Each step raises VenturiError if it fails."""
+
+    @property
+    def spec(self) -> Spec:
+        """What was chosen."""
+
+    def prepare(self, step: Step) -> Report:
+        """Makes ready what is not timed: input, space, predictions."""
+
+    def execute(self, step: Step) -> Report:
+        """The timed work; its report has `elapsed_s`."""
+
+    def validate(self, step: Step) -> Report:
+        """Whether the result is right."""
+
+    def clean(self) -> None:
+        """Removes what the trial left on disk; called however it ended."""
+
+
+def run_trial(session: Session, job: Job) -> Trial:
+    """Runs `job` as one recorded trial.
+
+    Returns it succeeded or invalid. A failed trial is recorded and its error raised; after Ctrl-C
+    it is recorded as interrupted, cleaned up, and Interrupted raised.
+    """
+    origin_s = time.monotonic()
+    trial = _planned(session, job.spec)
+    session.repository.add(trial)
+    step = Step(session.agent, origin_s, session.on_progress)
+    with tempfile.TemporaryDirectory(prefix="venturi-series-") as folder:
+        sampler = None
+        if job.spec.series:
+            sampler = Sampler(
+                session.agent,
+                Path(folder) / "series.parquet",
+                origin_s=origin_s,
+                interval_ms=session.sample_interval_ms,
+            )
+        life = _Life(session.repository, trial, sampler)
+        try:
+            life.through(job, step)
+        except (Interrupted, KeyboardInterrupt):
+            life.fail(State.INTERRUPTED, "interrupted", "VEN-INTERRUPTED", "interrupted by user")
+            raise Interrupted from None
+        except VenturiError as error:
+            state = State.INVALID if error.exit_code is ExitCode.INVALID else State.FAILED
+            kind = error.code.rsplit("-", 1)[-1].lower()
+            life.fail(state, kind, error.code, error.message)
+            error.where.setdefault("trial", trial.id)
+            raise
+        except Exception as error:
+            life.fail(State.FAILED, "bug", type(error).__name__, str(error))
+            raise
+        finally:
+            life.end_sampling()  # only still running if saving itself failed
+            job.clean()
+    return life.trial
+
+
+def _planned(session: Session, spec: Spec) -> Trial:
+    return Trial(
+        id=new_id(),
+        workload=spec.workload,
+        engine=spec.engine,
+        cluster=Cluster(
+            hosts=(session.host,), disks_by_role=dict(spec.disks_by_role), network=spec.network
+        ),
+        configuration=dict(spec.configuration),
+        software=session.software,
+        provenance=Provenance(ProvenanceKind.MEASURED, "venturi"),
+        started_at=now(),
+        experiment=spec.experiment,
+        repetition=spec.repetition,
+        warm_up=spec.warm_up,
+        seed=spec.seed,
+        owner=current_owner(),
+    )
+
+
+class _Life:
+    """A trial on its way through the states; every change is saved before work goes on."""
+
+    def __init__(self, repository: Repository, trial: Trial, sampler: Sampler | None) -> None:
+        self.repository = repository
+        self.trial = trial
+        self._sampler = sampler
+
+    def through(self, job: Job, step: Step) -> None:
+        self._advance(State.PREPARING)
+        if self._sampler is not None:
+            self._sampler.start()
+        self._take(job.prepare(step))
+        self._advance(State.EXECUTING)
+        self._take(job.execute(step))
+        self._advance(State.VALIDATING)
+        verdict = job.validate(step)
+        self._take(verdict)
+        self.end_sampling()
+        if verdict.invalid is not None:
+            failure = Failure("invalid", "VEN-MEASURE-INVALID", verdict.invalid)
+            self._advance(State.INVALID, failure=failure)
+        else:
+            self._advance(State.SUCCEEDED)
+
+    def fail(self, state: State, kind: str, code: str, message: str) -> None:
+        self.end_sampling()
+        self._advance(state, failure=Failure(kind, code, message))
+
+    def end_sampling(self) -> None:
+        sampler, self._sampler = self._sampler, None
+        if sampler is None:
+            return
+        path, warning = sampler.stop()
+        if warning is not None:
+            self.trial = replace(self.trial, warnings=(*self.trial.warnings, warning))
+        if path is not None:
+            with suppress(VenturiError):
+                self.trial = self.repository.attach(self.trial, "series", path.name, path)
+
+    def _advance(self, state: State, **changes: Any) -> None:
+        self.trial = self.trial.advance(state, **changes)
+        self.repository.save(self.trial)
+
+    def _take(self, report: Report) -> None:
+        trial = self.trial
+        cluster = trial.cluster
+        if report.network is not None:
+            cluster = replace(cluster, network=report.network)
+        self.trial = replace(
+            trial,
+            phases=(*trial.phases, *report.phases),
+            samples=(*trial.samples, *report.samples),
+            warnings=(*trial.warnings, *report.warnings),
+            configuration={**trial.configuration, **report.configuration},
+            elapsed_s=trial.elapsed_s if report.elapsed_s is None else report.elapsed_s,
+            workload=report.workload or trial.workload,
+            cluster=cluster,
+        )
+
+
+def already_succeeded(repository: Repository, spec: Spec) -> Trial | None:
+    """The succeeded trial of the same experiment, repetition and choices, if there is one."""
+    if spec.experiment is None:
+        return None
+    for trial in repository.find(experiment=spec.experiment, state=State.SUCCEEDED):
+        same = (
+            trial.repetition == spec.repetition
+            and trial.warm_up == spec.warm_up
+            and trial.engine == spec.engine
+            and (trial.workload.name, trial.workload.version, trial.workload.scale)
+            == (spec.workload.name, spec.workload.version, spec.workload.scale)
+            and trial.workload.input_bytes == spec.workload.input_bytes
+            and all(trial.configuration.get(k) == v for k, v in spec.configuration.items())
+        )
+        if same:
+            return trial
+    return None

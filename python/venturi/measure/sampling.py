@@ -1,0 +1,93 @@
+"""The sampler beside a trial: the host's counters over time, stored as the trial's series.
+
+Observing must not decide: whatever goes wrong here becomes a warning, the trial goes on.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from venturi.errors import Interrupted, VenturiError
+from venturi.measure.agent import Agent
+from venturi.measure.hosts import Process
+from venturi.record.series import SeriesWriter
+from venturi.record.trial import TrialWarning
+
+GRACE_S = 5.0
+
+
+class Sampler:
+    """Runs `sample` from `start` to `stop` and writes `path` (Parquet).
+
+    Times in the file are seconds since `origin_s`, a moment of this process's monotonic clock: the
+    start of the trial, so that series and phases share one axis.
+    """
+
+    def __init__(self, agent: Agent, path: Path, *, origin_s: float, interval_ms: int) -> None:
+        self._agent = agent
+        self._path = path
+        self._origin_s = origin_s
+        self._interval_ms = interval_ms
+        self._process: Process | None = None
+        self._thread: threading.Thread | None = None
+        self._offset_s: float | None = None
+        self._problem: str | None = None
+        self._rows = 0
+
+    def start(self) -> None:
+        """Starts sampling in the background."""
+        try:
+            self._process = self._agent.start("sample", "--interval-ms", self._interval_ms)
+        except VenturiError as error:
+            self._problem = error.message
+            return
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> tuple[Path | None, TrialWarning | None]:
+        """Ends sampling: the file if there is one, and what went wrong if something did."""
+        if self._process is not None and self._thread is not None:
+            self._process.terminate()
+            self._thread.join(GRACE_S)
+            if self._thread.is_alive():
+                self._problem = f"it did not end within {GRACE_S:.0f} s"
+                self._process.stop(0.0)
+                self._thread.join(GRACE_S)
+        if self._problem is None and self._rows == 0:
+            self._problem = "the trial ended before the first sample"
+        warning = None
+        if self._problem is not None:
+            warning = TrialWarning("VEN-MEASURE-SERIES", f"no complete series: {self._problem}")
+        return (self._path if self._path.is_file() else None), warning
+
+    def _listen(self) -> None:
+        assert self._process is not None
+        try:
+            with ExitStack() as stack:
+                writer = stack.enter_context(SeriesWriter(self._path))
+
+                def rows_of(event: Mapping[str, Any]) -> None:
+                    if event["event"] != "series":
+                        return
+                    if self._offset_s is None:
+                        # The first event tells how far the agent's clock is from the trial's.
+                        self._offset_s = time.monotonic() - self._origin_s - float(event["t_s"])
+                    t_s = float(event["t_s"]) + self._offset_s
+                    for metric, device, value, unit in event["rows"]:
+                        writer.append(t_s, metric, device, value, unit)
+                        self._rows += 1
+
+                self._agent.follow(self._process, "sample", on_event=rows_of)
+        except Interrupted:
+            return
+        except VenturiError as error:
+            self._problem = error.message
+        except Exception as error:
+            self._problem = f"{type(error).__name__}: {error}"
+        finally:
+            self._process.stop(GRACE_S)  # it has ended already, unless its events were nonsense

@@ -1,0 +1,60 @@
+"""Disk space: what an experiment needs at its peak, against what may be used."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from venturi.errors import VenturiError
+from venturi.units import format_bytes_decimal
+
+SHARE_OF_FREE = 0.5  # the other half stays free for whoever else uses the disk
+
+
+def existing_parent(path: Path) -> Path:
+    """`path`, or the nearest folder above it that exists."""
+    path = path.absolute()
+    while not path.exists():
+        path = path.parent
+    return path
+
+
+def free_bytes(path: Path) -> int:
+    """Bytes an ordinary user can still write on the file system of `path`."""
+    return shutil.disk_usage(existing_parent(path)).free
+
+
+def usable_bytes(path: Path) -> int:
+    """What Venturi may use of it: half."""
+    return int(free_bytes(path) * SHARE_OF_FREE)
+
+
+def spread(needs: Mapping[str, int], folders: Mapping[str, Iterable[Path]]) -> dict[Path, int]:
+    """Bytes needed by folder, each role's need shared evenly by the role's folders."""
+    by_folder: dict[Path, int] = {}
+    for role, need_bytes in needs.items():
+        paths = list(folders.get(role, ()))
+        for path in paths:
+            by_folder[path] = by_folder.get(path, 0) + -(-need_bytes // len(paths))
+    return by_folder
+
+
+def require(needs_by_folder: Mapping[Path, int]) -> None:
+    """VEN-MEASURE-SPACE unless each file system has twice what its folders need together."""
+    by_device: dict[int, tuple[Path, int]] = {}
+    for folder, need_bytes in needs_by_folder.items():
+        real = existing_parent(folder)
+        device = real.stat().st_dev
+        first, total_bytes = by_device.get(device, (real, 0))
+        by_device[device] = (first, total_bytes + need_bytes)
+    for folder, need_bytes in by_device.values():
+        free = free_bytes(folder)
+        if need_bytes > free * SHARE_OF_FREE:
+            raise VenturiError(
+                "VEN-MEASURE-SPACE",
+                f"{format_bytes_decimal(need_bytes)} are needed at the peak, "
+                f"{format_bytes_decimal(free)} are free, and half of that may be used",
+                where={"dir": str(folder), "needed_bytes": need_bytes, "free_bytes": free},
+                hint="ask for less data, or name another disk with --dir",
+            )

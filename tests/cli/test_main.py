@@ -1,0 +1,130 @@
+"""The frame: exit statuses, errors as JSON, SIGTERM, the start-up budget."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import pytest
+
+from venturi.cli.main import VERBS, cli
+
+FAKE_AGENT = Path(__file__).parents[1] / "measure" / "fake_agent.py"
+
+
+def venturi(*args: object, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "venturi.cli.main", *map(str, args)],
+        env={
+            **os.environ,
+            "VENTURI_HOME": str(home),
+            "VENTURI_AGENT": str(FAKE_AGENT),
+            **environment,
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_help_lists_every_verb_and_imports_none(tmp_path: Path) -> None:
+    program = (
+        "import sys; from venturi.cli.main import cli; cli(['--help'], standalone_mode=False); "
+        "sys.exit(sorted(m for m in sys.modules if m.split('.')[0] in {'rich', 'numpy', "
+        "'sqlalchemy', 'polars', 'pydantic', 'scipy', 'pyarrow'}) or None)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(verb in done.stdout for verb in VERBS)
+
+
+@pytest.mark.parametrize("verb", list(VERBS))
+def test_the_help_of_a_verb_stays_light(verb: str) -> None:
+    program = (
+        f"import sys; from venturi.cli.main import cli; "
+        f"cli(['{verb}', '--help'], standalone_mode=False); "
+        "sys.exit(sorted(m for m in sys.modules if m in {'rich', 'numpy', 'sqlalchemy', "
+        "'polars', 'scipy', 'pyarrow'}) or None)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Usage" in done.stdout
+
+
+def test_every_option_says_what_it_does() -> None:
+    silent = []
+    for verb in VERBS:
+        command = cli.get_command(click.Context(cli), verb)
+        assert command is not None
+        commands = command.commands.values() if isinstance(command, click.Group) else [command]
+        for each in commands:
+            silent += [
+                f"{verb} {param.opts[0]}"
+                for param in each.params
+                if isinstance(param, click.Option) and not param.help
+            ]
+    assert silent == []
+
+
+def test_an_error_is_json_on_stdout_when_asked_for(tmp_path: Path) -> None:
+    done = venturi("gen", tmp_path / "x", "--bytes", "1 parsec", "--json", home=tmp_path)
+    assert done.returncode == 2
+    error = json.loads(done.stdout)["error"]
+    assert error["code"] == "VEN-UNIT-SYNTAX"
+    assert "error[VEN-UNIT-SYNTAX]" in done.stderr
+    assert "hint:" in done.stderr
+
+
+def test_usage_errors_exit_2_and_say_why(tmp_path: Path) -> None:
+    done = venturi("gen", tmp_path / "x", home=tmp_path)
+    assert done.returncode == 2
+    assert "either --count or --bytes" in done.stderr
+
+
+def test_an_agent_error_exits_1_and_keeps_its_code(tmp_path: Path) -> None:
+    done = venturi("gen", tmp_path / "x", "--count", 1, home=tmp_path, FAKE_FAULT="error")
+    assert done.returncode == 1
+    assert "error[VEN-EXTSORT-SPACE]: the disk is full" in done.stderr
+    assert "dir: /data" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_trial_is_recorded_and_cleaned(tmp_path: Path, number: signal.Signals) -> None:
+    marker = tmp_path / "temporary"
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "venturi.cli.main", "run", "terasort", "--bytes", "10kB",
+         "--dir", str(disk)],
+        env={
+            **os.environ,
+            "VENTURI_HOME": str(tmp_path / "home"),
+            "VENTURI_AGENT": str(FAKE_AGENT),
+            "FAKE_FAULT": "hang-in-sort",
+            "FAKE_MARKER": str(marker),
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+    while not marker.exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert not marker.exists()  # the agent cleaned up
+    assert list(disk.iterdir()) == []  # and so did we
+    listed = venturi("ls", "--json", home=tmp_path / "home")
+    assert '"interrupted"' in listed.stdout
+    assert "found interrupted" not in listed.stderr  # it was recorded at once, not recovered

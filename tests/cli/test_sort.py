@@ -1,0 +1,58 @@
+"""`venturi sort` (on a stand-in agent): what is recorded, said, planned and refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from test_main import venturi
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A hundred records, and a directory for the output."""
+    (tmp_path / "out").mkdir()
+    venturi("gen", tmp_path / "x", "--count", 100, home=tmp_path)
+    return tmp_path / "x"
+
+
+def test_a_sort_is_recorded_and_described(tmp_path: Path, data: Path) -> None:
+    home = tmp_path / "home"
+    done = venturi("sort", data, "-o", tmp_path / "out", "--memory", "5kB", home=home)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / "part-00000").stat().st_size == 10_000
+    for text in ("in two passes", "100 records", "narrowest point of map+shuffle", "2.1 s"):
+        assert text in done.stdout
+    (trial,) = json.loads(venturi("ls", "--json", home=home).stdout)["data"]
+    assert trial["id"] in done.stdout
+
+
+def test_no_record_leaves_the_repository_alone(tmp_path: Path, data: Path) -> None:
+    home = tmp_path / "home"
+    done = venturi("sort", data, "-o", tmp_path / "out", "--no-record", "--json", home=home)
+    assert json.loads(done.stdout)["data"]["state"] == "succeeded"
+    assert not home.exists()
+
+
+def test_validate_reads_the_output_again(tmp_path: Path, data: Path) -> None:
+    arguments = ("sort", data, "-o", tmp_path / "out")
+    home = tmp_path / "home"
+    assert venturi(*arguments, home=home, FAKE_FAULT="unsorted").returncode == 0
+    done = venturi(*arguments, "--validate", home=home, FAKE_FAULT="unsorted")
+    assert done.returncode == 3
+    assert "out of order" in done.stdout
+
+
+def test_plan_only_sorts_nothing(tmp_path: Path, data: Path) -> None:
+    done = venturi("sort", data, "-o", tmp_path / "out", "--plan-only", "--json", home=tmp_path)
+    assert json.loads(done.stdout)["data"]["regime"] == "in-memory"
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_missing_input_is_an_error_before_anything_starts(tmp_path: Path) -> None:
+    done = venturi("sort", tmp_path / "no", "-o", tmp_path, home=tmp_path / "home")
+    assert done.returncode == 1
+    assert "VEN-MEASURE-INPUT" in done.stderr
+    assert str(tmp_path / "no") in done.stderr
+    assert not (tmp_path / "home").exists()
