@@ -52,16 +52,21 @@ pub struct Failure {
 pub struct Events {
     start: Instant,
     progress: Mutex<Option<Instant>>,
+    stdout: Mutex<io::Stdout>,
 }
 
 impl Events {
     /// Announces the command and starts the clock that every `_s` refers to.
     pub fn start(command: &str) -> Self {
-        let events = Self { start: Instant::now(), progress: Mutex::new(None) };
+        let events = Self {
+            start: Instant::now(),
+            progress: Mutex::new(None),
+            stdout: Mutex::new(io::stdout()),
+        };
         let unix_time_s = std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
             .map_or(0.0, |d| d.as_secs_f64());
-        write(&json!({
+        events.write(&json!({
             "event": "started",
             "schema_version": SCHEMA_VERSION,
             "command": command,
@@ -84,7 +89,7 @@ impl Events {
             return;
         }
         *last = Some(now);
-        write(&json!({
+        self.write(&json!({
             "event": "progress", "phase": phase, "done": done, "total": total,
             "unit": unit, "elapsed_s": self.elapsed_s(),
         }));
@@ -92,14 +97,14 @@ impl Events {
 
     /// Reports a timed part that has ended.
     pub fn phase(&self, name: &str, started_s: f64, elapsed_s: f64) {
-        write(&json!({
+        self.write(&json!({
             "event": "phase", "name": name, "started_s": started_s, "elapsed_s": elapsed_s,
         }));
     }
 
     /// Reports something the reader of the result must know.
     pub fn warning(&self, code: &str, message: &str) {
-        write(&json!({"event": "warning", "code": code, "message": message}));
+        self.write(&json!({"event": "warning", "code": code, "message": message}));
     }
 
     /// Reports any other event; `fields` must be a JSON object.
@@ -108,17 +113,17 @@ impl Events {
         if let Value::Object(map) = &mut value {
             map.insert("event".to_owned(), event.into());
         }
-        write(&value);
+        self.write(&value);
     }
 
     /// The last event of a command that worked.
     pub fn result(&self, data: &impl Serialize) {
-        write(&json!({"event": "result", "data": data}));
+        self.write(&json!({"event": "result", "data": data}));
     }
 
     /// The last event of a command that did not; the same text goes to stderr for people.
     pub fn error(&self, failure: &Failure) {
-        write(&json!({
+        self.write(&json!({
             "event": "error", "code": failure.code, "message": failure.message,
             "where": failure.place, "hint": failure.hint,
         }));
@@ -128,12 +133,12 @@ impl Events {
             let _ = writeln!(stderr, "  hint: {}", failure.hint);
         }
     }
-}
 
-fn write(value: &Value) {
-    let mut stdout = io::stdout().lock();
-    // A reader that went away is no reason to fail: the work itself is the product.
-    let _ = writeln!(stdout, "{value}").and_then(|()| stdout.flush());
+    fn write(&self, value: &Value) {
+        let mut stdout = self.stdout.lock().unwrap_or_else(PoisonError::into_inner);
+        // A reader that went away is no reason to fail: the work itself is the product.
+        let _ = writeln!(stdout, "{value}").and_then(|()| stdout.flush());
+    }
 }
 
 /// Which build this is; stored with every number it produces.

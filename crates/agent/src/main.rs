@@ -11,11 +11,16 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use rustix::process::{Signal, set_parent_process_death_signal};
+
 use events::Events;
 
 #[derive(Debug, Parser)]
 #[command(name = "venturi-agent", version, about, long_about = None)]
 struct Cli {
+    /// End when the process that started this one ends, even if that was killed
+    #[arg(long, global = true, hide = true)]
+    end_with_parent: bool,
     #[command(subcommand)]
     command: Command,
 }
@@ -69,7 +74,11 @@ impl Command {
 }
 
 fn main() -> ExitCode {
-    let command = Cli::parse().command;
+    let Cli { end_with_parent, command } = Cli::parse();
+    if end_with_parent {
+        // A refusal costs only this convenience.
+        let _ = set_parent_process_death_signal(Some(Signal::TERM));
+    }
     let events = Events::start(command.name());
     match command.run(&events) {
         Ok(status) => ExitCode::from(status),

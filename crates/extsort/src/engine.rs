@@ -22,16 +22,18 @@ use crate::output::Outputs;
 use crate::partition::{Partition, Store};
 use crate::phases::{Disks, MapShuffle, SortReduce};
 use crate::plan::{Plan, plan};
-use crate::publish::Summary;
+use crate::publish::{Publication, Summary};
 use crate::record::Format;
-use crate::report::{ChecksumReport, MemoryReport, PhaseReport, Published, SortReport, Volume};
+use crate::report::{
+    ChecksumReport, IoReport, MemoryReport, PhaseReport, Published, SortReport, Volume,
+};
 use crate::sample::sample;
 use crate::spec::SortSpec;
 use crate::spill::Scratch;
 use crate::split::split_oversized;
 use crate::splitters::Splitters;
 use crate::stage::{Meter, Shared, lock};
-use crate::usage::{cpu_time, peak_rss_bytes};
+use crate::usage::{CpuTime, cpu_time, peak_rss_bytes};
 
 /// Told now and then: phase, bytes done, bytes in all (if known).
 pub type Progress<'a> = &'a (dyn Fn(&'static str, u64, Option<u64>) + Sync);
@@ -140,7 +142,6 @@ pub fn sort(
     map_shuffle.run(files, &splitters)?;
     let mut order: Vec<usize> = (0..splitters.partitions()).collect();
     let oversized_partitions = split_oversized(&map_shuffle, &mut order)?;
-    let spilled_bytes = store.spilled_bytes.load(Ordering::Relaxed);
     let start = timed("map+shuffle", start);
 
     let sort_reduce = SortReduce {
@@ -162,35 +163,65 @@ pub fn sort(
     let publication = outputs.publish(written, &summary)?;
     timed("sort+reduce", start);
 
-    Ok(SortReport {
-        input: Volume {
-            bytes: prepared.input_bytes,
-            records: ledger.records_in.load(Ordering::Relaxed),
-            files: files.len(),
-        },
-        output: Published::new(publication),
-        job: spec.job.name.clone(),
-        regime: if spilled_bytes == 0 { "in-memory" } else { "hybrid" },
-        spilled_bytes,
-        retained_bytes: prepared.input_bytes.saturating_sub(spilled_bytes),
-        bytes_read: shared.bytes_read.load(Ordering::Relaxed),
-        bytes_written: shared.bytes_written.load(Ordering::Relaxed),
-        memory: MemoryReport {
-            budget_bytes: spec.memory_bytes,
-            peak_rss_bytes: peak_rss_bytes(),
-            unreturned_blocks: store.pool.blocks() - store.pool.free(),
-        },
-        threads: spec.threads,
+    let done = Done {
+        records_in: ledger.records_in.load(Ordering::Relaxed),
         partitions: order.len(),
         oversized_partitions,
-        cpu: cpu_before.and_then(|before| Some(cpu_time()?.since(before))),
-        elapsed_s: shared.now_s(),
-        io: disks.into_report(),
+        publication,
         phases,
-        stages: shared.take_reports(),
-        checksum: checksum.map(|sum| ChecksumReport { input: sum.clone(), output: sum }),
-        plan: plan.clone(),
-    })
+        io: disks.into_report(),
+        checksum,
+        cpu: cpu_before.and_then(|before| Some(cpu_time()?.since(before))),
+    };
+    Ok(done.report(spec, &shared, &prepared))
+}
+
+/// What is known when everything has been published.
+struct Done {
+    records_in: u64,
+    partitions: usize,
+    oversized_partitions: usize,
+    publication: Publication,
+    phases: Vec<PhaseReport>,
+    io: Vec<IoReport>,
+    checksum: Option<String>,
+    cpu: Option<CpuTime>,
+}
+
+impl Done {
+    fn report(self, spec: &SortSpec, shared: &Shared<'_>, prepared: &Prepared) -> SortReport {
+        let store = &prepared.store;
+        let spilled_bytes = store.spilled_bytes.load(Ordering::Relaxed);
+        SortReport {
+            input: Volume {
+                bytes: prepared.input_bytes,
+                records: self.records_in,
+                files: prepared.files.len(),
+            },
+            output: Published::new(self.publication),
+            job: spec.job.name.clone(),
+            regime: if spilled_bytes == 0 { "in-memory" } else { "hybrid" },
+            spilled_bytes,
+            retained_bytes: prepared.input_bytes.saturating_sub(spilled_bytes),
+            bytes_read: shared.bytes_read.load(Ordering::Relaxed),
+            bytes_written: shared.bytes_written.load(Ordering::Relaxed),
+            memory: MemoryReport {
+                budget_bytes: spec.memory_bytes,
+                peak_rss_bytes: peak_rss_bytes(),
+                unreturned_blocks: store.pool.blocks() - store.pool.free(),
+            },
+            threads: spec.threads,
+            partitions: self.partitions,
+            oversized_partitions: self.oversized_partitions,
+            cpu: self.cpu,
+            elapsed_s: shared.now_s(),
+            io: self.io,
+            phases: self.phases,
+            stages: shared.take_reports(),
+            checksum: self.checksum.map(|sum| ChecksumReport { input: sum.clone(), output: sum }),
+            plan: prepared.plan.clone(),
+        }
+    }
 }
 
 /// Boundaries for the first distribution.

@@ -83,6 +83,10 @@ fn describe(path: &Path, format: Format) -> Result<InputFile, SortError> {
     })
 }
 
+fn refuse(path: &Path, source: std::io::Error) -> SortError {
+    SortError::Input { path: path.to_owned(), source }
+}
+
 /// Files grouped by the disk they are on: each group gets a reader.
 pub(crate) fn by_device(files: &[InputFile]) -> Vec<Vec<InputFile>> {
     let mut groups: Vec<Vec<InputFile>> = Vec::new();
@@ -216,7 +220,7 @@ impl<'a> Reader<'a> {
 
     fn read_all(&mut self) -> Result<String, SortError> {
         let mut queue = Queue::new(self.spec.depth, self.spec.backend)
-            .map_err(|source| self.refuse(&self.files[0].path, source))?;
+            .map_err(|source| refuse(&self.files[0].path, source))?;
         let mut segments = segments(self.files, self.spec.io_bytes as u64);
         let mut window = Window::default();
         let mut exhausted = false;
@@ -232,13 +236,13 @@ impl<'a> Reader<'a> {
                 }
             }
             let path = window.path(self.files);
-            let Some(done) = queue.wait().map_err(|source| self.refuse(path, source))? else {
+            let Some(done) = queue.wait().map_err(|source| refuse(path, source))? else {
                 if exhausted {
                     break;
                 }
                 continue;
             };
-            let read = done.result.map_err(|source| self.refuse(path, source))?;
+            let read = done.result.map_err(|source| refuse(path, source))?;
             window.complete(done.request.tag, done.request.block, read);
             while let Some((segment, block, read)) = window.next() {
                 if self.deliver(&segment, block, read)?.is_none() {
@@ -276,13 +280,9 @@ impl<'a> Reader<'a> {
             tag: window.delivered + window.segments.len() as u64,
         };
         let path = &self.files[segment.file].path;
-        queue.submit(request).map_err(|source| self.refuse(path, source))?;
+        queue.submit(request).map_err(|source| refuse(path, source))?;
         window.segments.push_back((segment, None));
         Ok(())
-    }
-
-    fn refuse(&self, path: &Path, source: std::io::Error) -> SortError {
-        SortError::Input { path: path.to_owned(), source }
     }
 
     fn open(&self, file: usize) -> Result<DirectFile, SortError> {

@@ -113,11 +113,17 @@ impl Mapper for CountWords {
             for word in line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()) {
                 *counts.entry(word).or_default() += 1;
                 if counts.len() == MOST_WORDS {
-                    counts.drain().for_each(|(word, count)| emit(word, &count.to_le_bytes()));
+                    emit_all(&mut counts, emit);
                 }
             }
         }
-        counts.drain().for_each(|(word, count)| emit(word, &count.to_le_bytes()));
+        emit_all(&mut counts, emit);
+    }
+}
+
+fn emit_all(counts: &mut FxHashMap<&[u8], u64>, emit: &mut dyn FnMut(&[u8], &[u8])) {
+    for (word, count) in counts.drain() {
+        emit(word, &count.to_le_bytes());
     }
 }
 

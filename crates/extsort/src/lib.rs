@@ -1,9 +1,9 @@
 //! The 2-IO external sort and MapReduce of one machine, with the tools of the sort benchmark.
 //!
 //! Every record is read twice and written twice when the data exceed memory, once when they fit, and
-//! in between only the excess is spilled. The shape is that of `Themis` (SoCC 2015): a distribution
-//! sort, not a merge sort. Records are first distributed over ranges of keys, then each range, which
-//! fits in memory, is sorted and written in its final place. See [`sort`] for the stages.
+//! in between only the excess is spilled. It is a distribution sort, as in Themis (SoCC 2015), not a
+//! merge sort. Records are first distributed over ranges of keys, then each range, which fits in
+//! memory, is sorted and written in its final place. See [`sort`] for the stages.
 
 pub mod checksum;
 mod distribute;

@@ -267,10 +267,8 @@ impl SortReduce<'_> {
             records_taken: self.records_taken,
         };
         thread::scope(|scope| {
-            let tell = || {
-                let done = shared.phase_bytes.load(Ordering::Relaxed);
-                (self.progress)("sort+reduce", done, Some(total));
-            };
+            let done = || shared.phase_bytes.load(Ordering::Relaxed);
+            let tell = move || (self.progress)("sort+reduce", done(), Some(total));
             let watch = Watch::start(scope, shared, tell, || {
                 pool.close();
                 self.store.abort();

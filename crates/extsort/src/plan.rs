@@ -151,34 +151,24 @@ fn with_sizes(
         (max_partition as u64 * 2 / 3).min((input.input_bytes / 64).max(8 * MIB as u64)).max(1);
     let wanted = input.input_bytes.div_ceil(aim).max(1) as usize;
     // Every worker fills one block for each partition: at most a quarter of the pool.
-    let affordable = (pool / 4 / threads / least_block).max(2);
+    let reserve = input.scratch_dirs * QUEUE_DEPTH;
+    let affordable = ((pool / least_block).checked_sub(reserve)? / 4 / threads).max(2);
     let partitions = wanted.min(affordable);
-    let block_bytes =
-        (pool / 8 / threads / partitions).clamp(least_block, (4 * MIB).max(least_block));
-    let block_bytes = if block_bytes.is_power_of_two() {
-        block_bytes
-    } else {
-        (block_bytes.next_power_of_two() / 2).max(least_block)
-    };
-    let blocks = pool / block_bytes;
     // Heavy values can double the partitions. Open blocks of all workers, blocks that cannot be
     // spilled while a partition is being split, and room for the rest: no one may wait for ever.
-    if blocks < 4 * threads * partitions.max(3) + input.scratch_dirs * QUEUE_DEPTH {
+    let least_blocks = 4 * threads * partitions.max(3) + reserve;
+    let mut block_bytes = 4 * MIB;
+    let wide = pool / 8 / threads / partitions;
+    while block_bytes > least_block && (block_bytes > wide || pool / block_bytes < least_blocks) {
+        block_bytes /= 2;
+    }
+    let block_bytes = block_bytes.max(least_block);
+    let blocks = pool / block_bytes;
+    if blocks < least_blocks {
         return None;
     }
-    let padded = input.fixed_record_bytes.map_or(block_bytes, |r| block_bytes / r * r);
-    // Half-filled blocks at the end of the first phase, and spills still in flight.
-    let open = threads * partitions / 2 + 1;
-    let holds = ((blocks - open) * padded) as u64;
-    let fits = input.input_bytes <= ((blocks - threads * partitions) * padded) as u64;
-    let reserve = (input.scratch_dirs * QUEUE_DEPTH * padded) as u64;
-    let retained = if fits {
-        input.input_bytes
-    } else {
-        // Partitions are spilled whole: on average half of one more than needed.
-        let partition = input.input_bytes / partitions as u64;
-        holds.saturating_sub(reserve + partition / 2).min(input.input_bytes)
-    };
+    let retained = retained_bytes(input, blocks, block_bytes, partitions);
+    let fits = retained == input.input_bytes;
     Some(Plan {
         regime: if fits { "in-memory" } else { "hybrid" },
         partitions,
@@ -193,6 +183,21 @@ fn with_sizes(
         expected_spilled_bytes: input.input_bytes - retained,
         expected_retained_bytes: retained,
     })
+}
+
+/// Estimate of the bytes of records that stay in memory between the phases: all, if they fit.
+fn retained_bytes(input: &PlanInput, blocks: usize, block_bytes: usize, partitions: usize) -> u64 {
+    let padded = input.fixed_record_bytes.map_or(block_bytes, |r| block_bytes / r * r);
+    let open = input.threads * partitions;
+    let reserve = input.scratch_dirs * QUEUE_DEPTH;
+    if input.input_bytes <= ((blocks - open - reserve) * padded) as u64 {
+        return input.input_bytes;
+    }
+    // The last block of each worker for each partition is half full. Partitions are spilled whole:
+    // on average half of one more than needed; and the writers need some blocks.
+    let holds = ((blocks - open / 2 - reserve - 1) * padded) as u64;
+    let partition = input.input_bytes / partitions as u64;
+    holds.saturating_sub(partition / 2).min(input.input_bytes - 1)
 }
 
 impl Plan {
@@ -265,6 +270,11 @@ mod tests {
                 max_record_bytes: record,
             };
             if let Ok(plan) = plan(&input) {
+                for more in [1, 3, 50, 700] {
+                    let memory_bytes = (memory_mib << 20) + (more << 18);
+                    let wider = super::plan(&PlanInput { memory_bytes, ..input.clone() });
+                    prop_assert!(wider.is_ok(), "{memory_bytes}");
+                }
                 let shortest = if fixed { record } else { 16 };
                 prop_assert!(plan.memory_bytes(threads, shortest) <= memory_mib << 20, "{plan:?}");
                 prop_assert!(plan.block_bytes >= record);

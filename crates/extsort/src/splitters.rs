@@ -130,7 +130,10 @@ impl Splitters {
 
     /// The partition of the record with this key and rest; `key_prefix` is [`prefix`] of the key.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "one call for each record; not inlined it costs a third more")]
+    #[expect(
+        clippy::inline_always,
+        reason = "one call for each record; not inlined it costs a third more"
+    )]
     pub fn find(&self, key_prefix: u64, key: &[u8], rest: &[u8]) -> usize {
         let low = self.index.lower_bound(&self.prefixes, key_prefix);
         if self.prefixes.get(low) != Some(&key_prefix) {

@@ -28,10 +28,8 @@ struct Case {
 
 fn formats() -> impl Strategy<Value = Format> {
     let fixed = |lengths: std::ops::RangeInclusive<usize>| {
-        (lengths, 1_usize..=1000).prop_map(|(record, key)| Format::Fixed {
-            record,
-            key: (record * key).div_ceil(1000),
-        })
+        (lengths, 1_usize..=1000)
+            .prop_map(|(record, key)| Format::Fixed { record, key: (record * key).div_ceil(1000) })
     };
     prop_oneof![
         3 => Just(Format::Fixed { record: 100, key: 10 }),
@@ -56,7 +54,19 @@ fn cases(bytes: std::ops::Range<usize>) -> impl Strategy<Value = Case> {
     (formats(), shape, bytes, 1_usize..=4, memory, 1_usize..=4, layouts(), switches).prop_map(
         |(format, shape, bytes, files, memory, threads, layout, switches)| {
             let (direct, backend, verify, seed) = switches;
-            Case { format, shape, bytes, files, memory, threads, layout, direct, backend, verify, seed }
+            Case {
+                format,
+                shape,
+                bytes,
+                files,
+                memory,
+                threads,
+                layout,
+                direct,
+                backend,
+                verify,
+                seed,
+            }
         },
     )
 }
@@ -83,7 +93,12 @@ impl Case {
         }
         let before = dirs.input_contents();
         let mut spec = SortSpec {
-            inputs: dirs.inputs.iter().filter(|dir| !common::names(dir).is_empty()).cloned().collect(),
+            inputs: dirs
+                .inputs
+                .iter()
+                .filter(|dir| !common::names(dir).is_empty())
+                .cloned()
+                .collect(),
             threads: self.threads,
             verify: self.verify,
             max_record_bytes: LONGEST,
@@ -100,14 +115,23 @@ impl Case {
         let expected = preview(&spec).unwrap();
         let report = run(&spec).unwrap();
         check_report(&dirs, &spec, &report);
-        assert_same_bytes(&joined(&report.output.files), &common::sorted_records(self.format, &bytes));
+        assert_same_bytes(
+            &joined(&report.output.files),
+            &common::sorted_records(self.format, &bytes),
+        );
         let count = records.len() as u64;
         assert_eq!((report.input.records, report.output.records), (count, count));
-        assert_eq!((report.input.bytes, report.output.bytes), (bytes.len() as u64, bytes.len() as u64));
+        assert_eq!(
+            (report.input.bytes, report.output.bytes),
+            (bytes.len() as u64, bytes.len() as u64)
+        );
         assert_eq!(report.input.files, self.files);
         assert_eq!(before, dirs.input_contents(), "the input was touched");
         if expected.plan.regime == "in-memory" && matches!(self.format, Format::Fixed { .. }) {
-            assert_eq!(report.regime, "in-memory", "nothing should have been spilled: {expected:?}");
+            assert_eq!(
+                report.regime, "in-memory",
+                "nothing should have been spilled: {expected:?}"
+            );
         }
         if bytes.len() > expected.plan.blocks * expected.plan.block_bytes {
             assert_eq!(report.regime, "hybrid");
@@ -178,7 +202,10 @@ fn uniform_boundaries_sort_any_keys() {
             };
             let report = run(&spec).unwrap();
             check_report(&dirs, &spec, &report);
-            assert_same_bytes(&joined(&report.output.files), &common::sorted_records(format, &bytes));
+            assert_same_bytes(
+                &joined(&report.output.files),
+                &common::sorted_records(format, &bytes),
+            );
         }
     }
 }
@@ -209,7 +236,10 @@ fn data_sixteen_times_the_memory_are_sorted() {
         };
         let report = run(&spec).unwrap();
         check_report(&dirs, &spec, &report);
-        assert_same_bytes(&joined(&report.output.files), &common::sorted_records(case.format, &bytes));
+        assert_same_bytes(
+            &joined(&report.output.files),
+            &common::sorted_records(case.format, &bytes),
+        );
     }
 }
 
@@ -220,7 +250,8 @@ fn the_preview_knows_when_data_fit() {
     let bytes = data::fixed(Shape::Random, 100, 10, 240_000, 3);
     for threads in [1, 2, 4] {
         let dirs = Dirs::with_input(&bytes);
-        let mut spec = SortSpec { threads, overwrite: true, ..dirs.spec(Job::sort(format).unwrap()) };
+        let mut spec =
+            SortSpec { threads, overwrite: true, ..dirs.spec(Job::sort(format).unwrap()) };
         let fits = |memory_bytes: u64| {
             let spec = SortSpec { memory_bytes, ..spec.clone() };
             preview(&spec).unwrap().plan.regime == "in-memory"
@@ -245,8 +276,12 @@ fn the_preview_knows_when_data_fit() {
         assert!(expected.plan.expected_spilled_bytes > 0);
         let report = run(&spec).unwrap();
         assert!(report.spilled_bytes > 0);
-        let (told, found) = (expected.plan.expected_spilled_bytes as f64, report.spilled_bytes as f64);
-        assert!((told - found).abs() < 0.35 * bytes.len() as f64, "{told} expected, {found} spilled");
+        let (told, found) =
+            (expected.plan.expected_spilled_bytes as f64, report.spilled_bytes as f64);
+        assert!(
+            (told - found).abs() < 0.35 * bytes.len() as f64,
+            "{told} expected, {found} spilled"
+        );
     }
 }
 
@@ -261,7 +296,8 @@ fn empty_keys_and_values_are_records() {
     assert!(bytes.len() >= 100_000 * HEADER_BYTES);
     let dirs = Dirs::with_input(&bytes);
     for memory in [None, Some(32 << 20)] {
-        let mut spec = SortSpec { overwrite: true, ..dirs.spec(Job::sort(Format::KeyValue).unwrap()) };
+        let mut spec =
+            SortSpec { overwrite: true, ..dirs.spec(Job::sort(Format::KeyValue).unwrap()) };
         spec.memory_bytes = memory.unwrap_or_else(|| minimum_memory(&spec));
         let report = run(&spec).unwrap();
         check_report(&dirs, &spec, &report);

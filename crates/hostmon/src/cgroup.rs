@@ -8,11 +8,8 @@ const GROUPS: &str = "/proc/self/cgroup";
 
 /// Fills the `cgroup_*` facts. A limit of an ancestor binds too, so the least of all counts.
 pub(crate) fn collect(root: &mut Root, mounts: &[Mount], facts: &mut Facts) {
-    const NAMES: [&str; 3] = [
-        "cgroup_version",
-        "cgroup_memory_limit_bytes",
-        "cgroup_cpu_limit_cores",
-    ];
+    const NAMES: [&str; 3] =
+        ["cgroup_version", "cgroup_memory_limit_bytes", "cgroup_cpu_limit_cores"];
     let groups = match root.text(GROUPS) {
         Ok(groups) => groups,
         Err(reason) => {
@@ -57,10 +54,7 @@ pub(crate) fn collect(root: &mut Root, mounts: &[Mount], facts: &mut Facts) {
     ];
     for (name, found) in NAMES.iter().zip(found) {
         if !found {
-            root.note(
-                name,
-                format!("{GROUPS}: no hierarchy of this controller is mounted here"),
-            );
+            root.note(name, format!("{GROUPS}: no hierarchy of this controller is mounted here"));
         }
     }
 }
@@ -75,10 +69,7 @@ fn unified<T>(
 ) -> Option<Limit<T>> {
     match root.text(&format!("{folder}/{file}")) {
         Ok(text) => parse(&text),
-        Err(_) => root
-            .text(&format!("{folder}/cgroup.controllers"))
-            .ok()
-            .map(|_| Limit::UNLIMITED),
+        Err(_) => root.text(&format!("{folder}/cgroup.controllers")).ok().map(|_| Limit::UNLIMITED),
     }
 }
 
@@ -112,12 +103,9 @@ fn least<T: PartialOrd>(
     folders: &[String],
     read: impl Fn(&str) -> Option<Limit<T>>,
 ) -> Option<Limit<T>> {
-    folders
-        .iter()
-        .filter_map(|folder| read(folder))
-        .reduce(|a, b| match (a, b) {
-            (Limit::At(a), Limit::At(b)) => Limit::At(if b < a { b } else { a }),
-            (Limit::At(a), _) | (_, Limit::At(a)) => Limit::At(a),
-            _ => Limit::UNLIMITED,
-        })
+    folders.iter().filter_map(|folder| read(folder)).reduce(|a, b| match (a, b) {
+        (Limit::At(a), Limit::At(b)) => Limit::At(if b < a { b } else { a }),
+        (Limit::At(a), _) | (_, Limit::At(a)) => Limit::At(a),
+        _ => Limit::UNLIMITED,
+    })
 }

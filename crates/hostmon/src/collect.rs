@@ -61,10 +61,7 @@ const MOUNTS: &str = "/proc/self/mountinfo";
 pub fn collect(root: &Path) -> Result<Facts, HostError> {
     let proc = root.join("proc");
     if let Err(error) = std::fs::read_dir(&proc) {
-        return Err(HostError::NoProc {
-            path: proc,
-            reason: error.to_string(),
-        });
+        return Err(HostError::NoProc { path: proc, reason: error.to_string() });
     }
     let mut root = Root::new(root);
     let mut facts = Facts {
@@ -105,8 +102,7 @@ fn identity(root: &mut Root, facts: &mut Facts) {
         parse::line,
     );
     let firmware = |root: &Root, file: &str| {
-        root.text(&format!("/sys/class/dmi/id/{file}"))
-            .unwrap_or_default()
+        root.text(&format!("/sys/class/dmi/id/{file}")).unwrap_or_default()
     };
     let (vendor, product) = (firmware(root, "sys_vendor"), firmware(root, "product_name"));
     facts.virtualisation = root.fact("virtualisation", "/proc/cpuinfo", |cpuinfo| {
@@ -153,10 +149,7 @@ fn processors(root: &mut Root, facts: &mut Facts) {
     topology(root, facts, &online);
     let governors: BTreeSet<String> = online
         .iter()
-        .filter_map(|cpu| {
-            root.text(&format!("{CPUS}/cpu{cpu}/cpufreq/scaling_governor"))
-                .ok()
-        })
+        .filter_map(|cpu| root.text(&format!("{CPUS}/cpu{cpu}/cpufreq/scaling_governor")).ok())
         .filter_map(|text| parse::line(&text))
         .collect();
     if governors.is_empty() {
@@ -167,11 +160,8 @@ fn processors(root: &mut Root, facts: &mut Facts) {
     } else {
         facts.cpu_governors = Some(governors.into_iter().collect());
     }
-    facts.numa_nodes = root.fact(
-        "numa_nodes",
-        "/sys/devices/system/node/online",
-        parse::list_count,
-    );
+    facts.numa_nodes =
+        root.fact("numa_nodes", "/sys/devices/system/node/online", parse::list_count);
     facts.numa_balancing = root.fact(
         "numa_balancing",
         "/proc/sys/kernel/numa_balancing",
@@ -184,19 +174,12 @@ fn processors(root: &mut Root, facts: &mut Facts) {
 /// processors. One processor that does not say makes both unknown.
 fn topology(root: &mut Root, facts: &mut Facts, online: &[u32]) {
     let id = |root: &Root, cpu: u32, file: &str| {
-        let text = root
-            .text(&format!("{CPUS}/cpu{cpu}/topology/{file}"))
-            .ok()?;
+        let text = root.text(&format!("{CPUS}/cpu{cpu}/topology/{file}")).ok()?;
         parse::number(&text)
     };
     let places: Option<BTreeSet<(u64, u64)>> = online
         .iter()
-        .map(|&cpu| {
-            Some((
-                id(root, cpu, "physical_package_id")?,
-                id(root, cpu, "core_id")?,
-            ))
-        })
+        .map(|&cpu| Some((id(root, cpu, "physical_package_id")?, id(root, cpu, "core_id")?)))
         .collect();
     match places.filter(|places| !places.is_empty()) {
         Some(places) => {
@@ -206,10 +189,7 @@ fn topology(root: &mut Root, facts: &mut Facts, online: &[u32]) {
         }
         None => {
             for name in ["cpu_sockets", "cpu_cores"] {
-                root.note(
-                    name,
-                    "the kernel does not know the topology of every processor",
-                );
+                root.note(name, "the kernel does not know the topology of every processor");
             }
         }
     }
@@ -230,16 +210,10 @@ fn memory(root: &mut Root, facts: &mut Facts) {
     facts.huge_pages_total = count(root, "huge_pages_total", "HugePages_Total");
     facts.huge_pages_free = count(root, "huge_pages_free", "HugePages_Free");
     let transparent = "/sys/kernel/mm/transparent_hugepage";
-    facts.transparent_huge_pages = root.fact(
-        "transparent_huge_pages",
-        &format!("{transparent}/enabled"),
-        parse::chosen,
-    );
-    facts.transparent_huge_pages_defrag = root.fact(
-        "transparent_huge_pages_defrag",
-        &format!("{transparent}/defrag"),
-        parse::chosen,
-    );
+    facts.transparent_huge_pages =
+        root.fact("transparent_huge_pages", &format!("{transparent}/enabled"), parse::chosen);
+    facts.transparent_huge_pages_defrag =
+        root.fact("transparent_huge_pages_defrag", &format!("{transparent}/defrag"), parse::chosen);
     facts.swaps = root.fact("swaps", "/proc/swaps", parse::swaps);
 }
 
@@ -252,20 +226,11 @@ fn limits(root: &mut Root, facts: &mut Facts) {
         let (soft, hard): (Option<Limit<u64>>, _) = found.unzip();
         (soft, hard)
     };
-    (facts.limit_open_files_soft, facts.limit_open_files_hard) = pair(
-        "limit_open_files_soft",
-        "limit_open_files_hard",
-        "Max open files",
-    );
-    (facts.limit_processes_soft, facts.limit_processes_hard) = pair(
-        "limit_processes_soft",
-        "limit_processes_hard",
-        "Max processes",
-    );
-    (
-        facts.limit_locked_memory_soft_bytes,
-        facts.limit_locked_memory_hard_bytes,
-    ) = pair(
+    (facts.limit_open_files_soft, facts.limit_open_files_hard) =
+        pair("limit_open_files_soft", "limit_open_files_hard", "Max open files");
+    (facts.limit_processes_soft, facts.limit_processes_hard) =
+        pair("limit_processes_soft", "limit_processes_hard", "Max processes");
+    (facts.limit_locked_memory_soft_bytes, facts.limit_locked_memory_hard_bytes) = pair(
         "limit_locked_memory_soft_bytes",
         "limit_locked_memory_hard_bytes",
         "Max locked memory",

@@ -19,11 +19,7 @@ pub(crate) struct Rate {
 
 impl Rate {
     pub(crate) const fn new(metric: &'static str, unit: &'static str, scale: f64) -> Self {
-        Self {
-            metric,
-            unit,
-            scale,
-        }
+        Self { metric, unit, scale }
     }
 
     /// The rate over `elapsed_s`; `None` if it is not known.
@@ -123,15 +119,8 @@ fn columns<'a, const N: usize>(
 }
 
 /// The lines of `/proc/vmstat` that are sampled, beside [`paging_rates`].
-pub(crate) const PAGING_KEYS: [&str; 7] = [
-    "pgpgin",
-    "pgpgout",
-    "pswpin",
-    "pswpout",
-    "pgmajfault",
-    "numa_hit",
-    "numa_miss",
-];
+pub(crate) const PAGING_KEYS: [&str; 7] =
+    ["pgpgin", "pgpgout", "pswpin", "pswpout", "pgmajfault", "numa_hit", "numa_miss"];
 
 /// The rates of [`PAGING_KEYS`]. The kernel counts paging in KiB, swapping in pages.
 pub(crate) fn paging_rates(page_bytes: f64) -> [Rate; 7] {
@@ -192,10 +181,7 @@ pub(crate) type Before<const N: usize> = Option<(Reading<N>, f64)>;
 
 impl<const N: usize> Tracker<N> {
     pub(crate) fn new() -> Self {
-        Self {
-            last_read: None,
-            devices: HashMap::new(),
-        }
+        Self { last_read: None, devices: HashMap::new() }
     }
 
     /// Records a reading and returns the device's name and its reading of the time before. A device

@@ -27,13 +27,7 @@ fn cpu_that_goes_backwards_or_stands_still_is_missing() {
 
 #[test]
 fn broken_stat_is_none() {
-    for text in [
-        "",
-        "cpu",
-        "cpu 1 2 3",
-        "cpu0 1 2 3 4 5 6 7 8",
-        "cpu a 2 3 4 5 6 7 8",
-    ] {
+    for text in ["", "cpu", "cpu 1 2 3", "cpu0 1 2 3 4 5 6 7 8", "cpu a 2 3 4 5 6 7 8"] {
         assert_eq!(cpu(text), None, "{text:?}");
     }
 }
@@ -44,10 +38,7 @@ fn disks_and_interfaces() {
         " 254       0 vda 66509 12239 10429394 36880 20814 27436 16709160 13948 0 14260 52536";
     let (name, reading) = disk(line).expect("disk");
     assert_eq!(name, "vda");
-    assert_eq!(
-        reading,
-        [66509, 10_429_394, 20814, 16_709_160, 14260, 52536].map(Some)
-    );
+    assert_eq!(reading, [66509, 10_429_394, 20814, 16_709_160, 14260, 52536].map(Some));
     assert_eq!(disk(" 254 0 vda 66509 12239"), None);
     assert_eq!(disk(""), None);
 
@@ -84,11 +75,7 @@ fn rates_need_two_readings_that_grow() {
     assert_eq!(rate.of(Some(10), Some(14), 2.0), Some(1024.0));
     assert_eq!(rate.of(Some(14), Some(14), 2.0), Some(0.0), "measured zero");
     assert_eq!(rate.of(Some(14), Some(10), 2.0), None, "reset");
-    assert_eq!(
-        rate.of(Some(u64::from(u32::MAX)), Some(3), 1.0),
-        None,
-        "wrap"
-    );
+    assert_eq!(rate.of(Some(u64::from(u32::MAX)), Some(3), 1.0), None, "wrap");
     assert_eq!(rate.of(None, Some(14), 2.0), None);
     assert_eq!(rate.of(Some(10), None, 2.0), None);
     assert_eq!(rate.of(Some(10), Some(14), 0.0), None, "no time passed");

@@ -35,9 +35,8 @@ const PSEUDO: &[&str] = &[
 /// Folders whose memory file systems are the system's own.
 const SYSTEM: &[&str] = &["/proc", "/sys", "/dev", "/run"];
 /// File systems of another machine: asking for their space can hang while it is away.
-const REMOTE: &[&str] = &[
-    "9p", "afs", "beegfs", "ceph", "cifs", "gpfs", "lustre", "nfs", "nfs4", "smb3",
-];
+const REMOTE: &[&str] =
+    &["9p", "afs", "beegfs", "ceph", "cifs", "gpfs", "lustre", "nfs", "nfs4", "smb3"];
 
 /// Whole block devices that have a size.
 pub(crate) fn block_devices(root: &mut Root) -> Option<Vec<BlockDevice>> {
@@ -53,12 +52,7 @@ pub(crate) fn block_devices(root: &mut Root) -> Option<Vec<BlockDevice>> {
         sectors.and_then(|text| parse::number(&text)) != Some(0)
     };
     let present: Vec<String> = names.into_iter().filter(has_size).collect();
-    Some(
-        present
-            .iter()
-            .map(|name| block_device(root, name))
-            .collect(),
-    )
+    Some(present.iter().map(|name| block_device(root, name)).collect())
 }
 
 fn block_device(root: &mut Root, name: &str) -> BlockDevice {
@@ -72,11 +66,8 @@ fn block_device(root: &mut Root, name: &str) -> BlockDevice {
         parse::chosen(text).or_else(|| parse::line(text))
     });
     let path = std::fs::canonicalize(root.join(&format!("/sys/block/{name}"))).ok();
-    let transport = path
-        .as_deref()
-        .and_then(Path::to_str)
-        .and_then(parse::transport)
-        .map(str::to_owned);
+    let transport =
+        path.as_deref().and_then(Path::to_str).and_then(parse::transport).map(str::to_owned);
     if transport.is_none() {
         root.note(&fact("transport"), "its path in /sys names no known bus");
     }
@@ -90,15 +81,8 @@ fn block_device(root: &mut Root, name: &str) -> BlockDevice {
         rotational: root.fact(&fact("rotational"), &queue("rotational"), parse::switch),
         transport,
         scheduler,
-        schedulers: root
-            .text(&queue("scheduler"))
-            .ok()
-            .and_then(|text| parse::choices(&text)),
-        model: root.fact(
-            &fact("model"),
-            &format!("/sys/block/{name}/device/model"),
-            parse::line,
-        ),
+        schedulers: root.text(&queue("scheduler")).ok().and_then(|text| parse::choices(&text)),
+        model: root.fact(&fact("model"), &format!("/sys/block/{name}/device/model"), parse::line),
         logical_block_bytes: number(root, "logical_block_bytes", "logical_block_size"),
         physical_block_bytes: number(root, "physical_block_bytes", "physical_block_size"),
         write_cache: root.fact(&fact("write_cache"), &queue("write_cache"), parse::line),
@@ -135,10 +119,9 @@ fn file_system(root: &mut Root, mount: &Mount) -> FileSystem {
         rustix::fs::statvfs(&*mount.mount_point).map_err(|error| error.to_string())
     };
     let (total_bytes, free_bytes) = match space {
-        Ok(space) => (
-            space.f_blocks.checked_mul(space.f_frsize),
-            space.f_bavail.checked_mul(space.f_frsize),
-        ),
+        Ok(space) => {
+            (space.f_blocks.checked_mul(space.f_frsize), space.f_bavail.checked_mul(space.f_frsize))
+        }
         Err(reason) => {
             for field in ["total_bytes", "free_bytes"] {
                 let name = format!("file_systems.{}.{field}", mount.mount_point);
@@ -163,13 +146,9 @@ fn file_system(root: &mut Root, mount: &Mount) -> FileSystem {
 /// File systems that number themselves (btrfs) are found by the name of what is mounted.
 fn whole_device(root: &Root, mount: &Mount) -> Option<String> {
     let by_number = format!("/sys/dev/block/{}", mount.device_number);
-    let by_name = format!(
-        "/sys/class/block/{}",
-        mount.source.strip_prefix("/dev/").unwrap_or("-")
-    );
-    let path = [by_number, by_name]
-        .iter()
-        .find_map(|path| std::fs::canonicalize(root.join(path)).ok())?;
+    let by_name = format!("/sys/class/block/{}", mount.source.strip_prefix("/dev/").unwrap_or("-"));
+    let path =
+        [by_number, by_name].iter().find_map(|path| std::fs::canonicalize(root.join(path)).ok())?;
     let is_partition = path.join("partition").exists();
     let whole = if is_partition { path.parent()? } else { &path };
     Some(whole.file_name()?.to_str()?.to_owned())
@@ -214,15 +193,10 @@ fn network_interface(root: &mut Root, name: &str) -> NetworkInterface {
     if driver.is_none() {
         root.note(&fact("driver"), "no device with a driver is behind it");
     }
-    let speed_bits_per_s = root
-        .text(&file("speed"))
-        .ok()
-        .and_then(|text| parse::speed_bits_per_s(&text));
+    let speed_bits_per_s =
+        root.text(&file("speed")).ok().and_then(|text| parse::speed_bits_per_s(&text));
     if speed_bits_per_s.is_none() {
-        root.note(
-            &fact("speed_bits_per_s"),
-            "the driver reports no link speed",
-        );
+        root.note(&fact("speed_bits_per_s"), "the driver reports no link speed");
     }
     NetworkInterface {
         name: name.to_owned(),

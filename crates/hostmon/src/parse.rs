@@ -33,9 +33,7 @@ pub fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
 /// `key` of `/proc/meminfo`, in bytes. The kernel's `kB` are 1,024 bytes.
 pub fn meminfo_bytes(text: &str, key: &str) -> Option<u64> {
     let (value, unit) = field(text, key)?.split_once(' ')?;
-    (unit == "kB")
-        .then(|| value.parse::<u64>().ok())?
-        .and_then(|kib| kib.checked_mul(1024))
+    (unit == "kB").then(|| value.parse::<u64>().ok())?.and_then(|kib| kib.checked_mul(1024))
 }
 
 /// `key` of `/proc/meminfo` that is a plain count.
@@ -73,10 +71,8 @@ pub fn chosen(text: &str) -> Option<String> {
 
 /// All choices, as in `always [madvise] never`, without the brackets.
 pub fn choices(text: &str) -> Option<Vec<String>> {
-    let words: Vec<String> = text
-        .split_whitespace()
-        .map(|word| word.trim_matches(['[', ']']).to_owned())
-        .collect();
+    let words: Vec<String> =
+        text.split_whitespace().map(|word| word.trim_matches(['[', ']']).to_owned()).collect();
     (!words.is_empty()).then_some(words)
 }
 
@@ -112,9 +108,7 @@ pub fn virtualisation(cpuinfo: &str, vendor: &str, product: &str) -> Option<Stri
     let flags = field(cpuinfo, "flags");
     let guest = flags.map(|flags| flags.split(' ').any(|flag| flag == "hypervisor"));
     let firmware = format!("{} {}", vendor.trim(), product.trim());
-    let name = NAMES
-        .iter()
-        .find_map(|(text, name)| firmware.contains(text).then_some(*name));
+    let name = NAMES.iter().find_map(|(text, name)| firmware.contains(text).then_some(*name));
     match (guest, name) {
         // Bare metal of a cloud has the cloud's name in its firmware too.
         (Some(false), _) => Some("none".to_owned()),
@@ -224,10 +218,7 @@ pub fn unescape(text: &str) -> String {
 /// Link speed in bits per second from sysfs's Mbit/s, where -1 means "unknown".
 pub fn speed_bits_per_s(text: &str) -> Option<u64> {
     let mbit: i64 = line(text)?.parse().ok()?;
-    u64::try_from(mbit)
-        .ok()
-        .filter(|&mbit| mbit > 0)?
-        .checked_mul(1_000_000)
+    u64::try_from(mbit).ok().filter(|&mbit| mbit > 0)?.checked_mul(1_000_000)
 }
 
 /// How a disk is attached, by the path of its device in sysfs.
@@ -247,9 +238,7 @@ pub fn transport(path: &str) -> Option<&'static str> {
         ("/ata", "sata"),
         ("/target", "scsi"),
     ];
-    MARKS
-        .iter()
-        .find_map(|(mark, name)| path.contains(mark).then_some(*name))
+    MARKS.iter().find_map(|(mark, name)| path.contains(mark).then_some(*name))
 }
 
 /// This process's path in the group hierarchy of `controller` (`memory`, `cpu`), or of the unified
@@ -258,10 +247,7 @@ pub fn cgroup_path<'a>(text: &'a str, controller: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
         let (_, rest) = line.split_once(':')?;
         let (controllers, path) = rest.split_once(':')?;
-        controllers
-            .split(',')
-            .any(|name| name == controller)
-            .then_some(path)
+        controllers.split(',').any(|name| name == controller).then_some(path)
     })
 }
 
@@ -270,13 +256,10 @@ pub fn cgroup_path<'a>(text: &'a str, controller: &str) -> Option<&'a str> {
 pub fn cgroup_memory(text: &str) -> Option<Limit<u64>> {
     match line(text)?.as_str() {
         "max" => Some(Limit::UNLIMITED),
-        word => word.parse::<u64>().ok().map(|bytes| {
-            if bytes >= 1 << 62 {
-                Limit::UNLIMITED
-            } else {
-                Limit::At(bytes)
-            }
-        }),
+        word => word
+            .parse::<u64>()
+            .ok()
+            .map(|bytes| if bytes >= 1 << 62 { Limit::UNLIMITED } else { Limit::At(bytes) }),
     }
 }
 

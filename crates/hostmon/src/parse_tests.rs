@@ -21,10 +21,7 @@ fn memory_is_in_bytes_and_absent_keys_are_none() {
     assert_eq!(meminfo_bytes("MemTotal: x kB", "MemTotal"), None);
     assert_eq!(meminfo_bytes("MemTotal: 5 MB", "MemTotal"), None);
     assert_eq!(meminfo_bytes("MemTotal:", "MemTotal"), None);
-    assert_eq!(
-        meminfo_bytes("MemTotal: 18446744073709551615 kB", "MemTotal"),
-        None
-    );
+    assert_eq!(meminfo_bytes("MemTotal: 18446744073709551615 kB", "MemTotal"), None);
 }
 
 #[test]
@@ -59,14 +56,8 @@ fn numbers_are_never_made_up() {
 
 #[test]
 fn limits_keep_unlimited_apart_from_unknown() {
-    assert_eq!(
-        limits(LIMITS, "Max open files"),
-        Some((Limit::At(1024), Limit::At(524_288)))
-    );
-    assert_eq!(
-        limits(LIMITS, "Max locked memory"),
-        Some((Limit::At(8_388_608), Limit::UNLIMITED))
-    );
+    assert_eq!(limits(LIMITS, "Max open files"), Some((Limit::At(1024), Limit::At(524_288))));
+    assert_eq!(limits(LIMITS, "Max locked memory"), Some((Limit::At(8_388_608), Limit::UNLIMITED)));
     assert_eq!(limits(LIMITS, "Max processes"), None);
     assert_eq!(limits("Max open files", "Max open files"), None);
     assert_eq!(limits("Max open files many more", "Max open files"), None);
@@ -111,37 +102,19 @@ fn a_guest_is_told_from_metal() {
         Some("hyper-v")
     );
     assert_eq!(name(metal, "Dell Inc.", "R740").as_deref(), Some("none"));
-    assert_eq!(
-        name(metal, "Amazon EC2", "i3.metal").as_deref(),
-        Some("none")
-    );
+    assert_eq!(name(metal, "Amazon EC2", "i3.metal").as_deref(), Some("none"));
     assert_eq!(name(arm, "", ""), None);
-    assert_eq!(
-        name(arm, "Amazon EC2", "m6g").as_deref(),
-        Some("amazon-ec2")
-    );
+    assert_eq!(name(arm, "Amazon EC2", "m6g").as_deref(), Some("amazon-ec2"));
     assert_eq!(name("", "", ""), None);
 }
 
 #[test]
 fn disks_are_told_apart_by_their_path() {
     let cases = [
-        (
-            "/devices/pci0000:00/0000:00:02.0/virtio1/block/vda",
-            "virtio",
-        ),
-        (
-            "/devices/pci0000:00/0000:01:00.0/nvme/nvme0/nvme0n1",
-            "nvme",
-        ),
-        (
-            "/devices/pci0/ata1/host0/target0:0:0/0:0:0:0/block/sda",
-            "sata",
-        ),
-        (
-            "/devices/pci0/host6/port-6:0/end_device-6:0/target6:0:0/block/sdc",
-            "sas",
-        ),
+        ("/devices/pci0000:00/0000:00:02.0/virtio1/block/vda", "virtio"),
+        ("/devices/pci0000:00/0000:01:00.0/nvme/nvme0/nvme0n1", "nvme"),
+        ("/devices/pci0/ata1/host0/target0:0:0/0:0:0:0/block/sda", "sata"),
+        ("/devices/pci0/host6/port-6:0/end_device-6:0/target6:0:0/block/sdc", "sas"),
         ("/devices/pci0/usb2/2-1/host7/target7:0:0/block/sdd", "usb"),
         ("/devices/vbd-51712/block/xvda", "xen"),
         ("/devices/virtual/block/dm-0", "device-mapper"),
@@ -161,10 +134,7 @@ fn groups_of_both_versions() {
     assert_eq!(cgroup_path(text, ""), Some("/u"));
     assert_eq!(cgroup_path("4:memory", "memory"), None);
     assert_eq!(cgroup_memory("max\n"), Some(Limit::UNLIMITED));
-    assert_eq!(
-        cgroup_memory("9223372036854771712\n"),
-        Some(Limit::UNLIMITED)
-    );
+    assert_eq!(cgroup_memory("9223372036854771712\n"), Some(Limit::UNLIMITED));
     assert_eq!(cgroup_memory("1073741824\n"), Some(Limit::At(1 << 30)));
     assert_eq!(cgroup_memory(""), None);
     assert_eq!(cgroup_cpu_v2("150000 100000\n"), Some(Limit::At(1.5)));

@@ -12,10 +12,7 @@ pub(crate) struct Root {
 
 impl Root {
     pub(crate) fn new(path: &Path) -> Self {
-        Self {
-            path: path.to_path_buf(),
-            missing: BTreeMap::new(),
-        }
+        Self { path: path.to_path_buf(), missing: BTreeMap::new() }
     }
 
     /// Whether this is the running host, whose mount points can be asked for their space.
@@ -66,10 +63,8 @@ impl Root {
     pub(crate) fn names(&self, absolute: &str) -> Result<Vec<String>, String> {
         let entries = fs::read_dir(self.join(absolute))
             .map_err(|error| format!("{absolute}: {}", describe(&error)))?;
-        let mut names: Vec<String> = entries
-            .flatten()
-            .filter_map(|entry| entry.file_name().into_string().ok())
-            .collect();
+        let mut names: Vec<String> =
+            entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
         names.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
         Ok(names)
     }

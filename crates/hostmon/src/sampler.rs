@@ -53,10 +53,7 @@ const MEMORY_KEYS: [&str; 8] = [
 /// Pressure files with the metrics of their `some` and `full` line. The kernel gives a `full` line
 /// for the CPU too, but of the whole host it is always zero.
 const PRESSURE: [(&str, [Option<Rate>; 2]); 3] = [
-    (
-        "/proc/pressure/cpu",
-        [Some(Rate::new("pressure_cpu_some", "fraction", 1e-6)), None],
-    ),
+    ("/proc/pressure/cpu", [Some(Rate::new("pressure_cpu_some", "fraction", 1e-6)), None]),
     (
         "/proc/pressure/memory",
         [
@@ -101,10 +98,7 @@ impl Sampler {
     pub fn open(root: &Path) -> Result<Self, HostError> {
         let stat = Source::open(root, "/proc/stat");
         if let Err(reason) = &stat.file {
-            return Err(HostError::NoProc {
-                path: root.join("proc/stat"),
-                reason: reason.clone(),
-            });
+            return Err(HostError::NoProc { path: root.join("proc/stat"), reason: reason.clone() });
         }
         Ok(Self {
             stat,
@@ -128,17 +122,11 @@ impl Sampler {
 
     /// The sources this kernel lacks, each with the reason: their rows will be missing.
     pub fn missing(&self) -> Vec<String> {
-        [
-            &self.stat,
-            &self.memory,
-            &self.disks,
-            &self.network,
-            &self.paging,
-        ]
-        .into_iter()
-        .chain(&self.pressure)
-        .filter_map(|source| Some(format!("{}: {}", source.path, source.file.as_ref().err()?)))
-        .collect()
+        [&self.stat, &self.memory, &self.disks, &self.network, &self.paging]
+            .into_iter()
+            .chain(&self.pressure)
+            .filter_map(|source| Some(format!("{}: {}", source.path, source.file.as_ref().err()?)))
+            .collect()
     }
 
     /// The rows at the moment `at` (any monotonic clock). Rates are over the time since the sample
@@ -174,16 +162,8 @@ impl Sampler {
             return;
         };
         let kib = counters::keyed(text, ':', &MEMORY_KEYS);
-        let [
-            total,
-            free,
-            available,
-            cached,
-            dirty,
-            writeback,
-            swap_total,
-            swap_free,
-        ] = kib.map(|value| value.map(|kib| kib as f64 * 1024.0));
+        let [total, free, available, cached, dirty, writeback, swap_total, swap_free] =
+            kib.map(|value| value.map(|kib| kib as f64 * 1024.0));
         let less = |a: Option<f64>, b: Option<f64>| Some(a? - b?).filter(|value| *value >= 0.0);
         for (metric, value) in [
             ("memory_used_bytes", less(total, available)),
@@ -272,12 +252,7 @@ fn push(
     unit: &'static str,
 ) {
     if let Some(value) = value {
-        rows.push(Row {
-            metric,
-            device: device.cloned(),
-            value,
-            unit,
-        });
+        rows.push(Row { metric, device: device.cloned(), value, unit });
     }
 }
 
@@ -316,10 +291,7 @@ struct Source {
 impl Source {
     fn open(root: &Path, path: &'static str) -> Self {
         let opened = File::open(root.join(path.trim_start_matches('/')));
-        Self {
-            path,
-            file: opened.map_err(|error| error.to_string()),
-        }
+        Self { path, file: opened.map_err(|error| error.to_string()) }
     }
 
     /// The file's text now, in `buffer`; `None` if it cannot be read.

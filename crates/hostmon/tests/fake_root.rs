@@ -31,10 +31,7 @@ fn worker() -> TempDir {
         ("proc/sys/net/ipv4/tcp_rmem", "4096\t131072\t6291456\n"),
         ("proc/cpuinfo", "model name\t: Xeon\nflags\t\t: fpu vme\n"),
         ("proc/self/status", "Cpus_allowed_list:\t0-1\n"),
-        (
-            "proc/self/limits",
-            "Max open files  1024  unlimited  files\n",
-        ),
+        ("proc/self/limits", "Max open files  1024  unlimited  files\n"),
         ("proc/self/cgroup", "0::/jobs/a\n"),
         (
             "proc/self/mountinfo",
@@ -50,38 +47,20 @@ fn worker() -> TempDir {
         ("sys/fs/cgroup/jobs/cpu.max", "max 100000\n"),
         ("sys/fs/cgroup/jobs/a/memory.max", "max\n"),
         ("sys/fs/cgroup/jobs/a/cpu.max", "150000 100000\n"),
-        (
-            "proc/meminfo",
-            "MemTotal: 1024 kB\nMemAvailable: nonsense\n",
-        ),
+        ("proc/meminfo", "MemTotal: 1024 kB\nMemAvailable: nonsense\n"),
         ("sys/devices/system/cpu/online", "0-2\n"),
         ("sys/devices/system/node/online", "0-1\n"),
-        (
-            "sys/kernel/mm/transparent_hugepage/enabled",
-            "[always] madvise never\n",
-        ),
+        ("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n"),
         ("sys/class/net/bond0/mtu", "9000\n"),
         ("sys/class/net/bond0/type", "1\n"),
         ("sys/class/net/bond0/speed", "20000\n"),
         ("sys/class/net/bond0/operstate", "up\n"),
         ("sys/class/net/bonding_masters", "bond0\n"),
         ("sys/devices/pci0/nvme/nvme0/nvme0n1/size", "2048\n"),
-        (
-            "sys/devices/pci0/nvme/nvme0/nvme0n1/queue/rotational",
-            "0\n",
-        ),
-        (
-            "sys/devices/pci0/nvme/nvme0/nvme0n1/queue/scheduler",
-            "[none] mq-deadline\n",
-        ),
-        (
-            "sys/devices/pci0/nvme/nvme0/nvme0n1/queue/read_ahead_kb",
-            "128\n",
-        ),
-        (
-            "sys/devices/pci0/nvme/nvme0/nvme0n1/nvme0n1p1/partition",
-            "1\n",
-        ),
+        ("sys/devices/pci0/nvme/nvme0/nvme0n1/queue/rotational", "0\n"),
+        ("sys/devices/pci0/nvme/nvme0/nvme0n1/queue/scheduler", "[none] mq-deadline\n"),
+        ("sys/devices/pci0/nvme/nvme0/nvme0n1/queue/read_ahead_kb", "128\n"),
+        ("sys/devices/pci0/nvme/nvme0/nvme0n1/nvme0n1p1/partition", "1\n"),
         ("sys/block/loop0/size", "0\n"),
     ] {
         put(root, path, text);
@@ -91,11 +70,7 @@ fn worker() -> TempDir {
     link(root, "sys/dev/block/259:1", &format!("../{disk}/nvme0n1p1"));
     for (cpu, socket, core) in [(0, 0, 0), (1, 0, 0), (2, 1, 0)] {
         let folder = format!("sys/devices/system/cpu/cpu{cpu}/topology");
-        put(
-            root,
-            &format!("{folder}/physical_package_id"),
-            &format!("{socket}\n"),
-        );
+        put(root, &format!("{folder}/physical_package_id"), &format!("{socket}\n"));
         put(root, &format!("{folder}/core_id"), &format!("{core}\n"));
     }
     dir
@@ -139,11 +114,7 @@ fn limits_of_ancestors_bind_too() {
 #[test]
 fn version_1_groups_inside_a_container() {
     let dir = worker();
-    put(
-        dir.path(),
-        "proc/self/cgroup",
-        "4:memory:/docker/x\n3:cpu,cpuacct:/docker/x\n",
-    );
+    put(dir.path(), "proc/self/cgroup", "4:memory:/docker/x\n3:cpu,cpuacct:/docker/x\n");
     put(
         dir.path(),
         "proc/self/mountinfo",
@@ -183,10 +154,7 @@ fn disks_and_what_lies_on_them() {
 fn every_absent_fact_has_a_reason() {
     let dir = worker();
     let facts = collect(dir.path()).expect("facts");
-    assert_eq!(
-        facts.missing["memory_available_bytes"],
-        "/proc/meminfo: does not say"
-    );
+    assert_eq!(facts.missing["memory_available_bytes"], "/proc/meminfo: does not say");
     let value = serde_json::to_value(&facts).expect("json");
     let absent: Vec<&String> = value
         .as_object()
@@ -222,11 +190,7 @@ fn value(rows: &[Row], metric: &str, device: Option<&str>) -> Option<f64> {
 }
 
 fn counters(root: &Path, user: u64, sectors: u64, received: u64) {
-    put(
-        root,
-        "proc/stat",
-        &format!("cpu {user} 0 0 {} 0 0 0 0 0 0\n", 2 * user),
-    );
+    put(root, "proc/stat", &format!("cpu {user} 0 0 {} 0 0 0 0 0 0\n", 2 * user));
     put(
         root,
         "proc/diskstats",
@@ -242,16 +206,8 @@ fn counters(root: &Path, user: u64, sectors: u64, received: u64) {
             "Inter-| Receive\n face |bytes\n eth0: {received} 0 0 0 0 0 0 0 7 0 0 0 0 0 0 0\n"
         ),
     );
-    put(
-        root,
-        "proc/vmstat",
-        &format!("pgpgin {sectors}\nnuma_miss {user}\n"),
-    );
-    put(
-        root,
-        "proc/pressure/io",
-        &format!("some total={}\nfull total=0\n", user * 1000),
-    );
+    put(root, "proc/vmstat", &format!("pgpgin {sectors}\nnuma_miss {user}\n"));
+    put(root, "proc/pressure/io", &format!("some total={}\nfull total=0\n", user * 1000));
 }
 
 #[test]
@@ -265,9 +221,7 @@ fn rates_of_a_fake_host() {
 
     let first = sampler.sample(Duration::ZERO).to_vec();
     assert!(
-        first
-            .iter()
-            .all(|row| row.unit == "B" && row.device.is_none()),
+        first.iter().all(|row| row.unit == "B" && row.device.is_none()),
         "no rate from one reading: {first:?}"
     );
     assert_eq!(value(&first, "memory_available_bytes", None), None);
@@ -280,22 +234,11 @@ fn rates_of_a_fake_host() {
     assert_eq!(value(&rows, "disk_read_bytes_per_s", disk), Some(512_000.0));
     assert_eq!(value(&rows, "disk_write_bytes_per_s", disk), Some(0.0));
     assert_eq!(value(&rows, "disk_busy", disk), Some(1.0));
-    assert_eq!(
-        value(&rows, "disk_busy", Some("nvme0n1p1")),
-        None,
-        "a partition"
-    );
+    assert_eq!(value(&rows, "disk_busy", Some("nvme0n1p1")), None, "a partition");
     assert_eq!(value(&rows, "disk_busy", Some("loop0")), None, "never used");
-    assert_eq!(
-        value(&rows, "net_receive_bytes_per_s", Some("eth0")),
-        Some(2000.0)
-    );
+    assert_eq!(value(&rows, "net_receive_bytes_per_s", Some("eth0")), Some(2000.0));
     assert_eq!(value(&rows, "page_in_bytes_per_s", None), Some(1_024_000.0));
-    assert_eq!(
-        value(&rows, "page_out_bytes_per_s", None),
-        None,
-        "not in this kernel"
-    );
+    assert_eq!(value(&rows, "page_out_bytes_per_s", None), None, "not in this kernel");
     assert_eq!(value(&rows, "numa_miss_pages_per_s", None), Some(50.0));
     let stalled = value(&rows, "pressure_io_some", None).expect("pressure");
     assert!((stalled - 0.05).abs() < 1e-12);
@@ -312,20 +255,11 @@ fn a_reset_counter_gives_no_row_and_then_rates_again() {
     assert_eq!(value(&rows, "cpu_user", None), None);
     assert_eq!(value(&rows, "disk_read_bytes_per_s", Some("nvme0n1")), None);
     assert_eq!(value(&rows, "net_receive_bytes_per_s", Some("eth0")), None);
-    assert_eq!(
-        value(&rows, "net_transmit_bytes_per_s", Some("eth0")),
-        Some(0.0)
-    );
+    assert_eq!(value(&rows, "net_transmit_bytes_per_s", Some("eth0")), Some(0.0));
     counters(dir.path(), 60, 20, 101);
     let rows = sampler.sample(Duration::from_secs(2)).to_vec();
-    assert_eq!(
-        value(&rows, "disk_read_bytes_per_s", Some("nvme0n1")),
-        Some(5120.0)
-    );
-    assert_eq!(
-        value(&rows, "net_receive_bytes_per_s", Some("eth0")),
-        Some(100.0)
-    );
+    assert_eq!(value(&rows, "disk_read_bytes_per_s", Some("nvme0n1")), Some(5120.0));
+    assert_eq!(value(&rows, "net_receive_bytes_per_s", Some("eth0")), Some(100.0));
     assert!(rows.iter().all(|row| row.value >= 0.0));
 }
 
@@ -339,10 +273,7 @@ fn this_host_can_be_read() {
     sampler.sample(Duration::ZERO);
     std::thread::sleep(Duration::from_millis(120));
     let rows = sampler.sample(Duration::from_millis(120));
-    let shares: f64 = rows
-        .iter()
-        .filter(|row| row.metric.starts_with("cpu_"))
-        .map(|row| row.value)
-        .sum();
+    let shares: f64 =
+        rows.iter().filter(|row| row.metric.starts_with("cpu_")).map(|row| row.value).sum();
     assert!((shares - 1.0).abs() < 1e-9, "{shares}");
 }

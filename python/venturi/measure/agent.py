@@ -204,7 +204,9 @@ class Agent:
 
     def start(self, command: str, *args: object) -> Process:
         """Starts a subcommand and leaves its events to the caller."""
-        return self.host.start([self.path, command, *(str(arg) for arg in args)])
+        # A killed Venturi must not leave an agent at work behind.
+        options = [str(arg) for arg in args] + ["--end-with-parent"]
+        return self.host.start([self.path, command, *options])
 
     def run(
         self,

@@ -17,12 +17,7 @@ pub struct Args {
     #[arg(long, required = true)]
     dir: Vec<PathBuf>,
     /// What to measure
-    #[arg(
-        long,
-        value_enum,
-        value_delimiter = ',',
-        default_value = "read,write,read_write"
-    )]
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "read,write,read_write")]
     mode: Vec<ModeName>,
     /// Bytes to move in each directory and direction, and size of the test files
     #[arg(long, default_value_t = 1 << 30)]
@@ -34,11 +29,7 @@ pub struct Args {
     #[arg(long, default_value_t = 4)]
     queue_depth: usize,
     /// Bytes of a random request
-    #[arg(
-        long,
-        value_delimiter = ',',
-        default_value = "4096,16384,65536,262144,1048576"
-    )]
+    #[arg(long, value_delimiter = ',', default_value = "4096,16384,65536,262144,1048576")]
     random_block_bytes: Vec<usize>,
     /// Random requests in flight
     #[arg(long, value_delimiter = ',', default_value = "1,32")]
@@ -115,19 +106,13 @@ fn failure(error: &DiskError) -> Failure {
         message: error.to_string(),
         place: error.place(),
         hint: error.hint().to_owned(),
-        exit: if matches!(error, DiskError::Interrupted) {
-            EXIT_INTERRUPTED
-        } else {
-            EXIT_USER
-        },
+        exit: if matches!(error, DiskError::Interrupted) { EXIT_INTERRUPTED } else { EXIT_USER },
     }
 }
 
 /// A length of time as an option: at most a day.
 pub(super) fn seconds(text: &str) -> Result<f64, String> {
-    let seconds: f64 = text
-        .parse()
-        .map_err(|_| format!("{text:?} is not a number"))?;
+    let seconds: f64 = text.parse().map_err(|_| format!("{text:?} is not a number"))?;
     if (0.0..=86_400.0).contains(&seconds) {
         Ok(seconds)
     } else {

@@ -56,12 +56,7 @@ pub struct Args {
     #[arg(long, default_value_t = 3)]
     iterations: usize,
     /// Who sends to whom
-    #[arg(
-        long,
-        value_enum,
-        value_delimiter = ',',
-        default_value = "pairwise,all_to_all"
-    )]
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "pairwise,all_to_all")]
     pattern: Vec<PatternName>,
 }
 
@@ -88,17 +83,9 @@ pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
     if let Some(address) = &args.listen {
         return listen(address, &token, events);
     }
-    let default = if args.bytes.is_some() {
-        SECONDS_FOR_BYTES
-    } else {
-        SECONDS
-    };
+    let default = if args.bytes.is_some() { SECONDS_FOR_BYTES } else { SECONDS };
     let options = Options {
-        patterns: args
-            .pattern
-            .iter()
-            .map(|name| Pattern::from(*name))
-            .collect(),
+        patterns: args.pattern.iter().map(|name| Pattern::from(*name)).collect(),
         sockets_per_peer: args.sockets_per_peer,
         scale: args.scale.clone(),
         message_bytes: args.message_bytes,
@@ -123,10 +110,7 @@ fn token(args: &Args) -> Result<String, Failure> {
     };
     let text = std::fs::read_to_string(path).map_err(|error| {
         let address = path.display().to_string();
-        failure(&NetError::Token {
-            address,
-            problem: format!("cannot read the token: {error}"),
-        })
+        failure(&NetError::Token { address, problem: format!("cannot read the token: {error}") })
     })?;
     Ok(text.lines().next().unwrap_or_default().trim().to_owned())
 }
@@ -154,10 +138,6 @@ fn failure(error: &NetError) -> Failure {
         message: error.to_string(),
         place: error.place(),
         hint: error.hint().to_owned(),
-        exit: if matches!(error, NetError::Interrupted) {
-            EXIT_INTERRUPTED
-        } else {
-            EXIT_USER
-        },
+        exit: if matches!(error, NetError::Interrupted) { EXIT_INTERRUPTED } else { EXIT_USER },
     }
 }

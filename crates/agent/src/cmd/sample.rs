@@ -86,11 +86,7 @@ pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
         "cpu_s": process_cpu_s(),
         "elapsed_s": started.elapsed().as_secs_f64(),
     }));
-    Ok(if stop.interrupted() {
-        EXIT_INTERRUPTED
-    } else {
-        EXIT_OK
-    })
+    Ok(if stop.interrupted() { EXIT_INTERRUPTED } else { EXIT_OK })
 }
 
 /// Sleeps that a signal ends.

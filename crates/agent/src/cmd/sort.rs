@@ -1,7 +1,7 @@
 //! `venturi-agent sort`.
 
-use std::path::PathBuf;
 use std::path::Path;
+use std::path::PathBuf;
 
 use extsort::{Format, Job, SortError, SortSpec};
 use serde_json::json;
@@ -13,6 +13,7 @@ const DEFAULT_MEMORY_SHARE: f64 = 0.6;
 
 /// Arguments of `venturi-agent sort`.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 #[command(after_help = "The budget of --memory holds for the whole process. Sizes are in bytes.")]
 pub struct Args {
     /// File, or directory of files; repeatable
@@ -121,7 +122,11 @@ impl Args {
         Ok(SortSpec {
             inputs: self.input.clone(),
             outputs: self.output.clone(),
-            scratch: if self.scratch.is_empty() { self.output.clone() } else { self.scratch.clone() },
+            scratch: if self.scratch.is_empty() {
+                self.output.clone()
+            } else {
+                self.scratch.clone()
+            },
             replicas: self.replica.clone(),
             job: self.job()?,
             memory_bytes: match self.memory {

@@ -136,8 +136,7 @@ pub fn key_value(shape: Shape, total: usize, longest: usize, seed: u64) -> Vec<u
 /// Cuts whole records into `files` runs, some of them maybe empty.
 pub fn cut<'a>(records: &[&'a [u8]], files: usize, seed: u64) -> Vec<Vec<&'a [u8]>> {
     let mut rng = StdRng::seed_from_u64(seed);
-    let mut cuts: Vec<usize> =
-        (1..files).map(|_| rng.random_range(0..=records.len())).collect();
+    let mut cuts: Vec<usize> = (1..files).map(|_| rng.random_range(0..=records.len())).collect();
     cuts.extend([0, records.len()]);
     cuts.sort_unstable();
     cuts.windows(2).map(|pair| records[pair[0]..pair[1]].to_vec()).collect()

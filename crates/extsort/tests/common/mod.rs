@@ -168,7 +168,9 @@ pub fn outcome_with(
             let ended = if ended { "ended it" } else { "did not end it" };
             panic!(
                 "the sort hung: cancelling {ended}; budget {} bytes, {} threads, {:?}",
-                spec.memory_bytes, spec.threads, preview(spec)
+                spec.memory_bytes,
+                spec.threads,
+                preview(spec)
             );
         }
     }
@@ -218,7 +220,10 @@ pub fn assert_same_bytes(found: &[u8], expected: &[u8]) {
     let around = |bytes: &[u8]| bytes[at.saturating_sub(8)..bytes.len().min(at + 40)].to_vec();
     panic!(
         "{} bytes of output, {} expected; they differ from byte {at} on: {:?} instead of {:?}",
-        found.len(), expected.len(), around(found), around(expected)
+        found.len(),
+        expected.len(),
+        around(found),
+        around(expected)
     );
 }
 
