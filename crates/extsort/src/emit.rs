@@ -9,7 +9,7 @@ use rawio::{Block, Pool};
 use crate::checksum::RecordSum;
 use crate::error::SortError;
 use crate::job::{Job, Reducer};
-use crate::kernels::prefetch;
+use crate::kernels::{Lines, finish_streaming, prefetch, stream};
 use crate::output::{OutFile, Outputs};
 use crate::partition::Filled;
 use crate::record::Format;
@@ -55,7 +55,8 @@ pub(crate) struct Emission<'a> {
     pub(crate) records_taken: &'a AtomicU64,
 }
 
-const PREFETCH_AHEAD: usize = 24;
+/// Records between the one being copied and the one being asked for.
+const PREFETCH_AHEAD: usize = 32;
 
 /// The sort is being abandoned; the reason is in [`Shared`].
 struct Abandoned;
@@ -123,7 +124,7 @@ impl Emission<'_> {
                 None,
                 Format::Fixed { record: 100, .. },
                 Some(Sorted::Fixed { entries, chunk_shift, mask }),
-            ) => stream.gather::<100>(&ready.chunks, entries, *chunk_shift, *mask),
+            ) => stream.gather::<100, 16, 1600>(&ready.chunks, entries, *chunk_shift, *mask),
             _ => for_each(self.job.intermediate, &ready.chunks, sorted, |record| {
                 stream.record(record)
             }),
@@ -287,36 +288,51 @@ impl Stream<'_, '_> {
         Ok(())
     }
 
-    /// Copies records of a length the compiler knows in the order of `entries`.
-    fn gather<const RECORD: usize>(
+    /// Copies records of a length the compiler knows in the order of `entries`. `GROUP` records
+    /// fill `LINES` bytes, a whole number of cache lines.
+    fn gather<const RECORD: usize, const GROUP: usize, const LINES: usize>(
         &mut self,
         chunks: &[Filled],
         entries: &[u64],
         chunk_shift: u32,
         mask: u64,
     ) -> Result<(), Abandoned> {
+        const { assert!(RECORD * GROUP == LINES && LINES.is_multiple_of(64)) };
         let slices: Vec<&[[u8; RECORD]]> = chunks.iter().map(|c| c.bytes().as_chunks().0).collect();
         let slot_mask = (1 << chunk_shift) - 1;
         let at = |entry: u64| {
             let location = entry & mask;
             &slices[(location >> chunk_shift) as usize][(location & slot_mask) as usize]
         };
+        let mut group = Lines([0; LINES]);
         let mut done = 0;
         while done < entries.len() {
-            let (places, _) = self.room()?.as_chunks_mut::<RECORD>();
-            let batch = places.len().min(entries.len() - done);
-            for (i, place) in places[..batch].iter_mut().enumerate() {
+            let room = self.room()?;
+            let batch = (room.len() / RECORD).min(entries.len() - done);
+            let (places, _) = room[..batch * RECORD].as_chunks_mut::<RECORD>();
+            // Up to a line's start one by one, then whole lines, then what is left.
+            let lead = places
+                .iter()
+                .position(|place| place.as_ptr().addr().is_multiple_of(64))
+                .unwrap_or(batch);
+            let (leading, places) = places.split_at_mut(lead);
+            let (middle, trailing) = places.as_chunks_mut::<GROUP>();
+            let mut next = entries[done..].iter().enumerate().map(|(i, &entry)| {
                 if let Some(&ahead) = entries.get(done + i + PREFETCH_AHEAD) {
                     prefetch(at(ahead));
                 }
-                *place = *at(entries[done + i]);
+                at(entry)
+            });
+            leading.iter_mut().zip(&mut next).for_each(|(place, record)| *place = *record);
+            for places in middle {
+                for (place, record) in group.0.as_chunks_mut().0.iter_mut().zip(&mut next) {
+                    *place = *record;
+                }
+                stream(places.as_flattened_mut(), &group);
             }
-            let end = self.used + batch * RECORD;
-            if let (Some(sum), Some(block)) = (&mut self.sum, &self.block) {
-                sum.add_all_fixed(&block[self.used..end], RECORD);
-            }
-            self.used = end;
-            self.records += batch as u64;
+            trailing.iter_mut().zip(&mut next).for_each(|(place, record)| *place = *record);
+            finish_streaming();
+            self.add_gathered(batch, RECORD);
             done += batch;
             if done < entries.len() {
                 // The next record does not fit whole: the rest of it begins the next block.
@@ -327,6 +343,16 @@ impl Stream<'_, '_> {
         Ok(())
     }
 
+    /// Takes in `count` records that were put at the end of the open block.
+    fn add_gathered(&mut self, count: usize, record_bytes: usize) {
+        let end = self.used + count * record_bytes;
+        if let (Some(sum), Some(block)) = (&mut self.sum, &self.block) {
+            sum.add_all_fixed(&block[self.used..end], record_bytes);
+        }
+        self.used = end;
+        self.records += count as u64;
+    }
+
     /// Sends the last block and gives the file up; returns its length.
     fn finish(mut self) -> Option<u64> {
         self.send().ok()?;
@@ -334,16 +360,16 @@ impl Stream<'_, '_> {
         for file in files.into_iter().flatten() {
             file.bytes.store(self.offset, Ordering::Relaxed);
             file.records.store(self.records, Ordering::Relaxed);
-            release(&file, self.emission.finisher)?;
+            release(file, self.emission.finisher)?;
         }
         Some(self.offset)
     }
 }
 
 /// One block, or the producer, is done with the file; the last one passes it on to be finished.
-pub(crate) fn release(file: &Arc<OutFile>, finisher: &ByteQueue<Arc<OutFile>>) -> Option<()> {
+pub(crate) fn release(file: Arc<OutFile>, finisher: &ByteQueue<Arc<OutFile>>) -> Option<()> {
     if file.outstanding.fetch_sub(1, Ordering::AcqRel) == 1 {
-        finisher.push(Arc::clone(file), 0)?;
+        finisher.push(file, 0)?;
     }
     Some(())
 }

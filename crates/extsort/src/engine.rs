@@ -68,7 +68,7 @@ impl Prepared {
             path: "memory".into(),
             source,
         })?;
-        let store = Store::new(pool, scratch.len(), plan.queue_depth);
+        let store = Store::new(pool, scratch.len(), plan.scratch_depth);
         Ok(Self { files, input_bytes: plan_input.input_bytes, plan, outputs, scratch, store })
     }
 }
@@ -156,7 +156,7 @@ pub fn sort(
         checksum: spec.verify.then_some(&ledger.sum_out),
     };
     let written = sort_reduce.run(&order)?;
-    let records: u64 = written.iter().map(|file| file.records.load(Ordering::Relaxed)).sum();
+    let records: u64 = written.iter().map(|file| file.records).sum();
     let checksum = ledger.settle(spec, records / outputs.copies())?;
     shared.check()?;
     let summary = Summary { job: &spec.job.name, checksum: checksum.as_deref() };

@@ -23,7 +23,7 @@ pub(crate) struct InputFile {
 }
 
 /// The files meant by `paths`: files as given, directories as the regular files in them by name,
-/// without hidden ones and without the engine's own manifest.
+/// without hidden ones, folders, and the engine's own manifest.
 pub(crate) fn find(paths: &[PathBuf], format: Format) -> Result<Vec<InputFile>, SortError> {
     let mut files = Vec::new();
     for path in paths {
@@ -36,7 +36,7 @@ pub(crate) fn find(paths: &[PathBuf], format: Format) -> Result<Vec<InputFile>, 
                 .map_err(fail)?;
             names.retain(|path| {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
-                !name.starts_with('.') && name != crate::output::MANIFEST && path.is_file()
+                !name.starts_with('.') && name != crate::output::MANIFEST && !path.is_dir()
             });
             names.sort();
             for name in names {

@@ -50,24 +50,15 @@ pub struct Job {
 impl Job {
     /// Sorts records of `format`; lines cannot be sorted as they are.
     pub fn sort(format: Format) -> Result<Self, SortError> {
-        match format {
-            Format::Fixed { record, key } if record == 0 || key == 0 || key > record => {
-                Err(SortError::Options(format!(
-                    "records of {record} bytes with keys of {key} bytes make no sense"
-                )))
-            }
-            Format::Lines => Err(SortError::Options(
-                "the sort job takes fixed or key/value records, not lines".to_owned(),
-            )),
-            _ => Ok(Self {
-                name: "sort".to_owned(),
-                input: format,
-                intermediate: format,
-                order: Order::KeyThenRest,
-                mapper: None,
-                reducer: None,
-            }),
-        }
+        let job = Self {
+            name: "sort".to_owned(),
+            input: format,
+            intermediate: format,
+            order: Order::KeyThenRest,
+            mapper: None,
+            reducer: None,
+        };
+        job.check().map(|()| job)
     }
 
     /// Counts the words (separated by ASCII white space) of lines of text. The output is a line
@@ -94,6 +85,28 @@ impl Job {
             mapper: None,
             reducer: Some(Arc::new(|| Box::new(Sum { sum: 0, style: SumStyle::KeyValue }))),
         }
+    }
+
+    /// Refuses formats that no record can have.
+    pub(crate) fn check(&self) -> Result<(), SortError> {
+        for format in [self.input, self.intermediate] {
+            if let Format::Fixed { record, key } = format
+                && (record == 0 || key == 0 || key > record)
+            {
+                return Err(SortError::Options(format!(
+                    "records of {record} bytes with keys of {key} bytes make no sense"
+                )));
+            }
+        }
+        if self.intermediate == Format::Lines
+            || (self.mapper.is_none() && self.input != self.intermediate)
+        {
+            return Err(SortError::Options(format!(
+                "the {} job cannot pass records on as they are: lines need a mapper",
+                self.name
+            )));
+        }
+        Ok(())
     }
 
     /// Whether every input record is an output record.

@@ -8,7 +8,7 @@
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use rand::RngExt;
 use rand::rngs::StdRng;
@@ -44,13 +44,38 @@ pub(crate) struct Dir {
 pub(crate) struct OutFile {
     pub(crate) direct: Arc<DirectFile>,
     pub(crate) dir: usize,
-    pub(crate) number: usize,
-    pub(crate) temporary: PathBuf,
+    number: usize,
+    temporary: PathBuf,
     /// Blocks on their way, and one for whoever is still producing some.
     pub(crate) outstanding: AtomicUsize,
     pub(crate) bytes: AtomicU64,
     pub(crate) records: AtomicU64,
     pub(crate) replica: Option<Arc<OutFile>>,
+}
+
+/// A file that is whole and durable, and closed: what is left to do is to name it.
+pub(crate) struct Finished {
+    pub(crate) dir: usize,
+    pub(crate) number: usize,
+    pub(crate) temporary: PathBuf,
+    pub(crate) bytes: u64,
+    pub(crate) records: u64,
+}
+
+impl OutFile {
+    /// Cuts the file to its length and makes it durable.
+    pub(crate) fn finish(&self) -> std::io::Result<Finished> {
+        let bytes = self.bytes.load(Ordering::Relaxed);
+        self.direct.truncate(bytes)?;
+        self.direct.sync()?;
+        Ok(Finished {
+            dir: self.dir,
+            number: self.number,
+            temporary: self.temporary.clone(),
+            bytes,
+            records: self.records.load(Ordering::Relaxed),
+        })
+    }
 }
 
 impl Outputs {
@@ -169,7 +194,10 @@ fn lock_file(path: &Path) -> std::io::Result<File> {
     use std::os::unix::fs::MetadataExt;
     for _ in 0..10 {
         let file = File::create_new(path)?;
-        file.lock()?;
+        if let Err(error) = file.lock() {
+            let _ = fs::remove_file(path);
+            return Err(error);
+        }
         if fs::metadata(path).is_ok_and(|meta| file.metadata().is_ok_and(|m| m.ino() == meta.ino()))
         {
             return Ok(file);

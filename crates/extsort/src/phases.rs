@@ -14,7 +14,7 @@ use crate::emit::{Emission, Group, OutBlock, Ready, release};
 use crate::engine::{Progress, empty_partitions};
 use crate::error::SortError;
 use crate::input::{InputFile, ReadSpec, Reader, by_device};
-use crate::output::{OutFile, Outputs};
+use crate::output::{Finished, OutFile, Outputs};
 use crate::partition::{Filled, Partition, Spilled, Store};
 use crate::plan::Plan;
 use crate::pump::pump;
@@ -29,14 +29,21 @@ pub(crate) struct Disks<'a> {
     pub(crate) scratch: &'a [Scratch],
     /// How far each scratch file is filled.
     ends: Mutex<Vec<u64>>,
-    pub(crate) io: (usize, Backend),
+    pub(crate) scratch_io: (usize, Backend),
+    output_io: (usize, Backend),
     reports: Mutex<Vec<IoReport>>,
 }
 
 impl<'a> Disks<'a> {
     pub(crate) fn new(scratch: &'a [Scratch], plan: &Plan, backend: Backend) -> Self {
         let ends = Mutex::new(vec![0; scratch.len()]);
-        Self { scratch, ends, io: (plan.queue_depth, backend), reports: Mutex::default() }
+        Self {
+            scratch,
+            ends,
+            scratch_io: (plan.scratch_depth, backend),
+            output_io: (plan.queue_depth, backend),
+            reports: Mutex::default(),
+        }
     }
 
     fn note(&self, role: &'static str, dir: String, method: String) {
@@ -84,12 +91,13 @@ impl<'s> Watch<'s> {
         let done = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&done);
         let thread = scope.spawn(move || {
-            while !seen.load(Ordering::Acquire) {
-                if shared.is_failed() {
-                    return abort();
-                }
+            while !seen.load(Ordering::Acquire) && !shared.is_failed() {
                 tell();
                 thread::park_timeout(Duration::from_millis(20));
+            }
+            // Looked at once more after the end: others may still wait for one who failed.
+            if shared.is_failed() {
+                abort();
             }
         });
         Self { done, thread }
@@ -187,8 +195,9 @@ impl MapShuffle<'_> {
             for scratch in self.disks.scratch {
                 scope.spawn(move || {
                     let from = lock(&self.disks.ends)[scratch.dir];
-                    let ended =
-                        guarded(shared, || scratch.write(shared, store, self.disks.io, from));
+                    let ended = guarded(shared, || {
+                        scratch.write(shared, store, self.disks.scratch_io, from)
+                    });
                     if let Some((end, method)) = ended {
                         lock(&self.disks.ends)[scratch.dir] = end;
                         if end > 0 {
@@ -241,7 +250,7 @@ type Loads = Vec<ByteQueue<Load<Arc<Assembly>>>>;
 
 impl SortReduce<'_> {
     /// Sorts the partitions in `order` and writes them; returns the finished files, not yet named.
-    pub(crate) fn run(&self, order: &[usize]) -> Result<Vec<Arc<OutFile>>, SortError> {
+    pub(crate) fn run(&self, order: &[usize]) -> Result<Vec<Finished>, SortError> {
         let (shared, plan, outputs) = (self.shared, self.plan, self.outputs);
         shared.phase_bytes.store(0, Ordering::Relaxed);
         let total: u64 = order.iter().map(|&p| self.store.with(p, |p| p.bytes)).sum();
@@ -284,7 +293,7 @@ impl SortReduce<'_> {
                         scratch.read(
                             shared,
                             loads,
-                            self.disks.io,
+                            self.disks.scratch_io,
                             "sort+reduce",
                             |filled, assembly| {
                                 assembly.add(filled, ready);
@@ -402,7 +411,7 @@ impl SortReduce<'_> {
         let method = pump(
             shared,
             &writers[dir],
-            self.disks.io,
+            self.disks.output_io,
             &mut meter,
             |OutBlock { file, offset, block, used }| {
                 let write = rawio::Request {
@@ -427,7 +436,8 @@ impl SortReduce<'_> {
                 } else {
                     shared.phase_bytes.fetch_add(used as u64, Ordering::Relaxed);
                 }
-                release(&file, finisher);
+                // Refused only when the sort is being abandoned.
+                let _ = release(file, finisher);
                 Ok(())
             },
         )?;
@@ -443,18 +453,17 @@ impl SortReduce<'_> {
         Ok(())
     }
 
-    /// Cuts files to their length and makes them durable.
+    /// Makes files durable.
     fn finish(
         &self,
         finisher: &ByteQueue<Arc<OutFile>>,
-        finished: &Mutex<Vec<Arc<OutFile>>>,
+        finished: &Mutex<Vec<Finished>>,
     ) -> Result<(), SortError> {
         while let Some((file, _)) = finisher.pop() {
-            let fail =
-                |source| SortError::write("make durable", self.outputs.path(file.dir), source);
-            file.direct.truncate(file.bytes.load(Ordering::Relaxed)).map_err(fail)?;
-            file.direct.sync().map_err(fail)?;
-            lock(finished).push(file);
+            let dir = self.outputs.path(file.dir);
+            let done =
+                file.finish().map_err(|e| SortError::write("make durable files in", dir, e))?;
+            lock(finished).push(done);
         }
         Ok(())
     }

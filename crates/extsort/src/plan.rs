@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::error::SortError;
+use crate::record::HEADER_BYTES;
 
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
@@ -49,8 +50,10 @@ pub struct Plan {
     pub output_blocks: usize,
     /// A partition above this is split again before it is sorted.
     pub max_partition_bytes: u64,
-    /// Requests in flight for each disk.
+    /// Reads of input and writes of output in flight for each disk.
     pub queue_depth: usize,
+    /// Blocks in flight for each scratch disk.
+    pub scratch_depth: usize,
     /// Estimate of the bytes spilled.
     pub expected_spilled_bytes: u64,
     /// Estimate of the bytes that stay in memory between the phases.
@@ -124,28 +127,12 @@ fn with_sizes(
     if read_bytes.max(output_bytes) > share {
         return None;
     }
-    // Sorting needs two arrays of 8 bytes for each record of a partition (16 where records vary).
-    let (entry_bytes, shortest) = match input.fixed_record_bytes {
-        Some(record) => (16, record),
-        None => (16, 16),
-    };
     let least_block = least_block.max(rawio::align_up(input.max_record_bytes));
-    let rest = memory - share.min(read_bytes.max(output_bytes));
-    // Each sorter works on one partition while another is being loaded for it, and one more is to
-    // come: (2 threads + 1) partitions with the arrays of those being sorted.
-    let in_flight = 2 * threads + 1;
-    let with_arrays = |partition: usize| {
-        in_flight * partition + threads * (partition / shortest + 1) * entry_bytes
-    };
-    let mut max_partition = rest;
-    while with_arrays(max_partition) > rest {
-        max_partition -= max_partition / 16 + 1;
-    }
+    let rest = memory - read_bytes.max(output_bytes);
+    let (pool, max_partition) = divide(input, rest, least_block)?;
     if max_partition < 2 * least_block {
         return None;
     }
-    let arrays = threads * (max_partition / shortest + 1) * entry_bytes;
-    let pool = rest - arrays;
     // Aim well below the limit: sampling is not exact. Small inputs still give every worker some.
     let aim =
         (max_partition as u64 * 2 / 3).min((input.input_bytes / 64).max(8 * MIB as u64)).max(1);
@@ -167,7 +154,11 @@ fn with_sizes(
     if blocks < least_blocks {
         return None;
     }
-    let retained = retained_bytes(input, blocks, block_bytes, partitions);
+    // As many bytes in flight as for input and output, while that takes little of the memory.
+    let spare = (blocks / 32).min(blocks - least_blocks) / input.scratch_dirs;
+    let scratch_depth = (QUEUE_DEPTH * io_bytes / block_bytes).min(spare).clamp(QUEUE_DEPTH, 32);
+    let reserve = input.scratch_dirs * scratch_depth;
+    let retained = retained_bytes(input, blocks - reserve, block_bytes, partitions);
     let fits = retained == input.input_bytes;
     Some(Plan {
         regime: if fits { "in-memory" } else { "hybrid" },
@@ -180,22 +171,41 @@ fn with_sizes(
         output_blocks,
         max_partition_bytes: max_partition as u64,
         queue_depth: QUEUE_DEPTH,
+        scratch_depth,
         expected_spilled_bytes: input.input_bytes - retained,
         expected_retained_bytes: retained,
     })
 }
 
-/// Estimate of the bytes of records that stay in memory between the phases: all, if they fit.
+/// Bytes for records, of `rest` that is left for them and for the arrays they are sorted with; and
+/// the largest partition that both allow.
+fn divide(input: &PlanInput, rest: usize, least_block: usize) -> Option<(usize, usize)> {
+    // Sorting takes two arrays of 8 bytes for each record, or one of 16 where lengths vary.
+    const ENTRY_BYTES: usize = 16;
+    let shortest = input.fixed_record_bytes.unwrap_or(HEADER_BYTES);
+    // Each sorter works on one partition while another is being loaded for it, and one more is to
+    // come. Records do not straddle blocks: at worst half of each is padding.
+    let filled = (least_block - input.max_record_bytes).max(least_block / 2);
+    let blocks_per_byte = (2 * input.threads + 1) as f64 / filled as f64;
+    let record_weight = blocks_per_byte * least_block as f64;
+    let array_weight = (input.threads * ENTRY_BYTES) as f64 / shortest as f64;
+    let share = record_weight / (record_weight + array_weight);
+    let rounding = 4 * input.threads * ENTRY_BYTES;
+    let pool = ((rest as f64 * share) as usize).checked_sub(rounding)?;
+    Some((pool, (pool as f64 / record_weight) as usize))
+}
+
+/// Estimate of the bytes of records that stay between the phases in `blocks` blocks of memory that
+/// the writers leave: all, if they fit.
 fn retained_bytes(input: &PlanInput, blocks: usize, block_bytes: usize, partitions: usize) -> u64 {
     let padded = input.fixed_record_bytes.map_or(block_bytes, |r| block_bytes / r * r);
     let open = input.threads * partitions;
-    let reserve = input.scratch_dirs * QUEUE_DEPTH;
-    if input.input_bytes <= ((blocks - open - reserve) * padded) as u64 {
+    if input.input_bytes <= ((blocks - open) * padded) as u64 {
         return input.input_bytes;
     }
     // The last block of each worker for each partition is half full. Partitions are spilled whole:
-    // on average half of one more than needed; and the writers need some blocks.
-    let holds = ((blocks - open / 2 - reserve - 1) * padded) as u64;
+    // on average half of one more than needed.
+    let holds = ((blocks - open / 2 - 1) * padded) as u64;
     let partition = input.input_bytes / partitions as u64;
     holds.saturating_sub(partition / 2).min(input.input_bytes - 1)
 }
@@ -275,7 +285,7 @@ mod tests {
                     let wider = super::plan(&PlanInput { memory_bytes, ..input.clone() });
                     prop_assert!(wider.is_ok(), "{memory_bytes}");
                 }
-                let shortest = if fixed { record } else { 16 };
+                let shortest = if fixed { record } else { HEADER_BYTES };
                 prop_assert!(plan.memory_bytes(threads, shortest) <= memory_mib << 20, "{plan:?}");
                 prop_assert!(plan.block_bytes >= record);
                 prop_assert!(plan.block_bytes.is_multiple_of(rawio::ALIGN));

@@ -2,15 +2,13 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use serde::Serialize;
 
 use crate::error::SortError;
-use crate::output::{MANIFEST, OutFile, Outputs, PART, TEMPORARY, parts_in};
+use crate::output::{Finished, MANIFEST, Outputs, PART, TEMPORARY, parts_in};
 
 /// A published file.
 #[derive(Clone, Debug, Serialize)]
@@ -53,7 +51,7 @@ impl Outputs {
     /// on the way, files named so far are removed again.
     pub(crate) fn publish(
         &self,
-        mut files: Vec<Arc<OutFile>>,
+        mut files: Vec<Finished>,
         summary: &Summary<'_>,
     ) -> Result<Publication, SortError> {
         files.sort_by_key(|file| (file.dir >= self.primary, file.number));
@@ -73,7 +71,7 @@ impl Outputs {
     /// Renames every file; what was renamed is in `named`, with whether it is a replica.
     fn name_all(
         &self,
-        files: &[Arc<OutFile>],
+        files: &[Finished],
         named: &mut Vec<(PartFile, bool)>,
     ) -> Result<(), SortError> {
         for file in files {
@@ -86,9 +84,8 @@ impl Outputs {
                 other => other.map_err(Into::into),
             };
             renamed.map_err(|source| SortError::write("publish", &path, source))?;
-            let bytes = file.bytes.load(Ordering::Relaxed);
-            let records = file.records.load(Ordering::Relaxed);
-            named.push((PartFile { path, bytes, records }, file.dir >= self.primary));
+            let part = PartFile { path, bytes: file.bytes, records: file.records };
+            named.push((part, file.dir >= self.primary));
         }
         for dir in &self.dirs {
             rawio::sync_dir(&dir.path)
@@ -121,7 +118,7 @@ impl Outputs {
         Ok(Publication { files, replicas, manifest: path })
     }
 
-    fn name(&self, file: &OutFile) -> PathBuf {
+    fn name(&self, file: &Finished) -> PathBuf {
         self.dirs[file.dir].path.join(format!("{PART}{:06}", file.number))
     }
 
@@ -136,7 +133,7 @@ impl Outputs {
 
     /// Removes what an earlier sort published and this one does not replace; first its manifest,
     /// since it is complete no longer.
-    fn remove_old(&self, files: &[Arc<OutFile>]) -> Result<(), SortError> {
+    fn remove_old(&self, files: &[Finished]) -> Result<(), SortError> {
         let mut old = Vec::new();
         for dir in &self.dirs {
             let fail = |source| SortError::write("remove old output in", &dir.path, source);

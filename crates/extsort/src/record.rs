@@ -41,11 +41,14 @@ impl Format {
             Self::Fixed { record, .. } => Ok(bytes.len() / record * record),
             Self::Lines => {
                 let end = memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1);
-                if bytes.len() - end > max_record {
-                    return Err(Malformed {
-                        offset: end,
-                        reason: format!("a line is longer than {max_record} bytes"),
-                    });
+                let mut at = 0;
+                for line in self.records(bytes) {
+                    if line.len() > max_record {
+                        let reason =
+                            format!("a line is longer than the {max_record} bytes allowed");
+                        return Err(Malformed { offset: at, reason });
+                    }
+                    at += line.len();
                 }
                 Ok(end)
             }

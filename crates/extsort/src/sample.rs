@@ -1,5 +1,6 @@
 //! Sampling the input at random offsets, to learn where partitions should begin and end.
 
+use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
 use rand::rngs::StdRng;
@@ -54,7 +55,7 @@ pub(crate) fn sample(
             let fail = |source| SortError::Input { path: file.path.clone(), source };
             let handle = match &mut handle {
                 Some(handle) => handle,
-                None => handle.insert(std::fs::File::open(&file.path).map_err(fail)?),
+                None => handle.insert(open(file)?),
             };
             let offset = match job.input {
                 Format::Fixed { record, .. } => (place - begins) / record as u64 * record as u64,
@@ -62,12 +63,28 @@ pub(crate) fn sample(
             };
             handle.seek(SeekFrom::Start(offset)).map_err(fail)?;
             let length = bytes.len().min((file.bytes - offset) as usize);
-            handle.read_exact(&mut bytes[..length]).map_err(fail)?;
+            if let Err(error) = handle.read_exact(&mut bytes[..length]) {
+                // The file has become shorter since it was opened, or it cannot be read.
+                open(file)?;
+                return Err(fail(error));
+            }
             let start = record_start(job.input, &bytes[..length], offset, max_record);
             take(job, &bytes[start..length], budget / count, &mut samples);
         }
     }
     Ok(samples)
+}
+
+/// Opens an input, which must be as long as it was when it was found.
+fn open(file: &InputFile) -> Result<File, SortError> {
+    let fail = |source| SortError::Input { path: file.path.clone(), source };
+    let handle = File::open(&file.path).map_err(fail)?;
+    let found_bytes = handle.metadata().map_err(fail)?.len();
+    if found_bytes == file.bytes {
+        return Ok(handle);
+    }
+    let (path, expected_bytes) = (file.path.clone(), file.bytes);
+    Err(SortError::InputChanged { path, expected_bytes, found_bytes })
 }
 
 /// Adds samples from `bytes`, which begin with a record, of about `budget` bytes.

@@ -9,6 +9,7 @@
 //!   records --extract--> entries --scatter by top bits--> buckets --LSD 2 x 8 + insertion--> order
 //! ```
 
+use crate::kernels::prefetch;
 use crate::partition::Filled;
 use crate::record::{Format, Order, prefix};
 
@@ -30,6 +31,8 @@ pub(crate) enum Sorted<'a> {
 }
 
 const MAX_DIGIT_BITS: u32 = 12;
+/// Records between the key being read and the one being asked for.
+const KEYS_AHEAD: usize = 32;
 
 impl Sorter {
     pub(crate) fn new(format: Format, order: Order) -> Self {
@@ -159,7 +162,9 @@ impl Fields {
         };
         let skip = self.skip;
         if skip + 8 <= self.record {
-            for record in slice.chunks_exact(self.record) {
+            for (n, record) in slice.chunks_exact(self.record).enumerate() {
+                let ahead = (n + KEYS_AHEAD) * self.record + skip;
+                prefetch(slice.get(ahead..=ahead).unwrap_or_default());
                 push(prefix(&record[skip..skip + 8], 0));
             }
         } else {

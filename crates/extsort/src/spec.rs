@@ -72,6 +72,7 @@ pub struct Preview {
 
 impl SortSpec {
     pub(crate) fn check(&self) -> Result<(), SortError> {
+        self.job.check()?;
         let refuse = |text: &str| Err(SortError::Options(text.to_owned()));
         if !(1..=MOST_WORKERS).contains(&self.threads) {
             return Err(SortError::Options(format!("threads must be 1 to {MOST_WORKERS}")));
@@ -145,8 +146,9 @@ impl SortSpec {
         }
         for (_, needed_bytes, path) in needs {
             let fail = |source| SortError::Directory { role: "output", path: path.clone(), source };
-            let available_bytes = rawio::available_bytes(path).map_err(fail)?;
-            if needed_bytes > available_bytes {
+            if let Some(available_bytes) = rawio::available_bytes(path).map_err(fail)?
+                && needed_bytes > available_bytes
+            {
                 return Err(SortError::Space { path: path.clone(), needed_bytes, available_bytes });
             }
         }

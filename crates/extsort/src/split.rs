@@ -105,7 +105,7 @@ impl MapShuffle<'_> {
             let pass_on = pass_on.clone();
             feeders.push(Box::new(move || {
                 guarded(self.shared, || {
-                    let (loads, io) = (&loads[scratch.dir], self.disks.io);
+                    let (loads, io) = (&loads[scratch.dir], self.disks.scratch_io);
                     scratch
                         .read(self.shared, loads, io, "map+shuffle", |filled, ()| pass_on(filled))
                 });

@@ -6,7 +6,7 @@ mod common;
 use common::data::{self, SHAPES, Shape};
 use common::{Dirs, Layout, assert_same_bytes, check_report, joined, minimum_memory, run};
 use extsort::checksum::RecordSum;
-use extsort::{Format, HEADER_BYTES, Job, SortSpec, preview};
+use extsort::{Format, HEADER_BYTES, Job, PlanInput, SortError, SortSpec, plan, preview};
 use proptest::prelude::*;
 
 /// One sort, small enough to be printed.
@@ -336,5 +336,38 @@ fn long_records_fit_in_the_least_budget() {
         check_report(&dirs, &spec, &report);
         let expected = common::sorted_records(Format::KeyValue, &bytes);
         assert_same_bytes(&joined(&report.output.files), &expected);
+    }
+}
+
+proptest! {
+    #![proptest_config(common::config(400, 13))]
+
+    /// What is enough stays enough with more, and the least that is said to do is not far off.
+    #[test]
+    fn every_budget_from_the_least_on_is_accepted(
+        input_bytes in prop_oneof![Just(0_u64), 0_u64..1 << 24, 0_u64..1 << 40],
+        threads in 1_usize..=64,
+        dirs in (1_usize..=4, 1_usize..=4, 1_usize..=8),
+        record in 1_usize..70_000,
+        is_fixed in any::<bool>(),
+        more in prop::collection::vec(0.0..1.0_f64, 1..20),
+    ) {
+        let of = |memory_bytes: u64| plan(&PlanInput {
+            input_bytes,
+            memory_bytes,
+            threads,
+            readers: dirs.0,
+            scratch_dirs: dirs.1,
+            output_dirs: dirs.2,
+            fixed_record_bytes: is_fixed.then_some(record),
+            max_record_bytes: record,
+        });
+        let Err(SortError::Memory { minimum_bytes, .. }) = of(1) else { panic!("one byte will do") };
+        for share in more {
+            // Up to 2^20 times as much, small steps as likely as large ones.
+            let memory_bytes = (minimum_bytes as f64 * (share * 20.0).exp2()) as u64;
+            prop_assert!(of(memory_bytes.max(minimum_bytes)).is_ok(), "{memory_bytes}");
+        }
+        prop_assert!(of(minimum_bytes - (1 << 20).min(minimum_bytes)).is_err(), "{minimum_bytes} is too much");
     }
 }

@@ -154,10 +154,11 @@ pub fn is_no_space(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::NOSPC | Errno::DQUOT))
 }
 
-/// Bytes that an unprivileged user may still write on the file system of `path`.
-pub fn available_bytes(path: &Path) -> io::Result<u64> {
+/// Bytes that an unprivileged user may still write on the file system of `path`; `None` if it has no
+/// size of its own (as ramfs) and so does not say.
+pub fn available_bytes(path: &Path) -> io::Result<Option<u64>> {
     let stat = rustix::fs::statvfs(path)?;
-    Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+    Ok((stat.f_blocks > 0).then(|| stat.f_bavail.saturating_mul(stat.f_frsize)))
 }
 
 /// An id that is equal for paths on the same file system.

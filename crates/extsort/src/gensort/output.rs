@@ -189,7 +189,7 @@ impl Job<'_> {
         remove_orphans(dir);
         let io = |action| move |error| GenerateError::io(action, output, error);
         let unusable = |source| GenerateError::Output { path: dir.to_owned(), source };
-        let available_bytes = rawio::available_bytes(dir).map_err(unusable)?;
+        let available_bytes = rawio::available_bytes(dir).map_err(unusable)?.unwrap_or(u64::MAX);
         if self.bytes() > u128::from(available_bytes) {
             return Err(GenerateError::Space {
                 path: output.clone(),
