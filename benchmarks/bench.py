@@ -173,6 +173,7 @@ class Bench:
         label: tuple[str, str, str, int],
         *arguments: str | Path,
         limit_bytes: int | None = None,
+        huge_pages: bool = True,
     ) -> Iteration:
         """Runs the agent; `data` is the data of its result event. A failure is `Unavailable`."""
 
@@ -181,11 +182,22 @@ class Bench:
             self.agent_identity = identity or self.agent_identity
             return data
 
-        command = [self.agent(), *arguments]
-        iteration = self.run(label, command, limit_bytes=limit_bytes, read=read)
+        small = [] if huge_pages else [sys.executable, "-m", "benchmarks.no_huge_pages"]
+        command = [*small, self.agent(), *arguments]
+        env = None if huge_pages else python_env()
+        iteration = self.run(label, command, env=env, limit_bytes=limit_bytes, read=read)
         if iteration.problem is not None:
             raise Unavailable(f"venturi-agent {arguments[0]}: {iteration.problem}")
         return iteration
+
+    def settle_memory(self, size_bytes: int) -> None:
+        """Touches memory before a timed round, so that none pays for the host's finding of pages.
+
+        A virtual machine's host may take unused memory back; the first touch of it then costs
+        seconds for each GiB, for whoever comes first.
+        """
+        label = ("memory", "settle", "venturi", 0)
+        self.run_agent(label, "memory", "--bytes", str(size_bytes))
 
     def check(self, files: Sequence[Path], file_format: str) -> Content:
         """What is in `files`, by a program that is not Venturi's engine."""

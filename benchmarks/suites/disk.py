@@ -160,7 +160,10 @@ def _compare(bench: Bench, mode: Mode, folder: Path, size_bytes: int) -> list[Fi
                     raise Unavailable(f"fio {mode.name}: {iteration.problem}")
                 rates["fio"].append(dict(iteration.data))
             else:
-                iteration = bench.run_agent(label, *disk_arguments(mode, folder, size_bytes))
+                # fio's buffers are in small pages: equals are compared.
+                iteration = bench.run_agent(
+                    label, *disk_arguments(mode, folder, size_bytes), huge_pages=False
+                )
                 rates["venturi"].append(disk_rates(iteration.data, mode.agent_mode))
     unit = "iops" if mode.is_random else "bytes_per_s"
     figures = []

@@ -158,6 +158,7 @@ class Case:
             self.folder / "scratch", memory_bytes, self.bench.threads,
         )  # fmt: skip
         make_cold(task.source)
+        self.bench.settle_memory(self.limit_bytes)
 
         def make_durable() -> None:
             fsync_tree(task.output)

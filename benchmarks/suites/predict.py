@@ -75,7 +75,7 @@ def _measure(bench: Bench, regime: str, size_gib: int) -> list[float]:
         plan = job.plan()
         case = f"predict {regime} {size_gib} GiB"
         for turn in range(bench.options.pairs):
-            rates = job.disk(turn, case, "read,write,read_write", plan["block_bytes"])
+            rates = job.disk(turn, case, "read,write,read_write", plan["io_bytes"])
             done = job.sort(("predict", case, "venturi", turn))
             expected = predicted_s(job.source.stat().st_size, plan["expected_spilled_bytes"], rates)
             bench.say(f"    predicted {expected:.2f} s")

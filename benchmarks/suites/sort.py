@@ -80,6 +80,7 @@ class Job:
         """One sort from a cold input; the old output is removed before, not inside, the timer."""
         self.clear()
         make_cold(self.source)
+        self.bench.settle_memory(min(self.memory_bytes, self.size_bytes * 5 // 4))
         iteration = self.bench.run_agent(label, *self.arguments())
         out = iteration.data["output"]["records"]
         if out != self.records:
@@ -141,7 +142,7 @@ def two_pass(bench: Bench) -> list[Figure]:
         job.prepare()
         plan = job.plan()
         for turn in range(options.pairs):
-            rates = job.disk(turn, "two-pass", "read_write", plan["block_bytes"])
+            rates = job.disk(turn, "two-pass", "read_write", plan["io_bytes"])
             done = job.sort(("sort", "two-pass", "venturi", turn))
             if turn == 0:
                 job.verify(done)
@@ -192,7 +193,7 @@ def in_memory(bench: Bench) -> Figure:
         job.prepare()
         plan = job.plan()
         for turn in range(options.pairs):
-            rates = job.disk(turn, "in-memory", "read,write", plan["block_bytes"])
+            rates = job.disk(turn, "in-memory", "read,write", plan["io_bytes"])
             done = job.sort(("sort", "in-memory", "venturi", turn))
             if turn == 0:
                 job.verify(done)

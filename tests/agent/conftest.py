@@ -74,7 +74,11 @@ class Agent:
         self, *args: object, prefix: tuple[str, ...] = (), **options: Any
     ) -> subprocess.Popen[bytes]:
         """Starts it; `prefix` is a command that starts it in turn."""
-        command = [*prefix, str(self.binary), *(os.fspath(a) if isinstance(a, Path) else str(a) for a in args)]  # noqa: E501
+        command = [
+            *prefix,
+            str(self.binary),
+            *(os.fspath(a) if isinstance(a, Path) else str(a) for a in args),
+        ]  # noqa: E501
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
         process = subprocess.Popen(command, **options)
         self._running.append(process)
@@ -109,7 +113,9 @@ class Agent:
 
     def generate(self, path: Path, count: int, *options: object) -> Path:
         """`count` records of 100 bytes as gensort makes them."""
-        assert self.run("gen", "--count", count, "--output", path, *options).result["records"] == count
+        assert (
+            self.run("gen", "--count", count, "--output", path, *options).result["records"] == count
+        )
         return path
 
     def stop_all(self) -> None:

@@ -186,7 +186,12 @@ def test_a_cut_off_file_is_named_with_what_is_left_over(agent: Any, places: Plac
         (key_values((b"k", b"v"), (b"key", b"value"))[:-1], [], 10, "cut off"),
         (key_values((b"k", b"v")) + b"\x01\x00\x00", [], 10, "cut off"),
         (key_values((b"k", b"v"), (b"k", bytes(70_000))), [], 10, "70009"),
-        (key_values((b"k", b"v"), (b"k", bytes(70_000))), ["--max-record-bytes", 70_008], 10, "70009"),
+        (
+            key_values((b"k", b"v"), (b"k", bytes(70_000))),
+            ["--max-record-bytes", 70_008],
+            10,
+            "70009",
+        ),
         (b"\xff" * 100, [], 0, "8589934598"),
     ],
 )
@@ -436,9 +441,7 @@ def long_lines(path: Path) -> list[object]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("budget_mib", [64, 256])
-@pytest.mark.parametrize(
-    "make", [long_records, long_pairs, short_pairs, tiny_records, long_lines]
-)
+@pytest.mark.parametrize("make", [long_records, long_pairs, short_pairs, tiny_records, long_lines])
 def test_records_of_any_length_stay_near_the_budget(
     agent: Any, places: Places, make: Callable[[Path], list[object]], budget_mib: int
 ) -> None:
@@ -511,7 +514,9 @@ def test_files_are_durable_before_they_have_a_name_and_the_manifest_is_last(
     renames = [(i, old, new) for i, (what, old, new) in enumerate(events) if what == "rename"]
     assert len(renames) == len(result["output"]["files"]) + 1
     for at, old, _ in renames:
-        synced_at = [i for i, (what, path, _) in enumerate(events) if what == "sync" and path == old]
+        synced_at = [
+            i for i, (what, path, _) in enumerate(events) if what == "sync" and path == old
+        ]
         assert synced_at, f"{old} was never made durable"
         assert max(synced_at) < at, f"{old} got its name before it was durable"
     last, _, name = renames[-1]

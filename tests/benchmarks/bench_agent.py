@@ -111,6 +111,7 @@ def main() -> None:
         "gen": gen, "sort": sort, "disk": disk, "net": net,
         "validate": lambda args: {"ordered": True},
         "sample": lambda args: {"samples": args.duration_s},
+        "memory": lambda args: {"bytes": args.bytes},
         "facts": lambda args: {"cpu": {"model": "fake"}},
     }  # fmt: skip
     say("result", data=verbs[args.verb](args))

@@ -218,10 +218,10 @@ def test_formula_is_optimistic_for_the_replicated_run(
 
 
 def test_typed_facts_equal_the_published_reference() -> None:
-    folder = Path(os.environ.get("VENTURI_REFERENCE_DIR") or ROOT.parent / "shared" / "reference")
+    folder = Path(os.environ.get("PUBLISHED_NUMBERS_DIR") or ROOT.parent / "shared" / "reference")
     path = folder / "004_text_facts.csv"
     if not path.is_file():
-        pytest.skip("the folder of published numbers is absent (VENTURI_REFERENCE_DIR)")
+        pytest.skip("the folder of published numbers is absent (PUBLISHED_NUMBERS_DIR)")
     with path.open(newline="", encoding="utf-8") as file:
         reference = {row["quantity"]: row for row in csv.DictReader(file)}
     typed = [row for row in ROWS if row["origin"] == "prose"]

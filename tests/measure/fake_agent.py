@@ -371,6 +371,7 @@ def parser() -> argparse.ArgumentParser:
         ("pattern", str, "pairwise"),
         ("interval-ms", int, 1000),
         ("threads", int, None),
+        ("bytes", int, 0),
     ):
         many = name in {"input", "scratch", "replica", "dir"}
         made.add_argument(f"--{name}", type=kind, default=[] if many else default,
@@ -378,6 +379,15 @@ def parser() -> argparse.ArgumentParser:
     for flag in ("checksum", "plan-only", "verify", "indy", "overwrite", "skew", "ascii"):
         made.add_argument(f"--{flag}", action="store_true")
     return made
+
+
+def memory(args: argparse.Namespace) -> dict[str, object]:
+    return {
+        "bytes": args.bytes,
+        "first_touch_bytes_per_s": 2e9,
+        "second_touch_bytes_per_s": 8e9,
+        "threads": 2,
+    }
 
 
 def main() -> None:
@@ -395,9 +405,13 @@ def main() -> None:
     elif args.command == "validate":
         data, status = validate(args)
     else:
-        data = {"disk": disk, "net": net, "sample": sample, "facts": lambda _: facts()}[
-            args.command
-        ](args)
+        data = {
+            "disk": disk,
+            "net": net,
+            "memory": memory,
+            "sample": sample,
+            "facts": lambda _: facts(),
+        }[args.command](args)
     if FAULT == "odd-result":
         data = {"surprise": True}
     emit("result", data=data)

@@ -139,7 +139,6 @@ def test_differences_that_matter_are_said(make_trial: MakeTrial) -> None:
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("VENTURI_HOME", str(tmp_path))
     monkeypatch.delenv("VENTURI_DATABASE_URL", raising=False)
-    monkeypatch.delenv("VENTURI_REFERENCE_DIR", raising=False)
     monkeypatch.setenv("COLUMNS", "200")
     return tmp_path
 

@@ -37,6 +37,8 @@ enum Command {
     Disk(cmd::disk::Args),
     /// NetBench: what the network between some hosts can do
     Net(cmd::net::Args),
+    /// How fast memory can be put to use, fresh and again
+    Memory(cmd::memory::Args),
     /// Facts about this host
     Facts(cmd::facts::Args),
     /// Sample this host's counters until stopped
@@ -53,6 +55,7 @@ impl Command {
             Self::Validate(_) => "validate",
             Self::Disk(_) => "disk",
             Self::Net(_) => "net",
+            Self::Memory(_) => "memory",
             Self::Facts(_) => "facts",
             Self::Sample(_) => "sample",
             Self::Errors => "errors",
@@ -66,6 +69,7 @@ impl Command {
             Self::Validate(args) => cmd::validate::run(args, events),
             Self::Disk(args) => cmd::disk::run(args, events),
             Self::Net(args) => cmd::net::run(args, events),
+            Self::Memory(args) => cmd::memory::run(args, events),
             Self::Facts(args) => cmd::facts::run(args, events),
             Self::Sample(args) => cmd::sample::run(args, events),
             Self::Errors => Ok(cmd::errors::run(events)),

@@ -61,8 +61,7 @@ impl Distribution<'_> {
         };
         let mut sum = RecordSum::default();
         let mut records = 0;
-        while let Some((chunk, waited)) = self.input.pop() {
-            appender.meter.idle += waited;
+        while let Some(chunk) = self.input.pop(&mut appender.meter.idle) {
             appender.meter.bytes += chunk.bytes().len() as u64;
             if self.checksum.is_some() {
                 self.add_to(&mut sum, chunk.bytes());

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rawio::{Block, Pool};
 
@@ -67,9 +67,12 @@ impl Emission<'_> {
         let mut sorter = Sorter::new(self.job.intermediate, self.job.order);
         let (mut sorting, mut reducing) = (Meter::start(), Meter::start());
         let mut sum = RecordSum::default();
-        while let Some((ready, waited)) = self.ready.pop() {
+        loop {
+            let mut waited = Duration::ZERO;
+            let ready = self.ready.pop(&mut waited);
             sorting.idle += waited;
             reducing.idle += waited;
+            let Some(ready) = ready else { break };
             let bytes: u64 = ready.chunks.iter().map(|chunk| chunk.used as u64).sum();
             let records: u64 = ready.chunks.iter().map(|chunk| u64::from(chunk.records)).sum();
             sorting.bytes += bytes;

@@ -4,7 +4,7 @@
 
 /// Asks for the cache lines of a record that will be copied soon. Has no other effect.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "a call would cost more than the instructions")]
+#[allow(clippy::inline_always, reason = "a call would cost more than the instructions")]
 pub(crate) fn prefetch(bytes: &[u8]) {
     #[cfg(target_arch = "x86_64")]
     {
@@ -32,19 +32,19 @@ pub(crate) struct Lines<const BYTES: usize>(pub(crate) [u8; BYTES]);
 /// # Panics
 /// If the lengths differ.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "called for a few lines at a time")]
+#[allow(clippy::inline_always, reason = "called for a few lines at a time")]
 pub(crate) fn stream<const BYTES: usize>(to: &mut [u8], from: &Lines<BYTES>) {
     assert_eq!(to.len(), BYTES);
     #[cfg(target_arch = "x86_64")]
     if BYTES.is_multiple_of(64) && to.as_ptr().addr().is_multiple_of(64) {
         use std::arch::x86_64::{__m128i, _mm_load_si128, _mm_stream_si128};
-        for at in (0..BYTES).step_by(16) {
+        let source: *const __m128i = (&raw const *from).cast();
+        #[allow(clippy::cast_ptr_alignment, reason = "checked above")]
+        let target: *mut __m128i = to.as_mut_ptr().cast();
+        for at in 0..BYTES / 16 {
             // SAFETY: both are aligned to 16 bytes and `BYTES` long, a multiple of 16; these
             // instructions are part of x86-64.
-            unsafe {
-                let value = _mm_load_si128(from.0.as_ptr().add(at).cast::<__m128i>());
-                _mm_stream_si128(to.as_mut_ptr().add(at).cast::<__m128i>(), value);
-            }
+            unsafe { _mm_stream_si128(target.add(at), _mm_load_si128(source.add(at))) };
         }
         return;
     }

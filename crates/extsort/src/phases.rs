@@ -459,7 +459,7 @@ impl SortReduce<'_> {
         finisher: &ByteQueue<Arc<OutFile>>,
         finished: &Mutex<Vec<Finished>>,
     ) -> Result<(), SortError> {
-        while let Some((file, _)) = finisher.pop() {
+        while let Some(file) = finisher.pop(&mut Duration::default()) {
             let dir = self.outputs.path(file.dir);
             let done =
                 file.finish().map_err(|e| SortError::write("make durable files in", dir, e))?;

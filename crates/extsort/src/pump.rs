@@ -23,14 +23,8 @@ pub(crate) fn pump<T, K>(
     let mut free: Vec<usize> = (0..depth).collect();
     loop {
         while let Some(&slot) = free.last() {
-            let item = if queue.in_flight() > 0 {
-                source.try_pop()
-            } else {
-                source.pop().map(|(item, waited)| {
-                    meter.idle += waited;
-                    item
-                })
-            };
+            let item =
+                if queue.in_flight() > 0 { source.try_pop() } else { source.pop(&mut meter.idle) };
             let Some(item) = item else { break };
             let (mut request, token) = start(item)?;
             request.tag = slot as u64;

@@ -72,7 +72,9 @@ impl Scratch {
                 Ok(())
             },
         )?;
-        shared.report("map+shuffle", "write_partitions", self.file.path().to_str(), &meter);
+        if meter.bytes > 0 {
+            shared.report("map+shuffle", "write_partitions", self.file.path().to_str(), &meter);
+        }
         Ok((end, method))
     }
 
@@ -113,7 +115,9 @@ impl Scratch {
                 Ok(())
             },
         )?;
-        shared.report(phase, "read_partition", self.file.path().to_str(), &meter);
+        if meter.bytes > 0 {
+            shared.report(phase, "read_partition", self.file.path().to_str(), &meter);
+        }
         Ok(())
     }
 

@@ -61,26 +61,21 @@ impl<T> ByteQueue<T> {
         Some(blocked)
     }
 
-    /// The next item and how long it was waited for; `None` when there will be none.
-    pub(crate) fn pop(&self) -> Option<(T, Duration)> {
+    /// The next item, or `None` when there will be none; the time waited is added to `waited`.
+    pub(crate) fn pop(&self, waited: &mut Duration) -> Option<T> {
         let mut state = lock(&self.state);
-        let mut start = None;
-        loop {
-            if state.aborted {
-                return None;
+        if state.items.is_empty() && state.producers > 0 && !state.aborted {
+            let start = Instant::now();
+            while state.items.is_empty() && state.producers > 0 && !state.aborted {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             }
-            if let Some((item, bytes)) = state.items.pop_front() {
-                state.bytes -= bytes;
-                drop(state);
-                self.changed.notify_all();
-                return Some((item, start.map_or(Duration::ZERO, |s: Instant| s.elapsed())));
-            }
-            if state.producers == 0 {
-                return None;
-            }
-            start.get_or_insert_with(Instant::now);
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            *waited += start.elapsed();
         }
+        let (item, bytes) = state.items.pop_front()?;
+        state.bytes -= bytes;
+        drop(state);
+        self.changed.notify_all();
+        Some(item)
     }
 
     /// The next item if there is one now.
@@ -282,12 +277,14 @@ mod tests {
         std::thread::scope(|scope| {
             let producer = scope.spawn(|| queue.push(2, 8));
             std::thread::sleep(Duration::from_millis(20));
-            assert_eq!(queue.pop().unwrap().0, 1);
+            let mut waited = Duration::ZERO;
+            assert_eq!(queue.pop(&mut waited), Some(1));
             assert!(producer.join().unwrap().unwrap() >= Duration::from_millis(5));
         });
         queue.finish();
-        assert_eq!(queue.pop().unwrap().0, 2);
-        assert!(queue.pop().is_none());
+        let mut waited = Duration::ZERO;
+        assert_eq!(queue.pop(&mut waited), Some(2));
+        assert_eq!(queue.pop(&mut waited), None);
     }
 
     #[test]
@@ -300,6 +297,6 @@ mod tests {
             queue.abort();
             assert!(producer.join().unwrap().is_none());
         });
-        assert!(queue.pop().is_none());
+        assert_eq!(queue.pop(&mut Duration::default()), None);
     }
 }

@@ -1,4 +1,5 @@
 //! Every error that the outside can provoke, with what it says and what it leaves behind: nothing.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod common;
 

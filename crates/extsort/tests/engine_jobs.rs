@@ -1,5 +1,6 @@
 //! Jobs that change records: the two that ship, and others through the public traits, against
 //! references that hold everything in maps.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod common;
 

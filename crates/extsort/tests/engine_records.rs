@@ -1,4 +1,5 @@
 //! The record readers on bytes that nobody vouches for. `fuzz/` holds the same checks as fuzz targets.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod common;
 

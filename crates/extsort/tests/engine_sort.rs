@@ -1,5 +1,6 @@
 //! The sort job against a reference sort: any records, any budget, any number of threads and
 //! directories.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! The validator against a plain model, and what it says about damaged input.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,5 @@
 //! The reader and the sampler on a made-up `/proc` and `/sys`.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -7,6 +7,7 @@
 //! starts one agent on each and joins the reports.
 
 pub mod disk;
+pub mod memory;
 pub mod net;
 mod stats;
 pub mod steady;
@@ -17,6 +18,7 @@ pub use stats::{Latency, Spread, median, slow_outliers};
 
 /// Every error and warning code of this crate, with its meaning.
 pub const CODES: &[(&str, &str)] = &[
+    ("VEN-MEMORY-BYTES", "The memory probe was asked for more than there is."),
     ("VEN-DISK-OPTION", "A size, depth or count for the disk measurement is not possible."),
     ("VEN-DISK-DIR", "A directory to measure is missing, not writable, or given twice."),
     ("VEN-DISK-SPACE", "The disk measurement would use more than half of the free space."),

@@ -265,7 +265,7 @@ def _sort(
         definition=workload("terasort"),
         inputs=inputs,
         folders=folders,
-        options=NativeOptions(memory_bytes=memory_bytes),
+        options=NativeOptions(memory_bytes=memory_bytes, touch_memory=True),
         engine_version=job.session.software.others["agent"],
         predict=predictor.hook(),
     )

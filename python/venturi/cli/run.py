@@ -99,7 +99,11 @@ def command(
     definition = find_workload(workload)
     profile = None if size_bytes is not None else find_scale(scale or "tiny")
     options = NativeOptions(
-        memory_bytes=memory_bytes, threads=threads, uniform=uniform, verify=verify
+        touch_memory=True,
+        memory_bytes=memory_bytes,
+        threads=threads,
+        uniform=uniform,
+        verify=verify,
     )
     roles = parse_roles(dirs, Path.cwd())
     with (

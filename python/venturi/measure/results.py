@@ -164,6 +164,16 @@ class SortPlan:
 
 
 @dataclass(frozen=True)
+class MemoryTouched:
+    """`memory`: how fast as much memory can be touched, fresh and again."""
+
+    bytes: int
+    first_touch_bytes_per_s: float
+    second_touch_bytes_per_s: float
+    threads: int
+
+
+@dataclass(frozen=True)
 class Spread:
     """A quantity over iterations; `iterations` has every raw value."""
 

@@ -4,6 +4,7 @@ pub mod disk;
 pub mod errors;
 pub mod facts;
 pub mod generate;
+pub mod memory;
 pub mod net;
 pub mod sample;
 pub mod sort;

@@ -63,7 +63,9 @@ impl Dirs {
         let make = |role: &str, count: usize| -> Vec<PathBuf> {
             let paths: Vec<_> =
                 (0..count).map(|n| root.path().join(format!("{role}{n}"))).collect();
-            paths.iter().for_each(|path| fs::create_dir(path).unwrap());
+            for path in &paths {
+                fs::create_dir(path).unwrap();
+            }
             paths
         };
         let (inputs, outputs) = (make("in", layout.inputs), make("out", layout.outputs));

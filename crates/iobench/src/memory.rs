@@ -1,0 +1,66 @@
+//! How fast memory can be put to use.
+//!
+//! The first touch of a page makes the kernel clear it, and in a virtual machine may make the host
+//! find a page for it first, which can be slower than any disk. Memory touched lately is there
+//! already. What starts after this probe finds memory as the second touch did.
+
+use std::time::Instant;
+
+use rawio::Pool;
+use serde::Serialize;
+
+/// Bytes per block: as large as the kernel's huge pages.
+const BLOCK_BYTES: usize = 2 << 20;
+
+/// Rates of the first and the second touch of as much memory.
+#[derive(Clone, Debug, Serialize)]
+pub struct MemoryReport {
+    /// Bytes touched each time.
+    pub bytes: u64,
+    /// Rate of the first touch, with as many threads as were asked for.
+    pub first_touch_bytes_per_s: f64,
+    /// Rate when memory that was just given back is touched.
+    pub second_touch_bytes_per_s: f64,
+    /// Threads.
+    pub threads: usize,
+}
+
+/// Touches `bytes` of fresh memory twice, giving it back in between.
+pub fn touch(bytes: u64, threads: usize) -> std::io::Result<MemoryReport> {
+    let blocks = (bytes as usize).div_ceil(BLOCK_BYTES).max(threads);
+    let mut rates = [0.0; 2];
+    for rate in &mut rates {
+        let pool = Pool::new(blocks, BLOCK_BYTES)?;
+        let start = Instant::now();
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| {
+                    let mut taken = Vec::new();
+                    while let Some(mut block) = pool.try_take() {
+                        for page in block.chunks_mut(rawio::ALIGN) {
+                            page[0] = 1;
+                        }
+                        taken.push(block);
+                    }
+                });
+            }
+        });
+        *rate = (blocks * BLOCK_BYTES) as f64 / start.elapsed().as_secs_f64();
+    }
+    Ok(MemoryReport {
+        bytes: (blocks * BLOCK_BYTES) as u64,
+        first_touch_bytes_per_s: rates[0],
+        second_touch_bytes_per_s: rates[1],
+        threads,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn all_memory_is_touched_and_given_back() {
+        let report = super::touch(5 << 20, 2).unwrap();
+        assert_eq!(report.bytes, 6 << 20);
+        assert!(report.first_touch_bytes_per_s > 0.0 && report.second_touch_bytes_per_s > 0.0);
+    }
+}
