@@ -34,6 +34,12 @@ from venturi.record.trial import (
 from venturi.settings import SETTINGS, Settings
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _ctrl_c_works() -> None:
+    """A shell's background job ignores SIGINT, and so would all processes that tests start."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests see no VENTURI_ variable of the caller but the agent to be tested."""

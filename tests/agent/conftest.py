@@ -78,8 +78,10 @@ class Agent:
             *prefix,
             str(self.binary),
             *(os.fspath(a) if isinstance(a, Path) else str(a) for a in args),
-        ]  # noqa: E501
-        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+        ]
+        # Unbuffered: a test may read a line now and leave the rest to `end`.
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "bufsize": 0}
+        options = {**pipes, **options}
         process = subprocess.Popen(command, **options)
         self._running.append(process)
         return process
@@ -106,7 +108,7 @@ class Agent:
         return self.run("sort", *args, **options)
 
     def peak(self, *args: object) -> tuple[Ended, int]:
-        """Runs it; with the peak of its resident memory in bytes, as the kernel tells its parent."""
+        """Runs it; with its peak of resident memory in bytes, as the kernel tells its parent."""
         peak = self._folder / "peak"
         ended = self.run(*args, prefix=(sys.executable, "-I", "-S", "-c", _MEASURE, str(peak)))
         return ended, int(peak.read_text())

@@ -172,7 +172,7 @@ def test_sudden_death_loses_and_tears_nothing(
         states[state] = states.get(state, 0) + 1
 
         # The next sort removes what the dead one left.
-        agent.run("sort", *dirs, "--input", little).result
+        assert agent.run("sort", *dirs, "--input", little).result
         for decoy in decoys:
             decoy.check()
         assert decoys[0].others() == ["manifest.json", "part-000000"]
@@ -253,6 +253,31 @@ def test_two_at_once_in_one_directory(agent: Any, tmp_path: Path) -> None:
         assert sum(states) == 1, "the output is that of one of the two"
 
 
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace (Debian: strace)")
+def test_two_that_publish_at_the_same_moment(agent: Any, tmp_path: Path) -> None:
+    """Every rename and unlink takes 30 ms, so that the two meet where output gets its names."""
+    output = tmp_path / "output"
+    output.mkdir()
+    sources = [tmp_path / "one", tmp_path / "two"]
+    for n, source in enumerate(sources):
+        source.write_bytes(noise(3_000_000 + 600_000 * n, n))
+    truths = [Truth(source) for source in sources]
+    flags = ["--output", output, "--memory", 4 * MIB, "--overwrite"]
+    for calls in ("renameat2,rename,unlink", "renameat2", "rename", "unlink"):
+        strace = ("strace", "-f", "-qq", "-o", "/dev/null", "-e")
+        prefix = (*strace, f"inject={calls}:delay_enter=30000")
+        started_s = time.monotonic()
+        processes = [
+            agent.start("sort", "--input", source, *flags, prefix=prefix) for source in sources
+        ]
+        runs = [agent.end(process, started_s) for process in processes]
+        if not any(run.events for run in runs):
+            pytest.skip(f"may not trace here: {runs[0].stderr.strip()}")
+        assert any(run.status == 0 for run in runs), [run.stderr for run in runs]
+        assert not [path.name for path in output.iterdir() if path.name.startswith(".")]
+        assert sum(is_whole(truth, output) for truth in truths) == 1, "one of the two, whole"
+
+
 def is_whole(truth: Truth, output: Path) -> bool:
     files = json.loads((output / "manifest.json").read_text())["files"]
     names = {path.name for path in output.iterdir() if path.name[5:].isdigit()}
@@ -260,7 +285,7 @@ def is_whole(truth: Truth, output: Path) -> bool:
     return b"".join(Path(file["path"]).read_bytes() for file in files) == truth.bytes
 
 
-# --- disks that are full, failing, read-only, or of another kind ------------------------------------
+# --- disks that are full, failing, read-only, or of another kind ------------------------------
 
 
 @contextmanager
@@ -356,7 +381,8 @@ def test_somebody_else_fills_the_disk(agent: Any, places: Places, tmp_path: Path
     place = places(noise(40_000_000))
     with mounted("ext4", tmp_path / "small", 160, tmp_path) as small:
         sort = agent.start("sort", *place.flags[:2], "--output", small, "--memory", 8 * MIB)
-        wait_for(lambda: any(p.name.endswith(".lock") for p in small.iterdir()), sort)
+        while b'"progress"' not in (line := sort.stdout.readline()):
+            assert line, "it ended before it was under way"
         sort.send_signal(signal.SIGSTOP)
         free = os.statvfs(small)
         try:
@@ -427,7 +453,7 @@ def test_a_call_that_fails(
     flags = [*place.flags, "--memory", 4 * MIB, "--io", "posix", "--threads", 2]
     earlier: list[str] = []
     if overwrite:
-        agent.sort(*place.flags).result
+        assert agent.sort(*place.flags).result
         earlier = sorted(path.name for path in place.output.iterdir())
         flags.append("--overwrite")
     strace = ("strace", "-f", "-qq", "-o", str(tmp_path / "log"), "-e", f"inject={fault}")

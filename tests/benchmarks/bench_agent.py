@@ -32,7 +32,7 @@ def sort(args: argparse.Namespace) -> dict[str, object]:
     data = np.fromfile(args.input[0], np.uint8).reshape(-1, 100)
     spilled = data.nbytes if args.memory < data.nbytes else 0
     if args.plan_only:
-        return {"block_bytes": 4 << 20, "expected_spilled_bytes": spilled}
+        return {"block_bytes": 4 << 20, "io_bytes": 4 << 20, "expected_spilled_bytes": spilled}
     if os.environ.get("FAKE_AGENT_FAULT") == "die-in-sort":
         say("error", code="VEN-SORT-SPACE", message="no space", where={}, hint="")
         sys.exit(1)

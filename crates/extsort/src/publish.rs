@@ -1,6 +1,7 @@
 //! Giving the finished files their names: all of them, then the manifest, or none.
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -124,11 +125,14 @@ impl Outputs {
 
     fn write_manifest(&self, path: &Path, manifest: &Manifest<'_>) -> std::io::Result<()> {
         let temporary = self.dirs[0].path.join(format!("{TEMPORARY}{}.manifest.tmp", self.id));
-        let file = File::create_new(&temporary)?;
-        serde_json::to_writer_pretty(&file, manifest)?;
+        let mut file = File::create_new(&temporary)?;
+        file.write_all(&serde_json::to_vec_pretty(manifest)?)?;
         file.sync_all()?;
         fs::rename(&temporary, path)?;
-        rawio::sync_dir(&self.dirs[0].path)
+        rawio::sync_dir(&self.dirs[0].path).inspect_err(|_| {
+            // It names files that are about to be removed.
+            let _ = fs::remove_file(path);
+        })
     }
 
     /// Removes what an earlier sort published and this one does not replace; first its manifest,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::data::{self, Shape};
-use common::{Dirs, Layout, Outcome, assert_same_bytes, check_report, joined, minimum_memory, run};
+use common::{Dirs, Layout, assert_same_bytes, check_report, joined, minimum_memory, run};
 use extsort::{
     Format, Job, Mapper, Order, Records, Reducer, SortError, SortReport, SortSpec, push_key_value,
 };
@@ -373,7 +373,7 @@ fn a_panic_fails_the_sort() {
                 let mut spec = SortSpec { threads, ..dirs.spec(job) };
                 spec.memory_bytes = minimum_memory(&spec);
                 let outcome = common::outcome(&spec, &Arc::new(AtomicBool::new(false)));
-                if let Outcome::Done(Ok(report)) = outcome {
+                if let Some(Ok(report)) = outcome {
                     panic!("{threads} threads: worked, with {} records", report.output.records);
                 }
                 dirs.assert_nothing_published();

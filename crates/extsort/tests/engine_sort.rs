@@ -140,7 +140,9 @@ impl Case {
         }
         if self.verify {
             let mut sum = RecordSum::default();
-            records.iter().for_each(|record| sum.add(record));
+            for record in &records {
+                sum.add(record);
+            }
             let found = report.checksum.unwrap();
             assert_eq!((found.input, found.output), (sum.to_string(), sum.to_string()));
         }

@@ -36,7 +36,8 @@ fuzz_target!(|bytes: &[u8]| {
             let mut records: Vec<&[u8]> = Format::KeyValue.records(bytes).collect();
             records.sort_by(|a, b| Format::KeyValue.split(a).cmp(&Format::KeyValue.split(b)));
             let parts = report.output.files.iter();
-            let found: Vec<u8> = parts.flat_map(|part| std::fs::read(&part.path).unwrap()).collect();
+            let found: Vec<u8> =
+                parts.flat_map(|part| std::fs::read(&part.path).unwrap()).collect();
             assert_eq!(found, records.concat());
             assert_eq!(found.len(), bytes.len());
         }

@@ -53,14 +53,13 @@ impl Shape {
             key[..length].copy_from_slice(&digits[..length]);
         };
         match self {
-            Self::Random => rng.fill(key),
             Self::FewKeys => {
                 let chosen = rng.random_range(0..7_u8);
                 key.fill(chosen.wrapping_mul(41));
             }
             Self::AllEqual | Self::EqualKeys => key.fill(0x55),
             Self::HotKey if rng.random_bool(0.9) => key.fill(0x7f),
-            Self::HotKey => rng.fill(key),
+            Self::Random | Self::HotKey => rng.fill(key),
             Self::Sorted => counter(n, key),
             Self::Reverse => counter(count - 1 - n, key),
             Self::Prefix => {

@@ -136,11 +136,8 @@ fn contents(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     names(dir).into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
 }
 
-/// How a sort ended.
-pub enum Outcome {
-    Done(Result<SortReport, SortError>),
-    Panicked,
-}
+/// How a sort ended; none: it panicked.
+pub type Outcome = Option<Result<SortReport, SortError>>;
 
 /// Sorts on another thread; a sort that hangs fails the test and says whether it could be cancelled.
 pub fn outcome(spec: &SortSpec, cancel: &Arc<AtomicBool>) -> Outcome {
@@ -161,9 +158,9 @@ pub fn outcome_with(
     match receiver.recv_timeout(HANG) {
         Ok(result) => {
             thread.join().unwrap();
-            Outcome::Done(result)
+            Some(result)
         }
-        Err(RecvTimeoutError::Disconnected) => Outcome::Panicked,
+        Err(RecvTimeoutError::Disconnected) => None,
         Err(RecvTimeoutError::Timeout) => {
             cancel.store(true, Ordering::Relaxed);
             let ended = receiver.recv_timeout(Duration::from_secs(20)).is_ok();
@@ -180,10 +177,7 @@ pub fn outcome_with(
 
 /// Sorts; see [`outcome`].
 pub fn run(spec: &SortSpec) -> Result<SortReport, SortError> {
-    match outcome(spec, &Arc::new(AtomicBool::new(false))) {
-        Outcome::Done(result) => result,
-        Outcome::Panicked => panic!("the sort panicked"),
-    }
+    outcome(spec, &Arc::new(AtomicBool::new(false))).expect("the sort panicked")
 }
 
 /// The smallest budget, as the engine says.
