@@ -158,10 +158,11 @@ fn with_sizes(
     let spare = (blocks / 32).min(blocks - least_blocks) / input.scratch_dirs;
     let scratch_depth = (QUEUE_DEPTH * io_bytes / block_bytes).min(spare).clamp(QUEUE_DEPTH, 32);
     let reserve = input.scratch_dirs * scratch_depth;
-    let retained = match input.input_bytes.div_ceil(partitions as u64) <= max_partition as u64 {
-        true => retained_bytes(input, blocks - reserve, block_bytes, partitions),
+    let retained = if input.input_bytes.div_ceil(partitions as u64) <= max_partition as u64 {
+        retained_bytes(input, blocks - reserve, block_bytes, partitions)
+    } else {
         // Too few partitions for so small a memory: each is split again, through the scratch disks.
-        false => 0,
+        0
     };
     let fits = retained == input.input_bytes;
     Some(Plan {

@@ -250,7 +250,9 @@ mod tests {
         ) {
             let mut samples = samples;
             if fixed {
-                samples.iter_mut().for_each(|sample| sample.0.resize(6, 1));
+                for sample in &mut samples {
+                    sample.0.resize(6, 1);
+                }
             }
             let fixed = fixed && !by_key;
             let order = if by_key { Order::KeyOnly } else { Order::KeyThenRest };
