@@ -1,5 +1,6 @@
 //! Giving the finished files their names: all of them, then the manifest, or none.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -56,6 +57,7 @@ impl Outputs {
         summary: &Summary<'_>,
     ) -> Result<Publication, SortError> {
         files.sort_by_key(|file| (file.dir >= self.primary, file.number));
+        let _alone = self.lock_dirs();
         if self.overwrite {
             self.remove_old(&files)?;
         }
@@ -67,6 +69,16 @@ impl Outputs {
                 }
             },
         )
+    }
+
+    /// Keeps other sorts from publishing into the same directories until the locks are dropped. Always
+    /// in the same order, or two sorts could wait for each other; without locks where a file system
+    /// has none.
+    fn lock_dirs(&self) -> Vec<File> {
+        let mut paths: Vec<&PathBuf> = self.dirs.iter().map(|dir| &dir.path).collect();
+        paths.sort();
+        let locked = |path: &PathBuf| File::open(path).and_then(|dir| dir.lock().map(|()| dir));
+        paths.into_iter().filter_map(|path| locked(path).ok()).collect()
     }
 
     /// Renames every file; what was renamed is in `named`, with whether it is a replica.
@@ -144,7 +156,7 @@ impl Outputs {
             old.extend(parts_in(&dir.path).map_err(fail)?);
         }
         old.sort_by_key(|path| !path.ends_with(MANIFEST));
-        let replaced: Vec<PathBuf> = files.iter().map(|file| self.name(file)).collect();
+        let replaced: HashSet<PathBuf> = files.iter().map(|file| self.name(file)).collect();
         for path in old.into_iter().filter(|path| !replaced.contains(path)) {
             fs::remove_file(&path)
                 .map_err(|source| SortError::write("remove old output", &path, source))?;
