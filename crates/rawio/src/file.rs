@@ -108,17 +108,6 @@ impl DirectFile {
         }
     }
 
-    /// Gives the blocks of the range back to the file system; the length stays.
-    pub fn punch_hole(&self, offset: u64, len: u64) {
-        // A refusal only keeps the space until the file is closed.
-        let _ = rustix::fs::fallocate(
-            &self.file,
-            FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE,
-            offset,
-            len,
-        );
-    }
-
     /// Makes the contents durable.
     pub fn sync(&self) -> io::Result<()> {
         self.file.sync_all()
@@ -164,12 +153,6 @@ pub fn available_bytes(path: &Path) -> io::Result<Option<u64>> {
 /// An id that is equal for paths on the same file system.
 pub fn file_system_id(path: &Path) -> io::Result<u64> {
     Ok(std::fs::metadata(path)?.dev())
-}
-
-/// Major and minor number of the device behind `path`.
-pub fn device_of(path: &Path) -> io::Result<(u32, u32)> {
-    let dev = file_system_id(path)?;
-    Ok((rustix::fs::major(dev), rustix::fs::minor(dev)))
 }
 
 /// Makes the names in `dir` durable (a rename is only safe after this).

@@ -9,7 +9,7 @@ mod queue;
 mod threads;
 mod uring;
 
-pub use file::{DirectFile, available_bytes, device_of, file_system_id, is_no_space, sync_dir};
+pub use file::{DirectFile, available_bytes, file_system_id, is_no_space, sync_dir};
 pub use pool::{Block, Pool};
 pub use queue::{Backend, Completion, Method, Operation, Queue, Request};
 
@@ -19,9 +19,4 @@ pub const ALIGN: usize = 4096;
 /// `value` rounded up to a multiple of [`ALIGN`].
 pub const fn align_up(value: usize) -> usize {
     value.next_multiple_of(ALIGN)
-}
-
-/// `value` rounded down to a multiple of [`ALIGN`].
-pub const fn align_down(value: usize) -> usize {
-    value / ALIGN * ALIGN
 }

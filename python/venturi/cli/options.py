@@ -44,6 +44,15 @@ quiet_option: Callable[[F], F] = click.option(
     "-q", "--quiet", is_flag=True, help="No progress on stderr."
 )
 
+record_bytes_option: Callable[[F], F] = click.option(
+    "--record-bytes", type=click.IntRange(1), default=100, show_default=True,
+    help="Length of a record.",
+)  # fmt: skip
+key_bytes_option: Callable[[F], F] = click.option(
+    "--key-bytes", type=click.IntRange(1), default=10, show_default=True,
+    help="Length of the key at the beginning of a record.",
+)  # fmt: skip
+
 
 def print_json(data: Any, warnings: tuple[str, ...] = ()) -> None:
     """Prints the envelope every `--json` has: schema, data, warnings."""

@@ -14,7 +14,14 @@ from venturi.cli.laboratory import (
     laboratory,
     records,
 )
-from venturi.cli.options import BYTES, json_option, print_json, quiet_option
+from venturi.cli.options import (
+    BYTES,
+    json_option,
+    key_bytes_option,
+    print_json,
+    quiet_option,
+    record_bytes_option,
+)
 from venturi.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -50,14 +57,8 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
     "--format", "format_", type=click.Choice(("fixed", "kv", "lines")),
     help="Records of fixed length, length-prefixed pairs, or lines (default: what the job takes).",
 )  # fmt: skip
-@click.option(
-    "--record-bytes", type=click.IntRange(1), default=100, show_default=True,
-    help="Length of a record.",
-)  # fmt: skip
-@click.option(
-    "--key-bytes", type=click.IntRange(1), default=10, show_default=True,
-    help="Length of the key at the beginning of a record.",
-)  # fmt: skip
+@record_bytes_option
+@key_bytes_option
 @click.option("--indy", "uniform", is_flag=True, help="Keys are uniform: do not sample them.")
 @click.option("--verify", is_flag=True, help="Compare checksums of input and output.")
 @click.option("--validate", "read_again", is_flag=True, help="Read the output again, check order.")

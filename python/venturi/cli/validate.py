@@ -8,21 +8,21 @@ import click
 
 from venturi import units
 from venturi.cli.laboratory import find_agent
-from venturi.cli.options import json_option, print_json, quiet_option
+from venturi.cli.options import (
+    json_option,
+    key_bytes_option,
+    print_json,
+    quiet_option,
+    record_bytes_option,
+)
 from venturi.cli.progress import progress_bars
 from venturi.errors import ExitCode
 
 
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--record-bytes", type=click.IntRange(1), default=100, show_default=True,
-    help="Length of a record.",
-)  # fmt: skip
-@click.option(
-    "--key-bytes", type=click.IntRange(1), default=10, show_default=True,
-    help="Length of the key at the beginning of a record.",
-)  # fmt: skip
+@record_bytes_option
+@key_bytes_option
 @click.option(
     "--format", "format_", type=click.Choice(("fixed", "kv")), default="fixed", show_default=True,
     help="Records of fixed length, or length-prefixed pairs.",
