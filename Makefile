@@ -76,4 +76,4 @@ locks: $(UV) ## Write the lock files anew
 	$(UV) pip compile --quiet --generate-hashes --no-annotate --universal --group bench -c requirements-dev.lock -o requirements-bench.lock
 
 clean: ## Remove what the other commands made
-	rm -rf target .venv .tools dist web/node_modules $(REPORT_JS) report.html .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf target .venv .tools dist web/node_modules python/venturi/present/assets/*.js report.html .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -21,6 +21,7 @@ from benchmarks.verify import Content
 REPOSITORY = Path(__file__).resolve().parent.parent
 _FOLDER = "venturi-bench-"
 TIMEOUT_S = 1800.0
+_SETTLE_STEP_S, _SETTLE_AT_MOST_S = 0.2, 30.0
 
 
 class Unavailable(Exception):  # noqa: N818 - a reason, not a fault
@@ -190,14 +191,19 @@ class Bench:
             raise Unavailable(f"venturi-agent {arguments[0]}: {iteration.problem}")
         return iteration
 
-    def settle_memory(self, size_bytes: int) -> None:
+    def settle_memory(self, size_bytes: int) -> float:
         """Touches memory before a timed round, so that none pays for the host's finding of pages.
+
+        Before that the disks are left to finish: touched memory does not keep for long. Returns the
+        bytes per second at which the round will find it.
 
         A virtual machine's host may take unused memory back; the first touch of it then costs
         seconds for each GiB, for whoever comes first.
         """
+        settle_disk()
         label = ("memory", "settle", "venturi", 0)
-        self.run_agent(label, "memory", "--bytes", str(size_bytes))
+        touched = self.run_agent(label, "memory", "--bytes", str(size_bytes))
+        return float(touched.data["second_touch_bytes_per_s"])
 
     def check(self, files: Sequence[Path], file_format: str) -> Content:
         """What is in `files`, by a program that is not Venturi's engine."""
@@ -211,6 +217,32 @@ class Bench:
         """Marks an iteration whose output turned out to be wrong."""
         at = self.iterations.index(iteration)
         self.iterations[at] = replace(iteration, problem=problem)
+
+
+def settle_disk(path: Path = Path("/proc/diskstats")) -> None:
+    """Waits until the disks have done what the round before left them to do.
+
+    Where ext4 is mounted with `discard`, deleting gigabytes makes the kernel tell the disk so in
+    the background, and the disk is slower meanwhile: whoever comes next would pay for it.
+    """
+    os.sync()
+    before, deadline_s = None, time.monotonic() + _SETTLE_AT_MOST_S
+    while time.monotonic() < deadline_s:
+        try:
+            now = _pending(path.read_text())
+        except OSError:
+            return
+        if now == before and now[0] == 0:
+            return
+        before = now
+        time.sleep(_SETTLE_STEP_S)
+
+
+def _pending(diskstats: str) -> tuple[int, int]:
+    """Requests in flight, and discards done so far, over all disks (proc(5), diskstats)."""
+    rows = [line.split() for line in diskstats.splitlines()]
+    in_flight = sum(int(row[11]) for row in rows if len(row) > 11)
+    return in_flight, sum(int(row[14]) for row in rows if len(row) > 14)
 
 
 def _as_prefix(env: Mapping[str, str] | None) -> list[str]:

@@ -67,10 +67,10 @@ PREDICT = {
         "%",
         Bar(high=10),
     )
-    for regime in ("two-pass", "in-memory")
+    for regime in ("two-pass", "hybrid", "in-memory")
 }
 PREDICT_ALL = Row(
-    "predict.all", "predicted / measured, both regimes: median error", "%", Bar(high=10)
+    "predict.all", "predicted / measured, all three budgets: median error", "%", Bar(high=10)
 )
 
 # What each suite promises to fill; what it cannot fill is printed with the reason.

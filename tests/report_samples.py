@@ -9,15 +9,17 @@ from typing import Any
 
 import polars as pl
 
+from venturi.advise.hardware import Request, advise
 from venturi.model.catalog import load_shipped
+from venturi.model.job import sort_job
 from venturi.model.predict import (
     NativeSortPlan,
     Prediction,
     disk_rates_from_trial,
     predict_native_sort,
 )
-from venturi.model.price import PricedType, price_table
-from venturi.present.report import ReportData, Skipped, report_data
+from venturi.present.report import ReportData, Skipped, price_rows, report_data
+from venturi.present.report.data import Price
 from venturi.record.trial import (
     Cluster,
     Engine,
@@ -248,9 +250,12 @@ def series_of(sort: Trial) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=columns, orient="row", infer_schema_length=None)
 
 
-def prices() -> list[PricedType]:
-    """The price table of a 100 TB sort on the shipped catalogue."""
-    return price_table(load_shipped("ec2-2014"), 100 * 10**12, as_of=date(2026, 7, 14))
+def prices() -> tuple[Price, ...]:
+    """The price table of a 100 TB sort on a shipped catalogue."""
+    catalogs = [load_shipped("ec2-2014")]
+    return price_rows(
+        advise(Request(sort_job(100e12), today=date(2026, 7, 14)), catalogs), catalogs
+    )
 
 
 def prediction_of(probe: Trial, sort: Trial) -> Prediction:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import rows
-from benchmarks.bench import Bench, Unavailable
+from benchmarks.bench import Bench, Unavailable, settle_disk
 from benchmarks.figures import Figure, ratio_figure, rotated
 
 BLOCK_BYTES = 4 * 2**20
@@ -154,6 +154,7 @@ def _compare(bench: Bench, mode: Mode, folder: Path, size_bytes: int) -> list[Fi
     for turn in range(2 * bench.options.pairs):
         for contender in rotated(("fio", "venturi"), turn):
             label = ("disk", mode.name, contender, turn)
+            settle_disk()
             if contender == "fio":
                 iteration = bench.run(label, fio_command(mode, folder, size_bytes), read=fio_rates)
                 if iteration.problem is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import rows
-from benchmarks.bench import Bench, Iteration, Unavailable
+from benchmarks.bench import Bench, Iteration, Unavailable, settle_disk
 from benchmarks.figures import (
     Figure,
     core_ns_per_record,
@@ -107,6 +107,7 @@ class Job:
         Keys are mode and role, such as `read_write/read`.
         """
         self.clear()
+        settle_disk()
         iteration = self.bench.run_agent(
             ("sort", case, "DiskBench", turn), "disk", "--dir", self.folder, "--mode", modes,
             "--bytes", str(self.bench.options.size(_DISK_BYTES, BLOCK_BYTES)), "--block-bytes",

@@ -32,7 +32,8 @@ def sort(args: argparse.Namespace) -> dict[str, object]:
     data = np.fromfile(args.input[0], np.uint8).reshape(-1, 100)
     spilled = data.nbytes if args.memory < data.nbytes else 0
     if args.plan_only:
-        return {"block_bytes": 4 << 20, "io_bytes": 4 << 20, "expected_spilled_bytes": spilled}
+        return {"block_bytes": 4 << 20, "io_bytes": 4 << 20, "input_bytes": data.nbytes,
+                "expected_spilled_bytes": spilled}  # fmt: skip
     if os.environ.get("FAKE_AGENT_FAULT") == "die-in-sort":
         say("error", code="VEN-SORT-SPACE", message="no space", where={}, hint="")
         sys.exit(1)
@@ -111,7 +112,7 @@ def main() -> None:
         "gen": gen, "sort": sort, "disk": disk, "net": net,
         "validate": lambda args: {"ordered": True},
         "sample": lambda args: {"samples": args.duration_s},
-        "memory": lambda args: {"bytes": args.bytes},
+        "memory": lambda args: {"bytes": args.bytes, "second_touch_bytes_per_s": 8e9},
         "facts": lambda args: {"cpu": {"model": "fake"}},
     }  # fmt: skip
     say("result", data=verbs[args.verb](args))

@@ -10,6 +10,7 @@ from benchmarks.suites.disk import MODES, disk_arguments, disk_rates, fio_comman
 from benchmarks.suites.net import iperf_rate, net_rate
 from benchmarks.suites.peers import CONTENDERS, Task
 from benchmarks.suites.predict import predicted_s
+from venturi.model.predict import NativeSortPlan
 
 # fio 3.33, one reader and one writer, cut to the keys that are read.
 FIO = """fio: this platform does not support process shared mutexes
@@ -118,5 +119,8 @@ def test_every_contender_is_told_its_memory_and_its_threads() -> None:
 
 def test_prediction_uses_the_mixed_rate_for_what_is_spilled() -> None:
     rates = {"read/read": 1e9, "write/write": 2e9, "read_write/read": 5e8, "read_write/write": 5e8}
-    assert predicted_s(4_000_000_000, 0, rates) == pytest.approx(4 / 1 + 4 / 2)
-    assert predicted_s(4_000_000_000, 4_000_000_000, rates) == pytest.approx(2 * 8 / 1)
+    size_bytes = 4_000_000_000
+    in_memory = NativeSortPlan(size_bytes, 0, memory_bytes=2 * size_bytes)
+    assert predicted_s(in_memory, rates, 8e9) == pytest.approx(4 / 8 + 4 / 1 + 4 / 2)
+    two_pass = NativeSortPlan(size_bytes, size_bytes, memory_bytes=10**9)
+    assert predicted_s(two_pass, rates, 8e9) == pytest.approx(1 / 8 + 2 * 8 / 1)

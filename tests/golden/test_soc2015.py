@@ -10,12 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from venturi.model import io_cost, price
+from venturi.advise.hardware import predict
+from venturi.advise.option import least_nodes
+from venturi.model import io_cost
 from venturi.model.catalog import load_shipped
+from venturi.model.charges import Volumes
+from venturi.model.job import sort_job
+from venturi.model.node import Network, node_of
 
 ROOT = Path(__file__).parents[2]
 MB = 1e6
 SORTED_BYTES = 100 * 10**12
+SORT = sort_job(SORTED_BYTES)
 
 with (ROOT / "tests/data/soc2015/facts.csv").open(newline="", encoding="utf-8") as _file:
     ROWS = list(csv.DictReader(_file))
@@ -33,14 +39,16 @@ def usd_per_hour(name: str) -> float:
     return value
 
 
-def priced(name: str, network: price.Network = price.Network.AT_SCALE) -> price.PricedType:
-    return price.price_sort(TYPES[name], SORTED_BYTES, network=network)
+def nodes(name: str) -> int:
+    count = least_nodes(SORT, node_of(TYPES[name]))
+    assert count is not None
+    return count
 
 
-def sort_cost(name: str, network: price.Network) -> float:
-    value = priced(name, network).cost_usd
-    assert value is not None
-    return value
+def sort_cost(name: str, network: Network) -> float:
+    usd = predict(SORT, "ec2-2014", TYPES[name], nodes(name), network).metered_usd
+    assert usd is not None
+    return float(usd[0, 0])
 
 
 def storage_mb_per_s() -> float:
@@ -63,13 +71,13 @@ def r3_usd_per_hour() -> float:
 
 
 def cloudsort_cost() -> float:
-    volumes = price.volumes_usd_per_hour(
-        int(fact("r3_ebs_volumes_per_vm")),
-        fact("r3_ebs_volume_size_gib"),
-        fact("ebs_usd_per_gib_month"),
-    )
+    volumes = Volumes(
+        fact("r3_ebs_volumes_per_vm"), fact("r3_ebs_volume_size_gib"),
+        fact("ebs_usd_per_gib_month"), "USD", "the paper", None,
+    )  # fmt: skip
+    per_hour = sum(part.total_per_hour for part in volumes.parts())
     return io_cost.cost_usd(
-        r3_usd_per_hour() + volumes, fact("cloudsort_time"), int(fact("cloudsort_r3_vms"))
+        r3_usd_per_hour() + per_hour, fact("cloudsort_time"), int(fact("cloudsort_r3_vms"))
     )
 
 
@@ -91,13 +99,7 @@ def premium_percent() -> float:
     return 100 * (r3_usd_per_hour() / (usd_per_hour("c3.4xlarge") + optimised) - 1)
 
 
-def nodes(name: str) -> float:
-    count = priced(name, price.Network.UNLIMITED).nodes
-    assert count is not None
-    return count
-
-
-ALONE = price.Network.UNLIMITED
+ALONE = Network.UNLIMITED
 SPARK = "spark_vms", "spark_time"
 INDY = "indy_gray_vms", "indy_gray_time"
 DAYTONA = "daytona_gray_vms", "daytona_gray_time"
@@ -118,12 +120,12 @@ CASES: list[tuple[str, Callable[[], float], float]] = [
     ("i2_8xlarge_rw_bw", lambda: storage_mb_per_s() / 1000, 0.05),
     ("diskbench_vs_baseline", lambda: 100 * fact("diskbench_slowest") / storage_mb_per_s(), 0.5),
     ("i2_8xlarge_cost_storage_only", lambda: sort_cost("i2.8xlarge", ALONE), 0.5),
-    ("i2_8xP_cost_scaled", lambda: sort_cost("i2.8xlarge", price.Network.AT_SCALE), 1.0),
+    ("i2_8xP_cost_scaled", lambda: sort_cost("i2.8xlarge", Network.AT_SCALE), 1.0),
     ("c3_large_cost", lambda: sort_cost("c3.large", ALONE), 0.5),
     ("m3_cost_approx", lambda: sort_cost("m3.large", ALONE), 1.0),
     ("m3_cost_approx", lambda: sort_cost("m3.medium", ALONE), 1.0),
     ("cr1_8xlarge_cost", lambda: sort_cost("cr1.8xlarge", ALONE), 3.0),
-    ("m1_xlarge_cost_scaled", lambda: sort_cost("m1.xlarge", price.Network.AT_SCALE), 3.7),
+    ("m1_xlarge_cost_scaled", lambda: sort_cost("m1.xlarge", Network.AT_SCALE), 3.7),
     ("i2_8xlarge_vms", lambda: nodes("i2.8xlarge"), 0),
     ("c3_large_vms", lambda: nodes("c3.large"), 0),
     ("hs1_8xlarge_vms_for_100TB_sort", lambda: nodes("hs1.8xlarge"), 0),
@@ -147,7 +149,7 @@ def test_network_of_i2_8xlarge_agrees_from_both_sides() -> None:
     assert catalogued == pytest.approx(
         fact("netbench_at_scale") / (fact("netbench_vs_baseline") / 100), rel=0.01
     )
-    ideal_network = sort_cost("i2.8xlarge", price.Network.BASELINE)
+    ideal_network = sort_cost("i2.8xlarge", Network.BASELINE)
     assert ideal_network == pytest.approx(282, abs=1.5)
 
 
@@ -159,9 +161,7 @@ def test_rank_inverts_with_the_network_and_the_capacity() -> None:
     # In a placement group i2.8xlarge beats m1.xlarge, though alone they cost nearly the same.
     alone = sort_cost("m1.xlarge", ALONE) / sort_cost("i2.8xlarge", ALONE)
     assert alone == pytest.approx(1, abs=0.02)
-    saving = sort_cost("m1.xlarge", price.Network.AT_SCALE) - sort_cost(
-        "i2.8xlarge", price.Network.AT_SCALE
-    )
+    saving = sort_cost("m1.xlarge", Network.AT_SCALE) - sort_cost("i2.8xlarge", Network.AT_SCALE)
     assert saving == pytest.approx(fact("placement_group_saving"), abs=4)
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import report_samples as samples
 from venturi.errors import CODES, VenturiError
 from venturi.model.stats import Missing
+from venturi.present import document
 from venturi.present.report import page, render, report_data, write_report
 from venturi.present.report.data import Answer, Number, ReportData
 from venturi.present.report.timeline import POINTS_MAX, timeline
@@ -241,7 +242,7 @@ def test_writing_refuses_what_exists_and_leaves_nothing_half_done(
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(page.os, "fsync", full)
+    monkeypatch.setattr("os.fsync", full)
     with pytest.raises(OSError, match="No space"):
         write_report(path, data, overwrite=True)
     assert path.read_text() == "old"
@@ -251,7 +252,7 @@ def test_writing_refuses_what_exists_and_leaves_nothing_half_done(
 def test_a_missing_program_is_an_error_that_says_how_to_build_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(page, "files", lambda _: tmp_path)
+    monkeypatch.setattr(document, "files", lambda _: tmp_path)
     with pytest.raises(VenturiError) as missing:
         render(samples.empty())
     assert missing.value.code == "VEN-REPORT-ASSET"

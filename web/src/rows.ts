@@ -8,6 +8,8 @@ export interface Row {
   bold?: boolean;
   heading?: boolean;
   bars?: { from: number; to: number; role: string; outlined?: boolean }[];
+  /** Thin bars one under the other, each with its text; null: not known. */
+  lanes?: { to: number | null; role: string; text: string; cut?: boolean }[];
   whisker?: [number, number];
   band?: { from: number; to: number; role: string };
   marks?: { at: number; role: string; shape: "dot" | "line"; text?: string }[];
@@ -30,17 +32,19 @@ type Child = Record<string, unknown>;
 
 const AXIS_PX = 44;
 
-/** Where one row is drawn: its scale, its middle, and the half height of its bars. */
+/** Where one row is drawn: its scale, its middle, the middle of its bars and of a label above. */
 interface Place {
   at(value: number): number;
   middle: number;
   y: number;
+  above: number;
   left: number;
 }
 
 const HALF_PX = 8;
+const LANE_PX = 15;
 
-function labelOf(row: Row, { middle, left }: Place, view: View): Child {
+function labelOf(row: Row, { middle, above: aboveY, left }: Place, view: View): Child {
   const above = view.narrow && !row.heading;
   const start = view.narrow || row.heading;
   // Above its row the label shares the line with the row's text.
@@ -50,7 +54,7 @@ function labelOf(row: Row, { middle, left }: Place, view: View): Child {
     style: {
       text: row.label,
       x: start ? 0 : left - 12,
-      y: above ? middle - 12 : middle + (row.heading ? 6 : 0),
+      y: above ? aboveY : middle + (row.heading ? 6 : 0),
       align: start ? "left" : "right",
       verticalAlign: "middle",
       fill: view.color(row.heading ? "muted" : "ink"),
@@ -84,6 +88,46 @@ function barsOf(row: Row, { at, y }: Place, view: View): Child[] {
       }),
     );
   return [...band, ...bars];
+}
+
+function lanesOf(row: Row, { at, y }: Place, view: View): Child[] {
+  const lanes = row.lanes ?? [];
+  return lanes.flatMap((lane, place): Child[] => {
+    const middle = y + (place - (lanes.length - 1) / 2) * LANE_PX;
+    const [left, right] = [at(0), at(lane.to ?? 0)];
+    const bar: Child = {
+      type: "rect",
+      shape: { x: left, y: middle - 5, width: Math.max(1, right - left), height: 10 },
+      style: { fill: view.color(lane.role) },
+    };
+    // A gap near its end says that the bar goes on beyond the scale.
+    const gap: Child = {
+      type: "polygon",
+      shape: {
+        points: [
+          [right - 16, middle + 6],
+          [right - 10, middle - 6],
+          [right - 6, middle - 6],
+          [right - 12, middle + 6],
+        ],
+      },
+      style: { fill: view.color("surface") },
+    };
+    const text: Child = {
+      type: "text",
+      style: {
+        text: lane.text,
+        x: right + 6,
+        y: middle,
+        verticalAlign: "middle",
+        stroke: view.color("surface"),
+        lineWidth: 3,
+        fill: view.color(lane.to === null ? "muted" : "ink"),
+        font: `400 11px ${view.font}`,
+      },
+    };
+    return [...(lane.to === null ? [] : [bar]), ...(lane.cut ? [gap] : []), text];
+  });
 }
 
 function whiskerOf(row: Row, { at, y }: Place, view: View): Child[] {
@@ -129,12 +173,12 @@ function marksOf(row: Row, { at, y }: Place, view: View): Child[] {
   });
 }
 
-function textOf(row: Row, { at, middle, y }: Place, view: View): Child[] {
+function textOf(row: Row, { at, above, y }: Place, view: View): Child[] {
   if (!row.text) return [];
   const style = {
     text: row.text,
     x: view.narrow ? view.width - 2 : at(row.textAt ?? 0) + 8,
-    y: view.narrow ? middle - 12 : y,
+    y: view.narrow ? above : y,
     align: view.narrow ? "right" : "left",
     verticalAlign: "middle",
     // A halo keeps the text readable across the lines of the scale.
@@ -149,15 +193,20 @@ function textOf(row: Row, { at, middle, y }: Place, view: View): Child[] {
 function shapes(row: Row, place: Place, view: View): Child[] {
   const label = labelOf(row, place, view);
   if (row.heading) return [label];
-  const parts = [barsOf, whiskerOf, marksOf, textOf];
+  const parts = [barsOf, lanesOf, whiskerOf, marksOf, textOf];
   return [label, ...parts.flatMap((part) => part(row, place, view))];
 }
 
 /** `rows` from top to bottom against `scale`; `room` px stay free on the right for the texts. */
 export function rowsChart(rows: Row[], scale: Scale, view: View, room = 110): Drawing {
   if (!rows.some((row) => !row.heading)) return null;
-  const rowHeight = view.narrow ? 46 : 34;
-  const left = view.narrow ? 2 : Math.min(300, Math.round(view.width * 0.3));
+  const lanes = Math.max(0, ...rows.map((row) => row.lanes?.length ?? 0));
+  const barsHeight = lanes ? lanes * LANE_PX + 14 : 34;
+  const labelHeight = view.narrow ? (lanes ? 16 : 12) : 0;
+  const rowHeight = barsHeight + labelHeight;
+  const longest = Math.max(...rows.map((row) => row.label.length));
+  const widest = lanes ? 8 * longest + 20 : 300;
+  const left = view.narrow ? 2 : Math.min(widest, Math.round(view.width * 0.3));
   const axis = quietAxis(view);
   const series: CustomSeriesOption = {
     type: "custom",
@@ -169,7 +218,9 @@ export function rowsChart(rows: Row[], scale: Scale, view: View, room = 110): Dr
       const coord = (value: number) => api.coord([value, params.dataIndex]) as [number, number];
       const at = (value: number) => coord(scale.log ? Math.max(value, scale.minimum) : value)[0];
       const middle = coord(scale.minimum)[1];
-      const place = { at, middle, y: view.narrow ? middle + 8 : middle, left };
+      const above = middle - rowHeight / 2 + 11;
+      const y = middle + (view.narrow ? 8 : 0);
+      const place = { at, middle, y, above, left };
       return { type: "group", children: shapes(row, place, view) } as never;
     },
   };

@@ -76,14 +76,16 @@ class Predictor:
 
         rates = disk_rates_from_trial(self.disk)
 
-        def predict(plan: SortPlan) -> Sequence[Sample]:
+        def predict(plan: SortPlan, memory_bytes_per_s: float | None) -> Sequence[Sample]:
             self.last = prediction = predict_native_sort(
                 NativeSortPlan(
                     input_bytes=plan.input_bytes,
                     spilled_bytes=min(plan.expected_spilled_bytes, plan.input_bytes),
                     shared_device=self.shared_device,
+                    memory_bytes=plan.memory_bytes,
                 ),
                 rates,
+                memory_bytes_per_s=memory_bytes_per_s,
             )
             labels = {"disk_trial": self.disk.id}
             whole = Sample(

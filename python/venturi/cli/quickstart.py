@@ -18,12 +18,13 @@ from venturi.cli.options import DURATION, json_option, print_json, quiet_option
 from venturi.errors import ExitCode, Interrupted, VenturiError
 
 if TYPE_CHECKING:
+    from venturi.advise.hardware import Advice
     from venturi.measure.engines.inputs import GeneratedInputs
     from venturi.measure.folders import DataFolders
     from venturi.measure.plan import DataSize, Skipped
     from venturi.measure.runner import Session
+    from venturi.model.catalog import Catalog
     from venturi.model.predict import Prediction
-    from venturi.model.price import PricedType
     from venturi.record.trial import Trial
 
 PRICED_BYTES = 100 * 10**12
@@ -126,14 +127,14 @@ def command(
         disk = _disk(job)
         _net(job)
         _sorts(job, folders, disk)
-        priced = _prices(job)
+        advice, catalogs = _prices()
         findings = job.attempt("doctor", lambda: _doctor(job))
-        _write_report(job, report, priced)
+        _write_report(job, report, advice, catalogs)
     elapsed_s = time.monotonic() - started_s
     if as_json:
-        _print_json(job, priced, findings, report, elapsed_s)
+        _print_json(job, advice, findings, report, elapsed_s)
     else:
-        _print(job, priced, findings, report, elapsed_s)
+        _print(job, advice, findings, report, elapsed_s)
     return _status(job)
 
 
@@ -278,14 +279,15 @@ def _sort(
     return None if native.last_plan is None else native.last_plan.minimum_memory_bytes
 
 
-def _prices(job: Job) -> list[PricedType]:
-    from venturi.model import catalog, price
+def _prices() -> tuple[Advice, list[Catalog]]:
+    """What the job would take and cost on the shipped catalogues."""
+    from venturi.advise.hardware import Request, advise
+    from venturi.model.catalog import load_shipped, shipped
+    from venturi.model.job import sort_job
 
+    catalogs = [load_shipped(name) for name in shipped()]
     today = datetime.now(UTC).date()
-    priced: list[PricedType] = []
-    for name in catalog.shipped():
-        priced += price.price_table(catalog.load_shipped(name), PRICED_BYTES, as_of=today)
-    return priced
+    return advise(Request(sort_job(PRICED_BYTES), today=today, shown=8), catalogs), catalogs
 
 
 def _doctor(job: Job) -> str:
@@ -300,7 +302,7 @@ def _doctor(job: Job) -> str:
     return f"doctor: {told or 'nothing to check'} (`venturi doctor` has the details)"
 
 
-def _write_report(job: Job, path: Path, priced: list[PricedType]) -> None:
+def _write_report(job: Job, path: Path, advice: Advice, catalogs: list[Catalog]) -> None:
     from venturi.present import report
     from venturi.record.series import read_series
 
@@ -316,7 +318,7 @@ def _write_report(job: Job, path: Path, priced: list[PricedType]) -> None:
         job.trials,
         series=series,
         predictions=job.predictions,
-        prices=priced,
+        prices=report.price_rows(advice, catalogs),
         generated_at=datetime.now(UTC),
         job=PRICED_JOB,
         skipped=[report.Skipped(each.step, each.reason) for each in job.skipped],
@@ -334,14 +336,16 @@ def _status(job: Job) -> int:
 
 
 def _print_json(
-    job: Job, priced: list[PricedType], findings: str | None, report: Path, elapsed_s: float
+    job: Job, advice: Advice, findings: str | None, report: Path, elapsed_s: float
 ) -> None:
+    from venturi.present.advice import advice_data
+
     data = {
         "trials": records(job.trials),
         "skipped": [asdict(each) for each in job.skipped],
         "data": None if job.data is None else asdict(job.data),
         "doctor": findings,
-        "prices": [asdict(each) for each in priced],
+        "prices": advice_data(advice)["classes"][0],
         "priced_bytes": PRICED_BYTES,
         "report": str(report),
         "elapsed_s": elapsed_s,
@@ -351,7 +355,7 @@ def _print_json(
 
 def _print(
     job: Job,
-    priced: list[PricedType],
+    advice: Advice,
     findings: str | None,
     report: Path,
     elapsed_s: float,
@@ -359,6 +363,7 @@ def _print(
     from rich.console import Console
 
     from venturi.present import terminal
+    from venturi.present.advice import prediction_table, ranking
     from venturi.units import format_duration
 
     console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
@@ -383,7 +388,10 @@ def _print(
             heading(f"Sort {terminal.regime(trial)}")
             console.print(terminal.sort_summary(trial))
     heading(f"What {PRICED_JOB} would take and cost, by the catalogue's rates")
-    console.print(terminal.price_table(priced, limit=8))
+    console.print(ranking(advice, advice.classes[0]))
+    if advice.classes[0].at_least:
+        console.print(prediction_table(advice.classes[0].at_least))
+        console.print("≥ at least: of the network only the line rate is known", style="dim")
     if job.skipped:
         heading("Not done")
         console.print(terminal.pairs((each.step, each.reason) for each in job.skipped))

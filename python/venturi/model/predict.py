@@ -2,13 +2,15 @@
 
 The equations of `io_cost` let reading and writing overlap freely. On one device they share its
 capacity: while both go on, only the total rate counts (2-IO on a shared-capacity device,
-docs/method.md). With D = input bytes, S = spilled bytes, R and W the rates alone, m the total of
-both rates while reading and writing at once:
+docs/method/native-sort.md). With D = input bytes, S = spilled bytes, R and W the rates alone, m the
+total of both rates while reading and writing at once:
 
-    map+shuffle   (D - S)/R + 2 S/m
+    map+shuffle   A/t + (D - S)/R + 2 S/m
     sort+reduce   2 S/m + (D - S)/W
 
-In memory S = 0: D/R + D/W. Neither phase is faster than its computing, c * D / cores.
+In memory S = 0: A/t + D/R + D/W. A is the memory that the sort fills for the first time, min(D,
+budget), and t the rate at which the kernel hands out cleared pages: no read can end before its
+buffer exists. Neither phase is faster than its computing, c * D / cores.
 """
 
 from __future__ import annotations
@@ -54,21 +56,32 @@ class DiskRates:
 
 @dataclass(frozen=True, slots=True)
 class NativeSortPlan:
-    """What the native sort will move. `shared_device`: all roles lie on one device."""
+    """What the native sort will move. `shared_device`: all roles lie on one device.
+
+    `memory_bytes` is its budget; without it the filling of memory is not predicted.
+    """
 
     input_bytes: int
     spilled_bytes: int
     shared_device: bool = True
+    memory_bytes: int | None = None
 
     def __post_init__(self) -> None:
         need_size("input_bytes", self.input_bytes)
         if not 0 <= self.spilled_bytes <= self.input_bytes:
             raise invalid("spilled_bytes", self.spilled_bytes, "from 0 to input_bytes")
+        if self.memory_bytes is not None:
+            need_rate("memory_bytes", self.memory_bytes)
 
     @property
     def retained_bytes(self) -> int:
         """Bytes that stay in memory between the phases."""
         return self.input_bytes - self.spilled_bytes
+
+    @property
+    def filled_bytes(self) -> int:
+        """Bytes of memory that the sort touches for the first time."""
+        return 0 if self.memory_bytes is None else min(self.memory_bytes, self.input_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +163,8 @@ def _phase(
     combine: Callable[[list[float]], float],
     transfers: tuple[_Transfer, ...],
     cpu_s: float,
+    *,
+    memory_s: float = 0.0,
 ) -> PhasePrediction:
     needed = [transfer for transfer in transfers if transfer.size_bytes]
     rates = [transfer.rate for transfer in needed if transfer.rate is not None]
@@ -166,9 +181,9 @@ def _phase(
         phase=phase,
         formula=formula,
         binding="cpu" if cpu_s > storage_s else "storage",
-        elapsed_s=max(storage_s, cpu_s),
-        low_s=max(io_s(lambda rate: rate.high_bytes_per_s), cpu_s),
-        high_s=max(io_s(lambda rate: rate.low_bytes_per_s), cpu_s),
+        elapsed_s=memory_s + max(storage_s, cpu_s),
+        low_s=memory_s + max(io_s(lambda rate: rate.high_bytes_per_s), cpu_s),
+        high_s=memory_s + max(io_s(lambda rate: rate.low_bytes_per_s), cpu_s),
     )
 
 
@@ -179,13 +194,19 @@ def predict_native_sort(
     scratch: DiskRates | None = None,
     output: DiskRates | None = None,
     cpu: CpuCost | None = None,
+    memory_bytes_per_s: float | None = None,
 ) -> Prediction:
     """Predicted seconds of the native sort, phase by phase.
 
+    `memory_bytes_per_s` is the rate at which memory can be put to use (`venturi-agent memory`).
+
     `rates` are those of the one shared device; with `plan.shared_device` False they are the input
     device's, and `scratch` and `output` are their own devices (like the input's if not given).
-    Then the phases are max(D/R_input, S/W_scratch) and max(S/R_scratch, D/W_output).
+    Then the phases are A/t + max(D/R_input, S/W_scratch) and max(S/R_scratch, D/W_output).
     """
+    if memory_bytes_per_s is not None:
+        need_rate("memory_bytes_per_s", memory_bytes_per_s)
+    memory_s = plan.filled_bytes / memory_bytes_per_s if memory_bytes_per_s else 0.0
     size, spilled, retained = plan.input_bytes, plan.spilled_bytes, plan.retained_bytes
     cpu_s = cpu.cpu_s_per_byte * size / cpu.cores if cpu else 0.0
     assumptions = [
@@ -194,6 +215,9 @@ def predict_native_sort(
         f"computing overlaps I/O and bounds each phase at {cpu_s:.3g} s"
         if cpu
         else "computing is hidden behind I/O (no processor cost given)",
+        f"filling memory takes {memory_s:.3g} s before reading"
+        if memory_s
+        else "memory costs no time (its rate or the budget is not given)",
     ]
     if plan.shared_device:
         if scratch or output:
@@ -205,9 +229,9 @@ def predict_native_sort(
             )
         assumptions.insert(0, "reading and writing share one device: the total mixed rate counts")
         map_shuffle = _phase(
-            "map+shuffle", "(D-S)/R + 2S/m", sum,
+            "map+shuffle", "A/t + (D-S)/R + 2S/m", sum,
             (_transfer(retained, rates, "read"), _transfer(2 * spilled, rates, "mixed_total")),
-            cpu_s,
+            cpu_s, memory_s=memory_s,
         )  # fmt: skip
         sort_reduce = _phase(
             "sort+reduce", "2S/m + (D-S)/W", sum,
@@ -219,9 +243,9 @@ def predict_native_sort(
         assumptions.insert(0, "a device without rates of its own is like the input's")
     scratch, output = scratch or rates, output or rates
     map_shuffle = _phase(
-        "map+shuffle", "max(D/R_input, S/W_scratch)", max,
+        "map+shuffle", "A/t + max(D/R_input, S/W_scratch)", max,
         (_transfer(size, rates, "read"), _transfer(spilled, scratch, "write")),
-        cpu_s,
+        cpu_s, memory_s=memory_s,
     )  # fmt: skip
     sort_reduce = _phase(
         "sort+reduce", "max(S/R_scratch, D/W_output)", max,

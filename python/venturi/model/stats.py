@@ -1,7 +1,7 @@
 """Statistics of small groups of trials: what they are, how sure one can be, who is better.
 
 Nothing here guesses: where the numbers do not suffice the answer is `Missing` with a reason, or a
-verdict "cannot tell". Formulas and sources stand in the docstrings; docs/method.md has the list.
+verdict "cannot tell". Formulas and sources stand in the docstrings; docs/method has the list.
 """
 
 from __future__ import annotations

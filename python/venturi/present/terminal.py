@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
@@ -16,11 +16,7 @@ from venturi.units import (
     format_bytes_decimal,
     format_duration,
     format_rate,
-    format_usd,
 )
-
-if TYPE_CHECKING:
-    from venturi.model.price import PricedType
 
 REGIMES = {"in-memory": "in memory", "hybrid": "in two passes"}
 
@@ -262,22 +258,4 @@ def repetitions(trials: Sequence[Trial]) -> Table:
     middle_s = summarise(counted).median
     if middle_s is not None:
         add(made, "median", f"of {len(counted)}", "", "", format_duration(middle_s), "")
-    return made
-
-
-def price_table(priced: Sequence[PricedType], limit: int) -> Table:
-    """The cheapest types first; those without a price are not shown."""
-    made = table("instance type", "nodes", "time", "cost", "narrowest", "price", left=1)
-    for each in [entry for entry in priced if entry.cost_usd is not None][:limit]:
-        at_least = "at least " if each.lower_bound else ""
-        quote = each.price
-        add(
-            made,
-            each.instance_type,
-            "—" if each.nodes is None else f"{each.nodes:,}",
-            at_least + format_duration(each.elapsed_s),
-            at_least + format_usd(each.cost_usd),
-            each.bottleneck or "—",
-            "—" if quote is None else f"{format_usd(quote.amount)}/h ({quote.as_of})",
-        )
     return made

@@ -25,7 +25,11 @@ NAME = "native"
 # in which every word occurs once, and its count comes on top.
 OUTPUT_FACTOR: Mapping[str, float] = {"sort": 1.0, "wordcount": 1.1, "aggregate": 1.0}
 
-Predict = Callable[[SortPlan], Sequence[Sample]]
+# The rate at which a sort will find memory that has been touched lately.
+_TOUCHED = "memory_second_touch_bytes_per_s"
+
+# Samples from the plan and the rate at which memory can be put to use, None if it is not known.
+Predict = Callable[[SortPlan, float | None], Sequence[Sample]]
 
 
 @dataclass(frozen=True)
@@ -128,8 +132,9 @@ class NativeJob:
         plan_result = step.run("sort", *self._arguments(), "--plan-only")
         plan = plan_result.read(SortPlan)
         self.last_plan = plan
-        predicted = tuple(self.predict(plan)) if self.predict is not None else ()
         touched = self._touch_memory(step, plan) if self.options.touch_memory else ()
+        memory_bytes_per_s = next((each.value for each in touched if each.metric == _TOUCHED), None)
+        predicted = self.predict(plan, memory_bytes_per_s) if self.predict is not None else ()
         workload = replace(
             self.spec.workload,
             input_bytes=self._input.bytes,
@@ -198,11 +203,11 @@ class NativeJob:
         except AgentError as error:
             return tuple(
                 Sample(metric, None, "B/s", missing_reason=error.message)
-                for metric in ("memory_first_touch_bytes_per_s", "memory_second_touch_bytes_per_s")
+                for metric in ("memory_first_touch_bytes_per_s", _TOUCHED)
             )
         return (
             Sample("memory_first_touch_bytes_per_s", touched.first_touch_bytes_per_s, "B/s"),
-            Sample("memory_second_touch_bytes_per_s", touched.second_touch_bytes_per_s, "B/s"),
+            Sample(_TOUCHED, touched.second_touch_bytes_per_s, "B/s"),
         )
 
     def _parents(self, role: str) -> tuple[Path, ...]:

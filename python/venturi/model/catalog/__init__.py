@@ -1,8 +1,9 @@
 """Instance types and prices, each value with a kind, a source and a date.
 
 A catalogue is a CSV file in long format, one value a line, so that every value carries its own
-origin. Columns: instance_type, attribute, value, unit, kind, source, as_of, note. An empty value
-means unknown: it has no kind, and its note says why it is unknown. Bandwidths are decimal.
+origin. Columns: instance_type, attribute, value, low, high, unit, kind, source, as_of, note. An
+empty value means unknown: it has no kind, and its note says why it is unknown. `low` and `high` may
+be empty, or be left out of the file: then the range is not known. Bandwidths are decimal.
 """
 
 from __future__ import annotations
@@ -10,26 +11,20 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from enum import StrEnum
 from importlib import resources
 from pathlib import Path
 
 from venturi.errors import VenturiError
+from venturi.model.quantity import Kind
 
-COLUMNS = ("instance_type", "attribute", "value", "unit", "kind", "source", "as_of", "note")
+COLUMNS = (
+    "instance_type", "attribute", "value", "low", "high", "unit", "kind", "source", "as_of", "note",
+)  # fmt: skip
 MAX_FILE_BYTES = 64 * 2**20
-
-
-class Kind(StrEnum):
-    """How a value is known, from weakest to strongest."""
-
-    ASSUMED = "assumed"
-    ADVERTISED = "advertised"
-    DERIVED = "derived"
-    MEASURED = "measured"
 
 
 # attribute -> (the one unit it is written in, what it is). Text attributes have no unit.
@@ -41,6 +36,7 @@ ATTRIBUTES: Mapping[str, tuple[str, str]] = {
     "disk_count": ("1", "local disks"),
     "disk_size": ("GB", "size of each local disk"),
     "disk_kind": ("", "HDD, SSD or NVMe"),
+    "local_size": ("GB", "all local disks together, where their number is not known"),
     "network_class": ("", "the provider's word for the network: Low, Moderate, High"),
     "network_line_rate": ("Gbit/s", "advertised network bandwidth, an upper bound"),
     "network_rate": ("MB/s", "B_network between two nodes"),
@@ -49,13 +45,39 @@ ATTRIBUTES: Mapping[str, tuple[str, str]] = {
     "volume_line_rate": ("Mbit/s", "advertised bandwidth to network volumes, an upper bound"),
     "volume_read_rate": ("MB/s", "network volumes, reading alone"),
     "volume_write_rate": ("MB/s", "network volumes, writing alone"),
+    "local_read_rate": ("MB/s", "local disks, all reading"),
+    "local_write_rate": ("MB/s", "local disks, all writing"),
+    "storage_rate_slowest": ("MB/s", "storage_rate of the slowest of `storage_nodes` nodes"),
+    "storage_nodes": ("1", "nodes among which storage_rate_slowest was the slowest"),
+    "network_nodes": ("1", "nodes at which network_rate_at_scale was measured"),
+    "network_members": ("1", "bonded network interfaces; the network rates are those of one"),
+    "network_ports": ("1", "ports or hashed flows that share the bonded interfaces"),
+    "disk_path_rate": ("MB/s", "what controller or hypervisor passes, both directions together"),
+    "network_burst_rate": ("Gbit/s", "advertised network bandwidth for short times"),
+    "max_nodes": ("1", "nodes of this type that could be had at once"),
+    "provider": ("", "who rents or sells it"),
+    "region": ("", "where the price holds"),
+    "architecture": ("", "x86_64 or arm64"),
+    "processor": ("", "processor model"),
+    "cores": ("1", "physical cores"),
+    "numa_nodes": ("1", "NUMA nodes"),
+    "coremark": ("1/s", "CoreMark iterations per second, all processors"),
+    "cpu_factor": ("1", "speed of one virtual processor over the reference's"),
+    "spot_price": ("USD/h", "price of one interruptible node"),
+    "spot_loss_rate": ("1/h", "how often an interruptible node is taken away"),
+    "platform_fee": ("USD/h", "fee of a managed platform, for each node"),
+    "billing_granularity": ("s", "time is billed in steps of"),
+    "billing_minimum": ("s", "least time that is billed"),
+    "volume_price": ("USD/GiB-month", "price of network volumes"),
+    "capital": ("USD", "purchase price of one node"),
+    "power": ("W", "power drawn by one node"),
 }
 BYTES_PER_S = {"MB/s": 1e6, "Gbit/s": 1e9 / 8, "Mbit/s": 1e6 / 8}
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One value of a catalogue, or None with the reason in `note`."""
+    """One value of a catalogue, or None with the reason in `note`; `low` and `high` if given."""
 
     value: float | str | None
     unit: str
@@ -63,6 +85,8 @@ class Fact:
     source: str
     as_of: date | None
     note: str
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +111,9 @@ class InstanceType:
     def local_bytes(self) -> int | None:
         """Local disk capacity of one node in bytes, or None if a part of it is unknown."""
         count, size_gb = self.number("disk_count"), self.number("disk_size")
-        return None if count is None or size_gb is None else round(count * size_gb * 1e9)
+        if count is None or size_gb is None:
+            count, size_gb = 1, self.number("local_size")
+        return None if size_gb is None else round(count * size_gb * 1e9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +176,8 @@ def _rows(text: str, file: str) -> Iterator[tuple[int, dict[str, str]]]:
     reader = csv.reader(io.StringIO(text), strict=True)
     try:
         header = next(reader, [])
-        if tuple(header) != COLUMNS:
+        without_range = [column for column in COLUMNS if column not in {"low", "high"}]
+        if header not in (list(COLUMNS), without_range):
             raise _error(
                 file,
                 "header",
@@ -160,22 +187,21 @@ def _rows(text: str, file: str) -> Iterator[tuple[int, dict[str, str]]]:
                 hint=",".join(COLUMNS),
             )
         for cells in reader:
-            if len(cells) != len(COLUMNS):
+            if len(cells) != len(header):
                 raise _error(
-                    file, "line", f"has {len(cells)} fields, not {len(COLUMNS)}", reader.line_num
+                    file, "line", f"has {len(cells)} fields, not {len(header)}", reader.line_num
                 )
-            yield (
-                reader.line_num,
-                {column: cell.strip() for column, cell in zip(COLUMNS, cells, strict=True)},
-            )
+            row = {column: cell.strip() for column, cell in zip(header, cells, strict=True)}
+            yield reader.line_num, {"low": "", "high": ""} | row
     except csv.Error as error:
         raise _error(file, "line", f"is not CSV: {error}", reader.line_num) from error
 
 
 def _fact(file: str, line: int, attribute: str, row: Mapping[str, str]) -> Fact:
     unit = ATTRIBUTES[attribute][0]
-    if row["unit"] != unit:
+    if not _means(row["unit"], unit):
         raise _error(file, "unit", f"of {attribute} must be {unit!r}", line, row["unit"])
+    unit = row["unit"]
     if not row["value"]:
         if row["kind"] or not row["note"]:
             raise _error(
@@ -186,19 +212,33 @@ def _fact(file: str, line: int, attribute: str, row: Mapping[str, str]) -> Fact:
         raise _error(file, "kind", "is not one", line, row["kind"], hint=", ".join(Kind))
     if not row["source"]:
         raise _error(file, "source", "is empty", line, "")
-    value = _number(file, line, row["value"]) if unit else row["value"]
     as_of = _as_of(file, line, row, False)
-    return Fact(value, unit, Kind(row["kind"]), row["source"], as_of, row["note"])
+    kind, source, note = Kind(row["kind"]), row["source"], row["note"]
+    if not unit:
+        return Fact(row["value"], unit, kind, source, as_of, note)
+    value = _number(file, line, "value", row["value"])
+    low = _number(file, line, "low", row["low"]) if row["low"] else None
+    high = _number(file, line, "high", row["high"]) if row["high"] else None
+    if not (low or value) <= value <= (high or value):
+        raise _error(file, "low and high", f"do not enclose {value:g}", line, f"{low} to {high}")
+    return Fact(value, unit, kind, source, as_of, note, low, high)
 
 
-def _number(file: str, line: int, text: str) -> float:
+def _means(given: str, unit: str) -> bool:
+    """Whether `given` is `unit`, or a price in another currency, such as `EUR/h` for `USD/h`."""
+    if not unit.startswith("USD"):
+        return given == unit
+    return re.fullmatch("[A-Z]{3}" + re.escape(unit.removeprefix("USD")), given) is not None
+
+
+def _number(file: str, line: int, field: str, text: str) -> float:
     try:
         value = float(text)
     except ValueError:
         value = math.nan
     if not (math.isfinite(value) and value > 0):
         raise _error(
-            file, "value", "must be a number above 0", line, text, hint="leave it empty if unknown"
+            file, field, "must be a number above 0", line, text, hint="leave it empty if unknown"
         )
     return value
 

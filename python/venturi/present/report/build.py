@@ -7,12 +7,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from venturi.model.predict import DiskRates, Prediction, disk_rates_from_trial
-from venturi.model.price import PricedType
 from venturi.model.stats import Missing
 from venturi.present.report import words
 from venturi.present.report.data import (
     Fact,
     Notice,
+    Price,
     ReportData,
     Skipped,
     Text,
@@ -26,7 +26,6 @@ from venturi.present.report.measurements import (
     network_rates,
     random_reads,
 )
-from venturi.present.report.prices import price_rows
 from venturi.present.report.sorts import is_sort, labels, phase_uses, sort_view, succeeded
 from venturi.record.trial import State, Trial
 
@@ -109,7 +108,7 @@ def report_data(
     *,
     series: Mapping[str, pl.DataFrame],
     predictions: Mapping[str, Prediction],
-    prices: Sequence[PricedType] | None,
+    prices: Sequence[Price] | None,
     generated_at: datetime,
     job: str = "a 100 TB sort",
     skipped: Sequence[Skipped] = (),
@@ -141,7 +140,7 @@ def report_data(
     timed = {trial.id: trial for trial in ordered if is_sort(trial) and succeeded(trial)}
     hosts = [host.name for trial in ordered for host in trial.cluster.hosts]
     host = hosts[0] if hosts else "This machine"
-    table = price_rows(prices) if prices is not None else NO_PRICES
+    table = tuple(prices) if prices is not None else NO_PRICES
     return ReportData(
         title=f"Venturi report: {host}",
         generated_at=generated_at,

@@ -1,131 +1,25 @@
-"""The page: `ReportData` to HTML, and HTML to a file that appears only whole."""
+"""The page: `ReportData` to HTML, and HTML to a file."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
-import os
-import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
-from datetime import datetime
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
-from venturi import units
-from venturi.errors import VenturiError
-from venturi.model.stats import Missing
-from venturi.present.report.data import Number, ReportData, Text
+from venturi.present import document
+from venturi.present.report.data import ReportData
 from venturi.present.report.tube import tube
 
-# Inside <script> only these can end or restart it; as \u escapes they are still the same JSON.
-_JSON_ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
+_CHARTS = ("rates", "uses", "latencies", "network", "sorts", "prices")
 
 
-def _missing(value: Missing) -> Markup:
-    return Markup('<span class="missing">— <span class="reason">{}</span></span>').format(
-        value.reason
-    )
-
-
-def _quantity(tell: Callable[[float], str]) -> Callable[[Number], Markup]:
-    def told(value: Number) -> Markup:
-        return _missing(value) if isinstance(value, Missing) else escape(tell(value))
-
-    return told
-
-
-def _text(value: Text) -> Markup:
-    return _missing(value) if isinstance(value, Missing) else escape(value)
-
-
-def _significant(value: float) -> str:
-    """A time as short as a request's: `85 µs`, `1.2 ms`."""
-    for step, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
-        if value >= step:
-            return f"{value / step:.3g} {unit}"
-    return f"{value * 1e9:.0f} ns"
-
-
-FORMATS: Mapping[str, Callable[[Any], Markup]] = {
-    "rate": _quantity(units.format_rate),
-    "duration": _quantity(units.format_duration),
-    "latency": _quantity(_significant),
-    "size": _quantity(units.format_bytes),
-    "size_decimal": _quantity(units.format_bytes_decimal),
-    "usd": _quantity(units.format_usd),
-    "usd3": _quantity(lambda value: f"${value:,.3f}"),
-    "count": _quantity(lambda value: f"{value:,.0f}"),
-    "share": _quantity(lambda value: f"{value:.0%}" if value >= 0.0995 else f"{value:.1%}"),
-    "ratio": _quantity(lambda value: f"{value:.2f}"),
-    "text": _text,
-}
-
-
-def _per_unit(value: Number, unit: str) -> Markup:
-    return FORMATS["share" if unit == "fraction" else "rate"](value)
-
-
-def _utc(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M:%S} {moment.tzname() or ''}".strip()
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("venturi.present", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(FORMATS)
-    environment.filters["per_unit"] = _per_unit
-    environment.filters["utc"] = _utc
-    environment.globals["tube"] = tube
-    environment.tests["missing"] = lambda value: isinstance(value, Missing)
-    return environment
-
-
-def plain(value: Any) -> Any:
-    """`value` as JSON values; a `Missing` is null (the tables print its reason)."""
-    if isinstance(value, Missing):
-        return None
-    if is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, tuple | list):
-        return [plain(item) for item in value]
-    if isinstance(value, float):
-        return float(f"{value:.6g}")  # more digits than a pixel can show
-    return value
+def _drawn(data: ReportData) -> dict[str, object]:
+    return {name: getattr(data, name) for name in _CHARTS}
 
 
 def island(data: ReportData) -> Markup:
     """What the charts draw, as JSON that no text in it can break out of."""
-    charts = {
-        name: plain(getattr(data, name))
-        for name in ("rates", "uses", "latencies", "network", "sorts", "prices")
-    }
-    text = json.dumps(charts, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Markup(text.translate(_JSON_ESCAPES))  # noqa: S704 - escaped in the line above
-
-
-def _script() -> str:
-    """The charts' program, built from web/."""
-    try:
-        return files("venturi.present").joinpath("assets/report.js").read_text("utf-8")
-    except FileNotFoundError as error:
-        raise VenturiError(
-            "VEN-REPORT-ASSET",
-            "the report's chart program (present/assets/report.js) is not there",
-            hint="build it: make setup (or: cd web && npm ci && npm run build)",
-        ) from error
+    return document.island(_drawn(data))
 
 
 def render(data: ReportData) -> str:
@@ -133,22 +27,8 @@ def render(data: ReportData) -> str:
 
     Raises VEN-REPORT-ASSET when the charts' program was not built.
     """
-    script = _script().replace("</script", "<\\/script").replace("<!--", "<\\!--")
-    style = files("venturi.present").joinpath("templates/report.css").read_text("utf-8")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return (
-        _environment()
-        .get_template("report.html.j2")
-        .render(
-            data=data,
-            island=island(data),
-            script=Markup(script),  # noqa: S704 - our own build, named by its digest in the policy
-            style=Markup(style),  # noqa: S704 - our own file
-            policy=(
-                f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
-                "base-uri 'none'; form-action 'none'"
-            ),
-        )
+    return document.document(
+        "report.html.j2", "report.js", _drawn(data), title=data.title, data=data, tube=tube
     )
 
 
@@ -157,22 +37,4 @@ def write_report(path: Path, data: ReportData, *, overwrite: bool = False) -> No
 
     Raises VEN-OUTPUT-EXISTS when `path` is there and `overwrite` is not asked for.
     """
-    if path.exists() and not overwrite:
-        raise VenturiError(
-            "VEN-OUTPUT-EXISTS",
-            f"{path} is already there",
-            where={"file": str(path)},
-            hint="choose another name, or allow overwriting",
-        )
-    text = render(data)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            os.fchmod(handle, 0o644)
-            file.write(text)
-            file.flush()
-            os.fsync(handle)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    document.write_page(path, render(data), overwrite=overwrite)

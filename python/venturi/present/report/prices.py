@@ -1,72 +1,105 @@
-"""The price table as the page shows it."""
+"""The price table as the page shows it: what `advise` says of each type, or why it is none."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from venturi.model.price import Bandwidth, PricedType
+from venturi.advise.hardware import Advice
+from venturi.advise.option import Exclusion, Option, price_of
+from venturi.model.catalog import Catalog, InstanceType
+from venturi.model.job import Job
+from venturi.model.node import Network, Node, node_of
+from venturi.model.price import is_stale
+from venturi.model.quantity import Quantity
 from venturi.model.stats import Missing
-from venturi.present.report.data import Number, Price, Text, number
+from venturi.present.report.data import Number, Price, Text
 
 
-def _because(priced: PricedType, *names: str) -> str:
-    """The reasons that concern `names` (`nodes`, `price`, `B_storage`, `B_network`), or all."""
-    chosen = [reason for reason in priced.missing if reason.startswith(names)]
-    if len(names) == 1:  # its column says already which it is
-        chosen = [reason.partition(": ")[2] or reason for reason in chosen]
-    return "; ".join(chosen or priced.missing) or "not known"
+def price_rows(advice: Advice, catalogs: Sequence[Catalog]) -> tuple[Price, ...]:
+    """A row for each type of `catalogs` in the first durability class of `advice`.
 
-
-def _kind(bandwidth: Bandwidth | None) -> str:
-    if bandwidth is None:
-        return ""
-    return f"{bandwidth.kind}, at most" if bandwidth.upper_bound else str(bandwidth.kind)
-
-
-def _bandwidth(bandwidth: Bandwidth | None, reason: str) -> tuple[Number, Text]:
-    """A rate, and where it comes from: source, note, date."""
-    if bandwidth is None:
-        return Missing(reason), Missing(reason)
-    parts = [bandwidth.source, bandwidth.note]
-    if bandwidth.as_of is not None:
-        parts.append(bandwidth.as_of.isoformat())
-    return bandwidth.bytes_per_s, "; ".join(part for part in parts if part)
-
-
-def price_row(priced: PricedType) -> Price:
-    """One row; what is not known carries the model's own reason."""
-    storage, storage_known = _bandwidth(priced.storage, _because(priced, "B_storage"))
-    network, network_known = _bandwidth(priced.network, _because(priced, "B_network"))
-    no_cost = _because(priced, "price") if priced.elapsed_s is not None else "no time to price"
-    return Price(
-        instance_type=priced.instance_type,
-        nodes=number(priced.nodes, _because(priced, "nodes")),
-        elapsed_s=number(priced.elapsed_s, _because(priced, "nodes", "B_")),
-        cost_usd=number(priced.cost_usd, no_cost),
-        lower_bound=priced.lower_bound,
-        bottleneck=priced.bottleneck or Missing(_because(priced, "bottleneck")),
-        storage_bytes_per_s=storage,
-        storage_kind=_kind(priced.storage),
-        storage_known=storage_known,
-        network_bytes_per_s=network,
-        network_kind=_kind(priced.network),
-        network_known=network_known,
-        price_usd_per_hour=number(
-            priced.price.amount if priced.price else None, _because(priced, "price")
-        ),
-        price_as_of=_date(priced),
-        price_is_stale=bool(priced.price_is_stale),
-        price_source=priced.price.source if priced.price else Missing(_because(priced, "price")),
-        known=priced.cost_usd is not None and priced.elapsed_s is not None,
+    In the order of the ranking; then the types whose cost is only a lower bound, then those that
+    are no option.
+    """
+    types = {(each.name, name): kind for each in catalogs for name, kind in each.types.items()}
+    found = advice.classes[0]
+    answers: tuple[Option | Exclusion, ...] = (*found.ranked, *found.at_least, *found.excluded)
+    return tuple(
+        _row(advice, types[answer.catalog, answer.instance_type], answer) for answer in answers
     )
 
 
-def _date(priced: PricedType) -> Text:
-    if priced.price is None:
-        return Missing(_because(priced, "price"))
-    return priced.price.as_of
+def _row(advice: Advice, instance_type: InstanceType, answer: Option | Exclusion) -> Price:
+    request = advice.request
+    node = node_of(instance_type, request.network)
+    storage, storage_known = _rate(node.storage, node, "storage")
+    network, network_known = _rate(_finite(node, request.network), node, "network")
+    option = answer if isinstance(answer, Option) else None
+    why_not = Missing("not known")
+    if isinstance(answer, Exclusion):
+        why_not = Missing("; ".join((answer.detail, *answer.also)))
+    nodes: Number = why_not
+    if option is not None:
+        nodes = option.nodes
+    elif isinstance(answer, Exclusion) and answer.nearest_nodes is not None:
+        nodes = answer.nearest_nodes
+    usd_per_hour, as_of, stale, source = _price(advice, instance_type, request.jobs[0])
+    return Price(
+        instance_type=instance_type.name,
+        nodes=nodes,
+        elapsed_s=option.time_s.value if option else why_not,
+        cost_usd=option.metered_usd.value if option and option.metered_usd else why_not,
+        lower_bound=option.lower_bound if option else False,
+        bottleneck=_bottleneck(option) if option else why_not,
+        storage_bytes_per_s=storage,
+        storage_kind=_kind(node.storage),
+        storage_known=storage_known,
+        network_bytes_per_s=network,
+        network_kind=_kind(_finite(node, request.network)),
+        network_known=network_known,
+        price_usd_per_hour=usd_per_hour,
+        price_as_of=as_of,
+        price_is_stale=stale,
+        price_source=source,
+        known=option is not None,
+    )
 
 
-def price_rows(priced: Sequence[PricedType]) -> tuple[Price, ...]:
-    """The table, in the order given."""
-    return tuple(price_row(each) for each in priced)
+def _finite(node: Node, network: Network) -> Quantity | None:
+    return None if network is Network.UNLIMITED else node.network
+
+
+def _kind(rate: Quantity | None) -> str:
+    if rate is None:
+        return ""
+    return f"{rate.kind}, at most" if rate.upper_bound else rate.kind.value
+
+
+def _rate(rate: Quantity | None, node: Node, name: str) -> tuple[Number, Text]:
+    """A rate, and where it comes from: source, note, date."""
+    if rate is None:
+        reason = Missing(node.missing.get(name, "taken to be no limit"))
+        return reason, reason
+    parts = (rate.source, rate.note, rate.as_of.isoformat() if rate.as_of else "")
+    return rate.value, "; ".join(part for part in parts if part)
+
+
+def _bottleneck(option: Option) -> Text:
+    """The narrowest point of map and shuffle."""
+    narrowest = option.phases[0].narrowest
+    if option.lower_bound and narrowest != "network":
+        return Missing("of the network only the line rate is known")
+    return narrowest
+
+
+def _price(
+    advice: Advice, instance_type: InstanceType, job: Job
+) -> tuple[Number, Text, bool, Text]:
+    """US dollars per node and hour, the day of the quote, whether it is old, and its source."""
+    price = price_of(instance_type, job)
+    if isinstance(price, str):
+        return Missing(price), Missing(price), False, Missing(price)
+    as_of, today = price.node.as_of, advice.request.today
+    stale = is_stale(as_of, today) if as_of and today else False
+    day: Text = as_of.isoformat() if as_of else Missing("the price has no date")
+    return price.node.usd_per_hour, day, stale, price.node.source

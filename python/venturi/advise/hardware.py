@@ -1,0 +1,426 @@
+"""Which machines, and how many of them, for one job: the method of the SoCC 2015 paper, made
+general and honest about what is not known.
+
+For each type and durability class: the fewest nodes that hold the data, the most that can be had,
+about fifty counts between them, time and cost of each as ranges. One count of each type is chosen
+by the objective and the types are ranked by it; the frontier shows the counts of all types that no
+other beats. Where the ranges overlap the answer is "cannot tell", and the rate is named that
+decides most once it is measured. Types that are no option are excluded with the reason.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import lru_cache
+
+import numpy as np
+
+from venturi.advise.decide import Measurement, measurements, objective_of, undecided_pairs
+from venturi.advise.frontier import Mask, unbeaten, undominated_counts
+from venturi.advise.option import (
+    Array,
+    Candidate,
+    Counts,
+    Exclusion,
+    Objective,
+    Option,
+    Reason,
+    at_counts,
+    candidate_of,
+    least_nodes,
+    one_count,
+    option_of,
+    price_of,
+)
+from venturi.errors import VenturiError
+from venturi.model.catalog import Catalog, InstanceType
+from venturi.model.io_cost import invalid
+from venturi.model.job import Durability, Job
+from venturi.model.node import Network, Node, node_of
+from venturi.units import format_bytes_decimal, format_duration, format_usd
+
+DEFAULT_MAX_NODES = 1000  # where nobody knows how many can be had
+GRID_POINTS = 50
+SAME_COST = 0.01  # the fewest nodes of those whose cost differs by less: what is left out of the
+# model (stragglers, start-up, a slower network at scale) only ever adds cost to more nodes
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked. Without `durabilities` the job's own class; `nodes` asks for one count.
+
+    `max_nodes` holds for types whose number nobody knows, `max_nodes_of` for the types named.
+    `today` is the day by which prices are judged stale. `shown` options are compared pairwise.
+    """
+
+    job: Job
+    durabilities: tuple[Durability, ...] = ()
+    objective: Objective = Objective.CHEAPEST
+    deadline_s: float | None = None
+    budget_usd: float | None = None
+    nodes: int | None = None
+    max_nodes: int = DEFAULT_MAX_NODES
+    max_nodes_of: Mapping[str, int] = field(default_factory=dict)
+    network: Network = Network.AT_SCALE
+    today: date | None = None
+    shown: int = 12
+
+    def __post_init__(self) -> None:
+        for name in ("deadline_s", "budget_usd"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < math.inf:
+                raise invalid(name, value, "above 0")
+        for name, count in {"nodes": self.nodes, "max_nodes": self.max_nodes,
+                            **self.max_nodes_of}.items():  # fmt: skip
+            if count is not None and count < 1:
+                raise invalid(name, count, "at least 1")
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """The job in each durability class asked for."""
+        classes = self.durabilities or (self.job.durability,)
+        return tuple(replace(self.job, durability=each) for each in dict.fromkeys(classes))
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierPoint:
+    """An option that no other surely beats. `by_middle`: none beats it by the middles either."""
+
+    option: Option
+    by_middle: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ClassAdvice:
+    """The answer for one durability class.
+
+    `ranked` by the objective; `undecided` holds, for those shown, pairs of ranks (from 1) that
+    cannot be told apart; `measure` what would decide them, the most decisive first. `at_least`
+    are options of which only a lower bound is known, which are never ranked.
+    """
+
+    durability: Durability
+    ranked: tuple[Option, ...]
+    undecided: tuple[tuple[int, int], ...]
+    measure: tuple[Measurement, ...]
+    frontier: tuple[FrontierPoint, ...]
+    at_least: tuple[Option, ...]
+    excluded: tuple[Exclusion, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """All that is shown: the question, and the answer for each durability class."""
+
+    request: Request
+    catalogs: tuple[str, ...]
+    classes: tuple[ClassAdvice, ...]
+
+
+def advise(request: Request, catalogs: Sequence[Catalog]) -> Advice:
+    """The answer to `request` from the types of `catalogs`.
+
+    Raises VEN-ADVISE-NOWHERE, with the nearest that would do, if no type is an option.
+    """
+    jobs = request.jobs
+    found: list[list[tuple[Option, Candidate]]] = [[] for _ in jobs]
+    excluded: list[list[Exclusion]] = [[] for _ in jobs]
+    for catalog in catalogs:
+        for instance_type in catalog.types.values():
+            node = node_of(instance_type, request.network)
+            for number, job in enumerate(jobs):
+                fitted = fit(request, job, catalog.name, instance_type, node)
+                settled = fitted if isinstance(fitted, Exclusion) else _settle(request, fitted)
+                if isinstance(settled, Exclusion):
+                    excluded[number].append(settled)
+                else:
+                    found[number].append(settled)
+    if not any(found):
+        raise _nowhere(request, [each for of_class in excluded for each in of_class])
+    return Advice(
+        request,
+        tuple(catalog.name for catalog in catalogs),
+        tuple(
+            _answer(request, job, options, tuple(out))
+            for job, options, out in zip(jobs, found, excluded, strict=True)
+        ),
+    )
+
+
+def fit(
+    request: Request, job: Job, catalog: str, instance_type: InstanceType, node: Node
+) -> Candidate | Exclusion:
+    """The node counts of a type on which the job fits, with time and cost, or why there are none.
+
+    All the reasons that are known are given, the first decides the group.
+    """
+    reasons: list[tuple[Reason, str]] = []
+    most, said = _most_nodes(request, instance_type)
+    least = least_nodes(job, node)
+    needed = format_bytes_decimal(job.local_bytes)
+    if least is None:
+        reasons.append((Reason.UNKNOWN, f"local disks: {node.missing['local_bytes']}"))
+    elif request.nodes is not None and request.nodes < least:
+        reasons.append((Reason.CAPACITY, f"{needed} need {least:,} nodes, not {request.nodes:,}"))
+    elif max(least, request.nodes or 1) > most:
+        needs = f"{needed} need {least:,}" if least > most else f"{request.nodes:,} asked for"
+        reasons.append((Reason.TOO_MANY, f"{needs} nodes; {said}"))
+    # Rates and price are looked at even if the nodes do not do: the reader wants all the reasons.
+    first = least or 1
+    counts = grid(first, max(first, most)) if request.nodes is None else one_count(request.nodes)
+    price = price_of(instance_type, job)
+    made = candidate_of(
+        catalog, instance_type, job, node=node, price=price, counts=counts, limits=(first, most)
+    )
+    if isinstance(made, str):
+        reasons.append((Reason.UNKNOWN, made))
+    if isinstance(price, str):
+        reasons.append((Reason.NO_PRICE, f"price: {price}"))
+    if reasons or isinstance(made, str):
+        return Exclusion(
+            catalog, instance_type.name, *reasons[0], also=tuple(also for _, also in reasons[1:]),
+            nearest=float(least) if least and len(reasons) == 1 else None, nearest_nodes=least,
+        )  # fmt: skip
+    return made
+
+
+def predict(
+    job: Job, catalog: str, instance_type: InstanceType, nodes: int, network: Network
+) -> Candidate:
+    """Time and cost of `job` on exactly `nodes` nodes of `instance_type`; the price may be unknown.
+
+    Raises VEN-ADVISE-NOWHERE if the data does not fit, VEN-MODEL-INPUT if a rate is not known.
+    """
+    if nodes < 1:
+        raise invalid("nodes", nodes, "at least 1")
+    node = node_of(instance_type, network)
+    least = least_nodes(job, node)
+    where: dict[str, object] = {"instance_type": instance_type.name, "nodes": nodes}
+    if least is not None and nodes < least:
+        raise VenturiError(
+            "VEN-ADVISE-NOWHERE",
+            f"the {job.name} does not fit on {nodes:,} {instance_type.name}: "
+            f"{format_bytes_decimal(job.local_bytes)} must be on local disks at once",
+            where=where,
+            hint=f"{least:,} nodes hold it",
+        )
+    price = price_of(instance_type, job)
+    most = int(instance_type.number("max_nodes") or max(nodes, DEFAULT_MAX_NODES))
+    made = candidate_of(
+        catalog, instance_type, job, node=node, price=price, counts=one_count(nodes),
+        limits=(least or 1, most),
+    )  # fmt: skip
+    if isinstance(made, str):
+        raise VenturiError(
+            "VEN-MODEL-INPUT",
+            f"not all is known of {instance_type.name}: {made}",
+            where=where,
+            hint="give what is missing with --assume or --measured",
+        )
+    return made
+
+
+def compared(request: Request, options: Sequence[Option], catalogs: Sequence[Catalog]) -> Advice:
+    """The given options, ranked as an answer of their own; those without a price come last."""
+
+    def rank(option: Option) -> tuple[bool, float]:
+        return option.metered_usd is None, option.time_s.value
+
+    known = sorted((each for each in options if not each.lower_bound), key=rank)
+    priced = [each for each in known if each.metered_usd is not None]
+    found = ClassAdvice(
+        durability=request.job.durability,
+        ranked=tuple(known),
+        undecided=undecided_pairs(Objective.FASTEST, priced),
+        measure=(),
+        frontier=(),
+        at_least=tuple(each for each in options if each.lower_bound),
+        excluded=(),
+    )
+    names = tuple(catalog.name for catalog in catalogs)
+    return Advice(replace(request, objective=Objective.FASTEST), names, (found,))
+
+
+def _most_nodes(request: Request, instance_type: InstanceType) -> tuple[int, str]:
+    """How many nodes can be had, and who says so."""
+    asked = request.max_nodes_of.get(instance_type.name)
+    if asked is not None:
+        return asked, f"at most {asked:,}, as asked"
+    known = instance_type.number("max_nodes")
+    if known is not None:
+        return int(known), f"at most {int(known):,} can be had"
+    if request.nodes is not None:
+        return request.nodes, "as asked"
+    return request.max_nodes, f"at most {request.max_nodes:,} are considered (--max-nodes)"
+
+
+@lru_cache(maxsize=4096)
+def grid(least: int, most: int) -> Counts:
+    """Up to `GRID_POINTS` node counts from `least` to `most`, in equal ratios."""
+    if most - least < GRID_POINTS:
+        counts: Counts = np.arange(least, most + 1, dtype=np.int64)
+    else:
+        counts = np.unique(np.geomspace(least, most, GRID_POINTS).round().astype(np.int64))
+        counts[0], counts[-1] = least, most
+    counts.flags.writeable = False  # it is shared
+    return counts
+
+
+def _settle(request: Request, candidate: Candidate) -> tuple[Option, Candidate] | Exclusion:
+    """The count that the objective chooses; near a limit the grid is made finer first."""
+    at = _choose(request, candidate)
+    if isinstance(at, Exclusion):
+        return at
+    chosen = candidate
+    limited = request.deadline_s is not None or request.budget_usd is not None
+    if limited and candidate.counts.size > 1:
+        counts = candidate.counts
+        low, high = counts[max(0, at - 1)], counts[min(counts.size - 1, at + 1)]
+        finer = np.union1d(grid(int(low), int(high)), counts[at])
+        chosen = at_counts(candidate, finer)
+        again = _choose(request, chosen)
+        assert isinstance(again, int)  # what was chosen before is among the counts
+        at = again
+    within = None
+    if limited:  # of a lower bound nobody can say that it surely keeps a limit
+        within = bool(_within(request, chosen, 2)[at]) and not candidate.time.lower_bound
+    return option_of(chosen, at, request.today, within), candidate
+
+
+def _within(request: Request, candidate: Candidate, row: int) -> Mask:
+    """Which counts keep deadline and budget by the `row`: 0 by the middle, 2 surely."""
+    seconds, usd = candidate.seconds[row], candidate.usd[row]
+    deadline_s = math.inf if request.deadline_s is None else request.deadline_s
+    budget_usd = math.inf if request.budget_usd is None else request.budget_usd
+    within: Mask = (seconds <= deadline_s) & (usd <= budget_usd)
+    return within
+
+
+def _choose(request: Request, candidate: Candidate) -> int | Exclusion:
+    """Which of the counts is best; those that surely keep the limits are preferred."""
+    allowed = _within(request, candidate, 2)
+    if not allowed.any():
+        allowed = _within(request, candidate, 0)
+    if not allowed.any():
+        return _over(request, candidate)
+    seconds, usd = candidate.seconds[0], candidate.usd[0]
+    if request.objective is Objective.FASTEST:
+        fastest = np.where(allowed, seconds, np.inf)
+        same = fastest <= fastest.min() * (1 + 1e-9)
+        return int(np.argmin(np.where(same, usd, np.inf)))
+    cheapest = np.where(allowed, usd, np.inf)
+    return int(np.argmax(cheapest <= cheapest.min() * (1 + SAME_COST)))
+
+
+def _over(request: Request, candidate: Candidate) -> Exclusion:
+    """Why no count keeps the limits, and the nearest that would."""
+    seconds, usd = candidate.seconds[0], candidate.usd[0]
+    within_budget = usd <= (math.inf if request.budget_usd is None else request.budget_usd)
+    bound = "at least " if candidate.time.lower_bound else ""
+    if within_budget.any() and request.deadline_s is not None:
+        at = int(np.argmin(np.where(within_budget, seconds, np.inf)))
+        best, reason = float(seconds[at]), Reason.DEADLINE
+        told = f"takes {bound}{format_duration(best)}"
+    else:
+        at = int(np.argmax(usd <= usd.min() * (1 + SAME_COST)))  # the fewest nodes
+        best, reason = float(usd[at]), Reason.BUDGET
+        told = f"costs {bound}{format_usd(best)}"
+    count = int(candidate.counts[at])
+    return Exclusion(
+        candidate.catalog, candidate.instance_type.name, reason,
+        f"{'at best ' if candidate.counts.size > 1 else ''}{told} with {count:,} nodes",
+        nearest=None if bound else best, nearest_nodes=count,  # of a bound nothing is promised
+    )  # fmt: skip
+
+
+def _answer(
+    request: Request,
+    job: Job,
+    options: Sequence[tuple[Option, Candidate]],
+    excluded: tuple[Exclusion, ...],
+) -> ClassAdvice:
+    """Ranks what was found in one durability class."""
+
+    def rank(each: tuple[Option, Candidate]) -> tuple[bool, float, float, str]:
+        option = each[0]
+        first, second = objective_of(request.objective, option), option.time_s
+        return option.within_limits is False, first.value, second.value, option.instance_type
+
+    known = sorted((each for each in options if not each[0].lower_bound), key=rank)
+    bounds = sorted((each for each in options if each[0].lower_bound), key=rank)
+    undecided = undecided_pairs(request.objective, [option for option, _ in known[: request.shown]])
+    return ClassAdvice(
+        durability=job.durability,
+        ranked=tuple(option for option, _ in known),
+        undecided=undecided,
+        measure=measurements(request.objective, known[: request.shown], undecided),
+        frontier=_frontier(request, [candidate for _, candidate in known]),
+        at_least=tuple(option for option, _ in bounds),
+        excluded=excluded,
+    )
+
+
+def _frontier(request: Request, candidates: Sequence[Candidate]) -> tuple[FrontierPoint, ...]:
+    """The counts of all types that no other surely beats, the fastest first."""
+    places: list[tuple[Candidate, int]] = []
+    columns: list[Array] = []
+    for candidate in candidates:
+        allowed = np.flatnonzero(_within(request, candidate, 0))
+        if allowed.size == 0:  # the chosen count lies between those of the grid
+            continue
+        seconds, usd = candidate.seconds[:, allowed], candidate.usd[:, allowed]
+        kept = undominated_counts(seconds, usd)
+        places += [(candidate, int(at)) for at in allowed[kept]]
+        columns.append(np.concatenate([seconds[:, kept], usd[:, kept]]))
+    if not columns:
+        return ()
+    mid_s, low_s, high_s, mid_usd, low_usd, high_usd = np.concatenate(columns, axis=1)
+    surely = unbeaten(low_s, high_s, low_usd, high_usd)
+    by_middle = unbeaten(mid_s, mid_s, mid_usd, mid_usd)
+    return tuple(
+        FrontierPoint(option_of(places[at][0], places[at][1], request.today), bool(by_middle[at]))
+        for at in np.argsort(mid_s, kind="stable")
+        if surely[at]
+    )
+
+
+def nearest(excluded: Sequence[Exclusion]) -> str:
+    """The least change of a limit that would make an option of one of `excluded`; "" if none."""
+    for reason in (Reason.DEADLINE, Reason.BUDGET, Reason.CAPACITY, Reason.TOO_MANY):
+        near = [
+            (each.nearest, each)
+            for each in excluded
+            if each.reason is reason and each.nearest is not None
+        ]
+        if near:
+            value, best = min(near, key=lambda each: each[0])
+            machines = f"{best.nearest_nodes:,} {best.instance_type}"
+            if reason is Reason.DEADLINE:
+                return f"{machines} would keep --deadline {math.ceil(value)}s"
+            if reason is Reason.BUDGET:
+                return f"{machines} would keep --budget {math.ceil(value * 100) / 100:.2f}"
+            if reason is Reason.CAPACITY:
+                return f"{machines} would hold the data (--nodes {best.nearest_nodes})"
+            limit = f"--max-nodes {best.instance_type}={best.nearest_nodes}"
+            return f"{machines} would hold the data ({limit})"
+    return ""
+
+
+def _nowhere(request: Request, excluded: Sequence[Exclusion]) -> VenturiError:
+    """The error when no type is an option: which limits are hit, and the nearest that would do."""
+    by_reason = Counter(each.reason for each in excluded)
+    told = ", ".join(f"{count} {reason}" for reason, count in by_reason.most_common())
+    near = nearest(excluded)
+    hints = [f"nearest: {near}"] if near else []
+    if Reason.UNKNOWN in by_reason:
+        hints.append("give unknown rates with --assume or --measured")
+    return VenturiError(
+        "VEN-ADVISE-NOWHERE",
+        f"no type is an option for the {request.job.name}: {told or 'the catalogue is empty'}",
+        where={reason.value: count for reason, count in by_reason.items()},
+        hint="; ".join(hints),
+    )

@@ -1,0 +1,194 @@
+"""`venturi advise hardware`: which machines, how many, for how much, with what certainty."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from venturi.cli.html import command_line, free_for_page, html_options, write_html
+from venturi.cli.machines import (
+    DURABILITIES,
+    catalog_options,
+    durabilities,
+    job_options,
+    the_catalogs,
+    the_job,
+    type_and_nodes,
+)
+from venturi.cli.options import DURATION, json_option, print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from venturi.advise.explain import Explanation
+    from venturi.advise.hardware import Advice
+    from venturi.model.catalog import Catalog
+
+WIDTH = 100  # into a pipe
+
+
+@click.group()
+def command() -> None:
+    """Which machines, how many, for how much, with what certainty."""
+
+
+@command.command()
+@job_options
+@catalog_options
+@click.option(
+    "--durability", "classes", type=click.Choice(DURABILITIES), multiple=True,
+    help="What survives the loss of a node: nothing (2-io), copies on other nodes (replicated), "
+    "or network volumes. May be given several times; default: as the job says, or 2-io.",
+)  # fmt: skip
+@click.option("--deadline", "deadline_s", metavar="TIME", type=DURATION,
+              help="The job must not take longer, such as 30min.")  # fmt: skip
+@click.option("--budget", "budget_usd", metavar="USD", type=float,
+              help="The job must not cost more.")  # fmt: skip
+@click.option("--objective", type=click.Choice(("cheapest", "fastest")), default="cheapest",
+              show_default=True, help="What the first option has least of.")  # fmt: skip
+@click.option("--nodes", type=click.IntRange(1), help="Only so many nodes of each type.")
+@click.option(
+    "--max-nodes", "caps", metavar="[TYPE=]N", multiple=True,
+    help="At most so many nodes of TYPE; without TYPE, of those whose number the catalogue does "
+    "not give (default 1000).",
+)  # fmt: skip
+@click.option("--limit", type=click.IntRange(1), default=12, show_default=True,
+              help="So many options are shown and compared with one another.")  # fmt: skip
+@click.option("--explain", "explained", metavar="TYPE[:N]",
+              help="Show where every figure of one option comes from.")  # fmt: skip
+@html_options
+@json_option
+def hardware(
+    *,
+    sort_bytes: int | None,
+    job_file: Path | None,
+    catalogs: tuple[str, ...],
+    measured: tuple[str, ...],
+    assumed: tuple[str, ...],
+    network: str,
+    classes: tuple[str, ...],
+    deadline_s: float | None,
+    budget_usd: float | None,
+    objective: str,
+    nodes: int | None,
+    caps: tuple[str, ...],
+    limit: int,
+    explained: str | None,
+    html: Path | None,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
+    """Which machines to rent or buy for a job, and how many.
+
+    Time and cost are ranges: the middle, and in parentheses the bounds that the inputs' ranges
+    allow. One option beats another only if its worst is better than the other's best; otherwise
+    the answer is "cannot tell", with what to measure.
+    """
+    from venturi.advise.explain import explain_type
+    from venturi.advise.hardware import DEFAULT_MAX_NODES, Request, advise
+    from venturi.advise.option import Objective
+    from venturi.model.node import Network
+
+    free_for_page(html, overwrite=overwrite)
+    today = datetime.now(UTC).date()
+    max_nodes, max_nodes_of = _caps(caps)
+    found = the_catalogs(catalogs, measured, assumed, today)
+    request = Request(
+        job=the_job(sort_bytes, job_file),
+        durabilities=durabilities(classes),
+        objective=Objective(objective),
+        deadline_s=deadline_s,
+        budget_usd=budget_usd,
+        nodes=nodes,
+        max_nodes=max_nodes or DEFAULT_MAX_NODES,
+        max_nodes_of=max_nodes_of,
+        network=Network(network.replace("-", " ")),
+        today=today,
+        shown=limit,
+    )
+    advice = advise(request, found)
+    explanations: tuple[Explanation, ...] = ()
+    if explained is not None:
+        explanations = explain_type(advice, found, *type_and_nodes(explained))
+    if html is not None:
+        write_advice(advice, found, explanations, html, overwrite=overwrite)
+    if explained is not None:
+        print_explanations(explanations, as_json=as_json)
+    elif as_json:
+        _print_json(advice)
+    else:
+        _print(advice)
+
+
+def write_advice(
+    advice: Advice,
+    catalogs: Sequence[Catalog],
+    explanations: Sequence[Explanation],
+    path: Path,
+    *,
+    overwrite: bool,
+) -> None:
+    """The page; without --explain it explains the first option of each class."""
+    from venturi.advise.bars import network_costs
+    from venturi.advise.explain import explain_first
+    from venturi.present.advice_page import render_advice
+    from venturi.present.advice_page.build import advice_page
+
+    explanations = explanations or explain_first(advice, catalogs)
+    page = advice_page(
+        advice,
+        bars=network_costs(advice, catalogs),
+        explanations=explanations,
+        generated_at=datetime.now(UTC),
+        command=command_line(),
+    )
+    write_html(path, render_advice(page), overwrite=overwrite)
+
+
+def _caps(texts: tuple[str, ...]) -> tuple[int | None, dict[str, int]]:
+    """`N` for all, `TYPE=N` for one type."""
+    for_all, of_type = None, {}
+    for text in texts:
+        name, equals, count = text.rpartition("=")
+        if not (count.isascii() and count.isdigit() and int(count) > 0) or (equals and not name):
+            raise click.UsageError(f"--max-nodes {text!r} is neither N nor TYPE=N")
+        if equals:
+            of_type[name] = int(count)
+        else:
+            for_all = int(count)
+    return for_all, of_type
+
+
+def _print(advice: Advice) -> None:
+    from rich.console import Console
+
+    from venturi.present.advice import advice_lines
+
+    console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
+    for line in advice_lines(advice):
+        console.print(line)
+
+
+def _print_json(advice: Advice) -> None:
+    from venturi.present.advice import advice_data
+
+    print_json(advice_data(advice))
+
+
+def print_explanations(explanations: tuple[Explanation, ...], *, as_json: bool) -> None:
+    """Each explanation, as tables or as JSON."""
+    from rich.console import Console
+
+    from venturi.present.advice import explanation_data, explanation_lines
+
+    if as_json:
+        print_json({"explanations": [explanation_data(each) for each in explanations]})
+        return
+    console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
+    for each in explanations:
+        for line in explanation_lines(each):
+            console.print(line)

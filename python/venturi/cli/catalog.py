@@ -1,0 +1,339 @@
+"""`venturi catalog`: list, show, import, overlay and compare catalogues of machines."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from venturi.cli.options import json_option, print_json
+from venturi.errors import VenturiError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from venturi.model.catalog import Catalog, Fact
+    from venturi.model.catalog.importers import Imported, Source
+    from venturi.model.catalog.overlay import FromTrials
+    from venturi.model.catalog.units_check import Doubt
+
+# As in model.catalog.importers.IMPORTERS, which --help need not import; a test holds them together.
+FORMATS = ("skypilot", "ec2instances", "karpenter", "onprem", "wide")
+
+output_option = click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True,
+    help="The catalogue to write (CSV).",
+)  # fmt: skip
+overwrite_option = click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
+accept_option = click.option(
+    "--accept-units", is_flag=True,
+    help="Take figures that look as if they were in another unit as they are, and note that.",
+)  # fmt: skip
+
+
+@click.group()
+def command() -> None:
+    """List, show, import, overlay and compare catalogues of machines.
+
+    A catalogue is a CSV file, one value a line, each with its kind (advertised, derived,
+    measured), source and date. CATALOG is the name of a shipped one or a file.
+    """
+
+
+@command.command("ls")
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@json_option
+def list_catalogs(files: tuple[str, ...], as_json: bool) -> None:
+    """List the shipped catalogues, and FILEs: types, dates, prices older than a year."""
+    from venturi.model.catalog import shipped
+    from venturi.model.catalog.find import find_with_doubts
+    from venturi.present import catalog as tables
+
+    today = datetime.now(UTC).date()
+    summaries, warnings = [], []
+    for name in (*shipped(), *files):
+        catalog, doubts = find_with_doubts(name)
+        summaries.append(tables.summarise(catalog, today, name))
+        warnings += [str(doubt) for doubt in doubts]
+    if as_json:
+        print_json([asdict(summary) for summary in summaries], tuple(warnings))
+        return
+    _print(tables.list_table(summaries))
+    _warn(warnings)
+
+
+@command.command("show")
+@click.argument("catalog_name", metavar="CATALOG")
+@click.argument("type_name", metavar="[TYPE]", required=False)
+@json_option
+def show(catalog_name: str, type_name: str | None, as_json: bool) -> None:
+    """Show the types of CATALOG, or all that it knows of one TYPE and why the rest is unknown."""
+    from venturi.model.catalog.find import find_with_doubts, type_named
+    from venturi.present import catalog as tables
+
+    catalog, doubts = find_with_doubts(catalog_name)
+    chosen = None if type_name is None else type_named(catalog, type_name)
+    warnings = [str(d) for d in doubts if chosen is None or d.instance_type == chosen.name]
+    if as_json:
+        types = [chosen] if chosen is not None else list(catalog.types.values())
+        data = [
+            {
+                "instance_type": each.name,
+                "facts": {name: fact_data(fact) for name, fact in each.facts.items()},
+            }
+            for each in types
+        ]
+        print_json(data[0] if chosen is not None else data, tuple(warnings))
+        return
+    _print(tables.types_table(catalog) if chosen is None else tables.type_table(chosen))
+    _warn(warnings)
+
+
+@command.command("import")
+@click.argument("format_name", metavar="FORMAT", type=click.Choice(FORMATS))
+@click.argument(
+    "files", nargs=-1, required=True, metavar="FILE...",
+    type=click.Path(dir_okay=False, path_type=Path),
+)  # fmt: skip
+@output_option
+@click.option("--region", metavar="NAME", help="The region whose prices to take.")
+@click.option(
+    "--as-of", type=click.DateTime(["%Y-%m-%d"]),
+    help="The day the figures held, where the source does not say.",
+)  # fmt: skip
+@accept_option
+@overwrite_option
+@json_option
+def import_(
+    *, format_name: str, files: tuple[Path, ...], output: Path, region: str | None,
+    as_of: datetime | None, accept_units: bool, overwrite: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Turn FILEs of another format into a catalogue.
+
+    FORMAT: skypilot (vms.csv), ec2instances (instances.json), karpenter (instance-types.md and
+    zz_generated.pricing_aws*.go), onprem (a sheet of your own machines), wide (one row a type).
+    Rows with a bad value are left out, counted and named. Figures that look as if they were in
+    another unit are asked about: nothing is written until they are corrected or accepted.
+    """
+    from venturi.model.catalog.importers import Options, import_catalog
+    from venturi.model.catalog.units_check import check_units
+
+    _refuse_existing(output, overwrite)
+    options = Options(region, None if as_of is None else as_of.date(), output.stem)
+    imported = import_catalog(format_name, [_read(path) for path in files], options)
+    doubts = check_units(imported.catalog, imported.places)
+    catalog = _settle(imported.catalog, doubts, str(files[0]), accept_units)
+    _write(catalog, output)
+    warnings = (*imported.notes, *_refusals(imported))
+    if as_json:
+        data = _written(catalog, output) | {
+            "refused": [asdict(refusal) for refusal in imported.refused],
+            "accepted_units": [asdict(doubt) for doubt in doubts],
+        }
+        print_json(data, warnings)
+        return
+    _warn(warnings)
+    _say(catalog, output)
+
+
+@command.command("overlay")
+@click.argument("names", nargs=-1, metavar="[CATALOG_OR_ID]...")
+@click.option(
+    "--from-trials",
+    is_flag=True,
+    help="Take figures from recorded probes: the trials given by ID, or all of the machine's.",
+)
+@click.option("--type", "type_name", metavar="NAME", help="The instance type that was measured.")
+@click.option("--onto", metavar="CATALOG", help="The catalogue to lay the others over.")
+@output_option
+@accept_option
+@overwrite_option
+@json_option
+def overlay_(
+    *, names: tuple[str, ...], from_trials: bool, type_name: str | None, onto: str | None,
+    output: Path, accept_units: bool, overwrite: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Lay what is known better over a catalogue.
+
+    Value by value: measured replaces derived, derived replaces advertised, advertised replaces
+    assumed; of one kind the newer stays. With --from-trials the figures are those of `venturi
+    probe` on a machine of the type NAME, otherwise those of the CATALOGs given.
+    """
+    from venturi.model.catalog.find import find
+    from venturi.model.catalog.overlay import overlay
+    from venturi.model.catalog.units_check import check_units
+
+    if from_trials != (type_name is not None):
+        raise click.UsageError("--from-trials and --type NAME go together")
+    if not from_trials and (not names or onto is None):
+        raise click.UsageError("give CATALOGs and --onto, or --from-trials and --type")
+    _refuse_existing(output, overwrite)
+    left_out: dict[str, str] = {}
+    if type_name is not None:
+        found = _measured(names, type_name)
+        left_out, layers = dict(found.left_out), [found.catalog]
+    else:
+        layers = [find(name) for name in names]
+    catalog = find(onto) if onto is not None else layers.pop(0)
+    for layer in layers:
+        catalog = overlay(catalog, layer)
+    doubts = check_units(catalog)
+    catalog = _settle(catalog, doubts, str(output), accept_units)
+    _write(catalog, output)
+    warnings = tuple(f"left out: trial {name}: {why}" for name, why in left_out.items())
+    if as_json:
+        print_json(_written(catalog, output) | {"left_out": left_out}, warnings)
+        return
+    _warn(warnings)
+    _say(catalog, output)
+
+
+@command.command("diff")
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
+@json_option
+def diff_(old: str, new: str, as_json: bool) -> None:
+    """Show what changed from catalogue OLD to NEW: types, then values, prices first."""
+    from venturi.model.catalog.diff import diff
+    from venturi.model.catalog.find import find_with_doubts
+    from venturi.present import catalog as tables
+
+    difference = diff(find_with_doubts(old)[0], find_with_doubts(new)[0])
+    if as_json:
+        changes = [
+            {
+                "instance_type": c.instance_type,
+                "attribute": c.attribute,
+                "old": None if c.old is None else fact_data(c.old),
+                "new": None if c.new is None else fact_data(c.new),
+                "relative": c.relative,
+            }
+            for c in difference.changes
+        ]
+        print_json({"removed": difference.removed, "added": difference.added, "changes": changes})
+        return
+    for what, names in (("only in", difference.removed), ("only in", difference.added)):
+        if names:
+            of = old if names is difference.removed else new
+            click.echo(f"{what} {of}: {', '.join(names)}")
+    if difference.changes:
+        _print(tables.diff_table(difference))
+    elif not difference.removed and not difference.added:
+        click.echo("no difference", err=True)
+
+
+def fact_data(fact: Fact) -> dict[str, Any]:
+    """A fact as `--json` prints it; an unknown one has its reason in `note`."""
+    return asdict(fact)
+
+
+def _read(path: Path) -> Source:
+    from venturi.model.catalog.importers import MAX_IMPORT_BYTES, Source
+
+    try:
+        size = path.stat().st_size
+        if size > MAX_IMPORT_BYTES:
+            raise ValueError(f"it has {size} bytes, more than {MAX_IMPORT_BYTES}")
+        return Source(str(path), path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:  # a UnicodeDecodeError is a ValueError
+        raise VenturiError(
+            "VEN-CATALOG-FORMAT",
+            f"{path} cannot be read as UTF-8 text: {error}",
+            where={"file": str(path)},
+        ) from error
+
+
+def _refuse_existing(output: Path, overwrite: bool) -> None:
+    if output.exists() and not overwrite:
+        raise VenturiError(
+            "VEN-OUTPUT-EXISTS",
+            f"{output} is there already",
+            where={"file": str(output)},
+            hint="give another name, or --overwrite",
+        )
+
+
+def _settle(catalog: Catalog, doubts: Sequence[Doubt], file: str, accept_units: bool) -> Catalog:
+    """`catalog` with its doubtful figures accepted; an error if they are not."""
+    from venturi.model.catalog.units_check import accept, doubt_error
+
+    if doubts and not accept_units:
+        raise doubt_error(
+            doubts, file, "correct the figures; if they are meant so, give --accept-units"
+        )
+    return accept(catalog, doubts)
+
+
+def _write(catalog: Catalog, output: Path) -> None:
+    from venturi.model.catalog.write import render
+    from venturi.record.files import replacing
+
+    with replacing(output) as file:
+        file.write(render(catalog).encode())
+
+
+def _written(catalog: Catalog, output: Path) -> dict[str, Any]:
+    values = [f for t in catalog.types.values() for f in t.facts.values() if f.value is not None]
+    return {"file": str(output), "types": len(catalog.types), "values": len(values)}
+
+
+def _say(catalog: Catalog, output: Path) -> None:
+    counts = _written(catalog, output)
+    types = "1 type" if counts["types"] == 1 else f"{counts['types']} types"
+    click.echo(f"{types}, {counts['values']} values in {output}", err=True)
+
+
+def _refusals(imported: Imported) -> tuple[str, ...]:
+    """One line a reason, with the first row it was given for."""
+    counts = Counter((r.field, r.reason.split(":")[0]) for r in imported.refused)
+    first = {(r.field, r.reason.split(":")[0]): r for r in reversed(imported.refused)}
+    return tuple(
+        f"left out {count} {'row' if count == 1 else 'rows'}: {field} {reason}, "
+        f"first {first[field, reason].value!r} in {first[field, reason].place}"
+        for (field, reason), count in counts.most_common()
+    )
+
+
+def _measured(ids: Sequence[str], type_name: str) -> FromTrials:
+    """What the trials `ids`, or all probes of one host, say of the type."""
+    from venturi.cli.repository import open_repository
+    from venturi.model.catalog.overlay import need_facts, overlay_from_trials
+
+    with open_repository() as repository:
+        if ids:
+            trials = [repository.get(id_) for id_ in ids]
+        else:
+            probes = ("diskbench", "netbench", "hostfacts")
+            found = [t for name in probes for t in repository.find(engine=name)]
+            trials = [t for t in found if t.cluster.instance_type in (None, type_name)]
+            hosts = {h.name for t in trials if not t.cluster.instance_type for h in t.cluster.hosts}
+            if len(hosts) > 1:
+                raise VenturiError(
+                    "VEN-MODEL-INPUT",
+                    f"probes of {len(hosts)} hosts are recorded, and nothing says which of them "
+                    f"are {type_name}",
+                    where={"hosts": ", ".join(sorted(hosts))},
+                    hint="give the ids of the trials; `venturi ls` lists them",
+                )
+    measured = overlay_from_trials(trials, type_name)
+    need_facts(measured, [trial.id for trial in trials] if ids else [])
+    return measured
+
+
+def _warn(warnings: Sequence[str]) -> None:
+    for warning in warnings:
+        click.echo(f"warning: {warning}", err=True)
+
+
+def _print(table: Table) -> None:
+    from rich.console import Console
+
+    # Into a pipe go whole lines; a terminal gets its own width.
+    console = Console(width=None if sys.stdout.isatty() else 250, highlight=False)
+    console.print(table)

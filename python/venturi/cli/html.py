@@ -1,0 +1,62 @@
+"""`--html FILE`: the answer also as one self-contained page."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from venturi.errors import VenturiError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def html_options(function: F) -> F:
+    """Adds `--html FILE` and `--overwrite`."""
+    file = click.Path(dir_okay=False, path_type=Path)
+    function = click.option("--overwrite", is_flag=True, help="Replace the page if it is there.")(
+        function
+    )
+    return click.option(
+        "--html", "html", metavar="FILE", type=file,
+        help="Write the answer with pictures to FILE, which needs no network.",
+    )(function)  # fmt: skip
+
+
+def free_for_page(path: Path | None, *, overwrite: bool) -> None:
+    """Refuses a page that could not be written, before the work for it is done."""
+    if path is None:
+        return
+    if path.exists() and not overwrite:
+        raise VenturiError(
+            "VEN-OUTPUT-EXISTS",
+            f"{path} is already there",
+            where={"file": str(path)},
+            hint="choose another name, or give --overwrite",
+        )
+    if not path.absolute().parent.is_dir():
+        raise click.UsageError(f"--html {path}: there is no such folder")
+
+
+def write_html(path: Path, text: str, *, overwrite: bool) -> None:
+    """Writes the page whole or not at all, and says so on stderr."""
+    from venturi.present.document import write_page
+
+    write_page(path, text, overwrite=overwrite)
+    click.echo(f"wrote {path}", err=True)
+
+
+def command_line() -> str:
+    """The command as it was given, to be repeated; without what only concerns the page."""
+    words = iter(sys.argv[1:])
+    kept = ["venturi"]
+    for word in words:
+        if word == "--html":
+            next(words, None)
+        elif word != "--overwrite" and not word.startswith("--html="):
+            kept.append(word)
+    return shlex.join(kept)

@@ -1,0 +1,447 @@
+"""`venturi simulate`: a job on machines that are not equal and may be lost, many times over."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from venturi.cli.html import command_line, free_for_page, html_options, write_html
+from venturi.cli.options import BYTES, DURATION, json_option, print_json, quiet_option
+from venturi.cli.progress import progress_bars
+from venturi.errors import VenturiError
+
+if TYPE_CHECKING:
+    from venturi.model.catalog import InstanceType
+    from venturi.model.distribution import Rate
+    from venturi.model.job import Job
+    from venturi.model.node import Node
+    from venturi.model.scenario import Scenario
+    from venturi.model.simulate import SimulationResult
+
+TRIALS_MAX = 1_000_000
+LEVELS = (0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975)
+_BINS, _BAR = 16, 40
+_DISTRIBUTION = "DIST"
+
+
+@click.command()
+@click.option(
+    "--job",
+    "job_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The job, in TOML: input, intermediate, output, durability, ...",
+)
+@click.option("--sort", "sort_bytes", type=BYTES, metavar="SIZE", help="A sort of SIZE.")
+@click.option("--on", required=True, metavar="TYPE:N", help="Instance type and number of nodes.")
+@click.option(
+    "--catalog",
+    default="ec2-2014",
+    show_default=True,
+    metavar="NAME|FILE",
+    help="Where the type is described.",
+)
+@click.option(
+    "--trials",
+    type=click.IntRange(1, TRIALS_MAX),
+    default=2000,
+    show_default=True,
+    help="How often the job is simulated.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    help="The same seed gives the same answer.",
+)
+@click.option(
+    "--durability",
+    type=click.Choice(["2-io", "replicated", "volumes"]),
+    help="What survives the loss of a node; default: the job's, else 2-io.",
+)
+@click.option("--storage", metavar=_DISTRIBUTION, help="Rate of a node's local disks.")
+@click.option("--network", metavar=_DISTRIBUTION, help="Rate of a node's network.")
+@click.option("--volumes", metavar="K:DIST", help="K network volumes a node, and the rate of each.")
+@click.option(
+    "--skew",
+    metavar="FACTOR|cv:PERCENT",
+    help="Largest share of what is shuffled over the mean, or the shares' spread.",
+)
+@click.option(
+    "--spare",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Provision N more nodes and drop N before the job, the slowest first.",
+)
+@click.option(
+    "--cull-below",
+    type=click.FloatRange(0, 1, min_open=True),
+    metavar="FACTOR",
+    help="With --spare: slow is what is below FACTOR times the median speed.",
+)
+@click.option(
+    "--loss-per-node-hour",
+    type=click.FloatRange(0),
+    default=0.0,
+    metavar="X",
+    help="How often a node is lost.",
+)
+@click.option(
+    "--recovery",
+    type=click.Choice(["job", "tasks"]),
+    default="job",
+    show_default=True,
+    help="What begins anew when a node is lost.",
+)
+@click.option(
+    "--speculation/--no-speculation",
+    default=False,
+    show_default=True,
+    help="Copy tasks that lag onto nodes that are done.",
+)
+@click.option(
+    "--tasks-per-node",
+    type=click.IntRange(1),
+    default=8,
+    show_default=True,
+    help="Tasks of a node in each phase, one after the other.",
+)
+@click.option(
+    "--deadline", type=DURATION, metavar="TIME", help="Say how many trials finish within TIME."
+)
+@html_options
+@json_option
+@quiet_option
+def command(
+    *,
+    as_json: bool,
+    quiet: bool,
+    trials: int,
+    seed: int,
+    deadline: float | None,
+    html: Path | None,
+    overwrite: bool,
+    **options: Any,
+) -> None:
+    """Simulate a job on uneven machines: stragglers, tails, lost nodes.
+
+    Each trial draws every node's rates. DIST is a rate such as 900MB/s, or normal(1738MB/s,5%),
+    lognormal(900MB/s,10%), uniform(800MB/s,1GB/s), slowest(1738MB/s,1515MB/s,178), which is a
+    normal known by its mean and the slowest of 178 nodes, bimodal(220MB/s,73MB/s,1.3%), or
+    samples(RATE,...), drawn for every node; with shared: before it (shared:uniform(...)) once for
+    the whole cluster; or unlimited. Without, the rates and their spread are the catalogue's.
+
+    \b
+    venturi simulate --sort 100TB --on i2.8xlarge:178
+    venturi simulate --sort 100TB --on i2.8xlarge:178 --loss-per-node-hour 0.01 --deadline 30min
+    """  # fmt: skip
+    scenario = scenario_of(**options)
+    free_for_page(html, overwrite=overwrite)
+    result = run(scenario, trials, seed, quiet=quiet)
+    if html is not None:
+        from venturi.advise.option import price_of
+        from venturi.model.catalog.find import find, type_named
+        from venturi.present.advice_page import render_simulation
+        from venturi.present.advice_page.build import simulation_page
+
+        page = simulation_page(
+            result,
+            settings=settings_of(scenario),
+            price=price_of(type_named(find(options["catalog"]), scenario.node.name), scenario.job),
+            deadline_s=deadline,
+            generated_at=datetime.now(UTC),
+            command=command_line(),
+        )
+        write_html(html, render_simulation(page), overwrite=overwrite)
+    if as_json:
+        print_json(as_data(result, deadline), warnings_of(result))
+        return
+    show(result, deadline)
+    for warning in warnings_of(result):
+        click.echo(f"warning: {warning}", err=True)
+
+
+def scenario_of(
+    *,
+    job_file: Path | None,
+    sort_bytes: int | None,
+    on: str,
+    catalog: str,
+    durability: str | None,
+    skew: str | None,
+    recovery: str,
+    speculation: bool,
+    storage: str | None,
+    network: str | None,
+    volumes: str | None,
+    **more: Any,
+) -> Scenario:
+    """What the command line describes; `more` goes into the `Scenario` as it is."""
+    from venturi.model.catalog.find import find, type_named
+    from venturi.model.job import Durability
+    from venturi.model.scenario import Recovery, Scenario, Speculation
+
+    job = _job(job_file, sort_bytes, durability)
+    name, nodes = _on(on)
+    stated = {"storage": storage, "network": network, "volumes": volumes}
+    node, rates = _machine(type_named(find(catalog), name), stated)
+    if job.durability is not Durability.VOLUMES:
+        if volumes is not None:
+            raise click.UsageError("--volumes needs --durability volumes")
+        rates.pop("volumes", None)  # the catalogue's, which such a job does not use
+    share_cv = 0.0
+    if skew is not None:
+        factor, share_cv = _skew(skew)
+        job = replace(job, partition_skew=factor)
+    return Scenario(
+        job, node, nodes, rates, share_cv=share_cv, recovery=Recovery(recovery),
+        speculation=Speculation() if speculation else None, **more,
+    )  # fmt: skip
+
+
+def run(scenario: Scenario, trials: int, seed: int, *, quiet: bool = False) -> SimulationResult:
+    """The simulation, with its progress on stderr."""
+    from venturi.measure.agent import Progress
+    from venturi.model.simulate import simulate
+
+    started = time.monotonic()
+    with progress_bars(enabled=not quiet) as show_progress:
+
+        def on_progress(done: int) -> None:
+            if show_progress is not None:
+                elapsed_s = time.monotonic() - started
+                show_progress(Progress("simulating", done, trials, "trials", elapsed_s))
+
+        return simulate(scenario, trials, seed, on_progress)
+
+
+def _job(file: Path | None, sort_bytes: int | None, durability: str | None) -> Job:
+    from venturi.model.job import Durability, parse_job, sort_job
+
+    if (file is None) == (sort_bytes is None):
+        raise click.UsageError("give either --job FILE or --sort SIZE")
+    if file is None:
+        assert sort_bytes is not None
+        job = sort_job(sort_bytes)
+    else:
+        try:
+            text = file.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise VenturiError(
+                "VEN-JOB-FORMAT", f"{file} cannot be read: {error}", where={"file": str(file)}
+            ) from error
+        job = parse_job(text, str(file))
+    return job if durability is None else replace(job, durability=Durability(durability))
+
+
+def _on(text: str) -> tuple[str, int]:
+    name, _, nodes = text.rpartition(":")
+    if not name or not nodes.isdecimal() or int(nodes) < 1:
+        raise click.UsageError(f"--on is {text!r}; write it like i2.8xlarge:178")
+    return name, int(nodes)
+
+
+def _skew(text: str) -> tuple[float, float]:
+    """The largest share over the mean, and the coefficient of variation of the shares."""
+    from venturi.model.distribution import parse_share
+
+    if text.startswith("cv:"):
+        return 1.0, parse_share(text.removeprefix("cv:"))
+    return parse_share(text), 0.0
+
+
+def _machine(
+    instance_type: InstanceType, stated: Mapping[str, str | None]
+) -> tuple[Node, dict[str, Rate]]:
+    """The node and the distributions of its rates: as stated, else the catalogue's."""
+    from venturi.model.distribution import distributions_of, parse_rates
+    from venturi.model.node import node_of
+    from venturi.model.quantity import UNLIMITED, Kind, Quantity
+
+    node, rates = node_of(instance_type), distributions_of(instance_type)
+    for resource, text in stated.items():
+        if text is None:
+            continue
+        quantity = UNLIMITED
+        rates.pop(resource, None)
+        if text.strip() != "unlimited":
+            rates[resource] = parse_rates(text)
+            value = rates[resource].nominal
+            quantity = Quantity(value, value, value, Kind.ASSUMED, f"--{resource}", note=text)
+        if resource == "storage":
+            node = replace(node, storage=quantity, local_read=None, local_write=None)
+        elif resource == "network":
+            node = replace(node, network=quantity)
+        else:
+            node = replace(node, volume_read=quantity, volume_write=quantity)
+    return node, rates
+
+
+def warnings_of(result: SimulationResult) -> tuple[str, ...]:
+    """What the reader must know besides the numbers."""
+    said = list(result.assumptions)
+    if result.lower_bound:
+        said.append("a rate is an advertised limit: the job takes at least this long")
+    if result.unfinished:
+        said.append(f"{result.unfinished} of {result.trials} trials did not finish")
+    return tuple(said)
+
+
+def settings_of(scenario: Scenario) -> list[tuple[str, str]]:
+    """What was simulated, for people."""
+    rows = [("job", f"{scenario.job.name}, {scenario.job.durability.value}"),
+            ("machines", f"{scenario.nodes:,} x {scenario.node.name}")]  # fmt: skip
+    rows += [(resource, str(rate)) for resource, rate in scenario.rates.items()]
+    for resource, stated in (
+        ("storage", scenario.node.storage),
+        ("network", scenario.node.network),
+    ):
+        if stated is not None and math.isinf(stated.value):
+            rows.append((resource, "unlimited"))
+    if scenario.share_cv:
+        rows.append(("shares", f"coefficient of variation {100 * scenario.share_cv:g} %"))
+    elif scenario.job.partition_skew > 1:
+        rows.append(("shares", f"the largest {scenario.job.partition_skew:g} times the mean"))
+    if scenario.spare:
+        below = scenario.cull_below
+        rule = "the slowest" if below is None else f"those below {below:g} of the median speed"
+        rows.append(("spare nodes", f"{scenario.spare}, dropping {rule}"))
+    if scenario.loss_per_node_hour:
+        loss = f"{scenario.loss_per_node_hour:g} a node-hour, recovery by {scenario.recovery.value}"
+        rows.append(("losses", loss))
+    if (rule_of := scenario.speculation) is not None:
+        rows.append(
+            ("speculation", f"tasks {rule_of.behind:g} times behind the median, once "
+             f"{100 * rule_of.quantile:g} % are done; {scenario.tasks_per_node} tasks a node")
+        )  # fmt: skip
+    return rows
+
+
+def as_data(result: SimulationResult, deadline_s: float | None = None) -> dict[str, Any]:
+    """The result as `--json` prints it; a time is null where that share did not finish."""
+    from venturi.model.simulate import PHASES
+
+    scenario = result.scenario
+    counts, edges = result.histogram(_BINS)
+    return {
+        "job": scenario.job.name,
+        "instance_type": scenario.node.name,
+        "nodes": scenario.nodes,
+        "trials": result.trials,
+        "seed": result.seed,
+        "settings": dict(settings_of(scenario)),
+        "median_s": _finite(result.median_s),
+        "median_noise_s": [_finite(value) for value in result.median_noise_s()],
+        "interval_95_s": [_finite(value) for value in result.interval_s()],
+        "quantiles_s": {f"{level:g}": _finite(result.quantile_s(level)) for level in LEVELS},
+        "expected_s": _finite(sum(result.expected_s) + scenario.job.startup_s),
+        "phases": [
+            {
+                "name": name,
+                "expected_s": result.expected_s[index],
+                "median_s": _finite(result.phase_quantile_s(index, 0.5)),
+                "quantiles_s": {
+                    f"{level:g}": _finite(result.phase_quantile_s(index, level)) for level in LEVELS
+                },
+                "nodes_done_s": {
+                    f"{level:g}": _finite(value)
+                    for level, value in result.node_finish_median_s(index).items()
+                },
+            }
+            for index, name in enumerate(PHASES)
+        ],
+        "startup_s": scenario.job.startup_s,
+        "lost_nodes": _spread(result.lost_nodes),
+        "restarts": _spread(result.restarts),
+        "culled_nodes": _spread(result.culled),
+        "unfinished_trials": result.unfinished,
+        "deadline_s": deadline_s,
+        "share_within_deadline": None if deadline_s is None else result.share_within(deadline_s),
+        "histogram": {"counts": counts.tolist(), "edges_s": edges.tolist()},
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _spread(counts: Any) -> dict[str, float]:
+    return {"mean": float(counts.mean()), "max": int(counts.max())}
+
+
+def show(result: SimulationResult, deadline_s: float | None) -> None:
+    """Prints the result: settings, quantiles, histogram, what happened."""
+    from rich.console import Console
+
+    from venturi.model.simulate import PHASES
+    from venturi.present import terminal
+    from venturi.units import format_duration
+
+    console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+    console.print(terminal.pairs(settings_of(result.scenario)))
+    console.print()
+    heads = [f"{100 * level:g} %" if level != 0.5 else "median" for level in LEVELS]
+    times = terminal.table("done within [s]", "equal nodes", *heads)
+    expected_s = sum(result.expected_s) + result.scenario.job.startup_s
+    quantiles = [result.quantile_s(level) for level in LEVELS]
+    terminal.add(times, "job", *map(_seconds, (expected_s, *quantiles)))
+    for index, name in enumerate(PHASES):
+        quantiles = [result.phase_quantile_s(index, level) for level in LEVELS]
+        terminal.add(times, name, *map(_seconds, (result.expected_s[index], *quantiles)))
+    console.print(times)
+    console.print()
+    low, high = result.interval_s()
+    middle = format_duration(result.median_s) if math.isfinite(result.median_s) else "never"
+    click.echo(
+        f"median {middle}; 95 % of {result.trials:,} trials take {_seconds(low)} to "
+        f"{_seconds(high)} s"
+    )
+    click.echo("\n".join(_histogram(result)))
+    for index, name in enumerate(PHASES):
+        done = result.node_finish_median_s(index)
+        click.echo(f"{name}: half of the nodes done at {_seconds(done[0.5])} s, 95 % at "
+                   f"{_seconds(done[0.95])} s, all at {_seconds(done[1.0])} s")  # fmt: skip
+    for line in _happened(result, deadline_s):
+        click.echo(line)
+
+
+def _seconds(value: float) -> str:
+    return f"{value:,.0f}" if math.isfinite(value) else "never"
+
+
+def _histogram(result: SimulationResult) -> Sequence[str]:
+    counts, edges = result.histogram(_BINS)
+    if not counts.size:
+        return []
+    most = counts.max()
+    return [
+        f"{edge:>10,.0f} s  {'█' * round(_BAR * count / most) or '▏' * (count > 0)}"
+        for count, edge in zip(counts.tolist(), edges.tolist(), strict=False)
+    ]
+
+
+def _happened(result: SimulationResult, deadline_s: float | None) -> list[str]:
+    from venturi.units import format_duration
+
+    lines = []
+    if result.scenario.spare:
+        lines.append(f"slow nodes dropped: {result.culled.mean():.3g} of "
+                     f"{result.scenario.spare} spare on average")  # fmt: skip
+    if result.scenario.loss_per_node_hour:
+        lines.append(f"nodes lost: {result.lost_nodes.mean():.3g} a trial, at most "
+                     f"{result.lost_nodes.max()}; restarts: {result.restarts.mean():.3g} a trial, "
+                     f"at most {result.restarts.max()}")  # fmt: skip
+    if deadline_s is not None:
+        share = result.share_within(deadline_s)
+        lines.append(f"within {format_duration(deadline_s)}: {100 * share:.1f} % of trials")
+    return lines

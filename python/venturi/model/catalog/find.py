@@ -1,0 +1,79 @@
+"""Catalogues and instance types by the name a user gave, with near matches where there is none."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import io
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from venturi.errors import VenturiError
+from venturi.model.catalog import Catalog, InstanceType, load, load_shipped, shipped
+from venturi.model.catalog.units_check import ACCEPTED, Doubt, check_units, doubt_error
+
+
+def find(name_or_path: str) -> Catalog:
+    """The shipped catalogue of this name, else the one in the file of this path.
+
+    A shipped name wins over a file of the same name; `./name` means the file. Raises
+    VEN-CATALOG-UNKNOWN if there is neither, VEN-CATALOG-FORMAT if the file is none, and
+    VEN-CATALOG-UNIT if a figure in it looks as if it were in another unit.
+    """
+    catalog, doubts = find_with_doubts(name_or_path)
+    if doubts:
+        raise doubt_error(
+            doubts, name_or_path,
+            f"correct the figures; where they are meant so, write {ACCEPTED!r} into their notes",
+        )  # fmt: skip
+    return catalog
+
+
+def find_with_doubts(name_or_path: str) -> tuple[Catalog, tuple[Doubt, ...]]:
+    """As `find`, with what is doubtful in a file instead of an error. Ours are tested."""
+    if name_or_path in shipped():
+        return load_shipped(name_or_path), ()
+    path = Path(name_or_path)
+    if not path.is_file():
+        raise unknown(
+            f"{name_or_path!r} is neither a shipped catalogue nor a file",
+            name_or_path, shipped(), "shipped", {"catalog": name_or_path},
+        )  # fmt: skip
+    catalog = load(path)
+    doubts = check_units(catalog)
+    if doubts:  # seldom, so only now is it worth knowing the lines
+        doubts = check_units(catalog, places_of(path.read_text(encoding="utf-8"), str(path)))
+    return catalog, doubts
+
+
+def places_of(text: str, file: str) -> Mapping[tuple[str, str], str]:
+    """(type, attribute) -> file and line of each value in the catalogue `text`."""
+    reader = csv.DictReader(io.StringIO(text), strict=True)
+    return {
+        (row["instance_type"].strip(), row["attribute"].strip()): f"{file}, line {reader.line_num}"
+        for row in reader
+    }
+
+
+def type_named(catalog: Catalog, name: str) -> InstanceType:
+    """The instance type `name` of `catalog`; VEN-CATALOG-UNKNOWN with near matches if none."""
+    found = catalog.types.get(name)
+    if found is None:
+        raise unknown(
+            f"catalogue {catalog.name} has no instance type {name!r}",
+            name, catalog.types, "it has", {"catalog": catalog.name, "instance_type": name},
+        )  # fmt: skip
+    return found
+
+
+def unknown(
+    message: str, name: str, known: Iterable[str], has: str, where: dict[str, object]
+) -> VenturiError:
+    """VEN-CATALOG-UNKNOWN, whose hint names what is `known` and near to `name`."""
+    names = list(known)
+    by_lower = {each.lower(): each for each in names}
+    near = [by_lower[n] for n in difflib.get_close_matches(name.lower(), by_lower, 5, 0.6)]
+    shown = names[:10]
+    more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
+    hint = f"did you mean {' or '.join(near)}?" if near else f"{has}: {', '.join(shown)}{more}"
+    return VenturiError("VEN-CATALOG-UNKNOWN", message, where=where, hint=hint)

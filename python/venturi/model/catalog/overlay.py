@@ -1,0 +1,266 @@
+"""One catalogue over another, and a catalogue from what was measured on a machine.
+
+Value by value the better known one stays: measured over derived over advertised over assumed, the
+newer of two of a kind.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+
+from venturi.errors import VenturiError
+from venturi.model.catalog import ATTRIBUTES, Catalog, Fact, InstanceType
+from venturi.model.predict import DiskRates, Rate, disk_rates_from_trial
+from venturi.model.quantity import Kind
+from venturi.record.trial import State, Trial
+
+_KINDS = tuple(Kind)
+# These say how many nodes a rate stands for, and go with it.
+_BELONGS_TO = {"network_nodes": "network_rate_at_scale", "storage_nodes": "storage_rate_slowest"}
+_ARCHITECTURES = {"x86_64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
+
+
+def overlay(base: Catalog, over: Catalog) -> Catalog:
+    """`base` with what `over` knows better; types that only `over` has come last.
+
+    Of two values of one kind and one day, that of `over` stays. An unknown value replaces nothing.
+    """
+    types = dict(base.types)
+    for name, above in over.types.items():
+        below = types.get(name)
+        types[name] = above if below is None else InstanceType(name, _merged(below, above))
+    return Catalog(base.name, types)
+
+
+def _merged(below: InstanceType, above: InstanceType) -> dict[str, Fact]:
+    facts = dict(below.facts)
+    for attribute in dict.fromkeys((*above.facts, *_BELONGS_TO)):
+        leader = _BELONGS_TO.get(attribute, attribute)
+        if not _better(above.facts.get(leader), below.facts.get(leader)):
+            continue
+        if attribute in above.facts:
+            facts[attribute] = above.facts[attribute]
+        else:  # how many nodes the old rate stood for says nothing of the new one
+            facts.pop(attribute, None)
+    return facts
+
+
+def _better(above: Fact | None, below: Fact | None) -> bool:
+    if above is None or below is None:
+        return above is not None
+    if above.value is None or below.value is None:
+        return above.value is not None
+    return _strength(above) >= _strength(below)
+
+
+def _strength(fact: Fact) -> tuple[int, date]:
+    return _KINDS.index(fact.kind or Kind.ASSUMED), fact.as_of or date.min
+
+
+@dataclass(frozen=True, slots=True)
+class FromTrials:
+    """What trials say of one instance type, and why the others of them say nothing: id -> why."""
+
+    catalog: Catalog
+    left_out: Mapping[str, str]
+
+
+def overlay_from_trials(trials: Iterable[Trial], type_name: str) -> FromTrials:
+    """What succeeded probes measured, as facts of the instance type `type_name`.
+
+    DiskBench: storage_rate is the smaller of reading and writing while both go on (equation 5),
+    local_read_rate and local_write_rate are alone; of several hosts the median, with the slowest
+    as storage_rate_slowest. NetBench: network_rate between pairs, network_rate_at_scale of the
+    slowest peer when all send to all, at the most peers measured. Host facts: processors, memory,
+    NUMA nodes. The newest trial of a host counts. Loopback is no network and says nothing.
+    """
+    left_out: dict[str, str] = {}
+    newest: dict[tuple[str, str], Trial] = {}
+    for trial in sorted(trials, key=lambda t: t.started_at):
+        why = _unusable(trial, type_name)
+        if why:
+            left_out[trial.id] = why
+            continue
+        key = (trial.engine.name, trial.cluster.hosts[0].name)
+        if key in newest:
+            left_out[newest[key].id] = f"trial {trial.id} of the same host is newer"
+        newest[key] = trial
+    facts = _Facts()
+    disks = [trial for (engine, _), trial in newest.items() if engine == "diskbench"]
+    nets = [trial for (engine, _), trial in newest.items() if engine == "netbench"]
+    if disks:
+        _disk_facts(disks, facts)
+    if nets:
+        _net_facts(nets, facts)
+    if newest:
+        _host_facts(max(newest.values(), key=lambda t: t.started_at), facts)
+    types = {type_name: InstanceType(type_name, facts.by_name)} if facts.by_name else {}
+    return FromTrials(Catalog(type_name, types), left_out)
+
+
+def _unusable(trial: Trial, type_name: str) -> str:
+    """Why `trial` says nothing of the instance type; "" if it does."""
+    if trial.state is not State.SUCCEEDED:
+        return f"it is {trial.state}, and only what succeeded counts"
+    if trial.cluster.instance_type not in (None, type_name):
+        return f"it was measured on {trial.cluster.instance_type}"
+    if trial.engine.name not in {"diskbench", "netbench", "hostfacts"}:
+        return f"{trial.workload.name} on {trial.engine.name} is no probe"
+    if not trial.cluster.hosts:
+        return "it does not name its host"
+    loopback = (trial.cluster.network or "").startswith("loopback")
+    if trial.engine.name == "netbench" and (
+        loopback or trial.configuration.get("loopback") is not None
+    ):
+        return "loopback is memory copying, not a network"
+    return ""
+
+
+@dataclass(slots=True)
+class _Facts:
+    """Measured facts by attribute, each with the trials it comes from."""
+
+    by_name: dict[str, Fact] = field(default_factory=dict)
+
+    def put(
+        self, attribute: str, value: float | str, trials: Sequence[Trial], *, note: str = "",
+        low: float | None = None, high: float | None = None,
+    ) -> None:  # fmt: skip
+        ids = " ".join(trial.id for trial in trials)
+        self.by_name[attribute] = Fact(
+            value, ATTRIBUTES[attribute][0], Kind.MEASURED,
+            f"{'trial' if len(trials) == 1 else 'trials'} {ids}",
+            max(trial.started_at for trial in trials).date(), note, low, high,
+        )  # fmt: skip
+
+    def put_missing(self, attribute: str, why: str, trials: Sequence[Trial]) -> None:
+        day = max(trial.started_at for trial in trials).date()
+        self.by_name[attribute] = Fact(None, ATTRIBUTES[attribute][0], None, "", day, why)
+
+    def put_rate(
+        self, attribute: str, rates: Mapping[str, Rate], trials: Sequence[Trial], note: str
+    ) -> None:
+        """Median of the hosts' rates in MB/s, from the lowest to the highest of any."""
+        of_hosts = [rate.bytes_per_s / 1e6 for rate in rates.values()]
+        unsteady = sorted({w.code for t in trials for w in t.warnings if "UNSTEADY" in w.code})
+        words = [note, *([f"of {len(of_hosts)} hosts"] if len(of_hosts) > 1 else []),
+                 *(["some rates did not settle"] if unsteady else [])]  # fmt: skip
+        self.put(
+            attribute, statistics.median(of_hosts), trials,
+            note="; ".join(word for word in words if word),
+            low=min(rate.low_bytes_per_s for rate in rates.values()) / 1e6,
+            high=max(rate.high_bytes_per_s for rate in rates.values()) / 1e6,
+        )  # fmt: skip
+
+
+def _storage(rates: DiskRates) -> Rate | None:
+    """Equation (5): reading and writing at once, the smaller of the two counts."""
+    read, write = rates.mixed_read, rates.mixed_write
+    if read is None or write is None:
+        return None
+    return Rate(
+        min(read.bytes_per_s, write.bytes_per_s),
+        min(read.low_bytes_per_s, write.low_bytes_per_s),
+        min(read.high_bytes_per_s, write.high_bytes_per_s),
+    )
+
+
+def _disk_facts(trials: Sequence[Trial], facts: _Facts) -> None:
+    rates = {trial.id: disk_rates_from_trial(trial) for trial in trials}
+    figures: Sequence[tuple[str, Callable[[DiskRates], Rate | None], str, str]] = (
+        ("storage_rate", _storage, "mixed_read",
+         "the smaller of reading and writing while both go on"),
+        ("local_read_rate", lambda r: r.read, "read", ""),
+        ("local_write_rate", lambda r: r.write, "write", ""),
+    )  # fmt: skip
+    for attribute, pick, missing, note in figures:
+        known = {name: rate for name, r in rates.items() if (rate := pick(r)) is not None}
+        used = [trial for trial in trials if trial.id in known]
+        if not known:
+            reasons = dict.fromkeys(
+                r.missing.get(missing) or "no rate of both directions" for r in rates.values()
+            )
+            facts.put_missing(attribute, "; ".join(reasons), trials)
+            continue
+        facts.put_rate(attribute, known, used, note)
+        if attribute == "storage_rate" and len(known) > 1:
+            slowest = min(rate.bytes_per_s for rate in known.values()) / 1e6
+            facts.put("storage_rate_slowest", slowest, used)
+            facts.put("storage_nodes", float(len(known)), used)
+
+
+def _net_rate(trial: Trial, metric: str, slowest: bool) -> tuple[float, Rate] | None:
+    """(peers, rate) at the most peers measured."""
+    samples = [
+        sample
+        for sample in trial.samples
+        if sample.metric == metric
+        and sample.value is not None
+        and sample.labels.get("slowest") is slowest
+        and isinstance(sample.labels.get("peers"), int | float)
+    ]
+    if not samples:
+        return None
+    peers = max(float(str(sample.labels["peers"])) for sample in samples)
+    values = [s.value for s in samples if s.labels["peers"] == peers and s.value is not None]
+    return peers, Rate(statistics.median(values), min(values), max(values))
+
+
+def _net_facts(trials: Sequence[Trial], facts: _Facts) -> None:
+    pairs = {t.id: found[1] for t in trials
+             if (found := _net_rate(t, "net_pairwise_bytes_per_s", False))}  # fmt: skip
+    used = [trial for trial in trials if trial.id in pairs]
+    if used:
+        facts.put_rate("network_rate", pairs, used, "between pairs, one after the other")
+    shuffles = [(found, t) for t in trials
+                if (found := _net_rate(t, "net_all_to_all_bytes_per_s", True))]  # fmt: skip
+    if not shuffles:
+        return
+    # The largest cluster says most; of equal ones the slowest peer is the figure.
+    (peers, slowest), trial = min(shuffles, key=lambda s: (-s[0][0], s[0][1].bytes_per_s))
+    average = _net_rate(trial, "net_all_to_all_bytes_per_s", False)
+    high = None if average is None else max(average[1].high_bytes_per_s, slowest.bytes_per_s)
+    facts.put(
+        "network_rate_at_scale", slowest.bytes_per_s / 1e6, [trial],
+        note=f"slowest of {peers:g} peers, all to all; high is their mean",
+        high=None if high is None else high / 1e6,
+    )  # fmt: skip
+    facts.put("network_nodes", peers, [trial])
+
+
+def _host_facts(trial: Trial, facts: _Facts) -> None:
+    host = trial.cluster.hosts[0].facts
+    numbers = (
+        ("vcpus", "cpu_threads", 1.0),
+        ("cores", "cpu_cores", 1.0),
+        ("numa_nodes", "numa_nodes", 1.0),
+        ("memory", "memory_total_bytes", 2.0**-30),
+    )
+    for attribute, name, scale in numbers:
+        value = host.get(name)
+        if isinstance(value, int | float) and value > 0:
+            note = "what the kernel has of it" if attribute == "memory" else ""
+            facts.put(attribute, value * scale, [trial], note=note)
+    if isinstance(host.get("cpu_model"), str) and host["cpu_model"].strip():
+        facts.put("processor", host["cpu_model"].strip(), [trial])
+    architecture = _ARCHITECTURES.get(str(host.get("architecture")))
+    if architecture:
+        facts.put("architecture", architecture, [trial])
+
+
+def need_facts(found: FromTrials, wanted: Sequence[str]) -> None:
+    """An error if a trial asked for by id was left out, or if nothing came of any trial."""
+    refused = {name: why for name, why in found.left_out.items() if name in wanted}
+    if not refused and found.catalog.types:
+        return
+    reasons = refused or dict(found.left_out)
+    shown = "; ".join(f"trial {name}: {why}" for name, why in list(reasons.items())[:5])
+    raise VenturiError(
+        "VEN-MODEL-INPUT",
+        shown or "there is no probe to take figures from",
+        where={"trials": " ".join(reasons)} if reasons else {},
+        hint="measure with `venturi probe disk` and `venturi probe net --peer ...` on the machine",
+    )

@@ -1,0 +1,160 @@
+"""The description of a two-pass job: any dataflow that reads, shuffles, sorts and writes.
+
+Sizes are those of the whole cluster. A job file is TOML; `parse_job` reads it and names every
+fault by its field.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from venturi.errors import VenturiError
+from venturi.model.io_cost import invalid, need_rate, need_size
+from venturi.units import parse_bytes, parse_duration_s
+
+
+class Durability(StrEnum):
+    """What survives the loss of a node; the three classes of the SoCC 2015 paper, section 3.3."""
+
+    TWO_IO = "2-io"  # everything on local disks, one copy
+    REPLICATED = "replicated"  # the job writes further copies of its output to other nodes
+    VOLUMES = "volumes"  # input and output on network volumes, which the provider replicates
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A two-pass job.
+
+    `copies` remote copies of each output file are written when `durability` is REPLICATED.
+    The processor costs are core-seconds per input byte of map and shuffle, and per intermediate
+    byte of sort and reduce. `startup_s` passes once, before the first byte. `partition_skew` is
+    the largest node's share of the intermediate data over the mean share. `retained_share` of
+    every node's memory keeps intermediate data, which is then neither written nor read again.
+    """
+
+    name: str
+    input_bytes: float
+    intermediate_bytes: float
+    output_bytes: float
+    durability: Durability = Durability.TWO_IO
+    copies: int = 1
+    map_core_s_per_byte: float = 0.0
+    reduce_core_s_per_byte: float = 0.0
+    startup_s: float = 0.0
+    partition_skew: float = 1.0
+    retained_share: float = 0.0
+
+    def __post_init__(self) -> None:
+        need_rate("input_bytes", self.input_bytes)
+        for name in ("input_bytes", "intermediate_bytes", "output_bytes", "map_core_s_per_byte",
+                     "reduce_core_s_per_byte", "startup_s"):  # fmt: skip
+            need_size(name, getattr(self, name))
+        if self.copies < 1:
+            raise invalid("copies", self.copies, "at least 1")
+        if not (math.isfinite(self.partition_skew) and self.partition_skew >= 1):
+            raise invalid("partition_skew", self.partition_skew, "at least 1")
+        if not 0 <= self.retained_share < 1:
+            raise invalid("retained_share", self.retained_share, "from 0 to below 1")
+
+    @property
+    def remote_copies(self) -> int:
+        """Copies of the output that cross the network."""
+        return self.copies if self.durability is Durability.REPLICATED else 0
+
+    @property
+    def local_bytes(self) -> float:
+        """Bytes that the local disks of the cluster must hold at the worst moment.
+
+        Input, intermediate and output data (SoCC 2015, section 4.2: 300 TB for a 100 TB sort), the
+        output as often as it is copied; with volumes only the intermediate data.
+        """
+        if self.durability is Durability.VOLUMES:
+            return self.intermediate_bytes
+        output_bytes = self.output_bytes * (1 + self.remote_copies)
+        return self.input_bytes + self.intermediate_bytes + output_bytes
+
+
+def sort_job(data_bytes: float, durability: Durability = Durability.TWO_IO) -> Job:
+    """A sort: as many bytes come out of each pass as go in."""
+    return Job(f"sort of {data_bytes / 1e12:g} TB", data_bytes, data_bytes, data_bytes, durability)
+
+
+def _parsed(parse: Callable[[str], float]) -> Callable[[Any], Any]:
+    def convert(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return float(parse(value))
+        except VenturiError as error:
+            raise ValueError(f"{error.message}; {error.hint}") from error
+
+    return convert
+
+
+_Bytes = Annotated[float, BeforeValidator(_parsed(parse_bytes)), Field(ge=0, allow_inf_nan=False)]
+_Seconds = Annotated[
+    float, BeforeValidator(_parsed(parse_duration_s)), Field(ge=0, allow_inf_nan=False)
+]
+
+
+class _JobFile(BaseModel):
+    """What a job file may say. Sizes are text with a unit (`100TB`) or bytes."""
+
+    model_config = ConfigDict(extra="forbid", strict=False)
+
+    name: str = "job"
+    input: Annotated[_Bytes, Field(gt=0)]
+    intermediate: _Bytes | None = None
+    output: _Bytes | None = None
+    durability: Durability = Durability.TWO_IO
+    copies: Annotated[int, Field(ge=1, le=16)] = 1
+    map_core_s_per_gb: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    reduce_core_s_per_gb: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    startup: _Seconds = 0.0
+    partition_skew: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 1.0
+    retained_share: Annotated[float, Field(ge=0, lt=1)] = 0.0
+
+
+def parse_job(text: str, file: str = "job.toml") -> Job:
+    """The job in a TOML `text`.
+
+    Fields: `input` (needed), `intermediate` (default: as the input), `output` (default: as the
+    intermediate data), `durability`, `copies`, `map_core_s_per_gb`, `reduce_core_s_per_gb`,
+    `startup`, `partition_skew`, `retained_share`, `name`.
+    """
+    try:
+        given = _JobFile.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise VenturiError(
+            "VEN-JOB-FORMAT", f"{file} is not TOML: {error}", where={"file": file}
+        ) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"]) or "file"
+        raise VenturiError(
+            "VEN-JOB-FORMAT",
+            f"{file}: {field}: {first['msg']}",
+            where={"file": file, "field": field, "value": first.get("input")},
+            hint="fields: " + ", ".join(_JobFile.model_fields),
+        ) from error
+    intermediate = given.input if given.intermediate is None else given.intermediate
+    return Job(
+        name=given.name,
+        input_bytes=given.input,
+        intermediate_bytes=intermediate,
+        output_bytes=intermediate if given.output is None else given.output,
+        durability=given.durability,
+        copies=given.copies,
+        map_core_s_per_byte=given.map_core_s_per_gb / 1e9,
+        reduce_core_s_per_byte=given.reduce_core_s_per_gb / 1e9,
+        startup_s=given.startup,
+        partition_skew=given.partition_skew,
+        retained_share=given.retained_share,
+    )

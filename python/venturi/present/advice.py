@@ -1,0 +1,400 @@
+"""What `advise hardware` and `predict` show on a terminal, and the same as data for `--json`.
+
+Renderables made from the answer; cli prints them. The tables fit into 100 columns.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from venturi.advise.decide import Measurement
+from venturi.advise.explain import Explanation, Sensitivity
+from venturi.advise.hardware import Advice, ClassAdvice, nearest
+from venturi.advise.option import Exclusion, Objective, Option
+from venturi.model.dataflow import Span
+from venturi.model.quantity import Quantity
+from venturi.present.terminal import add, pairs
+from venturi.units import format_duration, format_rate, format_usd
+
+FRONTIER_SHOWN = 12
+DETAILS_SHOWN = 4  # groups of excluded types under one reason
+TYPES_SHOWN = 6  # names in such a group
+SHORT = {"network": "net", "storage": "disk", "volumes": "volume"}
+
+
+def time_text(span: Span, at_least: bool = False) -> str:
+    """`16.3 min (13.1–18.9)`, or `≥ 16.3 min` (at least): in the unit that suits the middle."""
+    unit, scale = next(
+        (unit, scale)
+        for unit, scale, from_s in (("h", 3600, 6000), ("min", 60, 100), ("s", 1, 0.0))
+        if span.value >= from_s
+    )
+    return _range(span, scale, "", f" {unit}", at_least)
+
+
+def usd_text(span: Span | None, at_least: bool = False) -> str:
+    """`$325 (281–420)`, or `≥ $325` (at least); a dash if there is no price."""
+    return "—" if span is None else _range(span, 1, "$", "", at_least)
+
+
+def _range(span: Span, scale: float, before: str, after: str, at_least: bool) -> str:
+    value, low, high = (each / scale for each in (span.value, span.low, span.high))
+    digits = 0 if value >= 100 else 1 if value >= 10 and not before else 2
+    told = f"{before}{value:,.{digits}f}{after}"
+    if at_least:
+        return f"≥ {told}"
+    bounds = f"{low:,.{digits}f}", f"{high:,.{digits}f}"
+    return told if bounds[0] == bounds[1] else f"{told} ({bounds[0]}–{bounds[1]})"
+
+
+def advice_lines(advice: Advice) -> Iterator[RenderableType]:
+    """Everything that is shown, in order."""
+    request = advice.request
+    asked = [f"network {request.network}", f"objective {request.objective}"]
+    if request.deadline_s is not None:
+        asked.append(f"deadline {format_duration(request.deadline_s)}")
+    if request.budget_usd is not None:
+        asked.append(f"budget {format_usd(request.budget_usd)}")
+    for found in advice.classes:
+        title = f"{request.job.name}, {found.durability}, on {' and '.join(advice.catalogs)}"
+        yield Text(title, style="bold")
+        yield _indented(2, f"{', '.join(asked)}", style="dim")
+        yield from _class_lines(advice, found)
+        yield Text("")
+
+
+def _class_lines(advice: Advice, found: ClassAdvice) -> Iterator[RenderableType]:
+    limit = advice.request.shown
+    shown = found.ranked[:limit]
+    if shown:
+        yield ranking(advice, found)
+        yield from _notes(advice, found)
+    else:
+        near = nearest(found.excluded)
+        yield Text("No type can be ranked." + (f" Nearest: {near}." if near else ""))
+    if found.at_least:
+        yield Text("\nAt least (≥), not ranked: of network or volumes only the line rate is known",
+                   style="bold")  # fmt: skip
+        yield prediction_table(found.at_least[:limit])
+        yield from _more(len(found.at_least) - limit)
+    if found.frontier:
+        yield Text("\nFrontier: no other is surely better in time and cost", style="bold")
+        yield _frontier(found)
+        others = sum(not point.by_middle for point in found.frontier)
+        if others:
+            yield _indented(2, f"{others} more may be as good within their ranges (see --json)",
+                       style="dim")  # fmt: skip
+    if found.excluded:
+        yield Text(f"\nNo options: {len(found.excluded)} types", style="bold")
+        yield from _excluded(found.excluded)
+
+
+def _indented(by: int, text: str, style: str = "") -> Padding:
+    """A paragraph all of whose lines begin `by` columns in."""
+    return Padding(Text(text, style=style), (0, 0, 0, by), expand=False)
+
+
+def _more(count: int) -> Iterator[RenderableType]:
+    if count > 0:
+        yield _indented(2, f"and {count} more (--limit)", style="dim")
+
+
+def ranking(advice: Advice, found: ClassAdvice) -> Table:
+    """The options in the order of the objective."""
+    made = _table("#", "type", "nodes", "time", "cost", "narrowest", "known", "ties", "price of")
+    limited = advice.request.deadline_s is not None or advice.request.budget_usd is not None
+    for number, option in enumerate(found.ranked[: advice.request.shown], 1):
+        ties = [str(sum(pair) - number) for pair in found.undecided if number in pair]
+        may_miss = " may miss" if limited and option.within_limits is False else ""
+        add(
+            made,
+            str(number),
+            _name(advice, option),
+            f"{option.nodes:,}",
+            time_text(option.time_s) + may_miss,
+            usd_text(option.usd),
+            _narrowest(option),
+            "—" if option.weakest is None else option.weakest.value,
+            " ".join(ties[:2]) + (" …" if len(ties) > 2 else ""),
+            _price_date(option),
+        )
+    return made
+
+
+def _name(advice: Advice, option: Option) -> str:
+    """The type, with its catalogue where there are several."""
+    if len(advice.catalogs) == 1:
+        return option.instance_type
+    return f"{option.instance_type} ({option.catalog})"
+
+
+def _table(*columns: str) -> Table:
+    made = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 1, 0, 0))
+    for name in columns:
+        right = name in {"#", "nodes"}
+        made.add_column(name, justify="right" if right else "left", overflow="fold")
+    return made
+
+
+def _narrowest(option: Option) -> str:
+    names = ((SHORT.get(each.narrowest, each.narrowest), each.certain) for each in option.phases)
+    return ", ".join(name if certain else f"{name}?" for name, certain in names)
+
+
+def _price_date(option: Option) -> str:
+    if option.price_as_of is None:
+        return "—"
+    return f"{option.price_as_of:%Y-%m}{'!' if option.price_is_stale else ''}"
+
+
+def _notes(advice: Advice, found: ClassAdvice) -> Iterator[RenderableType]:
+    shown = found.ranked[: advice.request.shown]
+    notes = ["narrowest: of map+shuffle, sort+reduce; ? if another may be"]
+    if any(option.price_is_stale for option in shown):
+        notes.append("! price older than a year")
+    if any(option.billed_usd is None for option in shown):
+        notes.append("cost by the second: in which steps time is billed is not known")
+    yield _indented(2, f"{'; '.join(notes)}", style="dim")
+    best = found.ranked[0]
+    yield from _more_nodes(advice, found, best)
+    told = [pair for pair in found.undecided if 1 in pair]
+    less = "faster" if advice.request.objective is Objective.FASTEST else "cheaper"
+    if told:
+        rivals = ", ".join(f"{b} ({shown[b - 1].instance_type})" for _, b in told[:3])
+        more = f" and {len(told) - 3} more" if len(told) > 3 else ""
+        yield Text(f"Cannot tell whether 1 ({best.instance_type}) or {rivals}{more} is {less}.",
+                   style="yellow")  # fmt: skip
+        for each in found.measure[:1]:
+            yield _indented(2, f"Measure {_measure(each)}.")
+    elif len(shown) > 1:
+        yield Text(f"1 ({best.instance_type}) is {less} than the others whatever the truth within "
+                   "the ranges is.", style="green")  # fmt: skip
+    yield from _more(len(found.ranked) - len(shown))
+
+
+def _more_nodes(advice: Advice, found: ClassAdvice, best: Option) -> Iterator[RenderableType]:
+    """Says it where the best type has a faster count at the same cost."""
+    if advice.request.objective is not Objective.CHEAPEST:
+        return
+    same = [
+        point.option
+        for point in found.frontier
+        if point.option.instance_type == best.instance_type
+        and point.option.catalog == best.catalog
+        and point.option.usd.value <= best.usd.value * 1.01
+        and point.option.nodes > best.nodes
+    ]
+    if same:
+        fast = min(same, key=lambda option: option.time_s.value)
+        yield _indented(
+            2,
+            f"More nodes cost the same by this model, up to {fast.nodes:,} {fast.instance_type} "
+            f"in {format_duration(fast.time_s.value)}; the fewest are shown.",
+            style="dim",
+        )
+
+
+def _measure(each: Measurement) -> str:
+    name = each.rate.replace("_", " ")
+    decides = ", ".join(f"{a} or {b}" for a, b in each.decides[:4])
+    if len(each.decides) > 4:
+        decides += f" and {len(each.decides) - 4} more"
+    told = (
+        f"it alone would decide {decides}"
+        if each.decides
+        else f"it would take away {each.overlap_removed:.0%} of what overlaps"
+    )
+    return f"the {name} rate of {each.instance_type} ({_known(each.known)}; `{each.how}`): {told}"
+
+
+def _known(rate: Quantity) -> str:
+    low, high = (f"{bound / 1e6:,.0f}" for bound in (rate.low, rate.high))
+    return f"{rate.kind}, {format_rate(rate.value)}, {low} to {high}"
+
+
+def _frontier(found: ClassAdvice) -> Table:
+    made = _table("type", "nodes", "time", "cost", "narrowest", "known")
+    points = _ends([point.option for point in found.frontier if point.by_middle])
+    for option in points[:FRONTIER_SHOWN]:
+        add(
+            made, option.instance_type, f"{option.nodes:,}", time_text(option.time_s),
+            usd_text(option.usd), _narrowest(option),
+            "—" if option.weakest is None else option.weakest.value,
+        )  # fmt: skip
+    if len(points) > FRONTIER_SHOWN:
+        add(made, f"and {len(points) - FRONTIER_SHOWN} more", "", "", "", "", "")
+    return made
+
+
+def _ends(options: Sequence[Option]) -> list[Option]:
+    """Of neighbours of one type the first and the last, which say all to a reader."""
+    names = [None, *((option.catalog, option.instance_type) for option in options), None]
+    return [
+        option
+        for option, before, name, after in zip(options, names, names[1:], names[2:], strict=False)
+        if name != before or name != after
+    ]
+
+
+def _excluded(excluded: Sequence[Exclusion]) -> Iterator[RenderableType]:
+    groups: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for each in excluded:
+        groups[each.reason.value][each.detail].append(each.instance_type)
+    for reason, details in sorted(groups.items(), key=lambda g: -sum(map(len, g[1].values()))):
+        yield _indented(2, f"{sum(map(len, details.values()))}: {reason}")
+        ordered = sorted(details.items(), key=lambda item: -len(item[1]))
+        for detail, names in ordered[:DETAILS_SHOWN]:
+            more = f" and {len(names) - TYPES_SHOWN} more" if len(names) > TYPES_SHOWN else ""
+            yield _indented(5, f"{', '.join(names[:TYPES_SHOWN])}{more}: {detail}", style="dim")
+        rest = sum(len(names) for _, names in ordered[DETAILS_SHOWN:])
+        if rest:
+            yield _indented(5, f"and {rest} more (--json lists them)", style="dim")
+
+
+def prediction_table(options: Sequence[Option]) -> Table:
+    """Options side by side, in the order given."""
+    made = _table("type", "nodes", "time", "cost", "billed", "narrowest", "known", "price of")
+    for option in options:
+        bound = option.lower_bound
+        add(
+            made, option.instance_type, f"{option.nodes:,}", time_text(option.time_s, bound),
+            usd_text(option.metered_usd, bound), usd_text(option.billed_usd, bound),
+            _narrowest(option), "—" if option.weakest is None else option.weakest.value,
+            _price_date(option),
+        )  # fmt: skip
+    return made
+
+
+def explanation_lines(explanation: Explanation) -> Iterator[RenderableType]:
+    """One option with every figure's origin."""
+    option, job = explanation.option, explanation.job
+    bound = option.lower_bound
+    yield Text(f"{job.name}, {job.durability}, on {option.nodes:,} {option.instance_type}",
+               style="bold")  # fmt: skip
+    rows = [
+        ("time", time_text(option.time_s, bound)),
+        ("cost, by the second", usd_text(option.metered_usd, bound)),
+        ("cost, as billed", usd_text(option.billed_usd, bound)),
+        ("rank", "—" if explanation.rank is None else str(explanation.rank)),
+        ("fewest nodes that hold the data", f"{option.least_nodes:,}"),
+        ("start-up", format_duration(explanation.startup_s)),
+        *(("assumed", text) for text in option.assumptions),
+    ]
+    yield pairs(rows)
+    yield Text("\nTime: each phase takes as long as its slowest term (*)", style="bold")
+    terms = _table("", "phase", "what", "formula", "time")
+    for term in explanation.terms:
+        add(
+            terms, "*" if term.narrowest else "", f"{term.phase} {term.equation}",
+            f"{term.resource}: {term.what}", term.formula, time_text(term.seconds),
+        )  # fmt: skip
+    yield terms
+    yield Text("\nRates of one node", style="bold")
+    seen: dict[str, Quantity] = {}
+    for term in explanation.terms:
+        if term.rate is not None:
+            seen.setdefault(term.rate_name, term.rate)
+    for name, rate in seen.items():
+        yield from _rate_lines(name, rate)
+    yield from _bill_lines(explanation)
+    if explanation.sensitivity:
+        yield Text("\nWhat would change the answer: one rate at either end of its range",
+                   style="bold")  # fmt: skip
+        changes = _table("rate", "at", "time", "cost", "rank")
+        for each in explanation.sensitivity:
+            _add_sensitivity(changes, each, option, explanation.rank)
+        yield changes
+
+
+def _rate_lines(name: str, rate: Quantity) -> Iterator[RenderableType]:
+    limit = ", at most" if rate.upper_bound else ""
+    yield _indented(2, f"{name.replace('_', ' ')}: {_known(rate)} MB/s{limit}")
+    as_of = f", {rate.as_of}" if rate.as_of else ""
+    yield _indented(5, f"source: {rate.source}{as_of}", style="dim")
+    if rate.range_from:
+        yield _indented(5, f"range:  {rate.range_from}", style="dim")
+    if rate.note:
+        yield _indented(5, f"note:   {rate.note}", style="dim")
+
+
+def _bill_lines(explanation: Explanation) -> Iterator[RenderableType]:
+    bill = explanation.bill
+    if bill is None:
+        yield Text(f"\nNo cost: {explanation.no_price}", style="bold")
+        return
+    yield Text("\nBill, by the middle of the time", style="bold")
+    made = _table("item", "by the second", "billed", "formula", "price of")
+    for item in bill.items:
+        add(
+            made, item.name, format_usd(item.amount), format_usd(item.billed), item.formula,
+            "—" if item.as_of is None else item.as_of.isoformat(),
+        )  # fmt: skip
+    yield made
+    for item in bill.items:
+        yield _indented(2, f"{item.name}: {item.source}", style="dim")
+    for text in (*bill.assumptions, *bill.missing):
+        yield _indented(2, f"{text}", style="dim")
+
+
+def _add_sensitivity(made: Table, each: Sensitivity, option: Option, rank: int | None) -> None:
+    for end in (0, 1):
+        at = (each.known.low, each.known.high)[end]
+        seconds = each.time_s[end] - option.time_s.value
+        usd = "—"
+        if each.usd is not None:
+            usd = f"{each.usd[end] - option.usd.value:+,.2f} USD"
+        new = None if each.rank is None else each.rank[end]
+        sign = "-" if seconds < 0 else "+"
+        moved = "—" if new is None else f"{new}" if new == rank else f"{rank} -> {new}"
+        add(
+            made, each.rate.replace("_", " ") if end == 0 else "", format_rate(at),
+            f"{sign}{format_duration(abs(seconds))}", usd, moved,
+        )  # fmt: skip
+
+
+def advice_data(advice: Advice) -> dict[str, Any]:
+    """The whole answer as `--json` prints it."""
+    request = advice.request
+    return {
+        "job": asdict(request.job),
+        "catalogs": list(advice.catalogs),
+        "network": request.network,
+        "objective": request.objective,
+        "deadline_s": request.deadline_s,
+        "budget_usd": request.budget_usd,
+        "nodes": request.nodes,
+        "max_nodes": request.max_nodes,
+        "classes": [
+            {
+                "durability": found.durability,
+                "ranked": [option_data(option) for option in found.ranked],
+                "undecided": found.undecided,
+                "measure": [asdict(each) for each in found.measure],
+                "frontier": [
+                    option_data(point.option) | {"by_middle": point.by_middle}
+                    for point in found.frontier
+                ],
+                "at_least": [option_data(option) for option in found.at_least],
+                "excluded": [asdict(each) for each in found.excluded],
+            }
+            for found in advice.classes
+        ],
+    }
+
+
+def option_data(option: Option) -> dict[str, Any]:
+    """One option as `--json` prints it."""
+    return asdict(option)
+
+
+def explanation_data(explanation: Explanation) -> dict[str, Any]:
+    """One explanation as `--json` prints it."""
+    return asdict(explanation)

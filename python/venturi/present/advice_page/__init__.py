@@ -1,0 +1,40 @@
+"""The pages of `advise`, `predict` and `simulate`: one self-contained HTML file each."""
+
+from venturi.present.advice_page.data import (
+    AdvicePage,
+    BarRow,
+    Bottleneck,
+    ExclusionRow,
+    ExplainRow,
+    Explanation,
+    Histogram,
+    Mark,
+    NodeTimes,
+    OptionRow,
+    QuantileRow,
+    SimulationPage,
+    Span,
+)
+from venturi.present.advice_page.page import render_advice, render_simulation
+from venturi.present.document import write_page
+from venturi.present.report.data import Fact
+
+__all__ = [
+    "AdvicePage",
+    "BarRow",
+    "Bottleneck",
+    "ExclusionRow",
+    "ExplainRow",
+    "Explanation",
+    "Fact",
+    "Histogram",
+    "Mark",
+    "NodeTimes",
+    "OptionRow",
+    "QuantileRow",
+    "SimulationPage",
+    "Span",
+    "render_advice",
+    "render_simulation",
+    "write_page",
+]

@@ -1,0 +1,355 @@
+"""Advice: choice of counts, ranking, frontier, limits, exclusions, and that it is monotone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from advice_samples import ALL, DAY, TB, catalog_of, machine, request, without
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from venturi.advise.assume import assume, parse_assumption
+from venturi.advise.frontier import unbeaten, undominated_counts
+from venturi.advise.hardware import (
+    GRID_POINTS,
+    Advice,
+    ClassAdvice,
+    Request,
+    advise,
+    grid,
+    predict,
+)
+from venturi.advise.option import Objective, Option, Reason
+from venturi.errors import VenturiError
+from venturi.model.catalog import InstanceType
+from venturi.model.job import Durability, sort_job
+from venturi.model.node import Network
+from venturi.model.quantity import Kind
+
+
+def only(asked: Request, *types: InstanceType) -> ClassAdvice:
+    return advise(asked, [catalog_of(*types)]).classes[0]
+
+
+def best(asked: Request, *types: InstanceType) -> Option:
+    return only(asked, *types).ranked[0]
+
+
+def test_one_option_by_hand() -> None:
+    option = best(request(), machine("a"))
+    assert (option.least_nodes, option.nodes, option.most_nodes) == (4, 4, 1000)  # 30 TB on 8 TB
+    assert option.time_s.value == pytest.approx(10e12 / 4 / 500e6 + 10e12 / 4 / 1000e6)
+    assert option.time_s.low == option.time_s.high == option.time_s.value
+    assert option.metered_usd is not None
+    assert option.metered_usd.value == pytest.approx(4 * option.time_s.value / 3600)
+    assert option.billed_usd is not None
+    assert option.billed_usd.value >= option.metered_usd.value
+    assert [phase.narrowest for phase in option.phases] == ["network", "storage"]
+    assert all(phase.certain for phase in option.phases)
+    assert (option.weakest, option.lower_bound) == (Kind.MEASURED, False)
+    assert (option.price_as_of, option.price_is_stale) == (DAY, False)
+
+
+@given(st.integers(1, 10**6), st.integers(0, 10**6))
+def test_the_grid_goes_from_the_fewest_to_the_most(least: int, more: int) -> None:
+    counts = grid(least, least + more)
+    assert (counts[0], counts[-1]) == (least, least + more)
+    assert counts.size <= GRID_POINTS
+    assert (np.diff(counts) > 0).all()
+
+
+def test_the_cheapest_takes_the_fewest_nodes_and_the_fastest_the_most() -> None:
+    asked = request(max_nodes_of={"a": 50})
+    assert best(asked, machine("a")).nodes == 4
+    assert best(replace(asked, objective=Objective.FASTEST), machine("a")).nodes == 50
+
+
+def test_a_deadline_takes_the_fewest_nodes_that_keep_it() -> None:
+    # 7,500 s on 4 nodes: 3,000 s need exactly 10.
+    option = best(request(deadline_s=3000.0), machine("a"))
+    assert option.nodes == 10
+    assert option.within_limits is True
+    ranged = machine("b", storage_rate=(1000.0, 500.0, 1000.0))
+    assert best(request(deadline_s=3000.0), ranged).nodes == 14  # 10,000 s on 4 nodes at worst
+    capped = best(request(deadline_s=3000.0, max_nodes=12), ranged)
+    assert capped.nodes == 10  # by the middle only
+    assert capped.within_limits is False
+
+
+def test_a_budget_bounds_the_fastest() -> None:
+    # With 600 s of start-up more nodes cost more: N * (600 + 30000/N) / 3600 USD.
+    job = replace(sort_job(10 * TB), startup_s=600.0)
+    asked = request(job, objective=Objective.FASTEST, budget_usd=20.0)
+    option = best(asked, machine("a"))
+    assert option.usd.value <= 20.0
+    assert option.nodes == pytest.approx((20 * 3600 - 30000) / 600, abs=1)
+    assert best(replace(asked, objective=Objective.CHEAPEST), machine("a")).nodes == 4
+
+
+def test_what_keeps_the_limits_only_perhaps_comes_after_what_surely_does() -> None:
+    sure = machine("sure", price=1.3)
+    unsure = machine("unsure", network_rate=(500.0, 100.0, 500.0), max_nodes=12.0)
+    found = only(request(deadline_s=3000.0), sure, unsure)
+    assert [each.instance_type for each in found.ranked] == ["sure", "unsure"]
+
+
+def test_types_are_excluded_with_every_reason() -> None:
+    found = only(
+        request(),
+        machine("good"),
+        without(machine("diskless"), "disk_size"),
+        without(machine("dark", max_nodes=3.0), "storage_rate", "price"),
+        machine("few", max_nodes=3.0),
+        without(machine("free"), "price"),
+    )
+    out = {each.instance_type: each for each in found.excluded}
+    assert out["diskless"].reason is Reason.UNKNOWN
+    assert "size of each local disk" in out["diskless"].detail
+    assert out["few"].reason is Reason.TOO_MANY
+    assert "need 4" in out["few"].detail
+    assert (out["few"].nearest, out["few"].also) == (4, ())
+    assert out["dark"].reason is Reason.TOO_MANY
+    assert "at most 3" in out["dark"].detail
+    assert [text.partition(":")[0] for text in out["dark"].also] == ["storage", "price"]
+    assert out["free"].reason is Reason.NO_PRICE
+    assert [each.instance_type for each in found.ranked] == ["good"]
+
+
+def test_a_line_rate_alone_is_never_ranked() -> None:
+    bound = without(machine("line", network_line_rate=100.0, price=0.01), "network_rate")
+    found = only(request(), machine("a"), bound)
+    assert [each.instance_type for each in found.ranked] == ["a"]
+    assert [each.instance_type for each in found.at_least] == ["line"]
+    assert all(point.option.instance_type == "a" for point in found.frontier)
+    out = only(request(deadline_s=60.0, max_nodes=5), replace(bound, name="slow"),
+               machine("fast", storage_rate=1e6, network_rate=1e6)).excluded  # fmt: skip
+    assert [(each.instance_type, each.reason) for each in out] == [("slow", Reason.DEADLINE)]
+    assert "at least" in out[0].detail
+
+
+def test_types_whose_ranges_overlap_cannot_be_told_apart_until_one_is_measured() -> None:
+    known = machine("known", price=1.2)
+    vague = machine(
+        "vague", storage_rate=(1000.0, 500.0, 1500.0), network_rate=(2000.0, 1900.0, 2100.0)
+    )
+    far = machine("far", price=30.0)
+    slow = machine("slow", price=1.2, network_rate=(700.0, 690.0, 710.0))
+    found = only(request(), known, vague, far, slow)
+    assert [each.instance_type for each in found.ranked] == ["vague", "slow", "known", "far"]
+    assert found.undecided == ((1, 2), (1, 3))
+    first = found.measure[0]
+    assert (first.instance_type, first.rate) == ("vague", "storage")
+    assert first.decides == ((1, 2), (1, 3))
+    assert "disk" in first.how
+    sure = only(request(), known, machine("vague"))
+    assert sure.undecided == ()
+    assert sure.measure == ()
+
+
+def brute_force(points: list[tuple[float, float, float, float]]) -> list[bool]:
+    return [
+        not any(
+            a[1] <= b[0] and a[3] <= b[2] and (a[1] < b[0] or a[3] < b[2])
+            for a in points
+            if a is not b
+        )
+        for b in points
+    ]
+
+
+NUMBER = st.integers(1, 6).map(float)
+RANGE = st.tuples(NUMBER, NUMBER).map(lambda pair: (min(pair), max(pair)))
+
+
+@given(st.lists(st.tuples(RANGE, RANGE), min_size=1, max_size=12))
+def test_the_frontier_is_what_comparing_each_with_each_gives(
+    ranges: list[tuple[tuple[float, float], tuple[float, float]]],
+) -> None:
+    points = [(*time, *usd) for time, usd in ranges]
+    columns = np.array(points).T
+    assert unbeaten(*columns).tolist() == brute_force(points)
+
+
+def test_counts_of_one_type_share_the_truth_and_are_compared_bound_by_bound() -> None:
+    seconds = np.array([[10.0, 5.0, 2.0], [5.0, 2.5, 1.0], [20.0, 10.0, 4.0]])
+    flat = np.full((3, 3), 7.0) * np.array([[1.0], [0.5], [2.0]])
+    assert undominated_counts(seconds, flat).tolist() == [False, False, True]
+    rising = flat * np.array([1.0, 1.2, 1.5])
+    assert undominated_counts(seconds, rising).all()
+
+
+def test_the_frontier_holds_trade_offs_and_drops_what_is_surely_worse() -> None:
+    cheap = machine("cheap", max_nodes=8.0)
+    quick = machine("quick", price=4.0, storage_rate=2000.0, network_rate=2000.0, max_nodes=8.0)
+    worse = machine("worse", price=5.0, max_nodes=8.0)
+    found = only(request(), cheap, quick, worse)
+    on_it = [(p.option.instance_type, p.option.nodes, p.by_middle) for p in found.frontier]
+    assert on_it == [("quick", 8, True), ("cheap", 8, True)]
+
+
+def test_each_durability_class_is_answered_apart() -> None:
+    asked = request(durabilities=ALL, max_nodes=20)
+    with_volumes = machine(
+        "a", volume_read_rate=200.0, volume_write_rate=200.0, volume_price=0.1,
+        volume_optimised_price=0.5,
+    )  # fmt: skip
+    two_io, replicated, volumes = advise(asked, [catalog_of(with_volumes)]).classes
+    assert [c.durability for c in (two_io, replicated, volumes)] == list(ALL)
+    assert two_io.ranked[0].least_nodes == 4
+    assert replicated.ranked[0].least_nodes == 5
+    option = volumes.ranked[0]
+    assert option.least_nodes == 2
+    # 10 TB in and 10 TB out at 0.10 USD/GiB and 720 h, pro rata; the path to them costs 0.50 USD/h.
+    # More nodes need them for less time, so that (nearly) all that can be had are the cheapest.
+    nodes, monthly = option.nodes, 20e12 / 2**30 * 0.1 / 720
+    assert nodes >= 18
+    seconds = 10e12 / nodes / 200e6 * 2
+    assert option.time_s.value == pytest.approx(seconds)
+    assert option.metered_usd is not None
+    assert option.metered_usd.value == pytest.approx((nodes * 1.5 + monthly) * seconds / 3600)
+    unpriced = advise(request(durabilities=ALL[2:] + ALL[:1]),
+                      [catalog_of(without(with_volumes, "volume_price"))])  # fmt: skip
+    assert unpriced.classes[0].excluded[0].reason is Reason.NO_PRICE
+
+
+def test_a_replica_needs_another_node() -> None:
+    job = replace(sort_job(TB, Durability.REPLICATED), copies=3)
+    assert best(request(job), machine("a", disk_size=10000.0)).least_nodes == 4
+
+
+def nowhere(asked: Request, *types: InstanceType) -> VenturiError:
+    with pytest.raises(VenturiError) as caught:
+        advise(asked, [catalog_of(*types)])
+    assert caught.value.code == "VEN-ADVISE-NOWHERE"
+    return caught.value
+
+
+def test_a_job_that_fits_nowhere_is_told_the_nearest_limit() -> None:
+    late = nowhere(
+        request(deadline_s=60.0, max_nodes=100), machine("a"), machine("b", network_rate=9.0)
+    )
+    assert "--deadline 300s" in late.hint  # 30,000 s over 100 nodes
+    assert "100 a" in late.hint
+    dear = nowhere(request(budget_usd=1.0), machine("a"))
+    assert "4 a would keep --budget 8.34" in dear.hint  # 30,000 node-seconds at 1 USD/h
+    few = nowhere(request(max_nodes=2), machine("a"), machine("b", disk_size=1500.0))
+    assert "3 b" in few.hint
+    assert "--max-nodes" in few.hint
+    one = nowhere(request(nodes=2), machine("a"))
+    assert "4 a" in one.hint
+    dark = nowhere(request(), without(machine("a"), "storage_rate"))
+    assert "--assume" in dark.hint
+    nowhere(request())
+
+
+def test_the_number_of_nodes_asked_for_is_taken_as_it_is() -> None:
+    found = only(request(nodes=1500), machine("a"), machine("b", max_nodes=1400.0))
+    assert [option.nodes for option in found.ranked] == [1500]
+    assert found.excluded[0].reason is Reason.TOO_MANY
+
+
+@pytest.mark.parametrize("asked", [{"deadline_s": 0.0}, {"budget_usd": -1.0}, {"nodes": 0},
+                                   {"max_nodes": 0}, {"max_nodes_of": {"a": 0}}])  # fmt: skip
+def test_a_request_out_of_its_domain_is_refused(asked: dict[str, object]) -> None:
+    with pytest.raises(VenturiError) as caught:
+        request(**asked)
+    assert caught.value.code == "VEN-MODEL-INPUT"
+
+
+def test_a_prediction_for_given_machines() -> None:
+    made = predict(sort_job(10 * TB), "test", machine("a"), 10, Network.AT_SCALE)
+    assert made.seconds[0, 0] == pytest.approx(3000)
+    unpriced = predict(sort_job(10 * TB), "t", without(machine("a"), "price"), 10, Network.AT_SCALE)
+    assert unpriced.metered_usd is None
+    assert "price" in unpriced.no_price
+    with pytest.raises(VenturiError, match="does not fit") as caught:
+        predict(sort_job(10 * TB), "test", machine("a"), 3, Network.AT_SCALE)
+    assert "4 nodes" in caught.value.hint
+    with pytest.raises(VenturiError, match="not all is known"):
+        predict(sort_job(TB), "t", without(machine("a"), "storage_rate"), 9, Network.AT_SCALE)
+
+
+RATES = ("storage_rate", "network_rate", "volume_read_rate", "volume_write_rate")
+FULL: dict[str, float | str | tuple[float, float, float]] = {
+    "storage_rate": (1000.0, 900.0, 1100.0), "network_rate": (700.0, 600.0, 800.0),
+    "volume_read_rate": 250.0, "volume_write_rate": 220.0, "volume_price": 0.08,
+}  # fmt: skip
+
+
+def scaled(attribute: str, factor: float) -> InstanceType:
+    base = machine("a", **FULL)
+    old = base.facts[attribute]
+    assert isinstance(old.value, float)
+    bounds = [None if b is None else b * factor for b in (old.low, old.high)]
+    changed = replace(old, value=old.value * factor, low=bounds[0], high=bounds[1])
+    return replace(base, facts={**base.facts, attribute: changed})
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(list(Durability)), st.floats(1.01, 20), st.integers(4, 400),
+       st.sampled_from(RATES))  # fmt: skip
+def test_dearer_never_costs_less_slower_never_takes_less_more_bytes_never_cost_less(
+    durability: Durability, factor: float, nodes: int, slower: str
+) -> None:
+    def at(instance_type: InstanceType, size: float = TB / 10) -> Option:
+        return best(request(sort_job(size, durability), nodes=nodes), instance_type)
+
+    before = at(machine("a", **FULL))
+    for bound in ("value", "low", "high"):
+
+        def no_less(after: Option, of: str, bound: str = bound) -> None:
+            new, old = getattr(getattr(after, of), bound), getattr(getattr(before, of), bound)
+            assert new >= old * (1 - 1e-12)
+
+        no_less(at(scaled("price", factor)), "usd")
+        no_less(at(scaled(slower, 1 / factor)), "time_s")
+        no_less(at(scaled(slower, 1 / factor)), "usd")
+        no_less(at(machine("a", **FULL), TB / 10 * factor), "usd")
+        no_less(at(machine("a", **FULL), TB / 10 * factor), "time_s")
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.floats(1.01, 20), st.sampled_from(["price", "storage_rate", "network_rate"]))
+def test_the_best_answer_never_gets_cheaper_by_a_dearer_or_slower_machine(
+    factor: float, worse: str
+) -> None:
+    """Also when the count is free: within the one percent that counts as the same cost."""
+    before = best(request(), machine("a", **FULL)).usd.value
+    after = best(request(), scaled(worse, factor if worse == "price" else 1 / factor)).usd.value
+    assert after >= before * (1 - 1e-9)
+
+
+def test_assumptions_fill_in_what_is_unknown_and_nothing_else() -> None:
+    bare = without(
+        machine("bare", network_line_rate=8.0, disk_kind="NVMe"), "storage_rate", "network_rate"
+    )
+    given = catalog_of(machine("known"), bare)
+    texts = ("storage=300MB/s", "NVMe=400MB/s", "network=70%")
+    filled = assume(given, [parse_assumption(text) for text in texts], DAY)
+    assert filled.types["known"].facts == given.types["known"].facts
+    storage = filled.types["bare"].fact("storage_rate")
+    assert (storage.value, storage.low, storage.high) == (1600.0, 800.0, 2400.0)  # 8 disks / 2
+    assert storage.kind is Kind.ASSUMED
+    network = filled.types["bare"].fact("network_rate")
+    assert network.value == pytest.approx(700)
+    assert network.high == pytest.approx(1000)  # the line rate
+    found: Advice = advise(request(), [filled])
+    assert {each.instance_type for each in found.classes[0].ranked} == {"known", "bare"}
+    assert assume(given, [], DAY) is given
+
+
+@pytest.mark.parametrize("text", ["storage", "storage=", "speed=9MB/s", "storage=9MB", "SSD=70%",
+                                  "storage=70%", "network=0%", "network=170%", "network=xGbit/s",
+                                  "storage=0MB/s"])  # fmt: skip
+def test_a_bad_assumption_is_refused(text: str) -> None:
+    with pytest.raises(VenturiError) as caught:
+        parse_assumption(text)
+    assert caught.value.exit_code == 2
+    assert "--assume" in str(caught.value.where)
+
+
+def test_rates_are_read_in_bits_too() -> None:
+    assert parse_assumption("network=8Gbit/s").bytes_per_s == 1e9
+    assert parse_assumption("volume-read=800 Mbit/s").bytes_per_s == 1e8

@@ -1,0 +1,174 @@
+"""`venturi advise hardware` and `venturi predict` from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from venturi.cli import machines
+from venturi.cli.main import cli
+from venturi.errors import VenturiError
+from venturi.model.job import Durability
+from venturi.model.node import Network
+
+SORT = ("advise", "hardware", "--sort", "100TB")
+
+
+def run(*args: object, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(cli, [str(each) for each in args], input=stdin)
+
+
+def data(*args: object) -> dict[str, object]:
+    done = run(*args, "--json")
+    assert done.exit_code == 0, done.output
+    answer = json.loads(done.stdout)
+    assert answer["schema"] == 1
+    found = answer["data"]
+    assert isinstance(found, dict)
+    return found
+
+
+def error(*args: object) -> VenturiError:
+    done = run(*args)
+    assert isinstance(done.exception, VenturiError), done.output
+    return done.exception
+
+
+def test_the_choices_are_those_of_the_model() -> None:
+    assert tuple(Durability) == machines.DURABILITIES
+    assert tuple(each.replace("-", " ") for each in machines.NETWORKS) == tuple(Network)
+
+
+def test_the_papers_question_fits_into_a_hundred_columns() -> None:
+    done = run(*SORT)
+    assert done.exit_code == 0
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 100
+    row = next(line for line in lines if line.startswith("1 "))
+    for cell in ("i2.8xlarge", "47", "60.7 min", "$325", "net, disk", "derived", "2014-09!"):
+        assert cell in row
+    for words in ("Cannot tell whether 1 (i2.8xlarge) or 2 (m1.xlarge) is cheaper", "Frontier",
+                  "≥ 7.49 h", "a figure is unknown", "9,375 nodes"):  # fmt: skip
+        assert words in " ".join(done.stdout.split())
+
+
+def test_json_has_the_whole_answer() -> None:
+    found = data(*SORT, "--durability", "2-io", "--durability", "volumes")
+    two_io, volumes = found["classes"]  # type: ignore[misc]
+    assert two_io["durability"] == "2-io"
+    first = two_io["ranked"][0]
+    assert (first["instance_type"], first["nodes"], first["least_nodes"]) == ("i2.8xlarge", 47, 47)
+    assert first["time_s"]["low"] < first["time_s"]["value"] < first["time_s"]["high"]
+    assert first["billed_usd"] is None  # in which steps was not said
+    assert two_io["frontier"][0]["by_middle"] is True
+    assert two_io["measure"][0]["instance_type"] == "m1.xlarge"
+    assert volumes["ranked"] == []
+    assert {"reason", "detail"} <= volumes["excluded"][0].keys()
+
+
+def test_a_catalogue_without_disk_rates_is_ranked_by_assumptions(tmp_path: Path) -> None:
+    hint = error("advise", "hardware", "--sort", "1TB", "--catalog", "current").hint
+    assert "--assume" in hint
+    assumed = ("--assume", "NVMe=1000MB/s", "--assume", "HDD=150MB/s", "--assume", "network=70%")
+    done = run("advise", "hardware", "--sort", "10TB", "--catalog", "current", *assumed)
+    assert done.exit_code == 0
+    assert max(map(len, done.stdout.splitlines())) <= 100
+    assert "assumed" in done.stdout
+    assert "Measure the" in done.stdout
+
+
+def test_measured_figures_are_laid_over(tmp_path: Path) -> None:
+    path = tmp_path / "probes.csv"
+    path.write_text(
+        "instance_type,attribute,value,unit,kind,source,as_of,note\n"
+        "hs1.8xlarge,network_rate,1000,MB/s,measured,probe,2015-01-01,\n"
+    )
+    found = data(*SORT, "--measured", path)
+    ranked = [each["instance_type"] for each in found["classes"][0]["ranked"]]  # type: ignore[index]
+    assert ranked[0] == "hs1.8xlarge"
+
+
+def test_deadline_budget_and_caps() -> None:
+    found = data(*SORT, "--deadline", "20min", "--objective", "cheapest")
+    (option,) = found["classes"][0]["ranked"][:1]  # type: ignore[index]
+    assert option["time_s"]["value"] <= 1200
+    few = error(*SORT, "--deadline", "1min", "--max-nodes", "i2.8xlarge=100")
+    assert few.code == "VEN-ADVISE-NOWHERE"
+    assert "nearest" in few.hint
+    assert error(*SORT, "--budget", "1").code == "VEN-ADVISE-NOWHERE"
+    assert "needs more nodes" in error(*SORT, "--max-nodes", "2", "--max-nodes",
+                                       "i2.8xlarge=3").message  # fmt: skip
+
+
+def test_explain_shows_formula_source_bill_and_sensitivity() -> None:
+    done = run(*SORT, "--explain", "i2.8xlarge:178")
+    assert done.exit_code == 0
+    assert max(map(len, done.stdout.splitlines())) <= 100
+    text = " ".join(done.stdout.split())
+    for words in ("100.0 TB / (178 x 879 MB/s)", "SoCC 2015 paper, section 5.1", "(1)",
+                  "Bill", "178 nodes x 6.82 USD/h", "What would change the answer"):  # fmt: skip
+        assert words in text
+    (why,) = data(*SORT, "--explain", "i2.8xlarge")["explanations"]  # type: ignore[misc]
+    assert why["option"]["nodes"] == 47
+    assert {"kind", "source", "as_of", "range_from"} <= why["terms"][0]["rate"].keys()
+
+
+def test_explain_without_a_limit_is_still_json() -> None:
+    done = run(*SORT, "--network", "unlimited", "--explain", "i2.8xlarge", "--json")
+    assert "Infinity" not in done.stdout
+    assert json.loads(done.stdout)["data"]["explanations"]
+
+
+def test_a_job_file(tmp_path: Path) -> None:
+    path = tmp_path / "job.toml"
+    path.write_text('name = "join"\ninput = "10TB"\noutput = "1TB"\ndurability = "replicated"\n')
+    found = data("advise", "hardware", "--job", path)
+    assert found["classes"][0]["durability"] == "replicated"  # type: ignore[index]
+    path.write_text("input = 1 parsec")
+    assert error("advise", "hardware", "--job", path).code == "VEN-JOB-FORMAT"
+    assert error("advise", "hardware", "--job", tmp_path / "no").code == "VEN-JOB-FORMAT"
+    done = run("advise", "hardware", "--job", "-", stdin='input = "10TB"')
+    assert done.exit_code == 0
+
+
+def test_predict() -> None:
+    done = run("predict", "--sort", "100TB", "--on", "i2.8xlarge:178", "--on", "hs1.8xlarge:7")
+    assert done.exit_code == 0
+    assert "16.0 min" in done.stdout
+    assert "≥ 7.49 h" in done.stdout
+    (option,) = data("predict", "--sort", "100TB", "--on", "i2.8xlarge:178")["options"]  # type: ignore[misc]
+    assert option["metered_usd"]["value"] == pytest.approx(325, abs=1)
+    why = run("predict", "--sort", "100TB", "--on", "i2.8xlarge:178", "--explain")
+    assert "879 MB/s" in why.stdout
+    replicated = data("predict", "--sort", "100TB", "--on", "i2.8xlarge:186", "--durability",
+                      "replicated")  # fmt: skip
+    assert replicated["options"][0]["time_s"]["value"] == pytest.approx(1223, abs=1)  # type: ignore[index]
+    assert error("predict", "--sort", "100TB", "--on", "i2.8xlarge:46").code == "VEN-ADVISE-NOWHERE"
+    assert error("predict", "--sort", "1TB", "--on", "i9:4").code == "VEN-CATALOG-UNKNOWN"
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("advise", "hardware"),
+        (*SORT, "--job", "job.toml"),
+        (*SORT, "--max-nodes", "many"),
+        (*SORT, "--max-nodes", "=3"),
+        (*SORT, "--explain", "i2.8xlarge:x"),
+        (*SORT, "--durability", "eternal"),
+        ("predict", "--sort", "1TB"),
+        ("predict", "--sort", "1TB", "--on", "i2.8xlarge"),
+        ("predict", "--sort", "1TB", "--on", "i2.8xlarge:0"),
+    ],
+)
+def test_wrong_usage(args: tuple[str, ...]) -> None:
+    assert run(*args).exit_code == 2
+
+
+def test_wrong_values_are_errors_of_usage_or_of_the_user() -> None:
+    assert error(*SORT, "--assume", "storage=fast").exit_code == 2
+    assert error(*SORT, "--catalog", "ec2-2041").code == "VEN-CATALOG-UNKNOWN"
+    assert error(*SORT, "--budget", "0").code == "VEN-MODEL-INPUT"

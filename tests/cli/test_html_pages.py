@@ -1,0 +1,55 @@
+"""`--html`: the page of an answer is whole, says what the table says, and is never overwritten."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from venturi.cli.main import cli
+from venturi.errors import VenturiError
+
+VERBS = {
+    "advise": ["advise", "hardware", "--sort", "100TB", "--deadline", "30min"],
+    "advise three classes": ["advise", "hardware", "--sort", "100TB", "--durability", "2-io",
+                             "--durability", "replicated", "--durability", "volumes"],
+    "predict": ["predict", "--sort", "100TB", "--on", "i2.8xlarge:178", "--on", "m1.xlarge:179"],
+    "simulate": ["simulate", "--sort", "100TB", "--on", "i2.8xlarge:178", "--trials", "50", "-q",
+                 "--deadline", "16min"],
+}  # fmt: skip
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(cli, arguments, standalone_mode=False, catch_exceptions=False)
+    return result.output
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_the_page_is_whole_and_names_the_machines(name: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    run(*VERBS[name], "--html", str(page))
+    text = page.read_text("utf-8")
+    assert text.rstrip().endswith("</html>")
+    assert "i2.8xlarge" in text
+    assert "http://" not in text.replace("http://www.w3.org", "")
+    assert list(tmp_path.iterdir()) == [page]
+
+
+def test_a_page_that_is_there_is_refused_before_the_work(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("mine")
+    with pytest.raises(VenturiError) as caught:
+        run(*VERBS["simulate"], "--html", str(page))
+    assert caught.value.code == "VEN-OUTPUT-EXISTS"
+    assert page.read_text() == "mine"
+    run(*VERBS["simulate"], "--html", str(page), "--overwrite")
+    assert "i2.8xlarge" in page.read_text("utf-8")
+
+
+def test_the_page_knows_the_paper_s_three_costs(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    run("advise", "hardware", "--sort", "100TB", "--html", str(page))
+    text = page.read_text("utf-8")
+    for cost in ("$218.00", "$282.80", "$324.52", "$365.09", "$28.04"):
+        assert cost in text, cost

@@ -1,0 +1,174 @@
+"""Bonds, caps, waves, the hybrid bound and the memory cliff, each by itself."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from venturi.errors import VenturiError
+from venturi.model import io_cost
+from venturi.model.extensions import (
+    bonded,
+    capped,
+    fit_memory_cliff,
+    hybrid_bound_s,
+    memory_cliff_s,
+    remote_share,
+    replica_bytes_per_host,
+    scheduling_s,
+    wave_factor,
+    waves,
+)
+from venturi.model.quantity import UNLIMITED, Kind, Quantity
+
+TEN_GBE = Quantity(
+    1.25e9, 1.2e9, 1.25e9, Kind.ADVERTISED, "sheet", range_from="r", upper_bound=True
+)
+
+
+def rate(value: float, low: float | None = None, high: float | None = None) -> Quantity:
+    return Quantity(value, low or value, high or value, Kind.MEASURED, "probe", note="disks")
+
+
+@pytest.mark.parametrize(
+    ("members", "units", "used"), [(1, 1, 1), (2, 1, 1), (2, 2, 2), (2, 4, 2), (4, 3, 3)]
+)
+def test_a_bond_reaches_as_many_members_as_there_are_units_to_spread(
+    members: int, units: int, used: int
+) -> None:
+    bond = bonded(TEN_GBE, members, units)
+    assert bond.value == used * TEN_GBE.value
+    assert bond.high == used * TEN_GBE.high
+    assert bond.low == TEN_GBE.low  # all on one member, in the worst case
+    assert (bond.kind, bond.upper_bound) == (Kind.ADVERTISED, True)
+    assert f"{units} virtual port" in bond.note
+    assert ("one member" in bond.range_from) == (used > 1)
+
+
+def test_a_bond_says_what_it_balances_and_refuses_nothing_to_balance() -> None:
+    assert "8 flows over a bond of 2" in bonded(TEN_GBE, 2, 8, "flow").note
+    for members, units in ((0, 1), (1, 0)):
+        with pytest.raises(VenturiError, match="at least 1"):
+            bonded(TEN_GBE, members, units)
+
+
+def test_replicas_leave_a_host_unless_they_go_to_its_own_workers() -> None:
+    assert remote_share(10) == 1
+    assert remote_share(10, 4) == pytest.approx(36 / 39)
+    assert remote_share(1, 4) == 0
+    assert remote_share(1) == 0
+    assert replica_bytes_per_host(10e12, 3, 10) == 2e12
+    assert replica_bytes_per_host(10e12, 1, 10) == 0
+    assert replica_bytes_per_host(10e12, 3, 10, 2) == pytest.approx(2e12 * 18 / 19)
+
+
+@given(st.integers(2, 50), st.integers(1, 8))
+def test_remote_share_is_what_counting_fellows_gives(hosts: int, workers: int) -> None:
+    others = [worker // workers != 0 for worker in range(1, hosts * workers)]
+    assert remote_share(hosts, workers) == pytest.approx(sum(others) / len(others))
+
+
+def test_the_least_cap_binds_and_is_named() -> None:
+    controller = Quantity(550.0, 500.0, 600.0, Kind.ADVERTISED, "sheet", upper_bound=True)
+    found = capped(
+        rate(900, 850, 950), {"storage controller": controller, "hypervisor": rate(700, 490, 800)}
+    )
+    assert (found.low, found.value, found.high) == (490, 550, 600)
+    assert (found.kind, found.source, found.upper_bound) == (Kind.ADVERTISED, "sheet", True)
+    assert "capped by the storage controller" in found.note
+    assert "hypervisor" in found.range_from
+
+
+def test_a_cap_that_does_not_bind_changes_nothing_but_the_ends_it_touches() -> None:
+    disks = rate(500, 450, 650)
+    assert capped(disks, {}) == disks
+    assert capped(disks, {"volume": rate(700)}) == disks
+    assert capped(disks, {"volume": UNLIMITED}) == disks
+    touched = capped(disks, {"volume": replace(rate(600), upper_bound=True)})
+    assert (touched.low, touched.value, touched.high) == (450, 500, 600)
+    assert not touched.upper_bound
+    hidden = capped(replace(disks, upper_bound=True), {"volume": rate(400)})
+    assert hidden.upper_bound  # what is behind may be less than either
+
+
+@given(st.lists(st.tuples(st.floats(1, 100), st.floats(0, 50), st.floats(0, 50)), min_size=1))
+def test_capping_is_the_minimum_at_each_end(ranges: list[tuple[float, float, float]]) -> None:
+    made = [rate(v + less, v, v + less + more) for v, less, more in ranges]
+    found = capped(made[0], {str(at): cap for at, cap in enumerate(made[1:])})
+    for end in ("low", "value", "high"):
+        assert getattr(found, end) == min(getattr(q, end) for q in made)
+
+
+def test_tasks_come_in_waves() -> None:
+    assert [waves(n, 639) for n in (0, 1, 639, 640, 7656)] == [0, 1, 1, 2, 12]
+    assert wave_factor(639, 639) == 1
+    assert wave_factor(640, 639) == pytest.approx(2 * 639 / 640)  # one task doubles the time
+    assert scheduling_s(640, 639, startup_s=10, wave_s=3, task_s=0.01) == pytest.approx(22.4)
+    assert scheduling_s(0, 1) == 0
+    for bad in (lambda: waves(-1, 1), lambda: waves(1, 0), lambda: wave_factor(0, 1),
+                lambda: scheduling_s(1, 1, task_s=-1)):  # fmt: skip
+        with pytest.raises(VenturiError):
+            bad()
+
+
+SIZES, SPEEDS = st.floats(0, 1e6), st.floats(1, 1e4)
+
+
+@given(SIZES, SPEEDS, SPEEDS)
+def test_the_hybrid_bound_meets_its_two_ends(size: float, read: float, write: float) -> None:
+    in_memory = size / read + size / write
+    assert hybrid_bound_s(size, 2 * size, read, write) == pytest.approx(in_memory)
+    assert hybrid_bound_s(size, 2 * size, read, write, shared_device=True) == pytest.approx(
+        in_memory
+    )
+    two_pass = io_cost.map_shuffle_s(size, size, read, write, math.inf)
+    two_pass += io_cost.sort_reduce_s(size, size, read, write)
+    assert hybrid_bound_s(size, 0, read, write) == pytest.approx(two_pass)
+
+
+@given(SIZES, SIZES, SIZES, SPEEDS, SPEEDS)
+def test_memory_never_slows_a_sort_and_one_device_is_never_faster_than_two(
+    size: float, kept: float, more: float, read: float, write: float
+) -> None:
+    apart = hybrid_bound_s(size, kept, read, write)
+    assert hybrid_bound_s(size, kept + more, read, write) <= apart * (1 + 1e-12)
+    assert hybrid_bound_s(size, kept, read, write, shared_device=True) >= apart * (1 - 1e-12)
+    # Where spills keep up with reading, the first phase is the reading alone.
+    if max(0.0, size - kept) / write <= size / read:
+        assert apart == pytest.approx(size / read + max(max(0, size - kept) / read, size / write))
+
+
+def test_a_cliff_is_two_lines_with_a_step_between() -> None:
+    cliff = fit_memory_cliff([6, 1, 2, 3, 5, 4], [170, 11, 22, 30, 150, 130], 3.5)
+    assert cliff.within_s_per_byte == pytest.approx(9.5)
+    assert cliff.beyond_s_per_byte == pytest.approx(20)
+    assert cliff.step_s == 100
+    assert cliff.residuals_s == pytest.approx((-0.5, 1, -0.5, 0, 0, 0))
+    assert memory_cliff_s(3.5, cliff) == pytest.approx(21 + 1.5 * 9.5)
+    assert memory_cliff_s(math.nextafter(3.5, 4), cliff) == pytest.approx(150 - 1.5 * 20)
+    assert cliff.jump_s == pytest.approx(120 - 35.25)
+    assert memory_cliff_s(48, cliff) == pytest.approx(150 + 43 * 20)
+
+
+def test_a_cliff_needs_two_sizes_a_side_and_does_not_go_far() -> None:
+    for fits in (0.5, 1.0, 3.0, 4.0):
+        with pytest.raises(VenturiError, match="needs two sizes") as caught:
+            fit_memory_cliff([1, 2, 3, 4], [1, 2, 3, 4], fits)
+        assert caught.value.code == "VEN-MODEL-INPUT"
+    with pytest.raises(VenturiError, match="needs two sizes"):
+        fit_memory_cliff([1, 1, 3, 4], [1, 2, 3, 4], 2)  # twice the same size is no line
+    with pytest.raises(VenturiError, match="elapsed_s"):
+        fit_memory_cliff([1, 2, 3, 4], [1, 2, 3], 2)
+    with pytest.raises(VenturiError, match="sizes_bytes"):
+        fit_memory_cliff([-1, 2, 3, 4], [1, 2, 3, 4], 2)
+    cliff = fit_memory_cliff([1, 2, 3, 4], [1, 3, 9, 19], 2)
+    with pytest.raises(VenturiError) as caught:
+        memory_cliff_s(33, cliff)
+    assert caught.value.code == "VEN-MODEL-RANGE"
+    assert memory_cliff_s(33, cliff, force=True) == pytest.approx(309)
+    with pytest.raises(VenturiError, match="gives 0 s"):
+        memory_cliff_s(0.5, cliff)

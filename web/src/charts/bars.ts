@@ -1,0 +1,63 @@
+// The cost of the job per type, three times: what storage, an ideal and the real network make of it.
+import type { AdviceCharts, Bar } from "../advice-data";
+import { usd } from "../format";
+import { type Row, rowsChart } from "../rows";
+import { axisOf } from "../scale";
+import type { Drawing, View } from "../view";
+
+const LANES = [
+  ["storage_only_usd", "predicted", "storage only"],
+  ["ideal_network_usd", "read", "ideal network"],
+  ["observed_network_usd", "measured", "observed network"],
+] as const;
+
+/** Costs beyond this many times the median would press all others flat: their bars are cut. */
+const CUT = 5;
+
+const valuesOf = (bar: Bar) =>
+  LANES.flatMap(([key]) => {
+    const value = bar[key];
+    return value === null ? [] : [value];
+  });
+
+/** Where the scale ends: at the greatest cost that is not far beyond the others. */
+function greatest(values: number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const median = sorted[Math.floor(sorted.length / 2)] ?? 1;
+  return Math.max(...sorted.filter((value) => value <= CUT * median));
+}
+
+function rowOf(bar: Bar, end: number): Row {
+  return {
+    label: bar.instance_type,
+    lanes: LANES.map(([key, role]) => {
+      const value = bar[key];
+      if (value === null) return { to: null, role, text: "— not known" };
+      return { to: Math.min(value, end), role, text: usd(value), cut: value > end };
+    }),
+    details: LANES.map(([key, , words]) => {
+      const value = bar[key];
+      return `${words} ${value === null ? "not known" : usd(value)}`;
+    }),
+  };
+}
+
+export function bars(data: AdviceCharts, view: View): Drawing {
+  const known = (data.bars ?? []).filter((bar) => valuesOf(bar).length > 0);
+  const values = known.flatMap(valuesOf);
+  if (values.length === 0) return null;
+  // On a narrow screen the scale leaves room for the amounts at the ends of the bars.
+  const axis = axisOf([0, greatest(values)], view.narrow ? 4 : 8, { fromZero: true });
+  const room = view.narrow ? 1 + 76 / (view.width - 90) : 1;
+  return rowsChart(
+    known.map((bar) => rowOf(bar, axis.maximum)),
+    {
+      minimum: 0,
+      maximum: axis.maximum * room,
+      ticks: axis.ticks,
+      name: "cost (US$)",
+      format: (value) => `$${value.toLocaleString("en-US")}`,
+    },
+    view,
+  );
+}
