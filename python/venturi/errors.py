@@ -35,7 +35,14 @@ CODES: Mapping[str, str] = MappingProxyType(
         "VEN-RECORD-STATE": "A trial cannot go from its state to the one asked for.",
         "VEN-RECORD-DATABASE": "The repository's database cannot be reached or upgraded.",
         "VEN-RECORD-ARTIFACT": "An artifact is missing or its digest differs.",
+        "VEN-QUERY-CURSOR": "A cursor is damaged, or belongs to another query.",
+        "VEN-QUERY-VALUE": "A query has a bad condition, or asks for too much at once.",
         "VEN-EXCHANGE-FORMAT": "An archive is damaged, oversized or not a Venturi export.",
+        "VEN-IMPORT-FORMAT": "A file to import is damaged, oversized or not of the format named.",
+        "VEN-IMPORT-FAILED": "The source of an imported trial says that it failed.",
+        "VEN-IMPORT-ALIKE": "An imported row equals an earlier one in all but its number.",
+        "VEN-IMPORT-CLOCK": "A moment in an imported file has no time zone; only its text is kept.",
+        "VEN-IMPORT-UNSTATED": "A file does not say what an imported figure means: unit or date.",
         "VEN-AGENT-MISSING": "The agent binary is not installed.",
         "VEN-AGENT-PROTOCOL": "The agent said something that is not an event.",
         "VEN-AGENT-DEBUG": "The agent is a debug build, whose numbers are not kept.",
@@ -60,6 +67,7 @@ CODES: Mapping[str, str] = MappingProxyType(
         "VEN-INTERRUPTED": "The user asked to stop; everything temporary was removed.",
         "VEN-REPORT-ASSET": "The report's chart program was not built.",
         "VEN-OUTPUT-EXISTS": "A file that would be written is already there.",
+        "VEN-OUTPUT-WRITE": "A file cannot be written where it was asked for.",
     }
 )
 

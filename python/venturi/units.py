@@ -16,6 +16,7 @@ _BYTES = {
     "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40, "PIB": 2**50,
 }  # fmt: skip
 _SECONDS = {"": 1.0, "MS": 1e-3, "S": 1.0, "MIN": 60.0, "M": 60.0, "H": 3600.0, "D": 86400.0}
+_BITS = re.compile(r"[0-9]\s*([KMGTP]i?b)\s*\Z")  # an upper-case prefix before a lower-case b
 _QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*\Z")
 
 
@@ -23,19 +24,52 @@ def _parse(text: str, scale: dict[str, int] | dict[str, float], what: str, examp
     match = _QUANTITY.match(text)
     unit = match.group(2).upper() if match else ""
     if match is None or unit not in scale:
+        raise _bad(text, f"is not a {what}", f"write it like {examples}")
+    value = float(match.group(1)) * scale[unit]
+    if math.isinf(value):
+        raise _bad(text[:40], f"is too large for a {what}", f"write it like {examples}")
+    return value
+
+
+def _bad(text: str, problem: str, hint: str) -> VenturiError:
+    return VenturiError(
+        "VEN-UNIT-SYNTAX",
+        f"{text!r} {problem}",
+        where={"value": text},
+        hint=hint,
+        exit_code=ExitCode.USAGE,
+    )
+
+
+def parse_bytes(text: str) -> int:
+    """Bytes in `text`, such as `4GiB`, `100TB` or `512`. `Gb` may mean bits and is refused."""
+    bits = _BITS.search(text)
+    if bits is not None:
+        unit = bits.group(1)
+        raise _bad(text, "may mean bits or bytes", f"write {unit[:-1]}B for bytes, and a rate in "
+                   f"bits as {unit[0]}bit/s")  # fmt: skip
+    return round(_parse(text, _BYTES, "size", "4GiB, 100GB or 512"))
+
+
+def parse_rate(text: str) -> float:
+    """Bytes per second in `text`, such as `900MB/s`, `850MiB/s` or `10Gbit/s`.
+
+    A small b after a prefix (`10Gb/s`) is refused: it means bits to some and bytes to others.
+    """
+    examples = "900MB/s, 850MiB/s or 10Gbit/s"
+    amount, _, per = (part.strip() for part in text.partition("/"))
+    bits = amount.lower().endswith("bit")
+    if per.lower() != "s" or amount.endswith("b"):
+        what = "clear: bits or bytes?" if per.lower() == "s" else "a rate"
         raise VenturiError(
             "VEN-UNIT-SYNTAX",
-            f"{text!r} is not a {what}",
+            f"{text!r} is not {what}",
             where={"value": text},
             hint=f"write it like {examples}",
             exit_code=ExitCode.USAGE,
         )
-    return float(match.group(1)) * scale[unit]
-
-
-def parse_bytes(text: str) -> int:
-    """Bytes in `text`, such as `4GiB`, `100TB` or `512`."""
-    return round(_parse(text, _BYTES, "size", "4GiB, 100GB or 512"))
+    scaled = _parse(amount[:-3] + "B" if bits else amount, _BYTES, "rate", examples)
+    return scaled / 8 if bits else scaled
 
 
 def parse_duration_s(text: str) -> float:
@@ -84,7 +118,8 @@ def format_duration(value_s: float | None) -> str:
     total = round(value_s)
     if total < 3600:
         return f"{total // 60} min {total % 60:02d} s"
-    return f"{total // 3600} h {total % 3600 // 60:02d} min"
+    minutes = round(value_s / 60)
+    return f"{minutes // 60} h {minutes % 60:02d} min"
 
 
 def format_usd(value_usd: float | None) -> str:

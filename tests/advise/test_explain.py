@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import date
 
 import pytest
-
 from advice_samples import TB, catalog_of, machine, request, without
+
 from venturi.advise.explain import explain, explain_type
 from venturi.advise.hardware import Request, advise, predict
 from venturi.errors import VenturiError
@@ -99,3 +99,17 @@ def test_what_is_no_option_cannot_be_explained_but_says_why() -> None:
     with pytest.raises(VenturiError) as caught:
         explain_type(advice, [EC2], "r3.huge")
     assert caught.value.code == "VEN-CATALOG-UNKNOWN"
+
+
+def test_a_type_without_a_price_is_explained_beside_a_ranking() -> None:
+    types = catalog_of(machine("known"), without(machine("bare"), "price"))
+    (why,) = explain_type(advise(request(), [types]), [types], "bare", 10)
+    assert why.rank is None
+    assert why.option.metered_usd is None
+
+
+def test_what_moves_nothing_says_so() -> None:
+    dark = without(machine("a", disk_size=9000.0), "network_rate")
+    candidate = predict(sort_job(TB), "t", dark, 1, Network.AT_SCALE)
+    shuffle = next(t for t in explain(request(), candidate, 1).terms if t.what == "shuffle")
+    assert (shuffle.formula, shuffle.seconds.value) == ("nothing to move", 0)

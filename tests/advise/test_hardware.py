@@ -353,3 +353,55 @@ def test_a_bad_assumption_is_refused(text: str) -> None:
 def test_rates_are_read_in_bits_too() -> None:
     assert parse_assumption("network=8Gbit/s").bytes_per_s == 1e9
     assert parse_assumption("volume-read=800 Mbit/s").bytes_per_s == 1e8
+
+
+def test_a_window_between_two_counts_of_the_grid_is_found() -> None:
+    """Start-up makes more nodes dearer: both limits together leave one count or two."""
+    job = replace(sort_job(10 * TB), startup_s=600.0)
+    for count in (92, 100, 137, 400):
+        deadline_s, budget_usd = 600 + 30000 / count + 0.01, (600 * count + 30000) / 3600 + 0.15
+        asked = request(job, deadline_s=deadline_s, budget_usd=budget_usd)
+        option = best(asked, machine("a"))
+        assert count - 1 <= option.nodes <= count + 1
+        assert option.time_s.value <= deadline_s
+        assert option.usd.value <= budget_usd
+
+
+def test_the_count_chosen_for_a_limit_is_compared_on_the_frontier() -> None:
+    job = replace(sort_job(10 * TB), startup_s=600.0)
+    found = only(request(job, deadline_s=933.0), machine("a"))
+    assert found.ranked[0].nodes in {point.option.nodes for point in found.frontier}
+
+
+def test_more_nodes_than_can_be_had_are_told_how_many_were_asked_for() -> None:
+    error = nowhere(request(nodes=500), machine("a", max_nodes=186.0))
+    assert "--max-nodes a=500" in error.hint
+
+
+def test_a_cap_on_a_type_that_no_catalogue_has_is_refused() -> None:
+    with pytest.raises(VenturiError, match="'aa'") as caught:
+        advise(request(max_nodes_of={"aa": 3}), [catalog_of(machine("a"))])
+    assert caught.value.code == "VEN-CATALOG-UNKNOWN"
+
+
+def test_a_job_without_local_data_needs_no_local_disks() -> None:
+    scan = replace(sort_job(TB, Durability.VOLUMES), intermediate_bytes=0.0)
+    rates = {"volume_price": 0.1, "volume_read_rate": 200.0, "volume_write_rate": 200.0}
+    bare = without(machine("v", **rates), "disk_count", "disk_size", "storage_rate")
+    assert best(request(scan), bare).least_nodes == 1
+
+
+def test_volumes_priced_in_another_currency_exclude_their_type_alone() -> None:
+    rates = {"volume_price": 0.1, "volume_read_rate": 200.0, "volume_write_rate": 200.0}
+    good, foreign = machine("good", **rates), machine("foreign", **rates)
+    price = replace(foreign.facts["volume_price"], unit="EUR/GiB-month")
+    foreign = replace(foreign, facts={**foreign.facts, "volume_price": price})
+    found = only(request(durabilities=(Durability.VOLUMES,)), good, foreign)
+    assert [each.instance_type for each in found.ranked] == ["good"]
+    assert "EUR" in found.excluded[0].detail
+    assert best(request(), foreign).usd.value > 0  # without volumes their price does not matter
+
+
+def test_the_fullest_node_of_a_skewed_job_must_fit() -> None:
+    skewed = replace(sort_job(10 * TB), partition_skew=3.0)
+    assert best(request(skewed), machine("a")).least_nodes == 9  # 10 + 3 * 20 TB on 8 TB each

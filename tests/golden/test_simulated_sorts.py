@@ -1,7 +1,7 @@
 """The published sorts, simulated from the published figures of their nodes.
 
 Source: M. Conley, A. Vahdat, G. Porter, "Achieving Cost-efficient, Data-intensive Computing in the
-Cloud", SoCC 2015. Nothing here is fitted to a time that is checked.
+Cloud", SoCC 2015. Nothing here is fitted to a time that is checked, except where it says so.
 """
 
 from __future__ import annotations
@@ -123,5 +123,6 @@ def test_330_r3_4xlarge_end_before_c3_4xlarge_have_read(c3_reading: SimulationRe
     assert ideal.median_s / published == pytest.approx(FACTS["achieved_pct"] / 100, abs=0.005)
     uncertain = simulate(Scenario(job, machine, nodes, rates), trials=1000)
     assert np.isfinite(uncertain.total_s).all()
-    assert uncertain.interval_s()[1] == pytest.approx(published, rel=0.02)  # the range's slow end
+    # No evidence: the slow end of the volumes' range, 87 %, is what this very run achieved.
+    assert uncertain.interval_s()[1] == pytest.approx(published, rel=0.02)
     assert max(published, uncertain.total_s.max()) < c3_reading.quantile_s(0.01)

@@ -47,7 +47,7 @@ def job_of(folders: DataFolders, name: str = "terasort", **changes: Any) -> Nati
 def test_a_sort_is_recorded_by_the_contracts_names(
     session: Session, folders: DataFolders, tmp_path: Path
 ) -> None:
-    def predict(plan: SortPlan) -> list[Sample]:
+    def predict(plan: SortPlan, memory_bytes_per_s: float | None) -> list[Sample]:
         assert plan.expected_spilled_bytes == 30_000
         return [Sample("predicted_elapsed_s", 3.0, "s")]
 

@@ -246,3 +246,104 @@ def test_a_bad_job_file_is_named_by_its_field(text: str, field: str) -> None:
 def test_seconds_have_three_rows_and_a_column_a_count() -> None:
     assert np.shape(job_time(sort_job(TB), node(), [1, 2, 3]).seconds) == (3, 3)
     assert [p.name for p in job_time(sort_job(TB), node(), 2).phases] == [MAP, REDUCE]
+
+
+def test_no_node_has_more_than_everything() -> None:
+    skewed = replace(sort_job(TB), partition_skew=4.0)
+    assert seconds(skewed, node(), 1) == seconds(sort_job(TB), node(), 1)
+    # Two nodes, all partitions on one of them: it writes, and then sorts, everything.
+    assert seconds(skewed, node(network=1e9), 2) == pytest.approx(2 * TB / 1e9)
+    assert seconds(skewed, node(), 8) == pytest.approx(4 * TB / 8 / 5e8 + 4 * TB / 8 / 1e9)
+
+
+def test_on_one_shared_disk_only_what_is_shuffled_is_skewed() -> None:
+    skewed = replace(sort_job(TB), partition_skew=2.0)
+    time = job_time(skewed, node(disks=1, network=1e9), 10)
+    assert time.phases[0].span().value == pytest.approx((1 + 2) * TB / 10 / 2e9)
+    assert time.phases[1].span().value == pytest.approx((2 + 2) * TB / 10 / 2e9)
+
+
+def test_the_fullest_node_keeps_no_more_in_memory_than_another() -> None:
+    half = replace(sort_job(TB), retained_share=0.5, partition_skew=1.5)
+    machine = node(network=1e9, memory_bytes=TB / 10)  # half of the mean share fits
+    terms = {t.what: t.seconds[0, 0] for t in job_time(half, machine, 10).phases[0].terms}
+    assert terms["intermediate"] == pytest.approx((1.5 - 0.5) * TB / 10 / 1e9)
+    unknown = job_time(half, node(), 10)
+    assert any("memory keeps nothing" in text for text in unknown.assumptions)
+
+
+@given(st.integers(2, 9), st.floats(0, 0.99), st.floats(1, 5), st.integers(1, 3))
+def test_the_split_of_the_disks_is_the_best_for_each_number_of_nodes(
+    disks: int, retained: float, skew: float, copies: int
+) -> None:
+    job = Job("j", TB, TB / 2, TB, Durability.REPLICATED, copies, retained_share=retained,
+              partition_skew=skew)  # fmt: skip
+    machine = node(1000, 700, disks, memory_bytes=64e9)
+    if disks == 1:
+        return
+    counts = [1, 2, 5, 9, 40]
+    together = job_time(job, machine, counts)
+    for at, count in enumerate(counts):
+        most = min(skew, count)
+        spilled = max(0.0, most * TB / 2 / count - retained * 64e9)
+        link = 0.0 if count == 1 else most / count / 700e6
+        by_hand = min(
+            max(TB / count / outer, spilled / inner, TB / 2 * link)
+            + max(spilled / inner, most * (1 + copies) * TB / count / outer, copies * TB * link)
+            for kept in range(1, disks)
+            for outer, inner in [(2e9 * kept / disks, 2e9 * (disks - kept) / disks)]
+        )
+        assert together.span(at).value == pytest.approx(by_hand)
+        assert job_time(job, machine, count).span() == together.span(at)
+
+
+def test_an_unknown_number_of_disks_is_not_one_shared_disk() -> None:
+    each, job = TB / 10, sort_job(TB, Durability.REPLICATED)
+    expected = io_cost.sort_map_shuffle_s(each, 1e9, 5e8) + io_cost.replicated_sort_sort_reduce_s(
+        each, 1e9, 1e9, 5e8
+    )
+    time = job_time(job, node(disks=None), 10)
+    assert time.span().value == pytest.approx(expected)
+    assert any("not known" in text for text in time.assumptions)
+
+
+def test_what_moves_nothing_need_not_be_known() -> None:
+    dark = replace(node(), network=None)
+    assert seconds(sort_job(TB), dark, 1) == pytest.approx(2 * TB / 1e9)
+    scan = replace(sort_job(TB), intermediate_bytes=0.0, output_bytes=0.0)
+    assert seconds(scan, dark, 10) == pytest.approx(TB / 10 / 1e9)
+    assert job_time(sort_job(TB), dark, [1, 2]).missing == {"network": "not given"}
+    line = Quantity(1e9, 7e8, 1e9, Kind.ADVERTISED, "sheet", upper_bound=True)
+    assert not job_time(scan, replace(node(), network=line), 10).lower_bound
+    reading = Job("read", TB, 0, 0, Durability.VOLUMES)
+    bare = Node("n", volume_read=rate(200), missing={"storage": "no disks"})
+    assert seconds(reading, bare, 10) == pytest.approx(TB / 10 / 2e8)
+
+
+def test_disks_must_hold_the_fullest_node() -> None:
+    skewed = replace(sort_job(TB, Durability.REPLICATED), partition_skew=2.0)
+    assert skewed.local_bytes == TB + 2 * 2 * TB + TB
+    assert replace(skewed, durability=Durability.VOLUMES).local_bytes == 2 * TB
+
+
+def network_of(*rows: str) -> Quantity:
+    body = "".join(f"h,{row},MB/s,measured,probe,2026-01-01,\n" for row in rows)
+    columns = ",".join(catalog.COLUMNS)
+    found = node_of(catalog.parse(f"{columns}\n{body}", "t").types["h"]).network
+    assert found is not None
+    return found
+
+
+def test_what_two_nodes_gave_may_well_halve_at_scale() -> None:
+    """8 of 9 types fell below 80 % of their baseline: that is no lower bound for the ninth."""
+    alone = network_of("network_rate,1000,,")
+    assert alone.low < 0.8 * alone.value
+    at_scale = network_of("network_rate_at_scale,879,,")
+    assert at_scale.low < 879e6 < 1123e6 < at_scale.high  # what was measured, and then used
+
+
+def test_a_range_that_was_measured_at_scale_is_not_narrowed() -> None:
+    plain = network_of("network_rate,1000,,", "network_rate_at_scale,800,,")
+    assert (plain.low, plain.high) == (800e6, 1000e6)
+    ranged = network_of("network_rate,1000,,", "network_rate_at_scale,800,600,1100")
+    assert (ranged.low, ranged.value, ranged.high) == (600e6, 800e6, 1100e6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -24,10 +25,10 @@ from venturi.model.distribution import (
     bimodal,
     distributions_of,
     parse_distribution,
-    parse_rate,
     parse_rates,
 )
 from venturi.model.node import Network
+from venturi.units import parse_rate
 
 TYPES = load_shipped("ec2-2014").types
 
@@ -150,3 +151,22 @@ def test_a_catalogue_gives_the_distributions() -> None:
 
 def test_what_a_catalogue_does_not_know_has_no_distribution() -> None:
     assert distributions_of(TYPES["r3.4xlarge"]).keys() == {"volumes"}
+
+
+@pytest.mark.parametrize("text", ["10Gb/s", "900mb/s", "1 Kb/s"])
+def test_a_small_b_may_be_bits_or_bytes_and_is_asked_about(text: str) -> None:
+    with pytest.raises(VenturiError, match="bits or bytes") as caught:
+        parse_rate(text)
+    assert "Gbit/s" in caught.value.hint
+
+
+def test_equally_fast_nodes_and_a_path_that_caps_them_have_no_spread() -> None:
+    like = TYPES["i2.8xlarge"]
+    slowest, path = like.facts["storage_rate_slowest"], like.facts["storage_rate"]
+    equal = replace(
+        like, facts={**like.facts, "storage_rate_slowest": replace(slowest, value=1738.0)}
+    )
+    capped = replace(like, facts={**like.facts, "disk_path_rate": replace(path, value=2000.0)})
+    for kind in (equal, capped):
+        assert not isinstance(distributions_of(kind)["storage"].node, SlowestOf)
+    assert isinstance(distributions_of(like)["storage"].node, SlowestOf)

@@ -315,6 +315,7 @@ def test_the_result_in_numbers() -> None:
     [({"nodes": 0}, "nodes"), ({"nodes": NODES_MAX + 1}, "nodes"), ({"spare": -1}, "spare"),
      ({"spare": 1, "cull_below": 2.0}, "cull_below"), ({"cull_below": 0.5}, "spare"),
      ({"loss_per_node_hour": -1}, "loss_per_node_hour"), ({"tasks_per_node": 0}, "tasks_per_node"),
+     ({"share_cv": -0.1}, "share_cv"), ({"share_cv": 0.5, "nodes": 1}, "share_cv"),
      ({"share_cv": 100}, "share_cv"), ({"share_cv": math.nan}, "share_cv"),
      ({"rates": {"disk": Rate(1.0)}}, "rates"), ({"recovery": Recovery.TASKS}, "recovery"),
      ({"job": replace(sort_job(TB), partition_skew=101)}, "partition_skew"),
@@ -340,3 +341,27 @@ def test_what_is_unlimited_takes_no_time() -> None:
     result = simulate(scenario(machine=machine), 1)
     assert result.median_s == pytest.approx(2 * TB / 100 / (1000 * MB))
     assert result.histogram()[0].tolist() == [1]
+
+
+@pytest.mark.parametrize("disks", [1, 2, 8])
+@pytest.mark.parametrize("retained", [0.0, 0.1])
+def test_a_hot_partition_costs_what_the_equations_say_whatever_the_disks(
+    disks: int, retained: float
+) -> None:
+    job = replace(sort_job(TB, Durability.REPLICATED), partition_skew=3.0, retained_share=retained)
+    machine = node(network=1e5, disks=disks)
+    expected = job_time(job, machine, 100).span().value
+    assert simulate(scenario(job, machine), 2).median_s == pytest.approx(expected)
+
+
+def test_shares_as_uneven_as_can_be_are_still_shares() -> None:
+    result = simulate(scenario(share_cv=9.9), 3000)
+    assert np.isfinite(result.total_s).all()
+    all_on_one = job_time(replace(sort_job(TB), partition_skew=100.0), node(), 100)
+    assert result.total_s.max() == pytest.approx(all_on_one.span().value)
+
+
+def test_what_memory_keeps_of_uneven_shares_is_said_to_be_assumed() -> None:
+    job = replace(sort_job(TB), retained_share=0.5)
+    assert not any("share" in text for text in simulate(scenario(job), 1).assumptions)
+    assert any("share" in text for text in simulate(scenario(job, share_cv=0.1), 1).assumptions)

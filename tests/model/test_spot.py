@@ -189,3 +189,19 @@ def test_arrays_give_the_same_as_one_by_one() -> None:
     assert together.shape == (3, 3)
     for i, j in np.ndindex(3, 3):
         assert together[i, j] == expected_elapsed_s(float(work[i]), int(nodes[j]), loss)
+
+
+@pytest.mark.parametrize("expected", [1e-9, 1e-6, 0.99e-3, 1.01e-3])
+def test_many_short_stretches_keep_their_mean_and_spread(expected: float) -> None:
+    """Seldom a loss in a stretch, but very many of them: differences must not drown in rounding."""
+    count = 4000 / expected
+    drawn_s = simulated_elapsed_s(count, 1, Loss(expected * HOUR, 1.0), trials=4000)
+    lost_s = drawn_s - count
+    assert lost_s.mean() == pytest.approx(2000, rel=0.01)  # 4,000 losses of half a second
+    # Poisson: the variance of the sum is the number of losses times E[X^2] = 1/3.
+    assert lost_s.std() == pytest.approx(math.sqrt(4000 / 3), rel=0.05)
+
+
+def test_what_costs_nothing_costs_nothing_however_long() -> None:
+    cost = spot_cost(replace(SPOT, per_hour=0.0), 100 * HOUR, 1000, Loss(0.1))
+    assert (cost.metered.mean, cost.metered.p95) == (0, 0)

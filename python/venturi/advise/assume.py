@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from venturi.errors import ExitCode, VenturiError
-from venturi.model.catalog import BYTES_PER_S, Catalog, Fact, InstanceType
+from venturi.model.catalog import BYTES_PER_S, DISK_KINDS, Catalog, Fact, InstanceType
 from venturi.model.quantity import Kind
-from venturi.units import parse_bytes
+from venturi.units import parse_rate
 
 # resource -> (the attribute that is filled in, those that make it known, its line rate)
 RESOURCES = {
@@ -22,7 +22,8 @@ RESOURCES = {
     "volume-read": ("volume_read_rate", ("volume_read_rate",), "volume_line_rate"),
     "volume-write": ("volume_write_rate", ("volume_write_rate",), "volume_line_rate"),
 }
-DISK_KINDS = ("HDD", "SSD", "NVMe")
+# As in catalog.units_check: of one disk, else of a node.
+PLAUSIBLE_MB_PER_S = {"HDD": (1, 400), "SSD": (5, 16_000), "NVMe": (5, 16_000)}
 LOW, HIGH = 0.5, 1.5  # the range of an assumption: our own caution
 EXAMPLES = "storage=900MB/s, NVMe=1000MB/s (one disk), network=5Gbit/s or network=70% of line rate"
 
@@ -54,7 +55,19 @@ def parse_assumption(text: str) -> Assumption:
         if share > 1:
             raise _bad(text, "is more than the line rate")
         return Assumption(resource, None, share, text)
-    return Assumption(resource, _rate(text, amount), None, text)
+    rate = _rate(text, amount)
+    low, high = PLAUSIBLE_MB_PER_S.get(resource, (5, 50_000))
+    if not low <= rate / 1e6 <= high:
+        raise VenturiError(
+            "VEN-CATALOG-UNIT",
+            f"{text!r} is {rate / 1e6:g} MB/s, which no {resource} of one "
+            f"{'disk' if resource in DISK_KINDS else 'node'} has ({low:g} to {high:,g} MB/s)",
+            where={"option": "--assume", "value": text},
+            hint="check bits against bytes and MB against GB; if it is meant so, write it into a "
+            "catalogue with 'unit checked' in its note, and give that with --measured",
+            exit_code=ExitCode.USAGE,
+        )
+    return Assumption(resource, rate, None, text)
 
 
 def assume(catalog: Catalog, assumptions: Sequence[Assumption], today: date) -> Catalog:
@@ -78,7 +91,7 @@ def _filled(
         if value is None:
             continue
         scale = BYTES_PER_S["MB/s"]
-        high = value * HIGH if most is None else max(value, min(value * HIGH, most))
+        high = value * HIGH if most is None else min(value * HIGH, most)
         facts[attribute] = Fact(
             value / scale, "MB/s", Kind.ASSUMED, f"assumed by the user: {each.text}", today, note,
             value * LOW / scale, high / scale,
@@ -103,6 +116,8 @@ def _value(
     assert assumption.bytes_per_s is not None
     note = "range from half of it to one and a half"
     if assumption.resource not in DISK_KINDS:
+        if most is not None and assumption.bytes_per_s > most:
+            return most, most, "cut to the advertised line rate; range from half of it"
         return assumption.bytes_per_s, most, note
     disks = instance_type.number("disk_count")
     if disks is None or instance_type.fact("disk_kind").value != assumption.resource:
@@ -112,15 +127,12 @@ def _value(
 
 
 def _rate(text: str, amount: str) -> float:
-    for unit, scale in (("gbit/s", 1e9 / 8), ("mbit/s", 1e6 / 8)):
-        if amount.lower().endswith(unit):
-            return _number(text, amount[: -len(unit)]) * scale
-    if not amount.lower().endswith("/s"):
-        raise _bad(text, "has no rate")
     try:
-        value = float(parse_bytes(amount[:-2]))
+        value = parse_rate(amount)
     except VenturiError as error:
-        raise _bad(text, "has no rate") from error
+        if "bits" in error.message:
+            raise _bad(text, "may mean bits or bytes: write Gbit/s or GB/s") from error
+        raise _bad(text, f"has no rate: {error.message}") from error
     if value <= 0:
         raise _bad(text, "must be above 0")
     return value

@@ -77,7 +77,10 @@ class Sensitivity:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One option, explained. `sensitivity`: the input that changes the time most comes first."""
+    """One option, explained. `sensitivity`: the input that changes the time most comes first.
+
+    `rank` among the others; None without others or without a price.
+    """
 
     option: Option
     job: Job
@@ -102,6 +105,7 @@ def explain(
         each
         for each in others
         if (each.catalog, each.instance_type) != (option.catalog, option.instance_type)
+        and not option.lower_bound  # of which nobody knows the rank
     ]
     sensitivity = [
         _sensitivity(request.objective, alone, name, rate, rivals)
@@ -111,7 +115,9 @@ def explain(
     return Explanation(
         option=option,
         job=alone.job,
-        rank=_rank(request.objective, alone, rivals) if others else None,
+        rank=None
+        if alone.price is None or not others or option.lower_bound
+        else _rank(request.objective, alone, rivals),
         startup_s=alone.time.startup_s,
         terms=tuple(
             _term(alone, phase, term) for phase in alone.time.phases for term in phase.terms
@@ -127,8 +133,9 @@ def explain_type(
 ) -> tuple[Explanation, ...]:
     """The type `name` in each durability class of `advice`, with the count that was chosen there.
 
-    `nodes` asks for another count. A type that is no option there is VEN-ADVISE-NOWHERE with the
-    reason, one that no catalogue has VEN-CATALOG-UNKNOWN.
+    `nodes` asks for another count. A class in which the type is no option is left out; if there is
+    no other, that is VEN-ADVISE-NOWHERE with the reason. One that no catalogue has is
+    VEN-CATALOG-UNKNOWN.
     """
     request = advice.request
     of = next((each for each in catalogs if name in each.types), catalogs[0])
@@ -137,18 +144,24 @@ def explain_type(
     def mine(each: Option | Exclusion) -> bool:
         return (each.catalog, each.instance_type) == (of.name, name)
 
-    made = []
+    made: list[Explanation] = []
+    refused: list[VenturiError] = []
     for job, found in zip(request.jobs, advice.classes, strict=True):
         count = nodes or next((o.nodes for o in (*found.ranked, *found.at_least) if mine(o)), None)
         if count is None:
             out = next(each for each in found.excluded if mine(each))
-            raise VenturiError(
-                "VEN-ADVISE-NOWHERE",
-                f"{name} is no option: {'; '.join((out.detail, *out.also))}",
-                where={"instance_type": name, "durability": job.durability.value},
+            refused.append(
+                VenturiError(
+                    "VEN-ADVISE-NOWHERE",
+                    f"{name} is no option: {'; '.join((out.detail, *out.also))}",
+                    where={"instance_type": name, "durability": job.durability.value},
+                )
             )
+            continue
         candidate = predict(job, of.name, instance_type, count, request.network)
         made.append(explain(request, candidate, count, found.ranked))
+    if not made:
+        raise refused[0]
     return tuple(made)
 
 
@@ -197,7 +210,7 @@ def _term(alone: Candidate, phase: Phase, term: Term) -> TermShown:
         if not math.isclose(skew, 1.0, rel_tol=1e-9):
             formula += f" x {skew:g} skew"
     else:
-        formula = "taken to be no limit"
+        formula = "nothing to move" if term.rate is None else "taken to be no limit"
     return TermShown(
         phase=phase.name,
         equation=phase.equation,

@@ -38,12 +38,14 @@ from venturi.advise.option import (
 )
 from venturi.errors import VenturiError
 from venturi.model.catalog import Catalog, InstanceType
+from venturi.model.catalog.find import type_named
 from venturi.model.io_cost import invalid
 from venturi.model.job import Durability, Job
 from venturi.model.node import Network, Node, node_of
 from venturi.units import format_bytes_decimal, format_duration, format_usd
 
 DEFAULT_MAX_NODES = 1000  # where nobody knows how many can be had
+MOST_NODES = 1_000_000  # more than any cluster has; what is asked beyond is a slip
 GRID_POINTS = 50
 SAME_COST = 0.01  # the fewest nodes of those whose cost differs by less: what is left out of the
 # model (stragglers, start-up, a slower network at scale) only ever adds cost to more nodes
@@ -76,8 +78,8 @@ class Request:
                 raise invalid(name, value, "above 0")
         for name, count in {"nodes": self.nodes, "max_nodes": self.max_nodes,
                             **self.max_nodes_of}.items():  # fmt: skip
-            if count is not None and count < 1:
-                raise invalid(name, count, "at least 1")
+            if count is not None and not 1 <= count <= MOST_NODES:
+                raise invalid(name, count, f"from 1 to {MOST_NODES:,}")
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -126,8 +128,11 @@ def advise(request: Request, catalogs: Sequence[Catalog]) -> Advice:
 
     Raises VEN-ADVISE-NOWHERE, with the nearest that would do, if no type is an option.
     """
+    for name in request.max_nodes_of:
+        if not any(name in catalog.types for catalog in catalogs):
+            type_named(catalogs[0], name)  # refuses it
     jobs = request.jobs
-    found: list[list[tuple[Option, Candidate]]] = [[] for _ in jobs]
+    found: list[list[_Settled]] = [[] for _ in jobs]
     excluded: list[list[Exclusion]] = [[] for _ in jobs]
     for catalog in catalogs:
         for instance_type in catalog.types.values():
@@ -160,17 +165,18 @@ def fit(
     """
     reasons: list[tuple[Reason, str]] = []
     most, said = _most_nodes(request, instance_type)
-    least = least_nodes(job, node)
+    least = wanted = least_nodes(job, node)
     needed = format_bytes_decimal(job.local_bytes)
     if least is None:
         reasons.append((Reason.UNKNOWN, f"local disks: {node.missing['local_bytes']}"))
     elif request.nodes is not None and request.nodes < least:
         reasons.append((Reason.CAPACITY, f"{needed} need {least:,} nodes, not {request.nodes:,}"))
     elif max(least, request.nodes or 1) > most:
-        needs = f"{needed} need {least:,}" if least > most else f"{request.nodes:,} asked for"
-        reasons.append((Reason.TOO_MANY, f"{needs} nodes; {said}"))
+        needs = f"{needed} need {least:,} nodes" if least > most else f"{request.nodes:,} asked for"
+        reasons.append((Reason.TOO_MANY, f"{needs}; {said}"))
+        wanted = max(least, request.nodes or 1)
     # Rates and price are looked at even if the nodes do not do: the reader wants all the reasons.
-    first = least or 1
+    first = min(least or 1, MOST_NODES)
     counts = grid(first, max(first, most)) if request.nodes is None else one_count(request.nodes)
     price = price_of(instance_type, job)
     made = candidate_of(
@@ -181,9 +187,11 @@ def fit(
     if isinstance(price, str):
         reasons.append((Reason.NO_PRICE, f"price: {price}"))
     if reasons or isinstance(made, str):
+        would_do = wanted is not None and wanted <= MOST_NODES and len(reasons) == 1
         return Exclusion(
             catalog, instance_type.name, *reasons[0], also=tuple(also for _, also in reasons[1:]),
-            nearest=float(least) if least and len(reasons) == 1 else None, nearest_nodes=least,
+            nearest=float(wanted) if wanted is not None and would_do else None,
+            nearest_nodes=wanted,
         )  # fmt: skip
     return made
 
@@ -195,24 +203,16 @@ def predict(
 
     Raises VEN-ADVISE-NOWHERE if the data does not fit, VEN-MODEL-INPUT if a rate is not known.
     """
-    if nodes < 1:
-        raise invalid("nodes", nodes, "at least 1")
+    if not 1 <= nodes <= MOST_NODES:
+        raise invalid("nodes", nodes, f"from 1 to {MOST_NODES:,}")
     node = node_of(instance_type, network)
-    least = least_nodes(job, node)
+    need_room(job, node, nodes)
     where: dict[str, object] = {"instance_type": instance_type.name, "nodes": nodes}
-    if least is not None and nodes < least:
-        raise VenturiError(
-            "VEN-ADVISE-NOWHERE",
-            f"the {job.name} does not fit on {nodes:,} {instance_type.name}: "
-            f"{format_bytes_decimal(job.local_bytes)} must be on local disks at once",
-            where=where,
-            hint=f"{least:,} nodes hold it",
-        )
     price = price_of(instance_type, job)
     most = int(instance_type.number("max_nodes") or max(nodes, DEFAULT_MAX_NODES))
     made = candidate_of(
         catalog, instance_type, job, node=node, price=price, counts=one_count(nodes),
-        limits=(least or 1, most),
+        limits=(least_nodes(job, node) or 1, most),
     )  # fmt: skip
     if isinstance(made, str):
         raise VenturiError(
@@ -222,6 +222,19 @@ def predict(
             hint="give what is missing with --assume or --measured",
         )
     return made
+
+
+def need_room(job: Job, node: Node, nodes: int) -> None:
+    """Raises VEN-ADVISE-NOWHERE if the data does not fit on `nodes` nodes, if that is known."""
+    least = least_nodes(job, node)
+    if least is not None and nodes < least:
+        raise VenturiError(
+            "VEN-ADVISE-NOWHERE",
+            f"the {job.name} does not fit on {nodes:,} {node.name}: "
+            f"{format_bytes_decimal(job.local_bytes)} must be on local disks at once",
+            where={"instance_type": node.name, "nodes": nodes},
+            hint=f"{least:,} nodes hold it",
+        )
 
 
 def compared(request: Request, options: Sequence[Option], catalogs: Sequence[Catalog]) -> Advice:
@@ -270,29 +283,50 @@ def grid(least: int, most: int) -> Counts:
     return counts
 
 
-def _settle(request: Request, candidate: Candidate) -> tuple[Option, Candidate] | Exclusion:
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """A type's `option`: the `at`-th count of `chosen`, which may lie between those of `all`."""
+
+    option: Option
+    all: Candidate
+    chosen: Candidate
+    at: int
+
+
+def _settle(request: Request, candidate: Candidate) -> _Settled | Exclusion:
     """The count that the objective chooses; near a limit the grid is made finer first."""
     at = _choose(request, candidate)
+    chosen, counts = candidate, candidate.counts
+    limited = request.deadline_s is not None or request.budget_usd is not None
+    near = _nearest_count(request, candidate) if isinstance(at, Exclusion) else at
+    if limited and counts.size > 1 and near is not None:
+        low, high = counts[max(0, near - 1)], counts[min(counts.size - 1, near + 1)]
+        finer = at_counts(candidate, np.union1d(grid(int(low), int(high)), counts[near]))
+        again = _choose(request, finer)
+        if isinstance(again, int):  # what was chosen before is among the counts
+            at, chosen = again, finer
     if isinstance(at, Exclusion):
         return at
-    chosen = candidate
-    limited = request.deadline_s is not None or request.budget_usd is not None
-    if limited and candidate.counts.size > 1:
-        counts = candidate.counts
-        low, high = counts[max(0, at - 1)], counts[min(counts.size - 1, at + 1)]
-        finer = np.union1d(grid(int(low), int(high)), counts[at])
-        chosen = at_counts(candidate, finer)
-        again = _choose(request, chosen)
-        assert isinstance(again, int)  # what was chosen before is among the counts
-        at = again
     within = None
     if limited:  # of a lower bound nobody can say that it surely keeps a limit
         within = bool(_within(request, chosen, 2)[at]) and not candidate.time.lower_bound
-    return option_of(chosen, at, request.today, within), candidate
+    return _Settled(option_of(chosen, at, request.today, within), candidate, chosen, at)
+
+
+def _nearest_count(request: Request, candidate: Candidate) -> int | None:
+    """Where no count keeps the limits: next to which one may, between those of the grid, if any."""
+    if request.budget_usd is None:  # time only falls with more nodes
+        return None
+    if request.deadline_s is None:
+        return int(np.argmin(candidate.usd[0]))
+    in_time = candidate.seconds[0] <= request.deadline_s
+    return int(np.argmax(in_time)) if in_time.any() else None
 
 
 def _within(request: Request, candidate: Candidate, row: int) -> Mask:
     """Which counts keep deadline and budget by the `row`: 0 by the middle, 2 surely."""
+    if request.deadline_s is None and request.budget_usd is None:
+        return np.ones(candidate.counts.size, dtype=np.bool_)
     seconds, usd = candidate.seconds[row], candidate.usd[row]
     deadline_s = math.inf if request.deadline_s is None else request.deadline_s
     budget_usd = math.inf if request.budget_usd is None else request.budget_usd
@@ -340,41 +374,46 @@ def _over(request: Request, candidate: Candidate) -> Exclusion:
 def _answer(
     request: Request,
     job: Job,
-    options: Sequence[tuple[Option, Candidate]],
+    options: Sequence[_Settled],
     excluded: tuple[Exclusion, ...],
 ) -> ClassAdvice:
     """Ranks what was found in one durability class."""
 
-    def rank(each: tuple[Option, Candidate]) -> tuple[bool, float, float, str]:
-        option = each[0]
+    def rank(each: _Settled) -> tuple[bool, float, float, str]:
+        option = each.option
         first, second = objective_of(request.objective, option), option.time_s
         return option.within_limits is False, first.value, second.value, option.instance_type
 
-    known = sorted((each for each in options if not each[0].lower_bound), key=rank)
-    bounds = sorted((each for each in options if each[0].lower_bound), key=rank)
-    undecided = undecided_pairs(request.objective, [option for option, _ in known[: request.shown]])
+    known = sorted((each for each in options if not each.option.lower_bound), key=rank)
+    bounds = sorted((each for each in options if each.option.lower_bound), key=rank)
+    shown = [(each.option, each.all) for each in known[: request.shown]]
+    undecided = undecided_pairs(request.objective, [option for option, _ in shown])
     return ClassAdvice(
         durability=job.durability,
-        ranked=tuple(option for option, _ in known),
+        ranked=tuple(each.option for each in known),
         undecided=undecided,
-        measure=measurements(request.objective, known[: request.shown], undecided),
-        frontier=_frontier(request, [candidate for _, candidate in known]),
-        at_least=tuple(option for option, _ in bounds),
+        measure=measurements(request.objective, shown, undecided),
+        frontier=_frontier(request, known),
+        at_least=tuple(each.option for each in bounds),
         excluded=excluded,
     )
 
 
-def _frontier(request: Request, candidates: Sequence[Candidate]) -> tuple[FrontierPoint, ...]:
+def _frontier(request: Request, options: Sequence[_Settled]) -> tuple[FrontierPoint, ...]:
     """The counts of all types that no other surely beats, the fastest first."""
     places: list[tuple[Candidate, int]] = []
     columns: list[Array] = []
-    for candidate in candidates:
-        allowed = np.flatnonzero(_within(request, candidate, 0))
-        if allowed.size == 0:  # the chosen count lies between those of the grid
-            continue
-        seconds, usd = candidate.seconds[:, allowed], candidate.usd[:, allowed]
+    for each in options:
+        allowed = np.flatnonzero(_within(request, each.all, 0))
+        seconds, usd = each.all.seconds[:, allowed], each.all.usd[:, allowed]
+        if each.option.nodes not in each.all.counts:
+            seconds = np.column_stack([seconds, each.chosen.seconds[:, each.at]])
+            usd = np.column_stack([usd, each.chosen.usd[:, each.at]])
         kept = undominated_counts(seconds, usd)
-        places += [(candidate, int(at)) for at in allowed[kept]]
+        places += [
+            (each.all, int(allowed[at])) if at < allowed.size else (each.chosen, each.at)
+            for at in np.flatnonzero(kept)
+        ]
         columns.append(np.concatenate([seconds[:, kept], usd[:, kept]]))
     if not columns:
         return ()
@@ -416,11 +455,21 @@ def _nowhere(request: Request, excluded: Sequence[Exclusion]) -> VenturiError:
     told = ", ".join(f"{count} {reason}" for reason, count in by_reason.most_common())
     near = nearest(excluded)
     hints = [f"nearest: {near}"] if near else []
+    where: dict[str, object] = {}
+    for reason, count in by_reason.most_common():
+        details = Counter(each.detail for each in excluded if each.reason is reason)
+        detail, same = details.most_common(1)[0]
+        which = "all" if same == count else f"{same} of them"
+        where[reason.value] = f"{count}, {which}: {detail}"
     if Reason.UNKNOWN in by_reason:
         hints.append("give unknown rates with --assume or --measured")
+    if Reason.NO_PRICE in by_reason:
+        hints.append("give prices in USD, with their source, in a catalogue of --measured")
+    if not by_reason:
+        hints.append("`venturi catalog show` lists what a catalogue has")
     return VenturiError(
         "VEN-ADVISE-NOWHERE",
         f"no type is an option for the {request.job.name}: {told or 'the catalogue is empty'}",
-        where={reason.value: count for reason, count in by_reason.items()},
+        where=where,
         hint="; ".join(hints),
     )

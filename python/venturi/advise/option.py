@@ -6,7 +6,8 @@ What is unknown is not priced: `candidate_of` gives the reasons instead.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 
@@ -117,8 +118,13 @@ class Price:
 def price_of(instance_type: InstanceType, job: Job) -> Price | str:
     """What a node costs for `job`, in US dollars, or why that is not known."""
     fact = instance_type.fact("price")
-    if isinstance(fact.value, float) and currency_of(fact) != "USD":
-        return f"priced in {currency_of(fact)}, not USD"
+    others = ["platform_fee"]
+    if job.durability is Durability.VOLUMES:
+        others += ["volume_price", "volume_optimised_price"]
+    for each in (fact, *(instance_type.fact(name) for name in others)):
+        if isinstance(each.value, float) and currency_of(each) != "USD":
+            what = "priced" if each is fact else "with a fee"
+            return f"{what} in {currency_of(each)}, and amounts are only compared in USD"
     whole: tuple[Part, ...] = ()
     if job.durability is Durability.VOLUMES:
         volumes = volumes_of(instance_type, 1, (job.input_bytes + job.output_bytes) / GIB)
@@ -188,7 +194,7 @@ class Option:
 
     `lower_bound`: of a rate only an upper bound is known, so that time and cost are at least this.
     `within_limits`: whether deadline and budget are kept whatever the truth within the ranges is;
-    None without either.
+    None without either. `missing`: why a cost is None, by the field's name.
     """
 
     catalog: str
@@ -207,6 +213,7 @@ class Option:
     price_is_stale: bool | None
     assumptions: tuple[str, ...]
     within_limits: bool | None = None
+    missing: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def usd(self) -> Span:
@@ -219,7 +226,7 @@ class Option:
 def least_nodes(job: Job, node: Node) -> int | None:
     """The fewest nodes whose local disks hold the data and its copies; None if unknown."""
     if node.local_bytes is None:
-        return None
+        return None if job.local_bytes else 1
     least = nodes_for_capacity(round(job.local_bytes), node.local_bytes, copies=1)
     return max(least, 1 + job.remote_copies)  # a remote copy needs another node
 
@@ -307,7 +314,15 @@ def option_of(
         price_is_stale=is_stale(as_of, today) if as_of and today else None,
         assumptions=(*time.assumptions, *paid),
         within_limits=within_limits,
+        missing=_no_cost(candidate),
     )
+
+
+def _no_cost(candidate: Candidate) -> dict[str, str]:
+    price = candidate.price
+    if price is None:
+        return dict.fromkeys(("metered_usd", "billed_usd", "price_as_of"), candidate.no_price)
+    return {} if candidate.billed_usd is not None else {"billed_usd": price.node.not_billed}
 
 
 def span(values: Array, at: int = 0) -> Span:

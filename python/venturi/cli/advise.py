@@ -12,7 +12,9 @@ import click
 from venturi.cli.html import command_line, free_for_page, html_options, write_html
 from venturi.cli.machines import (
     DURABILITIES,
+    MOST_NODES,
     catalog_options,
+    count_of,
     durabilities,
     job_options,
     the_catalogs,
@@ -22,7 +24,7 @@ from venturi.cli.machines import (
 from venturi.cli.options import DURATION, json_option, print_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from venturi.advise.explain import Explanation
     from venturi.advise.hardware import Advice
@@ -50,7 +52,9 @@ def command() -> None:
               help="The job must not cost more.")  # fmt: skip
 @click.option("--objective", type=click.Choice(("cheapest", "fastest")), default="cheapest",
               show_default=True, help="What the first option has least of.")  # fmt: skip
-@click.option("--nodes", type=click.IntRange(1), help="Only so many nodes of each type.")
+@click.option(
+    "--nodes", type=click.IntRange(1, MOST_NODES), help="Only so many nodes of each type."
+)
 @click.option(
     "--max-nodes", "caps", metavar="[TYPE=]N", multiple=True,
     help="At most so many nodes of TYPE; without TYPE, of those whose number the catalogue does "
@@ -69,6 +73,7 @@ def hardware(
     catalogs: tuple[str, ...],
     measured: tuple[str, ...],
     assumed: tuple[str, ...],
+    owned: str | None,
     network: str,
     classes: tuple[str, ...],
     deadline_s: float | None,
@@ -96,7 +101,8 @@ def hardware(
     free_for_page(html, overwrite=overwrite)
     today = datetime.now(UTC).date()
     max_nodes, max_nodes_of = _caps(caps)
-    found = the_catalogs(catalogs, measured, assumed, today)
+    found = the_catalogs(catalogs, measured, assumed, today, owned)
+    _need_types(max_nodes_of, found)
     request = Request(
         job=the_job(sort_bytes, job_file),
         durabilities=durabilities(classes),
@@ -118,6 +124,10 @@ def hardware(
         write_advice(advice, found, explanations, html, overwrite=overwrite)
     if explained is not None:
         print_explanations(explanations, as_json=as_json)
+        for found_in in advice.classes:
+            if all(each.option.durability is not found_in.durability for each in explanations):
+                click.echo(f"warning: {found_in.durability}: it is no option there (see the answer "
+                           "without --explain)", err=True)  # fmt: skip
     elif as_json:
         _print_json(advice)
     else:
@@ -154,13 +164,28 @@ def _caps(texts: tuple[str, ...]) -> tuple[int | None, dict[str, int]]:
     for_all, of_type = None, {}
     for text in texts:
         name, equals, count = text.rpartition("=")
-        if not (count.isascii() and count.isdigit() and int(count) > 0) or (equals and not name):
-            raise click.UsageError(f"--max-nodes {text!r} is neither N nor TYPE=N")
+        nodes = count_of(count)
+        if nodes is None or (equals and not name):
+            raise click.UsageError(
+                f"--max-nodes {text[:80]!r} is neither N nor TYPE=N with N from 1 to {MOST_NODES:,}"
+            )
         if equals:
-            of_type[name] = int(count)
+            of_type[name] = nodes
         else:
-            for_all = int(count)
+            for_all = nodes
     return for_all, of_type
+
+
+def _need_types(names: Iterable[str], catalogs: Sequence[Catalog]) -> None:
+    """Refuses a limit for a type that no catalogue has, which would limit nothing."""
+    from venturi.model.catalog.find import unknown
+
+    known = [name for catalog in catalogs for name in catalog.types]
+    for name in set(names) - set(known):
+        raise unknown(
+            f"--max-nodes {name}: no catalogue has this type",
+            name, known, "they have", {"option": "--max-nodes", "instance_type": name},
+        )  # fmt: skip
 
 
 def _print(advice: Advice) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from venturi.cli.options import json_option, print_json
+from venturi.cli.options import json_option, print_json, writing
 from venturi.errors import VenturiError
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # As in model.catalog.importers.IMPORTERS, which --help need not import; a test holds them together.
 FORMATS = ("skypilot", "ec2instances", "karpenter", "onprem", "wide")
+NAMES_SHOWN = 10  # of the types that only one of two catalogues has
 
 output_option = click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True,
@@ -221,7 +222,9 @@ def diff_(old: str, new: str, as_json: bool) -> None:
     for what, names in (("only in", difference.removed), ("only in", difference.added)):
         if names:
             of = old if names is difference.removed else new
-            click.echo(f"{what} {of}: {', '.join(names)}")
+            more = len(names) - NAMES_SHOWN
+            rest = f" and {more} more (--json lists them)" if more > 0 else ""
+            click.echo(f"{what} {of}: {', '.join(names[:NAMES_SHOWN])}{rest}")
     if difference.changes:
         _print(tables.diff_table(difference))
     elif not difference.removed and not difference.added:
@@ -274,7 +277,7 @@ def _write(catalog: Catalog, output: Path) -> None:
     from venturi.model.catalog.write import render
     from venturi.record.files import replacing
 
-    with replacing(output) as file:
+    with writing(output), replacing(output) as file:
         file.write(render(catalog).encode())
 
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from venturi.cli.options import writing
 from venturi.errors import VenturiError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -46,7 +47,8 @@ def write_html(path: Path, text: str, *, overwrite: bool) -> None:
     """Writes the page whole or not at all, and says so on stderr."""
     from venturi.present.document import write_page
 
-    write_page(path, text, overwrite=overwrite)
+    with writing(path):
+        write_page(path, text, overwrite=overwrite)
     click.echo(f"wrote {path}", err=True)
 
 

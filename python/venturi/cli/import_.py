@@ -1,50 +1,161 @@
-"""`venturi import`: trials from archives."""
+"""`venturi import`: trials from archives, and from other people's results."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from venturi.cli.options import json_option, print_json
+from venturi.cli.progress import progress_bars
 from venturi.cli.repository import counting, open_repository
 from venturi.errors import ExitCode
+
+if TYPE_CHECKING:
+    from venturi.record.exchange import ImportReport
+    from venturi.record.importing import ImportedResults
+    from venturi.record.repository import Repository
+
+# As in record.importers.IMPORTERS, which is too heavy for --help; a test holds them together.
+FORMATS = ("aloja", "scout", "ibm", "cherrypick", "c3o", "hibench", "spark-perf", "pkb")
+_SHOWN = 10
+_FILE = click.Path(exists=True, dir_okay=False)
+
+
+def _format_and_files(
+    context: click.Context, parameter: click.Parameter, words: tuple[str, ...]
+) -> tuple[str | None, tuple[Path, ...]]:
+    """The format, if the first word names one, and the files, which must exist."""
+    format_ = words[0] if words[0] in FORMATS else None
+    names = words[1:] if format_ else words
+    if not names:
+        raise click.BadParameter(f"name a file to import as {format_}")
+    try:
+        for name in names:
+            _FILE.convert(name, parameter, context)
+    except click.BadParameter as error:
+        if format_:
+            raise
+        formats = ", ".join(FORMATS)
+        raise click.BadParameter(f"{error.message} Or is a format meant? ({formats})") from error
+    return format_, tuple(map(Path, names))
 
 
 @click.command()
 @click.argument(
-    "files",
-    nargs=-1,
-    required=True,
-    metavar="FILE...",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    "what", nargs=-1, required=True, metavar="[FORMAT] FILE...", callback=_format_and_files
 )
 @json_option
-def command(files: tuple[Path, ...], as_json: bool) -> int:
-    """Read trials from archives that `venturi export` wrote.
+def command(what: tuple[str | None, tuple[Path, ...]], as_json: bool) -> int:
+    """Read trials from archives that `venturi export` wrote, or other people's results.
 
-    Trials that are here already stay as they are. A damaged trial is refused, with its line in the
-    archive and the reason; the others are taken in, and the exit status is 1.
+    FORMAT says whose results they are: aloja, scout, ibm, cherrypick, c3o, hibench, spark-perf or
+    pkb; an archive needs none. (A file that is called like a format is ./aloja.)
+
+    Trials that are here already stay as they are. A damaged trial of an archive is refused, with
+    its line and the reason; the others are taken in, and the exit status is 1. Of other people's
+    results, rows that are no trials are refused and counted by reason; the exit status is 1 if no
+    row was taken in. A file that is damaged as a whole is an error, and nothing of it is kept.
     """
-    from venturi.record.exchange import import_archive
-
-    reports = {}
+    format_, files = what
+    read = _read_archive if format_ is None else _reader_of(format_)
+    data = []
+    sound = True
     with open_repository() as repository:
         for file in files:
-            with counting(f"import {file.name}") as progress:
-                reports[file] = report = import_archive(repository, file, progress=progress)
-            click.echo(
-                f"{file}: {len(report.added)} added, {len(report.already_present)} already here, "
-                f"{len(report.refused)} refused",
-                err=True,
-            )
-            for refusal in report.refused:
-                click.echo(
-                    f"  line {refusal.line} (trial {refusal.trial}): "
-                    f"[{refusal.code}] {refusal.reason}",
-                    err=True,
-                )
+            fields, good = read(repository, file)
+            data.append({"file": str(file), **fields})
+            sound = sound and good
     if as_json:
-        print_json([{"file": str(file), **asdict(report)} for file, report in reports.items()])
-    return ExitCode.USER if any(report.refused for report in reports.values()) else ExitCode.OK
+        print_json(data)
+    return ExitCode.OK if sound else ExitCode.USER
+
+
+def _read_archive(repository: Repository, file: Path) -> tuple[dict[str, Any], bool]:
+    from venturi.record.exchange import import_archive
+
+    with counting(f"import {file.name}") as progress:
+        report = import_archive(repository, file, progress=progress)
+    _tell_archive(file, report)
+    return asdict(report), not report.refused
+
+
+def _tell_archive(file: Path, report: ImportReport) -> None:
+    click.echo(
+        f"{file}: {len(report.added)} added, {len(report.already_present)} already here, "
+        f"{len(report.refused)} refused",
+        err=True,
+    )
+    for refusal in report.refused:
+        click.echo(
+            f"  line {refusal.line} (trial {refusal.trial}): [{refusal.code}] {refusal.reason}",
+            err=True,
+        )
+
+
+def _reader_of(format_: str) -> Callable[[Repository, Path], tuple[dict[str, Any], bool]]:
+    def read(repository: Repository, file: Path) -> tuple[dict[str, Any], bool]:
+        from venturi.record.importing import import_results
+
+        with _reading(f"import {file.name}") as progress:
+            results = import_results(repository, format_, file, progress)
+        _tell_results(file, format_, results)
+        taken_in = results.added + results.already_present > 0
+        fields = {"format": format_, **asdict(results), "refused_count": results.refused_count}
+        return fields, taken_in
+
+    return read
+
+
+def _tell_results(file: Path, format_: str, results: ImportedResults) -> None:
+    def tell(line: str) -> None:
+        click.echo(line, err=True)
+
+    tell(
+        f"{file} ({format_}): {results.added:,} added, {results.already_present:,} already here, "
+        f"{results.repeated:,} over again, {results.refused_count:,} refused"
+    )
+    if results.failed:
+        tell(f"  {results.failed:,} of them failed where they ran, and are kept as failed")
+    if results.alike:
+        tell(
+            f"  {results.alike:,} of them equal an earlier row in all but its number; "
+            "they are kept and marked"
+        )
+    # What a file says is shown with !r: it may hold what a terminal would obey.
+    for variant in results.spellings[:_SHOWN]:
+        tell(
+            f"  {variant.field} {variant.written!r} was taken as {variant.taken_as!r} "
+            f"{variant.count:,} times"
+        )
+    for reason in results.reasons[:_SHOWN]:
+        tell(f"  refused, {reason.count:,} times: {reason.field or 'row'}: {reason.reason}")
+    for refusal in results.refused[:_SHOWN]:
+        tell(f"    line {refusal.line}: {refusal.field or 'row'} {refusal.value!r}")
+    for what, shown in (
+        ("spellings", results.spellings),
+        ("reasons", results.reasons),
+        ("refused rows", results.refused),
+    ):
+        if len(shown) > _SHOWN:
+            tell(f"  the first {_SHOWN} {what} are shown; --json has more")
+
+
+@contextmanager
+def _reading(what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Shows how many bytes of how many are read, where somebody looks."""
+    with progress_bars() as show:
+        if show is None:
+            yield None
+            return
+        from venturi.measure.agent import Progress
+
+        start_s = time.monotonic()
+        yield lambda done, total: show(
+            Progress(what, done, total, "bytes", time.monotonic() - start_s)
+        )

@@ -12,56 +12,98 @@ from venturi.cli.repository import filter_options, filters, open_repository
 from venturi.units import format_bytes_decimal, format_duration
 
 if TYPE_CHECKING:
-    from venturi.record.trial import Trial
+    from venturi.record.query import Query, Row
+    from venturi.record.repository import Repository
 
 _STYLES = {"succeeded": "green", "failed": "red", "invalid": "red", "interrupted": "yellow"}
+_ROWS = 1_000
 
 
 @click.command()
 @filter_options(default_limit=50)
+@click.option(
+    "--where", multiple=True, metavar="KEY=VALUE|KEY<N|KEY>N",
+    help="Only trials with this value of a column or configuration key (also <=, >=; KEY= is one "
+    "without a value); several must all hold.",
+)  # fmt: skip
+@click.option(
+    "--sort", default="-started_at", show_default=True, metavar="KEY",
+    help="Order by a column or configuration key; -KEY is descending.",
+)  # fmt: skip
 @json_option
 def command(as_json: bool, **options: Any) -> None:
     """List recorded trials, newest first.
 
     GROUP is the key of a repeat group: trials with the same key differ in nothing that was chosen.
     """
+    query = _query(options)
     with open_repository() as repository:
-        trials = repository.find(**filters(options))
+        rows = _rows(repository, query, options["limit"])
     if as_json:
-        print_json([summary(trial) for trial in trials])
+        print_json([summary(row) for row in rows])
         return
-    if not trials:
+    if not rows:
         click.echo("no trials match", err=True)
         return
-    _print_table(trials)
-    if len(trials) == options["limit"]:
-        click.echo(f"the newest {len(trials)}; --limit shows more", err=True)
+    _print_table(rows)
+    if len(rows) == options["limit"]:
+        first = "newest" if options["sort"] == "-started_at" else "first"
+        click.echo(f"the {first} {len(rows)}; --limit shows more", err=True)
 
 
-def summary(trial: Trial) -> dict[str, object]:
+def _query(options: dict[str, Any]) -> Query:
+    from venturi.record.query import Condition, Op, Query, parse_condition
+
+    chosen = filters(options)
+    conditions = [parse_condition(text) for text in options["where"]]
+    for key in ("workload", "engine", "state", "group", "experiment"):
+        if (value := chosen[key]) is not None:
+            conditions.append(Condition(key, Op.ONE_OF, (value,)))
+    if chosen["since"] is not None:
+        conditions.append(Condition("started_at", Op.AT_LEAST, (chosen["since"],)))
+    sort = options["sort"]
+    limit = min(chosen["limit"] or _ROWS, _ROWS)
+    return Query(tuple(conditions), sort.removeprefix("-"), sort.startswith("-"), limit)
+
+
+def _rows(repository: Repository, query: Query, limit: int) -> list[Row]:
+    """The first `limit` rows, or all if it is 0, page by page."""
+    from dataclasses import replace
+
+    from venturi.record.query import rows
+
+    page = rows(repository, query)
+    found = list(page.rows)
+    while page.next_cursor is not None and (limit == 0 or len(found) < limit):
+        page = rows(repository, replace(query, cursor=page.next_cursor))
+        found += page.rows
+    return found[:limit] if limit else found
+
+
+def summary(row: Row) -> dict[str, object]:
     """What a listing says of a trial."""
     return {
-        "id": trial.id,
-        "started_at": trial.started_at.isoformat(),
-        "workload": trial.workload.name,
-        "workload_version": trial.workload.version,
-        "scale": trial.workload.scale,
-        "input_bytes": trial.workload.input_bytes,
-        "engine": trial.engine.name,
-        "engine_version": trial.engine.version,
-        "state": trial.state.value,
-        "failure": trial.failure and trial.failure.code,
-        "elapsed_s": trial.elapsed_s,
-        "experiment": trial.experiment,
-        "group": trial.group_key,
-        "repetition": trial.repetition,
-        "warm_up": trial.warm_up,
-        "provenance": trial.provenance.kind.value,
-        "warnings": len(trial.warnings),
+        "id": row.id,
+        "started_at": row.started_at and row.started_at.isoformat(),
+        "workload": row.workload,
+        "workload_version": row.workload_version,
+        "scale": row.scale,
+        "input_bytes": row.input_bytes,
+        "engine": row.engine,
+        "engine_version": row.engine_version,
+        "state": row.state,
+        "failure": row.failure,
+        "elapsed_s": row.elapsed_s,
+        "experiment": row.experiment,
+        "group": row.group,
+        "repetition": row.repetition,
+        "warm_up": row.warm_up,
+        "provenance": row.provenance,
+        "warnings": row.warnings,
     }
 
 
-def _print_table(trials: list[Trial]) -> None:
+def _print_table(rows: list[Row]) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -73,19 +115,17 @@ def _print_table(trials: list[Trial]) -> None:
         table.add_column(name, no_wrap=True, justify="right")
     for name in ("group", "experiment"):
         table.add_column(name, no_wrap=True)
-    for trial in trials:
-        name = f"{trial.workload.name}/{trial.workload.scale}"
-        state = trial.state.value + (" (warm-up)" if trial.warm_up else "")
+    for row in rows:
         table.add_row(
-            trial.id,
-            f"{trial.started_at:%Y-%m-%d %H:%M}",
-            Text(name if trial.workload.scale else trial.workload.name),
-            Text(trial.engine.name),
-            Text(state, style=_STYLES.get(trial.state.value, "")),
-            format_bytes_decimal(trial.workload.input_bytes),
-            format_duration(trial.elapsed_s),
-            trial.group_key,
-            Text(trial.experiment or "—"),
+            row.id,
+            "—" if row.started_at is None else f"{row.started_at:%Y-%m-%d %H:%M}",
+            Text(f"{row.workload}/{row.scale}" if row.scale else row.workload),
+            Text(row.engine),
+            Text(row.state + (" (warm-up)" if row.warm_up else ""), _STYLES.get(row.state, "")),
+            format_bytes_decimal(row.input_bytes),
+            format_duration(row.elapsed_s),
+            row.group,
+            Text(row.experiment or "—"),
         )
     # Into a pipe goes the whole line; a terminal gets its own width.
     width = None if sys.stdout.isatty() else 250

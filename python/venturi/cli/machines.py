@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from venturi.cli.options import BYTES
+from venturi.errors import VenturiError
 
 if TYPE_CHECKING:
     from datetime import date
@@ -20,7 +23,27 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT_CATALOG = "ec2-2014"
 DURABILITIES = ("2-io", "replicated", "volumes")
+MOST_NODES = 1_000_000  # as in advise.hardware; a test holds them together
 NETWORKS = ("at-scale", "baseline", "unlimited")
+
+
+assume_option = click.option(
+    "--assume", "assumed", metavar="WHAT=RATE", multiple=True,
+    help="A rate for the types of which it is not known: storage=900MB/s, NVMe=1000MB/s "
+    "(one disk), network=5Gbit/s or network=70% (of the line rate). Marked as assumed, "
+    "from half of it to one and a half.",
+)  # fmt: skip
+own_option = click.option(
+    "--own", "owned", metavar="years=Y,...",
+    help="What an hour of machines costs that were bought: years=4 to write them off over, use=0.6 "
+    "of all hours in which they work, kwh=0.15 and pue=1.4 for power, usd=1.08 for one of another "
+    "currency.",
+)  # fmt: skip
+measured_option = click.option(
+    "--measured", metavar="FILE|DIR", multiple=True,
+    help="A catalogue, or all CSV files of a folder, whose figures are laid over the "
+    "others where they are better known.",
+)  # fmt: skip
 
 
 def job_options(command: F) -> F:
@@ -37,23 +60,16 @@ def job_options(command: F) -> F:
 
 
 def catalog_options(command: F) -> F:
-    """`--catalog`, `--measured`, `--assume` and `--network`."""
+    """`--catalog`, `--measured`, `--assume`, `--own` and `--network`."""
     for option in (
         click.option(
             "--network", type=click.Choice(NETWORKS), default=NETWORKS[0], show_default=True,
             help="Which network bandwidth counts: as observed in a large cluster where that is "
             "known, as between two nodes, or none (storage alone).",
         ),
-        click.option(
-            "--assume", "assumed", metavar="WHAT=RATE", multiple=True,
-            help="A rate for the types of which it is not known: storage=900MB/s, NVMe=1000MB/s "
-            "(one disk), network=5Gbit/s or network=70% (of the line rate). Marked as assumed, "
-            "from half of it to one and a half.",
-        ),
-        click.option(
-            "--measured", metavar="FILE", multiple=True,
-            help="A catalogue whose figures are laid over the others where they are better known.",
-        ),
+        own_option,
+        assume_option,
+        measured_option,
         click.option(
             "--catalog", "catalogs", metavar="NAME|FILE", multiple=True,
             default=(DEFAULT_CATALOG,), show_default=True,
@@ -67,7 +83,6 @@ def catalog_options(command: F) -> F:
 
 def the_job(sort_bytes: int | None, job_file: Path | None) -> Job:
     """The job that the options describe; exactly one of both must be given."""
-    from venturi.errors import VenturiError
     from venturi.model.job import parse_job, sort_job
 
     if (sort_bytes is None) == (job_file is None):
@@ -85,30 +100,64 @@ def the_job(sort_bytes: int | None, job_file: Path | None) -> Job:
 
 
 def the_catalogs(
-    names: tuple[str, ...], measured: tuple[str, ...], assumed: tuple[str, ...], today: date
+    names: tuple[str, ...],
+    measured: tuple[str, ...],
+    assumed: tuple[str, ...],
+    today: date,
+    owned: str | None = None,
 ) -> list[Catalog]:
     """The catalogues named, with what was measured laid over and what is assumed filled in."""
     from venturi.advise.assume import assume, parse_assumption
+    from venturi.advise.own import own, parse_ownership
     from venturi.model.catalog.find import find
     from venturi.model.catalog.overlay import overlay
 
     assumptions = [parse_assumption(text) for text in assumed]
-    over = [find(name) for name in measured]
-    found = []
+    ownership = None if owned is None else parse_ownership(owned)
+    over = [find(each) for name in measured for each in _files(name)]
+    found: list[Catalog] = []
     for name in dict.fromkeys(names):
         catalog = find(name)
+        if any(other.name == catalog.name for other in found):
+            catalog = replace(catalog, name=name)  # of two files with one name the whole path
         for each in over:
             catalog = overlay(catalog, each)
-        found.append(assume(catalog, assumptions, today))
+        found.append(own(assume(catalog, assumptions, today), ownership, today))
     return found
+
+
+def _files(name: str) -> list[str]:
+    """`name`, or the CSV files of the folder `name`."""
+    if not os.path.isdir(name):  # noqa: PTH112 - a name too long for a file is no folder either
+        return [name]
+    found = sorted(str(path) for path in Path(name).glob("*.csv"))
+    if not found:
+        raise VenturiError(
+            "VEN-CATALOG-UNKNOWN",
+            f"--measured {name}: the folder has no CSV file",
+            where={"folder": name},
+            hint="`venturi catalog overlay --from-trials --type NAME -o FILE` makes one",
+        )
+    return found
+
+
+def count_of(text: str) -> int | None:
+    """The number of nodes in `text`; None if it is none, or none that anybody has."""
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(MOST_NODES))):
+        return None
+    return int(text) if 0 < int(text) <= MOST_NODES else None
 
 
 def type_and_nodes(text: str) -> tuple[str, int | None]:
     """`i2.8xlarge:178` as a name and a count; the count may be left out."""
     name, colon, count = text.partition(":")
-    if not name or (colon and not (count.isascii() and count.isdigit() and int(count) > 0)):
-        raise click.UsageError(f"{text!r} is not TYPE or TYPE:NODES, such as i2.8xlarge:178")
-    return name, int(count) if colon else None
+    nodes = count_of(count)
+    if not name or (colon and nodes is None):
+        raise click.UsageError(
+            f"{text[:80]!r} is not TYPE or TYPE:NODES, such as i2.8xlarge:178, with at most "
+            f"{MOST_NODES:,} nodes"
+        )
+    return name, nodes
 
 
 def durabilities(names: tuple[str, ...]) -> tuple[Durability, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import signal
 import sys
@@ -23,12 +22,13 @@ VERBS: dict[str, tuple[str, str]] = {
     "ls": ("ls", "List recorded trials"),
     "show": ("show", "Show one trial: phases, stages, narrowest point"),
     "compare": ("compare", "Compare repeat groups: which is better, and by how much"),
+    "rank": ("rank", "Rank many groups of trials by time or cost, with ties"),
     "advise": ("advise", "Which machines, how many, for how much, with what certainty"),
     "predict": ("predict", "Time and cost of a job on given machines, with formula and origin"),
     "simulate": ("simulate", "Simulate a job on uneven machines: stragglers, tails, lost nodes"),
     "catalog": ("catalog", "List, show, import, overlay and compare catalogues of machines"),
     "export": ("export", "Write trials and their artifacts to one archive"),
-    "import": ("import_", "Read trials from an archive"),
+    "import": ("import_", "Read trials from an archive, or the results of others"),
     "doctor": ("doctor", "Check this host's settings against what the field recommends"),
     "version": ("version", "Versions of Venturi, its agent and its schema"),
 }
@@ -89,7 +89,9 @@ def _terminate(signum: int, frame: object) -> None:
 
 def _report(error: VenturiError, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps({"error": error.as_dict()}))
+        from venturi.cli.options import json_text
+
+        click.echo(json_text({"error": error.as_dict()}))
     click.echo(f"error[{error.code}]: {error.message}", err=True)
     for key, value in error.where.items():
         click.echo(f"  {key}: {value}", err=True)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from venturi import units
+from venturi.errors import VenturiError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -54,6 +58,36 @@ key_bytes_option: Callable[[F], F] = click.option(
 )  # fmt: skip
 
 
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turns what keeps `path` from being written into an error of the user's."""
+    try:
+        yield
+    except OSError as error:
+        raise VenturiError(
+            "VEN-OUTPUT-WRITE",
+            f"{path} cannot be written: {error.strerror or error}",
+            where={"file": str(path)},
+            hint="give a file in a folder that can be written to and has space",
+        ) from error
+
+
 def print_json(data: Any, warnings: tuple[str, ...] = ()) -> None:
     """Prints the envelope every `--json` has: schema, data, warnings."""
-    click.echo(json.dumps({"schema": 1, "data": data, "warnings": list(warnings)}, default=str))
+    click.echo(json_text({"schema": 1, "data": data, "warnings": list(warnings)}))
+
+
+def json_text(data: Any) -> str:
+    """`data` as JSON for every reader: what JSON has no word for (inf, nan, dates) is text."""
+    try:
+        return json.dumps(data, default=str, allow_nan=False)
+    except ValueError:  # seldom, and only what a user gave in the place of a number
+        return json.dumps(_without_infinities(data), default=str, allow_nan=False)
+
+
+def _without_infinities(data: Any) -> Any:
+    if isinstance(data, Mapping):
+        return {name: _without_infinities(value) for name, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_without_infinities(value) for value in data]
+    return str(data) if isinstance(data, float) and not math.isfinite(data) else data

@@ -40,6 +40,7 @@ def command(
     catalogs: tuple[str, ...],
     measured: tuple[str, ...],
     assumed: tuple[str, ...],
+    owned: str | None,
     network: str,
     durability: str | None,
     explained: bool,
@@ -62,7 +63,7 @@ def command(
     if durability is not None:
         job = replace(job, durability=Durability(durability))
     today = datetime.now(UTC).date()
-    found = the_catalogs(catalogs, measured, assumed, today)
+    found = the_catalogs(catalogs, measured, assumed, today, owned)
     request = Request(job, network=Network(network.replace("-", " ")), today=today)
     explanations = []
     for name, nodes in wanted:
@@ -78,7 +79,7 @@ def command(
     if explained:
         print_explanations(tuple(explanations), as_json=as_json)
         return
-    from venturi.present.advice import option_data, prediction_table
+    from venturi.present.advice import option_data, prediction_table, unpriced
 
     if as_json:
         print_json({"job": job.name, "options": [option_data(each) for each in options]})
@@ -88,5 +89,7 @@ def command(
     console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
     console.print(f"{job.name}, {job.durability.value}", style="bold", markup=False)
     console.print(prediction_table(options))
+    for name, why in unpriced(options):
+        console.print(f"  no cost of {name}: {why}", style="dim", markup=False)
     if any(each.lower_bound for each in options):
         console.print("  ≥ at least: of a rate only an upper bound is known", style="dim")

@@ -91,7 +91,7 @@ def _facts(trial: Trial) -> Table:
         ("input", size),
         ("engine", f"{trial.engine.name} {trial.engine.version}"),
         ("time", None if trial.elapsed_s is None else units.format_duration(trial.elapsed_s)),
-        ("started", f"{trial.started_at:%Y-%m-%d %H:%M:%S} UTC"),
+        ("started", f"{trial.started_at:%Y-%m-%d %H:%M:%S} UTC" if trial.started_at else None),
         ("hosts", ", ".join(host.name for host in trial.cluster.hosts)),
         ("instance type", trial.cluster.instance_type),
         ("network", trial.cluster.network),

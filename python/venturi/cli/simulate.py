@@ -14,9 +14,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi.cli.html import command_line, free_for_page, html_options, write_html
+from venturi.cli.machines import (
+    assume_option,
+    measured_option,
+    the_catalogs,
+    the_job,
+    type_and_nodes,
+)
 from venturi.cli.options import BYTES, DURATION, json_option, print_json, quiet_option
 from venturi.cli.progress import progress_bars
-from venturi.errors import VenturiError
 
 if TYPE_CHECKING:
     from venturi.model.catalog import InstanceType
@@ -30,6 +36,7 @@ TRIALS_MAX = 1_000_000
 LEVELS = (0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975)
 _BINS, _BAR = 16, 40
 _DISTRIBUTION = "DIST"
+_DESCRIBED = ("catalog", "measured", "assumed")  # options that describe a type
 
 
 @click.command()
@@ -37,8 +44,8 @@ _DISTRIBUTION = "DIST"
     "--job",
     "job_file",
     metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="The job, in TOML: input, intermediate, output, durability, ...",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="The job, in TOML: input, intermediate, output, durability, ... (- is stdin).",
 )
 @click.option("--sort", "sort_bytes", type=BYTES, metavar="SIZE", help="A sort of SIZE.")
 @click.option("--on", required=True, metavar="TYPE:N", help="Instance type and number of nodes.")
@@ -49,6 +56,8 @@ _DISTRIBUTION = "DIST"
     metavar="NAME|FILE",
     help="Where the type is described.",
 )
+@measured_option
+@assume_option
 @click.option(
     "--trials",
     type=click.IntRange(1, TRIALS_MAX),
@@ -145,19 +154,19 @@ def command(
     venturi simulate --sort 100TB --on i2.8xlarge:178
     venturi simulate --sort 100TB --on i2.8xlarge:178 --loss-per-node-hour 0.01 --deadline 30min
     """  # fmt: skip
-    scenario = scenario_of(**options)
+    machine, nodes = _machines(options.pop("on"), **{k: options.pop(k) for k in _DESCRIBED})
+    scenario = scenario_of(machine, nodes, **options)
     free_for_page(html, overwrite=overwrite)
     result = run(scenario, trials, seed, quiet=quiet)
     if html is not None:
         from venturi.advise.option import price_of
-        from venturi.model.catalog.find import find, type_named
         from venturi.present.advice_page import render_simulation
         from venturi.present.advice_page.build import simulation_page
 
         page = simulation_page(
             result,
             settings=settings_of(scenario),
-            price=price_of(type_named(find(options["catalog"]), scenario.node.name), scenario.job),
+            price=price_of(machine, scenario.job),
             deadline_s=deadline,
             generated_at=datetime.now(UTC),
             command=command_line(),
@@ -171,12 +180,23 @@ def command(
         click.echo(f"warning: {warning}", err=True)
 
 
+def _machines(
+    on: str, catalog: str, measured: tuple[str, ...], assumed: tuple[str, ...]
+) -> tuple[InstanceType, int]:
+    """The type and the number of nodes, with what was measured and what is assumed."""
+    from venturi.model.catalog.find import type_named
+
+    name, nodes = _on(on)
+    (found,) = the_catalogs((catalog,), measured, assumed, datetime.now(UTC).date())
+    return type_named(found, name), nodes
+
+
 def scenario_of(
+    machine: InstanceType,
+    nodes: int,
     *,
     job_file: Path | None,
     sort_bytes: int | None,
-    on: str,
-    catalog: str,
     durability: str | None,
     skew: str | None,
     recovery: str,
@@ -187,14 +207,14 @@ def scenario_of(
     **more: Any,
 ) -> Scenario:
     """What the command line describes; `more` goes into the `Scenario` as it is."""
-    from venturi.model.catalog.find import find, type_named
+    from venturi.advise.hardware import need_room
     from venturi.model.job import Durability
     from venturi.model.scenario import Recovery, Scenario, Speculation
 
     job = _job(job_file, sort_bytes, durability)
-    name, nodes = _on(on)
     stated = {"storage": storage, "network": network, "volumes": volumes}
-    node, rates = _machine(type_named(find(catalog), name), stated)
+    node, rates = _machine(machine, stated)
+    need_room(job, node, nodes)
     if job.durability is not Durability.VOLUMES:
         if volumes is not None:
             raise click.UsageError("--volumes needs --durability volumes")
@@ -226,29 +246,17 @@ def run(scenario: Scenario, trials: int, seed: int, *, quiet: bool = False) -> S
 
 
 def _job(file: Path | None, sort_bytes: int | None, durability: str | None) -> Job:
-    from venturi.model.job import Durability, parse_job, sort_job
+    from venturi.model.job import Durability
 
-    if (file is None) == (sort_bytes is None):
-        raise click.UsageError("give either --job FILE or --sort SIZE")
-    if file is None:
-        assert sort_bytes is not None
-        job = sort_job(sort_bytes)
-    else:
-        try:
-            text = file.read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise VenturiError(
-                "VEN-JOB-FORMAT", f"{file} cannot be read: {error}", where={"file": str(file)}
-            ) from error
-        job = parse_job(text, str(file))
+    job = the_job(sort_bytes, file)
     return job if durability is None else replace(job, durability=Durability(durability))
 
 
 def _on(text: str) -> tuple[str, int]:
-    name, _, nodes = text.rpartition(":")
-    if not name or not nodes.isdecimal() or int(nodes) < 1:
+    name, nodes = type_and_nodes(text)
+    if nodes is None:
         raise click.UsageError(f"--on is {text!r}; write it like i2.8xlarge:178")
-    return name, int(nodes)
+    return name, nodes
 
 
 def _skew(text: str) -> tuple[float, float]:

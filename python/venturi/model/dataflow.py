@@ -14,6 +14,7 @@ its own or named among the job's `assumptions`, and is zero unless the job asks 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,7 @@ from venturi.model.node import Node
 from venturi.model.quantity import Quantity
 
 Array = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
 MAP, REDUCE = "map+shuffle", "sort+reduce"
 
 
@@ -46,8 +48,10 @@ class Span:
 class Term:
     """One resource of one phase. `rate` is a node's; `demand_bytes` the whole cluster's.
 
-    For the processors `demand_bytes` is None and `core_s` counts, over `cores` of each node.
-    `seconds` has the shape (3, nodes): middle, low, high.
+    For the processors `demand_bytes` is None and `core_s` counts, over `cores` of each node. `rate`
+    is None, too, where it is not known but nothing is moved; where disks are split by role it is
+    that with the first number of nodes. `seconds` has the shape (3, nodes): middle, low, high.
+    `skewed_share`: how much of the term goes by the sizes of the partitions, from 0 to 1.
     """
 
     resource: str
@@ -57,6 +61,7 @@ class Term:
     core_s: float | None
     cores: float | None
     seconds: Array
+    skewed_share: Array | float
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +80,8 @@ class Phase:
 
     def span(self, at: int = 0) -> Span:
         """Seconds with the `at`-th number of nodes."""
-        middle, low, high = self.seconds[:, at]
-        return Span(float(middle), float(low), float(high))
+        middle, low, high = (max(float(t.seconds[row, at]) for t in self.terms) for row in range(3))
+        return Span(middle, low, high)
 
     def binding(self, at: int = 0) -> str:
         """The narrowest resource with the `at`-th number of nodes."""
@@ -97,7 +102,7 @@ class JobTime:
     only known as an upper bound, so the job takes at least this long.
     """
 
-    nodes: npt.NDArray[np.int64]
+    nodes: Counts
     phases: tuple[Phase, ...]
     startup_s: float
     lower_bound: bool
@@ -118,12 +123,25 @@ class JobTime:
 
 @dataclass(frozen=True, slots=True)
 class _Need:
-    """Bytes that a phase moves through one of the node's rates, over the whole cluster."""
+    """Bytes that a phase moves through one of the node's rates, over the whole cluster.
+
+    `even` bytes lie in equal parts on all nodes, `skewed` ones go by the sizes of the partitions.
+    """
 
     rate: str
     what: str
-    demand_bytes: Array
-    factor: float = 1.0  # of the rate: the share of the disks that serve this
+    even: Array | float = 0.0
+    skewed: Array | float = 0.0
+    factor: Array | None = None  # of the rate: the share of the disks that serve this
+
+    @property
+    def skewed_share(self) -> Array | float:
+        """How much of the bytes goes by the sizes of the partitions, from 0 to 1."""
+        if isinstance(self.even, float) and not self.even:
+            return 1.0
+        if isinstance(self.skewed, float) and not self.skewed:
+            return 0.0
+        return self.skewed / (self.even + self.skewed)
 
 
 def job_time(job: Job, node: Node, nodes: int | Sequence[int]) -> JobTime:
@@ -132,67 +150,70 @@ def job_time(job: Job, node: Node, nodes: int | Sequence[int]) -> JobTime:
     if counts.size == 0 or counts.min() < 1:
         raise invalid("nodes", counts.tolist(), "at least 1")
     assumptions: list[str] = []
-    first, second, equations = _needs(job, node, counts, assumptions)
+    # No node has more than everything.
+    skew = np.minimum(job.partition_skew, counts) if job.partition_skew > 1 else 1.0
+    first, second, equations = _needs(job, node, counts, skew, assumptions)
     missing = {
         need.rate: node.missing.get(need.rate, "not given")
         for need in (*first, *second)
-        if getattr(node, need.rate) is None
+        if getattr(node, need.rate) is None and np.any(need.even + need.skewed)
     }
     if node.cores is None and (job.map_core_s_per_byte or job.reduce_core_s_per_byte):
         missing["cores"] = node.missing.get("cores", "not given")
     if missing:
         return JobTime(counts, (), job.startup_s, False, tuple(assumptions), missing)
     phases = []
-    skew = job.partition_skew
-    for name, equation, needs, core_s, share in (
-        (MAP, equations[0], first, job.map_core_s_per_byte * job.input_bytes, 1.0),
-        (REDUCE, equations[1], second, job.reduce_core_s_per_byte * job.intermediate_bytes, skew),
+    for name, equation, needs, core_s, skewed in (
+        (MAP, equations[0], first, job.map_core_s_per_byte * job.input_bytes, 0.0),
+        (REDUCE, equations[1], second, job.reduce_core_s_per_byte * job.intermediate_bytes, 1.0),
     ):
-        terms = [_transfer(node, need, counts, share if name == REDUCE else _skewed(need, skew))
-                 for need in needs]  # fmt: skip
+        terms = [_transfer(node, need, counts, skew) for need in needs]
         if core_s:
             assert node.cores is not None
-            seconds = np.broadcast_to(share * core_s / node.cores / counts, (3, counts.size))
-            terms.append(Term("cpu", "computing", None, None, core_s, node.cores, seconds))
+            most = skew if skewed else 1.0
+            seconds = np.broadcast_to(most * core_s / node.cores / counts, (3, counts.size))
+            terms.append(Term("cpu", "computing", None, None, core_s, node.cores, seconds, skewed))
         phases.append(Phase(name, equation, tuple(terms)))
-    rates = [term.rate for phase in phases for term in phase.terms if term.rate is not None]
-    return JobTime(
-        counts, tuple(phases), job.startup_s, any(rate.upper_bound for rate in rates),
-        tuple(assumptions), {},
-    )  # fmt: skip
+    lower_bound = any(
+        term.rate is not None and term.rate.upper_bound and np.any(term.demand_bytes)
+        for phase in phases
+        for term in phase.terms
+    )
+    return JobTime(counts, tuple(phases), job.startup_s, lower_bound, tuple(assumptions), {})
 
 
-def _skewed(need: _Need, skew: float) -> float:
-    """In map and shuffle only what is received and written depends on the partitions' sizes."""
-    return 1.0 if need.what == "input" else skew
-
-
-def _transfer(node: Node, need: _Need, counts: npt.NDArray[np.int64], share: float) -> Term:
-    rate: Quantity = getattr(node, need.rate)
-    if need.factor != 1.0:
-        rate = rate.times(need.factor, f"{need.factor:g} of {rate.note or 'the whole'}")
-    speeds = np.array([[rate.value], [rate.high], [rate.low]])
-    seconds = share * need.demand_bytes / counts / speeds
-    resource = {"network": "network"}.get(need.rate, "storage")
-    resource = "volumes" if need.rate.startswith("volume") else resource
-    return Term(resource, need.what, rate, need.demand_bytes, None, None, seconds)
+def _transfer(node: Node, need: _Need, counts: Counts, skew: Array | float) -> Term:
+    resource = "volumes" if need.rate.startswith("volume") else "storage"
+    resource = "network" if need.rate == "network" else resource
+    demand = need.even + need.skewed + np.zeros(counts.size)
+    rate: Quantity | None = getattr(node, need.rate)
+    if rate is None:  # nothing is moved
+        seconds = np.zeros((3, counts.size))
+    else:
+        speeds = np.array([[rate.value], [rate.high], [rate.low]])
+        if need.factor is not None:
+            speeds, factor = speeds * need.factor, float(need.factor[0])
+            rate = rate.times(factor, f"{factor:g} of {rate.note or 'the whole'}")
+        seconds = (need.even + skew * need.skewed) / counts / speeds
+    return Term(resource, need.what, rate, demand, None, None, seconds, need.skewed_share)
 
 
 def _needs(
-    job: Job, node: Node, counts: npt.NDArray[np.int64], assumptions: list[str]
+    job: Job, node: Node, counts: Counts, skew: Array | float, assumptions: list[str]
 ) -> tuple[list[_Need], list[_Need], tuple[str, str]]:
     """What both phases move, and the equations that this makes."""
-    taken = np.ones(counts.size)
-    data, output = job.input_bytes * taken, job.output_bytes * taken
-    shuffled = job.intermediate_bytes * taken
-    spilled = shuffled
+    spilled: Array | float = job.intermediate_bytes
     if job.retained_share and node.memory_bytes is not None:
-        spilled = np.maximum(0.0, shuffled - job.retained_share * node.memory_bytes * counts)
+        # The node with the largest share is the slowest, and has no more memory than another.
+        kept = job.retained_share * node.memory_bytes * counts / skew
+        spilled = np.maximum(0.0, spilled - kept)
         assumptions.append("memory keeps part of the intermediate data between the phases")
+    elif job.retained_share:
+        assumptions.append("memory keeps nothing between the phases: its size is not known")
     # With one node nothing crosses the network; else a share of 1/N stays on its own node, which
     # the paper's equations leave out, and so do these: N is large where the network matters.
-    crossing = np.where(counts > 1, shuffled, 0.0)
-    network = [_Need("network", "shuffle", crossing)]
+    crossing = np.where(counts > 1, 1.0, 0.0)
+    shuffle = _Need("network", "shuffle", skewed=crossing * job.intermediate_bytes)
     if job.durability is Durability.VOLUMES:
         write, read = (
             "local_write" if node.local_write else "storage",
@@ -203,65 +224,81 @@ def _needs(
                 "local disks in one direction are as fast as in each direction of two at once"
             )
         return (
-            [_Need("volume_read", "input", data), _Need(write, "intermediate", spilled), *network],
-            [_Need(read, "intermediate", spilled), _Need("volume_write", "output", output)],
+            [_Need("volume_read", "input", even=job.input_bytes),
+             _Need(write, "intermediate", skewed=spilled), shuffle],
+            [_Need(read, "intermediate", skewed=spilled),
+             _Need("volume_write", "output", skewed=job.output_bytes)],
             ("(10)", "(11)"),
-        )
+        )  # fmt: skip
     copies = job.remote_copies
-    replicas = [_Need("network", "replicas", np.where(counts > 1, copies * output, 0.0))]
-    first, second, how = _local_needs(job, node, (data, spilled, output), assumptions)
+    replicas = _Need("network", "replicas", skewed=crossing * (copies * job.output_bytes))
+    first, second, how = _local_needs(
+        job, node, counts, skew=skew, spilled=spilled, assumptions=assumptions
+    )
     return (
-        [*first, *network],
-        [*second, *(replicas if copies else [])],
+        [*first, shuffle],
+        [*second, *([replicas] if copies else [])],
         (f"(1){how}", f"({'8' if copies else '3'}){how}"),
     )
 
 
 def _local_needs(
-    job: Job, node: Node, sizes: tuple[Array, Array, Array], assumptions: list[str]
+    job: Job,
+    node: Node,
+    counts: Counts,
+    *,
+    skew: Array | float,
+    spilled: Array | float,
+    assumptions: list[str],
 ) -> tuple[list[_Need], list[_Need], str]:
     """How the local disks share the work: equation (5), a split by role, or one shared disk."""
-    data, spilled, output = sizes
-    written = output * (1 + job.remote_copies)
-    if not job.remote_copies and node.disks != 1:
+    written = job.output_bytes * (1 + job.remote_copies)
+    if node.disks == 1:
+        assumptions.append("one disk reads and writes: both directions share its whole rate")
+        both = np.full(counts.size, 2.0)
         return (
-            [_Need("storage", "input", data), _Need("storage", "intermediate", spilled)],
-            [_Need("storage", "intermediate", spilled), _Need("storage", "output", output)],
-            "",
+            [_Need("storage", "input and intermediate", job.input_bytes, spilled, both)],
+            [_Need("storage", "intermediate and output", 0.0, spilled + written, both)],
+            " in the sum form",
         )
-    if node.disks is not None and node.disks > 1:
-        kept = _best_split(node, data[0], spilled[0], job, float(written[0]))
-        assumptions.append(f"{kept} of {node.disks} disks hold input and output")
+    outer = inner = None
+    how = ""
+    if job.remote_copies and not node.disks:
+        assumptions.append("how many disks a node has is not known: they are not split by role")
+    elif job.remote_copies and node.disks:
+        kept = _best_split(job, node, counts, disks=node.disks, skew=skew, spilled=spilled)
+        least, most = int(kept.min()), int(kept.max())
+        split = f"{least}" if least == most else f"{least} to {most}"
+        by = "" if least == most else ", by the number of nodes"
+        assumptions.append(f"{split} of {node.disks} disks hold input and output{by}")
+        how = f" with {split} disks of {node.disks} for input and output"
         # `storage` is the rate of half of the disks.
         outer, inner = 2 * kept / node.disks, 2 * (node.disks - kept) / node.disks
-        return (
-            [_Need("storage", "input", data, outer),
-             _Need("storage", "intermediate", spilled, inner)],
-            [_Need("storage", "intermediate", spilled, inner),
-             _Need("storage", "output", written, outer)],
-            f" with {kept} disks of {node.disks} for input and output",
-        )  # fmt: skip
-    assumptions.append("one disk reads and writes: both directions share its whole rate")
     return (
-        [_Need("storage", "input and intermediate", data + spilled, 2.0)],
-        [_Need("storage", "intermediate and output", spilled + written, 2.0)],
-        " in the sum form",
-    )
+        [_Need("storage", "input", job.input_bytes, 0.0, outer),
+         _Need("storage", "intermediate", 0.0, spilled, inner)],
+        [_Need("storage", "intermediate", 0.0, spilled, inner),
+         _Need("storage", "output", 0.0, written, outer)],
+        how,
+    )  # fmt: skip
 
 
 def _best_split(
-    node: Node, input_bytes: float, spilled_bytes: float, job: Job, written_bytes: float
-) -> int:
-    """How many disks for input and output make the job shortest (the paper's 5 of 8, 5.2)."""
-    assert node.disks is not None
+    job: Job, node: Node, counts: Counts, *, disks: int, skew: Array | float, spilled: Array | float
+) -> Counts:
+    """How many disks for input and output make the job shortest (the paper's 5 of 8, 5.2).
+
+    For each number of nodes its own: what memory keeps depends on it.
+    """
     half = node.storage.value if node.storage else 1.0
-    link = node.network.value if node.network else float("inf")
-
-    def seconds_per_node(kept: int) -> float:
-        assert node.disks is not None
-        outer, inner = 2 * kept / node.disks * half, 2 * (1 - kept / node.disks) * half
-        first = max(input_bytes / outer, spilled_bytes / inner, job.intermediate_bytes / link)
-        copied = job.remote_copies * job.output_bytes / link
-        return first + max(spilled_bytes / inner, written_bytes / outer, copied)
-
-    return min(range(1, node.disks), key=seconds_per_node)
+    link = node.network.value if node.network else math.inf
+    kept = np.arange(1, disks)[:, None]
+    outer, inner = 2 * kept / disks * half, 2 * (disks - kept) / disks * half
+    crossing = np.where(counts > 1, skew, 0.0) / link
+    copied = job.remote_copies * job.output_bytes
+    written = job.output_bytes + copied
+    first = np.maximum(job.input_bytes / outer, crossing * job.intermediate_bytes)
+    second = np.maximum(skew * written / outer, crossing * copied)
+    by_inner = skew * spilled / inner
+    best: Counts = np.argmin(np.maximum(first, by_inner) + np.maximum(second, by_inner), axis=0)
+    return best + 1

@@ -21,9 +21,10 @@ from venturi.model.io_cost import invalid
 from venturi.model.node import Network, node_of, rate_of
 from venturi.model.quantity import Quantity
 from venturi.model.slowest import implied_deviation
-from venturi.units import parse_bytes
+from venturi.units import parse_rate
 
 Array = npt.NDArray[np.float64]
+MOST_DEVICES = 1000  # of one node: each is drawn for itself
 LEAST_NODES = 20  # a minimum of fewer nodes says next to nothing of their spread
 _LEAST_EXTREME = 0.1  # in standard deviations: less among LEAST_NODES has a chance below 1e-5
 
@@ -260,8 +261,8 @@ class Rate:
 
     def __post_init__(self) -> None:
         _need_above_zero("nominal", self.nominal)
-        if self.devices < 1:
-            raise invalid("devices", self.devices, "at least 1")
+        if not 1 <= self.devices <= MOST_DEVICES:
+            raise invalid("devices", self.devices, f"from 1 to {MOST_DEVICES}")
 
     def speeds(self, rng: np.random.Generator, trials: int, nodes: int) -> Array:
         """Rates over `nominal`, shape (trials, nodes), or (trials, 1) if all nodes are equal."""
@@ -313,20 +314,11 @@ def distributions_of(
     }
     slowest = rate_of(instance_type.fact("storage_rate_slowest"), "storage")
     nodes = instance_type.number("storage_nodes")
-    if machine.storage and slowest and nodes and nodes >= LEAST_NODES:
-        mean = machine.storage.value
+    mean = machine.storage.value if machine.storage else 0.0
+    # Where all are equally fast, or a path caps them all, there is no spread to draw from.
+    if slowest and slowest.value < mean and nodes and nodes >= LEAST_NODES:
         rates["storage"] = Rate(mean, node=SlowestOf(mean, slowest.value, round(nodes)))
     return rates
-
-
-def parse_rate(text: str) -> float:
-    """Bytes per second in `text`, such as `900MB/s`, `1.7GB/s` or `10Gbit/s`."""
-    amount, _, per = (part.strip() for part in text.partition("/"))
-    if per != "s":
-        raise _bad(text, "a rate", "900MB/s, 850MiB/s or 10Gbit/s")
-    if amount.lower().endswith("bit"):
-        return parse_bytes(amount[:-3] + "B") / 8
-    return float(parse_bytes(amount))
 
 
 def parse_share(text: str) -> float:
@@ -387,7 +379,7 @@ def parse_rates(text: str) -> Rate:
 
 
 def _count(text: str) -> int:
-    if not text.strip().isdecimal():
+    if not (text.strip().isdecimal() and len(text) < 20):
         raise _bad(text, "a number of nodes or devices", "178")
     return int(text)
 

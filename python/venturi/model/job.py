@@ -6,9 +6,9 @@ fault by its field.
 
 from __future__ import annotations
 
-import math
+import difflib
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any
@@ -18,6 +18,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from venturi.errors import VenturiError
 from venturi.model.io_cost import invalid, need_rate, need_size
 from venturi.units import parse_bytes, parse_duration_s
+
+# Beyond these a figure is a slip, and the arithmetic of node counts and seconds would overflow.
+MOST: Mapping[str, float] = {
+    "input_bytes": 1e21, "intermediate_bytes": 1e21, "output_bytes": 1e21,  # a zettabyte
+    "map_core_s_per_byte": 1.0, "reduce_core_s_per_byte": 1.0,
+    "startup_s": 1e9,  # 30 years
+}  # fmt: skip
+MOST_SKEW = 1e6
 
 
 class Durability(StrEnum):
@@ -53,13 +61,15 @@ class Job:
 
     def __post_init__(self) -> None:
         need_rate("input_bytes", self.input_bytes)
-        for name in ("input_bytes", "intermediate_bytes", "output_bytes", "map_core_s_per_byte",
-                     "reduce_core_s_per_byte", "startup_s"):  # fmt: skip
-            need_size(name, getattr(self, name))
+        for name, most in MOST.items():
+            value = getattr(self, name)
+            need_size(name, value)
+            if value > most:
+                raise invalid(name, value, f"at most {most:g}")
         if self.copies < 1:
             raise invalid("copies", self.copies, "at least 1")
-        if not (math.isfinite(self.partition_skew) and self.partition_skew >= 1):
-            raise invalid("partition_skew", self.partition_skew, "at least 1")
+        if not 1 <= self.partition_skew <= MOST_SKEW:
+            raise invalid("partition_skew", self.partition_skew, f"from 1 to {MOST_SKEW:g}")
         if not 0 <= self.retained_share < 1:
             raise invalid("retained_share", self.retained_share, "from 0 to below 1")
 
@@ -73,12 +83,14 @@ class Job:
         """Bytes that the local disks of the cluster must hold at the worst moment.
 
         Input, intermediate and output data (SoCC 2015, section 4.2: 300 TB for a 100 TB sort), the
-        output as often as it is copied; with volumes only the intermediate data.
+        output as often as it is copied; with volumes only the intermediate data. What goes by the
+        sizes of the partitions counts `partition_skew` times, since the fullest node must hold it.
         """
         if self.durability is Durability.VOLUMES:
-            return self.intermediate_bytes
-        output_bytes = self.output_bytes * (1 + self.remote_copies)
-        return self.input_bytes + self.intermediate_bytes + output_bytes
+            return self.partition_skew * self.intermediate_bytes
+        copied_bytes = self.output_bytes * self.remote_copies  # other nodes take equal parts
+        skewed_bytes = self.partition_skew * (self.intermediate_bytes + self.output_bytes)
+        return self.input_bytes + skewed_bytes + copied_bytes
 
 
 def sort_job(data_bytes: float, durability: Durability = Durability.TWO_IO) -> Job:
@@ -88,6 +100,8 @@ def sort_job(data_bytes: float, durability: Durability = Durability.TWO_IO) -> J
 
 def _parsed(parse: Callable[[str], float]) -> Callable[[Any], Any]:
     def convert(value: Any) -> Any:
+        if isinstance(value, bool):
+            raise ValueError("true and false are no quantity")
         if not isinstance(value, str):
             return value
         try:
@@ -122,6 +136,28 @@ class _JobFile(BaseModel):
     retained_share: Annotated[float, Field(ge=0, lt=1)] = 0.0
 
 
+def _bad_field(file: str, error: ValidationError) -> VenturiError:
+    # A misspelt field comes first: it is why another one is missing.
+    first = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
+    field = ".".join(str(part) for part in first["loc"]) or "file"
+    where: dict[str, object] = {"file": file, "field": field}
+    fields = "fields: " + ", ".join(_JobFile.model_fields)
+    if first["type"] == "missing":
+        problem, hint = "is missing", f'write it like {field} = "100TB"; {fields}'
+    elif first["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(field, _JobFile.model_fields, 1)
+        problem, hint = (
+            "is no field of a job",
+            f"did you mean {near[0]}? {fields}" if near else fields,
+        )
+    else:
+        problem = first["msg"].replace("Input should be", "must be").removeprefix("Value error, ")
+        hint = f"sizes are text with a unit or a number of bytes; {fields}"
+    if first["type"] != "missing":
+        where["value"] = str(first["input"])[:80]
+    return VenturiError("VEN-JOB-FORMAT", f"{file}: {field}: {problem}", where=where, hint=hint)
+
+
 def parse_job(text: str, file: str = "job.toml") -> Job:
     """The job in a TOML `text`.
 
@@ -131,18 +167,14 @@ def parse_job(text: str, file: str = "job.toml") -> Job:
     """
     try:
         given = _JobFile.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise VenturiError(
-            "VEN-JOB-FORMAT", f"{file} is not TOML: {error}", where={"file": file}
-        ) from error
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "file"
+        raise _bad_field(file, error) from error
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
         raise VenturiError(
             "VEN-JOB-FORMAT",
-            f"{file}: {field}: {first['msg']}",
-            where={"file": file, "field": field, "value": first.get("input")},
-            hint="fields: " + ", ".join(_JobFile.model_fields),
+            f"{file} is not TOML: {str(error)[:200]}",
+            where={"file": file},
+            hint='a line such as input = "100TB" is enough',
         ) from error
     intermediate = given.input if given.intermediate is None else given.intermediate
     return Job(

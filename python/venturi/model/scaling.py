@@ -323,7 +323,8 @@ def network_scaling_from_trials(
         wanted = "" if sockets is None else f" with {sockets} connections per peer"
         raise invalid("trials", f"without all-to-all figures{wanted}", "NetBench trials with some")
     source = "NetBench all to all, slowest peer: trials " + ", ".join(t.id for t in used)
-    as_of = max(trial.started_at for trial in used).date()
+    days = [trial.started_at.date() for trial in used if trial.started_at is not None]
+    as_of = max(days, default=None)
     alone = [s.value for s in pairs
              if s.value is not None and s.labels.get("sockets_per_peer") == sockets]  # fmt: skip
     baseline = Quantity(

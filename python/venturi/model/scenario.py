@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
 
 from venturi.errors import VenturiError
-from venturi.model.dataflow import REDUCE, job_time
+from venturi.model import dataflow
+from venturi.model.dataflow import job_time
 from venturi.model.distribution import Array, Rate
 from venturi.model.io_cost import SECONDS_PER_HOUR, invalid, need_size
 from venturi.model.job import Durability, Job
@@ -87,7 +89,7 @@ class Scenario:
         need_size("loss_per_node_hour", self.loss_per_node_hour)
         if self.tasks_per_node < 1:
             raise invalid("tasks_per_node", self.tasks_per_node, "at least 1")
-        if not 0 <= self.share_cv**2 < max(1, self.nodes - 1):
+        if self.share_cv and not 0 < self.share_cv < math.sqrt(self.nodes - 1):
             raise invalid("share_cv", self.share_cv, "from 0 to below the root of nodes - 1")
         if self.job.partition_skew > self.nodes:
             raise invalid("partition_skew", self.job.partition_skew, "at most the nodes")
@@ -107,11 +109,14 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A term of the equations: seconds on the node as stated, with an equal share."""
+    """A term of the equations: seconds on the node as stated, with an equal share.
+
+    `skewed`: how much of it goes by the node's share, from 0 to 1.
+    """
 
     resource: str
     seconds: float
-    skewed: bool
+    skewed: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,28 +135,25 @@ class Plan:
 
 
 def plan_of(scenario: Scenario) -> tuple[Plan, bool, tuple[str, ...]]:
-    """The equations' terms, without the skew, which is drawn."""
+    """The equations' terms, without the skew, which is put back with the shares."""
     job, node, nodes = scenario.job, scenario.node, scenario.nodes
-    expected = job_time(replace(job, partition_skew=1.0), node, nodes)
+    expected = job_time(job, node, nodes)
     if expected.missing:
         resource, reason = next(iter(expected.missing.items()))
         raise VenturiError(
             "VEN-MODEL-INPUT",
             f"{resource} of {node.name} is not known: {reason}",
             where={"field": resource, "value": None},
-            hint="state its distribution, or that it is unlimited",
+            hint="state its distribution, or that it is unlimited: --storage, --network, "
+            "--volumes; or give --assume or --measured",
         )
-    terms = tuple(
-        tuple(
-            Term(
-                term.resource,
-                float(term.seconds[0, 0]),
-                phase.name == REDUCE or term.what not in {"input", "computing"},
-            )
-            for term in phase.terms
-        )
-        for phase in expected.phases
-    )
+
+    def term_of(term: dataflow.Term) -> Term:
+        skewed = float(np.ravel(term.skewed_share)[0])
+        most = 1 + skewed * (job.partition_skew - 1)  # of the node with the largest share
+        return Term(term.resource, float(term.seconds[0, 0]) / most, skewed)
+
+    terms = tuple(tuple(map(term_of, phase.terms)) for phase in expected.phases)
     lost = scenario.loss_per_node_hour * float(expected.seconds[0, 0]) / SECONDS_PER_HOUR
     if scenario.recovery is Recovery.TASKS and lost > LOSSES_MAX:
         raise VenturiError(
@@ -164,13 +166,16 @@ def plan_of(scenario: Scenario) -> tuple[Plan, bool, tuple[str, ...]]:
     link = np.inf if node.network is None else node.network.value
     read = (job.input_bytes / nodes / link, job.intermediate_bytes / nodes / link)
     plan = Plan(scenario, (terms[0], terms[1]), read)
-    return plan, expected.lower_bound, expected.assumptions
+    assumptions = expected.assumptions
+    if job.retained_share and scenario.share_cv:
+        assumptions = (*assumptions, "memory keeps the same part of each node's share")
+    return plan, expected.lower_bound, assumptions
 
 
 def times(terms: Sequence[Term], share: Array | float, speeds: Speeds) -> Array:
     """Seconds of the slowest term; as small a shape as the inputs have."""
     slowest = np.zeros((1, 1))
     for term in terms:
-        amount = share if term.skewed else 1.0
+        amount = 1.0 if not term.skewed else share * term.skewed + (1 - term.skewed)
         slowest = np.maximum(slowest, term.seconds * amount / speeds.get(term.resource, 1.0))
     return slowest

@@ -39,6 +39,7 @@ PHASES = (MAP, REDUCE)
 NODE_LEVELS = (0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)  # of the nodes' finishing times
 _BIN, _BINS = 0.01, 700  # nodes' times are counted in bins of 1 %, to a factor of e^7 either way
 _CHUNK_VALUES = 1_000_000  # values in one array: some 25 such arrays are alive at once
+_CHUNK_VALUES_TASKS = 30_000  # where arrays are gone through for each loss: what a cache holds
 # Each random choice has its own stream, so that two scenarios which differ in one choice are
 # otherwise compared on the same draws.
 _STREAMS = (*RESOURCES, "shares", "losses")
@@ -171,7 +172,8 @@ def simulate(
     plan, lower_bound, assumptions = plan_of(scenario)
     seeds = np.random.SeedSequence(seed).spawn(len(_STREAMS))
     streams = {name: np.random.default_rng(s) for name, s in zip(_STREAMS, seeds, strict=True)}
-    step = max(1, _CHUNK_VALUES // (scenario.nodes + scenario.spare))
+    values = _CHUNK_VALUES if scenario.recovery is Recovery.JOB else _CHUNK_VALUES_TASKS
+    step = max(1, values // (scenario.nodes + scenario.spare))
     outcomes: list[_Outcome] = []
     for start in range(0, trials, step):
         outcomes.append(_run(plan, min(step, trials - start), streams))
@@ -282,6 +284,9 @@ def _shares(scenario: Scenario, count: int, rng: np.random.Generator) -> Array:
     if scenario.share_cv:
         concentration = ((nodes - 1) / scenario.share_cv**2 - 1) / nodes
         weights = rng.gamma(concentration, size=(count, nodes))
+        # Where all are too small for a number, one node has everything, as the limit has it.
+        empty = np.flatnonzero(~weights.any(axis=1))
+        weights[empty, rng.integers(nodes, size=empty.size)] = 1.0
         weights /= weights.mean(axis=1, keepdims=True)
         return weights
     skew = scenario.job.partition_skew

@@ -20,6 +20,7 @@ from venturi.model.io_cost import SECONDS_PER_HOUR, invalid, need_rate, need_siz
 from venturi.model.price import Array, Numbers, Tariff, billed, metered, tariff_of
 
 MAX_DRAWS = 2_000_000  # simulated losses; beyond, a distribution with the exact mean and variance
+_FEW = 1e-3  # losses to expect in a stretch, below which a series is more exact than the formula
 NEVER_S = 1e12  # some 30,000 years: nobody waits so long, and nothing is billed
 
 
@@ -106,23 +107,30 @@ def _lost_s(
     replacement_s: float,
 ) -> Array:  # fmt: skip
     """Seconds lost in `count` stretches: failed attempts, each cut short by a loss."""
-    survives = math.exp(-rate * stretch_s)
-    failures = count * (1 - survives) / survives if survives else math.inf
+    survives, fails = math.exp(-rate * stretch_s), -math.expm1(-rate * stretch_s)
+    failures = count * fails / survives if survives else math.inf
     if failures * trials <= MAX_DRAWS:
         failed = generator.negative_binomial(count, survives, trials)
         # An attempt that fails ends at a loss within the stretch: exponential, cut at its length.
-        within_s = -np.log1p(-generator.random(int(failed.sum())) * (1 - survives)) / rate
+        within_s = -np.log1p(-generator.random(int(failed.sum())) * fails) / rate
         of_trial = np.repeat(np.arange(trials), failed)
         lost_s = np.bincount(of_trial, weights=within_s, minlength=trials)
         return np.asarray(lost_s + failed * replacement_s)
     # So many losses that their sum has lost the shape of its parts: a gamma distribution, which is
     # the limit for one long stretch (exponential) and for many (normal).
-    odds = survives / (1 - survives)
-    attempt_s = 1 / rate - stretch_s * odds + replacement_s
+    expected = rate * stretch_s
+    if expected > _FEW:
+        odds = survives / fails
+        attempt_s = 1 / rate - stretch_s * odds
+        variance = 1 / rate**2 - stretch_s**2 * odds / fails
+    else:  # the same as series: there the differences above are lost in rounding
+        attempt_s = stretch_s * (1 / 2 - expected / 12)
+        variance = stretch_s**2 * (1 / 12 - expected**2 / 240)
+    attempt_s += replacement_s
     if math.isinf(failures * attempt_s):
         return np.full(trials, math.inf)
-    of_attempt = (1 / rate**2 - stretch_s**2 * odds / (1 - survives)) / attempt_s**2
-    variation = of_attempt / failures + 1 / (count * (1 - survives))  # variance over mean squared
+    of_attempt = variance / attempt_s**2
+    variation = of_attempt / failures + 1 / (count * fails)  # variance over mean squared
     return generator.gamma(1 / variation, variation * failures * attempt_s, trials)
 
 
@@ -173,18 +181,22 @@ def spot_cost(
     lost = "all work" if at_most >= work_s else f"at most {at_most:g} s of work"
     without_loss = metered(tariff, work_s, nodes)
     each_s = without_loss / work_s if work_s else 0.0  # metered cost is in proportion to time
+
+    def cost_of(seconds: float) -> float:
+        return each_s * seconds if each_s else 0.0  # also of a time without end
+
     asked = None
     if tariff.granularity_s is not None and drawn_s[-1] < NEVER_S:
         of = [billed(tariff, seconds, nodes) for seconds in (drawn_s, p50_s, p95_s)]
         paid, of_p50, of_p95 = (np.asarray(amount, dtype=np.float64) for amount in of)
         # The exact mean of what is metered, and the simulated mean of what rounding adds to it.
         added = float(np.mean(paid - metered(tariff, drawn_s, nodes)))
-        asked = Outcome(each_s * mean_s + added, float(of_p50), float(of_p95))
+        asked = Outcome(cost_of(mean_s) + added, float(of_p50), float(of_p95))
     return SpotCost(
         Outcome(mean_s, p50_s, p95_s),
         float(expected_losses(work_s, nodes, loss)),
         tariff.currency,
-        Outcome(each_s * mean_s, each_s * p50_s, each_s * p95_s),
+        Outcome(cost_of(mean_s), cost_of(p50_s), cost_of(p95_s)),
         asked,
         without_loss,
         _objection(mean_s, p95_s, deadline_s),

@@ -273,6 +273,17 @@ def prediction_table(options: Sequence[Option]) -> Table:
     return made
 
 
+def unpriced(options: Sequence[Option]) -> list[tuple[str, str]]:
+    """The types without a cost, each with the reason."""
+    return list(
+        {
+            each.instance_type: each.missing["metered_usd"]
+            for each in options
+            if each.metered_usd is None
+        }.items()
+    )
+
+
 def explanation_lines(explanation: Explanation) -> Iterator[RenderableType]:
     """One option with every figure's origin."""
     option, job = explanation.option, explanation.job

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from rich.table import Table
 from rich.text import Text
@@ -28,7 +28,9 @@ def table(*columns: str, left: int = 1, title: str | None = None) -> Table:
         title_style="bold",
     )  # fmt: skip
     for number, name in enumerate(columns):
-        made.add_column(name, justify="left" if number < left else "right", overflow="fold")
+        # Text: a unit such as [s] is no markup.
+        justify: Literal["left", "right"] = "left" if number < left else "right"
+        made.add_column(Text(name), justify=justify, overflow="fold")
     return made
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,12 +13,23 @@ from sqlalchemy import event
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from venturi.errors import VenturiError
-from venturi.record.tables import REVISION
+from venturi.record.tables import CONFIGURATION, REVISION, TRIALS
 
 _BUSY_TIMEOUT_S = 30.0
 _MIGRATIONS = Path(__file__).parent / "migrations"
-# Any number, the same in every Venturi: the name of PostgreSQL's lock around migrating.
+_BUSY_TIMEOUT_S = 30.0
+_SQLITE_PRAGMAS = (
+    "journal_mode = WAL",
+    "synchronous = FULL",
+    "foreign_keys = ON",
+    "cache_size = -65536",  # KiB: the default of 2 MB makes a big transaction write pages twice
+    "analysis_limit = 1000",  # entries of each index that ANALYZE looks at
+)
+_MIGRATIONS = Path(__file__).parent / "migrations"
+# Any two numbers, the same in every Venturi: the names of PostgreSQL's locks around migrating and
+# around writing alone.
 _MIGRATION_LOCK = 0x56454E54
+_WRITING_LOCK = 0x56454E55
 
 
 class Database:
@@ -40,24 +52,36 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """A transaction that sees one state of the database and changes nothing."""
-        with self._reported(), self._engine.begin() as connection:
+        engine = self._engine
+        if engine.dialect.name == "postgresql":  # SQLite does so by itself
+            engine = engine.execution_options(isolation_level="REPEATABLE READ")
+        with self._reported(), engine.begin() as connection:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[sa.Connection]:
+    def writing(self, *, alone: bool = False) -> Iterator[sa.Connection]:
         """A transaction that may write. On SQLite it is the only one; others wait for it.
 
-        On PostgreSQL writers run at once: lock the rows a decision depends on (`FOR UPDATE`).
+        On PostgreSQL writers run at once: lock the rows a decision depends on (`FOR UPDATE`). Only
+        those that are to be `alone` wait for each other: two that insert many rows in different
+        orders would deadlock.
         """
         engine = self._engine.execution_options(venturi_writes=True)
         with self._reported(), engine.begin() as connection:
+            if alone:
+                _lock(connection, _WRITING_LOCK)
             yield connection
+
+    def analyze(self, connection: sa.Connection) -> None:
+        """Refreshes, within the transaction, what the database plans its queries by."""
+        for table in (TRIALS, CONFIGURATION):
+            connection.exec_driver_sql(f"ANALYZE {table.name}")
 
     @contextmanager
     def _reported(self) -> Iterator[None]:
         try:
             yield
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, sqlite3.Error) as error:  # the latter from a driver's own cursor
             cause = getattr(error, "orig", None) or error
             raise VenturiError(
                 "VEN-RECORD-DATABASE",
@@ -74,8 +98,7 @@ class Database:
         from alembic.config import Config
 
         with self.writing() as connection:
-            if connection.dialect.name == "postgresql":
-                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
+            _lock(connection, _MIGRATION_LOCK)
             revision = _revision(connection)  # another process may have been faster
             if revision == REVISION:
                 return
@@ -98,6 +121,12 @@ def _revision(connection: sa.Connection) -> str | None:
         return None
     table = sa.table("alembic_version", sa.column("version_num", sa.String))
     return connection.execute(sa.select(table.c.version_num)).scalar_one_or_none()
+
+
+def _lock(connection: sa.Connection, name: int) -> None:
+    """Waits for the lock `name` of PostgreSQL, until the transaction ends; SQLite needs none."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(name)))
 
 
 def _engine(text: str) -> sa.Engine:
@@ -127,7 +156,7 @@ def _on_sqlite_connect(connection: Any, _record: object) -> None:
     # Python's own transaction handling begins too late and never IMMEDIATE; we say BEGIN ourselves.
     connection.isolation_level = None
     cursor = connection.cursor()
-    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+    for pragma in _SQLITE_PRAGMAS:
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 

@@ -9,29 +9,50 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import re
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from types import TracebackType
-from typing import IO, Literal, Self
+from typing import IO, Any, Literal, Self
 
 import sqlalchemy as sa
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.dialects import sqlite
 
 from venturi.errors import VenturiError
 from venturi.record.database import Database
 from venturi.record.files import TEMPORARY_SUFFIX, replacing
 from venturi.record.owner import is_alive
-from venturi.record.tables import TRIALS, microseconds, row
+from venturi.record.tables import (
+    CONFIGURATION,
+    RECORDS,
+    TRIALS,
+    configuration_rows,
+    microseconds,
+    record_row,
+    trial_row,
+)
 from venturi.record.trial import SUCCESSORS, TERMINAL, Artifact, Failure, State, Trial, decode
 from venturi.settings import Settings
 
 ArtifactKind = Literal["series", "log", "manifest", "other"]
 _ARTIFACT_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+-]{0,199}")
+_BATCH = 1_000
+# A record, to be decoded.
+_STORED = sa.select(RECORDS.c.id, RECORDS.c.record)
+
+
+@dataclass(frozen=True, slots=True)
+class AddReport:
+    """What became of many trials: how many are new here, and how many had an id that was taken."""
+
+    added: int
+    already_present: int
 
 
 class Repository:
@@ -74,14 +95,28 @@ class Repository:
     def add(self, trial: Trial) -> None:
         """Stores a new trial, in whatever state; an error if its id is taken."""
         with self._database.writing() as connection:
-            try:
-                connection.execute(sa.insert(TRIALS).values(row(trial)))
-            except IntegrityError as error:
+            if not _insert_new(connection, [trial]):
                 raise VenturiError(
                     "VEN-RECORD-DUPLICATE",
                     f"trial {trial.id} is already recorded",
                     where={"trial": trial.id},
-                ) from error
+                )
+
+    def add_many(self, trials: Iterable[Trial]) -> AddReport:
+        """Stores those of `trials` whose ids are new, and leaves alone those that are there.
+
+        All in one transaction: if `trials` raises, or this process is killed, none is stored. On
+        SQLite other writers wait meanwhile; on PostgreSQL only other calls of this method do.
+        """
+        given = added = 0
+        remaining = iter(trials)
+        with self._database.writing(alone=True) as connection:
+            while batch := list(islice(remaining, _BATCH)):
+                given += len(batch)
+                added += _insert_new(connection, batch)
+            if added >= _BATCH:
+                self._database.analyze(connection)
+        return AddReport(added, given - added)
 
     def save(self, trial: Trial) -> None:
         """Stores `trial` in place of its older self.
@@ -94,13 +129,17 @@ class Repository:
                 raise _conflict(stored, f"is {stored.state} and cannot become {trial.state}")
             if stored.owner not in (None, trial.owner):
                 raise _conflict(stored, "belongs to another process")
-            _update(connection, trial)
+            _update(connection, stored, trial)
+
+    def reading(self) -> AbstractContextManager[sa.Connection]:
+        """A transaction that sees one state of the tables; `record.query` asks in it."""
+        return self._database.reading()
 
     def get(self, id_prefix: str) -> Trial:
         """The trial whose id is `id_prefix`, or the only one whose id begins with it."""
         # Every character an id may hold sorts before "~".
-        here = (id_prefix <= TRIALS.c.id) & (TRIALS.c.id < id_prefix + "~")
-        query = sa.select(TRIALS.c.id, TRIALS.c.record).where(here).order_by(TRIALS.c.id).limit(2)
+        here = (id_prefix <= RECORDS.c.id) & (RECORDS.c.id < id_prefix + "~")
+        query = _STORED.where(here).order_by(RECORDS.c.id).limit(2)
         with self._database.reading() as connection:
             rows = connection.execute(query).all() if id_prefix else []
         # The exact id, if it is there, is the shortest and so comes first.
@@ -125,7 +164,7 @@ class Repository:
         since: datetime | None = None,
         limit: int | None = None,
     ) -> list[Trial]:
-        """The trials that match everything given, newest first; `group` is a `group_key`."""
+        """The matching trials, newest first, undated ones last; `group` is a `group_key`."""
         wanted = {
             TRIALS.c.workload: workload,
             TRIALS.c.engine: engine,
@@ -137,9 +176,9 @@ class Repository:
         if since is not None:
             conditions.append(TRIALS.c.started_at_us >= microseconds(since))
         query = (
-            sa.select(TRIALS.c.id, TRIALS.c.record)
+            _STORED.join(TRIALS, TRIALS.c.id == RECORDS.c.id)
             .where(*conditions)
-            .order_by(TRIALS.c.started_at_us.desc(), TRIALS.c.id.desc())
+            .order_by(TRIALS.c.started_at_us.desc().nulls_last(), TRIALS.c.id.desc())
             .limit(limit)
         )
         with self._database.reading() as connection:
@@ -153,7 +192,7 @@ class Repository:
         """
         unfinished = [state.value for state in State if state not in TERMINAL]
         query = (
-            sa.select(TRIALS.c.id, TRIALS.c.record)
+            _STORED.join(TRIALS, TRIALS.c.id == RECORDS.c.id)
             .where(TRIALS.c.state.in_(unfinished))
             .order_by(TRIALS.c.id)
         )
@@ -173,7 +212,7 @@ class Repository:
                 message=f"process {stored.owner.pid} ended while the trial was {stored.state}",
             )
             trial = stored.advance(State.INTERRUPTED, failure=failure)
-            _update(connection, trial)
+            _update(connection, stored, trial)
         for remnant in (self.artifacts_dir / id_).glob(f".*{TEMPORARY_SUFFIX}"):
             remnant.unlink(missing_ok=True)
         return trial
@@ -221,7 +260,7 @@ class Repository:
     @contextmanager
     def _locked(self, id_: str) -> Iterator[tuple[sa.Connection, Trial]]:
         """A writing transaction in which nobody else can change trial `id_`."""
-        query = sa.select(TRIALS.c.id, TRIALS.c.record).where(TRIALS.c.id == id_)
+        query = _STORED.where(RECORDS.c.id == id_)
         with self._database.writing() as connection:
             found = connection.execute(query.with_for_update()).one_or_none()
             if found is None:
@@ -237,8 +276,66 @@ def _is_abandoned(trial: Trial) -> bool:
     return not is_alive(trial.owner)
 
 
-def _update(connection: sa.Connection, trial: Trial) -> None:
-    connection.execute(sa.update(TRIALS).where(TRIALS.c.id == trial.id).values(row(trial)))
+def _insert_new(connection: sa.Connection, trials: Sequence[Trial]) -> int:
+    """Inserts those of `trials` whose ids are free (of equal ones, the first); how many."""
+    by_id: dict[str, Trial] = {}
+    for trial in trials:
+        by_id.setdefault(trial.id, trial)
+    free = _insert(connection, RECORDS, [record_row(trial) for trial in by_id.values()], ["id"])
+    rows = [trial_row(by_id[row.id]) for row in free]
+    serials = _insert(connection, TRIALS, rows, ["serial", "id"])
+    _insert_configurations(connection, [(row.serial, by_id[row.id]) for row in serials])
+    return len(serials)
+
+
+def _insert_configurations(connection: sa.Connection, trials: Iterable[tuple[int, Trial]]) -> None:
+    rows = [row for serial, trial in trials for row in configuration_rows(serial, trial)]
+    _insert(connection, CONFIGURATION, rows)
+
+
+def _insert(
+    connection: sa.Connection,
+    table: sa.Table,
+    rows: list[dict[str, Any]],
+    returning: Sequence[str] = (),
+) -> Sequence[sa.Row[Any]]:
+    """Inserts `rows` but for those whose key is taken; the columns `returning` of the inserted.
+
+    There may be thousands of rows; each database gets them in the way that is fastest for it.
+    """
+    if not rows:
+        return []
+    columns = ", ".join(rows[0])
+    if connection.dialect.name == "postgresql":
+        # The driver takes long over many parameters, so that all rows are one.
+        insert = (
+            f"INSERT INTO {table.name} ({columns}) SELECT {columns} "  # noqa: S608 - our own names
+            f"FROM json_populate_recordset(NULL::{table.name}, %s::json) ON CONFLICT DO NOTHING"
+        )
+        if returning:
+            insert += f" RETURNING {', '.join(returning)}"
+        result = connection.exec_driver_sql(insert, (json.dumps(rows),))
+        return result.all() if returning else []
+    if returning:
+        statement = sqlite.insert(table).on_conflict_do_nothing()
+        return connection.execute(
+            statement.returning(*(table.c[name] for name in returning)), rows
+        ).all()
+    values = ", ".join(f":{name}" for name in rows[0])
+    insert = f"INSERT INTO {table.name} ({columns}) VALUES ({values})"  # noqa: S608 - our own names
+    connection.exec_driver_sql(insert, rows)
+    return []
+
+
+def _update(connection: sa.Connection, stored: Trial, trial: Trial) -> None:
+    connection.execute(sa.update(RECORDS).where(RECORDS.c.id == trial.id).values(record_row(trial)))
+    connection.execute(sa.update(TRIALS).where(TRIALS.c.id == trial.id).values(trial_row(trial)))
+    # Compared as rows: 1 and True are equal, but not as text.
+    if configuration_rows(0, trial) != configuration_rows(0, stored):
+        here = sa.select(TRIALS.c.serial).where(TRIALS.c.id == trial.id)
+        serial = connection.execute(here).scalar_one()
+        connection.execute(sa.delete(CONFIGURATION).where(CONFIGURATION.c.trial == serial))
+        _insert_configurations(connection, [(serial, trial)])
 
 
 def _decode(id_: str, record: str) -> Trial:

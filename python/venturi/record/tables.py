@@ -1,41 +1,84 @@
-"""The repository's one table.
+"""The repository's tables.
 
-The record itself is a column of JSON text; the others are copies of what is searched for. Samples
-have no table: a trial is always read whole, and a migration can derive one from the records when
-something filters on them.
+`records` holds each record as JSON text, read whole and by id. `trials` (one narrow row a trial)
+and `configuration` (one row a configuration key) are copies of what is searched for, written in the
+same transaction. Samples have no table: a migration can derive one from the records when something
+filters on them.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
+import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, Double, Index, MetaData, String, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
 
-from venturi.record.trial import Trial, encode
+from venturi.errors import VenturiError
+from venturi.record.trial import Scalar, Trial, encode
 
 # The newest migration; a test holds it to the files in migrations/versions.
-REVISION = "0001"
+REVISION = "0002"
 METADATA = MetaData()
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-# Ids are compared byte by byte, so that those with a common beginning lie together.
+# Compared byte by byte in every database: ids with a common beginning lie together, and both
+# databases sort alike.
 _ID = String(64).with_variant(String(64, collation="C"), "postgresql")
+_TEXT = Text().with_variant(Text(collation="C"), "postgresql")
+# SQLite's own row number is an INTEGER.
+_SERIAL = BigInteger().with_variant(Integer(), "sqlite")
+
+RECORDS = Table(
+    "records",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("configuration", Text, nullable=False),
+    Column("record", Text, nullable=False),
+)
 
 TRIALS = Table(
     "trials",
     METADATA,
-    Column("id", _ID, primary_key=True),
-    Column("workload", Text, nullable=False),
-    Column("workload_version", Text, nullable=False),
-    Column("engine", Text, nullable=False),
-    Column("state", String(16), nullable=False),
-    Column("experiment", Text),
-    Column("group_key", String(16), nullable=False),
-    Column("started_at_us", BigInteger, nullable=False),
+    Column("serial", _SERIAL, primary_key=True, autoincrement=True),
+    Column("id", _ID, nullable=False),
+    Column("workload", _TEXT, nullable=False),
+    Column("workload_version", _TEXT, nullable=False),
+    Column("scale", _TEXT),
+    Column("input_bytes", BigInteger),
+    Column("engine", _TEXT, nullable=False),
+    Column("engine_version", _TEXT, nullable=False),
+    Column("state", _TEXT, nullable=False),
+    Column("failure_kind", _TEXT),
+    Column("failure", _TEXT),
+    Column("experiment", _TEXT),
+    Column("group_key", _TEXT, nullable=False),
+    Column("repetition", BigInteger, nullable=False),
+    Column("warm_up", Boolean, nullable=False),
+    Column("provenance", _TEXT, nullable=False),
+    Column("source", _TEXT, nullable=False),
+    Column("instance_type", _TEXT),
+    Column("network", _TEXT),
+    Column("hosts", BigInteger, nullable=False),
+    Column("started_at_us", BigInteger),
     Column("elapsed_s", Double),
-    Column("provenance", String(16), nullable=False),
-    Column("record", Text, nullable=False),
+    Column("warnings", BigInteger, nullable=False),
+    Index("trials_by_id", "id", unique=True),
     Index("trials_by_workload", "workload", "engine"),
     Index("trials_by_state", "state"),
     Index("trials_by_experiment", "experiment"),
@@ -43,24 +86,114 @@ TRIALS = Table(
     Index("trials_by_start", "started_at_us"),
 )
 
+# `text` and `number` are those of `text_of` and `number_of`; a key without a value has no row.
+CONFIGURATION = Table(
+    "configuration",
+    METADATA,
+    Column("trial", BigInteger, primary_key=True, autoincrement=False),
+    Column("key", _TEXT, primary_key=True),
+    Column("text", _TEXT, nullable=False),
+    Column("number", Double),
+    # Answers "which trials", "how many have which value" and ranges of one key by itself.
+    Index("configuration_by_value", "key", "text", "number", "trial"),
+    sqlite_with_rowid=False,
+)
+
+# An entry of PostgreSQL's indexes has at most 2,700 bytes.
+_TEXT_MAX = 200
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+
 
 def microseconds(moment: datetime) -> int:
     """`moment` in microseconds since 1970, which every database sorts alike."""
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
-def row(trial: Trial) -> dict[str, Any]:
-    """`trial` as a row of `TRIALS`."""
+def moment(microseconds: int) -> datetime:
+    """The moment that many microseconds after 1970, in UTC."""
+    return _EPOCH + timedelta(microseconds=microseconds)
+
+
+@lru_cache(4096, typed=True)
+def text_of(value: Scalar) -> str:
+    """The text by which a configuration value, or its key, is searched, counted and grouped.
+
+    2, 2.0 and "2" have one text, and so have true and "true": sources differ in how they write the
+    same setting. NUL, which PostgreSQL cannot hold, becomes its symbol; a text of more than 200
+    characters keeps its first 180, followed by … and a digest of the whole.
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+    text = str(value).replace("\0", "\u2400")
+    if len(text) > _TEXT_MAX:
+        text = f"{text[:180]}…{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    return text
+
+
+@lru_cache(4096)
+def number_of(text: str) -> float | None:
+    """The number that `text` writes in decimal, by which ranges are searched, or None."""
+    number = float(text) if _NUMBER.fullmatch(text) else math.nan
+    return number if math.isfinite(number) else None
+
+
+def record_row(trial: Trial) -> dict[str, Any]:
+    """`trial` as a row of `RECORDS`."""
+    return {
+        "id": trial.id,
+        "configuration": json.dumps(dict(trial.configuration)),
+        "record": encode(trial),
+    }
+
+
+def trial_row(trial: Trial) -> dict[str, Any]:
+    """`trial` as a row of `TRIALS`, but for its serial number."""
     return {
         "id": trial.id,
         "workload": trial.workload.name,
         "workload_version": trial.workload.version,
+        "scale": trial.workload.scale,
+        "input_bytes": _storable(trial, "input_bytes", trial.workload.input_bytes),
         "engine": trial.engine.name,
+        "engine_version": trial.engine.version,
         "state": trial.state.value,
+        "failure_kind": trial.failure and trial.failure.kind,
+        "failure": trial.failure and trial.failure.code,
         "experiment": trial.experiment,
         "group_key": trial.group_key,
-        "started_at_us": microseconds(trial.started_at),
-        "elapsed_s": trial.elapsed_s,
+        "repetition": _storable(trial, "repetition", trial.repetition),
+        "warm_up": trial.warm_up,
         "provenance": trial.provenance.kind.value,
-        "record": encode(trial),
+        "source": trial.provenance.source,
+        "instance_type": trial.cluster.instance_type,
+        "network": trial.cluster.network,
+        "hosts": len(trial.cluster.hosts),
+        "started_at_us": None if trial.started_at is None else microseconds(trial.started_at),
+        "elapsed_s": trial.elapsed_s,
+        "warnings": len(trial.warnings),
     }
+
+
+def configuration_rows(serial: int, trial: Trial) -> list[dict[str, Any]]:
+    """The configuration of `trial`, whose serial number is `serial`, as rows of `CONFIGURATION`."""
+    texts = {
+        text_of(key): text_of(value)
+        for key, value in trial.configuration.items()
+        if value is not None
+    }
+    return [
+        {"trial": serial, "key": key, "text": text, "number": number_of(text)}
+        for key, text in texts.items()
+    ]
+
+
+def _storable(trial: Trial, field: str, value: int | None) -> int | None:
+    if value is not None and not -(2**63) <= value < 2**63:
+        raise VenturiError(
+            "VEN-RECORD-SCHEMA",
+            f"{field} is {value}, more than a database holds",
+            where={"trial": trial.id, "field": field},
+        )
+    return value

@@ -224,7 +224,11 @@ class Owner:
 
 @_record
 class Trial:
-    """The record. `elapsed_s` is the timed region of the workload, None until it was measured."""
+    """The record.
+
+    `started_at` is None only where a record was imported from a source that does not say it.
+    `elapsed_s` is the timed region of the workload, None until it was measured.
+    """
 
     id: str
     workload: Workload
@@ -233,7 +237,7 @@ class Trial:
     configuration: Mapping[str, Scalar]
     software: Software
     provenance: Provenance
-    started_at: datetime
+    started_at: datetime | None
     state: State = State.PLANNED
     experiment: str | None = None
     repetition: int = 0
@@ -251,7 +255,10 @@ class Trial:
     def __post_init__(self) -> None:
         if not _ID.fullmatch(self.id):
             raise ValueError(f"id {self.id!r} is not made of at most 64 letters, digits, - and _")
-        if self.started_at.tzinfo is None:
+        if self.started_at is None:
+            if self.provenance.kind is not ProvenanceKind.IMPORTED:
+                raise ValueError("only an imported trial may lack started_at")
+        elif self.started_at.tzinfo is None:
             raise ValueError("started_at has no time zone; use UTC")
         if (self.state in _ENDINGS) != (self.failure is not None):
             raise ValueError(f"state {self.state} and failure {self.failure} contradict each other")
@@ -302,6 +309,11 @@ class Trial:
 def new_id() -> str:
     """A fresh ULID: sortable by time, unique without coordination."""
     return str(ULID())
+
+
+def started(trial: Trial) -> datetime:
+    """When `trial` began, to sort by: one without a date counts as earlier than all others."""
+    return trial.started_at or datetime.min.replace(tzinfo=UTC)
 
 
 def now() -> datetime:

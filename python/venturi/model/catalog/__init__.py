@@ -12,7 +12,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from importlib import resources
@@ -72,6 +72,7 @@ ATTRIBUTES: Mapping[str, tuple[str, str]] = {
     "capital": ("USD", "purchase price of one node"),
     "power": ("W", "power drawn by one node"),
 }
+DISK_KINDS = ("HDD", "SSD", "NVMe")
 BYTES_PER_S = {"MB/s": 1e6, "Gbit/s": 1e9 / 8, "Mbit/s": 1e6 / 8}
 
 
@@ -98,9 +99,11 @@ class InstanceType:
 
     def fact(self, attribute: str) -> Fact:
         """The fact, or an empty one saying that the catalogue does not have it."""
+        known = self.facts.get(attribute)
+        if known is not None:
+            return known
         unit, meaning = ATTRIBUTES[attribute]
-        absent = Fact(None, unit, None, "", None, f"the catalogue does not give the {meaning}")
-        return self.facts.get(attribute, absent)
+        return Fact(None, unit, None, "", None, f"the catalogue does not give the {meaning}")
 
     def number(self, attribute: str) -> float | None:
         """The value in the attribute's unit, or None."""
@@ -122,6 +125,11 @@ class Catalog:
 
     name: str
     types: Mapping[str, InstanceType]
+
+
+def disk_kind(text: str) -> str:
+    """`text` as the catalogue writes it where only the case differs, such as `nvme`."""
+    return {kind.lower(): kind for kind in DISK_KINDS}.get(text.lower(), text)
 
 
 def shipped() -> tuple[str, ...]:
@@ -173,7 +181,8 @@ def parse(text: str, name: str, file: str = "catalogue") -> Catalog:
 
 
 def _rows(text: str, file: str) -> Iterator[tuple[int, dict[str, str]]]:
-    reader = csv.reader(io.StringIO(text), strict=True)
+    # A spreadsheet may put a byte-order mark before the header, and empty lines at the end.
+    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff")), strict=True)
     try:
         header = next(reader, [])
         without_range = [column for column in COLUMNS if column not in {"low", "high"}]
@@ -183,10 +192,12 @@ def _rows(text: str, file: str) -> Iterator[tuple[int, dict[str, str]]]:
                 "header",
                 "is not the catalogue's",
                 1,
-                ",".join(header),
-                hint=",".join(COLUMNS),
+                ",".join(header)[:200],
+                hint=_header_hint(header),
             )
         for cells in reader:
+            if not any(cell.strip() for cell in cells):
+                continue
             if len(cells) != len(header):
                 raise _error(
                     file, "line", f"has {len(cells)} fields, not {len(header)}", reader.line_num
@@ -195,6 +206,28 @@ def _rows(text: str, file: str) -> Iterator[tuple[int, dict[str, str]]]:
             yield reader.line_num, {"low": "", "high": ""} | row
     except csv.Error as error:
         raise _error(file, "line", f"is not CSV: {error}", reader.line_num) from error
+
+
+def _header_hint(header: Sequence[str]) -> str:
+    separated = not_commas(header)
+    if separated:
+        return separated
+    if not header:
+        return "the file is empty; its first line must be " + ",".join(COLUMNS)
+    return (
+        "the first line must be " + ",".join(COLUMNS) + "; a sheet with one row a type is read by "
+        "`venturi catalog import wide`, one of your own machines by `venturi catalog import onprem`"
+    )
+
+
+def not_commas(header: Sequence[str]) -> str:
+    """What to do about a header that is one cell with other separators in it; "" if it is not."""
+    for name, mark in (("semicolons", ";"), ("tabs", "\t")):
+        if len(header) == 1 and mark in header[0]:
+            return (
+                f"its columns are separated by {name}: save it with commas, and points in numbers"
+            )
+    return ""
 
 
 def _fact(file: str, line: int, attribute: str, row: Mapping[str, str]) -> Fact:
@@ -215,6 +248,8 @@ def _fact(file: str, line: int, attribute: str, row: Mapping[str, str]) -> Fact:
     as_of = _as_of(file, line, row, False)
     kind, source, note = Kind(row["kind"]), row["source"], row["note"]
     if not unit:
+        if attribute == "disk_kind":
+            row = {**row, "value": disk_kind(row["value"])}
         return Fact(row["value"], unit, kind, source, as_of, note)
     value = _number(file, line, "value", row["value"])
     low = _number(file, line, "low", row["low"]) if row["low"] else None
@@ -238,7 +273,12 @@ def _number(file: str, line: int, field: str, text: str) -> float:
         value = math.nan
     if not (math.isfinite(value) and value > 0):
         raise _error(
-            file, field, "must be a number above 0", line, text, hint="leave it empty if unknown"
+            file,
+            field,
+            "must be a number above 0",
+            line,
+            text,
+            hint="leave it empty if it is unknown or there is none, and say so in the note",
         )
     return value
 

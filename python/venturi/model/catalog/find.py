@@ -34,10 +34,10 @@ def find_with_doubts(name_or_path: str) -> tuple[Catalog, tuple[Doubt, ...]]:
     if name_or_path in shipped():
         return load_shipped(name_or_path), ()
     path = Path(name_or_path)
-    if not path.is_file():
+    if not _is_file(path):
         raise unknown(
-            f"{name_or_path!r} is neither a shipped catalogue nor a file",
-            name_or_path, shipped(), "shipped", {"catalog": name_or_path},
+            f"{name_or_path[:200]!r} is neither a shipped catalogue nor a file",
+            name_or_path[:200], shipped(), "shipped", {"catalog": name_or_path[:200]},
         )  # fmt: skip
     catalog = load(path)
     doubts = check_units(catalog)
@@ -46,9 +46,16 @@ def find_with_doubts(name_or_path: str) -> tuple[Catalog, tuple[Doubt, ...]]:
     return catalog, doubts
 
 
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
+
+
 def places_of(text: str, file: str) -> Mapping[tuple[str, str], str]:
     """(type, attribute) -> file and line of each value in the catalogue `text`."""
-    reader = csv.DictReader(io.StringIO(text), strict=True)
+    reader = csv.DictReader(io.StringIO(text.removeprefix("\ufeff")), strict=True)
     return {
         (row["instance_type"].strip(), row["attribute"].strip()): f"{file}, line {reader.line_num}"
         for row in reader

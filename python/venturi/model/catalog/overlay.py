@@ -15,7 +15,7 @@ from venturi.errors import VenturiError
 from venturi.model.catalog import ATTRIBUTES, Catalog, Fact, InstanceType
 from venturi.model.predict import DiskRates, Rate, disk_rates_from_trial
 from venturi.model.quantity import Kind
-from venturi.record.trial import State, Trial
+from venturi.record.trial import State, Trial, started
 
 _KINDS = tuple(Kind)
 # These say how many nodes a rate stands for, and go with it.
@@ -79,7 +79,7 @@ def overlay_from_trials(trials: Iterable[Trial], type_name: str) -> FromTrials:
     """
     left_out: dict[str, str] = {}
     newest: dict[tuple[str, str], Trial] = {}
-    for trial in sorted(trials, key=lambda t: t.started_at):
+    for trial in sorted(trials, key=started):
         why = _unusable(trial, type_name)
         if why:
             left_out[trial.id] = why
@@ -96,7 +96,7 @@ def overlay_from_trials(trials: Iterable[Trial], type_name: str) -> FromTrials:
     if nets:
         _net_facts(nets, facts)
     if newest:
-        _host_facts(max(newest.values(), key=lambda t: t.started_at), facts)
+        _host_facts(max(newest.values(), key=started), facts)
     types = {type_name: InstanceType(type_name, facts.by_name)} if facts.by_name else {}
     return FromTrials(Catalog(type_name, types), left_out)
 
@@ -109,8 +109,8 @@ def _unusable(trial: Trial, type_name: str) -> str:
         return f"it was measured on {trial.cluster.instance_type}"
     if trial.engine.name not in {"diskbench", "netbench", "hostfacts"}:
         return f"{trial.workload.name} on {trial.engine.name} is no probe"
-    if not trial.cluster.hosts:
-        return "it does not name its host"
+    if not trial.cluster.hosts or trial.started_at is None:
+        return "it does not name its host, or when it was measured"
     loopback = (trial.cluster.network or "").startswith("loopback")
     if trial.engine.name == "netbench" and (
         loopback or trial.configuration.get("loopback") is not None
@@ -133,11 +133,11 @@ class _Facts:
         self.by_name[attribute] = Fact(
             value, ATTRIBUTES[attribute][0], Kind.MEASURED,
             f"{'trial' if len(trials) == 1 else 'trials'} {ids}",
-            max(trial.started_at for trial in trials).date(), note, low, high,
+            max(map(started, trials)).date(), note, low, high,
         )  # fmt: skip
 
     def put_missing(self, attribute: str, why: str, trials: Sequence[Trial]) -> None:
-        day = max(trial.started_at for trial in trials).date()
+        day = max(map(started, trials)).date()
         self.by_name[attribute] = Fact(None, ATTRIBUTES[attribute][0], None, "", day, why)
 
     def put_rate(

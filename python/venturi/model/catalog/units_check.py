@@ -199,9 +199,22 @@ def _of_type(instance_type: InstanceType, places: Mapping[tuple[str, str], str])
     unit = None if "memory" in doubted else _decimal_memory(instance_type)
     if unit:
         yield doubt(f"it looks like a round number of {unit}, not GiB", unit, "memory")
+    if not doubted & {"local_size", "disk_size"} and (total := _other_total(instance_type)):
+        yield doubt(total, "", "local_size", "disk_count", "disk_size")
     for limit in LIMITS:
         if limit.attribute not in doubted and (found := _above(instance_type, limit)):
             yield doubt(*found)
+
+
+def _other_total(instance_type: InstanceType) -> str:
+    """How `local_size` contradicts the number of disks times their size; "" if it does not."""
+    total_gb = _number(instance_type, "local_size")
+    count, size_gb = (instance_type.number(name) for name in ("disk_count", "disk_size"))
+    if total_gb is None or count is None or size_gb is None:
+        return ""
+    if 1 / TOLERANCE <= count * size_gb / total_gb <= TOLERANCE:
+        return ""
+    return f"it contradicts disk_count times disk_size, {count:g} x {size_gb:g} GB"
 
 
 _ONE = {"vcpus": "vCPU", "disk_count": "disk"}

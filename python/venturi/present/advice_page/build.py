@@ -89,8 +89,9 @@ def _answer(request: Request, first: Option | None) -> str:
     if first is None:
         return "Cannot tell: of no type everything is known"
     machines = f"{first.nodes:,} × {first.instance_type}"
-    paid = format_usd(first.usd.value)
-    return f"{machines}: {paid} in {format_duration(first.time_s.value)}"
+    priced = first.metered_usd is not None
+    paid = f"{format_usd(first.usd.value)} in" if priced else "cost not known,"
+    return f"{machines}: {paid} {format_duration(first.time_s.value)}"
 
 
 def _reasons(found: ClassAdvice, several: bool) -> tuple[str, ...]:
@@ -99,20 +100,20 @@ def _reasons(found: ClassAdvice, several: bool) -> tuple[str, ...]:
     rivals = [second for first, second in found.undecided if first == 1]
     if rivals:
         names = ", ".join(found.ranked[rank - 1].instance_type for rank in rivals)
-        told.append(f"{before}cannot be told from {names}: the ranges overlap")
+        told.append(f"{before}Cannot be told from {names}: the ranges overlap.")
     elif len(found.ranked) > 1:
-        told.append(f"{before}the first beats all others that are shown whatever is true within "
-                    "the ranges")  # fmt: skip
+        told.append(f"{before}The first beats all others that are shown, whatever is true within "
+                    "the ranges.")  # fmt: skip
     if found.measure:
         best = found.measure[0]
         told.append(
-            f"{before}measure the {best.rate.replace('_', ' ')} rate of {best.instance_type} "
-            f"({best.how}): that would tell most apart"
+            f"{before}Measure the {best.rate.replace('_', ' ')} rate of {best.instance_type} "
+            f"({best.how}): that would tell most apart."
         )
     if found.at_least:
         count = len(found.at_least)
-        told.append(f"{before}of {count} type{'s' * (count > 1)} only a lower bound is known: not "
-                    "ranked")  # fmt: skip
+        told.append(f"{before}Of {count} type{'s' * (count > 1)} only a lower bound is known: not "
+                    "ranked.")  # fmt: skip
     return tuple(told)
 
 
@@ -146,10 +147,10 @@ def _option(option: Option, frontier: Frontier, *, chosen: bool, note: str) -> O
         instance_type=option.instance_type,
         nodes=option.nodes,
         time_s=_span(option.time_s),
-        cost_usd=_span(metered) if metered else Missing("no price is known"),
+        cost_usd=_span(metered) if metered else Missing(option.missing["metered_usd"]),
         billed_usd=option.billed_usd.value
         if option.billed_usd
-        else Missing("how time is rounded for billing is not known"),
+        else Missing(option.missing["billed_usd"]),
         bottlenecks=tuple(
             Bottleneck(phase.name, phase.narrowest, phase.certain) for phase in option.phases
         ),
@@ -157,7 +158,7 @@ def _option(option: Option, frontier: Frontier, *, chosen: bool, note: str) -> O
         lower_bound=option.lower_bound,
         price_as_of=option.price_as_of.isoformat()
         if option.price_as_of
-        else Missing("the price has no date"),
+        else Missing(option.missing.get("price_as_of", "the price has no date")),
         price_is_stale=bool(option.price_is_stale),
         kinds=(f"{option.weakest.value} at worst",) if option.weakest else (),
         note=note,

@@ -27,7 +27,7 @@ from venturi.present.report.measurements import (
     random_reads,
 )
 from venturi.present.report.sorts import is_sort, labels, phase_uses, sort_view, succeeded
-from venturi.record.trial import State, Trial
+from venturi.record.trial import State, Trial, started
 
 if TYPE_CHECKING:
     import polars as pl
@@ -121,7 +121,7 @@ def report_data(
     before the sort. `prices` is the price table of `job`, or None if it was not made. `commands`
     are the commands that make these numbers again.
     """
-    ordered = sorted(trials, key=lambda trial: (trial.started_at, trial.id))
+    ordered = sorted(trials, key=lambda trial: (started(trial), trial.id))
     names = labels(ordered) | {
         trial.id: PROBE_LABELS[trial.workload.name]
         for trial in ordered

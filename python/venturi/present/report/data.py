@@ -253,7 +253,7 @@ class TrialRow:
     label: str
     state: str
     failure: str | None
-    started_at: datetime
+    started_at: datetime | None
     elapsed_s: Number
     provenance: str
 

@@ -92,5 +92,5 @@ def _money(entry: Entry, row: dict[str, str]) -> None:
     )  # fmt: skip
     entry.put(
         "price", None, "bought, not rented: what an hour costs follows from capital, years, power "
-        "and use", currency=currency,
+        "and use; say them with --own years=4,...", currency=currency,
     )  # fmt: skip

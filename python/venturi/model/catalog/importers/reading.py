@@ -17,7 +17,14 @@ from datetime import date
 from pathlib import PurePath
 
 from venturi.errors import ExitCode, VenturiError
-from venturi.model.catalog import ATTRIBUTES, Catalog, Fact, InstanceType
+from venturi.model.catalog import (
+    ATTRIBUTES,
+    Catalog,
+    Fact,
+    InstanceType,
+    disk_kind,
+    not_commas,
+)
 from venturi.model.catalog.find import unknown
 from venturi.model.quantity import Kind
 
@@ -140,6 +147,8 @@ class Entry:
         unit = ATTRIBUTES[attribute][0]
         if unit.startswith("USD"):
             unit = currency + unit.removeprefix("USD")
+        if attribute == "disk_kind" and isinstance(value, str):
+            value = disk_kind(value)
         self.places[attribute] = f"{self.place}, {column}" if column else self.place
         if value is None or value == "":
             reason = why or f"{column or attribute} is empty in the source"
@@ -262,7 +271,7 @@ def _check_header(
         problem = f"lacks {', '.join(absent)}" if absent else f"has {', '.join(double)} twice"
         raise format_error(
             file, f"the header {problem}", line=1, field="header", value=",".join(header)[:200],
-            hint="columns: " + ", ".join(dict.fromkeys(understood)),
+            hint=not_commas(header) or "columns: " + ", ".join(dict.fromkeys(understood)),
         )  # fmt: skip
 
 

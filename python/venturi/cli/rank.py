@@ -1,0 +1,176 @@
+"""`venturi rank`: many groups of trials by time or cost, with ties."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from venturi.cli.options import json_option, print_json
+from venturi.cli.repository import open_repository
+from venturi.units import format_duration
+
+if TYPE_CHECKING:
+    from venturi.model.groups import Group
+    from venturi.model.ranking import Ranked, Ranking
+
+OBJECTIVES = {"time": "time", "cost": "cost", "cost-time": "cost x time", "pareto": "time and cost"}
+_PLUS = re.compile(r"([^=]+)=(.*):([0-9.]+)")
+
+
+@click.command()
+@click.option("--by", "keys", multiple=True, required=True, metavar="KEY",
+              help="Group by this column or configuration key; repeat it for more.")  # fmt: skip
+@click.option(
+    "--where", multiple=True, metavar="KEY=VALUE|KEY<N|KEY>N",
+    help="Only trials with this value of a column or configuration key; several must all hold.",
+)  # fmt: skip
+@click.option("--objective", type=click.Choice(tuple(OBJECTIVES)), default="time",
+              show_default=True, help="What the best group has least of.")  # fmt: skip
+@click.option("--usd-per-hour", type=click.FloatRange(0), metavar="USD",
+              help="Price of the whole cluster; without one there is no cost.")  # fmt: skip
+@click.option(
+    "--plus", multiple=True, metavar="KEY=VALUE:USD",
+    help="Added to the price of groups with this value of a key of --by, such as net=IB:0.80.",
+)  # fmt: skip
+@json_option
+def command(
+    *,
+    keys: tuple[str, ...],
+    where: tuple[str, ...],
+    objective: str,
+    usd_per_hour: float | None,
+    plus: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Rank groups of trials: which is best, and which cannot be told from it.
+
+    Medians of the succeeded trials that are no warm-ups. A group is worse than the best only if a
+    test says so; all others may be the best.
+
+    \b
+    venturi rank --by net --by disk --where workload=terasort --objective cost \\
+        --usd-per-hour 3.50 --plus net=IB:0.80 --plus disk=SSD:0.70
+    """
+    from venturi.model.groups import groups_from
+    from venturi.model.ranking import Objective, rank_groups
+    from venturi.record.query import Query, group_by, parse_condition
+
+    if usd_per_hour is None and (objective != "time" or plus):
+        raise click.UsageError("a cost needs --usd-per-hour")
+    added = _added(plus, keys)
+    query = Query(tuple(parse_condition(text) for text in where))
+    with open_repository() as repository:
+        found = group_by(repository, query, keys)
+    groups = groups_from(found)
+    if usd_per_hour is not None:
+        groups = tuple(_priced(group, keys, usd_per_hour, added) for group in groups)
+    if not any(group.elapsed_s for group in groups):
+        click.echo("no succeeded trials match", err=True)
+        if as_json:
+            print_json({"keys": keys, "groups": []})
+        return
+    ranking = rank_groups(groups, Objective(OBJECTIVES[objective]))
+    if as_json:
+        print_json(_data(ranking, keys))
+    else:
+        _print(ranking, keys)
+
+
+def _added(texts: tuple[str, ...], keys: tuple[str, ...]) -> dict[tuple[str, str], float]:
+    """(key, value) -> US dollars an hour."""
+    added = {}
+    for text in texts:
+        match = _PLUS.fullmatch(text)
+        if match is None or match[1] not in keys:
+            raise click.UsageError(
+                f"--plus {text!r} is not KEY=VALUE:USD with a KEY of --by, such as net=IB:0.80"
+            )
+        try:
+            added[match[1], match[2]] = float(match[3])
+        except ValueError as error:
+            raise click.UsageError(f"--plus {text!r}: {match[3]!r} is no price") from error
+    return added
+
+
+def _priced(
+    group: Group, keys: tuple[str, ...], usd_per_hour: float, added: Mapping[tuple[str, str], float]
+) -> Group:
+    from venturi.model.groups import with_cost
+    from venturi.model.price import Tariff
+
+    extra = sum(added.get((k, _text(v)), 0.0) for k, v in zip(keys, group.key, strict=True))
+    return with_cost(group, Tariff(usd_per_hour + extra, "USD", source="--usd-per-hour"))
+
+
+def _text(value: object) -> str:
+    return "—" if value is None else str(value)
+
+
+def _data(ranking: Ranking, keys: tuple[str, ...]) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "keys": keys,
+        "objective": ranking.objective.value,
+        "alpha": ranking.alpha,
+        "each_alpha": ranking.each_alpha,
+        "currency": ranking.currency,
+        "groups": [
+            {
+                "key": dict(zip(keys, one.key, strict=True)),
+                "rank": one.rank,
+                "standing": one.standing.value,
+                "reason": one.reason,
+                "against": one.against and dict(zip(keys, one.against, strict=True)),
+                "summaries": {axis.value: asdict(s) for axis, s in one.summaries.items()},
+                "p_values": {axis.value: v.p_value for axis, v in one.verdicts.items()},
+            }
+            for one in ranking.groups
+        ],
+    }
+
+
+def _print(ranking: Ranking, keys: tuple[str, ...]) -> None:
+    from rich.console import Console
+
+    from venturi.model.ranking import AXES, Standing
+    from venturi.present.terminal import add, table
+
+    axes = AXES[ranking.objective]
+    heads = (f"median {axis.value.removesuffix('_s')}" for axis in axes)
+    made = table("#", *keys, "trials", *heads, "standing", left=1 + len(keys))
+    made.columns[-1].justify = "left"
+    made.columns[-1].overflow = "fold"
+    for one in ranking.groups:
+        cells = [_summary(one, axis) for axis in axes]
+        count = max((s.n for s in one.summaries.values()), default=0)
+        why = f": {one.reason}" if one.standing is Standing.CANNOT_TELL else ""
+        standing = one.standing.value + why
+        add(made, _text(one.rank), *map(_text, one.key), str(count), *cells, standing)
+    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+    console.print(made)
+    if len(ranking.tie) > 1:
+        click.echo(f"{len(ranking.tie)} groups cannot be told apart at the top (alpha "
+                   f"{ranking.alpha:g} for all comparisons together)")  # fmt: skip
+
+
+def _summary(one: Ranked, axis: Any) -> str:
+    """The median and its interval, where there are any."""
+    from venturi.model.ranking import Axis
+
+    summary = one.summaries.get(axis)
+    if summary is None or summary.median is None:
+        return "—"
+
+    def told(value: float) -> str:
+        if axis is Axis.ELAPSED_S:
+            return format_duration(value)
+        return f"${value:,.3f}" if axis is Axis.COST else f"{value:,.0f} $ s"
+
+    if summary.interval is None:
+        return told(summary.median)
+    return f"{told(summary.median)} ({told(summary.interval.low)}–{told(summary.interval.high)})"

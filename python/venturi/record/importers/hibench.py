@@ -1,0 +1,183 @@
+"""HiBench: the lines of a `hibench.report`, one trial a line.
+
+HiBench appends a line of seven fields, separated by blanks, after each workload; the header stands
+above, again further down where reports were joined, or nowhere. Decisions:
+
+- `Date` and `Time` are taken when the workload has ended, in the local time of the machine, whose
+  zone is not stated: `started_at` stays None, and a warning keeps the text.
+- An `Input_data_size` of 0 (sleeping and streaming workloads) means that HiBench knows none, so
+  that the throughputs beside it, which are 0 too, say nothing either.
+- HiBench divides in whole numbers: throughput = size / duration, and per node = throughput /
+  nodes. Where exactly one number of nodes fits, that many machines ran the workload; otherwise
+  their number is not known. One node is what HiBench also takes when it finds no list of nodes, so
+  that one is not known either.
+- The first part of `Type` is the engine (`Hadoop` is MapReduce or Hive on it) and the language. A
+  type without one is Spark's where HiBench has it for Spark alone.
+- A report has no exit status. HiBench has written lines for jobs that failed, and such a line
+  cannot be told from a good one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import BinaryIO
+
+from venturi.record.importers import (
+    CLOCK,
+    SOFTWARE,
+    Item,
+    Refusal,
+    Source,
+    Spelling,
+    imported_id,
+    unnamed_hosts,
+)
+from venturi.record.importers.json_text import Limits, lines
+from venturi.record.importers.tables import Row, UnreadableError, number, text, whole
+from venturi.record.trial import (
+    Cluster,
+    Engine,
+    Sample,
+    Scalar,
+    State,
+    Trial,
+    TrialWarning,
+    Workload,
+)
+
+COLUMNS = (
+    "Type", "Date", "Time", "Input_data_size", "Duration(s)", "Throughput(bytes/s)",
+    "Throughput/node",
+)  # fmt: skip
+_TYPE, _DATE, _TIME, _SIZE, _DURATION, _THROUGHPUT, _PER_NODE = COLUMNS
+_LIMITS = Limits(line_bytes=4 << 10, records=1_000_000)
+_MOST_NODES = 10_000
+
+_PREFIXES = (
+    ("ScalaSpark", "spark", "scala"),
+    ("JavaSpark", "spark", "java"),
+    ("PythonSpark", "spark", "python"),
+    ("Hadoop", "mapreduce", None),
+    ("Spark", "spark", None),
+    ("Flink", "flink", None),
+    ("Storm", "storm", None),
+    ("Gearpump", "gearpump", None),
+)
+# Types without an engine: those that HiBench runs on Spark alone.
+_SPARK_ONLY = frozenset({
+    "als", "correlation", "densekmeans", "gaussianmixturemodel", "gmm", "gradientboostedtree",
+    "gradientboostingtree", "lda", "linear", "linearregression", "logisticregression", "lr", "pca",
+    "randomforest", "rf", "summarizer", "svd", "svm", "xgboost",
+})  # fmt: skip
+# Workloads under the names they had in earlier versions of HiBench.
+_FORMER = {"hiveaggr": "aggregation", "hivejoin": "join", "nutch": "nutchindexing"}
+_DATES = (re.compile(r"\d{4}-\d{1,2}-\d{1,2}"), re.compile(r"\d{4}/\d{1,2}/\d{1,2}"))
+
+
+def read(file: BinaryIO, source: Source) -> Iterator[Item]:
+    """The trials of a report, with what was refused and what was interpreted."""
+    first = True
+    for line, content in lines(file, source, _LIMITS, ended=True):
+        fields = content.split()
+        if fields[0] == _TYPE:
+            if tuple(fields) != COLUMNS:
+                raise source.malformed("not the header of a hibench.report", line=line)
+            first = False
+            continue
+        if first and not (len(fields) == len(COLUMNS) and _is_date(fields[1])):
+            raise source.malformed(
+                "neither the header nor a line of a hibench.report", line=line, field=_TYPE
+            )
+        first = False
+        if len(fields) != len(COLUMNS):
+            reason = f"{len(fields)} fields, but a line of a report has {len(COLUMNS)}"
+            yield Refusal(line, "", content[:100], reason)
+            continue
+        try:
+            yield from _items(Row(line, dict(zip(COLUMNS, fields, strict=True))), source)
+        except UnreadableError as error:
+            yield error.refusal
+
+
+def _is_date(written: str) -> bool:
+    return any(pattern.fullmatch(written) for pattern in _DATES)
+
+
+def _items(row: Row, source: Source) -> list[Item]:
+    spellings: list[Item] = []
+    name, engine, language = _named(row, spellings)
+    ended = _ended(row, spellings)
+    size_bytes, nodes = whole(row, _SIZE), _nodes(row)
+    chosen: dict[str, Scalar] = {"language": language} if language else {}
+    if nodes is not None:
+        chosen["nodes"] = nodes
+    trial = Trial(
+        id=imported_id("hibench", *(row.fields[column] for column in COLUMNS)),
+        workload=Workload(name, "hibench", input_bytes=size_bytes or None),
+        engine=Engine(engine, "unknown"),
+        cluster=Cluster(unnamed_hosts("hibench", nodes or 0, {})),
+        configuration=chosen,
+        software=SOFTWARE,
+        provenance=source.provenance("hibench"),
+        started_at=None,
+        state=State.SUCCEEDED,
+        elapsed_s=number(row, _DURATION, above=0),
+        samples=tuple(
+            Sample(metric, number(row, column, least=0), "B/s")
+            if size_bytes
+            else Sample(metric, None, "B/s", missing_reason="HiBench knows no input size")
+            for metric, column in (
+                ("throughput_bytes_per_s", _THROUGHPUT),
+                ("throughput_per_node_bytes_per_s", _PER_NODE),
+            )
+        ),
+        warnings=(
+            TrialWarning(CLOCK, f"it ended at {ended}, in a time zone the source does not name"),
+        ),
+    )
+    return [*spellings, trial]
+
+
+def _named(row: Row, spellings: list[Item]) -> tuple[str, str, str | None]:
+    """The workload, its engine and its language, as far as the type says them."""
+    written = text(row, _TYPE)
+    lower = written.casefold()
+    for prefix, engine, language in _PREFIXES:
+        if lower.startswith(prefix.casefold()) and len(lower) > len(prefix):
+            if not written.startswith(prefix):  # another case
+                taken_as = f"{engine} {lower[len(prefix) :]}"
+                spellings.append(Spelling(row.line, _TYPE, written, taken_as))
+            return lower[len(prefix) :], engine, language
+    if lower in _FORMER:
+        spellings.append(Spelling(row.line, _TYPE, written, _FORMER[lower]))
+        return _FORMER[lower], "unknown", None
+    return lower, "spark" if lower in _SPARK_ONLY else "unknown", None
+
+
+def _ended(row: Row, spellings: list[Item]) -> str:
+    """When the workload ended, as `2020-04-01 13:32:13`; there is no zone."""
+    written = row.fields[_DATE]
+    try:
+        if not _is_date(written):
+            raise ValueError(written)
+        day = datetime.strptime(written.replace("/", "-"), "%Y-%m-%d").date()
+    except ValueError as error:
+        raise UnreadableError(row.refuse(_DATE, "not a date")) from error
+    try:
+        moment = datetime.strptime(row.fields[_TIME], "%H:%M:%S").time()
+    except ValueError as error:
+        raise UnreadableError(row.refuse(_TIME, "not a time of day")) from error
+    if written != day.isoformat():
+        spellings.append(Spelling(row.line, _DATE, written, day.isoformat()))
+    return f"{day.isoformat()} {moment.isoformat()}"
+
+
+def _nodes(row: Row) -> int | None:
+    """The one number of nodes, above 1, with which the two throughputs agree, if there is one."""
+    throughput, per_node = number(row, _THROUGHPUT, least=0), number(row, _PER_NODE, least=0)
+    if per_node < 1 or not (throughput.is_integer() and per_node.is_integer()):
+        return None
+    most, beyond = throughput // per_node, throughput // (per_node + 1)
+    return int(most) if most - beyond == 1 and 1 < most <= _MOST_NODES else None

@@ -1,0 +1,165 @@
+"""Reading JSON that is not trusted: within limits, and without what two readers read differently.
+
+A text that is no JSON is malformed as a whole. Values that JSON can write but a trial cannot hold
+(NaN, infinity, a key that is there twice, characters that are none, nesting without end) make the
+record they are in unusable, and only that.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from venturi.record.importers import Refusal, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a file of JSON may ask of this machine."""
+
+    file_bytes: int = 64 << 20
+    line_bytes: int = 1 << 20
+    records: int = 200_000
+    depth: int = 8
+    entries: int = 2_000  # of one object or array
+    text_characters: int = 8 << 10
+
+
+LIMITS = Limits()
+_HUGE = 1e300
+_NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
+
+
+class UnusableError(ValueError):
+    """A record that cannot become part of a trial: the field, its text, and why."""
+
+    def __init__(self, field: str, value: object, reason: str) -> None:
+        super().__init__(reason)
+        self.field, self.value, self.reason = shown(field), shown(value), reason
+
+    def refusal(self, line: int) -> Refusal:
+        """The refusal of the record in `line`."""
+        return Refusal(line, self.field, self.value, self.reason)
+
+
+def shown(value: object) -> str:
+    """At most 100 characters of `value`, for a refusal; half surrogate pairs are escaped."""
+    if isinstance(value, dict | list):  # perhaps too deep to be printed
+        return "{...}" if isinstance(value, dict) else "[...]"
+    text = value if isinstance(value, str) else repr(value)
+    return text[:100].encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
+
+
+def lines(
+    file: BinaryIO, source: Source, limits: Limits = LIMITS, *, ended: bool = False
+) -> Iterator[tuple[int, str]]:
+    """The lines of `file` that are not blank, with their numbers (from 1).
+
+    VEN-IMPORT-FORMAT if one is too long or no UTF-8, if there is nothing or too much, or if the
+    last one must have `ended` with a line end and has not.
+    """
+    total = number = found = 0
+    while raw := file.readline(limits.line_bytes + 1):
+        number += 1
+        total += len(raw)
+        if len(raw) > limits.line_bytes:
+            raise source.malformed(f"a line longer than {limits.line_bytes} bytes", line=number)
+        if total > limits.file_bytes:
+            raise source.malformed(f"more than {limits.file_bytes} bytes", line=number)
+        if ended and not raw.endswith(b"\n"):
+            raise source.malformed(
+                "no line end after the last line: it may be cut off", line=number
+            )
+        line = decoded(raw, source, number).strip()
+        if line:
+            found += 1
+            if found > limits.records:
+                raise source.malformed(f"more than {limits.records} records", line=number)
+            yield number, line
+    if not found:
+        raise source.malformed("the file is empty")
+
+
+def decoded(raw: bytes, source: Source, line: int) -> str:
+    """`raw` as text without a byte order mark; VEN-IMPORT-FORMAT if it is no UTF-8."""
+    try:
+        return raw.decode("utf-8-sig" if line == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        raise source.malformed("not UTF-8 text", line=line) from error
+
+
+def parse(text: str) -> Any:
+    """What `text` says. ValueError if it is no JSON; UnusableError for a key that is there twice.
+
+    NaN and infinities pass, for `check` to name the field they are in.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_once)
+    except RecursionError as error:
+        raise UnusableError("", text, "nested too deeply") from error
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise UnusableError(twice, twice, "the key is there twice")
+    return found
+
+
+def check(value: object, limits: Limits = LIMITS, *, field: str = "", depth: int = 0) -> None:
+    """UnusableError if `value` or anything in it is beyond `limits` or cannot be kept."""
+    if isinstance(value, str):
+        _check_text(value, field, limits)
+    elif isinstance(value, float | int) and not isinstance(value, bool):
+        if not is_finite(value):
+            raise UnusableError(field, value, "not a number that can be kept")
+    elif isinstance(value, dict | list):
+        if depth >= limits.depth:
+            raise UnusableError(field, value, f"nested deeper than {limits.depth}")
+        if len(value) > limits.entries:
+            raise UnusableError(field, len(value), f"more than {limits.entries} entries")
+        if isinstance(value, dict):
+            for key, each in value.items():
+                _check_text(key, field, limits)
+                check(each, limits, field=f"{field}.{key}" if field else key, depth=depth + 1)
+        else:
+            for place, each in enumerate(value):
+                check(each, limits, field=f"{field}[{place}]", depth=depth + 1)
+
+
+def _check_text(text: str, field: str, limits: Limits) -> None:
+    if len(text) > limits.text_characters:
+        reason = f"a text longer than {limits.text_characters} characters"
+        raise UnusableError(field, text, reason)
+    if _NO_CHARACTER.search(text):
+        raise UnusableError(field, text, "a character that is none: NUL or half a surrogate pair")
+
+
+def is_finite(value: int | float) -> bool:
+    """Whether `value` is a number that every database keeps: neither NaN nor beyond 64 bits."""
+    return abs(value) < 1 << 63 if isinstance(value, int) else abs(value) < _HUGE
+
+
+def number(record: dict[str, Any], key: str) -> float:
+    """The finite number under `key`; UnusableError if it is absent or none (a text, a truth)."""
+    if key not in record:
+        raise UnusableError(key, "", "absent")
+    value = record[key]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not is_finite(value):
+        raise UnusableError(key, value, "not a number")
+    return float(value)
+
+
+def text(record: dict[str, Any], key: str) -> str:
+    """The text under `key`, which must not be empty; UnusableError otherwise."""
+    if key not in record:
+        raise UnusableError(key, "", "absent")
+    value = record[key]
+    if not isinstance(value, str) or not value.strip():
+        raise UnusableError(key, value, "not a text, or an empty one")
+    return value.strip()

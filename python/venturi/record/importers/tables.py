@@ -1,0 +1,204 @@
+"""Reading delimited text that is not trusted: a header to be checked, then rows, within limits."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from venturi.record.importers import Refusal, Source
+
+# What a file of figures holds; not all that `float` takes, such as `1_0`, `nan` or other digits.
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+_LARGEST_WHOLE = 1 << 53  # beyond it a double skips whole numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a table may ask of this machine."""
+
+    line_bytes: int = 64 << 10
+    field_characters: int = 8 << 10
+    rows: int = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: the line it begins on (from 1) and its fields by column, without outer blanks."""
+
+    line: int
+    fields: Mapping[str, str]
+
+    def refuse(self, column: str, reason: str) -> Refusal:
+        """This row's refusal because of what stands in `column`."""
+        return Refusal(self.line, column, self.fields[column], reason)
+
+
+class UnreadableError(ValueError):
+    """A field that cannot be what its column is for; `refusal` says which and why."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.reason)
+        self.refusal = refusal
+
+
+def number(
+    row: Row,
+    column: str,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    most: float | None = None,
+) -> float:
+    """The finite number in `column`: greater than `above`, from `least` to `most`, if given."""
+    written = row.fields[column]
+    value = float(written) if _NUMBER.fullmatch(written) else None
+    if value is None or abs(value) == float("inf"):
+        raise UnreadableError(row.refuse(column, "not a number"))
+    if above is not None and value <= above:
+        raise UnreadableError(row.refuse(column, f"not above {above:g}"))
+    if least is not None and value < least:
+        raise UnreadableError(row.refuse(column, f"below {least:g}"))
+    if most is not None and value > most:
+        raise UnreadableError(row.refuse(column, f"above {most:g}"))
+    return value
+
+
+def whole(row: Row, column: str, *, least: int = 0, most: int = _LARGEST_WHOLE) -> int:
+    """The whole number in `column`, from `least` to `most`; `8.000` is one, `8.5` is none."""
+    value = number(row, column, least=least, most=most)
+    if not value.is_integer():
+        raise UnreadableError(row.refuse(column, "not a whole number"))
+    return int(value)
+
+
+def positive_or_none(row: Row, column: str) -> float | None:
+    """The number above 0 in `column`, or None if there is none."""
+    try:
+        return number(row, column, above=0)
+    except UnreadableError:
+        return None
+
+
+def text(row: Row, column: str) -> str:
+    """The text in `column`, which must not be empty."""
+    if not row.fields[column]:
+        raise UnreadableError(row.refuse(column, "empty"))
+    return row.fields[column]
+
+
+def rows(
+    file: BinaryIO,
+    source: Source,
+    columns: Collection[str],
+    optional: Collection[str] | None = (),
+    *,
+    together: Collection[str] = (),
+    delimiter: str = ",",
+    limits: Limits | None = None,
+) -> Iterator[Row | Refusal]:
+    """The rows below a header with `columns`, in any order, and nothing unknown.
+
+    It may also have some of `optional` (None: any that have a name), and all or none of `together`.
+    A row with too many or too few fields is a refusal. A wrong header, text that is not UTF-8, NUL
+    bytes, an open quotation, a last line that is cut off and whatever is beyond `limits` raise
+    VEN-IMPORT-FORMAT with the line.
+    """
+    limits = limits or Limits()
+    lines = _Lines(file, source, limits)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    header: list[str] | None = None
+    line = 1
+    try:
+        for count, fields in enumerate(reader):
+            if count > limits.rows:
+                raise source.malformed(f"more than {limits.rows} rows", line=line)
+            _check_lengths(fields, header, source, line, limits)
+            if header is None:
+                header = [field.strip() for field in fields]
+                _check_header(header, columns, optional, together, source)
+            elif len(fields) == len(header):
+                named = zip(header, (field.strip() for field in fields), strict=True)
+                yield Row(line, dict(named))
+            elif len(fields) < len(header) and not lines.ended:
+                raise source.malformed("the last line is cut off", line=line)
+            elif fields:  # an empty line is none
+                reason = f"{len(fields)} fields, but the header has {len(header)}"
+                yield Refusal(line, "", delimiter.join(fields)[:100], reason)
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise source.malformed(f"not a table: {error}", line=line) from error
+    if header is None:
+        raise source.malformed("the file is empty")
+
+
+class _Lines:
+    """The lines of a file as text; `ended` tells whether the last one had a line end."""
+
+    def __init__(self, file: BinaryIO, source: Source, limits: Limits) -> None:
+        self._file, self._source, self._limits = file, source, limits
+        self._number = 0
+        self.ended = True
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = self._file.readline(self._limits.line_bytes + 1)
+        if not line:
+            raise StopIteration
+        self._number += 1
+        if len(line) > self._limits.line_bytes:
+            raise self._malformed(f"a line longer than {self._limits.line_bytes} bytes")
+        if b"\0" in line:
+            raise self._malformed("a NUL byte: not text")
+        self.ended = line.endswith(b"\n")
+        try:
+            return line.decode("utf-8-sig" if self._number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise self._malformed("not UTF-8 text") from error
+
+    def _malformed(self, message: str) -> Exception:
+        return self._source.malformed(message, line=self._number)
+
+
+def _check_lengths(
+    fields: list[str], header: list[str] | None, source: Source, line: int, limits: Limits
+) -> None:
+    for place, field in enumerate(fields):
+        if len(field) > limits.field_characters:
+            raise source.malformed(
+                f"a field longer than {limits.field_characters} characters",
+                line=line,
+                field=header[place] if header and place < len(header) else str(place + 1),
+            )
+
+
+def _check_header(
+    header: list[str],
+    columns: Collection[str],
+    optional: Collection[str] | None,
+    together: Collection[str],
+    source: Source,
+) -> None:
+    required = [*columns, *(together if set(together) & set(header) else ())]
+    faults = {
+        "twice": [name for name, count in Counter(header).items() if count > 1],
+        "missing": [name for name in required if name not in header],
+        "unknown": [
+            name for name in header if name not in required and _is_unknown(name, optional)
+        ],
+    }
+    for what, names in faults.items():
+        if names:
+            shown = ", ".join(repr(name[:80]) for name in names[:30])
+            raise source.malformed(
+                f"wrong header: {what}: {shown}", line=1, field=names[0][:80] or None
+            )
+
+
+def _is_unknown(name: str, optional: Collection[str] | None) -> bool:
+    return not name if optional is None else name not in optional

@@ -1,0 +1,218 @@
+"""Many trials in one transaction, and the databases of older Venturis."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+
+from venturi.errors import VenturiError
+from venturi.record import query, tables
+from venturi.record.query import Query, parse_condition
+from venturi.record.repository import AddReport, Repository
+from venturi.record.trial import (
+    Cluster,
+    Failure,
+    Host,
+    Provenance,
+    ProvenanceKind,
+    State,
+    Trial,
+    TrialWarning,
+    Workload,
+    encode,
+)
+from venturi.settings import Settings
+
+MakeTrial = Callable[..., Trial]
+IMPORTED = Provenance(ProvenanceKind.IMPORTED, "aloja", "0" * 64)
+
+
+def test_many_are_added_once(repository: Repository, make_trial: MakeTrial) -> None:
+    trials = [make_trial(id=f"t{number}", configuration={"n": number}) for number in range(2_345)]
+    changed = replace(trials[7], configuration={"n": -1})
+    repository.add(trials[0])
+    assert repository.add_many(iter([*trials, changed])) == AddReport(2_344, 2)
+    assert repository.add_many(trials) == AddReport(0, 2_345)
+    assert repository.add_many([]) == AddReport(0, 0)
+    assert sorted(repository.find(), key=lambda trial: trial.id) == sorted(
+        trials, key=lambda trial: trial.id
+    )
+    assert query.count(repository, Query((parse_condition("n>=0"),))) == 2_345
+
+
+def test_what_raises_leaves_nothing(repository: Repository, make_trial: MakeTrial) -> None:
+    kept = make_trial()
+    repository.add(kept)
+
+    def broken(error: Exception) -> Iterator[Trial]:
+        yield from (make_trial() for _ in range(1_500))
+        raise error
+
+    for error in (ValueError("bad row"), VenturiError("VEN-RECORD-SCHEMA", "bad row")):
+        with pytest.raises(type(error), match="bad row"):
+            repository.add_many(broken(error))
+    unwritable = make_trial(experiment="\udc80")
+    too_big = make_trial(workload=Workload("sort", "v1", None, 1 << 63))
+    for bad in (unwritable, too_big):
+        with pytest.raises(VenturiError) as caught:
+            repository.add_many([make_trial(), bad])
+        assert caught.value.code == "VEN-RECORD-SCHEMA"
+    assert repository.find() == [kept]
+    (facet,) = query.facets(repository, Query(), ["threads"])
+    assert (facet.values, facet.missing) == ((("2", 1),), 0)
+
+
+def test_imports_at_once_store_every_trial_once(
+    repository: Repository, make_trial: MakeTrial
+) -> None:
+    trials = [make_trial(id=f"t{number}", provenance=IMPORTED) for number in range(300)]
+    orders = [trials, trials[::-1], trials[150:] + trials[:150], trials[::3]]
+    reports: list[AddReport] = []
+    counted: list[int] = []
+
+    def write(order: list[Trial]) -> None:
+        reports.append(repository.add_many(order))
+
+    def read() -> None:
+        for _ in range(20):
+            counted.append(query.count(repository, Query()))
+
+    threads = [threading.Thread(target=write, args=(order,)) for order in orders]
+    threads.append(threading.Thread(target=read))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(report.added for report in reports) == 300
+    assert sum(report.already_present for report in reports) == sum(map(len, orders)) - 300
+    assert set(counted) <= {0, 100, 300}, "a reader sees whole imports"
+    assert query.count(repository, Query()) == 300
+
+
+def test_trials_without_a_date_come_last_and_are_never_recent(
+    repository: Repository, make_trial: MakeTrial
+) -> None:
+    moments = [datetime(1969, 12, 31, tzinfo=UTC), None, datetime(2026, 1, 1, tzinfo=UTC), None]
+    repository.add_many(
+        make_trial(id=f"t{number}", provenance=IMPORTED, started_at=moment)
+        for number, moment in enumerate(moments)
+    )
+    assert [trial.id for trial in repository.find()] == ["t2", "t0", "t3", "t1"]
+    assert [row.id for row in query.rows(repository, Query()).rows] == ["t2", "t0", "t3", "t1"]
+    assert [t.id for t in repository.find(since=datetime.min.replace(tzinfo=UTC))] == ["t2", "t0"]
+    assert repository.get("t1").started_at is None
+
+
+@pytest.mark.parametrize("kind", [ProvenanceKind.MEASURED, ProvenanceKind.SIMULATED])
+def test_only_an_import_may_lack_its_date(make_trial: MakeTrial, kind: ProvenanceKind) -> None:
+    with pytest.raises(ValueError, match="started_at"):
+        make_trial(provenance=Provenance(kind, "venturi"), started_at=None)
+
+
+class OldDatabase:
+    """A database that is moved between revisions as the migrations do it."""
+
+    def __init__(self, settings: Settings) -> None:
+        settings.home.mkdir(parents=True, exist_ok=True)
+        url = settings.database_url or f"sqlite:///{settings.home}/venturi.sqlite"
+        self.engine = sa.create_engine(url)
+
+    def move(self, how: Callable[[Config, str], None], revision: str) -> None:
+        config = Config()
+        config.set_main_option("script_location", str(Path(tables.__file__).parent / "migrations"))
+        config.set_main_option("path_separator", "os")
+        with self.engine.begin() as connection:
+            config.attributes["connection"] = connection
+            how(config, revision)
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        with self.engine.begin() as connection:
+            reflected = sa.Table(table, sa.MetaData(), autoload_with=connection)
+            found = connection.execute(sa.select(reflected).order_by(*reflected.primary_key))
+            return [dict(row) for row in found.mappings()]
+
+    def fill(self, trials: list[Trial]) -> None:
+        with self.engine.begin() as connection:
+            old = sa.Table("trials", sa.MetaData(), autoload_with=connection)
+            rows = [{k: v for k, v in tables.trial_row(t).items() if k in old.c} for t in trials]
+            for row, trial in zip(rows, trials, strict=True):
+                row["record"] = encode(trial)
+            connection.execute(sa.insert(old), rows)
+
+
+def old_trials(make_trial: MakeTrial) -> list[Trial]:
+    values = (1, 2.0, 2.5, True, None, "x\0y", "z" * 300, 1 << 80, 1e300, -0.0, "007", "1e999")
+    keys = itertools.cycle(("k", "nul\0", "K" * 300))
+    return [
+        make_trial(
+            id=f"t{number:04}",
+            configuration={next(keys): values[number % len(values)], "n": number},
+            state=State.FAILED if number % 2 else State.PLANNED,
+            failure=Failure("space", "VEN-X", "full") if number % 2 else None,
+            cluster=Cluster(tuple(Host(f"h{n}") for n in range(number % 3)), {}, "type", "ib"),
+            warnings=(TrialWarning("VEN-W", "w"),) * (number % 2),
+            warm_up=number % 5 == 0,
+            repetition=number % 4,
+        )
+        for number in range(1_205)
+    ]
+
+
+def test_an_older_database_is_filled_and_can_go_back(
+    repository_settings: Settings, make_trial: MakeTrial
+) -> None:
+    trials = old_trials(make_trial)
+    old = OldDatabase(repository_settings)
+    old.move(command.upgrade, "0001")
+    old.fill(trials)
+    before = old.rows("trials")
+    for _ in range(2):
+        with Repository.open(repository_settings) as repository:
+            assert repository.find() == sorted(trials, key=lambda t: t.id, reverse=True)
+            filled = {name: old.rows(name) for name in ("records", "trials", "configuration")}
+        old.move(command.downgrade, "0001")
+        assert old.rows("trials") == before
+    # What the migration derived is what adding the same trials writes.
+    with Repository.open(repository_settings):
+        pass
+    with old.engine.begin() as connection:
+        for name in filled:
+            connection.execute(sa.text(f"DELETE FROM {name}"))
+    with Repository.open(repository_settings) as repository:
+        repository.add_many(trials)
+
+    def comparable(rows: list[dict[str, Any]], ids: dict[int, str]) -> list[Any]:
+        named = [{**row, "trial": ids.get(row.get("trial", -1))} for row in rows]
+        return sorted(
+            tuple(sorted((k, str(v)) for k, v in row.items() if k != "serial")) for row in named
+        )
+
+    for name, rows in filled.items():
+        ids = {row["serial"]: row["id"] for row in filled["trials"]}
+        new_ids = {row["serial"]: row["id"] for row in old.rows("trials")}
+        assert comparable(old.rows(name), new_ids) == comparable(rows, ids)
+    old.engine.dispose()
+
+
+def test_going_back_would_lose_trials_without_a_date_and_is_refused(
+    repository_settings: Settings, make_trial: MakeTrial
+) -> None:
+    trial = make_trial(provenance=IMPORTED, started_at=None)
+    with Repository.open(repository_settings) as repository:
+        repository.add(trial)
+    old = OldDatabase(repository_settings)
+    with pytest.raises(ValueError, match="1 trials have no date"):
+        old.move(command.downgrade, "0001")
+    old.engine.dispose()
+    with Repository.open(repository_settings) as repository:
+        assert repository.find() == [trial]
