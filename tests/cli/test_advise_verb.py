@@ -172,3 +172,27 @@ def test_wrong_values_are_errors_of_usage_or_of_the_user() -> None:
     assert error(*SORT, "--assume", "storage=fast").exit_code == 2
     assert error(*SORT, "--catalog", "ec2-2041").code == "VEN-CATALOG-UNKNOWN"
     assert error(*SORT, "--budget", "0").code == "VEN-MODEL-INPUT"
+
+
+def test_spot_nodes_cost_more_than_without_losses_and_may_be_advised_against() -> None:
+    on = ("predict", "--sort", "100TB", "--on", "i2.8xlarge:178", "--json", "--spot")
+    calm = json.loads(run(*on, "2.0:0.0001").stdout)["data"]["spot"]["178 i2.8xlarge"]
+    wild = json.loads(run(*on, "2.0:0.05").stdout)["data"]["spot"]["178 i2.8xlarge"]
+    assert calm["without_loss"] <= calm["metered"]["mean"] < wild["metered"]["mean"]
+    assert wild["elapsed_s"]["p50"] < wild["elapsed_s"]["p95"]
+    hopeless = json.loads(run(*on, "2.0:50").stdout)["data"]["spot"]["178 i2.8xlarge"]
+    assert "never end" in hopeless["do_not_use"]
+    table = run("predict", "--sort", "100TB", "--on", "i2.8xlarge:178", "--spot", "2.0:0.05").stdout
+    assert "every loss starting the job again" in table
+
+
+@pytest.mark.parametrize("spot", ["catalog", "-1:0.1", "1:-1", "nan:1"])
+def test_spot_without_known_figures_is_refused(spot: str) -> None:
+    result = run("predict", "--sort", "100TB", "--on", "i2.8xlarge:178", f"--spot={spot}")
+    assert isinstance(result.exception, VenturiError)
+    assert result.exception.code == "VEN-MODEL-INPUT"
+
+
+def test_spot_as_nonsense_is_a_usage_error() -> None:
+    result = run("predict", "--sort", "100TB", "--on", "i2.8xlarge:178", "--spot", "cheap")
+    assert result.exit_code == 2

@@ -16,8 +16,10 @@ from venturi.model.catalog import ATTRIBUTES, Catalog, Fact, InstanceType, parse
 from venturi.model.catalog.overlay import (
     FromTrials,
     need_facts,
+    network_at,
     overlay,
     overlay_from_trials,
+    replace_facts,
 )
 from venturi.model.catalog.units_check import check_units
 from venturi.model.catalog.write import render
@@ -196,6 +198,30 @@ def test_the_network_between_pairs_and_of_the_slowest_of_all() -> None:
     at_scale = measured.fact("network_rate_at_scale")
     assert (at_scale.value, at_scale.high) == (800.0, 900.0)
     assert measured.number("network_nodes") == 4.0
+
+
+def test_the_network_at_a_size_that_was_not_measured_follows_the_curve() -> None:
+    samples = tuple(
+        Sample("net_all_to_all_bytes_per_s", 1e9 * peers**-0.1, "B/s",
+               labels={"peers": peers, "slowest": True, "sockets_per_peer": 1, "iteration": 0})
+        for peers in (2, 4, 8, 16)
+    )  # fmt: skip
+    trial = net(samples=samples)
+    at = network_at([trial, disk()], "x", 100).types["x"]
+    rate = at.fact("network_rate_at_scale")
+    assert rate.value == pytest.approx(1e3 * 100**-0.1, rel=1e-3)
+    assert rate.kind is Kind.DERIVED
+    assert rate.low is not None
+    assert rate.high is not None
+    assert rate.low <= rate.value <= rate.high
+    assert at.number("network_nodes") == 100
+    with pytest.raises(VenturiError) as caught:
+        network_at([trial], "x", 1000)
+    assert caught.value.code == "VEN-MODEL-RANGE"
+    forced = network_at([trial], "x", 1000, force=True).types["x"].fact("network_rate_at_scale")
+    assert "forced" in forced.note
+    laid = replace_facts(overlay_from_trials([trial], "x").catalog, Catalog("x", {"x": at}))
+    assert laid.types["x"].number("network_nodes") == 100
 
 
 def test_what_no_trial_measured_stays_unknown_with_the_reason() -> None:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from venturi.model.catalog import Catalog, Fact
     from venturi.model.catalog.importers import Imported, Source
-    from venturi.model.catalog.overlay import FromTrials
     from venturi.model.catalog.units_check import Doubt
+    from venturi.record.trial import Trial
 
 # As in model.catalog.importers.IMPORTERS, which --help need not import; a test holds them together.
 FORMATS = ("skypilot", "ec2instances", "karpenter", "onprem", "wide")
@@ -152,13 +152,19 @@ def import_(
 )
 @click.option("--type", "type_name", metavar="NAME", help="The instance type that was measured.")
 @click.option("--onto", metavar="CATALOG", help="The catalogue to lay the others over.")
+@click.option("--at-nodes", type=click.IntRange(2), metavar="N",
+              help="With --from-trials: the network's rate in a cluster of N nodes, by the "
+              "curve through all sizes that were probed.")  # fmt: skip
+@click.option("--force", is_flag=True,
+              help="Follow the curve beyond 8 times the largest size that was probed.")  # fmt: skip
 @output_option
 @accept_option
 @overwrite_option
 @json_option
 def overlay_(
     *, names: tuple[str, ...], from_trials: bool, type_name: str | None, onto: str | None,
-    output: Path, accept_units: bool, overwrite: bool, as_json: bool,
+    at_nodes: int | None, force: bool, output: Path, accept_units: bool, overwrite: bool,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Lay what is known better over a catalogue.
 
@@ -167,18 +173,32 @@ def overlay_(
     probe` on a machine of the type NAME, otherwise those of the CATALOGs given.
     """
     from venturi.model.catalog.find import find
-    from venturi.model.catalog.overlay import overlay
+    from venturi.model.catalog.overlay import (
+        need_facts,
+        network_at,
+        overlay,
+        overlay_from_trials,
+        replace_facts,
+    )
     from venturi.model.catalog.units_check import check_units
 
     if from_trials != (type_name is not None):
         raise click.UsageError("--from-trials and --type NAME go together")
+    if at_nodes is not None and not from_trials:
+        raise click.UsageError("--at-nodes needs --from-trials")
     if not from_trials and (not names or onto is None):
         raise click.UsageError("give CATALOGs and --onto, or --from-trials and --type")
     _refuse_existing(output, overwrite)
     left_out: dict[str, str] = {}
     if type_name is not None:
-        found = _measured(names, type_name)
+        trials = _probes(names, type_name)
+        found = overlay_from_trials(trials, type_name)
+        need_facts(found, [trial.id for trial in trials] if names else [])
         left_out, layers = dict(found.left_out), [found.catalog]
+        if at_nodes is not None:
+            at_scale = network_at(trials, type_name, at_nodes, force=force)
+            # What was asked for replaces what was measured at another size.
+            layers = [replace_facts(found.catalog, at_scale)]
     else:
         layers = [find(name) for name in names]
     catalog = find(onto) if onto is not None else layers.pop(0)
@@ -303,10 +323,9 @@ def _refusals(imported: Imported) -> tuple[str, ...]:
     )
 
 
-def _measured(ids: Sequence[str], type_name: str) -> FromTrials:
-    """What the trials `ids`, or all probes of one host, say of the type."""
+def _probes(ids: Sequence[str], type_name: str) -> list[Trial]:
+    """The trials `ids`, or all probes of one host."""
     from venturi.cli.repository import open_repository
-    from venturi.model.catalog.overlay import need_facts, overlay_from_trials
 
     with open_repository() as repository:
         if ids:
@@ -324,9 +343,7 @@ def _measured(ids: Sequence[str], type_name: str) -> FromTrials:
                     where={"hosts": ", ".join(sorted(hosts))},
                     hint="give the ids of the trials; `venturi ls` lists them",
                 )
-    measured = overlay_from_trials(trials, type_name)
-    need_facts(measured, [trial.id for trial in trials] if ids else [])
-    return measured
+    return trials
 
 
 def _warn(warnings: Sequence[str]) -> None:

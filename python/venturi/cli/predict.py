@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,6 +20,14 @@ from venturi.cli.machines import (
     type_and_nodes,
 )
 from venturi.cli.options import json_option, print_json
+from venturi.errors import VenturiError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from venturi.advise.option import Option
+    from venturi.model.catalog import Catalog
+    from venturi.model.spot import SpotCost
 
 
 @click.command()
@@ -28,6 +37,9 @@ from venturi.cli.options import json_option, print_json
 @catalog_options
 @click.option("--durability", type=click.Choice(DURABILITIES),
               help="In this durability class; default: as the job says, or 2-io.")  # fmt: skip
+@click.option("--spot", metavar="USD:LOSSES|catalog",
+              help="Also on interruptible nodes: price and losses of a node and hour, such as "
+              "0.82:0.05, or those of the catalogue.")  # fmt: skip
 @click.option("--explain", "explained", is_flag=True,
               help="Show where every figure comes from.")  # fmt: skip
 @html_options
@@ -43,13 +55,14 @@ def command(
     owned: str | None,
     network: str,
     durability: str | None,
+    spot: str | None,
     explained: bool,
     html: Path | None,
     overwrite: bool,
     as_json: bool,
 ) -> None:
     """Time and cost of a job on given machines, with formula and origin (--explain)."""
-    from dataclasses import replace
+    from dataclasses import asdict, replace
 
     from venturi.advise.explain import explain
     from venturi.advise.hardware import Request, compared, predict
@@ -73,6 +86,10 @@ def command(
         candidate = predict(job, catalog.name, type_named(catalog, name), nodes, request.network)
         explanations.append(explain(request, candidate, nodes))
     options = [each.option for each in explanations]
+    on_spot = {} if spot is None else {
+        f"{option.nodes:,} {option.instance_type}": _spot(spot, option, found)
+        for option in options
+    }  # fmt: skip
     if html is not None:
         advice = compared(request, options, found)
         write_advice(advice, found, explanations, html, overwrite=overwrite)
@@ -82,7 +99,10 @@ def command(
     from venturi.present.advice import option_data, prediction_table, unpriced
 
     if as_json:
-        print_json({"job": job.name, "options": [option_data(each) for each in options]})
+        data: dict[str, Any] = {"job": job.name, "options": [option_data(o) for o in options]}
+        if spot is not None:
+            data["spot"] = {name: asdict(cost) for name, cost in on_spot.items()}
+        print_json(data)
         return
     from rich.console import Console
 
@@ -91,5 +111,48 @@ def command(
     console.print(prediction_table(options))
     for name, why in unpriced(options):
         console.print(f"  no cost of {name}: {why}", style="dim", markup=False)
+    for name, cost in on_spot.items():
+        console.print(_spot_line(name, cost), markup=False)
     if any(each.lower_bound for each in options):
         console.print("  ≥ at least: of a rate only an upper bound is known", style="dim")
+
+
+def _spot(text: str, option: Option, catalogs: Sequence[Catalog]) -> SpotCost:
+    """What the option takes and costs on interruptible nodes."""
+    from venturi.model.price import Tariff
+    from venturi.model.spot import Loss, spot_cost, spot_of
+
+    if text == "catalog":
+        catalog = next(each for each in catalogs if each.name == option.catalog)
+        instance_type = catalog.types[option.instance_type]
+        known = spot_of(instance_type)
+        if known is None:
+            facts = (instance_type.fact(name) for name in ("spot_price", "spot_loss_rate"))
+            raise VenturiError(
+                "VEN-MODEL-INPUT",
+                f"{option.instance_type}: " + "; ".join(f.note for f in facts if f.value is None),
+                where={"instance_type": option.instance_type},
+                hint="give both: --spot USD:LOSSES",
+            )
+        tariff, loss = known
+    else:
+        price, _, losses = text.partition(":")
+        try:
+            tariff, loss = Tariff(float(price), "USD", source="--spot"), Loss(float(losses))
+        except ValueError as error:
+            raise click.UsageError(
+                f"--spot {text!r} is neither `catalog` nor USD:LOSSES, such as 0.82:0.05"
+            ) from error
+    return spot_cost(tariff, option.time_s.value, option.nodes, loss)
+
+
+def _spot_line(name: str, cost: SpotCost) -> str:
+    from venturi.units import format_duration
+
+    told = (
+        f"  spot, {name}, every loss starting the job again: ${cost.metered.mean:,.2f} in the mean "
+        f"(median ${cost.metered.p50:,.2f}, 95 % below ${cost.metered.p95:,.2f}), "
+        f"{cost.losses:.2f} losses; "
+        f"{format_duration(cost.elapsed_s.p50)}, 95 % below {format_duration(cost.elapsed_s.p95)}"
+    )
+    return told + (f"; do not use: {cost.do_not_use}" if cost.do_not_use else "")

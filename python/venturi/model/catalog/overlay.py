@@ -15,6 +15,7 @@ from venturi.errors import VenturiError
 from venturi.model.catalog import ATTRIBUTES, Catalog, Fact, InstanceType
 from venturi.model.predict import DiskRates, Rate, disk_rates_from_trial
 from venturi.model.quantity import Kind
+from venturi.model.scaling import network_scaling_from_trials
 from venturi.record.trial import State, Trial, started
 
 _KINDS = tuple(Kind)
@@ -99,6 +100,35 @@ def overlay_from_trials(trials: Iterable[Trial], type_name: str) -> FromTrials:
         _host_facts(max(newest.values(), key=started), facts)
     types = {type_name: InstanceType(type_name, facts.by_name)} if facts.by_name else {}
     return FromTrials(Catalog(type_name, types), left_out)
+
+
+def replace_facts(catalog: Catalog, by: Catalog) -> Catalog:
+    """`catalog` with the facts of `by` in place of its own, however either is known."""
+    types = dict(catalog.types)
+    for name, of in by.types.items():
+        before = types[name].facts if name in types else {}
+        types[name] = InstanceType(name, {**before, **of.facts})
+    return Catalog(catalog.name, types)
+
+
+def network_at(
+    trials: Iterable[Trial], type_name: str, nodes: int, *, force: bool = False
+) -> Catalog:
+    """network_rate_at_scale of `type_name` for `nodes` nodes, from NetBench at several sizes.
+
+    The fit and its range are those of `scaling.network_scaling_from_trials`; beyond 8 times the
+    largest size measured VEN-MODEL-RANGE, unless `force`.
+    """
+    nets = [t for t in trials if t.engine.name == "netbench" and not _unusable(t, type_name)]
+    rate = network_scaling_from_trials(nets).at(nodes, force=force)
+    as_of = rate.as_of or max(started(trial) for trial in nets).date()
+    at_scale = Fact(
+        rate.value / 1e6, "MB/s", rate.kind, rate.source, as_of, rate.note, rate.low / 1e6,
+        rate.high / 1e6,
+    )  # fmt: skip
+    count = Fact(float(nodes), "1", rate.kind, rate.source, as_of, "")
+    facts = {"network_rate_at_scale": at_scale, "network_nodes": count}
+    return Catalog(type_name, {type_name: InstanceType(type_name, facts)})
 
 
 def _unusable(trial: Trial, type_name: str) -> str:
