@@ -14,6 +14,7 @@ import click
 
 from venturi.cli.options import json_option, print_json, writing
 from venturi.errors import VenturiError
+from venturi.record.files import refuse_existing, replacing
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -125,7 +126,7 @@ def import_(
     from venturi.model.catalog.importers import Options, import_catalog
     from venturi.model.catalog.units_check import check_units
 
-    _refuse_existing(output, overwrite)
+    refuse_existing(output, overwrite=overwrite)
     options = Options(region, None if as_of is None else as_of.date(), output.stem)
     imported = import_catalog(format_name, [_read(path) for path in files], options)
     doubts = check_units(imported.catalog, imported.places)
@@ -188,7 +189,7 @@ def overlay_(
         raise click.UsageError("--at-nodes needs --from-trials")
     if not from_trials and (not names or onto is None):
         raise click.UsageError("give CATALOGs and --onto, or --from-trials and --type")
-    _refuse_existing(output, overwrite)
+    refuse_existing(output, overwrite=overwrite)
     left_out: dict[str, str] = {}
     if type_name is not None:
         trials = _probes(names, type_name)
@@ -272,16 +273,6 @@ def _read(path: Path) -> Source:
         ) from error
 
 
-def _refuse_existing(output: Path, overwrite: bool) -> None:
-    if output.exists() and not overwrite:
-        raise VenturiError(
-            "VEN-OUTPUT-EXISTS",
-            f"{output} is there already",
-            where={"file": str(output)},
-            hint="give another name, or --overwrite",
-        )
-
-
 def _settle(catalog: Catalog, doubts: Sequence[Doubt], file: str, accept_units: bool) -> Catalog:
     """`catalog` with its doubtful figures accepted; an error if they are not."""
     from venturi.model.catalog.units_check import accept, doubt_error
@@ -295,7 +286,6 @@ def _settle(catalog: Catalog, doubts: Sequence[Doubt], file: str, accept_units: 
 
 def _write(catalog: Catalog, output: Path) -> None:
     from venturi.model.catalog.write import render
-    from venturi.record.files import replacing
 
     with writing(output), replacing(output) as file:
         file.write(render(catalog).encode())

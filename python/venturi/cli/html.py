@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from venturi.cli.options import writing
-from venturi.errors import VenturiError
+from venturi.record.files import refuse_existing
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -32,13 +32,7 @@ def free_for_page(path: Path | None, *, overwrite: bool) -> None:
     """Refuses a page that could not be written, before the work for it is done."""
     if path is None:
         return
-    if path.exists() and not overwrite:
-        raise VenturiError(
-            "VEN-OUTPUT-EXISTS",
-            f"{path} is already there",
-            where={"file": str(path)},
-            hint="choose another name, or give --overwrite",
-        )
+    refuse_existing(path, overwrite=overwrite)
     if not path.absolute().parent.is_dir():
         raise click.UsageError(f"--html {path}: there is no such folder")
 

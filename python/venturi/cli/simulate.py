@@ -16,12 +16,13 @@ import click
 from venturi.cli.html import command_line, free_for_page, html_options, write_html
 from venturi.cli.machines import (
     assume_option,
+    job_options,
     measured_option,
     the_catalogs,
     the_job,
     type_and_nodes,
 )
-from venturi.cli.options import BYTES, DURATION, json_option, print_json, quiet_option
+from venturi.cli.options import DURATION, json_option, print_json, quiet_option
 from venturi.cli.progress import progress_bars
 
 if TYPE_CHECKING:
@@ -40,14 +41,7 @@ _DESCRIBED = ("catalog", "measured", "assumed")  # options that describe a type
 
 
 @click.command()
-@click.option(
-    "--job",
-    "job_file",
-    metavar="FILE",
-    type=click.Path(path_type=Path, allow_dash=True),
-    help="The job, in TOML: input, intermediate, output, durability, ... (- is stdin).",
-)
-@click.option("--sort", "sort_bytes", type=BYTES, metavar="SIZE", help="A sort of SIZE.")
+@job_options
 @click.option("--on", required=True, metavar="TYPE:N", help="Instance type and number of nodes.")
 @click.option(
     "--catalog",

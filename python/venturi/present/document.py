@@ -25,6 +25,7 @@ from markupsafe import Markup, escape
 from venturi import units
 from venturi.errors import VenturiError
 from venturi.model.stats import Missing
+from venturi.record.files import refuse_existing
 
 # Inside <script> only these can end or restart it; as \u escapes they are still the same JSON.
 _JSON_ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
@@ -156,13 +157,7 @@ def write_page(path: Path, text: str, *, overwrite: bool = False) -> None:
 
     Raises VEN-OUTPUT-EXISTS when `path` is there and `overwrite` is not asked for.
     """
-    if path.exists() and not overwrite:
-        raise VenturiError(
-            "VEN-OUTPUT-EXISTS",
-            f"{path} is already there",
-            where={"file": str(path)},
-            hint="choose another name, or allow overwriting",
-        )
+    refuse_existing(path, overwrite=overwrite)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -26,7 +26,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from venturi.errors import VenturiError
-from venturi.record.files import replacing
+from venturi.record.files import refuse_existing, replacing
 from venturi.record.repository import Repository
 from venturi.record.trial import TERMINAL, Artifact, Trial, decode, encode
 
@@ -79,13 +79,7 @@ def export_trials(
 
     Each artifact is checked against its digest on the way (VEN-RECORD-ARTIFACT).
     """
-    if path.exists() and not overwrite:
-        raise VenturiError(
-            "VEN-OUTPUT-EXISTS",
-            f"{path} is there already",
-            where={"file": str(path)},
-            hint="choose another name or add --overwrite",
-        )
+    refuse_existing(path, overwrite=overwrite)
     for trial in trials:
         if trial.state not in TERMINAL:
             raise VenturiError(

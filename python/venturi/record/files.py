@@ -8,8 +8,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from venturi.errors import VenturiError
+
 # What a killed process may leave behind; nothing that ends in it is ever data.
 TEMPORARY_SUFFIX = ".part"
+
+
+def refuse_existing(path: Path, *, overwrite: bool) -> None:
+    """VEN-OUTPUT-EXISTS if `path` is there and may not be replaced."""
+    if path.exists() and not overwrite:
+        raise VenturiError(
+            "VEN-OUTPUT-EXISTS",
+            f"{path} is there already",
+            where={"file": str(path)},
+            hint="choose another name, or add --overwrite",
+        )
 
 
 @contextmanager
