@@ -9,6 +9,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
 use super::error::NetError;
 use super::transfer::{Received, receive, send_all, summary};
 use super::wire::{
@@ -21,6 +23,7 @@ pub(crate) const CONNECT_TIME: Duration = Duration::from_secs(5);
 const IDLE_TIME: Duration = Duration::from_mins(10);
 /// Connections that may be open at once.
 const CONNECTIONS_LIMIT: usize = 8192;
+/// After a connection that could not be accepted.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
 /// A listening peer.
@@ -66,6 +69,10 @@ impl Peer {
     pub fn serve(&self, stop: &AtomicBool) {
         std::thread::scope(|scope| {
             while !stop.load(Ordering::Relaxed) {
+                // Waking up oftener would disturb what is being measured.
+                if !comes(&self.listener) {
+                    continue;
+                }
                 match self.listener.accept() {
                     Ok((stream, _))
                         if self.shared.open.load(Ordering::Relaxed) < CONNECTIONS_LIMIT =>
@@ -77,7 +84,7 @@ impl Peer {
                             self.shared.open.fetch_sub(1, Ordering::Relaxed);
                         });
                     }
-                    // Too many connections, none yet, or one that went away again.
+                    // Too many connections, or one that went away again.
                     _ => std::thread::sleep(ACCEPT_PAUSE),
                 }
             }
@@ -154,6 +161,13 @@ impl Peer {
     }
 }
 
+/// Whether a connection comes before it is time to look around.
+fn comes(listener: &TcpListener) -> bool {
+    let mut listening = [PollFd::new(listener, PollFlags::IN)];
+    let patience = Timespec { tv_sec: 0, tv_nsec: i64::from(SLICE.subsec_nanos()) };
+    poll(&mut listening, Some(&patience)).is_ok_and(|ready| ready > 0)
+}
+
 /// Compares in a time that does not depend on where two tokens differ.
 fn same(given: &str, token: &str) -> bool {
     let differences = given.bytes().zip(token.bytes()).fold(0, |sum, (a, b)| sum | (a ^ b));
@@ -166,7 +180,8 @@ struct Session<'s> {
     shared: &'s Shared,
     incoming: Receiver<(usize, TcpStream)>,
     outgoing: Vec<(usize, TcpStream)>,
-    receivers: Vec<JoinHandle<Received>>,
+    receivers: Vec<JoinHandle<()>>,
+    received: (Sender<Received>, Receiver<Received>),
     abandoned: std::sync::Arc<AtomicBool>,
 }
 
@@ -182,6 +197,7 @@ impl<'s> Session<'s> {
             incoming,
             outgoing: Vec::new(),
             receivers: Vec::new(),
+            received: channel(),
             abandoned: std::sync::Arc::default(),
         }
     }
@@ -221,19 +237,26 @@ impl<'s> Session<'s> {
 
     fn receive(&mut self, from: usize, stream: TcpStream) {
         let (plan, abandoned) = (self.plan.clone(), std::sync::Arc::clone(&self.abandoned));
-        self.receivers.push(std::thread::spawn(move || receive(&plan, from, &stream, &abandoned)));
+        let done = self.received.0.clone();
+        self.receivers.push(std::thread::spawn(move || {
+            let _ = done.send(receive(&plan, from, &stream, &abandoned));
+        }));
     }
 
     fn go(&mut self, stop: &AtomicBool) -> Result<PeerReport, String> {
         let sent =
             send_all(&self.plan, &self.outgoing, stop).map_err(|e| format!("sending: {e}"))?;
         let patience = self.plan.patience(stop);
-        while self.receivers.iter().any(|receiver| !receiver.is_finished()) {
-            patience.check().map_err(|error| format!("receiving: {error}"))?;
-            std::thread::sleep(Duration::from_millis(1));
+        let mut received = Vec::new();
+        while received.len() < self.receivers.len() {
+            let ended = self.receivers.iter().all(JoinHandle::is_finished);
+            match self.received.1.recv_timeout(SLICE) {
+                Ok(one) => received.push(one),
+                Err(_) if ended => return Err("a receiver failed".to_owned()),
+                Err(_) => patience.check().map_err(|error| format!("receiving: {error}"))?,
+            }
         }
-        let received = self.receivers.drain(..).map(JoinHandle::join).collect::<Result<_, _>>();
-        Ok(summary(sent, received.map_err(|_| "a receiver failed")?))
+        Ok(summary(sent, received))
     }
 }
 
