@@ -8,7 +8,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 CARGO := cargo
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test lint bench locks clean system-packages
+.PHONY: help setup demo serve test lint bench locks clean system-packages
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | column -t -s $$'\t'
@@ -28,13 +28,14 @@ web/node_modules/.package-lock.json: web/package-lock.json
 	cd web && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
-REPORT_JS := python/venturi/present/assets/report.js
-$(REPORT_JS): web/node_modules/.package-lock.json $(wildcard web/src/*.ts web/src/*/*.ts web/*.json web/*.config.ts)
+WEB_PAGES := python/venturi/present/assets/page.js
+WEB_SOURCES := $(shell find web/src -type f) $(wildcard web/*.json web/*.html web/*.config.ts)
+$(WEB_PAGES): web/node_modules/.package-lock.json $(WEB_SOURCES)
 	cd web && npm run --silent build
 	@touch $@
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
-$(VENV)/.installed: $(VENV)/.synced $(REPORT_JS) $(RUST_SOURCES) pyproject.toml
+$(VENV)/.installed: $(VENV)/.synced $(WEB_PAGES) $(RUST_SOURCES) pyproject.toml
 	$(UV) pip install --quiet --python $(PY) --no-deps --no-build-isolation --reinstall-package venturi --editable .
 	@touch $@
 
@@ -42,6 +43,9 @@ setup: $(VENV)/.installed ## Install everything into this folder (.venv, target,
 
 demo: setup ## Run the main job: measure this machine, sort on it, record it, price it
 	$(VENV)/bin/venturi quickstart --report report.html
+
+serve: setup ## Serve the repository as web pages on this machine
+	$(VENV)/bin/venturi serve
 
 system-packages:
 	@scripts/system-packages.sh
@@ -76,4 +80,4 @@ locks: $(UV) ## Write the lock files anew
 	$(UV) pip compile --quiet --generate-hashes --no-annotate --universal --group bench -c requirements-dev.lock -o requirements-bench.lock
 
 clean: ## Remove what the other commands made
-	rm -rf target .venv .tools dist web/node_modules python/venturi/present/assets/*.js report.html .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf target .venv .tools dist web/node_modules python/venturi/present/assets/{*.js,*.css,app} report.html .mypy_cache .ruff_cache .pytest_cache .hypothesis

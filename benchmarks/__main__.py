@@ -17,7 +17,7 @@ from benchmarks.bench import REPOSITORY, Bench, Options, Unavailable, find_agent
 from benchmarks.figures import Figure, missing
 from benchmarks.limits import why_not_enforced
 from benchmarks.rows import ROWS
-from benchmarks.suites import disk, gen, net, peers, predict, sampler, sort, startup
+from benchmarks.suites import disk, engines, gen, net, peers, predict, sampler, sort, startup
 from venturi.errors import ExitCode
 
 SUITES: dict[str, Callable[[Bench], list[Figure]]] = {
@@ -29,6 +29,7 @@ SUITES: dict[str, Callable[[Bench], list[Figure]]] = {
     "sort": sort.run,
     "cpu": sort.cpu,
     "peers": peers.run,
+    "engines": engines.run,
     "predict": predict.run,
 }
 _CORES = 2

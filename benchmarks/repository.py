@@ -3,7 +3,8 @@
 50,000 synthetic trials that look like a benchmark repository's (12 configuration keys, a few of
 them with many values) are stored in a folder of their own, on SQLite or in the empty database of
 VENTURI_DATABASE_URL. Each query is asked 20 times after one that does not count; the figure to
-reach is 300 ms at the 95th percentile, for the data behind any page.
+reach is 300 ms at the 95th percentile, for the data behind any page. Then some of them again with
+three exclusions in force.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from venturi.record import query
+from venturi.record import exclusions, query
 from venturi.record.query import Condition, Op, Query
 from venturi.record.repository import Repository
 from venturi.record.trial import (
@@ -123,6 +124,7 @@ def questions(repository: Repository) -> dict[str, Callable[[], object]]:
         "240 groups by 3 columns": lambda: query.group_by(
             repository, everything, ("workload", "instance_type", "network")
         ),
+        "keys": lambda: query.keys(repository),
     }
 
 
@@ -133,8 +135,19 @@ def measure(repository: Repository) -> None:
         begun = time.perf_counter()
         report = repository.add_many(trials)
         print(f"{TRIALS:,} trials {what}: {time.perf_counter() - begun:.1f} s, {report}")
+    begun = time.perf_counter()
+    query.keys(repository)
+    print(f"keys, for the first time: {(time.perf_counter() - begun) * 1e3:.0f} ms")
     print(f"{'query':36} {'median ms':>10} {'p95 ms':>10}")
-    for name, ask in questions(repository).items():
+    _time(questions(repository))
+    for texts in (("disk=HD3", "maps>=24"), ("elapsed_s>20000",), ("state=failed", "net=IB")):
+        exclusions.add(repository, texts, "benchmark", "to see what it costs")
+    print("with three exclusions in force")
+    _time(questions(repository))
+
+
+def _time(asked: dict[str, Callable[[], object]]) -> None:
+    for name, ask in asked.items():
         ask()
         elapsed_ms = []
         for _ in range(REPEATS):

@@ -1,4 +1,4 @@
-"""Writes the files that are derived from the code: the record's schema and the reference pages.
+"""Writes the files that are derived from the code: schemas and reference pages.
 
 Usage: python scripts/generated.py [--check]. With --check nothing is written; what is stale is
 named, and the exit status is 1 if anything is.
@@ -36,7 +36,10 @@ _EXIT = {
 def files() -> dict[str, str]:
     """Path and text of every generated file."""
     schema = ADAPTER.json_schema()
+    interface = openapi()
     return {
+        "schema/openapi.json": json.dumps(interface, indent=2) + "\n",
+        "docs/reference/api.md": _page("The HTTP interface", _interface(interface)),
         "schema/trial.schema.json": json.dumps(
             {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}, indent=2
         )
@@ -134,11 +137,65 @@ def _type(kind: dict[str, Any]) -> str:
     if "enum" in kind:
         return ", ".join(f"`{value}`" for value in kind["enum"])
     if kind.get("type") == "array":
-        return f"list of {_type(kind['items'])}"
+        return f"list of {_type(kind.get('items', {}))}"
     if kind.get("type") == "object":
         values = kind.get("additionalProperties", True)
         return "object" if values is True else f"object of {_type(values)}"
     return str(kind.get("format", kind.get("type", "any")))
+
+
+def openapi() -> dict[str, Any]:
+    """The OpenAPI document of the server."""
+    from venturi.present.api.app import create_app
+    from venturi.present.api.context import Services
+
+    nothing: Any = None  # what is stored does not change the document
+    return create_app(Services(nothing)).openapi()
+
+
+def _interface(document: dict[str, Any]) -> Iterator[str]:
+    yield document["info"]["description"]
+    yield ""
+    yield "`schema/openapi.json` has all of it, as a server has at `/api/openapi.json`. How to"
+    yield "start one, and who may do what, is in [Serving](../guide/serving.md)."
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            yield from ("", f"## {method.upper()} {path}", "", operation["description"], "")
+            parameters = operation.get("parameters", [])
+            if parameters:
+                yield from ("| parameter | type | default | what it is |", "|---|---|---|---|")
+                yield from map(_parameter, parameters)
+                yield ""
+            for kind, content in operation.get("requestBody", {}).get("content", {}).items():
+                yield f"Takes {kind}: {_type(content.get('schema', {}))}"
+                yield ""
+            yield f"Answers {'; '.join(_answers(operation['responses']))}"
+    for name, part in document["components"]["schemas"].items():
+        yield from ("", f"## {name}", "", part.get("description", "").replace("\n    ", "\n"), "")
+        if "properties" in part:
+            yield from ("| field | type |", "|---|---|")
+            for field, kind in part["properties"].items():
+                yield f"| `{field}` | {_cell(_type(kind))} |"
+
+
+def _parameter(parameter: dict[str, Any]) -> str:
+    kind = parameter["schema"]
+    default = json.dumps(kind["default"]) if "default" in kind else ""
+    needed = "required" if parameter.get("required") else default and f"`{default}`"
+    told = parameter.get("description", kind.get("description", ""))
+    name = f"`{parameter['name']}`" + (" (path)" if parameter["in"] == "path" else "")
+    return f"| {name} | {_cell(_type(kind))} | {needed} | {_cell(told)} |"
+
+
+def _answers(responses: dict[str, Any]) -> Iterator[str]:
+    for status, response in responses.items():
+        if "XX" in status:
+            continue
+        kinds = [
+            f"{_type(content['schema'])}" if content.get("schema") else kind
+            for kind, content in response.get("content", {}).items()
+        ]
+        yield f"{status}: {', '.join(kinds) or 'nothing'}"
 
 
 def _cell(text: str) -> str:

@@ -7,6 +7,8 @@ want() { command -v "$1" >/dev/null 2>&1 || compgen -G "/usr/lib/postgresql/*/bi
 want initdb postgresql
 want chromium chromium
 want mkfs.ext4 e2fsprogs
+want java openjdk-17-jre-headless
+want mvn maven
 if [ "${1:-}" = bench ]; then
   want fio fio
   want iperf3 iperf3

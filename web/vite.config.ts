@@ -1,25 +1,48 @@
-import { defineConfig } from "vite";
+import { defineConfig, type UserConfig } from "vite";
 
-// One script for each kind of page, put inline into it: no chunks, no style sheet, no network.
-// A script that stands alone has one entry, so `npm run build` builds once per mode.
-const ENTRIES: Record<string, string> = { report: "src/main.ts", advice: "src/advice.ts" };
+const ASSETS = "../python/venturi/present/assets";
+
+/** Directives of React's server, of which none of this is part, are no news. */
+const quiet: NonNullable<NonNullable<UserConfig["build"]>["rolldownOptions"]> = {
+  onLog: (level, log, report) => {
+    if (log.code !== "MODULE_LEVEL_DIRECTIVE") report(level, log);
+  },
+};
+
+/** The pages that are served: an index, and chunks that are loaded when a page needs them. */
+const app: UserConfig = {
+  build: {
+    target: "es2022",
+    outDir: `${ASSETS}/app`,
+    emptyOutDir: true,
+    rolldownOptions: quiet,
+    chunkSizeWarningLimit: 650, // that of the charts, which a page without charts does not load
+    assetsInlineLimit: 0, // the security policy admits no data: addresses
+    modulePreload: { polyfill: false },
+  },
+};
+
+/** The same pages as one script and one style sheet, to stand inside a file with their data. */
+const page: UserConfig = {
+  define: { "process.env.NODE_ENV": '"production"' },
+  build: {
+    target: "es2022",
+    outDir: ASSETS,
+    emptyOutDir: false,
+    rolldownOptions: quiet,
+    reportCompressedSize: false,
+    lib: {
+      entry: "src/export.tsx",
+      formats: ["iife"],
+      name: "venturi",
+      fileName: () => "page.js",
+      cssFileName: "page",
+    },
+  },
+};
 
 export default defineConfig(({ mode }) => {
-  const entry = ENTRIES[mode];
-  if (!entry) throw new Error(`vite build --mode ${Object.keys(ENTRIES).join(" | ")}`);
-  return {
-    define: { "process.env.NODE_ENV": '"production"' },
-    build: {
-      target: "es2022",
-      outDir: "../python/venturi/present/assets",
-      emptyOutDir: false,
-      reportCompressedSize: false,
-      lib: {
-        entry,
-        formats: ["iife"],
-        name: "venturi",
-        fileName: () => `${mode}.js`,
-      },
-    },
-  };
+  if (mode === "app") return app;
+  if (mode === "export") return page;
+  throw new Error("vite build --mode app | export");
 });

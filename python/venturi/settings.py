@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from venturi.errors import VenturiError
@@ -28,6 +28,9 @@ SETTINGS = (
     ),
     Setting("VENTURI_AGENT", "found beside Python or on PATH", "Path of the agent binary."),
     Setting("VENTURI_ALLOW_DEBUG", "0", "1 keeps numbers of debug builds (marked as such)."),
+    Setting("VENTURI_READ_TOKEN", "none", "Token that `serve` asks of those who read."),
+    Setting("VENTURI_WRITE_TOKEN", "none", "Token that `serve` asks of those who write."),
+    Setting("VENTURI_PUSH_TOKEN", "none", "Token that `push` sends to the server."),
 )
 
 
@@ -39,6 +42,9 @@ class Settings:
     database_url: str | None
     agent: Path | None
     allow_debug: bool
+    read_token: str | None = field(default=None, repr=False)
+    write_token: str | None = field(default=None, repr=False)
+    push_token: str | None = field(default=None, repr=False)
 
 
 def load(environ: Mapping[str, str] | None = None) -> Settings:
@@ -68,4 +74,7 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
         database_url=env.get("VENTURI_DATABASE_URL") or None,
         agent=Path(agent) if agent else None,
         allow_debug=debug == "1",
+        read_token=env.get("VENTURI_READ_TOKEN") or None,
+        write_token=env.get("VENTURI_WRITE_TOKEN") or None,
+        push_token=env.get("VENTURI_PUSH_TOKEN") or None,
     )

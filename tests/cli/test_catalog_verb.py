@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -246,3 +247,45 @@ def test_half_a_request_exits_2(run: Run, tmp_path: Path) -> None:
     assert run("overlay", "--type", "x", "-o", out).status == 2
     assert run("overlay", "ec2-2014", "-o", out).status == 2
     assert run("overlay", "--onto", "ec2-2014", "-o", out).status == 2
+
+
+def _page(run: Run, *arguments: str, file: Path) -> dict[str, Any]:
+    """What the page of a `catalog` command shows."""
+    assert run(*arguments, "--html", file).status == 0
+    twins = re.search(r'id="twins">(.*?)</script>', file.read_text("utf-8"))
+    assert twins
+    shown: dict[str, Any] = json.loads(twins[1])["/api/catalog"]
+    return shown
+
+
+def test_the_pages_say_what_the_tables_say(run: Run, tmp_path: Path) -> None:
+    listed = _page(run, "ls", file=tmp_path / "ls.html")
+    assert {each["name"] for each in listed["catalogs"]} >= {"current", "ec2-2014"}
+
+    shown = _page(run, "show", "ec2-2014", "i2.8xlarge", file=tmp_path / "show.html")
+    facts = {each["attribute"]: each for each in shown["facts"]}
+    assert (facts["price"]["value"], facts["price"]["kind"]) == ("6.82 USD/h", "advertised")
+    assert facts["network_rate"]["range"] == "1,085 to 1,095"
+    rows = {each["instance_type"]: each for each in shown["types"]}
+    assert rows["i2.8xlarge"]["storage_bytes_per_s"] == 1738e6
+    assert rows["i2.8xlarge"]["price_is_stale"] is True
+    assert "never printed" in rows["m1.small"]["storage_bytes_per_s"]["reason"]
+
+
+def test_the_page_of_a_difference(run: Run, tmp_path: Path) -> None:
+    text = (Path(catalog.__file__).parent / "ec2-2014.csv").read_text("utf-8")
+    new = tmp_path / "new.csv"
+    new.write_text(text.replace("i2.8xlarge,price,6.820", "i2.8xlarge,price,5.115"))
+    shown = _page(run, "diff", "ec2-2014", str(new), file=tmp_path / "diff.html")
+    (change,) = shown["changes"]
+    assert (change["old"], change["new"]) == ("6.82 USD/h", "5.115 USD/h")
+    assert change["relative"] == pytest.approx(-0.25)
+    assert shown["is_difference"]
+
+
+def test_a_page_that_is_there_stays(run: Run, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("mine")
+    outcome = run("ls", "--html", page)
+    assert (outcome.status, page.read_text()) == (1, "mine")
+    assert "VEN-OUTPUT-EXISTS" in outcome.stderr

@@ -11,6 +11,7 @@ import pytest
 
 from venturi.cli.import_ import FORMATS
 from venturi.cli.main import main
+from venturi.record import starter
 from venturi.record.importers import IMPORTERS
 from venturi.record.repository import Repository
 from venturi.settings import Settings
@@ -116,3 +117,13 @@ def test_a_file_called_like_a_format_is_reached_by_its_path(
     Path("scout").write_bytes(SCOUT.read_bytes())
     assert venturi("import", "scout", "scout")[0] == 0
     assert "error[VEN-EXCHANGE-FORMAT]" in venturi("import", "./scout")[2]
+
+
+def test_the_shipped_tables_need_no_file(venturi: Venturi, settings: Settings) -> None:
+    status, stdout, stderr = venturi("import", "published", "--json")
+    (fields,) = json.loads(stdout)["data"]
+    assert (status, fields["added"], fields["file"]) == (0, 170, None)
+    assert "170 added, 0 already here" in stderr
+    assert "0 added, 170 already here" in venturi("import", "published")[2]
+    table = next((Path(starter.__file__).parent).glob("poggi*.csv"))
+    assert "0 added, 8 already here" in venturi("import", "published", table)[2]

@@ -17,8 +17,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from venturi.errors import ExitCode, VenturiError
-from venturi.record import query
-from venturi.record.query import Condition, Group, Op, Query, parse_condition
+from venturi.record import exclusions, query
+from venturi.record.query import (
+    Condition,
+    Group,
+    Op,
+    Query,
+    counting,
+    grouping,
+    parse_condition,
+)
 from venturi.record.repository import Repository
 from venturi.record.trial import (
     Cluster,
@@ -42,6 +50,10 @@ SCALARS = (
     "2", "2.50", "SSD", "HDD", "ssd", "true", "a b", "a", "", "é\0", "'\"%_\\", "x" * 300,
 )  # fmt: skip
 GROUP_KEYS = ("configuration.disk", "threads", "workload", "state", "warm_up", "scale", "hosts")
+RULES = (
+    ("disk=SSD",), ("threads>=2",), ("scale=",), ("workload=sort", "warm_up=true"), ("none=",),
+    ("elapsed_s<1.5", "disk="), ("state=failed",), ("started_at>2026-03-01T00:00+00:00",),
+)  # fmt: skip
 FACET_KEYS = (*GROUP_KEYS, "configuration.workload", "x y", "nul\0", "started_at", "elapsed_s")
 
 
@@ -237,6 +249,7 @@ def plain_groups(trials: list[Trial], keys: list[str]) -> dict[tuple[Any, ...], 
     descending=st.booleans(),
     limit=st.integers(1, 6),
     keys=st.lists(st.sampled_from(GROUP_KEYS), unique=True, max_size=3),
+    rules=st.lists(st.sampled_from(RULES), max_size=2),
 )  # fmt: skip
 def test_queries_answer_as_plain_python_does(
     repository: Repository,
@@ -246,15 +259,42 @@ def test_queries_answer_as_plain_python_does(
     descending: bool,
     limit: int,
     keys: list[str],
+    rules: list[tuple[str, ...]],
 ) -> None:
     # Every example has its own trials, among those of the examples before.
     token = new_id()
     made = [replace(trial, id=new_id(), experiment=token) for trial in made]
-    assert repository.add_many(made).added == len(made)
     chosen = [Condition("experiment", Op.ONE_OF, (token,)), *chosen]
-    question = Query(tuple(chosen), sort, descending, limit)
+    in_force = [exclusions.add(repository, texts, "me", "a test") for texts in rules]
+    assert repository.add_many(made).added == len(made), "later than the rules"
+    excluded = {
+        trial.id: rule.id
+        for rule in reversed(in_force)
+        for trial in made
+        if all(meets(trial, parse_condition(text)) for text in rule.texts)
+    }
+    question = Query(tuple(chosen), sort, descending, limit, with_excluded=True)
+    answers_as_python_does(repository, question, made, keys, excluded)
+    kept = [trial for trial in made if trial.id not in excluded]
+    question = replace(question, with_excluded=False)
+    answers_as_python_does(repository, question, kept, keys, {})
     wanted = [trial for trial in made if all(meets(trial, c) for c in chosen)]
+    left_out = len([trial for trial in wanted if trial.id in excluded])
+    assert query.excluded_count(repository, question) == left_out
+    for rule in in_force:
+        exclusions.revoke(repository, rule.id, "me")
+    assert query.count(repository, question) == len(wanted)
 
+
+def answers_as_python_does(
+    repository: Repository,
+    question: Query,
+    made: list[Trial],
+    keys: list[str],
+    excluded: dict[str, str],
+) -> None:
+    chosen, sort, descending = question.conditions, question.sort, question.descending
+    wanted = [trial for trial in made if all(meets(trial, c) for c in chosen)]
     found = [row for page in pages(repository, question) for row in page.rows]
     assert [row.id for row in found] == [t.id for t in in_order(wanted, sort, descending)]
     assert query.count(repository, question) == len(wanted)
@@ -263,6 +303,7 @@ def test_queries_answer_as_plain_python_does(
         expected = columns_of(by_id[row.id])
         assert {key: getattr(row, key) for key in expected} == expected
         assert row.configuration == by_id[row.id].configuration
+        assert row.excluded == excluded.get(row.id)
 
     for facet in query.facets(repository, question, [*FACET_KEYS]):
         others = [c for c in chosen if canonical(c.key) != canonical(facet.key)]
@@ -325,6 +366,7 @@ def test_a_cursor_that_was_not_given_out_is_refused(
     others = [
         replace(question, sort="started_at"),
         replace(question, descending=False),
+        replace(question, with_excluded=True),
         replace(question, conditions=(Condition("hosts", Op.ONE_OF, (1,)),)),
     ]
     for other in others:
@@ -407,8 +449,8 @@ def test_too_many_groups_facets_and_keys_are_refused(
     repository: Repository, make_trial: MakeTrial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repository.add_many(make_trial(configuration={"run": number}) for number in range(12))
-    monkeypatch.setattr(query, "GROUPS_MAX", 11)
-    monkeypatch.setattr(query, "FACET_VALUES_MAX", 10)
+    monkeypatch.setattr(grouping, "GROUPS_MAX", 11)
+    monkeypatch.setattr(counting, "FACET_VALUES_MAX", 10)
     everything = Query()
     (facet,) = query.facets(repository, everything, ["run"])
     assert (len(facet.values), facet.distinct, facet.missing) == (10, 12, 0)
@@ -435,3 +477,44 @@ def test_saving_keeps_what_is_searched_in_step(
     failed = trial.advance(State.FAILED, failure=Failure("space", "VEN-X", "full"))
     repository.save(failed)
     assert query.count(repository, Query((parse_condition("failure_kind=space"),))) == 1
+
+
+def test_keys_are_known_with_what_they_hold(repository: Repository, make_trial: MakeTrial) -> None:
+    assert {key.n for key in query.keys(repository)} == {0}
+    values: list[Any] = [1, 2.5, True, "SSD", "7", None]
+    repository.add_many(
+        make_trial(
+            configuration={
+                "number": number, "flag": number > 2, "text": f"t{number // 2}", "hosts": "x",
+                "mixed": value, "configuration.x": 1,
+            },
+            warm_up=number == 0,
+        )
+        for number, value in enumerate(values)
+    )  # fmt: skip
+    known = {key.key: key for key in query.keys(repository)}
+    assert set(query.COLUMNS) < set(known)
+
+    def told(key: str) -> tuple[str, str, int, int]:
+        found = known[key]
+        return found.kind, found.type, found.n, found.distinct
+
+    assert told("hosts") == ("column", "number", 6, 1)
+    assert told("id") == ("column", "text", 6, 6)
+    assert told("scale") == ("column", "text", 6, 1)
+    assert told("warm_up") == ("column", "flag", 6, 2)
+    assert told("started_at") == ("column", "moment", 6, 1)
+    assert told("elapsed_s") == ("column", "number", 0, 0)
+    assert told("number") == ("configuration", "number", 6, 6)
+    assert told("flag") == ("configuration", "flag", 6, 2)
+    assert told("text") == ("configuration", "text", 6, 3)
+    assert told("mixed") == ("configuration", "mixed", 5, 5)
+    assert told("configuration.hosts") == ("configuration", "text", 6, 1)
+    assert told("configuration.configuration.x") == ("configuration", "number", 6, 1)
+    # Every name reaches the values it was counted from.
+    (facets_of_hosts,) = query.facets(repository, Query(), ["configuration.hosts"])
+    assert facets_of_hosts.values == (("x", 6),)
+    trial = repository.find()[0]
+    repository.save(replace(trial.advance(State.PREPARING), configuration={"new": 1}))
+    after = {key.key: key.n for key in query.keys(repository)}
+    assert (after["new"], after["flag"]) == (1, 5), "what was known before is not told again"

@@ -1,6 +1,6 @@
-// The JSON islands of the advice and simulation pages, together: each page fills its own fields.
-// python/venturi/present/advice_page/data.py, field by field; SI units, null is "not known".
-import type { Known } from "./data";
+// What the advice and simulation pages show: python/venturi/present/advice_page/data.py, field by
+// field, as `encode` writes it. SI units; what is not known is `Missing`, and null in the charts.
+import type { Fact, Missing, Plain, Told, Words } from "./data";
 
 export interface Span {
   value: number;
@@ -8,23 +8,60 @@ export interface Span {
   high: number;
 }
 
-export interface Option {
+export interface OptionRow {
   instance_type: string;
   nodes: number;
-  time_s: Span | null;
-  cost_usd: Span | null;
-  bottlenecks: { phase: string; resource: string | null; certain: boolean }[];
+  time_s: Span | Missing;
+  cost_usd: Span | Missing;
+  billed_usd: Told;
+  bottlenecks: { phase: string; resource: Words; certain: boolean }[];
   frontier: "yes" | "no" | "cannot tell";
   lower_bound: boolean;
+  price_as_of: Words;
+  price_is_stale: boolean;
+  kinds: string[];
+  note: string;
   chosen: boolean;
   knee: boolean;
 }
 
-export interface Bar {
+export interface BarRow {
   instance_type: string;
-  storage_only_usd: Known;
-  ideal_network_usd: Known;
-  observed_network_usd: Known;
+  storage_only_usd: Told;
+  ideal_network_usd: Told;
+  observed_network_usd: Told;
+  note: string;
+}
+
+export interface ExplainRow {
+  phase: string;
+  term: string;
+  formula: string;
+  demand_bytes: Told;
+  rate_bytes_per_s: Told;
+  low_bytes_per_s: Told;
+  high_bytes_per_s: Told;
+  time_s: Told;
+  kind: string;
+  source: Words;
+  as_of: Words;
+  binding: boolean;
+}
+
+export interface AdvicePage {
+  title: string;
+  question: string;
+  answer: string;
+  generated_at: string;
+  options: OptionRow[];
+  bars: BarRow[];
+  exclusions: { reason: string; count: number; examples: string[] }[];
+  assumptions: string[];
+  explain: { title: string; rows: ExplainRow[]; matters_most: Words }[];
+  reasons: string[];
+  deadline_s: number | null;
+  budget_usd: number | null;
+  commands: string[];
 }
 
 export interface Histogram {
@@ -38,12 +75,28 @@ export interface Mark {
   at_s: number;
 }
 
-export interface AdviceCharts {
-  options?: Option[];
-  bars?: Bar[];
-  deadline_s?: Known;
-  budget_usd?: Known;
-  histogram?: Histogram;
-  marks?: Mark[];
-  node_times?: { phase: string; histogram: Histogram }[];
+export interface SimulationPage {
+  title: string;
+  question: string;
+  answer: string;
+  generated_at: string;
+  trials: number;
+  finished_trials: number;
+  histogram: Histogram;
+  marks: Mark[];
+  quantiles: { name: string; time_s: Told; cost_usd: Told }[];
+  settings: Fact[];
+  node_times: { phase: string; histogram: Histogram; note: string }[];
+  reasons: string[];
+  assumptions: string[];
+  commands: string[];
 }
+
+export type Option = Plain<OptionRow>;
+export type Bar = Plain<BarRow>;
+
+/** What the charts draw; each page fills its own fields. */
+export type AdviceCharts = Partial<
+  Plain<Pick<AdvicePage, "options" | "bars" | "deadline_s" | "budget_usd">> &
+    Plain<Pick<SimulationPage, "histogram" | "marks" | "node_times">>
+>;

@@ -16,7 +16,8 @@ export function duration(valueS: number): string {
   const total = Math.round(valueS);
   const two = (value: number) => String(Math.floor(value)).padStart(2, "0");
   if (total < 3600) return `${Math.floor(total / 60)} min ${two(total % 60)} s`;
-  return `${Math.floor(total / 3600)} h ${two((total % 3600) / 60)} min`;
+  const minutes = Math.round(valueS / 60);
+  return `${Math.floor(minutes / 60)} h ${two(minutes % 60)} min`;
 }
 
 /** A request's time: `85 µs`, `1.2 ms`. */

@@ -204,9 +204,8 @@ export function rowsChart(rows: Row[], scale: Scale, view: View, room = 110): Dr
   const barsHeight = lanes ? lanes * LANE_PX + 14 : 34;
   const labelHeight = view.narrow ? (lanes ? 16 : 12) : 0;
   const rowHeight = barsHeight + labelHeight;
-  const longest = Math.max(...rows.map((row) => row.label.length));
-  const widest = lanes ? 8 * longest + 20 : 300;
-  const left = view.narrow ? 2 : Math.min(widest, Math.round(view.width * 0.3));
+  const longest = Math.max(...rows.map(({ heading, label }) => (heading ? 0 : label.length)));
+  const left = view.narrow ? 2 : Math.min(9 * longest + 28, 300, Math.round(view.width * 0.3));
   const axis = quietAxis(view);
   const series: CustomSeriesOption = {
     type: "custom",

@@ -1,5 +1,6 @@
 // Opens reports in the system's Chromium and says, as JSON on stdout, what a reader would meet.
-// node open.mjs CHROMIUM PROFILE_FOLDER FILE... [--shots FOLDER]
+// node open.mjs CHROMIUM PROFILE_FOLDER FILE... [--once FILE...] [--shots FOLDER]
+// Files after --once are opened at the first width and scheme only.
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
@@ -20,13 +21,26 @@ const FLAGS = [
 const args = process.argv.slice(2);
 const at = args.indexOf("--shots");
 const shots = at < 0 ? null : args.splice(at, 2)[1];
-const [executablePath, profile, ...files] = args;
+const [executablePath, profile, ...rest] = args;
+const files = rest.filter((each) => each !== "--once");
+const often = rest.includes("--once") ? rest.indexOf("--once") : files.length;
 
 /** Runs in the page: what is wrong with it, and what is on it. */
 function inspect() {
   const root = document.documentElement;
   const visible = (element) => element.getClientRects().length > 0;
   const name = (element) => element.getAttribute("aria-label") || element.textContent.trim();
+
+  const text = (element) => {
+    const nodes = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    const parts = [];
+    while (nodes.nextNode()) {
+      if (!nodes.currentNode.parentElement.closest("script, style, noscript")) {
+        parts.push(nodes.currentNode.data);
+      }
+    }
+    return parts.join(" ").replace(/\s+/g, " ").trim();
+  };
 
   const channels = (color) => (color.match(/[\d.]+/g) ?? []).map(Number);
   const luminance = ([r, g, b]) => {
@@ -49,8 +63,8 @@ function inspect() {
   };
   const faint = new Set();
   for (const element of document.querySelectorAll("body *")) {
-    const text = [...element.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
-    if (!text || !visible(element) || element.closest("script, style, .visually-hidden")) continue;
+    const bare = [...element.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+    if (!bare || !visible(element) || element.closest("script, style, .visually-hidden")) continue;
     const style = getComputedStyle(element);
     const svg = element instanceof SVGElement;
     const ratio = contrast(channels(svg ? style.fill : style.color), behind(element));
@@ -64,11 +78,13 @@ function inspect() {
     title: document.title,
     overflow_px: root.scrollWidth - root.clientWidth,
     charts: charts.map((chart) => ({
-      kind: chart.dataset.kind,
       role: chart.getAttribute("role"),
       name: chart.getAttribute("aria-label"),
       marks: chart.querySelectorAll("svg path, svg rect, svg circle").length,
-      said: chart.querySelector(".nothing")?.textContent ?? null,
+      texts: [...chart.querySelectorAll("svg text")].map((text) => text.textContent),
+      said: chart.nextElementSibling?.matches(".nothing")
+        ? chart.nextElementSibling.textContent
+        : null,
       twins: chart.parentElement.querySelectorAll("details.twin table").length,
       beyond_px: Math.max(
         0,
@@ -89,6 +105,13 @@ function inspect() {
     headings: [...document.querySelectorAll("h1, h2, h3, h4")].map((h) => Number(h.tagName[1])),
     images: document.querySelectorAll("img, iframe, object, embed, link").length,
     faint: [...faint],
+    text: text(document.body),
+    rows: Object.fromEntries(
+      [...document.querySelectorAll("section[id]")].map((section) => [
+        section.id,
+        [...section.querySelectorAll("tr")].map(text),
+      ]),
+    ),
   };
 }
 
@@ -132,9 +155,10 @@ const context = await chromium.launchPersistentContext(profile, {
 });
 const findings = [];
 try {
-  for (const file of files) {
-    for (const colorScheme of SCHEMES) {
-      for (const width of WIDTHS) {
+  for (const [place, file] of files.entries()) {
+    const all = place < often;
+    for (const colorScheme of all ? SCHEMES : SCHEMES.slice(0, 1)) {
+      for (const width of all ? WIDTHS : WIDTHS.slice(0, 1)) {
         const page = await context.newPage();
         const url = pathToFileURL(file).href;
         const problems = [];
@@ -148,6 +172,7 @@ try {
         await page.setViewportSize({ width, height: 900 });
         await page.emulateMedia({ colorScheme });
         await page.goto(url, { waitUntil: "load" });
+        await page.waitForSelector("main h1", { timeout: 10_000 });
         const finding = {
           file: basename(file),
           width,

@@ -19,6 +19,7 @@ const context = await chromium.launchPersistentContext(profile, {
 try {
   const page = await context.newPage();
   await page.goto(pathToFileURL(report).href, { waitUntil: "load" });
+  await page.waitForSelector("#answer");
   const answer = await page.locator("#answer").boundingBox();
   const height = Math.ceil(answer.y + answer.height + 24);
   const clip = { x: 0, y: 0, width: 1280, height };

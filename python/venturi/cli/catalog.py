@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from venturi.cli.html import command_line, free_for_page, html_options, write_html
 from venturi.cli.options import json_option, print_json, writing
 from venturi.errors import VenturiError
 from venturi.record.files import refuse_existing, replacing
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from venturi.model.catalog import Catalog, Fact
     from venturi.model.catalog.importers import Imported, Source
     from venturi.model.catalog.units_check import Doubt
+    from venturi.present.catalog_page import CatalogPage
     from venturi.record.trial import Trial
 
 # As in model.catalog.importers.IMPORTERS, which --help need not import; a test holds them together.
@@ -50,19 +52,27 @@ def command() -> None:
 
 @command.command("ls")
 @click.argument("files", nargs=-1, metavar="[FILE]...")
+@html_options
 @json_option
-def list_catalogs(files: tuple[str, ...], as_json: bool) -> None:
+def list_catalogs(
+    *, files: tuple[str, ...], html: Path | None, overwrite: bool, as_json: bool
+) -> None:
     """List the shipped catalogues, and FILEs: types, dates, prices older than a year."""
     from venturi.model.catalog import shipped
     from venturi.model.catalog.find import find_with_doubts
     from venturi.present import catalog as tables
 
+    free_for_page(html, overwrite=overwrite)
     today = datetime.now(UTC).date()
     summaries, warnings = [], []
     for name in (*shipped(), *files):
         catalog, doubts = find_with_doubts(name)
         summaries.append(tables.summarise(catalog, today, name))
         warnings += [str(doubt) for doubt in doubts]
+    if html is not None:
+        from venturi.present.catalog_page import list_page
+
+        _write_page(html, overwrite, list_page, tuple(summaries), warnings=tuple(warnings))
     if as_json:
         print_json([asdict(summary) for summary in summaries], tuple(warnings))
         return
@@ -73,15 +83,23 @@ def list_catalogs(files: tuple[str, ...], as_json: bool) -> None:
 @command.command("show")
 @click.argument("catalog_name", metavar="CATALOG")
 @click.argument("type_name", metavar="[TYPE]", required=False)
+@html_options
 @json_option
-def show(catalog_name: str, type_name: str | None, as_json: bool) -> None:
+def show(
+    *, catalog_name: str, type_name: str | None, html: Path | None, overwrite: bool, as_json: bool
+) -> None:
     """Show the types of CATALOG, or all that it knows of one TYPE and why the rest is unknown."""
     from venturi.model.catalog.find import find_with_doubts, type_named
     from venturi.present import catalog as tables
 
+    free_for_page(html, overwrite=overwrite)
     catalog, doubts = find_with_doubts(catalog_name)
     chosen = None if type_name is None else type_named(catalog, type_name)
     warnings = [str(d) for d in doubts if chosen is None or d.instance_type == chosen.name]
+    if html is not None:
+        from venturi.present.catalog_page import show_page
+
+        _write_page(html, overwrite, show_page, catalog, chosen, warnings=tuple(warnings))
     if as_json:
         types = [chosen] if chosen is not None else list(catalog.types.values())
         data = [
@@ -219,14 +237,20 @@ def overlay_(
 @command.command("diff")
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
+@html_options
 @json_option
-def diff_(old: str, new: str, as_json: bool) -> None:
+def diff_(*, old: str, new: str, html: Path | None, overwrite: bool, as_json: bool) -> None:
     """Show what changed from catalogue OLD to NEW: types, then values, prices first."""
     from venturi.model.catalog.diff import diff
     from venturi.model.catalog.find import find_with_doubts
     from venturi.present import catalog as tables
 
+    free_for_page(html, overwrite=overwrite)
     difference = diff(find_with_doubts(old)[0], find_with_doubts(new)[0])
+    if html is not None:
+        from venturi.present.catalog_page import difference_page
+
+        _write_page(html, overwrite, difference_page, old, new, difference)
     if as_json:
         changes = [
             {
@@ -255,6 +279,16 @@ def diff_(old: str, new: str, as_json: bool) -> None:
 def fact_data(fact: Fact) -> dict[str, Any]:
     """A fact as `--json` prints it; an unknown one has its reason in `note`."""
     return asdict(fact)
+
+
+def _write_page(
+    path: Path, overwrite: bool, make: Callable[..., CatalogPage], *parts: Any, **more: Any
+) -> None:
+    """The page that `make` makes of `parts`, now, by the command that was given."""
+    from venturi.present.catalog_page import render_catalog
+
+    shown = make(*parts, datetime.now(UTC), commands=(command_line(),), **more)
+    write_html(path, render_catalog(shown), overwrite=overwrite)
 
 
 def _read(path: Path) -> Source:

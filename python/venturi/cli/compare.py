@@ -63,7 +63,25 @@ def _resolve(repository: Repository, name: str) -> Sequence[Trial]:
                 hint="`venturi ls` lists both",
             ) from error
         trials = repository.find(group=key)
-    return trials
+    return _kept(repository, name, trials)
+
+
+def _kept(repository: Repository, name: str, trials: Sequence[Trial]) -> Sequence[Trial]:
+    """Those of `trials` that no exclusion leaves out; an error if none is left."""
+    from venturi.record.exclusions import covering
+
+    excluded = covering(repository, [trial.id for trial in trials])
+    kept = [trial for trial in trials if trial.id not in excluded]
+    if not kept:
+        raise VenturiError(
+            "VEN-COMPARE-GROUPS",
+            f"all {len(trials)} trials of {name} are left out by exclusions",
+            where={"name": name},
+            hint="`venturi exclude ls` says by which and why",
+        )
+    if excluded:
+        click.echo(f"{name}: {len(excluded)} trials are left out by exclusions", err=True)
+    return kept
 
 
 def as_data(comparison: Comparison) -> dict[str, Any]:

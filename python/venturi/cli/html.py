@@ -5,13 +5,17 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from venturi.cli.options import writing
 from venturi.record.files import refuse_existing
+
+if TYPE_CHECKING:
+    from venturi.record.repository import Repository
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,7 +38,7 @@ def free_for_page(path: Path | None, *, overwrite: bool) -> None:
         return
     refuse_existing(path, overwrite=overwrite)
     if not path.absolute().parent.is_dir():
-        raise click.UsageError(f"--html {path}: there is no such folder")
+        raise click.UsageError(f"{path}: there is no such folder")
 
 
 def write_html(path: Path, text: str, *, overwrite: bool) -> None:
@@ -44,6 +48,15 @@ def write_html(path: Path, text: str, *, overwrite: bool) -> None:
     with writing(path):
         write_page(path, text, overwrite=overwrite)
     click.echo(f"wrote {path}", err=True)
+
+
+def page_of(repository: Repository, url: str) -> str:
+    """The page at `url` (path and query) of the web application, with its data, as one file."""
+    from venturi.present.api.app import create_app
+    from venturi.present.api.context import Services
+    from venturi.present.export import export_page
+
+    return export_page(create_app(Services(repository)), url, datetime.now(UTC))
 
 
 def command_line() -> str:

@@ -22,7 +22,19 @@ if TYPE_CHECKING:
     from venturi.record.repository import Repository
 
 # As in record.importers.IMPORTERS, which is too heavy for --help; a test holds them together.
-FORMATS = ("aloja", "scout", "ibm", "cherrypick", "c3o", "hibench", "spark-perf", "pkb")
+FORMATS = (
+    "aloja",
+    "scout",
+    "ibm",
+    "cherrypick",
+    "c3o",
+    "hibench",
+    "spark-perf",
+    "pkb",
+    "published",
+)
+# The format whose tables are shipped: without a file it means them.
+STARTER = "published"
 _SHOWN = 10
 _FILE = click.Path(exists=True, dir_okay=False)
 
@@ -33,7 +45,7 @@ def _format_and_files(
     """The format, if the first word names one, and the files, which must exist."""
     format_ = words[0] if words[0] in FORMATS else None
     names = words[1:] if format_ else words
-    if not names:
+    if not names and format_ != STARTER:
         raise click.BadParameter(f"name a file to import as {format_}")
     try:
         for name in names:
@@ -48,14 +60,15 @@ def _format_and_files(
 
 @click.command()
 @click.argument(
-    "what", nargs=-1, required=True, metavar="[FORMAT] FILE...", callback=_format_and_files
+    "what", nargs=-1, required=True, metavar="[FORMAT] [FILE]...", callback=_format_and_files
 )
 @json_option
 def command(what: tuple[str | None, tuple[Path, ...]], as_json: bool) -> int:
     """Read trials from archives that `venturi export` wrote, or other people's results.
 
-    FORMAT says whose results they are: aloja, scout, ibm, cherrypick, c3o, hibench, spark-perf or
-    pkb; an archive needs none. (A file that is called like a format is ./aloja.)
+    FORMAT says whose results they are: aloja, scout, ibm, cherrypick, c3o, hibench, spark-perf,
+    pkb or published; an archive needs none. (A file that is called like a format is ./aloja.)
+    `venturi import published` without a FILE reads the tables of publications that come along.
 
     Trials that are here already stay as they are. A damaged trial of an archive is refused, with
     its line and the reason; the others are taken in, and the exit status is 1. Of other people's
@@ -67,6 +80,8 @@ def command(what: tuple[str | None, tuple[Path, ...]], as_json: bool) -> int:
     data = []
     sound = True
     with open_repository() as repository:
+        if not files:
+            data.append({"file": None, **_read_starter(repository)})
         for file in files:
             fields, good = read(repository, file)
             data.append({"file": str(file), **fields})
@@ -104,15 +119,25 @@ def _reader_of(format_: str) -> Callable[[Repository, Path], tuple[dict[str, Any
 
         with _reading(f"import {file.name}") as progress:
             results = import_results(repository, format_, file, progress)
-        _tell_results(file, format_, results)
-        taken_in = results.added + results.already_present > 0
-        fields = {"format": format_, **asdict(results), "refused_count": results.refused_count}
-        return fields, taken_in
+        _tell_results(str(file), format_, results)
+        return _fields(format_, results), results.added + results.already_present > 0
 
     return read
 
 
-def _tell_results(file: Path, format_: str, results: ImportedResults) -> None:
+def _read_starter(repository: Repository) -> dict[str, Any]:
+    from venturi.record.starter import import_starter
+
+    results = import_starter(repository)
+    _tell_results("tables of publications", STARTER, results)
+    return _fields(STARTER, results)
+
+
+def _fields(format_: str, results: ImportedResults) -> dict[str, Any]:
+    return {"format": format_, **asdict(results), "refused_count": results.refused_count}
+
+
+def _tell_results(file: str, format_: str, results: ImportedResults) -> None:
     def tell(line: str) -> None:
         click.echo(line, err=True)
 

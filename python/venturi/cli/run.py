@@ -1,44 +1,60 @@
-"""`venturi run`: a named workload on an engine, repeated, every repetition a recorded trial."""
+"""`venturi run`: a named workload on engines, repeated, every repetition a recorded trial."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from venturi.cli.laboratory import laboratory, records, say
-from venturi.cli.options import BYTES, json_option, print_json, quiet_option
+from venturi.cli.options import BYTES, DURATION, json_option, print_json, quiet_option
 from venturi.errors import ExitCode, VenturiError
 
 if TYPE_CHECKING:
-    from venturi.measure.engines.native import NativeJob, NativeOptions
+    from venturi.measure.engines.inputs import Inputs
+    from venturi.measure.engines.protocol import Engine, Order
     from venturi.measure.folders import DataFolders
-    from venturi.measure.runner import Session
-    from venturi.measure.workloads import Definition
+    from venturi.measure.runner import Job, Session
+    from venturi.measure.workloads import Definition, Size
     from venturi.record.trial import Trial
 
 
 @click.command()
 @click.argument("workload")
-@click.option("--engine", default="native", show_default=True, help="Engine to run it on.")
+@click.option(
+    "--engine", "engine_names", default="native", show_default=True, metavar="NAME,...",
+    help="Engines to run it on (native, mapreduce, spark), in turn, on the same input.",
+)  # fmt: skip
 @click.option(
     "--scale", metavar="NAME",
     help="tiny, small, large, huge, gigantic or bigdata (default: tiny).",
 )  # fmt: skip
 @click.option("--bytes", "size_bytes", type=BYTES, help="Size of the input instead of a scale.")
 @click.option(
-    "--memory", "memory_bytes", type=BYTES, help="Budget (default: 60 % of what is free)."
-)
+    "--memory", "memory_bytes", type=BYTES,
+    help="Budget (default: native 60 % of what is free, others a heap of 4 GiB).",
+)  # fmt: skip
 @click.option("--threads", type=click.IntRange(1), help="Threads (default: one a core).")
+@click.option(
+    "--set", "chosen", multiple=True, metavar="KEY=VALUE",
+    help="A setting by the engine's own name, such as spark.sql.shuffle.partitions=8; repeatable.",
+)  # fmt: skip
+@click.option("--timeout", "timeout_s", type=DURATION, help="End a job that takes longer.")
+@click.option(
+    "--series/--no-series", default=True, show_default=True,
+    help="Record the host's counters beside each trial.",
+)  # fmt: skip
 @click.option("--indy", "uniform", is_flag=True, help="Keys are uniform: do not sample them.")
 @click.option("--verify", is_flag=True, help="Compare checksums inside the timed sort.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Seed of generated text and pairs.")
 @click.option(
-    "--repeat", type=click.IntRange(1), default=6, show_default=True,
-    help="Repetitions, the warm-up ones among them.",
+    "--repeat", "--repeats", "repeat", type=click.IntRange(1), default=6, show_default=True,
+    help="Repetitions on each engine, the warm-up ones among them.",
 )  # fmt: skip
 @click.option(
     "--warm-up", type=click.IntRange(0), default=1, show_default=True,
@@ -60,71 +76,73 @@ if TYPE_CHECKING:
 def command(
     workload: str,
     *,
-    engine: str,
+    engine_names: str,
     scale: str | None,
     size_bytes: int | None,
-    memory_bytes: int | None,
-    threads: int | None,
     seed: int,
     repeat: int,
     warm_up: int,
     experiment: str | None,
     dirs: tuple[str, ...],
-    uniform: bool,
-    verify: bool,
+    chosen: tuple[str, ...],
     resume: bool,
     keep_data: bool,
     quiet: bool,
     as_json: bool,
+    **limits: Any,
 ) -> int:
-    """Run WORKLOAD (terasort, terasort-skewed, wordcount, aggregate) and record every repetition.
+    """Run WORKLOAD and record every repetition.
+
+    WORKLOAD is terasort, terasort-skewed, sort, wordcount, aggregate, pi, dfsio-write or
+    dfsio-read; not every engine has a program for each.
 
     The protocol of the field: six repetitions, the first of which warms up and does not count. The
     input is generated once, before the first; only the workload itself is timed. Every result is
     validated; one that is not right is recorded as invalid, and the exit status is 3.
     """
-    _check(engine)
     if scale is not None and size_bytes is not None:
         raise click.UsageError("give either --scale or --bytes")
     if warm_up >= repeat:
         raise click.UsageError(f"--warm-up {warm_up} leaves nothing of --repeat {repeat}")
     if resume and experiment is None:
         raise click.UsageError("--resume needs --experiment NAME: what is to be resumed")
-    from venturi.measure.engines.native import NativeOptions
+    from venturi.measure.engines.protocol import Order
     from venturi.measure.folders import DataFolders, parse_roles
-    from venturi.measure.workloads import scale as find_scale
+    from venturi.measure.workloads import size_of, size_of_bytes
     from venturi.measure.workloads import workload as find_workload
     from venturi.record.trial import State
 
     definition = find_workload(workload)
-    profile = None if size_bytes is not None else find_scale(scale or "tiny")
-    options = NativeOptions(
-        touch_memory=True,
-        memory_bytes=memory_bytes,
-        threads=threads,
-        uniform=uniform,
-        verify=verify,
-    )
-    roles = parse_roles(dirs, Path.cwd())
+    named = None if size_bytes is not None else scale or "tiny"
+    size = size_of(definition, named) if named else size_of_bytes(definition, size_bytes or 0)
+    engines = _engines(engine_names, definition)
+    settings = _settings(chosen, engines)
+    talk = not quiet and not as_json
     with (
-        laboratory(show_progress=not quiet and not as_json) as session,
-        DataFolders(roles, keep=keep_data) as folders,
+        _started(engines),
+        laboratory(show_progress=talk) as session,
+        DataFolders(parse_roles(dirs, Path.cwd()), keep=keep_data) as folders,
     ):
         for swept in folders.swept:
             say(f"removed {swept}, left behind by a killed process")
-        jobs = _jobs(
-            definition,
-            folders,
-            options,
-            input_bytes=profile.input_bytes if profile is not None else size_bytes or 0,
-            scale=profile.name if profile is not None else None,
-            seed=seed,
-            repeat=repeat,
-            warm_up=warm_up,
-            experiment=experiment,
-            engine_version=session.software.others["agent"],
-        )
-        trials = _run(session, jobs, resume=resume, talk=not quiet and not as_json)
+        orders = {
+            engine: Order(
+                definition=definition,
+                size=size,
+                inputs=inputs,
+                folders=folders,
+                agent_version=session.software.others["agent"],
+                scale=named,
+                experiment=experiment,
+                seed=seed,
+                settings=settings[engine.name],
+                **limits,
+            )
+            for inputs in [_inputs(definition, size, folders, seed)]
+            for engine in engines
+        }
+        jobs = list(_jobs(orders, repeat=repeat, warm_up=warm_up))
+        trials = _run(session, jobs, resume=resume, talk=talk)
         if keep_data:
             say(f"data kept in {', '.join(str(path) for path in folders.of('input'))} and beside")
     _show(trials, as_json=as_json)
@@ -132,55 +150,76 @@ def command(
     return ExitCode.INVALID if invalid else ExitCode.OK
 
 
-def _check(engine: str) -> None:
-    from venturi.measure.engines import ENGINES
+def _engines(names: str, definition: Definition) -> list[Engine]:
+    """The engines named, each once; all must have a program for the workload."""
+    from venturi import settings
+    from venturi.measure.engines import engine
 
-    if engine not in ENGINES:
-        raise VenturiError(
-            "VEN-MEASURE-WORKLOAD",
-            f"there is no engine {engine!r}",
-            where={"value": engine},
-            hint="one of: " + ", ".join(ENGINES),
-            exit_code=ExitCode.USAGE,
-        )
-
-
-def _jobs(
-    definition: Definition,
-    folders: DataFolders,
-    options: NativeOptions,
-    *,
-    input_bytes: int,
-    scale: str | None,
-    seed: int,
-    repeat: int,
-    warm_up: int,
-    experiment: str | None,
-    engine_version: str,
-) -> list[NativeJob]:
-    from venturi.measure.engines.inputs import GeneratedInputs
-    from venturi.measure.engines.native import NativeJob
-
-    inputs = GeneratedInputs(folders, definition, input_bytes, seed=seed)
-    generated_here = definition.generator.startswith("zipf")
-    return [
-        NativeJob(
-            definition=definition,
-            inputs=inputs,
-            folders=folders,
-            options=options,
-            engine_version=engine_version,
-            scale=scale,
-            experiment=experiment,
-            repetition=repetition,
-            warm_up=repetition < warm_up,
-            seed=seed if generated_here else None,
-        )
-        for repetition in range(repeat)
-    ]
+    home = settings.load().home
+    wanted = dict.fromkeys(name.strip() for name in names.split(","))
+    found = [engine(name, home=home, environ=os.environ) for name in wanted]
+    for each in found:
+        if definition.name not in each.workloads:
+            raise VenturiError(
+                "VEN-MEASURE-WORKLOAD",
+                f"{each.name} has no program for {definition.name}",
+                where={"engine": each.name, "workload": definition.name},
+                hint="it has: " + ", ".join(sorted(each.workloads)),
+                exit_code=ExitCode.USAGE,
+            )
+    return found
 
 
-def _run(session: Session, jobs: list[NativeJob], *, resume: bool, talk: bool) -> list[Trial]:
+def _settings(chosen: Sequence[str], engines: Sequence[Engine]) -> Mapping[str, dict[str, str]]:
+    """What was given with --set, by the engine whose names begin so."""
+    settings: dict[str, dict[str, str]] = {engine.name: {} for engine in engines}
+    for text in chosen:
+        key, equals, value = text.partition("=")
+        takers = [engine for engine in engines if key.startswith(engine.prefixes)]
+        if not equals or not takers:
+            known = [f"{prefix}*" for engine in engines for prefix in engine.prefixes]
+            raise VenturiError(
+                "VEN-ENGINE-SETTING",
+                f"--set {text}: " + ("no engine here has such a setting" if equals else "no value"),
+                where={"value": text},
+                hint="give KEY=VALUE with a KEY like " + (", ".join(known) or "none: use --memory"),
+                exit_code=ExitCode.USAGE,
+            )
+        for engine in takers:
+            settings[engine.name][key] = value
+    return settings
+
+
+@contextmanager
+def _started(engines: Sequence[Engine]) -> Iterator[None]:
+    with ExitStack() as stack:
+        for engine in engines:
+            stack.callback(engine.stop)
+            engine.start()
+        yield
+
+
+def _inputs(definition: Definition, size: Size, folders: DataFolders, seed: int) -> Inputs:
+    from venturi.measure.engines.inputs import GeneratedInputs, NoInputs
+
+    if definition.generator == "none":
+        return NoInputs()
+    return GeneratedInputs(folders, definition, size.bytes or 0, seed=seed)
+
+
+def _jobs(orders: Mapping[Engine, Order], *, repeat: int, warm_up: int) -> Iterator[Job]:
+    """Repetition by repetition, each on every engine; another one begins each time."""
+    from dataclasses import replace
+
+    engines = list(orders)
+    for repetition in range(repeat):
+        turn = repetition % len(engines)
+        for engine in (*engines[turn:], *engines[:turn]):
+            order = replace(orders[engine], repetition=repetition, warm_up=repetition < warm_up)
+            yield engine.job(order)
+
+
+def _run(session: Session, jobs: Sequence[Job], *, resume: bool, talk: bool) -> list[Trial]:
     from venturi.measure.runner import already_succeeded, run_trial
     from venturi.present.terminal import outcome
     from venturi.units import format_duration
@@ -193,7 +232,8 @@ def _run(session: Session, jobs: list[NativeJob], *, resume: bool, talk: bool) -
         if talk and os.isatty(2):
             note = " (from before)" if done else ""
             time = format_duration(trial.elapsed_s)
-            say(f"repetition {trial.repetition} of {len(jobs)}: {outcome(trial)}, {time}{note}")
+            say(f"{trial.engine.name}, repetition {trial.repetition}: "
+                f"{outcome(trial)}, {time}{note}")  # fmt: skip
     return trials
 
 
@@ -206,7 +246,11 @@ def _show(trials: list[Trial], *, as_json: bool) -> None:
     from venturi.present.terminal import narrowest_rows, pairs, repetitions
 
     console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
-    console.print(repetitions(trials))
-    last = trials[-1]
-    if last.elapsed_s is not None:
-        console.print(pairs(narrowest_rows(last)))
+    engines = dict.fromkeys(trial.engine.name for trial in trials)
+    for engine in engines:
+        own = [trial for trial in trials if trial.engine.name == engine]
+        if len(engines) > 1:
+            console.print(f"{engine} {own[-1].engine.version}")
+        console.print(repetitions(own))
+        if engine == "native" and own[-1].elapsed_s is not None:
+            console.print(pairs(narrowest_rows(own[-1])))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from venturi import units
+from venturi.cli.html import free_for_page, html_options, page_of, write_html
 from venturi.cli.options import json_option, print_json
 from venturi.cli.repository import open_repository
 
@@ -16,8 +19,13 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
+    from venturi.model.stage import Analysis
+    from venturi.record.job_account import JobAccount
+    from venturi.record.repository import Repository
     from venturi.record.trial import Sample, Trial
 
+# As record.job_account.ACCOUNT_NAME, which other trials need not load; a test holds them together.
+ACCOUNT = "job-account.json"
 # Columns of the stage table: metric, title.
 _STAGE_COLUMNS = (
     ("stage_workers", "workers"),
@@ -33,31 +41,53 @@ _STAGE_COLUMNS = (
 
 @click.command()
 @click.argument("id_", metavar="ID")
+@html_options
 @json_option
-def command(id_: str, as_json: bool) -> None:
+def command(*, id_: str, html: Path | None, overwrite: bool, as_json: bool) -> None:
     """Show one trial: what ran where, how it ended, phases, narrowest point, samples.
 
     ID may be shortened as long as only one trial begins with it.
     """
+    free_for_page(html, overwrite=overwrite)
     with open_repository() as repository:
         trial = repository.get(id_)
+        if html is not None:
+            write_html(html, page_of(repository, f"/trials/{trial.id}"), overwrite=overwrite)
         if as_json:
             from venturi.record.trial import ADAPTER
 
-            print_json(ADAPTER.dump_python(trial, mode="json"))
+            data = ADAPTER.dump_python(trial, mode="json")
+            if (job := _job(repository, trial)) is not None:
+                data["job"] = asdict(job[1])
+            print_json(data)
             return
         from rich.console import Console
 
         width = None if sys.stdout.isatty() else 160
         console = Console(width=width, highlight=False)
-        for part in _parts(trial):
+        for part in _parts(trial, _job(repository, trial)):
             console.print(part)
 
 
-def _parts(trial: Trial) -> Iterator[RenderableType]:
+def _job(repository: Repository, trial: Trial) -> tuple[JobAccount, Analysis] | None:
+    """The engine's own account of `trial`, if it has one, and what can be told from it."""
+    if all(artifact.name != ACCOUNT for artifact in trial.artifacts):
+        return None
+    from venturi.model.stage import analyse
+    from venturi.record.job_account import load
+
+    account = load(repository, trial)
+    return account, analyse(account)
+
+
+def _parts(trial: Trial, job: tuple[JobAccount, Analysis] | None) -> Iterator[RenderableType]:
     from rich.text import Text
 
     yield _facts(trial)
+    if job is not None:
+        from venturi.present.jobs import parts
+
+        yield from parts(*job)
     for title, table in (
         ("Configuration", _pairs((key, _scalar(v)) for key, v in trial.configuration.items())),
         ("Phases", _phases(trial)),

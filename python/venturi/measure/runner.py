@@ -13,13 +13,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from venturi.errors import ExitCode, Interrupted, VenturiError
 from venturi.measure.agent import Agent, AgentResult, OnProgress
 from venturi.measure.sampling import Sampler
 from venturi.record.owner import current_owner
-from venturi.record.repository import Repository
 from venturi.record.trial import (
     Cluster,
     Engine,
@@ -38,6 +37,9 @@ from venturi.record.trial import (
     new_id,
     now,
 )
+
+if TYPE_CHECKING:
+    from venturi.record.repository import Repository
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,31 @@ class Spec:
     series: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file to be kept with the trial under `name`; copied before the job cleans up."""
+
+    kind: Literal["log", "manifest", "other"]
+    name: str
+    path: Path
+
+
+class JobFailed(VenturiError):  # noqa: N818 - it is what happened
+    """A job that failed, with what there is to be kept of it."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        where: Mapping[str, object] | None = None,
+        hint: str = "",
+        attachments: tuple[Attachment, ...] = (),
+    ) -> None:
+        super().__init__(code, message, where=where, hint=hint)
+        self.attachments = attachments
+
+
 @dataclass(frozen=True)
 class Report:
     """What a step of a job found out. `invalid` says why the result cannot be believed."""
@@ -108,6 +135,7 @@ class Report:
     workload: Workload | None = None
     network: str | None = None
     invalid: str | None = None
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -174,6 +202,8 @@ def run_trial(session: Session, job: Job) -> Trial:
             life.fail(State.INTERRUPTED, "interrupted", "VEN-INTERRUPTED", "interrupted by user")
             raise Interrupted from None
         except VenturiError as error:
+            if isinstance(error, JobFailed):
+                life.attach(error.attachments)
             state = State.INVALID if error.exit_code is ExitCode.INVALID else State.FAILED
             kind = error.code.rsplit("-", 1)[-1].lower()
             life.fail(state, kind, error.code, error.message)
@@ -237,6 +267,15 @@ class _Life:
         self.end_sampling()
         self._advance(state, failure=Failure(kind, code, message))
 
+    def attach(self, attachments: tuple[Attachment, ...]) -> None:
+        for each in attachments:
+            try:
+                self.trial = self.repository.attach(self.trial, each.kind, each.name, each.path)
+            except VenturiError as error:
+                # What was measured is worth more than a log that cannot be kept.
+                lost = TrialWarning(error.code, error.message)
+                self.trial = replace(self.trial, warnings=(*self.trial.warnings, lost))
+
     def end_sampling(self) -> None:
         sampler, self._sampler = self._sampler, None
         if sampler is None:
@@ -267,6 +306,7 @@ class _Life:
             workload=report.workload or trial.workload,
             cluster=cluster,
         )
+        self.attach(report.attachments)
 
 
 def already_succeeded(repository: Repository, spec: Spec) -> Trial | None:

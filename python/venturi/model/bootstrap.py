@@ -18,6 +18,7 @@ SEED = 1979
 LEAST_SUCCESSES = 5
 
 Array = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
 
 
 def resampled_medians(values: Sequence[float], resamples: int, rng: np.random.Generator) -> Array:
@@ -29,14 +30,19 @@ def resampled_medians(values: Sequence[float], resamples: int, rng: np.random.Ge
     middle is drawn, exactly, without drawing the sample: 200 groups of 250 in milliseconds.
     """
     ordered = np.sort(np.asarray(values, dtype=np.float64))
-    n = len(ordered)
+    low, high = middle_places(len(ordered), resamples, rng)
+    return (ordered[low] + ordered[high]) / 2
+
+
+def middle_places(n: int, resamples: int, rng: np.random.Generator) -> tuple[Places, Places]:
+    """Where among `n` sorted values the two middle ones of each resample lie (the same if odd)."""
     k = (n + 1) // 2
     lower = rng.beta(k, n - k + 1, resamples)
-    low = ordered[np.minimum((n * lower).astype(np.intp), n - 1)]
+    low = np.minimum((n * lower).astype(np.intp), n - 1)
     if n % 2:
-        return low
+        return low, low
     upper = 1 - (1 - lower) * rng.random(resamples) ** (1 / (n - k))
-    return (low + ordered[np.minimum((n * upper).astype(np.intp), n - 1)]) / 2
+    return low, np.minimum((n * upper).astype(np.intp), n - 1)
 
 
 def _percentiles(replicates: Array, level: float, method: str) -> Interval:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import repeat
 from typing import Protocol
 
 import numpy as np
@@ -73,7 +74,9 @@ class Group:
         return " ".join("-" if part is None else str(part) for part in self.key)
 
 
-def _check_times(ids: Sequence[str], elapsed_s: Sequence[float]) -> None:
+def _check_times(ids: Iterable[str], elapsed_s: Sequence[float]) -> None:
+    if all(map(math.isfinite, elapsed_s)) and min(elapsed_s, default=1) > 0:
+        return
     for trial, seconds in zip(ids, elapsed_s, strict=True):
         if not (math.isfinite(seconds) and seconds > 0):
             raise VenturiError(
@@ -120,7 +123,7 @@ def groups_from(found: Iterable[Grouped]) -> tuple[Group, ...]:
                 "VEN-COMPARE-GROUPS", f"the group {one.values} comes twice",
                 where={"value": one.values}, hint="group by the same keys that are passed on",
             )  # fmt: skip
-        _check_times([f"of group {one.values}"] * len(one.elapsed_s), one.elapsed_s)
+        _check_times(repeat(f"of group {one.values}", len(one.elapsed_s)), one.elapsed_s)
         groups[one.values] = Group(one.values, (), tuple(one.elapsed_s))
     return tuple(groups.values())
 

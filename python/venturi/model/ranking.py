@@ -137,7 +137,7 @@ def values_of(group: Group, axis: Axis) -> tuple[float, ...] | Missing:
         return Missing("the group has no price")
     if axis is Axis.COST:
         return group.cost
-    return tuple(cost * s for cost, s in zip(group.cost, group.elapsed_s, strict=True))
+    return tuple((np.asarray(group.cost) * np.asarray(group.elapsed_s)).tolist())
 
 
 def rank_groups(

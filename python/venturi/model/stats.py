@@ -13,13 +13,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from itertools import filterfalse
+from typing import TYPE_CHECKING, Any
 
 from venturi.errors import VenturiError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
 
 MEDIAN_LEVEL = 0.90  # five kept trials, the protocol's default, can carry 90 % but not 95 %
 ALPHA = 0.05
 MOST_EXACT_PAIRS = 2_500
-MOST_DIFFERENCES = 1_000_000  # held at once, 8 MB; beyond, they are found by bisection
+_HALVINGS = 30  # of a range of differences: to a thousand millionth of it
+_SAMPLE = 250  # values of a group that tell where its differences lie,
+_MARGIN = 0.006  # to this share of them
+MOST_DIFFERENCES = 100_000  # held at once; beyond, it is faster to find them by bisection
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +55,15 @@ class Interval:
 
 
 def _checked(values: Sequence[float]) -> list[float]:
-    for value in values:
-        if not math.isfinite(value):
+    if not all(map(math.isfinite, values)):
+        for value in filterfalse(math.isfinite, values):
             raise VenturiError(
                 "VEN-MODEL-INPUT",
                 f"{value} among the values to be summarised",
                 where={"value": value},
                 hint="leave out what was not measured",
             )
-    return [float(value) for value in values]
+    return list(map(float, values))
 
 
 def median(values: Sequence[float]) -> float | Missing:
@@ -88,7 +98,9 @@ def coefficient_of_variation(values: Sequence[float]) -> float | Missing:
     mean = statistics.fmean(_checked(values))
     if mean <= 0:
         return Missing("the mean is not above zero")
-    return math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1)) / mean
+    import numpy as np
+
+    return float(np.std(values, ddof=1)) / mean
 
 
 def median_interval(values: Sequence[float], level: float = MEDIAN_LEVEL) -> Interval | Missing:
@@ -153,16 +165,22 @@ def u_distribution(n: int, m: int) -> list[int]:
 
     Coefficients of the Gaussian binomial (Mann and Whitney 1947): prod (1-q^(m+i)) / (1-q^i).
     """
-    counts = [1] + [0] * (n * m)
+    import numpy as np
+
+    n, m = min(n, m), max(n, m)
+    # Numbers of the machine where all of them fit, Python's own elsewhere.
+    exact = np.int64 if math.comb(n + m, n) < 2**62 else object
+    counts = np.zeros(n * m + 1, dtype=exact)
+    counts[0] = 1
     for i in range(1, n + 1):
-        for u in range(n * m, m + i - 1, -1):
-            counts[u] -= counts[u - m - i]
-        for u in range(i, n * m + 1):
-            counts[u] += counts[u - i]
-    return counts
+        counts[m + i :] -= counts[: max(0, n * m + 1 - m - i)].copy()
+        padded = np.zeros(-(-len(counts) // i) * i, dtype=exact)
+        padded[: len(counts)] = counts
+        counts = padded.reshape(-1, i).cumsum(axis=0).reshape(-1)[: len(counts)]
+    return [int(count) for count in counts]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _u_counts(n: int, m: int) -> tuple[int, ...]:
     return tuple(u_distribution(n, m))
 
@@ -192,14 +210,21 @@ def shift_interval(
     distribution of U; it fits the Mann-Whitney test and assumes groups of like shape.
     """
     a, b = _checked(first), _checked(second)
-    k = _shift_rank(len(a), len(b), alpha) if a and b else 0
+    return _shift(a, b, alpha)[1]
+
+
+def _shift(a: list[float], b: list[float], alpha: float) -> tuple[float, Interval | Missing]:
+    """The Hodges-Lehmann estimate (nan of no pairs) and its interval."""
+    pairs = len(a) * len(b)
+    k = _shift_rank(len(a), len(b), alpha) if pairs else 0
+    ranks = ((pairs + 1) // 2, pairs // 2 + 1, *((k, pairs + 1 - k) if k else ()))
+    lower, upper, *ends = _differences_at(a, b, ranks) if pairs else (math.nan, math.nan)
+    middle = (lower + upper) / 2
     if k == 0:
-        return Missing(
-            f"{len(first)} and {len(second)} kept trials cannot carry a "
-            f"{100 * (1 - alpha):.3g} % interval"
+        return middle, Missing(
+            f"{len(a)} and {len(b)} kept trials cannot carry a {100 * (1 - alpha):.3g} % interval"
         )
-    low, high = _differences_at(a, b, (k, len(a) * len(b) + 1 - k))
-    return Interval(low, high, 1 - alpha, "Hodges-Lehmann, exact order statistics")
+    return middle, Interval(ends[0], ends[1], 1 - alpha, "Hodges-Lehmann, exact order statistics")
 
 
 def _differences_at(
@@ -213,21 +238,63 @@ def _differences_at(
         indices = [rank - 1 for rank in ranks]
         found = np.partition(np.subtract.outer(b, a), indices, axis=None)
         return [float(found[index]) for index in indices]
-    # Too many to hold: halve the range in which the difference must lie, by counting those below,
-    # until only neighbouring floating-point numbers are left.
-    result = []
-    for rank in ranks:
-        low, high = float(b[0] - a[-1]), float(b[-1] - a[0])
-        for _ in range(100):
-            middle = (low + high) / 2
-            if middle in (low, high):
-                break
-            if np.searchsorted(b, a + middle, side="right").sum() >= rank:
-                high = middle
-            else:
-                low = middle
-        result.append(high)
-    return result
+    # Too many to hold: those around the wanted one, between bounds that a sample suggests.
+    places = {rank: place for place, rank in enumerate(dict.fromkeys(ranks))}
+    wanted = np.array(list(places))
+    thin_a, thin_b = (each[_evenly(len(each))] for each in (a, b))
+    sample = np.sort(np.subtract.outer(thin_b, thin_a), axis=None)
+    low, high = (np.empty(len(wanted)) for _ in range(2))
+    for rank, place in places.items():
+        at = rank / (len(a) * len(b)) * len(sample)
+        low[place] = sample[max(0, math.floor(at - _MARGIN * len(sample)))]
+        high[place] = sample[min(len(sample) - 1, math.ceil(at + _MARGIN * len(sample)))]
+    # Else beyond all differences, by more than rounding.
+    apart = max(abs(a[0]), abs(a[-1]), abs(b[0]), abs(b[-1]))
+    low = np.where(_not_above(a, b, low) < wanted, low, b[0] - a[-1] - apart)
+    high = np.where(_not_above(a, b, high) >= wanted, high, b[-1] - a[0] + apart)
+    values = [_between(a, b, rank, low[place], high[place]) for rank, place in places.items()]
+    return [values[places[rank]] for rank in ranks]
+
+
+def _evenly(count: int) -> Array:
+    """Places of at most `_SAMPLE` values, evenly apart, both ends among them."""
+    import numpy as np
+
+    return np.linspace(0, count - 1, min(count, _SAMPLE)).round().astype(np.intp)
+
+
+def _between(a: Array, b: Array, rank: int, low: float, high: float) -> float:
+    """The difference b - a at `rank`, which is above `low` and not above `high`."""
+    import numpy as np
+
+    for _ in range(_HALVINGS):
+        begin = np.searchsorted(b, a + low, side="right")
+        lengths = np.maximum(np.searchsorted(b, a + high, side="right") - begin, 0)
+        count = int(lengths.sum())
+        if count <= MOST_DIFFERENCES:
+            break
+        middle = (low + high) / 2
+        if int(_not_above(a, b, np.array([middle]))[0]) >= rank:
+            high = middle
+        else:
+            low = middle
+    else:
+        # So many within a thousand millionth of the range: take the smallest of them.
+        inside = begin < len(b)
+        return float(np.min(b[begin[inside]] - a[inside]))
+    ends = np.cumsum(lengths)
+    places = np.arange(count) - np.repeat(ends - lengths - begin, lengths)
+    found = b[places] - np.repeat(a, lengths)
+    index = min(max(rank - 1 - int(begin.sum()), 0), count - 1)
+    return float(np.partition(found, index)[index])
+
+
+def _not_above(a: Array, b: Array, bounds: Array) -> Array:
+    """How many differences b - a are not above each of `bounds`; `a` and `b` are sorted."""
+    import numpy as np
+
+    # Rounded in one way everywhere: many equal differences are all below a bound, or none.
+    return np.asarray(np.searchsorted(b, a + bounds[:, None], side="right").sum(axis=1))
 
 
 class Outcome(StrEnum):
@@ -259,13 +326,13 @@ class Verdict:
 
 
 def compare_samples(
-    first: Sequence[float], second: Sequence[float], alpha: float = ALPHA
+    first: Sequence[float], second: Sequence[float], alpha: float = ALPHA, unit: str = ""
 ) -> Verdict:
     """Whether `second` tends to be lower or higher than `first`: Mann-Whitney U, two-sided.
 
     Exact for small groups without ties, else the normal approximation with tie correction (Mann
-    and Whitney 1947). A verdict needs p <= alpha and an interval of the
-    shift that leaves out zero. Cliff's delta = 2U/(nm) - 1 (Cliff 1993).
+    and Whitney 1947). A verdict needs p <= alpha and an interval of the shift that leaves out zero.
+    Cliff's delta = 2U/(nm) - 1 (Cliff 1993). `unit` is that of the values, for the reason.
     """
     if not 0 < alpha < 1:
         raise VenturiError(
@@ -276,9 +343,8 @@ def compare_samples(
     if not a or not b:
         return Verdict(Outcome.CANNOT_TELL, "a group has no kept trials", alpha)
     pairs = len(a) * len(b)
-    shift = statistics.fmean(_differences_at(a, b, ((pairs + 1) // 2, pairs // 2 + 1)))
     base = statistics.median(a)
-    interval = shift_interval(a, b, alpha)
+    shift, interval = _shift(a, b, alpha)
     reason: str | None
     wins = _wins(a, b)
     p_value, least = _mann_whitney(a, b, wins), least_p(len(a), len(b))
@@ -290,11 +356,16 @@ def compare_samples(
         )
     elif isinstance(interval, Missing):
         reason = interval.reason
-    elif p_value > alpha or interval.low <= 0 <= interval.high:
+    elif interval.low <= 0 <= interval.high:
         reason = (
             f"no difference can be seen at these group sizes (p = {p_value:.2g}): the "
             f"{interval.percent} interval of the difference reaches from {interval.low:.4g} to "
-            f"{interval.high:.4g}"
+            f"{interval.high:.4g} {unit}".rstrip()
+        )
+    elif p_value > alpha:
+        reason = (
+            f"no difference is shown: p = {p_value:.2g} misses the {alpha:.2g} that is asked for "
+            "here"
         )
     else:
         reason, outcome = None, Outcome.LOWER if shift < 0 else Outcome.HIGHER
@@ -321,6 +392,9 @@ def _wins(a: list[float], b: list[float]) -> int:
 
 def least_p(n: int, m: int) -> float:
     """The smallest two-sided p that groups of `n` and `m` can reach: 2 / C(n+m, n)."""
+    if n * m > MOST_EXACT_PAIRS:  # where the number itself takes long
+        ways = math.lgamma(n + m + 1) - math.lgamma(n + 1) - math.lgamma(m + 1)
+        return 2 * math.exp(-ways)
     return min(1.0, 2 / math.comb(n + m, n))
 
 

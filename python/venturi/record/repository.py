@@ -35,6 +35,7 @@ from venturi.record.tables import (
     configuration_rows,
     microseconds,
     record_row,
+    storable,
     trial_row,
 )
 from venturi.record.trial import SUCCESSORS, TERMINAL, Artifact, Failure, State, Trial, decode
@@ -116,6 +117,8 @@ class Repository:
                 added += _insert_new(connection, batch)
             if added >= _BATCH:
                 self._database.analyze(connection)
+        if added >= _BATCH:
+            self._database.vacuum()
         return AddReport(added, given - added)
 
     def save(self, trial: Trial) -> None:
@@ -135,13 +138,17 @@ class Repository:
         """A transaction that sees one state of the tables; `record.query` asks in it."""
         return self._database.reading()
 
+    def writing(self, *, alone: bool = False) -> AbstractContextManager[sa.Connection]:
+        """A transaction that may write; see `Database.writing`."""
+        return self._database.writing(alone=alone)
+
     def get(self, id_prefix: str) -> Trial:
         """The trial whose id is `id_prefix`, or the only one whose id begins with it."""
         # Every character an id may hold sorts before "~".
         here = (id_prefix <= RECORDS.c.id) & (RECORDS.c.id < id_prefix + "~")
         query = _STORED.where(here).order_by(RECORDS.c.id).limit(2)
         with self._database.reading() as connection:
-            rows = connection.execute(query).all() if id_prefix else []
+            rows = connection.execute(query).all() if id_prefix and storable(id_prefix) else []
         # The exact id, if it is there, is the shortest and so comes first.
         if not rows or (len(rows) > 1 and rows[0].id != id_prefix):
             raise VenturiError(

@@ -3,7 +3,7 @@
 `records` holds each record as JSON text, read whole and by id. `trials` (one narrow row a trial)
 and `configuration` (one row a configuration key) are copies of what is searched for, written in the
 same transaction. Samples have no table: a migration can derive one from the records when something
-filters on them.
+filters on them. `exclusions` and `views` are what people add; nothing is derived from them.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    text,
 )
 
 from venturi.errors import VenturiError
 from venturi.record.trial import Scalar, Trial, encode
 
 # The newest migration; a test holds it to the files in migrations/versions.
-REVISION = "0002"
+REVISION = "0004"
 METADATA = MetaData()
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -51,6 +52,12 @@ RECORDS = Table(
     Column("configuration", Text, nullable=False),
     Column("record", Text, nullable=False),
 )
+
+# Columns with few values; many trials are alike in all of them.
+KIND = (
+    "workload", "workload_version", "scale", "input_bytes", "engine", "state", "warm_up",
+    "provenance", "source", "instance_type", "network", "hosts", "engine_version",
+)  # fmt: skip
 
 TRIALS = Table(
     "trials",
@@ -80,6 +87,8 @@ TRIALS = Table(
     Column("warnings", BigInteger, nullable=False),
     Index("trials_by_id", "id", unique=True),
     Index("trials_by_workload", "workload", "engine"),
+    # Empty in PostgreSQL: it groups by hashing, and such long texts may not fit in its entries.
+    Index("trials_by_kind", *KIND, postgresql_where=text("false")),
     Index("trials_by_state", "state"),
     Index("trials_by_experiment", "experiment"),
     Index("trials_by_group", "group_key"),
@@ -98,6 +107,31 @@ CONFIGURATION = Table(
     Index("configuration_by_value", "key", "text", "number", "trial"),
     sqlite_with_rowid=False,
 )
+
+# `conditions` is a JSON list of texts that `record.query.parse_condition` reads.
+EXCLUSIONS = Table(
+    "exclusions",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("conditions", Text, nullable=False),
+    Column("author", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("created_at_us", BigInteger, nullable=False),
+    Column("revoked_at_us", BigInteger),
+    Column("revoked_by", Text),
+)
+
+VIEWS = Table(
+    "views",
+    METADATA,
+    Column("name", _TEXT, primary_key=True),
+    Column("url", Text, nullable=False),
+    Column("author", Text, nullable=False),
+    Column("created_at_us", BigInteger, nullable=False),
+)
+
+# One row: how many times anything was written.
+CHANGES = Table("changes", METADATA, Column("made", BigInteger, nullable=False))
 
 # An entry of PostgreSQL's indexes has at most 2,700 bytes.
 _TEXT_MAX = 200
@@ -137,6 +171,11 @@ def number_of(text: str) -> float | None:
     """The number that `text` writes in decimal, by which ranges are searched, or None."""
     number = float(text) if _NUMBER.fullmatch(text) else math.nan
     return number if math.isfinite(number) else None
+
+
+def storable(text: str) -> bool:
+    """Whether a database can hold `text`: no NUL, no half of a surrogate pair."""
+    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def record_row(trial: Trial) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from venturi.errors import VenturiError
 from venturi.measure.agent import Progress
 from venturi.measure.folders import DataFolders
-from venturi.measure.results import Generated
+from venturi.measure.results import Generated, Validated
 from venturi.measure.runner import Step
 from venturi.measure.workloads import Definition
 from venturi.record.trial import Phase
@@ -83,6 +83,16 @@ class GivenInputs:
 
     def provide(self, step: Step) -> tuple[InputData, tuple[Phase, ...]]:
         return self._data, ()
+
+
+class NoInputs:
+    """For workloads that read nothing."""
+
+    planned_bytes = 0
+    missing_bytes = 0
+
+    def provide(self, step: Step) -> tuple[InputData, tuple[Phase, ...]]:
+        return InputData(files=(), bytes=0, records=None), ()
 
 
 class GeneratedInputs:
@@ -168,4 +178,10 @@ class GeneratedInputs:
                 f"the input cannot be written: {error.strerror}",
                 where={"file": str(path)},
             ) from error
+        if self._definition.job == "sort":
+            # Lines of one length: what sorts them is checked as any sort is.
+            length = self._definition.record_bytes
+            framing = ("--record-bytes", length, "--key-bytes", length)
+            seen = step.run("validate", "--input", path, *framing).read(Validated)
+            return InputData((path,), self.planned_bytes, self.records, checksum=seen.checksum)
         return InputData((path,), self.planned_bytes, self.records, answer=answer)

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from venturi.errors import AgentError, VenturiError
 from venturi.measure import space
-from venturi.measure.agent import AgentResult
+from venturi.measure.agent import Agent
+from venturi.measure.engines import checks
 from venturi.measure.engines.inputs import InputData, Inputs
+from venturi.measure.engines.protocol import Availability, Missing, Order
 from venturi.measure.folders import DataFolders
-from venturi.measure.results import MemoryTouched, Sorted, SortPlan, SortStage, Validated
+from venturi.measure.results import MemoryTouched, Sorted, SortPlan, SortStage
 from venturi.measure.runner import Report, Spec, Step
 from venturi.measure.workloads import Definition
 from venturi.record.trial import Engine, Phase, Sample, Scalar, Workload
-
-if TYPE_CHECKING:
-    from venturi.measure.workloads.zipf import Answer
+from venturi.settings import load
 
 NAME = "native"
 # Output over input: sorting keeps the size, the other jobs shrink it; a tenth covers short inputs
@@ -172,24 +171,26 @@ class NativeJob:
 
     def validate(self, step: Step) -> Report:
         assert self._input is not None
-        assert self.last_result is not None
+        data = self.last_result
+        assert data is not None
         started_s = step.since_start_s()
-        invalid = _check_result(self.definition, self._input, self.last_result)
-        checked: AgentResult | None = None
-        if invalid is None and self._input.answer is not None:
-            invalid = self._check_answer(self._input.answer)
-        elif invalid is None and self.definition.job == "sort" and self.options.read_output_again:
-            files = [file.path for file in self.last_result.output.files]
-            checked = step.run(
-                "validate",
-                *_repeated("--input", files),
-                *self._framing(),
+        invalid = _check_result(self.definition, self._input, data)
+        verdict = checks.Verdict(invalid)
+        if invalid is None and (self.options.read_output_again or self._input.answer is not None):
+            expected = self._input
+            if expected.checksum is None and data.checksum is not None:
+                expected = replace(expected, checksum=data.checksum.input)
+            verdict = checks.output(
+                step,
+                self.definition.job,
+                replace(expected, records=data.input.records),
+                [Path(file.path) for file in data.output.files],
+                record_bytes=self.record_bytes,
+                key_bytes=self.key_bytes,
+                format_=self.definition.format,
             )
-            invalid = _check_validated(self._input, self.last_result, checked.read(Validated))
         phase = Phase("validate", started_s, step.since_start_s() - started_s)
-        return Report(
-            phases=(phase,), warnings=checked.warnings if checked else (), invalid=invalid
-        )
+        return Report(phases=(phase,), warnings=verdict.warnings, invalid=verdict.invalid)
 
     def clean(self) -> None:
         if not self.options.outputs:
@@ -272,25 +273,61 @@ class NativeJob:
         return arguments + [flag for flag, wanted in flags.items() if wanted]
 
     def _framing(self) -> list[object]:
-        if self.definition.format != "fixed":
+        # Generated lines have one length: to the sort they are records, all key.
+        lines = self.definition.name == "sort" and self.definition.generator != "given"
+        if self.definition.format != "fixed" and not lines:
             return ["--format", self.definition.format]
         return ["--format", "fixed", "--record-bytes", self.record_bytes,
                 "--key-bytes", self.key_bytes]  # fmt: skip
 
-    def _check_answer(self, answer: Answer) -> str | None:
-        from venturi.measure.workloads import zipf
 
-        assert self.last_result is not None
-        files = [Path(file.path) for file in self.last_result.output.files]
-        check = zipf.check_counts if self.definition.job == "wordcount" else zipf.check_sums
+class Native:
+    """The engine of the agent: always there with Venturi, nothing to start or stop."""
+
+    name = NAME
+    prefixes: tuple[str, ...] = ()
+    workloads = frozenset({"terasort", "terasort-skewed", "wordcount", "aggregate", "sort"})
+
+    def __init__(self, *, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+
+    def available(self) -> Availability:
         try:
-            return check(files, answer)
-        except OSError as error:
-            raise VenturiError(
-                "VEN-MEASURE-INVALID",
-                f"the output cannot be read: {error.strerror}",
-                where={"file": str(error.filename)},
-            ) from error
+            agent = Agent.find(load(self._environ))
+            identity = agent.run("facts").identity
+        except VenturiError as error:
+            mend = "pip install --force-reinstall venturi"
+            return Availability(NAME, None, missing=(Missing(error.message, mend, error.code),))
+        parts = {"agent": agent.path, "build": identity.build_profile}
+        return Availability(NAME, identity.version, parts)
+
+    def start(self) -> None:
+        pass
+
+    def stop(self) -> None:
+        pass
+
+    def job(self, order: Order) -> NativeJob:
+        generated_here = order.definition.generator.startswith("zipf")
+        return NativeJob(
+            definition=order.definition,
+            inputs=order.inputs,
+            folders=order.folders,
+            options=NativeOptions(
+                touch_memory=True,
+                memory_bytes=order.memory_bytes,
+                threads=order.threads,
+                uniform=order.uniform,
+                verify=order.verify,
+            ),
+            engine_version=order.agent_version,
+            scale=order.scale,
+            experiment=order.experiment,
+            repetition=order.repetition,
+            warm_up=order.warm_up,
+            seed=order.seed if generated_here else None,
+            series=order.series,
+        )
 
 
 def _repeated(flag: str, values: Sequence[object]) -> list[object]:
@@ -347,16 +384,4 @@ def _check_result(definition: Definition, given: InputData, data: Sorted) -> str
         return f"{data.output.records} records came out of {data.input.records}"
     if data.checksum is not None and data.checksum.input != data.checksum.output:
         return f"checksum {data.checksum.output} out, {data.checksum.input} in"
-    return None
-
-
-def _check_validated(given: InputData, data: Sorted, seen: Validated) -> str | None:
-    """What is on disk must agree with what was generated, read again and independently."""
-    if not seen.ordered:
-        return f"{seen.unordered_records} records are out of order, first {seen.first_unordered}"
-    if seen.records != data.input.records:
-        return f"{seen.records} records are on disk, {data.input.records} went in"
-    expected = given.checksum or (data.checksum.input if data.checksum is not None else None)
-    if expected is not None and int(seen.checksum, 16) != int(expected, 16):
-        return f"checksum {seen.checksum} on disk, {expected} in the input"
     return None

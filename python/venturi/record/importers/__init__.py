@@ -133,6 +133,7 @@ IMPORTERS: Mapping[str, Format] = MappingProxyType(
             Format("hibench", "HiBench: a hibench.report", _reader("hibench")),
             Format("spark-perf", "spark-perf: a test's JSON results", _reader("spark_perf")),
             Format("pkb", "PerfKitBenchmarker: NDJSON samples", _reader("pkb")),
+            Format("published", "Figures of publications, a tidy CSV", _reader("published")),
         )
     }
 )  # fmt: skip

@@ -1,0 +1,57 @@
+"""What the server's users may write, wired to the repository (see `present.api.context`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Lock
+
+from venturi.errors import VenturiError
+from venturi.record import exchange, exclusions, starter, views
+from venturi.record.importing import ImportedResults
+from venturi.record.repository import Repository
+
+# An archive may unpack to this many times the size that an upload may have.
+_UNPACKED_TIMES = 8
+_MEMBERS_MAX = 200_000
+_RECORD_BYTES_MAX = 16 << 20
+
+
+class RepositoryChanges:
+    """Changes of one repository, which last when a method returns.
+
+    Archives are taken in one after the other: two that hold the same trial would write its files
+    at once.
+    """
+
+    def __init__(self, repository: Repository, upload_bytes_max: int) -> None:
+        self._repository = repository
+        self._limits = exchange.Limits(
+            members=_MEMBERS_MAX,
+            total_bytes=upload_bytes_max * _UNPACKED_TIMES,
+            record_bytes=_RECORD_BYTES_MAX,
+        )
+        self._uploading = Lock()
+
+    def take_in(self, archive: Path) -> exchange.ImportReport:
+        with self._uploading:
+            try:
+                return exchange.import_archive(self._repository, archive, limits=self._limits)
+            except VenturiError as error:
+                error.where["file"] = "the upload"
+                raise
+
+    def exclude(self, conditions: Sequence[str], author: str, reason: str) -> exclusions.Exclusion:
+        return exclusions.add(self._repository, conditions, author, reason)
+
+    def revoke(self, id_: str, by: str) -> exclusions.Exclusion:
+        return exclusions.revoke(self._repository, id_, by)
+
+    def save_view(self, name: str, url: str, author: str) -> views.View:
+        return views.save(self._repository, name, url, author)
+
+    def delete_view(self, name: str) -> None:
+        views.delete(self._repository, name)
+
+    def import_starter(self) -> ImportedResults:
+        return starter.import_starter(self._repository)

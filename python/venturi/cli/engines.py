@@ -1,0 +1,60 @@
+"""`venturi engines`: which engines can be used here, and installing what is missing."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+
+import click
+
+from venturi.cli.options import json_option, print_json
+from venturi.errors import ExitCode
+
+
+@click.group(invoke_without_command=True)
+@json_option
+@click.pass_context
+def command(context: click.Context, as_json: bool) -> None:
+    """Which engines can be used here, their versions, what is missing and what mends it."""
+    if context.invoked_subcommand is not None:
+        return
+    from venturi import settings
+    from venturi.measure.engines import ENGINES, engine
+
+    home = settings.load().home
+    found = [engine(name, home=home, environ=os.environ).available() for name in ENGINES]
+    if as_json:
+        print_json([{**asdict(each), "usable": each.usable} for each in found])
+        return
+    for each in found:
+        state = "usable" if each.usable else "not usable"
+        click.echo(f"{each.engine:<11}{each.version or '—':<12}{state}")
+        for name, text in each.parts.items():
+            click.echo(f"{'':<11}{name:<12}{text}")
+        for lack in each.missing:
+            click.echo(f"{'':<11}{'missing':<12}{lack.what}")
+            click.echo(f"{'':<11}{'do':<12}{lack.mend}")
+
+
+@command.command("install")
+@click.argument("name", metavar="ENGINE", type=click.Choice(("mapreduce",)))
+@json_option
+def install(name: str, *, as_json: bool) -> int:
+    """Fetch ENGINE (mapreduce: Apache Hadoop from Maven Central) into VENTURI_HOME.
+
+    Every jar is checked against its pinned SHA-256. Spark comes with `pip install
+    'venturi[spark]'`.
+    """
+    from venturi import settings
+    from venturi.measure.engines.install import HADOOP_VERSION, install_hadoop
+
+    def say(text: str) -> None:
+        if not as_json:
+            click.echo(text, err=True)
+
+    place, done = install_hadoop(settings.load().home, os.environ, say)
+    if as_json:
+        print_json({"engine": name, "version": HADOOP_VERSION, "dir": str(place), "fetched": done})
+    else:
+        click.echo(f"Hadoop {HADOOP_VERSION} is in {place}" + ("" if done else " already"))
+    return ExitCode.OK

@@ -1,0 +1,148 @@
+"""`venturi exclude`: rules that leave trials out, on record and reversible."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from venturi.cli.options import json_option, print_json
+from venturi.cli.repository import open_repository
+
+if TYPE_CHECKING:
+    from venturi.record.exclusions import Exclusion
+    from venturi.record.repository import Repository
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _login() -> str:
+    """The name of the user, or an error of usage where the system has none."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError) as error:
+        raise click.UsageError("say who you are with --author") from error
+
+
+author_option: Callable[[F], F] = click.option(
+    "--author", metavar="NAME", help="Who decides this; by default the login name."
+)
+
+
+@click.group()
+def command() -> None:
+    """Leave trials out of lists, rankings and pages by recorded rules.
+
+    No trial is changed or deleted: revoking a rule brings its trials back.
+    """
+
+
+@command.command("add")
+@click.option(
+    "--where", "texts", multiple=True, required=True, metavar="KEY=VALUE|KEY<N|KEY>N",
+    help="Leave out trials with this value of a column or configuration key (also <=, >=; KEY= is "
+    "one without a value); several must all hold.",
+)  # fmt: skip
+@click.option("--reason", required=True, metavar="TEXT", help="Why they are left out.")
+@author_option
+@json_option
+def add(texts: tuple[str, ...], reason: str, author: str | None, as_json: bool) -> None:
+    """Record a rule; it also covers trials that are added later.
+
+    \b
+    venturi exclude add --where workload=terasort --where "elapsed_s>5000" \\
+        --reason "the disk of node 3 was failing"
+    """
+    from venturi.record import exclusions
+
+    with open_repository() as repository:
+        made = exclusions.add(repository, texts, author or _login(), reason)
+        data = _data(repository, made)
+    _tell(data, as_json, f"{made.id}: {data['trials']:,} trials are left out")
+
+
+@command.command("revoke")
+@click.argument("id")
+@author_option
+@json_option
+def revoke(id: str, author: str | None, as_json: bool) -> None:
+    """Take a rule back; who did so stays on record."""
+    from venturi.record import exclusions
+
+    with open_repository() as repository:
+        revoked = exclusions.revoke(repository, id, author or _login())
+        data = _data(repository, revoked)
+    _tell(data, as_json, f"{revoked.id}: revoked; it covered {data['trials']:,} trials")
+
+
+@command.command("ls")
+@click.option("--all", "with_revoked", is_flag=True, help="Also rules that were revoked.")
+@json_option
+def ls(with_revoked: bool, as_json: bool) -> None:
+    """List the rules, with how many trials each covers."""
+    from venturi.record import exclusions
+
+    with open_repository() as repository:
+        found = [
+            _data(repository, each)
+            for each in exclusions.find(repository)
+            if with_revoked or each.revoked_at is None
+        ]
+    if as_json:
+        print_json(found)
+    elif found:
+        _print(found)
+    else:
+        click.echo("no exclusions", err=True)
+
+
+def _data(repository: Repository, exclusion: Exclusion) -> dict[str, Any]:
+    from venturi.record.exclusions import covered
+
+    return {
+        "id": exclusion.id,
+        "conditions": exclusion.texts,
+        "author": exclusion.author,
+        "reason": exclusion.reason,
+        "created_at": exclusion.created_at.isoformat(),
+        "revoked_at": exclusion.revoked_at and exclusion.revoked_at.isoformat(),
+        "revoked_by": exclusion.revoked_by,
+        "trials": covered(repository, exclusion.id),
+    }
+
+
+def _tell(data: dict[str, Any], as_json: bool, told: str) -> None:
+    if as_json:
+        print_json(data)
+    else:
+        click.echo(told, err=True)
+
+
+def _print(found: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("id", "since (UTC)", "by"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("trials", no_wrap=True, justify="right")
+    table.add_column("conditions", overflow="fold")
+    table.add_column("reason", overflow="fold")
+    for each in found:
+        revoked = each["revoked_at"]
+        ended = f"revoked {revoked[:10]} by {each['revoked_by']}: " if revoked else ""
+        table.add_row(
+            each["id"],
+            each["created_at"][:16].replace("T", " "),
+            Text(each["author"]),
+            f"{each['trials']:,}",
+            Text(", ".join(each["conditions"])),
+            Text(ended + each["reason"]),
+        )
+    # Into a pipe goes the whole line; a terminal gets its own width.
+    width = None if sys.stdout.isatty() else 250
+    Console(width=width, soft_wrap=width is not None).print(table)

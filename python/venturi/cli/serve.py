@@ -1,0 +1,172 @@
+"""`venturi serve`: the repository as web pages and an HTTP interface."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from venturi import settings
+from venturi.cli.options import BYTES
+from venturi.cli.repository import open_repository
+from venturi.cli.tokens import token_in
+from venturi.errors import VenturiError
+
+if TYPE_CHECKING:
+    from venturi.present.api.security import Access
+    from venturi.record.repository import Repository
+
+_GRACE_S = 3
+_BACKLOG = 256
+_TOKEN_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, metavar="ADDRESS",
+    help="Address to listen on; any but loopback needs a token.",
+)  # fmt: skip
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8321, show_default=True,
+    help="Port to listen on; 0 takes a free one.",
+)  # fmt: skip
+@click.option(
+    "--read-token-file", type=_TOKEN_FILE,
+    help="File with the token that readers need (or VENTURI_READ_TOKEN).",
+)  # fmt: skip
+@click.option(
+    "--write-token-file", type=_TOKEN_FILE,
+    help="File with the token that uploads and changes need (or VENTURI_WRITE_TOKEN).",
+)  # fmt: skip
+@click.option(
+    "--allow-host", multiple=True, metavar="NAME",
+    help="A further name the server is reached by; others are refused.",
+)  # fmt: skip
+@click.option(
+    "--https", is_flag=True,
+    help="It is reached by https, through a proxy: cookies go nowhere else.",
+)  # fmt: skip
+@click.option(
+    "--upload-limit", type=BYTES, default="1GiB", show_default=True, metavar="SIZE",
+    help="The biggest archive that is taken.",
+)  # fmt: skip
+def command(
+    *,
+    host: str,
+    port: int,
+    read_token_file: Path | None,
+    write_token_file: Path | None,
+    allow_host: tuple[str, ...],
+    https: bool,
+    upload_limit: int,
+) -> None:
+    """Serve the repository: web pages, and the same as JSON under /api.
+
+    Without tokens it listens on loopback only; everyone on this machine reads, and may exclude
+    trials and save views. Uploads (`venturi push`) always need the write token. Prints the address
+    when it listens; Ctrl-C ends it.
+    """
+    from venturi.present.api.security import Access
+
+    found = settings.load()
+    access = Access(
+        read_token=token_in(read_token_file) or found.read_token,
+        write_token=token_in(write_token_file) or found.write_token,
+        loopback=_is_loopback(host),
+        hosts=frozenset(name.lower() for name in (host, *allow_host)),
+        https=https,
+        upload_bytes_max=upload_limit,
+    )
+    listener = _listen(host, port)
+    with listener, open_repository() as repository:
+        _serve(repository, access, listener)
+
+
+def _serve(repository: Repository, access: Access, listener: socket.socket) -> None:
+    import uvicorn
+
+    from venturi.cli.changes import RepositoryChanges
+    from venturi.present.api.app import create_app
+    from venturi.present.api.context import Services
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            click.echo(_url(listener))
+            sys.stdout.flush()
+
+    changes = RepositoryChanges(repository, access.upload_bytes_max)
+    _warm_up()
+    config = uvicorn.Config(
+        create_app(Services(repository, changes), access=access),
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        ws="none",
+        proxy_headers=False,
+        timeout_graceful_shutdown=_GRACE_S,
+    )
+    try:
+        Server(config).run(sockets=[listener])
+    except KeyboardInterrupt:  # how it is meant to end
+        click.echo("the server has ended", err=True)
+
+
+def _warm_up() -> None:
+    """Loads what the first request of a page would wait for."""
+    import gc
+
+    import polars  # noqa: F401
+    import scipy.optimize
+    import scipy.special  # noqa: F401
+
+    import venturi.model.bottleneck
+    import venturi.present.advice  # noqa: F401
+
+    # What is there now stays: else each answer of many trials is held up by a search through it.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 50)
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether all addresses of `host` are on loopback; one that is unknown is not."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError:
+        return False
+    return all(ipaddress.ip_address(address[4][0]).is_loopback for address in found)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    where = {"host": host, "port": port}
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise VenturiError(
+            "VEN-SERVE-ADDRESS", f"{host!r} is no address of this machine: {error.strerror}",
+            where=where, hint="leave --host out to listen on loopback",
+        ) from error  # fmt: skip
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise VenturiError(
+            "VEN-SERVE-ADDRESS", f"cannot listen on port {port} of {host}: {error.strerror}",
+            where=where, hint="another server may run there; --port 0 takes a free port",
+        ) from error  # fmt: skip
+    return listener
+
+
+def _url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"

@@ -1,0 +1,83 @@
+"""Whether an output is right, read from disk: the same check whichever engine wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from venturi.errors import VenturiError
+from venturi.measure.engines.inputs import InputData
+from venturi.measure.results import Validated
+from venturi.measure.runner import Step
+from venturi.measure.workloads import Format, Job
+from venturi.record.trial import TrialWarning
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`invalid` says why an output is wrong; None: it is right."""
+
+    invalid: str | None
+    warnings: tuple[TrialWarning, ...] = ()
+
+
+def output(
+    step: Step,
+    job: Job,
+    given: InputData,
+    files: Sequence[Path],
+    *,
+    record_bytes: int,
+    key_bytes: int,
+    format_: Format,
+) -> Verdict:
+    """Checks the output `files` of `job`, in the order of the keys, against its input."""
+    if job == "sort":
+        framing = {"record_bytes": record_bytes, "key_bytes": key_bytes}
+        return _sorted(step, given, files, format_=format_, **framing)
+    if given.answer is None:
+        return Verdict(None)
+    from venturi.measure.workloads import zipf
+
+    check = zipf.check_counts if job == "wordcount" else zipf.check_sums
+    try:
+        return Verdict(check(list(files), given.answer))
+    except OSError as error:
+        raise VenturiError(
+            "VEN-MEASURE-INVALID",
+            f"the output cannot be read: {error.strerror}",
+            where={"file": str(error.filename)},
+        ) from error
+
+
+def _sorted(
+    step: Step,
+    given: InputData,
+    files: Sequence[Path],
+    *,
+    record_bytes: int,
+    key_bytes: int,
+    format_: Format,
+) -> Verdict:
+    if not files:
+        return Verdict("there is no output")
+    # Lines of a generated workload have one length, line break included: records as any others.
+    framing = "kv" if format_ == "kv" else "fixed"
+    arguments: list[object] = [part for file in files for part in ("--input", file)]
+    arguments += ["--format", framing]
+    if framing == "fixed":
+        arguments += ["--record-bytes", record_bytes, "--key-bytes", key_bytes]
+    result = step.run("validate", *arguments)
+    return Verdict(_difference(given, result.read(Validated)), result.warnings)
+
+
+def _difference(given: InputData, seen: Validated) -> str | None:
+    """What is on disk must agree with what went in, read again and independently."""
+    if not seen.ordered:
+        return f"{seen.unordered_records} records are out of order, first {seen.first_unordered}"
+    if given.records is not None and seen.records != given.records:
+        return f"{seen.records} records are on disk, {given.records} went in"
+    if given.checksum is not None and int(seen.checksum, 16) != int(given.checksum, 16):
+        return f"checksum {seen.checksum} on disk, {given.checksum} in the input"
+    return None

@@ -1,0 +1,132 @@
+"""Fetches Apache Hadoop from Maven Central: a pinned pom.xml, every jar pinned by its SHA-256.
+
+What was fetched before a kill is used again: Maven's own folder is kept until all is there. The
+engine appears under its final name only whole and checked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from venturi.errors import Interrupted, VenturiError
+from venturi.measure.engines.java import find_java
+
+HADOOP_VERSION = "3.4.2"
+PINNED = Path(__file__).parent / "hadoop"
+_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
+_NEEDED_BYTES = 600 * 10**6
+
+
+def pins() -> dict[str, str]:
+    """SHA-256 of each jar by its name."""
+    lines = (PINNED / "jars.sha256").read_text().splitlines()
+    return {name: digest for digest, name in (line.split() for line in lines)}
+
+
+def place_of(home: Path) -> Path:
+    """Where the jars of this version of the pins go below VENTURI_HOME."""
+    digest = hashlib.sha256((PINNED / "jars.sha256").read_bytes()).hexdigest()[:8]
+    return home / "engines" / f"hadoop-{HADOOP_VERSION}-{digest}"
+
+
+def installed(home: Path) -> Path | None:
+    """The folder with Hadoop's jars, None if they were not installed."""
+    place = place_of(home)
+    return place if place.is_dir() else None
+
+
+def install_hadoop(
+    home: Path, environ: Mapping[str, str], say: Callable[[str], None]
+) -> tuple[Path, bool]:
+    """Installs Hadoop below `home`; its folder, and whether there was anything to do."""
+    place = place_of(home)
+    if place.is_dir():
+        return place, False
+    maven = shutil.which("mvn", path=environ.get("PATH"))
+    if maven is None or find_java(environ) is None:
+        raise VenturiError(
+            "VEN-ENGINE-MISSING",
+            "Maven (mvn) and a Java are needed to fetch Hadoop",
+            where={"engine": "mapreduce"},
+            hint="apt-get install maven, or set HADOOP_HOME to a Hadoop that is there already",
+        )
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if shutil.disk_usage(place.parent).free < 2 * _NEEDED_BYTES:
+        raise VenturiError(
+            "VEN-ENGINE-SPACE",
+            f"Hadoop needs {_NEEDED_BYTES / 1e6:.0f} MB while it is installed",
+            where={"dir": str(place.parent)},
+            hint="free some space, or set VENTURI_HOME to a folder on another disk",
+        )
+    cache = place.parent / "maven"
+    part = place.with_name(f".{place.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir()
+    shutil.copy(PINNED / "pom.xml", part / "pom.xml")
+    _fetch(maven, part, cache, environ, say)
+    _check(part / "jars")
+    os.rename(part / "jars", place)  # noqa: PTH104 - Path.rename says the same
+    shutil.rmtree(part)
+    shutil.rmtree(cache, ignore_errors=True)  # a copy of every jar
+    return place, True
+
+
+def _fetch(
+    maven: str, part: Path, cache: Path, environ: Mapping[str, str], say: Callable[[str], None]
+) -> None:
+    command: list[str | Path] = [
+        maven, "-B", "--strict-checksums", "-f", part / "pom.xml", f"-Dmaven.repo.local={cache}",
+        _COPY, f"-DoutputDirectory={part / 'jars'}", "-DincludeScope=runtime",
+    ]  # fmt: skip
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, env=dict(environ), cwd=part, process_group=0,
+    )  # fmt: skip
+    fetched, complaints = 0, []
+    total = len(pins())
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "Downloaded from" in line and ".jar" in line:
+                fetched += 1
+                if fetched % 20 == 0:
+                    say(f"{fetched} jars (Hadoop has {total}, Maven needs some for itself)")
+            elif "[ERROR]" in line:
+                complaints.append(line.strip())
+        status = process.wait()
+    except KeyboardInterrupt:
+        process.terminate()
+        process.wait()
+        raise Interrupted from None
+    if status != 0:
+        raise VenturiError(
+            "VEN-ENGINE-INSTALL",
+            f"Maven could not fetch Hadoop: {complaints[0] if complaints else f'status {status}'}",
+            where={"command": " ".join(map(str, command))},
+            hint="what was fetched is kept: try again when Maven Central can be reached "
+            "(a proxy or mirror goes into ~/.m2/settings.xml)",
+        )
+
+
+def _check(jars: Path) -> None:
+    """VEN-ENGINE-INSTALL unless the jars are exactly those pinned."""
+    expected = pins()
+    found = {}
+    for path in jars.iterdir():
+        with path.open("rb") as file:
+            found[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
+    wrong = sorted(
+        name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name)
+    )
+    if wrong:
+        raise VenturiError(
+            "VEN-ENGINE-INSTALL",
+            f"{len(wrong)} jars are not those pinned, the first is {wrong[0]}",
+            where={"jar": wrong[0], "dir": str(jars)},
+            hint="a mirror may have changed them; nothing was installed",
+        )

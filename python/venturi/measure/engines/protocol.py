@@ -1,0 +1,166 @@
+"""What an engine is to the rest of Venturi: it says whether it can be used, and makes jobs.
+
+available ---> start ---> job: submit, collect ---> job ... ---> stop
+(asks, runs nothing)  (what jobs share: nothing in local mode)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from venturi.errors import VenturiError
+from venturi.measure.engines.inputs import Inputs
+from venturi.measure.engines.process import Ended
+from venturi.measure.folders import DataFolders
+from venturi.measure.runner import Attachment, Job
+from venturi.measure.workloads import Definition, Size
+from venturi.record.trial import Phase, Sample, Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Something an engine lacks here, and the command that mends it."""
+
+    what: str
+    mend: str
+    code: str = "VEN-ENGINE-MISSING"
+
+
+@dataclass(frozen=True, slots=True)
+class Availability:
+    """Whether an engine can be used here. `parts` are versions and places by name."""
+
+    engine: str
+    version: str | None
+    parts: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[Missing, ...] = ()
+
+    @property
+    def usable(self) -> bool:
+        """Whether nothing is missing."""
+        return not self.missing
+
+
+@dataclass(frozen=True)
+class Order:
+    """What was chosen for one trial. None: the engine's own default.
+
+    `settings` are the engine's own names (`spark.executor.cores`) and override Venturi's defaults.
+    """
+
+    definition: Definition
+    size: Size
+    inputs: Inputs
+    folders: DataFolders
+    agent_version: str
+    scale: str | None = None
+    experiment: str | None = None
+    repetition: int = 0
+    warm_up: bool = False
+    seed: int | None = None
+    threads: int | None = None
+    memory_bytes: int | None = None
+    uniform: bool = False
+    verify: bool = False
+    settings: Mapping[str, str] = field(default_factory=dict)
+    timeout_s: float | None = None
+    series: bool = True
+
+
+@dataclass(frozen=True)
+class Task:
+    """One execution as an engine gets it: everything has a place.
+
+    `input` is a folder with the input files, `output` does not exist yet, `scratch` and `logs` are
+    empty folders of this task alone.
+    """
+
+    definition: Definition
+    size: Size
+    input: Path
+    output: Path
+    scratch: Path
+    logs: Path
+    threads: int
+    memory_bytes: int
+    configuration: Mapping[str, str]
+    timeout_s: float | None
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What the engine's own account says. Phases are in seconds of the monotonic clock.
+
+    `answer` is what a workload without output files found: for pi the points inside.
+    """
+
+    phases: tuple[Phase, ...]
+    samples: tuple[Sample, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+    answer: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+class Engine(Protocol):
+    """Something workloads run on."""
+
+    @property
+    def name(self) -> str:
+        """Its name on the command line and in records."""
+
+    @property
+    def prefixes(self) -> tuple[str, ...]:
+        """How the names of its own settings begin."""
+
+    @property
+    def workloads(self) -> frozenset[str]:
+        """The workloads it has a program for."""
+
+    def available(self) -> Availability:
+        """Looks what is installed; starts nothing, takes milliseconds."""
+
+    def start(self) -> None:
+        """Makes ready what all jobs share; an error if the engine is not usable."""
+
+    def job(self, order: Order) -> Job:
+        """One trial's work; needs `start` before it is run."""
+
+    def stop(self) -> None:
+        """Ends what `start` began; nothing of it is left."""
+
+
+class ProcessEngine(Engine, Protocol):
+    """An engine that runs a task in processes of its own: see `job.ProcessJob`."""
+
+    @property
+    def version(self) -> str:
+        """Of the engine, once started."""
+
+    def defaults(
+        self, definition: Definition, size: Size, threads: int, memory_bytes: int
+    ) -> Mapping[str, str]:
+        """Venturi's settings for such a task, as someone who knows the engine would choose them."""
+
+    def prepare(self, task: Task) -> None:
+        """What comes before the timed region, such as files to be read; may run the engine."""
+
+    def submit(self, task: Task) -> Ended:
+        """Runs `task` to its end; JobFailed if the engine says that it failed."""
+
+    def collect(self, task: Task, ended: Ended) -> Collected:
+        """Reads what the engine wrote about a task that succeeded."""
+
+
+def require(availability: Availability) -> None:
+    """VEN-ENGINE-MISSING or VEN-ENGINE-JAVA unless the engine can be used."""
+    if availability.usable:
+        return
+    first = availability.missing[0]
+    raise VenturiError(
+        first.code,
+        f"{availability.engine}: " + "; ".join(each.what for each in availability.missing),
+        where={"engine": availability.engine},
+        hint="; ".join(each.mend for each in availability.missing),
+    )

@@ -1,0 +1,1 @@
+"""What runs inside Spark: started by spark-submit, never imported by Venturi itself."""

@@ -1,0 +1,112 @@
+"""Which logs lie under a path: files, folders of files, and Spark's rolling folders."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from venturi.errors import VenturiError
+from venturi.measure.jobs.streams import unreadable
+
+ROLLING = "eventlog_v2_"
+# Source: RollingEventLogFilesWriter and EventLogFileCompactor.
+_SEGMENT = re.compile(r"events_(\d+)_.*?(\.compact)?")
+_FILES = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """The files of one application's log in their order.
+
+    `missing` says what is not there, `compacted` whether Spark left out events of finished jobs.
+    """
+
+    path: Path
+    files: tuple[Path, ...]
+    missing: str | None = None
+    compacted: bool = False
+
+
+def spark_logs(path: Path) -> list[Log]:
+    """The event logs at `path`: a file, a rolling folder, or a folder of both."""
+    if not path.is_dir():
+        return [Log(path, (path,))]
+    if path.name.startswith(ROLLING):
+        return [_rolling(path)]
+    logs = []
+    for entry in _entries(path):
+        if entry.is_dir():
+            if entry.name.startswith(ROLLING):
+                logs.append(_rolling(entry))
+        elif not entry.name.endswith(".crc"):
+            logs.append(Log(entry, (entry,)))
+    return _some(logs, path, "Spark event log")
+
+
+def histories(path: Path) -> list[Log]:
+    """The job histories at `path`: a file, or a folder that holds some at any depth."""
+    if not path.is_dir():
+        return [Log(path, (path,))]
+    logs = []
+    for folder in _folders(path):
+        logs += [Log(each, (each,)) for each in _entries(folder) if each.suffix == ".jhist"]
+    return _some(logs, path, "MapReduce job history (.jhist)")
+
+
+def _folders(path: Path) -> Iterator[Path]:
+    yield path
+    for entry in _entries(path):
+        if entry.is_dir() and not entry.is_symlink():
+            yield from _folders(entry)
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        found = sorted(each for each in folder.iterdir() if not each.name.startswith("."))
+    except OSError as error:
+        raise unreadable(folder, error) from error
+    if len(found) > _FILES:
+        raise VenturiError(
+            "VEN-INGEST-LIMIT",
+            f"{folder} holds more than {_FILES:,} files",
+            where={"folder": str(folder)},
+            hint="name the logs to ingest",
+        )
+    return found
+
+
+def _some(logs: list[Log], path: Path, what: str) -> list[Log]:
+    if not logs:
+        raise VenturiError(
+            "VEN-INGEST-FORMAT", f"{path} holds no {what}", where={"folder": str(path)}
+        )
+    return logs
+
+
+def _rolling(folder: Path) -> Log:
+    """The segments of a rolling folder, from the last compacted one on."""
+    whole: dict[int, Path] = {}
+    compacted: dict[int, Path] = {}
+    for entry in _entries(folder):
+        match = _SEGMENT.fullmatch(entry.name)
+        if match is not None and entry.suffix != ".crc":
+            (compacted if match[2] else whole)[int(match[1])] = entry
+    first = max(compacted, default=0)
+    files = [compacted[first]] if compacted else []
+    later = sorted(number for number in whole if number > first)
+    files += [whole[number] for number in later]
+    if not files:
+        raise VenturiError(
+            "VEN-INGEST-FORMAT",
+            f"{folder} holds no segment of an event log",
+            where={"folder": str(folder)},
+        )
+    missing = None
+    lacking = [
+        number for number in range(first + 1, max(later, default=first) + 1) if number not in whole
+    ]
+    if lacking:
+        missing = f"segment {lacking[0]} of the rolling log is not there"
+    return Log(folder, tuple(files), missing, bool(compacted))

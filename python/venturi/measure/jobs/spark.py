@@ -1,0 +1,411 @@
+"""Spark event logs, versions 2.x to 4.x, read into the tables of `record.job_account`.
+
+Source of every name: core/src/main/scala/org/apache/spark/util/JsonProtocol.scala. A log is read in
+one pass; only the twelve kinds of events that are of use are decoded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic_core import from_json
+
+from venturi.errors import VenturiError
+from venturi.measure.jobs.columnar import TableBuilder, amount, ends, moment, whole, word
+from venturi.measure.jobs.configuration import masked, spark_chosen
+from venturi.measure.jobs.find import Log
+from venturi.measure.jobs.streams import LIMITS, Limits, Oversized, Text
+from venturi.record.job_account import Application, JobAccount, Outcome, Reading
+
+Event = Mapping[str, Any]
+Progress = Callable[[int], None]
+"""Called with the bytes of text read so far."""
+
+_NAME = re.compile(rb'\{\s*"Event"\s*:\s*"([^"\\]{1,200})"')
+_PREFIX = "SparkListener"
+# Events of Spark's own that say nothing about times of jobs, stages, tasks and executors.
+_KNOWN = re.compile(
+    r"SparkListener(TaskGettingResult|SpeculativeTaskSubmitted|BlockManager(Added|Removed)"
+    r"|UnpersistRDD|ExecutorMetricsUpdate|StageExecutorMetrics|BlockUpdated|ResourceProfileAdded"
+    r"|(Executor|Node)(Blacklisted|Unblacklisted|Excluded|Unexcluded)(ForStage)?"
+    r"|UnschedulableTaskSet(Added|Removed)|MiscellaneousProcessAdded)|org\.apache\.spark\..+"
+)
+_KINDS = 200  # of event types that are counted by name
+_RUNNING = 200_000  # tasks that may be running at once
+_STEP = 2_000  # lines between two calls of progress
+# About half of a task's event repeats its metrics as accumulables. Their names and ends are
+# unescaped, so that no text in the event can be taken for them.
+_ACCUMULABLES = b',"Accumulables":['
+_AFTER_ACCUMULABLES = (b']},"Task Executor Metrics":{', b']},"Task Metrics":{')
+_TASK_END = b'{"Event":"SparkListenerTaskEnd"'
+_COMPACTED = "it was compacted: events of jobs that had ended may be left out"
+_CANCELLED = re.compile(r"\bcancell?ed\b", re.IGNORECASE)
+
+_METRICS = (
+    "Executor Deserialize Time", "Executor Deserialize CPU Time", "Executor Run Time",
+    "Executor CPU Time", "Peak Execution Memory", "Result Size", "JVM GC Time",
+    "Result Serialization Time", "Memory Bytes Spilled", "Disk Bytes Spilled",
+)  # fmt: skip
+_PARTS = {
+    "Shuffle Read Metrics": (
+        "Remote Bytes Read", "Local Bytes Read", "Remote Bytes Read To Disk", "Fetch Wait Time",
+        "Total Records Read",
+    ),
+    "Shuffle Write Metrics": (
+        "Shuffle Bytes Written", "Shuffle Write Time", "Shuffle Records Written",
+    ),
+    "Input Metrics": ("Bytes Read", "Records Read"),
+    "Output Metrics": ("Bytes Written", "Records Written"),
+}  # fmt: skip
+_NO_METRICS = (None,) * (len(_METRICS) + sum(map(len, _PARTS.values())))
+
+
+def read(log: Log, limits: Limits = LIMITS, progress: Progress | None = None) -> JobAccount:
+    """The account in the event log `log`.
+
+    VEN-INGEST-FORMAT if it is no event log, VEN-INGEST-LIMIT if it is beyond `limits`. A log that
+    was cut off, or whose application never ended, gives what it holds, and an outcome that is not
+    success.
+    """
+    text = Text(log.files, limits)
+    told = _Told()
+    for number, line in enumerate(text.lines()):
+        if number == 0 and not _NAME.match(line):
+            raise VenturiError(
+                "VEN-INGEST-FORMAT",
+                f"{log.path} is no Spark event log: it does not begin with an event",
+                where={"file": str(log.path)},
+            )
+        told.take(line)
+        if progress is not None and number % _STEP == 0:
+            progress(text.text_bytes)
+    if not told.events:
+        raise VenturiError(
+            "VEN-INGEST-FORMAT",
+            f"{log.path} holds no event" + (f": {text.truncated}" if text.truncated else ""),
+            where={"file": str(log.path)},
+        )
+    return told.account(text, log)
+
+
+@dataclass(slots=True)
+class _Told:
+    """What a log told so far."""
+
+    events: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    unknown: Counter[str] = field(default_factory=Counter)
+    damaged: Counter[str] = field(default_factory=Counter)
+    malformed: int = 0
+    oversized: int = 0
+    version: str | None = None
+    start: Event = field(default_factory=dict)
+    end: Event | None = None
+    environment: Event = field(default_factory=dict)
+    jobs: dict[int, dict[str, Any]] = field(default_factory=dict)
+    stages: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
+    job_of_stage: dict[int, int] = field(default_factory=dict)
+    executors: dict[str, dict[str, Any]] = field(default_factory=dict)
+    running: dict[int, tuple[Any, ...]] = field(default_factory=dict)
+    tasks: TableBuilder = field(default_factory=lambda: TableBuilder("tasks", "spark"))
+    last_ms: int | None = None
+
+    def take(self, line: bytes) -> None:
+        """Takes in the event that `line` is."""
+        match = _NAME.match(line)
+        if match is None:
+            self.malformed += 1
+            return
+        self.events += 1
+        name = word(match[1].decode("utf-8", "replace"), 100) or ""
+        handle = _HANDLERS.get(name)
+        if handle is None:
+            of_spark = _KNOWN.fullmatch(name) is not None
+            _count(self.skipped if of_spark else self.unknown, name)
+            return
+        if type(line) is Oversized:
+            self.oversized += 1
+            return
+        try:
+            event = from_json(_without_accumulables(line))
+        except ValueError:
+            self.malformed += 1
+            return
+        try:
+            handle(self, event)
+        except (KeyError, TypeError, AttributeError):
+            self.damaged[name] += 1
+
+    def log_start(self, event: Event) -> None:
+        self.version = word(event["Spark Version"])
+
+    def application_start(self, event: Event) -> None:
+        self.start = event
+        self._saw(event.get("Timestamp"))
+
+    def application_end(self, event: Event) -> None:
+        self.end = event
+        self._saw(event["Timestamp"])
+
+    def environment_update(self, event: Event) -> None:
+        self.environment = event
+
+    def job_start(self, event: Event) -> None:
+        job_id = _number(event["Job ID"])
+        stage_ids = [_number(each) for each in event["Stage IDs"]]
+        properties = event.get("Properties") or {}
+        infos = sorted(event.get("Stage Infos") or (), key=lambda each: -_number(each["Stage ID"]))
+        name = properties.get("spark.job.description")
+        if not name and infos:
+            name = infos[0].get("Stage Name")
+        for stage_id in stage_ids:
+            self.job_of_stage.setdefault(stage_id, job_id)
+        self.jobs[job_id] = {
+            "outcome": "unfinished",
+            "name": word(name),
+            "submitted_ms": moment(event.get("Submission Time")),
+            "stage_ids": stage_ids,
+        }
+        self._saw(event.get("Submission Time"))
+
+    def job_end(self, event: Event) -> None:
+        job = self.jobs.setdefault(_number(event["Job ID"]), {"outcome": "unfinished"})
+        job["ended_ms"] = moment(event.get("Completion Time"))
+        self._saw(job["ended_ms"])
+        result = event["Job Result"]
+        if result["Result"] == "JobSucceeded":
+            job["outcome"] = "succeeded"
+            return
+        reason = ends((result.get("Exception") or {}).get("Message")) or "no reason is recorded"
+        job["outcome"] = "cancelled" if _CANCELLED.search(reason) else "failed"
+        job["reason"] = reason
+
+    def stage(self, event: Event) -> None:
+        info = event["Stage Info"]
+        key = _number(info["Stage ID"]), _number(info["Stage Attempt ID"])
+        failure = ends(info.get("Failure Reason"))
+        ended_ms = moment(info.get("Completion Time"))
+        outcome = "failed" if failure else "unfinished" if ended_ms is None else "succeeded"
+        self.stages[key] = {
+            "name": word(info.get("Stage Name")),
+            "parent_ids": [_number(each) for each in info.get("Parent IDs") or ()],
+            "n_tasks": amount(info.get("Number of Tasks")),
+            "submitted_ms": moment(info.get("Submission Time")),
+            "ended_ms": ended_ms,
+            "outcome": outcome,
+            "reason": failure,
+        }
+        self._saw(ended_ms or info.get("Submission Time"))
+
+    def task_start(self, event: Event) -> None:
+        info = event["Task Info"]
+        task_id = _number(info["Task ID"])
+        row = (*_identity(event, info), "unfinished", None, moment(info.get("Launch Time")), None)
+        self.running[task_id] = (*row, None, *_NO_METRICS)
+        self._saw(info.get("Launch Time"))
+        if len(self.running) > _RUNNING:  # their ends were lost
+            self.tasks.append(self.running.pop(next(iter(self.running))))
+
+    def task_end(self, event: Event) -> None:
+        info = event["Task Info"]
+        reason = event["Task End Reason"]
+        if reason["Reason"] == "Resubmitted":  # told again, of a task that had succeeded
+            _count(self.skipped, "SparkListenerTaskEnd (Resubmitted)")
+            return
+        outcome = _OUTCOMES.get(reason["Reason"], "failed")
+        finished_ms = moment(info.get("Finish Time"))
+        row = (
+            *_identity(event, info), outcome, _reason(reason),
+            moment(info.get("Launch Time")), finished_ms, moment(info.get("Getting Result Time")),
+            *_metrics(event.get("Task Metrics"), outcome),
+        )  # fmt: skip
+        self.tasks.append(row)
+        self.running.pop(info["Task ID"], None)
+        self._saw(finished_ms)
+
+    def executor_added(self, event: Event) -> None:
+        info = event["Executor Info"]
+        self.executors[str(event["Executor ID"])] = {
+            "host": word(info.get("Host")),
+            "cores": amount(info.get("Total Cores")),
+            "added_ms": moment(event.get("Timestamp")),
+        }
+
+    def executor_removed(self, event: Event) -> None:
+        executor = self.executors.setdefault(str(event["Executor ID"]), {})
+        executor["removed_ms"] = moment(event.get("Timestamp"))
+        executor["reason"] = word(event.get("Removed Reason"))
+        self._saw(event.get("Timestamp"))
+
+    def _saw(self, value: object) -> None:
+        seen = moment(value)
+        if seen is not None and (self.last_ms is None or seen > self.last_ms):
+            self.last_ms = seen
+
+    def account(self, text: Text, log: Log) -> JobAccount:
+        """What was read, as tables."""
+        for row in self.running.values():
+            self.tasks.append(row)
+        jobs = TableBuilder("jobs", "spark")
+        for job_id, job in self.jobs.items():
+            jobs.append((job_id, *map(job.get, _JOB_FIELDS)))
+        stages = TableBuilder("stages", "spark")
+        for (stage_id, attempt), stage in sorted(self.stages.items()):
+            job_id_ = self.job_of_stage.get(stage_id)
+            row = (stage_id, attempt, stage["name"], job_id_, *map(stage.get, _STAGE_FIELDS))
+            stages.append(row)
+        executors = TableBuilder("executors", "spark")
+        for executor_id, executor in self.executors.items():
+            executors.append((word(executor_id), *map(executor.get, _EXECUTOR_FIELDS)))
+        configuration = masked(self.environment.get("Spark Properties"))
+        return JobAccount(
+            application=self._application(text, log),
+            reading=Reading(
+                files=tuple(path.name for path in text.files),
+                sha256=text.sha256,
+                text_bytes=text.text_bytes,
+                compression=text.compression,
+                events=self.events,
+                skipped=dict(self.skipped),
+                unknown=dict(self.unknown),
+                damaged=dict(self.damaged),
+                malformed=self.malformed,
+                oversized=self.oversized,
+                truncated=log.missing or text.truncated or (_COMPACTED if log.compacted else None),
+            ),
+            jobs=jobs.finish(),
+            stages=stages.finish(),
+            tasks=self.tasks.finish(),
+            executors=executors.finish(),
+            configuration=configuration,
+            chosen=spark_chosen(configuration),
+        )
+
+    def _application(self, text: Text, log: Log) -> Application:
+        outcome, reason = self._outcome(log.missing)
+        properties = self.environment.get("Spark Properties")
+        named = properties if isinstance(properties, dict) else {}
+        jvm = self.environment.get("JVM Information")
+        return Application(
+            id=word(self.start.get("App ID")) or text.files[0].name,
+            name=word(self.start.get("App Name") or named.get("spark.app.name")) or "unnamed",
+            engine="spark",
+            engine_version=self.version or "unknown",
+            attempt=word(self.start.get("App Attempt ID")),
+            user=word(self.start.get("User")),
+            started_ms=moment(self.start.get("Timestamp")),
+            ended_ms=self.last_ms if self.end is None else moment(self.end.get("Timestamp")),
+            outcome=outcome,
+            reason=reason,
+            exit_code=None if self.end is None else whole(self.end.get("ExitCode")),
+            java_version=word(jvm.get("Java Version")) if isinstance(jvm, dict) else None,
+        )
+
+    def _outcome(self, missing: str | None) -> tuple[Outcome, str | None]:
+        """Spark records no outcome before 4.0: an application is as good as its jobs."""
+        if self.end is None or missing is not None:
+            return "unfinished", missing or "the log ends before the application does"
+        code = whole(self.end.get("ExitCode"))
+        if code is not None and code != 0:
+            return "failed", f"the application ended with exit status {code}"
+        for job_id, job in self.jobs.items():
+            if job["outcome"] == "failed":
+                return "failed", f"job {job_id} failed: {job['reason']}"
+        for job_id, job in self.jobs.items():
+            if job["outcome"] == "unfinished":
+                return "unfinished", f"no end of job {job_id} is recorded"
+        last = max(self.jobs.values(), key=lambda job: job.get("ended_ms") or 0, default=None)
+        if last is not None and last["outcome"] == "cancelled":
+            return "failed", f"its last job was cancelled: {last['reason']}"
+        return "succeeded", None
+
+
+_JOB_FIELDS = ("name", "submitted_ms", "ended_ms", "outcome", "reason", "stage_ids")
+_STAGE_FIELDS = ("parent_ids", "n_tasks", "submitted_ms", "ended_ms", "outcome", "reason")
+_EXECUTOR_FIELDS = ("host", "cores", "added_ms", "removed_ms", "reason")
+_OUTCOMES = {"Success": "succeeded", "TaskKilled": "killed", "TaskCommitDenied": "killed"}
+_HANDLERS: Mapping[str, Callable[[_Told, Event], None]] = {
+    _PREFIX + name: handler
+    for name, handler in (
+        ("LogStart", _Told.log_start),
+        ("ApplicationStart", _Told.application_start),
+        ("ApplicationEnd", _Told.application_end),
+        ("EnvironmentUpdate", _Told.environment_update),
+        ("JobStart", _Told.job_start),
+        ("JobEnd", _Told.job_end),
+        ("StageSubmitted", _Told.stage),
+        ("StageCompleted", _Told.stage),
+        ("TaskStart", _Told.task_start),
+        ("TaskEnd", _Told.task_end),
+        ("ExecutorAdded", _Told.executor_added),
+        ("ExecutorRemoved", _Told.executor_removed),
+    )
+}
+
+
+def _count(counter: Counter[str], name: str) -> None:
+    counter[name if name in counter or len(counter) < _KINDS else "others"] += 1
+
+
+def _number(value: object) -> int:
+    number = whole(value)
+    if number is None:
+        raise TypeError("not a whole number")
+    return number
+
+
+def _without_accumulables(line: bytes) -> bytes:
+    if not line.startswith(_TASK_END):
+        return line
+    start = line.find(_ACCUMULABLES)
+    if start < 0:
+        return line
+    for after in _AFTER_ACCUMULABLES:
+        end = line.find(after, start)
+        if end >= 0:
+            return line[:start] + line[end + 1 :]
+    return line
+
+
+def _identity(event: Event, info: Event) -> tuple[Any, ...]:
+    """The columns of a task up to `speculative`."""
+    attempt = event.get("Stage Attempt ID")
+    return (
+        _number(event["Stage ID"]), 0 if attempt is None else _number(attempt),
+        str(_number(info["Task ID"])), _number(info["Index"]), amount(info.get("Attempt")),
+        word(info.get("Executor ID")), word(info.get("Host")), word(info.get("Locality")),
+        info.get("Speculative") is True,
+    )  # fmt: skip
+
+
+def _reason(reason: Event) -> str | None:
+    kind = reason["Reason"]
+    if kind == "Success":
+        return None
+    said = (
+        reason.get("Kill Reason")
+        or reason.get("Loss Reason")
+        or reason.get("Message")
+        or reason.get("Description")
+    )
+    parts = (word(kind), word(reason.get("Class Name")), ends(said))
+    return ": ".join(part for part in parts if part)
+
+
+def _metrics(metrics: object, outcome: str) -> tuple[int | None, ...]:
+    if not isinstance(metrics, dict):
+        return _NO_METRICS
+    found = [amount(metrics.get(name)) for name in _METRICS]
+    if outcome != "succeeded" and not any(found):
+        return _NO_METRICS  # its executor was lost, or it never began: Spark writes zeros
+    for part, names in _PARTS.items():
+        values = metrics.get(part)
+        if isinstance(values, dict):
+            found += [amount(values.get(name)) for name in names]
+        else:
+            found += [None] * len(names)
+    return tuple(found)

@@ -1,0 +1,338 @@
+"""The text of an engine's log, whatever it was compressed with: streamed, bounded, digested.
+
+The compression is told by the first bytes, never by the name. Spark's own framings are read beside
+the common ones: lz4 as blocks of lz4-java (`LZ4Block`), zstd as one or several frames, snappy as
+written by snappy-java or by Hadoop. What was cut off in the middle gives all that can be read
+before the cut, and says so.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import struct
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from venturi.errors import VenturiError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_CHUNK = 1 << 20
+# Source: net.jpountz.lz4.LZ4BlockOutputStream. Magic, token, compressed and plain length, checksum.
+_LZ4_MAGIC = b"LZ4Block"
+_LZ4_HEAD = struct.Struct("<8sBiiI")
+_LZ4_RAW, _LZ4_COMPRESSED = 0x10, 0x20
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_GZIP_MAGIC = b"\x1f\x8b"
+# Source: org.xerial.snappy.SnappyOutputStream. Magic, version, oldest version that can read it.
+_SNAPPY_MAGIC = b"\x82SNAPPY\x00"
+_SNAPPY_HEAD_BYTES = 16
+_LZF_MAGIC = b"ZV"
+_BLOCK_BYTES = 64 << 20  # more than any writer puts into a block
+_HEAD_BYTES = 512  # kept of a line that is too long: enough to see what it is
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a log may ask of this machine.
+
+    Longer lines are left out and counted. A text of more than `text_bytes` or, beyond the first
+    `free_bytes`, of more than `expansion` times the bytes on disk is refused: no log is like that.
+    """
+
+    line_bytes: int = 16 << 20
+    text_bytes: int = 1 << 40
+    free_bytes: int = 256 << 20
+    expansion: int = 400
+
+
+LIMITS = Limits()
+
+
+class CutOffError(Exception):
+    """The data ends, or is damaged, before its framing says so; what came before is good."""
+
+
+class Oversized(bytes):
+    """The beginning of a line that is longer than the limit; the rest was not kept."""
+
+
+class Text:
+    """The lines of one log, from its `files` in their order.
+
+    After all lines were read, `sha256` and `text_bytes` tell of the whole text, and `truncated` how
+    it ended too early (None: it did not).
+    """
+
+    def __init__(self, files: Sequence[Path], limits: Limits = LIMITS) -> None:
+        self.files = tuple(files)
+        self.limits = limits
+        self.compression: str | None = None
+        self.text_bytes = 0
+        self.disk_bytes = 0
+        self.truncated: str | None = None
+        self._digest = hashlib.sha256()
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the text read so far, uncompressed."""
+        return self._digest.hexdigest()
+
+    def lines(self) -> Iterator[bytes]:
+        """The lines without their ends, blank ones left out, those beyond the limit `Oversized`.
+
+        VEN-INGEST-LIMIT if the whole text is beyond the limits.
+        """
+        for path in self.files:
+            try:
+                with path.open("rb") as file:
+                    yield from self._lines_of(file, path)
+            except OSError as error:
+                raise unreadable(path, error) from error
+
+    def _lines_of(self, file: IO[bytes], path: Path) -> Iterator[bytes]:
+        parts: list[bytes] = []  # of the line that is not complete yet
+        size = 0
+        for chunk in self._chunks(file, path):
+            first, *others = chunk.split(b"\n")
+            size += len(first)
+            if size <= self.limits.line_bytes:
+                parts.append(first)
+            elif len(parts) != 1 or len(parts[0]) > _HEAD_BYTES:
+                parts = [b"".join([*parts, first])[:_HEAD_BYTES]]
+            if others:
+                yield from self._bounded(b"".join(parts), size)
+                for line in others[:-1]:
+                    yield from self._bounded(line, len(line))
+                parts, size = [others[-1]], len(others[-1])
+        if size:
+            self.truncated = self.truncated or "the last line has no end"
+            yield from self._bounded(b"".join(parts), size)
+
+    def _bounded(self, line: bytes, size: int) -> Iterator[bytes]:
+        if size > self.limits.line_bytes:
+            yield Oversized(line[:_HEAD_BYTES])
+        elif line:
+            yield line
+
+    def _chunks(self, file: IO[bytes], path: Path) -> Iterator[bytes]:
+        head = file.read(_SNAPPY_HEAD_BYTES)
+        file.seek(0)
+        name, read = _codec(head, path)
+        if self.compression is None or name is not None:
+            self.compression = name
+        disk_bytes = path.stat().st_size
+        self.disk_bytes += disk_bytes
+        allowed = self.limits.free_bytes + self.limits.expansion * disk_bytes
+        try:
+            for chunk in read(file):
+                self.text_bytes += len(chunk)
+                allowed -= len(chunk)
+                if allowed < 0 or self.text_bytes > self.limits.text_bytes:
+                    raise VenturiError(
+                        "VEN-INGEST-LIMIT",
+                        f"{path} unpacks to more than a log of {disk_bytes:,} bytes can hold",
+                        where={"file": str(path), "text_bytes": self.text_bytes},
+                        hint="unpack it with its own tool if you trust it, and ingest the text",
+                    )
+                self._digest.update(chunk)
+                yield chunk
+        except CutOffError as error:
+            self.truncated = f"{path.name}: {error}"
+
+
+def unreadable(path: Path, error: OSError) -> VenturiError:
+    """The error of a file that cannot be read."""
+    return VenturiError(
+        "VEN-INGEST-FORMAT",
+        f"{path} cannot be read: {error.strerror or error}",
+        where={"file": str(path)},
+    )
+
+
+def _codec(head: bytes, path: Path) -> tuple[str | None, Callable[[IO[bytes]], Iterator[bytes]]]:
+    if head.startswith(_LZ4_MAGIC):
+        return "lz4", _lz4
+    if head.startswith(_ZSTD_MAGIC):
+        return "zstd", _zstd
+    if head.startswith(_SNAPPY_MAGIC):
+        return "snappy", _xerial_snappy
+    if head.startswith(_GZIP_MAGIC):
+        return "gzip", _gzip
+    if path.suffix == ".snappy":
+        return "snappy", _hadoop_snappy
+    if head.startswith(_LZF_MAGIC):
+        raise VenturiError(
+            "VEN-INGEST-FORMAT",
+            f"{path} is compressed with LZF, which Venturi does not read",
+            where={"file": str(path)},
+            hint="write event logs with spark.eventLog.compression.codec zstd, lz4 or snappy",
+        )
+    return None, _plain
+
+
+def _plain(file: IO[bytes]) -> Iterator[bytes]:
+    while chunk := file.read(_CHUNK):
+        yield chunk
+
+
+def _gzip(file: IO[bytes]) -> Iterator[bytes]:
+    with gzip.GzipFile(fileobj=file) as unpacked:
+        try:
+            while chunk := unpacked.read1(_CHUNK):
+                yield chunk
+        except (EOFError, OSError, zlib.error) as error:
+            raise CutOffError(f"damaged or cut off: {error}") from error
+
+
+def _zstd(file: IO[bytes]) -> Iterator[bytes]:
+    """Frames, one after another; of a cut one, every byte before the cut."""
+    import pyarrow as pa
+
+    given = 0
+    try:
+        for chunk in _reads(file, _CHUNK):
+            given += len(chunk)
+            yield chunk
+        return
+    except (OSError, pa.ArrowException) as error:
+        failure = error
+    # The failed call threw away what it had unpacked so far: again, byte by byte from there on.
+    file.seek(0)
+    passed = 0
+    rest = bytearray()
+    try:
+        for chunk in _reads(file, _CHUNK, given):
+            passed += len(chunk)
+            if passed > given:
+                rest += chunk
+    except (OSError, pa.ArrowException):
+        pass
+    yield bytes(rest)
+    raise CutOffError(f"damaged or cut off: {failure}") from failure
+
+
+def _reads(file: IO[bytes], size: int, until: int | None = None) -> Iterator[bytes]:
+    """What zstd frames hold, in reads of `size`; beyond `until` bytes, in reads of one."""
+    import pyarrow as pa
+
+    done = 0
+    # The stream would close the file, which is read once more after a failure.
+    with pa.CompressedInputStream(pa.PythonFile(_Borrowed(file), mode="r"), "zstd") as unpacked:
+        while True:
+            wanted = size if until is None else max(min(size, until - done), 1)
+            chunk = unpacked.read(wanted)
+            if not chunk:
+                return
+            done += len(chunk)
+            yield chunk
+
+
+class _Borrowed:
+    """A file for reading that its user cannot close."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.closed = False
+
+    def read(self, size: int = -1) -> bytes:
+        return self._file.read(size)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def _lz4(file: IO[bytes]) -> Iterator[bytes]:
+    """Blocks as lz4-java writes them. Checksums are not compared: no library here has xxHash."""
+    import pyarrow as pa
+
+    codec = pa.Codec("lz4_raw")
+    while head := file.read(_LZ4_HEAD.size):
+        if len(head) < _LZ4_HEAD.size:
+            raise CutOffError("cut off in the head of an lz4 block")
+        magic, token, packed_bytes, plain_bytes, _ = _LZ4_HEAD.unpack(head)
+        method = token & 0xF0
+        sound = (
+            magic == _LZ4_MAGIC
+            and method in (_LZ4_RAW, _LZ4_COMPRESSED)
+            and 0 <= packed_bytes <= _BLOCK_BYTES
+            and 0 <= plain_bytes <= _BLOCK_BYTES
+        )
+        if not sound:
+            raise CutOffError("damaged lz4 block")
+        if not plain_bytes:  # the end of a stream; another may follow
+            continue
+        packed = _exactly(file, packed_bytes, "lz4")
+        if method == _LZ4_RAW:
+            yield packed
+        else:
+            yield _unpacked(codec, packed, plain_bytes)
+
+
+def _xerial_snappy(file: IO[bytes]) -> Iterator[bytes]:
+    import pyarrow as pa
+
+    codec = pa.Codec("snappy")
+    while head := file.read(4):
+        if len(head) == 4 and head == _SNAPPY_MAGIC[:4]:  # another stream begins
+            _exactly(file, _SNAPPY_HEAD_BYTES - 4, "snappy")
+            continue
+        packed = _exactly(file, _length(head), "snappy")
+        yield _unpacked(codec, packed, _snappy_length(packed))
+
+
+def _hadoop_snappy(file: IO[bytes]) -> Iterator[bytes]:
+    """Hadoop's BlockCompressorStream: plain length, then parts with their own packed lengths."""
+    import pyarrow as pa
+
+    codec = pa.Codec("snappy")
+    while head := file.read(4):
+        missing = _length(head)
+        while missing > 0:
+            packed = _exactly(file, _length(file.read(4)), "snappy")
+            plain_bytes = _snappy_length(packed)
+            missing -= plain_bytes
+            if plain_bytes <= 0 or missing < 0:
+                raise CutOffError("damaged snappy block")
+            yield _unpacked(codec, packed, plain_bytes)
+
+
+def _length(head: bytes) -> int:
+    if len(head) < 4:
+        raise CutOffError("cut off in the head of a snappy block")
+    length = int.from_bytes(head, "big")
+    if length > _BLOCK_BYTES:
+        raise CutOffError("damaged snappy block")
+    return length
+
+
+def _snappy_length(packed: bytes) -> int:
+    """The plain length that a snappy block begins with, as a varint."""
+    length = 0
+    for place, byte in enumerate(packed[:5]):
+        length |= (byte & 0x7F) << (7 * place)
+        if byte < 0x80:
+            if length > _BLOCK_BYTES:
+                break
+            return length
+    raise CutOffError("damaged snappy block")
+
+
+def _exactly(file: IO[bytes], size: int, what: str) -> bytes:
+    data = file.read(size)
+    if len(data) < size:
+        raise CutOffError(f"cut off in the middle of a {what} block")
+    return data
+
+
+def _unpacked(codec: pa.Codec, packed: bytes, plain_bytes: int) -> bytes:
+    try:
+        plain: bytes = codec.decompress(packed, plain_bytes, asbytes=True)
+    except (OSError, ValueError) as error:  # what pyarrow raises for bad data is an OSError
+        raise CutOffError(f"damaged {codec.name} block") from error
+    return plain

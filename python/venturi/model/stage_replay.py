@@ -1,0 +1,82 @@
+"""Replaying a stage's tasks on its slots, with some of their time taken away.
+
+The method of blocked-time analysis (Ousterhout, Rasti, Ratnasamy, Shenker and Chun, NSDI 2015):
+take from each task the time it was blocked, and let the shortened tasks run on the same number of
+slots. Tasks start in the order in which they did, each on the slot that has been free the longest,
+after the same pause as then. Unshortened tasks so reproduce the stage exactly, and shortening any
+task never makes the stage longer (the sorted times at which slots get free only ever move earlier).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from heapq import heappush, heapreplace
+
+import numpy as np
+import numpy.typing as npt
+
+from venturi.model.stage_causes import Seconds, TaskTimes
+
+
+def slots_used(launched_s: Seconds, finished_s: Seconds) -> int:
+    """How many tasks ran at once at most; one that ends makes room for one that begins."""
+    order = np.lexsort((finished_s, launched_s))
+    free: list[float] = []
+    for start, end in zip(launched_s[order].tolist(), finished_s[order].tolist(), strict=True):
+        if free and free[0] <= start:
+            heapreplace(free, end)
+        else:
+            heappush(free, end)
+    return len(free)
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """How a stage's tasks were laid on `slots` slots: in launch order, with the pause before each.
+
+    A pause is negative where a task was launched before the end of another was noticed.
+
+    `needed` marks those whose end the stage waited for; a copy that was killed is none. `tail_s` is
+    what passed between the last of these ends and the end of the stage.
+    """
+
+    slots: int
+    order: npt.NDArray[np.intp]
+    pauses_s: Seconds
+    elapsed_s: Seconds
+    needed: npt.NDArray[np.bool_]
+    tail_s: float
+
+    def stage_s(self, saved_s: Seconds | None = None) -> float:
+        """The stage's time when each task is shorter by `saved_s`, in the tasks' own order."""
+        shorter = np.zeros_like(self.elapsed_s) if saved_s is None else saved_s[self.order]
+        lasting = np.maximum(self.elapsed_s - shorter, 0.0).tolist()
+        free = [0.0] * self.slots
+        last = 0.0
+        for pause, time_s, needed in zip(
+            self.pauses_s.tolist(), lasting, self.needed.tolist(), strict=True
+        ):
+            end = free[0] + pause + time_s
+            heapreplace(free, end)
+            if needed and end > last:
+                last = end
+        return max(last + self.tail_s, 0.0)
+
+
+def schedule(
+    times: TaskTimes, needed: npt.NDArray[np.bool_], slots: int, stage_s: tuple[float, float]
+) -> Schedule:
+    """The schedule of a stage that lasted from one moment to another (`stage_s`).
+
+    At least one of its tasks is `needed`, and all have a known time.
+    """
+    order = np.lexsort((times.finished_s, times.launched_s))
+    starts, ends = times.launched_s[order], times.finished_s[order]
+    submitted_s = min(stage_s[0], float(starts[0]))
+    free = [submitted_s] * slots
+    pauses = np.empty(len(order))
+    for place, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        pauses[place] = start - free[0]
+        heapreplace(free, end)
+    last_s = float(ends[needed[order]].max())
+    return Schedule(slots, order, pauses, ends - starts, needed[order], stage_s[1] - last_s)

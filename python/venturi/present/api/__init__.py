@@ -1,0 +1,1 @@
+"""The HTTP interface: every page is a URL whose state is in the query string, with a JSON twin."""

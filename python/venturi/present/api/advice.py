@@ -1,0 +1,186 @@
+"""`/api/advice`: the advisor's answer as its page shows it; `/api/catalogs`: what it can ask.
+
+`/api/advice` answers `document.encode(page)` of an `AdvicePage` (present/document.py): the fields
+of the dataclass as they are named, a `Missing` as `{"reason": "..."}`, a moment as ISO 8601 text.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time
+from functools import lru_cache
+from typing import Annotated, Literal
+
+from fastapi import APIRouter
+from fastapi import Query as Parameter
+from fastapi.responses import JSONResponse
+
+from venturi.advise.bars import network_costs
+from venturi.advise.explain import explain_first, explain_type
+from venturi.advise.hardware import MOST_NODES, Request, advise
+from venturi.advise.option import Objective
+from venturi.errors import ExitCode, VenturiError
+from venturi.model.catalog import Catalog, load_shipped, shipped
+from venturi.model.catalog.diff import diff
+from venturi.model.catalog.find import type_named, unknown
+from venturi.model.job import Durability, sort_job
+from venturi.model.node import Network
+from venturi.present.advice_page.build import advice_page
+from venturi.present.advice_page.data import AdvicePage
+from venturi.present.api.shapes import CatalogInfo, Catalogs
+from venturi.present.catalog import summarise
+from venturi.present.catalog_page import CatalogPage, difference_page, list_page, show_page
+from venturi.present.document import encode
+from venturi.units import parse_bytes, parse_duration_s
+
+router = APIRouter(prefix="/api", tags=["advice"])
+
+DEFAULT_CATALOG = "ec2-2014"
+DEFAULT_SORT = "100TB"
+
+
+@router.get("/catalogs")
+def catalogs() -> Catalogs:
+    """The catalogues that come with Venturi: only they can be asked through the server."""
+    return Catalogs(tuple(map(_info, shipped())), DEFAULT_CATALOG)
+
+
+@router.get("/catalog", response_model=CatalogPage)
+def catalog(
+    *,
+    name: Annotated[
+        str | None,
+        Parameter(alias="catalog", max_length=200, description="A catalogue; default: a list."),
+    ] = None,
+    type_name: Annotated[
+        str | None,
+        Parameter(alias="type", max_length=200, description="A type whose facts are wanted."),
+    ] = None,
+    against: Annotated[
+        str | None, Parameter(max_length=200, description="What changed to this catalogue?")
+    ] = None,
+) -> JSONResponse:
+    """What is known of machines, and from where; what changed between two catalogues."""
+    today = datetime.now(UTC).date()
+    at = datetime.combine(today, time(), UTC)
+    if name is None:
+        summaries = tuple(summarise(_shipped(each), today, each) for each in shipped())
+        return JSONResponse(encode(list_page(summaries, at)))
+    known = _catalog(name)
+    if against is not None:
+        shown = difference_page(name, against, diff(known, _catalog(against)), at)
+    else:
+        shown = show_page(known, None if type_name is None else type_named(known, type_name), at)
+    return JSONResponse(encode(shown))
+
+
+@router.get("/advice", response_model=AdvicePage)
+def advice(
+    *,
+    sort: Annotated[
+        str, Parameter(max_length=40, description="How much is to be sorted.", examples=["100TB"])
+    ] = DEFAULT_SORT,
+    catalog: Annotated[
+        list[str] | None,
+        Parameter(max_length=10, description="Catalogues, from /api/catalogs."),
+    ] = None,
+    durability: Annotated[
+        list[Literal["2-io", "replicated", "volumes"]] | None,
+        Parameter(max_length=3, description="What survives the loss of a node."),
+    ] = None,
+    deadline: Annotated[
+        str | None, Parameter(max_length=40, examples=["30min"], description="Not longer.")
+    ] = None,
+    budget: Annotated[
+        float | None, Parameter(gt=0, allow_inf_nan=False, description="Not more US dollars.")
+    ] = None,
+    objective: Literal["cheapest", "fastest"] = "cheapest",
+    nodes: Annotated[
+        int | None, Parameter(ge=1, le=MOST_NODES, description="Only so many nodes of each type.")
+    ] = None,
+    network: Literal["at-scale", "baseline", "unlimited"] = "at-scale",
+    explain: Annotated[
+        str | None, Parameter(max_length=200, description="TYPE or TYPE:NODES; default: the first.")
+    ] = None,
+) -> JSONResponse:
+    """Which machines, how many, for how much, with what certainty."""
+    today = datetime.now(UTC).date()
+    found = [_catalog(name) for name in dict.fromkeys(catalog or (DEFAULT_CATALOG,))]
+    request = Request(
+        job=sort_job(parse_bytes(sort)),
+        durabilities=tuple(Durability(name) for name in durability or ()),
+        objective=Objective(objective),
+        deadline_s=None if deadline is None else parse_duration_s(deadline),
+        budget_usd=budget,
+        nodes=nodes,
+        network=Network(network.replace("-", " ")),
+        today=today,
+    )
+    answer = advise(request, found)
+    explanations = (
+        explain_first(answer, found)
+        if explain is None
+        else explain_type(answer, found, *_type_and_nodes(explain))
+    )
+    page = advice_page(
+        answer,
+        bars=network_costs(answer, found),
+        explanations=explanations,
+        # Of a day: prices are judged by it, and the same question has the same answer all day.
+        generated_at=datetime.combine(today, time(), UTC),
+        command=_command(request, sort, deadline, [each.name for each in found], explain),
+    )
+    return JSONResponse(encode(page))
+
+
+@lru_cache(maxsize=8)
+def _shipped(name: str) -> Catalog:
+    return load_shipped(name)
+
+
+def _catalog(name: str) -> Catalog:
+    """A shipped catalogue. Never a file: whoever asks a server must not choose what it reads."""
+    if name not in shipped():
+        raise unknown(f"{name[:200]!r} is no shipped catalogue", name[:200], shipped(), "shipped",
+                      {"catalog": name[:200]})  # fmt: skip
+    return _shipped(name)
+
+
+def _info(name: str) -> CatalogInfo:
+    known = _shipped(name)
+    days: list[date] = [
+        day for each in known.types.values() if (day := each.fact("price").as_of) is not None
+    ]
+    newest = max(days, default=None)
+    return CatalogInfo(name, len(known.types), None if newest is None else newest.isoformat())
+
+
+def _type_and_nodes(text: str) -> tuple[str, int | None]:
+    name, colon, count = text.partition(":")
+    good = count.isascii() and count.isdigit() and len(count) <= len(str(MOST_NODES))
+    if not name or (colon and not (good and 1 <= int(count) <= MOST_NODES)):
+        raise VenturiError(
+            "VEN-QUERY-VALUE", f"{text[:80]!r} is not TYPE or TYPE:NODES",
+            where={"field": "explain"}, hint="such as i2.8xlarge:178", exit_code=ExitCode.USAGE,
+        )  # fmt: skip
+    return name, int(count) if colon else None
+
+
+def _command(
+    request: Request, sort: str, deadline: str | None, names: list[str], explain: str | None
+) -> str:
+    """The command line that asks the same."""
+    from shlex import join
+
+    words = ["venturi", "advise", "hardware", "--sort", sort]
+    words += [word for name in names for word in ("--catalog", name)]
+    words += [word for each in request.durabilities for word in ("--durability", each.value)]
+    options = {
+        "--deadline": deadline,
+        "--budget": None if request.budget_usd is None else f"{request.budget_usd:g}",
+        "--nodes": None if request.nodes is None else str(request.nodes),
+        "--explain": explain,
+    }
+    for name, value in options.items():
+        words += [] if value is None else [name, value]
+    words += ["--objective", request.objective.value]
+    return join([*words, "--network", request.network.value.replace(" ", "-")])

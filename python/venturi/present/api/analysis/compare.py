@@ -1,0 +1,178 @@
+"""`/api/compare`: two to ten groups with all their times, differences and verdicts."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated
+
+import numpy as np
+from fastapi import APIRouter
+from fastapi import Query as Parameter
+
+from venturi.model.outliers import FENCE, tukey_log
+from venturi.model.stats import ALPHA, Outcome, Verdict, compare_samples
+from venturi.present.api.analysis.cells import (
+    COMPARABLE,
+    ORIGIN,
+    ByDep,
+    Cell,
+    cells,
+    keys_of,
+    label,
+    mixtures,
+    named_key,
+    refused,
+    same,
+    shown,
+)
+from venturi.present.api.analysis.spreads import interval, percent, spread_of
+from venturi.present.api.context import Selection, SelectionDep, ServicesDep
+from venturi.present.api.shapes import ComparedGroup, Comparison, Key, Scalar
+from venturi.record.query import COLUMNS, Condition, Op, rows
+from venturi.record.query.grouping import GROUP_KEYS_MAX
+from venturi.record.repository import Repository
+from venturi.units import format_duration
+
+router = APIRouter()
+
+GROUPS_MAX = 10
+VALUES_MAX = 2_000
+OUTLIER_RULE = (
+    f"tukey-log: beyond {FENCE:g} interquartile ranges outside the quartiles in log time, from ten "
+    "values on; marked, not left out"
+)
+
+
+@router.get("/compare")
+def compare(
+    services: ServicesDep,
+    selection: SelectionDep,
+    by: ByDep = None,
+    group: Annotated[
+        list[str] | None,
+        Parameter(
+            max_length=GROUPS_MAX,
+            description="A group: a JSON list of the values of `by`, in its order; the first is "
+            "the reference. None: the two largest.",
+            examples=[['["ETH", "SSD"]', '["IB", "SSD"]']],
+        ),
+    ] = None,
+) -> Comparison:
+    """Groups side by side, and how each differs from the first."""
+    keys = keys_of(by)
+    further = (*COMPARABLE, *ORIGIN)[: GROUP_KEYS_MAX - len(keys)]
+    found = cells(services.repository, selection, keys, further)
+    chosen = chosen_groups(found, keys, group or ())
+    cold = {
+        cell.key: warm_ups(services.repository, selection, keys, cell)
+        for cell in chosen
+        if cell.by_state.get("succeeded", 0) > len(cell.elapsed_s)
+    }
+    warnings = list(mixtures(chosen, keys))
+    if len(chosen) < 2:
+        warnings.append("fewer than two groups: there is nothing to compare")
+    return Comparison(keys, compared(chosen, cold), tuple(warnings), OUTLIER_RULE)
+
+
+def chosen_groups(
+    found: Sequence[Cell], keys: Sequence[str], texts: Sequence[str]
+) -> tuple[Cell, ...]:
+    """The groups named, or the two with the most trials."""
+    if not texts:
+        return tuple(found[:2])
+    chosen: list[Cell] = []
+    for text in texts:
+        key = named_key(text, keys, "group")
+        cell = next((cell for cell in found if same(cell.key, key)), None)
+        if cell is None:
+            near = "; ".join(label(each.key) for each in found[:5])
+            raise refused(f"there is no group {text[:80]}", "group", f"the largest are: {near}")
+        if cell not in chosen:
+            chosen.append(cell)
+    return tuple(chosen)
+
+
+def compared(
+    chosen: Sequence[Cell], cold: Mapping[Key, Sequence[float]]
+) -> tuple[ComparedGroup, ...]:
+    """Each of `chosen` against the first; several verdicts share alpha (Bonferroni)."""
+    alpha = ALPHA / max(1, len(chosen) - 1)
+    made = []
+    for place, cell in enumerate(chosen):
+        verdict = (
+            compare_samples(chosen[0].elapsed_s, cell.elapsed_s, alpha, "s") if place else None
+        )
+        told = verdict or Verdict(Outcome.CANNOT_TELL, None, alpha)
+        marks = tukey_log(cell.elapsed_s)
+        made.append(
+            ComparedGroup(
+                key=cell.key,
+                n=len(cell.elapsed_s),
+                by_state=cell.by_state,
+                elapsed_s=spread_of(cell.elapsed_s),
+                values_s=thinned(cell.elapsed_s),
+                warm_ups_s=tuple(cold.get(cell.key, ())),
+                outliers_s=tuple(mark.value for mark in marks.marks)[:VALUES_MAX],
+                outcome=told.outcome.value if verdict else None,
+                shift_s=told.shift,
+                shift_interval=interval(told.shift_interval),
+                relative=told.relative,
+                p_value=told.p_value,
+                cliffs_delta=told.cliffs_delta,
+                verdict=in_words(cell, chosen[0], verdict),
+            )
+        )
+    return tuple(made)
+
+
+def thinned(values: tuple[float, ...]) -> tuple[float, ...]:
+    """At most 2,000 of the sorted values, evenly taken, with both ends."""
+    if len(values) <= VALUES_MAX:
+        return values
+    places = np.linspace(0, len(values) - 1, VALUES_MAX).round().astype(int)
+    return tuple(values[place] for place in places)
+
+
+def in_words(cell: Cell, first: Cell, verdict: Verdict | None) -> str:
+    """`IB takes 12 % (9–15 %) less time than ETH`, or why that cannot be told."""
+    if verdict is None:
+        return "the reference"
+    if verdict.outcome is Outcome.CANNOT_TELL or verdict.shift_interval is None:
+        return f"cannot tell: {verdict.reason}"
+    word = "less" if verdict.outcome is Outcome.LOWER else "more"
+    base = statistics.median(first.elapsed_s)
+    ends = sorted(abs(end) for end in (verdict.shift_interval.low, verdict.shift_interval.high))
+    by = format_duration(ends[0]), format_duration(ends[1])
+    amount = percent((verdict.shift or 0) / base)
+    within = "–".join(percent(end / base).removesuffix(" %") for end in ends)
+    return (
+        f"{label(cell.key)} takes {amount} ({within} %) {word} time than {label(first.key)}: "
+        f"{by[0]} to {by[1]} {word}"
+    )
+
+
+def warm_ups(
+    repository: Repository, selection: Selection, keys: Sequence[str], cell: Cell
+) -> tuple[float, ...]:
+    """The times of up to 1,000 warm-ups of a group, in the order in which they ran."""
+    wanted = Selection(
+        (
+            *selection.conditions,
+            *(_condition(key, value) for key, value in zip(keys, cell.key, strict=True)),
+            Condition("warm_up", Op.ONE_OF, (True,)),
+            Condition("state", Op.ONE_OF, ("succeeded",)),
+        ),
+        selection.with_excluded,
+    )
+    page = rows(repository, wanted.query(sort="started_at", descending=False, limit=1_000))
+    return tuple(row.elapsed_s for row in page.rows if row.elapsed_s is not None)
+
+
+def _condition(key: str, value: Scalar) -> Condition:
+    if value is None:
+        return Condition(key, Op.MISSING)
+    if key == "started_at" and key in COLUMNS:
+        return Condition(key, Op.ONE_OF, (datetime.fromisoformat(shown(value)),))
+    return Condition(key, Op.ONE_OF, (value,))

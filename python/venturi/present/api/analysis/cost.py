@@ -1,0 +1,355 @@
+"""`/api/cost`: groups by time, cost, both, or their product; with dated prices, and ties."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Annotated, Literal
+
+import numpy as np
+from fastapi import APIRouter
+from fastapi import Query as Parameter
+
+from venturi.model import ranking as model
+from venturi.model.groups import Columns, Group, best_of, groups_from, with_cost
+from venturi.model.groups import Key as GroupKey
+from venturi.model.legacy import LegacyBest, joined_on_time_alone
+from venturi.model.price import Tariff
+from venturi.model.stats import Missing
+from venturi.present.api.analysis.cells import (
+    COMPARABLE,
+    ORIGIN,
+    ByDep,
+    Cell,
+    cells,
+    joined,
+    keys_of,
+    label,
+    mixtures,
+    refused,
+    scalar,
+    shown,
+)
+from venturi.present.api.analysis.spreads import no_spread, scaled, spread_of
+from venturi.present.api.context import Selection, SelectionDep, ServicesDep
+from venturi.present.api.shapes import Key, Prices, RankedGroup, Ranking, Scalar, Spread
+from venturi.record.query import COLUMNS, rows, stored_order
+from venturi.record.query.grouping import GROUP_KEYS_MAX
+from venturi.record.repository import Repository
+from venturi.record.tables import text_of
+from venturi.units import format_duration
+
+router = APIRouter()
+
+OBJECTIVES: Mapping[str, model.Objective] = {
+    "time": model.Objective.TIME,
+    "cost": model.Objective.COST,
+    "cost-time": model.Objective.COST_TIME,
+    "pareto": model.Objective.PARETO,
+}
+RANKED_MAX = 200  # groups that are compared; the biggest
+NAMED_MAX = 6  # groups in a sentence
+LEGACY_TRIALS_MAX = 10_000
+USD_PER_HOUR_MAX = 1e6
+_PLUS = re.compile(r"([^=]+)=(.*):([0-9]{1,9}(?:\.[0-9]{1,9})?)", re.DOTALL)
+_SUPERLATIVE = {"time": "fastest", "cost": "cheapest", "cost-time": "lowest in cost x time"}
+
+
+@router.get("/cost")
+def cost(
+    services: ServicesDep,
+    selection: SelectionDep,
+    *,
+    by: ByDep = None,
+    objective: Literal["time", "cost", "cost-time", "pareto"] = "time",
+    usd_per_hour: Annotated[
+        float | None,
+        Parameter(
+            ge=0,
+            le=USD_PER_HOUR_MAX,
+            allow_inf_nan=False,
+            description="Price of an hour; without one there is no cost.",
+        ),
+    ] = None,
+    plus: Annotated[
+        list[str] | None,
+        Parameter(
+            max_length=100,
+            description="KEY=VALUE:USD, added for groups with this value of a key of `by`.",
+            examples=[["net=IB:0.80", "disk=SSD:0.70"]],
+        ),
+    ] = None,
+    per: Annotated[
+        Literal["cluster", "node"], Parameter(description="What the price is for.")
+    ] = "cluster",
+    price_as_of: Annotated[date | None, Parameter(description="The day the price held.")] = None,
+    price_source: Annotated[
+        str | None, Parameter(max_length=200, description="Who said so.")
+    ] = None,
+    legacy: Annotated[
+        bool, Parameter(description="Also what ALOJA's query shows: wrong in places.")
+    ] = False,
+) -> Ranking:
+    """Groups ranked by a named objective, with ties, costs and the Pareto frontier."""
+    keys = keys_of(by)
+    prices = None
+    if usd_per_hour is not None:
+        day = None if price_as_of is None else price_as_of.isoformat()
+        prices = Prices(usd_per_hour, added(plus or (), keys), per, day, price_source)
+    elif plus or legacy or objective != "time":
+        raise refused("a cost needs a price", "usd_per_hour", "give usd_per_hour=3.50")
+    further = (*(("hosts",) if per == "node" else ()), *COMPARABLE, *ORIGIN)
+    found = cells(services.repository, selection, keys, further[: GROUP_KEYS_MAX - len(keys)])
+    answer = ranked(found, keys, objective, prices)
+    return with_legacy(services.repository, selection, answer) if legacy else answer
+
+
+def added(texts: Sequence[str], keys: Sequence[str]) -> tuple[tuple[str, str, float], ...]:
+    """(key, value, US dollars an hour) of each text."""
+    made = []
+    for text in texts:
+        match = _PLUS.fullmatch(text)
+        if match is None or match[1] not in keys:
+            raise refused(f"{text[:80]!r} is not KEY=VALUE:USD with a KEY of by", "plus",
+                          "such as net=IB:0.80")  # fmt: skip
+        made.append((match[1], match[2], float(match[3])))
+    return tuple(made)
+
+
+def ranked(
+    found: Sequence[Cell], keys: tuple[str, ...], objective: str, prices: Prices | None
+) -> Ranking:
+    """The groups of `found` by `objective`."""
+    of_key: dict[GroupKey, Cell] = {cell.key: cell for cell in found}
+    priced = {group.key: _priced(group, of_key[group.key], keys, prices)
+              for group in groups_from(found)}  # fmt: skip
+    compared = [each.group for each in list(priced.values())[:RANKED_MAX]]
+    ranking = model.rank_groups(compared, OBJECTIVES[objective])
+    told = {one.key: one for one in ranking.groups}
+    order = [*told, *(key for key in priced if key not in told)]
+    groups = _with_frontier([_answer(priced[key], of_key[key], told.get(key)) for key in order])
+    warnings = mixtures(found, keys)
+    if len(found) > RANKED_MAX:
+        warnings += (f"only the {RANKED_MAX} biggest of {len(found):,} groups are compared",)
+    workloads = {
+        cell.key[keys.index("workload")] if "workload" in keys else each
+        for cell in found
+        for each in cell.other.get("workload", (None,))
+    } - {None}
+    return Ranking(
+        by=keys,
+        objective=objective,
+        alpha=ranking.alpha,
+        prices=prices,
+        groups=groups,
+        verdict=_verdict(objective, groups),
+        workloads=tuple(sorted(map(str, workloads))),
+        warnings=warnings,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Priced:
+    group: Group
+    usd_per_hour: float | None
+    reason: str | None
+
+
+def _priced(
+    group: Group, cell: Cell, keys: tuple[str, ...], prices: Prices | None
+) -> _Priced:  # fmt: skip
+    """`group` with the cost of each trial, or why it has none."""
+    if prices is None:
+        return _Priced(group, None, None)
+    values = {key: shown(value) for key, value in zip(keys, cell.key, strict=True)}
+    extra = sum(usd for key, value, usd in prices.plus if values[key] == value)
+    per_hour = prices.usd_per_hour + extra
+    if prices.per == "node":
+        hosts = {cell.key[keys.index("hosts")]} if "hosts" in keys else cell.other.get("hosts")
+        count = next(iter(hosts)) if hosts and len(hosts) == 1 else None
+        if not isinstance(count, int) or count < 1:
+            why = "differs in the group: group by hosts" if hosts and len(hosts) > 1 else "unknown"
+            return _Priced(group, None, f"the number of hosts is {why}")
+        per_hour *= count
+    return _Priced(with_cost(group, Tariff(per_hour, "USD")), per_hour, None)
+
+
+def _with_frontier(groups: Sequence[RankedGroup]) -> tuple[RankedGroup, ...]:
+    """The groups, each with whether it is on the frontier of time and cost.
+
+    "yes": no other has a median as low in both and lower in one. "cannot tell": some other has,
+    but none whose intervals of both medians lie wholly below. None without a cost.
+    """
+    boxes = np.array([[_box(g.elapsed_s), _box(g.cost_usd)] for g in groups]).reshape(-1, 2, 3)
+    known = ~np.isnan(boxes).any(axis=(1, 2))
+    rivals, made = boxes[known], []
+    for group, here, priced in zip(groups, boxes, known, strict=True):
+        front: Literal["yes", "cannot tell", "no"] | None = None
+        if priced:
+            beaten = np.all(rivals[:, :, 0] <= here[:, 0], axis=1)
+            beaten &= np.any(rivals[:, :, 0] < here[:, 0], axis=1)
+            surely = np.all(rivals[:, :, 2] < here[:, 1], axis=1)
+            front = "no" if surely.any() else "cannot tell" if beaten.any() else "yes"
+        made.append(replace(group, on_frontier=front == "yes", frontier=front))
+    return tuple(made)
+
+
+def _box(spread: Spread | None) -> tuple[float, float, float]:
+    """The median and the ends of its interval, or of all values where there is none."""
+    if spread is None or spread.median is None:
+        return math.nan, math.nan, math.nan
+    if spread.interval is not None:
+        return spread.median, spread.interval.low, spread.interval.high
+    return spread.median, spread.minimum or 0.0, spread.maximum or math.inf
+
+
+def _answer(priced: _Priced, cell: Cell, one: model.Ranked | None) -> RankedGroup:
+    group = priced.group
+    best = best_of(group)
+    products = model.values_of(group, model.Axis.COST_TIME)
+    p_values = [v.p_value for v in one.verdicts.values() if v.p_value is not None] if one else []
+    reason = one.reason if one else "too many groups: only the biggest are compared"
+    if priced.reason and group.cost is None and one and one.rank is None:
+        reason = priced.reason
+    elapsed, costs = spread_of(group.elapsed_s), None
+    if group.cost is not None:
+        costs = scaled(elapsed, (priced.usd_per_hour or 0.0) / 3600)
+    elif priced.reason:
+        costs = no_spread(0, priced.reason)
+    return RankedGroup(
+        key=cell.key,
+        rank=one.rank if one else None,
+        standing=str(one.standing if one else model.Standing.CANNOT_TELL),
+        reason=reason,
+        n=len(group.elapsed_s),
+        elapsed_s=elapsed,
+        cost_usd=costs,
+        cost_time=None if isinstance(products, Missing) else spread_of(products),
+        usd_per_hour=priced.usd_per_hour,
+        best_elapsed_s=None if isinstance(best, Missing) else best.elapsed_s,
+        best_cost_usd=None if isinstance(best, Missing) else best.cost,
+        on_frontier=False,
+        p_value=max(p_values, default=None),
+    )
+
+
+def _value(objective: str, group: RankedGroup) -> str:
+    spread = {"time": group.elapsed_s, "cost": group.cost_usd}.get(objective, group.cost_time)
+    if spread is None or spread.median is None:
+        return "no value"
+
+    def told(value: float) -> str:
+        if objective == "time":
+            return format_duration(value)
+        return f"${value:,.3f}" if objective == "cost" else f"{value:,.0f} $ s"
+
+    within = spread.interval
+    ends = (
+        f", {within.level:.0%} interval {told(within.low)} to {told(within.high)}" if within else ""
+    )
+    return f"median {told(spread.median)}{ends.replace('%', ' %')}, n = {spread.n}"
+
+
+def _verdict(objective: str, groups: Sequence[RankedGroup]) -> str:
+    """Who is best, who ties with it, and how many cannot be placed."""
+    placed = [group for group in groups if group.rank is not None]
+    if not placed:
+        few = f"at least {model.LEAST_TRIALS} succeeded trials"
+        return f"Cannot tell: no group has {few}" + (
+            " and a price." if objective != "time" else "."
+        )
+    best = [group for group in placed if group.standing == model.Standing.BEST]
+    tied = [label(group.key) for group in placed if group.standing == model.Standing.TIED]
+    if objective == "pareto":
+        said = (
+            f"On the frontier of time and cost by medians: {_some([label(b.key) for b in best])}."
+        )
+    else:
+        said = f"{label(best[0].key)} is {_SUPERLATIVE[objective]}: {_value(objective, best[0])}."
+    if tied:
+        said += f" Cannot be told from the best: {_some(tied)}."
+    worse = sum(group.standing == model.Standing.WORSE for group in placed)
+    if worse:
+        said += f" {worse} other{'s are' if worse != 1 else ' is'} worse."
+    rest = len(groups) - len(best) - len(tied) - worse
+    if rest:
+        said += f" Of {rest} it cannot be told: too few trials, or no price."
+    return said
+
+
+def _some(names: Sequence[str]) -> str:
+    rest = len(names) - NAMED_MAX
+    return joined(names if rest < 2 else (*names[:NAMED_MAX], f"{rest} more"))
+
+
+# --- what ALOJA's query shows ---------------------------------------------------------------------
+
+
+def with_legacy(repository: Repository, selection: Selection, answer: Ranking) -> Ranking:
+    """`answer` with what ALOJA's query would show for each group: see `model.legacy`.
+
+    The rank is that of its page: by cost x time, over all groups.
+    """
+    shown_: dict[Key, LegacyBest] = {
+        tuple(map(scalar, one.key)): one
+        for one in joined_on_time_alone(columns_of(repository, selection, answer.by))
+    }
+    costs = {
+        group.key: one.elapsed_s * group.usd_per_hour / 3600
+        for group in answer.groups
+        if (one := shown_.get(group.key)) is not None and group.usd_per_hour is not None
+    }
+    order = sorted(costs, key=lambda key: costs[key] * shown_[key].elapsed_s)
+    ranks = {key: rank for rank, key in enumerate(order, start=1)}
+
+    def of(group: RankedGroup) -> RankedGroup:
+        one = shown_.get(group.key)
+        if one is None:
+            return group
+        return replace(
+            group,
+            legacy_elapsed_s=one.elapsed_s,
+            legacy_cost_usd=costs.get(group.key),
+            legacy_rank=ranks.get(group.key),
+            legacy_wrong=one.wrong,
+        )
+
+    return replace(answer, groups=tuple(map(of, answer.groups)))
+
+
+def columns_of(repository: Repository, selection: Selection, keys: Sequence[str]) -> Columns:
+    """The succeeded trials of the selection, one by one, in the order in which they were stored."""
+    found: dict[str, tuple[Key, float]] = {}
+    cursor = None
+    while True:
+        page = rows(repository, selection.query(sort="id", limit=1_000, cursor=cursor))
+        for row in page.rows:
+            if row.state == "succeeded" and not row.warm_up and row.elapsed_s is not None:
+                key = tuple(_of_row(row, each) for each in keys)
+                if math.isfinite(row.elapsed_s) and row.elapsed_s > 0:
+                    found[row.id] = key, row.elapsed_s
+        if len(found) > LEGACY_TRIALS_MAX:
+            raise refused(
+                f"more than {LEGACY_TRIALS_MAX:,} trials are too many for the legacy query",
+                "legacy", "narrow the selection, such as where=workload=terasort",
+            )  # fmt: skip
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    ids = stored_order(repository, list(found))
+    return Columns(
+        tuple(ids), tuple(found[each][0] for each in ids), tuple(found[each][1] for each in ids)
+    )
+
+
+def _of_row(row: object, key: str) -> Scalar:
+    """What `group_by` would say of this trial."""
+    if key in COLUMNS:
+        return scalar(getattr(row, key))
+    configuration: Mapping[str, Scalar] = row.configuration  # type: ignore[attr-defined]
+    name = key.removeprefix("configuration.")
+    value = configuration.get(name)
+    return None if value is None else text_of(value)

@@ -1,0 +1,85 @@
+"""The application: routes, the web pages' files, the guard before them and the errors behind."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from anyio import to_thread
+from fastapi import FastAPI
+from pydantic import TypeAdapter
+
+from venturi.present.api import advice, analysis, changes, problems, trials
+from venturi.present.api.assets import FOLDER, Assets
+from venturi.present.api.context import Services
+from venturi.present.api.security import COOKIE, Access, Guard
+from venturi.present.api.shapes import Problem
+
+# No more than the connections that a database's pool has.
+_THREADS = 12
+_ABOUT = (
+    "Every page of the web application is a URL whose state is in the query; the same path and "
+    "query under /api is its data. Errors are problem documents (RFC 9457) with Venturi's codes. "
+    "Quantities have their unit in their name; null is not known, with a reason beside it."
+)
+
+
+def create_app(
+    services: Services, *, access: Access | None = None, assets: Path = FOLDER
+) -> FastAPI:
+    """The server for `services`, as `access` allows; `assets` is where the pages were built."""
+    app = FastAPI(
+        title="Venturi",
+        description=_ABOUT,
+        version=version("venturi"),
+        openapi_url="/api/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        separate_input_output_schemas=False,
+        generate_unique_id_function=lambda route: route.name,
+        # Instead of the framework's own error; `document` says what it looks like.
+        responses={"4XX": {"description": "refused"}},
+        lifespan=_lifespan,
+    )
+    app.state.services = services
+    app.state.access = access or Access()
+    for routes in (trials, analysis, advice, changes):
+        app.include_router(routes.router)
+    app.router.default = Assets(assets)
+    problems.handle(app)
+    app.add_middleware(Guard, access=app.state.access)
+    plain = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _documented(plain())
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(_app: FastAPI) -> AsyncIterator[None]:
+    to_thread.current_default_thread_limiter().total_tokens = _THREADS
+    yield
+
+
+def _documented(schema: dict[str, Any]) -> dict[str, Any]:
+    """`schema` with the errors and the ways to show a token."""
+    components = schema.setdefault("components", {})
+    made = TypeAdapter(Problem).json_schema(
+        mode="serialization", ref_template="#/components/schemas/{model}"
+    )
+    components.setdefault("schemas", {})["Problem"] = made
+    components["securitySchemes"] = {
+        "token": {"type": "http", "scheme": "bearer"},
+        "session": {"type": "apiKey", "in": "cookie", "name": COOKIE},
+    }
+    schema["security"] = [{}, {"token": []}, {"session": []}]
+    problems.document(schema)
+    return schema

@@ -1,0 +1,232 @@
+"""What people add: sessions, uploads, exclusions, views, the starter data."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path as FilePath
+from typing import IO, Annotated
+
+from fastapi import APIRouter, Path, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from pydantic import Field
+
+from venturi.errors import VenturiError
+from venturi.present.api import shapes
+from venturi.present.api.context import Changes, Services, ServicesDep
+from venturi.present.api.presets import PRESETS
+from venturi.present.api.security import COOKIE, SESSION, SESSION_S, UPLOADS, Access
+from venturi.present.api.trials import KEY_LENGTH_MAX, shown_exclusion
+from venturi.record import exclusions, starter, views
+from venturi.record.exchange import ImportReport
+from venturi.record.exclusions import CONDITIONS_MAX
+
+router = APIRouter(prefix="/api", tags=["changes"])
+
+# Printable, and not only blanks: the record says exactly what it takes.
+_LINE = r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"
+Author = Annotated[
+    str,
+    Field(description="Who does it.", max_length=100, pattern=_LINE, examples=["Ada Lovelace"]),
+]
+Name = Annotated[str, Field(max_length=100, pattern=_LINE, examples=["SSD against InfiniBand"])]
+
+
+@dataclass(frozen=True, slots=True)
+class NewExclusion:
+    """Trials that meet all `conditions` are left out of analyses, because of `reason`."""
+
+    conditions: Annotated[
+        tuple[Annotated[str, Field(min_length=2, max_length=1_000)], ...],
+        Field(
+            min_length=1,
+            max_length=CONDITIONS_MAX,
+            examples=[["workload=terasort", "elapsed_s>5000"]],
+        ),
+    ]
+    author: Author
+    reason: Annotated[
+        str, Field(max_length=1_000, pattern=_LINE, examples=["sorts of 1 TB under another tag"])
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Revocation:
+    author: Author
+
+
+@dataclass(frozen=True, slots=True)
+class NewView:
+    """`url` is the path and query of a page of this server."""
+
+    name: Name
+    url: Annotated[
+        str,
+        Field(
+            max_length=8_000,
+            pattern=r"^/([^\x00-\x20\x7f/\\][^\x00-\x20\x7f\\]*)?$",
+            examples=["/cost?by=disk&by=net&where=workload%3Dterasort"],
+        ),
+    ]
+    author: Author
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    token: Annotated[str, Field(max_length=1_000, examples=["the token of this server"])]
+
+
+@router.post(SESSION.removeprefix("/api"))
+def login(login: Login, request: Request, response: Response) -> shapes.Session:
+    """Trades a token for a cookie, so that a browser need not keep it."""
+    access: Access = request.app.state.access
+    role = access.role_of_token(login.token)
+    if role is None:
+        raise VenturiError("VEN-API-TOKEN", "the token is not one this server knows")
+    response.set_cookie(
+        COOKIE, access.new_session(role), max_age=SESSION_S, path="/",
+        httponly=True, samesite="strict", secure=access.https,
+    )  # fmt: skip
+    return shapes.Session(role)
+
+
+@router.delete(SESSION.removeprefix("/api"), status_code=HTTPStatus.NO_CONTENT)
+def logout(request: Request, response: Response) -> None:
+    """Forgets the cookie."""
+    access: Access = request.app.state.access
+    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict", secure=access.https)
+
+
+@router.post(
+    UPLOADS.removeprefix("/api"),
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "description": "An archive of `venturi export`.",
+            "content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}},
+        }
+    },
+    responses={HTTPStatus.CREATED: {"model": shapes.UploadReport, "description": "Trials added"}},
+)
+async def upload(
+    request: Request, response: Response, services: ServicesDep
+) -> shapes.UploadReport:
+    """Takes in the trials of an archive: each is checked, and what the report counts is stored.
+
+    201 if trials were added, 200 if all were here; if every trial is refused, the problem names
+    the first with its line. Sending it again changes nothing.
+    """
+    changes = _changes(services)
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/zip":
+        raise VenturiError(
+            "VEN-API-REQUEST", "an upload is an archive of type application/zip",
+            where={"content-type": kind}, hint="`venturi push` sends it",
+        )  # fmt: skip
+    most = request.app.state.access.upload_bytes_max
+    # The file has no name: nothing is left of it however the process ends.
+    with tempfile.TemporaryFile(dir=services.repository.artifacts_dir.parent) as file:
+        await _receive(request.stream(), file, most)
+        report = await run_in_threadpool(
+            changes.take_in, FilePath(f"/proc/self/fd/{file.fileno()}")
+        )
+    if report.refused and not report.added and not report.already_present:
+        _refuse(report)
+    response.status_code = HTTPStatus.CREATED if report.added else HTTPStatus.OK
+    return shapes.UploadReport(
+        report.added,
+        report.already_present,
+        tuple(shapes.RefusedTrial(r.line, r.trial, r.code, r.reason) for r in report.refused),
+    )
+
+
+@router.get("/exclusions")
+def all_exclusions(services: ServicesDep) -> shapes.Exclusions:
+    """All rules that leave trials out, those that were revoked too."""
+    found = exclusions.find(services.repository)
+    return shapes.Exclusions(tuple(shown_exclusion(services, each) for each in found))
+
+
+@router.post("/exclusions", status_code=HTTPStatus.CREATED)
+def exclude(new: NewExclusion, services: ServicesDep) -> shapes.Exclusion:
+    """Leaves trials out of analyses; nothing is deleted, and it can be revoked."""
+    made = _changes(services).exclude(new.conditions, new.author, new.reason)
+    return shown_exclusion(services, made)
+
+
+@router.post("/exclusions/{id}/revoke")
+def revoke(
+    id: Annotated[str, Path(pattern=r"^[0-9A-Za-z_-]{1,64}$", examples=["01JZX3J8V0W4Q6N7T2B5"])],
+    revocation: Revocation,
+    services: ServicesDep,
+) -> shapes.Exclusion:
+    """Brings back what the exclusion left out; the rule stays on record."""
+    return shown_exclusion(services, _changes(services).revoke(id, revocation.author))
+
+
+@router.get("/views")
+def all_views(services: ServicesDep) -> shapes.Views:
+    """Saved pages, and those that come with Venturi."""
+    saved = tuple(
+        shapes.View(view.name, view.url, view.author, view.created_at)
+        for view in views.find(services.repository)
+    )
+    return shapes.Views(saved, PRESETS)
+
+
+@router.post("/views", status_code=HTTPStatus.CREATED)
+def save_view(new: NewView, services: ServicesDep) -> shapes.View:
+    """Keeps a page's address under a name."""
+    view = _changes(services).save_view(new.name, new.url, new.author)
+    return shapes.View(view.name, view.url, view.author, view.created_at)
+
+
+@router.delete("/views/{name:path}", status_code=HTTPStatus.NO_CONTENT)
+def delete_view(
+    name: Annotated[
+        str, Path(min_length=1, max_length=KEY_LENGTH_MAX, pattern=_LINE, examples=["my view"])
+    ],
+    services: ServicesDep,
+) -> None:
+    """Forgets a view."""
+    _changes(services).delete_view(name)
+
+
+@router.post("/starter")
+def import_starter(services: ServicesDep) -> shapes.StarterReport:
+    """Takes in the published tables that come with Venturi; a second time changes nothing."""
+    results = _changes(services).import_starter()
+    sources = tuple(table.stem for table in starter.TABLES)
+    return shapes.StarterReport(results.added, results.already_present, sources)
+
+
+def _changes(services: Services) -> Changes:
+    if services.changes is None:
+        raise VenturiError("VEN-API-FORBIDDEN", "this server changes nothing")
+    return services.changes
+
+
+async def _receive(parts: AsyncIterator[bytes], file: IO[bytes], most: int) -> None:
+    received = 0
+    async for part in parts:
+        received += len(part)
+        if received > most:
+            raise VenturiError(
+                "VEN-API-SIZE", f"the archive has more than {most} bytes",
+                hint="`venturi push` sends trials in several archives",
+            )  # fmt: skip
+        await run_in_threadpool(file.write, part)
+    await run_in_threadpool(file.flush)
+
+
+def _refuse(report: ImportReport) -> None:
+    first, n = report.refused[0], len(report.refused)
+    raise VenturiError(
+        first.code,
+        f"no trial was taken in, {n} refused; line {first.line} of trials.ndjson "
+        f"(trial {first.trial}): {first.reason}",
+        where={"line": first.line, "trial": first.trial, "refused": n},
+        hint="export them anew where they were recorded",
+    )

@@ -1,0 +1,107 @@
+"""What a request works with, and the parameters that most of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast
+
+from fastapi import Depends, Request
+from fastapi import Query as Parameter
+
+from venturi.record.query import Condition, Op, Query, parse_condition
+from venturi.record.repository import Repository
+
+if TYPE_CHECKING:
+    from venturi.record.exchange import ImportReport
+    from venturi.record.exclusions import Exclusion
+    from venturi.record.importing import ImportedResults
+    from venturi.record.views import View
+
+
+class Changes(Protocol):
+    """What writes to the repository: the command line wires it in, as `present` only reads.
+
+    Errors are those of the record: what is not there, is there already, or is malformed.
+    """
+
+    def take_in(self, archive: Path) -> ImportReport:
+        """Stores the trials of an archive for good; a damaged trial is refused by itself."""
+
+    def exclude(self, conditions: Sequence[str], author: str, reason: str) -> Exclusion:
+        """Records a rule that leaves trials out."""
+
+    def revoke(self, id_: str, by: str) -> Exclusion:
+        """Brings back what the rule left out."""
+
+    def save_view(self, name: str, url: str, author: str) -> View:
+        """Keeps a page's address under `name`."""
+
+    def delete_view(self, name: str) -> None:
+        """Forgets a view."""
+
+    def import_starter(self) -> ImportedResults:
+        """Takes in the published tables that come with Venturi."""
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What the routes share: the repository, and what may write to it (None: nothing may)."""
+
+    repository: Repository
+    changes: Changes | None = None
+
+
+def services(request: Request) -> Services:
+    """The services of the application that serves `request`."""
+    return cast(Services, request.app.state.services)
+
+
+ServicesDep = Annotated[Services, Depends(services)]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The trials that are looked at: those that meet `conditions` and are not left out."""
+
+    conditions: tuple[Condition, ...] = ()
+    with_excluded: bool = False
+
+    def query(self, **more: Any) -> Query:
+        """The query for them, with its order and its page."""
+        return Query(self.conditions, with_excluded=self.with_excluded, **more)
+
+
+def conditions_of(texts: Sequence[str]) -> tuple[Condition, ...]:
+    """The conditions that `texts` write; several values of one key are alternatives."""
+    values: dict[str, list[Any]] = {}
+    others: list[Condition] = []
+    for text in texts:
+        condition = parse_condition(text)
+        if condition.op is Op.ONE_OF:
+            values.setdefault(condition.key, []).extend(condition.values)
+        else:
+            others.append(condition)
+    return (*(Condition(key, Op.ONE_OF, tuple(each)) for key, each in values.items()), *others)
+
+
+def selection(
+    where: Annotated[
+        list[str] | None,
+        Parameter(
+            description="KEY=VALUE, KEY<N, KEY<=N, KEY>N, KEY>=N or KEY= (missing). All must hold; "
+            "several values of one key are alternatives.",
+            max_length=50,
+            examples=[["workload=terasort", "elapsed_s<5000"]],
+        ),
+    ] = None,
+    excluded: Annotated[
+        bool, Parameter(description="Also trials that a recorded exclusion leaves out.")
+    ] = False,
+) -> Selection:
+    """The parameters that choose trials."""
+    return Selection(conditions_of(where or ()), excluded)
+
+
+SelectionDep = Annotated[Selection, Depends(selection)]

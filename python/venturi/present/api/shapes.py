@@ -1,0 +1,586 @@
+"""What the interface answers: plain frozen values, from which the OpenAPI document is made.
+
+Every quantity has its unit in its name; null is "not known", with a reason beside it. `Key` is the
+values of the keys that were grouped by, in their order; null is a missing value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+Scalar = str | int | float | bool | None
+Key = tuple[Scalar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An error (RFC 9457): `code` is Venturi's own, `where` names field and value, `hint` helps."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    where: Mapping[str, Scalar]
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What is served: `role` is what the one who asks may do."""
+
+    version: str
+    trials: int
+    trials_excluded: int
+    role: Literal["read", "write"]
+    uploads: bool
+    starter_present: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What the one who has logged in may do."""
+
+    role: Literal["read", "write"]
+
+
+# ---- trials ----
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRow:
+    """One trial in a list; `excluded` is the id of the exclusion that leaves it out."""
+
+    id: str
+    workload: str
+    workload_version: str
+    scale: str | None
+    input_bytes: int | None
+    engine: str
+    engine_version: str
+    state: str
+    failure_kind: str | None
+    failure: str | None
+    experiment: str | None
+    group: str
+    repetition: int
+    warm_up: bool
+    provenance: str
+    source: str
+    instance_type: str | None
+    network: str | None
+    hosts: int
+    started_at: datetime | None
+    elapsed_s: float | None
+    warnings: int
+    configuration: Mapping[str, Scalar]
+    excluded: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TrialPage:
+    """`total` trials meet the conditions, besides `excluded` ones that an exclusion leaves out."""
+
+    rows: tuple[TrialRow, ...]
+    next_cursor: str | None
+    total: int
+    excluded: int
+
+
+@dataclass(frozen=True, slots=True)
+class FacetValue:
+    value: Scalar
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """How many trials have which value of `key`, under the conditions on all other keys."""
+
+    key: str
+    values: tuple[FacetValue, ...]
+    distinct: int
+    missing: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    facets: tuple[Facet, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyInfo:
+    """A key that can be filtered, sorted and grouped by; `n` trials have a value of it."""
+
+    key: str
+    kind: Literal["column", "configuration"]
+    type: Literal["text", "number", "moment", "flag", "mixed"]
+    n: int
+    distinct: int
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    keys: tuple[KeyInfo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TrialDetail:
+    """A trial whole: `trial` is the record (schema/trial.schema.json).
+
+    `siblings` are the other trials of its repeat group; `narrowest` has one sentence a phase.
+    """
+
+    trial: Mapping[str, Any]
+    group: str
+    siblings: tuple[TrialRow, ...]
+    exclusions: tuple[Exclusion, ...]
+    narrowest: tuple[str, ...]
+    has_series: bool
+    has_job: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesLine:
+    """One metric of one device over time; null where the sampler said nothing."""
+
+    host: str
+    metric: str
+    device: str | None
+    unit: str
+    values: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesData:
+    """All lines share `t_s`, seconds since the trial began; `thinned`: values are means of some."""
+
+    t_s: tuple[float, ...]
+    lines: tuple[SeriesLine, ...]
+    thinned: bool
+    missing_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobPart:
+    """A part of the critical path: the driver, idle slots, or a cause of the tasks' time."""
+
+    part: str
+    words: str
+    time_s: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class JobCause:
+    """Task time of one cause; null where the engine did not record it."""
+
+    cause: str
+    time_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobStage:
+    """One attempt at a stage; seconds since the application began.
+
+    `task_s`, of all its tasks, is the sum of `causes` and `unattributed_s`. `skew` is the longest
+    task by the median one.
+    """
+
+    label: str
+    name: str
+    outcome: str
+    started_s: float | None
+    elapsed_s: float | None
+    tasks: int
+    slots: int
+    waves: float | None
+    slot_use: float | None
+    task_s: float
+    causes: tuple[JobCause, ...]
+    unattributed_s: float
+    skew: float | None
+    stragglers: int
+    spilled_bytes: int | None
+    on_critical_path: bool
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobBound:
+    """How much sooner it could have ended at most without one kind of waiting."""
+
+    without: str
+    recorded_s: float | None
+    at_most_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class JobData:
+    """What the engine's own account tells; `stages_left_out` with less task time are not shown."""
+
+    elapsed_s: float | None
+    driver_s: float | None
+    verdict: str | None
+    parts: tuple[JobPart, ...]
+    stages: tuple[JobStage, ...]
+    stages_left_out: int
+    bounds: tuple[JobBound, ...]
+    missing_reason: str | None
+
+
+# ---- groups and their statistics ----
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    low: float
+    high: float
+    level: float
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """`n` values: quantiles and the median's interval; `reason` says why one is null."""
+
+    n: int
+    median: float | None
+    interval: Interval | None
+    minimum: float | None
+    p25: float | None
+    p75: float | None
+    p90: float | None
+    maximum: float | None
+    mean: float | None
+    variation: float | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSummary:
+    """`n` trials in all, `by_state` by their state; `elapsed_s` of the succeeded, no warm-ups."""
+
+    key: Key
+    n: int
+    by_state: Mapping[str, int]
+    elapsed_s: Spread
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    by: tuple[str, ...]
+    groups: tuple[GroupSummary, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What was charged for an hour, and where that is from; `plus` adds for values of keys."""
+
+    usd_per_hour: float
+    plus: tuple[tuple[str, str, float], ...]
+    per: Literal["cluster", "node"]
+    as_of: str | None
+    source: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RankedGroup:
+    """One group's place: null where it is not ranked, as `reason` says.
+
+    `standing` is "best", "indistinguishable from the best", "worse" or "cannot tell".
+    `best_*` are those of its fastest trial. `legacy_*` is what ALOJA's query shows, on request.
+    `on_frontier`: by medians no group is as fast and as cheap. `frontier` is then "yes", "no" where
+    a group's intervals of time and cost lie wholly below, else "cannot tell"; null without a cost.
+    """
+
+    key: Key
+    rank: int | None
+    standing: str
+    reason: str | None
+    n: int
+    elapsed_s: Spread
+    cost_usd: Spread | None
+    cost_time: Spread | None
+    usd_per_hour: float | None
+    best_elapsed_s: float | None
+    best_cost_usd: float | None
+    on_frontier: bool
+    p_value: float | None
+    legacy_elapsed_s: float | None = None
+    legacy_cost_usd: float | None = None
+    legacy_rank: int | None = None
+    legacy_wrong: bool | None = None
+    frontier: Literal["yes", "cannot tell", "no"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Groups by `objective`; `verdict` says in words who is best and who ties with it."""
+
+    by: tuple[str, ...]
+    objective: str
+    alpha: float
+    prices: Prices | None
+    groups: tuple[RankedGroup, ...]
+    verdict: str
+    workloads: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedGroup:
+    """One of the groups compared; its difference from the first is null for the first itself.
+
+    `values_s` are all counted times (at most 2,000, evenly taken), `warm_ups_s` were left out.
+    """
+
+    key: Key
+    n: int
+    by_state: Mapping[str, int]
+    elapsed_s: Spread
+    values_s: tuple[float, ...]
+    warm_ups_s: tuple[float, ...]
+    outliers_s: tuple[float, ...]
+    outcome: Literal["lower", "higher", "cannot tell"] | None
+    shift_s: float | None
+    shift_interval: Interval | None
+    relative: float | None
+    p_value: float | None
+    cliffs_delta: float | None
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    by: tuple[str, ...]
+    groups: tuple[ComparedGroup, ...]
+    warnings: tuple[str, ...]
+    outlier_rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Speedup:
+    """How many times faster a value of the factor is than the baseline: median over median."""
+
+    key: Key
+    value: Scalar
+    n: int
+    n_baseline: int
+    median_s: float | None
+    baseline_median_s: float | None
+    speedup: float | None
+    interval: Interval | None
+    verdict: str
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Speedups:
+    """For each group of `by` and each value of `factor`.
+
+    `definition` is "baseline" or, on request, "aloja": against the mean of all that is selected.
+    """
+
+    factor: str
+    baseline: Scalar
+    definition: Literal["baseline", "aloja"]
+    by: tuple[str, ...]
+    values: tuple[Scalar, ...]
+    speedups: tuple[Speedup, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterValue:
+    value: Scalar
+    n: int
+    failed: int
+    elapsed_s: Spread
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterGroup:
+    """Times by the value of the parameter within one group; `verdict` in words."""
+
+    key: Key
+    values: tuple[ParameterValue, ...]
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterEffect:
+    """The effect of `value` against `baseline` where all other keys are equal (matched strata).
+
+    `ratio` is the geometric mean over `strata` of median time over the baseline's median time.
+    """
+
+    value: Scalar
+    baseline: Scalar
+    strata: int
+    trials: int
+    ratio: float | None
+    interval: Interval | None
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterEvaluation:
+    key: str
+    by: tuple[str, ...]
+    groups: tuple[ParameterGroup, ...]
+    effects: tuple[ParameterEffect, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingPoint:
+    x: float
+    n: int
+    elapsed_s: Spread
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    x: float
+    elapsed_s: float
+    low_s: float | None
+    high_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cliff:
+    """Where the data stop fitting in memory: between `below` and `above`, times jump by `jump`."""
+
+    below: float
+    above: float
+    jump: float
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingGroup:
+    """Measured points and the fitted curve; `formula` with its coefficients, or why none fits."""
+
+    key: Key
+    points: tuple[ScalingPoint, ...]
+    curve: tuple[CurvePoint, ...]
+    model: str | None
+    formula: str | None
+    error_relative: float | None
+    cliff: Cliff | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    x: str
+    x_unit: str
+    by: tuple[str, ...]
+    groups: tuple[ScalingGroup, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ImprovedConfiguration:
+    """A configuration against the baseline: how many times faster, with interval and verdict."""
+
+    key: Key
+    n: int
+    elapsed_s: Spread
+    speedup: float | None
+    interval: Interval | None
+    changes: tuple[str, ...]
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class Improvement:
+    """Configurations of the selection against `baseline`, and the effect of each single key."""
+
+    by: tuple[str, ...]
+    baseline: Key | None
+    configurations: tuple[ImprovedConfiguration, ...]
+    effects: Mapping[str, tuple[ParameterEffect, ...]]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogInfo:
+    """A shipped catalogue of machines and prices, for the parameter `catalog` of the advice."""
+
+    name: str
+    types: int
+    newest_price: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogs:
+    """`default` is the one that is asked when none is named."""
+
+    catalogs: tuple[CatalogInfo, ...]
+    default: str
+
+
+# ---- what people add ----
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """A recorded rule that leaves trials out of analyses; revoking it brings them back."""
+
+    id: str
+    conditions: tuple[str, ...]
+    author: str
+    reason: str
+    created_at: datetime
+    revoked_at: datetime | None
+    revoked_by: str | None
+    trials: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusions:
+    exclusions: tuple[Exclusion, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A saved page: `url` begins with / and has the whole state."""
+
+    name: str
+    url: str
+    author: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Views:
+    views: tuple[View, ...]
+    presets: tuple[View, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedTrial:
+    line: int
+    trial: str | None
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class UploadReport:
+    """What became of each trial of an upload; what is counted here is stored for good."""
+
+    added: tuple[str, ...]
+    already_present: tuple[str, ...]
+    refused: tuple[RefusedTrial, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StarterReport:
+    added: int
+    already_present: int
+    sources: tuple[str, ...]

@@ -1,0 +1,327 @@
+"""What is in the repository: trials, their facets, groups, series and files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from datetime import datetime
+from importlib.metadata import version
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Request
+from fastapi import Query as Parameter
+from fastapi.responses import FileResponse, StreamingResponse
+
+from venturi.errors import VenturiError
+from venturi.present.api import downloads, shapes
+from venturi.present.api.analysis.spreads import spread_of
+from venturi.present.api.context import SelectionDep, Services, ServicesDep
+from venturi.present.api.security import role_of
+from venturi.present.api.series import series_of
+from venturi.record import exclusions, query, starter
+from venturi.record.job_account import has_account
+from venturi.record.query import Condition, Op, Query, Row
+from venturi.record.query.counting import FACET_KEYS_MAX
+from venturi.record.query.grouping import GROUP_KEYS_MAX
+from venturi.record.query.selection import PAGE_ROWS_MAX
+from venturi.record.trial import ADAPTER, Trial
+
+SIBLINGS_MAX = 200
+FACET_COLUMNS = (
+    "workload", "engine", "state", "scale", "provenance", "source", "instance_type", "network",
+    "hosts",
+)  # fmt: skip
+FACET_SETTINGS, FACET_DISTINCT_MAX = 6, 100
+KEY_LENGTH_MAX = 300
+
+router = APIRouter(prefix="/api", tags=["repository"])
+Id = Annotated[
+    str,
+    Path(
+        pattern=r"^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$",
+        description="A trial's id, whole.",
+        examples=["01JZX3J8V0W4Q6N7T2B5C9D1EF"],
+    ),
+]
+KeyName = Annotated[str, Parameter(min_length=1, max_length=KEY_LENGTH_MAX)]
+
+
+@router.get("/status")
+def status(services: ServicesDep, request: Request) -> shapes.Status:
+    """What is served, and what the one who asks may do."""
+    everything = Query()
+    return shapes.Status(
+        version=version("venturi"),
+        trials=query.count(services.repository, everything),
+        trials_excluded=query.excluded_count(services.repository, everything),
+        role=role_of(request) if services.changes is not None else "read",
+        uploads=request.app.state.access.write_token is not None,
+        starter_present=starter.starter_present(services.repository),
+    )
+
+
+@router.get("/keys")
+def keys(services: ServicesDep) -> shapes.Keys:
+    """Everything that can be filtered, sorted and grouped by."""
+    found = query.keys(services.repository)
+    return shapes.Keys(
+        tuple(shapes.KeyInfo(key.key, key.kind, key.type, key.n, key.distinct) for key in found)
+    )
+
+
+@router.get("/trials")
+def trials(
+    *,
+    services: ServicesDep,
+    selection: SelectionDep,
+    sort: Annotated[
+        str,
+        Parameter(
+            description="A column or configuration key.",
+            min_length=1,
+            max_length=KEY_LENGTH_MAX,
+            examples=["elapsed_s"],
+        ),
+    ] = "started_at",
+    desc: Annotated[bool, Parameter(description="Highest first; what is missing is last.")] = True,
+    limit: Annotated[int, Parameter(ge=1, le=PAGE_ROWS_MAX)] = 50,
+    cursor: Annotated[
+        str | None, Parameter(description="`next_cursor` of the page before.", max_length=10_000)
+    ] = None,
+) -> shapes.TrialPage:
+    """One page of the trials that meet the conditions."""
+    asked = selection.query(sort=sort, descending=desc, limit=limit, cursor=cursor)
+    page = query.rows(services.repository, asked)
+    excluded = 0
+    if not selection.with_excluded:
+        excluded = query.excluded_count(services.repository, asked)
+    return shapes.TrialPage(
+        rows=tuple(map(trial_row, page.rows)),
+        next_cursor=page.next_cursor,
+        total=query.count(services.repository, asked),
+        excluded=excluded,
+    )
+
+
+@router.get("/facets")
+def facets(
+    services: ServicesDep,
+    selection: SelectionDep,
+    key: Annotated[
+        list[KeyName] | None,
+        Parameter(
+            description="Keys to count by; by default what most trials can be told apart by.",
+            max_length=FACET_KEYS_MAX,
+            examples=[["workload", "disk"]],
+        ),
+    ] = None,
+) -> shapes.Facets:
+    """How many trials have which value of each key, under the conditions on all other keys."""
+    chosen = tuple(dict.fromkeys(key)) if key else _usual_keys(services)
+    found = query.facets(services.repository, selection.query(), chosen)
+    return shapes.Facets(
+        tuple(
+            shapes.Facet(
+                each.key,
+                tuple(shapes.FacetValue(scalar(value), n) for value, n in each.values),
+                each.distinct,
+                each.missing,
+            )
+            for each in found
+        )
+    )
+
+
+@router.get("/trials/{id}")
+def trial(services: ServicesDep, id: Id) -> shapes.TrialDetail:
+    """One trial whole, the others of its repeat group, and what holds it up."""
+    found = trial_of(services, id)
+    same = (Condition("group", Op.ONE_OF, (found.group_key,)),)
+    limit = SIBLINGS_MAX + 1
+    group = query.rows(services.repository, Query(same, limit=limit, with_excluded=True)).rows
+    return shapes.TrialDetail(
+        trial=ADAPTER.dump_python(found, mode="json"),
+        group=found.group_key,
+        siblings=tuple(trial_row(row) for row in group if row.id != id)[:SIBLINGS_MAX],
+        exclusions=tuple(_exclusions_of(services, found)),
+        narrowest=tuple(_narrowest(found)),
+        has_series=any(artifact.kind == "series" for artifact in found.artifacts),
+        has_job=has_account(found),
+    )
+
+
+@router.get("/trials/{id}/series")
+def series(
+    services: ServicesDep,
+    id: Id,
+    points: Annotated[
+        int, Parameter(description="No more moments than these; means of some.", ge=2, le=2_000)
+    ] = 500,
+) -> shapes.SeriesData:
+    """What the trial's hosts did over time."""
+    return series_of(services.repository, trial_of(services, id), points)
+
+
+@router.get("/trials/{id}/job")
+def job(services: ServicesDep, id: Id) -> shapes.JobData:
+    """Where the job's time went, stage by stage, from its engine's own account."""
+    from venturi.present.api.jobs import job_of
+
+    return job_of(services.repository, trial_of(services, id))
+
+
+@router.get(
+    "/trials/{id}/artifacts/{name}",
+    response_class=FileResponse,
+    responses={200: {"content": {"text/plain": {}, "application/octet-stream": {}}}},
+)
+def artifact(
+    services: ServicesDep,
+    id: Id,
+    name: Annotated[str, Path(max_length=KEY_LENGTH_MAX, examples=["agent.log"])],
+) -> FileResponse:
+    """A file that is kept with the trial, as it is."""
+    found = trial_of(services, id)
+    # The name is looked up and never used as a path.
+    kept = next((each for each in found.artifacts if each.name == name), None)
+    if kept is None:
+        raise VenturiError(
+            "VEN-RECORD-ARTIFACT", f"trial {id} has no artifact {name!r}",
+            where={"trial": id, "artifact": name}, hint="the trial's record lists its artifacts",
+        )  # fmt: skip
+    return FileResponse(
+        services.repository.artifact_path(kept),
+        media_type="text/plain" if kept.kind == "log" else "application/octet-stream",
+        filename=kept.name,
+        headers={"ETag": f'"{kept.sha256}"'},
+    )
+
+
+@router.get(
+    "/download",
+    response_class=StreamingResponse,
+    responses={
+        200: {"content": {kind.partition(";")[0]: {} for kind in downloads.MEDIA_TYPES.values()}}
+    },
+)
+def download(
+    services: ServicesDep,
+    selection: SelectionDep,
+    format: Annotated[
+        downloads.Format,
+        Parameter(description="ndjson: whole records; csv and parquet: a row a trial."),
+    ] = "ndjson",
+    columns: Annotated[
+        list[KeyName] | None,
+        Parameter(
+            description="Columns and configuration keys; by default all.",
+            max_length=downloads.COLUMNS_MAX,
+            examples=[["id", "elapsed_s", "disk"]],
+        ),
+    ] = None,
+) -> StreamingResponse:
+    """All trials that meet the conditions, as a file."""
+    content = downloads.stream(services.repository, selection.query(), format, columns or ())
+    return StreamingResponse(
+        content,
+        media_type=downloads.MEDIA_TYPES[format],
+        headers={"Content-Disposition": f'attachment; filename="venturi-trials.{format}"'},
+    )
+
+
+@router.get("/groups")
+def groups(
+    services: ServicesDep,
+    selection: SelectionDep,
+    by: Annotated[
+        list[KeyName],
+        Parameter(
+            description="Columns and configuration keys.",
+            min_length=1,
+            max_length=GROUP_KEYS_MAX,
+            examples=[["workload", "disk"]],
+        ),
+    ],
+) -> shapes.Groups:
+    """The trials grouped by any keys, with quantiles and the interval of the median."""
+    found = query.group_by(services.repository, selection.query(), by)
+    return shapes.Groups(
+        tuple(by),
+        tuple(
+            shapes.GroupSummary(
+                tuple(map(scalar, group.values)),
+                group.n,
+                group.by_state,
+                spread_of(group.elapsed_s),
+            )
+            for group in found
+        ),
+    )
+
+
+def trial_of(services: Services, id_: str) -> Trial:
+    """The trial with exactly this id (VEN-RECORD-UNKNOWN)."""
+    found = services.repository.get(id_)
+    if found.id != id_:
+        raise VenturiError(
+            "VEN-RECORD-UNKNOWN", f"no trial has the id {id_!r}", where={"id": id_},
+            hint="/api/trials lists the trials",
+        )  # fmt: skip
+    return found
+
+
+_ROW = tuple(field.name for field in fields(shapes.TrialRow))
+
+
+def trial_row(row: Row) -> shapes.TrialRow:
+    """`row` as the interface has it."""
+    return shapes.TrialRow(*(getattr(row, name) for name in _ROW))
+
+
+def scalar(value: Any) -> shapes.Scalar:
+    """A key's value as JSON has it."""
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def shown_exclusion(services: Services, found: exclusions.Exclusion) -> shapes.Exclusion:
+    """`found` with the number of trials it covers."""
+    return shapes.Exclusion(
+        found.id,
+        tuple(found.texts),
+        found.author,
+        found.reason,
+        found.created_at,
+        found.revoked_at,
+        found.revoked_by,
+        exclusions.covered(services.repository, found.id),
+    )
+
+
+def _usual_keys(services: Services) -> Sequence[str]:
+    """The columns people look by, and the settings that tell most trials apart."""
+    settings = [
+        info
+        for info in query.keys(services.repository)
+        if info.kind == "configuration" and 1 < info.distinct <= FACET_DISTINCT_MAX
+    ]
+    settings.sort(key=lambda info: (-info.n, info.key))
+    return (*FACET_COLUMNS, *(info.key for info in settings[:FACET_SETTINGS]))
+
+
+def _exclusions_of(services: Services, trial: Trial) -> Iterator[shapes.Exclusion]:
+    """The exclusions in force that leave `trial` out."""
+    covering = exclusions.covering(services.repository, [trial.id]).get(trial.id, ())
+    for found in exclusions.find(services.repository) if covering else ():
+        if found.id in covering:
+            yield shown_exclusion(services, found)
+
+
+def _narrowest(trial: Trial) -> Iterator[str]:
+    """A sentence for each phase, as `venturi show` tells it."""
+    from venturi.model.bottleneck import narrowest_points
+
+    for finding in narrowest_points(trial):
+        if finding.reason:
+            yield f"{finding.phase}: cannot tell: {finding.reason}"
+            continue
+        yield f"{finding.phase}: {'; '.join(finding.evidence)}"

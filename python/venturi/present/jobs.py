@@ -1,0 +1,186 @@
+"""What a terminal shows of a job's analysis: stages, time by cause, skew, stragglers, bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from venturi.model.stage import Analysis, Bound, Skew, Stage, Straggler
+from venturi.model.stage_verdict import WORDS
+from venturi.present.terminal import add, pairs, table
+from venturi.record.job_account import JobAccount
+from venturi.units import format_bytes, format_duration
+
+SHOWN_STAGES = 30
+_LEAST_SHARE = 0.005
+_NAME = 40
+
+
+def parts(account: JobAccount, analysis: Analysis) -> Iterator[RenderableType]:
+    """Titles and tables, in the order in which they are read."""
+    stages, left_out = _shown(analysis.stages)
+    for title, content in (
+        ("Narrowest point", _verdict(analysis)),
+        ("Where the time on the critical path went", _shares(analysis)),
+        ("Critical path", _path(analysis)),
+        ("Stages" + left_out, _stages(stages)),
+        ("Task time by cause, share of the stage's task time", _causes(stages)),
+        ("Skew: the largest task by the median", _skews(stages)),
+        ("Stragglers", _stragglers(stages)),
+        ("Narrowest point of each stage", _verdicts(stages)),
+        ("At most this much sooner", _bounds(analysis.bounds, analysis.elapsed_s)),
+        ("Speculative copies", _speculation(analysis)),
+        ("What was read", _reading(account)),
+    ):
+        if content.row_count:
+            yield Text(f"\n{title}", style="bold")
+            yield content
+
+
+def _shown(stages: Sequence[Stage]) -> tuple[list[Stage], str]:
+    """The stages with the most task time, in their own order."""
+    longest = {each.key for each in sorted(stages, key=lambda each: -each.task_s)[:SHOWN_STAGES]}
+    kept = [stage for stage in stages if stage.key in longest]
+    said = f" (the {SHOWN_STAGES} of {len(stages)} with the most task time)"
+    return kept, said if len(kept) < len(stages) else ""
+
+
+def _verdict(analysis: Analysis) -> Table:
+    return pairs([("", analysis.verdict.sentence)])
+
+
+def _shares(analysis: Analysis) -> Table:
+    made = table("part", "time", "share")
+    for part, share in analysis.verdict.shares.items():
+        if share >= _LEAST_SHARE and analysis.verdict.of_s is not None:
+            time = format_duration(share * analysis.verdict.of_s)
+            add(made, WORDS[part], time, f"{share:.0%}")
+    return made
+
+
+def _path(analysis: Analysis) -> Table:
+    labels = {stage.key: stage for stage in analysis.stages}
+    made = table("step", "name", "from", "took", left=2)
+    steps = [step for step in analysis.path if step.elapsed_s >= 0.001]
+    for step in steps[:SHOWN_STAGES]:
+        stage = None if step.key is None else labels[step.key]
+        step_name = "driver" if stage is None else f"stage {stage.label}"
+        name = "" if stage is None else _cut(stage.name)
+        add(made, step_name, name, format_duration(step.from_s), format_duration(step.elapsed_s))
+    if len(steps) > SHOWN_STAGES:
+        add(made, f"and {len(steps) - SHOWN_STAGES} more steps", "", "", "")
+    return made
+
+
+def _stages(stages: Sequence[Stage]) -> Table:
+    made = table(
+        "stage", "name", "outcome", "started", "took", "tasks", "attempts", "slots", "offered",
+        "waves", "slot use", "task time", "spilled", left=3,
+    )  # fmt: skip
+    for stage in stages:
+        add(
+            made, stage.label, _cut(stage.name), stage.outcome,
+            format_duration(stage.started_s), format_duration(stage.elapsed_s),
+            _count(stage.n_tasks), _attempts(stage), str(stage.slots), _count(stage.offered_slots),
+            "—" if stage.waves is None else f"{stage.waves:.1f}",
+            "—" if stage.slot_use is None else f"{stage.slot_use:.0%}",
+            format_duration(stage.task_s), format_bytes(stage.spilled_bytes),
+        )  # fmt: skip
+    return made
+
+
+def _attempts(stage: Stage) -> str:
+    bad = [f"{n} {name}" for name, n in stage.attempts_by_outcome.items() if name != "succeeded"]
+    return str(stage.n_attempts) + (f" ({', '.join(bad)})" if bad else "")
+
+
+def _causes(stages: Sequence[Stage]) -> Table:
+    names = [each.cause for each in stages[0].causes] if stages else []
+    made = table("stage", *names, "unattributed", "without metrics")
+    for stage in stages:
+        if stage.task_s > 0:
+            shares = [
+                "—" if each.time_s is None else f"{each.time_s / stage.task_s:.1%}"
+                for each in stage.causes
+            ]
+            rest = f"{stage.unattributed_s / stage.task_s:.1%}"
+            add(made, stage.label, *shares, rest, f"{stage.n_without_metrics} tasks")
+    return made
+
+
+def _skews(stages: Sequence[Stage]) -> Table:
+    made = table("stage", "of", "median", "largest", "largest / median", left=2)
+    for stage in stages:
+        for skew in stage.skews:
+            if skew.ratio is not None:
+                values = (_amount(skew, skew.median), _amount(skew, skew.largest))
+                add(made, stage.label, skew.what, *values, f"{skew.ratio:.1f}")
+    return made
+
+
+def _amount(skew: Skew, value: float | None) -> str:
+    return format_duration(value) if skew.unit == "s" else format_bytes(value)
+
+
+def _stragglers(stages: Sequence[Stage]) -> Table:
+    made = table("stage", "task", "host", "executor", "took", "medians", "bytes / median", left=4)
+    for stage in stages:
+        for each in stage.stragglers:
+            add(made, stage.label, *_straggler(each))
+        if stage.n_stragglers > len(stage.stragglers):
+            more = f"and {stage.n_stragglers - len(stage.stragglers)} more"
+            add(made, stage.label, more, "", "", "", "", "")
+    return made
+
+
+def _straggler(task: Straggler) -> tuple[str, ...]:
+    return (
+        task.task_id, task.host or "—", task.executor_id or "—", format_duration(task.elapsed_s),
+        "—" if task.ratio is None else f"{task.ratio:.1f}",
+        "—" if task.bytes_ratio is None else f"{task.bytes_ratio:.1f}",
+    )  # fmt: skip
+
+
+def _verdicts(stages: Sequence[Stage]) -> Table:
+    return pairs((stage.label, stage.verdict.sentence) for stage in stages)
+
+
+def _bounds(bounds: Sequence[Bound], elapsed_s: float | None) -> Table:
+    made = table("without", "of what is recorded", "at most", "share of the whole")
+    for bound in bounds:
+        recorded = "not recorded" if bound.recorded_s is None else format_duration(bound.recorded_s)
+        share = "—" if not elapsed_s else f"{bound.at_most_s / elapsed_s:.1%}"
+        add(made, bound.without, recorded, format_duration(bound.at_most_s), share)
+    return made
+
+
+def _speculation(analysis: Analysis) -> Table:
+    made = table("launched", "won", "task time wasted", "without a recorded end", left=0)
+    seen = analysis.speculation
+    if seen.launched:
+        wasted = ("at least " if seen.unended else "") + format_duration(seen.wasted_s)
+        add(made, str(seen.launched), str(seen.won), wasted, str(seen.unended))
+    return made
+
+
+def _reading(account: JobAccount) -> Table:
+    reading = account.reading
+    rows = [
+        ("files", ", ".join(reading.files[:5]) + (" ..." if len(reading.files) > 5 else "")),
+        ("text", f"{format_bytes(reading.text_bytes)}, {reading.events:,} events"),
+        ("compression", reading.compression or "none"),
+        ("events of no use here", f"{sum(reading.skipped.values()):,}"),
+        ("events of unknown types", f"{sum(reading.unknown.values()):,}"),
+    ]
+    return pairs(rows)
+
+
+def _count(value: int | None) -> str:
+    return "—" if value is None else f"{value:,}"
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _NAME else name[: _NAME - 1] + "…"

@@ -1,0 +1,305 @@
+"""An engine's own account of one application: tables of its jobs, stages, tasks and executors.
+
+The parsers of `measure.jobs` fill them and `model.stage` reads them; they are kept as Parquet with
+the trial. Columns in snake case mean the same for every engine. Columns in the engine's own
+spelling (`executorRunTime`, `GC_TIME_MILLIS`) are its metrics, unchanged, in the unit stated here.
+An absent value is null, never 0. Moments are milliseconds since 1970 (UTC) on the clock of the
+driver or application master, so their differences need no synchronised clocks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from io import BytesIO
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+from venturi.errors import VenturiError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from venturi.record.repository import Repository
+    from venturi.record.trial import Trial
+
+Kind = Literal["int", "text", "truth", "ints"]
+Outcome = Literal["succeeded", "failed", "unfinished"]
+MOMENT = "ms since 1970"
+"""The unit of moments: they can be compared and subtracted, never added up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table: its name, its type, its unit (None: none) and what it means."""
+
+    name: str
+    kind: Kind
+    unit: str | None
+    meaning: str
+
+
+def _metric(name: str, unit: str, meaning: str) -> Column:
+    return Column(name, "int", unit, meaning)
+
+
+JOBS = (
+    Column("job_id", "int", None, "the engine's number of the job"),
+    Column("name", "text", None, "its description or call site"),
+    Column("submitted_ms", "int", MOMENT, "when it was submitted"),
+    Column("ended_ms", "int", MOMENT, "when it ended"),
+    Column("outcome", "text", None, "succeeded, failed, cancelled or unfinished"),
+    Column("reason", "text", None, "why it did not succeed"),
+    Column("stage_ids", "ints", None, "its stages, skipped ones too"),
+)
+STAGES = (
+    Column("stage_id", "int", None, "the engine's number of the stage; MapReduce: 0 map, 1 reduce"),
+    Column("attempt", "int", None, "which attempt at the stage, from 0"),
+    Column("name", "text", None, "its call site, or map and reduce"),
+    Column("job_id", "int", None, "the first job that contains it"),
+    Column("parent_ids", "ints", None, "stages whose output it reads"),
+    Column("n_tasks", "int", None, "tasks it consists of"),
+    Column("submitted_ms", "int", MOMENT, "when it was submitted"),
+    Column("ended_ms", "int", MOMENT, "when it completed or failed"),
+    Column("outcome", "text", None, "succeeded, failed or unfinished"),
+    Column("reason", "text", None, "why it failed"),
+)
+TASKS = (
+    Column("stage_id", "int", None, "the stage it belongs to"),
+    Column("stage_attempt", "int", None, "and the attempt at it"),
+    Column("task_id", "text", None, "the engine's name of this attempt at the task"),
+    Column("index", "int", None, "which task of the stage; attempts and copies share it"),
+    Column("attempt", "int", None, "which attempt at the task, from 0"),
+    Column("executor_id", "text", None, "where it ran"),
+    Column("host", "text", None, "the host of that"),
+    Column("locality", "text", None, "how near its data was, in the engine's words"),
+    Column("speculative", "truth", None, "a copy started because another was slow"),
+    Column("outcome", "text", None, "succeeded, failed, killed or unfinished"),
+    Column("reason", "text", None, "why it did not succeed"),
+    Column("launched_ms", "int", MOMENT, "when it was launched"),
+    Column("finished_ms", "int", MOMENT, "when it was over"),
+)
+EXECUTORS = (
+    Column("executor_id", "text", None, "its name; MapReduce has one for each node"),
+    Column("host", "text", None, "where it ran"),
+    Column("cores", "int", None, "task slots it offers"),
+    Column("added_ms", "int", MOMENT, "when it was there"),
+    Column("removed_ms", "int", MOMENT, "when it was gone"),
+    Column("reason", "text", None, "why it was removed"),
+)
+# Meanings: Spark's monitoring page, "Executor Task Metrics", and core/.../util/JsonProtocol.scala.
+SPARK_TASK_METRICS = (
+    Column("gettingResultTime", "int", MOMENT, "when fetching of a large result began"),
+    _metric("executorDeserializeTime", "ms", "time to deserialise the task"),
+    _metric("executorDeserializeCpuTime", "ns", "processor time of that"),
+    _metric("executorRunTime", "ms", "time the executor ran the task, fetching data included"),
+    _metric("executorCpuTime", "ns", "processor time of the task's thread while it ran"),
+    _metric("peakExecutionMemory", "B", "peak memory of shuffles, joins and aggregations"),
+    _metric("resultSize", "B", "serialised result sent to the driver"),
+    _metric("jvmGCTime", "ms", "garbage collection of the executor's JVM while the task ran"),
+    _metric("resultSerializationTime", "ms", "time to serialise the result"),
+    _metric("memoryBytesSpilled", "B", "size in memory of what was spilled"),
+    _metric("diskBytesSpilled", "B", "size on disk of what was spilled"),
+    _metric("shuffleRemoteBytesRead", "B", "shuffle data fetched from other hosts"),
+    _metric("shuffleLocalBytesRead", "B", "shuffle data read from local disk"),
+    _metric("shuffleRemoteBytesReadToDisk", "B", "of the remote bytes, those put on disk first"),
+    _metric("shuffleFetchWaitTime", "ms", "time blocked waiting for remote shuffle blocks"),
+    _metric("shuffleRecordsRead", "1", "records read from shuffles"),
+    _metric("shuffleBytesWritten", "B", "bytes written for shuffles"),
+    _metric("shuffleWriteTime", "ns", "time blocked writing to disk or buffer cache for a shuffle"),
+    _metric("shuffleRecordsWritten", "1", "records written for shuffles"),
+    _metric("inputBytesRead", "B", "bytes read from storage or cache"),
+    _metric("inputRecordsRead", "1", "records read from storage or cache"),
+    _metric("outputBytesWritten", "B", "bytes written to storage"),
+    _metric("outputRecordsWritten", "1", "records written to storage"),
+)
+# Meanings: TaskCounter and FileSystemCounter of Hadoop, and the history's own attempt events.
+MAPREDUCE_TASK_METRICS = (
+    _metric("mapFinishTime", MOMENT, "when the map function was done"),
+    _metric("shuffleFinishTime", MOMENT, "when all map outputs had been copied"),
+    _metric("sortFinishTime", MOMENT, "when they had been merged"),
+    _metric("CPU_MILLISECONDS", "ms", "processor time of the attempt's processes, all threads"),
+    _metric("GC_TIME_MILLIS", "ms", "garbage collection of the attempt's JVM"),
+    _metric("PHYSICAL_MEMORY_BYTES", "B", "resident memory at the end"),
+    _metric("SPILLED_RECORDS", "1", "records written to disk while sorting and merging"),
+    _metric("MAP_INPUT_RECORDS", "1", "records given to the map function"),
+    _metric("MAP_OUTPUT_RECORDS", "1", "records it emitted"),
+    _metric("MAP_OUTPUT_BYTES", "B", "bytes it emitted"),
+    _metric("MAP_OUTPUT_MATERIALIZED_BYTES", "B", "bytes of map output written to disk"),
+    _metric("SPLIT_RAW_BYTES", "B", "size of the split's description, not of its data"),
+    _metric("REDUCE_SHUFFLE_BYTES", "B", "map output copied to the reducer"),
+    _metric("REDUCE_INPUT_RECORDS", "1", "records given to the reduce function"),
+    _metric("REDUCE_OUTPUT_RECORDS", "1", "records it emitted"),
+    _metric("FILE_BYTES_READ", "B", "bytes read from local file systems"),
+    _metric("FILE_BYTES_WRITTEN", "B", "bytes written to local file systems"),
+    _metric("HDFS_BYTES_READ", "B", "bytes read from HDFS"),
+    _metric("HDFS_BYTES_WRITTEN", "B", "bytes written to HDFS"),
+    _metric("BYTES_READ", "B", "bytes read by the input format"),
+    _metric("BYTES_WRITTEN", "B", "bytes written by the output format"),
+)
+TASK_METRICS: Mapping[str, tuple[Column, ...]] = MappingProxyType(
+    {"spark": SPARK_TASK_METRICS, "mapreduce": MAPREDUCE_TASK_METRICS}
+)
+TABLES = ("jobs", "stages", "tasks", "executors")
+ACCOUNT_NAME = "job-account.json"
+"""The artifact with the application's own facts; its tables lie beside it."""
+
+
+PEAKS = frozenset({"peakExecutionMemory", "PHYSICAL_MEMORY_BYTES"})
+"""Metrics of which the largest counts; all others that are no moment add up."""
+
+
+def columns(table: str, engine: str) -> tuple[Column, ...]:
+    """The columns of a table in `TABLES`, for an engine in `TASK_METRICS`."""
+    if table == "tasks":
+        return TASKS + TASK_METRICS[engine]
+    return {"jobs": JOBS, "stages": STAGES, "executors": EXECUTORS}[table]
+
+
+def polars_schema(table: str, engine: str) -> dict[str, Any]:
+    """The Polars types of a table's columns."""
+    import polars as pl
+
+    types = {
+        "int": pl.Int64(),
+        "text": pl.String(),
+        "truth": pl.Boolean(),
+        "ints": pl.List(pl.Int64()),
+    }
+    return {column.name: types[column.kind] for column in columns(table, engine)}
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """What an account says about the application as a whole.
+
+    `attempt` is the engine's, where it made several. Times are on the driver's clock in
+    milliseconds since 1970, None where the account does not say. `exit_code` is None where the
+    engine does not record it.
+    """
+
+    id: str
+    name: str
+    engine: str
+    engine_version: str
+    attempt: str | None = None
+    user: str | None = None
+    started_ms: int | None = None
+    ended_ms: int | None = None
+    outcome: Outcome = "unfinished"
+    reason: str | None = None
+    exit_code: int | None = None
+    java_version: str | None = None
+
+    @property
+    def elapsed_s(self) -> float | None:
+        """Seconds from its start to its end, None if either is unknown."""
+        if self.started_ms is None or self.ended_ms is None:
+            return None
+        return (self.ended_ms - self.started_ms) / 1e3
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How an account was read: nothing is left out silently.
+
+    `sha256` is that of the uncompressed text, so that it does not depend on the compression.
+    `skipped` counts the events that are of no use here, by type; `unknown`, those whose type no
+    version up to 4.x has; `malformed`, lines that are no event; `oversized`, lines beyond the
+    limit; `damaged`, events known by name that lack what they need. `truncated` says how the text
+    ended too early, None if it did not.
+    """
+
+    files: tuple[str, ...]
+    sha256: str
+    text_bytes: int
+    compression: str | None
+    events: int
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    unknown: Mapping[str, int] = field(default_factory=dict)
+    damaged: Mapping[str, int] = field(default_factory=dict)
+    malformed: int = 0
+    oversized: int = 0
+    truncated: str | None = None
+
+    @property
+    def lost(self) -> bool:
+        """Whether something that may matter was not read."""
+        return bool(self.damaged or self.malformed or self.oversized or self.truncated)
+
+
+@dataclass(frozen=True, slots=True)
+class JobAccount:
+    """The account of one application: its facts, its tables (see `columns`), its configuration.
+
+    `configuration` is what was in effect, with secrets masked; `chosen` are the keys among it that
+    somebody chose, as opposed to the engine's defaults and the ids of this one execution.
+    """
+
+    application: Application
+    reading: Reading
+    jobs: pl.DataFrame
+    stages: pl.DataFrame
+    tasks: pl.DataFrame
+    executors: pl.DataFrame
+    configuration: Mapping[str, str]
+    chosen: tuple[str, ...]
+
+    def table(self, name: str) -> pl.DataFrame:
+        """The table called `name`, one of `TABLES`."""
+        found: pl.DataFrame = getattr(self, name)
+        return found
+
+
+def attach(repository: Repository, trial: Trial, account: JobAccount) -> Trial:
+    """Keeps `account` among the artifacts of `trial`, which the caller saves next."""
+    facts = {
+        "application": asdict(account.application),
+        "reading": asdict(account.reading),
+        "configuration": dict(account.configuration),
+        "chosen": account.chosen,
+    }
+    trial = repository.attach(trial, "other", ACCOUNT_NAME, json.dumps(facts).encode())
+    for name in TABLES:
+        parquet = BytesIO()
+        account.table(name).write_parquet(parquet, compression="zstd")
+        trial = repository.attach(trial, "other", f"{name}.parquet", parquet.getvalue())
+    return trial
+
+
+def has_account(trial: Trial) -> bool:
+    """Whether `trial` has an account among its artifacts."""
+    return any(artifact.name == ACCOUNT_NAME for artifact in trial.artifacts)
+
+
+def load(repository: Repository, trial: Trial) -> JobAccount:
+    """The account kept with `trial`; VEN-RECORD-ARTIFACT if there is none or it is damaged."""
+    import polars as pl
+
+    paths = {each.name: each for each in trial.artifacts}
+    try:
+        facts = json.loads(repository.artifact_path(paths[ACCOUNT_NAME]).read_bytes())
+        application = Application(**facts["application"])
+        tables = {
+            name: pl.read_parquet(
+                repository.artifact_path(paths[f"{name}.parquet"]),
+                columns=list(polars_schema(name, application.engine)),
+            )
+            for name in TABLES
+        }
+        reading = Reading(**facts["reading"])
+        return JobAccount(
+            application=application,
+            reading=replace(reading, files=tuple(reading.files)),
+            configuration=facts["configuration"],
+            chosen=tuple(facts["chosen"]),
+            **tables,
+        )
+    except (KeyError, TypeError, ValueError, OSError, pl.exceptions.PolarsError) as error:
+        raise VenturiError(
+            "VEN-RECORD-ARTIFACT",
+            f"the engine's account kept with trial {trial.id} cannot be read: {error}",
+            where={"trial": trial.id},
+            hint="ingest it again",
+        ) from error

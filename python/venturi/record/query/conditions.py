@@ -1,0 +1,187 @@
+"""Conditions on trials: what a text asks for, and how a database is asked it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+import sqlalchemy as sa
+
+from venturi.errors import ExitCode, VenturiError
+from venturi.record.tables import (
+    CONFIGURATION,
+    TRIALS,
+    microseconds,
+    number_of,
+    storable,
+    text_of,
+)
+
+Value = str | int | float | bool | datetime
+
+CONDITION_VALUES_MAX = 1_000
+
+PREFIX = "configuration."
+COLUMNS: Mapping[str, sa.Column[Any]] = {
+    {"group_key": "group", "started_at_us": "started_at"}.get(column.name, column.name): column
+    for column in TRIALS.c
+    if column is not TRIALS.c.serial
+}
+_CONDITION = re.compile(r"([^=<>]+)(<=|>=|=|<|>)(.*)", re.DOTALL)
+
+
+class Op(StrEnum):
+    """How a condition compares; the orders are for numbers and moments."""
+
+    ONE_OF = "="
+    BELOW = "<"
+    AT_MOST = "<="
+    ABOVE = ">"
+    AT_LEAST = ">="
+    MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """`key` is one of `values`, is below (above, ...) the only one of them, or is missing.
+
+    A value that the key's column cannot hold is an error (VEN-QUERY-VALUE).
+    """
+
+    key: str
+    op: Op
+    values: tuple[Value, ...] = ()
+
+    def __post_init__(self) -> None:
+        most = {Op.ONE_OF: CONDITION_VALUES_MAX, Op.MISSING: 0}.get(self.op, 1)
+        if not min(most, 1) <= len(self.values) <= most:
+            raise refused(f"{len(self.values)} values for {self.op}, not 1 to {most}", self.key)
+        clause(self)
+
+
+def parse_condition(text: str) -> Condition:
+    """The condition that `text` writes: KEY=VALUE, KEY<N, <=, >, >=; KEY= is a missing value."""
+    parts = _CONDITION.fullmatch(text)
+    if parts is None:
+        raise refused(f"{text!r} is no condition", text)
+    key, op, value = parts[1].strip(), Op(parts[2]), parts[3]
+    if op is Op.ONE_OF and not value:
+        return Condition(key, Op.MISSING)
+    column = COLUMNS.get(key)
+    if column is TRIALS.c.started_at_us:
+        try:
+            return Condition(key, op, (datetime.fromisoformat(value),))
+        except ValueError as error:
+            raise refused(f"{value!r} is no moment", key) from error
+    kind = str if column is None else column.type.python_type
+    if kind is bool:
+        return Condition(key, op, ({"true": True, "false": False}.get(value, value),))
+    number = number_of(value)
+    if number is not None and (kind is not str or (column is None and op is not Op.ONE_OF)):
+        return Condition(key, op, (number,))
+    return Condition(key, op, (value,))
+
+
+def canonical(key: str) -> str:
+    """The one name of a key that has several."""
+    return key if key in COLUMNS else PREFIX + setting_of(key)
+
+
+def setting_of(key: str) -> str:
+    """The configuration key that `key` names, as the table has it."""
+    return text_of(key.removeprefix(PREFIX))
+
+
+def clause(condition: Condition) -> sa.ColumnElement[bool]:
+    """What a row of `TRIALS` fulfils that meets `condition`; NULL for some that do not."""
+    column, op = COLUMNS.get(condition.key), condition.op
+    if column is not None:
+        if op is Op.MISSING:
+            return column.is_(None)
+        if op is not Op.ONE_OF and column.type.python_type in {str, bool}:
+            raise refused(f"{condition.key} has no order to compare by", condition.key)
+        return _compare(column, op, [_bound(column, condition, v) for v in condition.values])
+    setting = CONFIGURATION.c
+    if not storable(setting_of(condition.key)):
+        raise refused("a key that no trial can have", condition.key)
+    tests = [setting.key == setting_of(condition.key)]
+    if op is Op.ONE_OF:
+        texts = [_text(condition, value) for value in condition.values]
+        tests.append(setting.text.in_(texts))
+    elif op is not Op.MISSING:
+        number = _number(condition, condition.values[0])
+        tests.append(_compare(setting.number, op, [sa.literal(number, sa.Double)]))
+    having = TRIALS.c.serial.in_(sa.select(setting.trial).where(*tests))
+    return ~having if op is Op.MISSING else having
+
+
+def _compare(
+    column: sa.ColumnElement[Any], op: Op, values: Sequence[sa.ColumnElement[Any]]
+) -> sa.ColumnElement[bool]:
+    if op is Op.ONE_OF:
+        return sa.or_(*(column == value for value in values))
+    (value,) = values
+    compared: Mapping[Op, Callable[[], sa.ColumnElement[bool]]] = {
+        Op.BELOW: lambda: column < value,
+        Op.AT_MOST: lambda: column <= value,
+        Op.ABOVE: lambda: column > value,
+        Op.AT_LEAST: lambda: column >= value,
+    }
+    return compared[op]()
+
+
+def _bound(column: sa.Column[Any], condition: Condition, value: Value) -> sa.ColumnElement[Any]:
+    """`value` as `column` can be compared with it."""
+    kind = column.type.python_type
+    if column is TRIALS.c.started_at_us:
+        if not isinstance(value, datetime) or value.tzinfo is None:
+            raise refused(f"{value!r} is no moment with a time zone", condition.key)
+        return sa.literal(microseconds(value), column.type)
+    if kind is str and isinstance(value, str) and storable(value):
+        return sa.literal(str(value), column.type)
+    if kind is bool and isinstance(value, bool):
+        return sa.literal(value, column.type)
+    if kind in {int, float}:
+        if kind is int and type(value) is int and -(2**63) <= value < 2**63:
+            return sa.literal(value, column.type)
+        return sa.literal(_number(condition, value), sa.Double)
+    raise refused(f"{value!r} is no {kind.__name__}", condition.key)
+
+
+def _number(condition: Condition, value: Value) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            if math.isfinite(value):
+                return float(value)
+        except OverflowError:
+            pass
+    raise refused(f"{value!r} is no number that can be compared", condition.key)
+
+
+def _text(condition: Condition, value: Value) -> str:
+    if isinstance(value, datetime) or not storable(text_of(value)):
+        raise refused(f"{value!r} is no configuration value", condition.key)
+    return text_of(value)
+
+
+def at_most(what: str, given: int, most: int) -> None:
+    """Refuses more than `most` of something."""
+    if given > most:
+        raise refused(f"{given:,} {what}; at most {most:,} are possible", what)
+
+
+def refused(message: str, key: str) -> VenturiError:
+    """The error of a query that makes no sense, at `key`."""
+    return VenturiError(
+        "VEN-QUERY-VALUE",
+        message,
+        where={"field": key[:100]},
+        hint="conditions are KEY=VALUE, KEY<N, KEY<=N, KEY>N, KEY>=N, or KEY= for a missing value; "
+        f"columns are {', '.join(COLUMNS)}, and any other KEY is of the configuration",
+        exit_code=ExitCode.USAGE,
+    )

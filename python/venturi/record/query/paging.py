@@ -1,0 +1,99 @@
+"""The rows of trials, page by page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from venturi.record.query.conditions import COLUMNS
+from venturi.record.query.cursor import after, make_cursor, open_cursor
+from venturi.record.query.selection import Query, covering, rules_of, source_of, where
+from venturi.record.repository import Repository
+from venturi.record.tables import RECORDS, TRIALS, moment
+from venturi.record.trial import Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What the columns hold of a trial; names as in `Trial`, `failure` is the code.
+
+    `excluded` is the id of the oldest exclusion in force that covers the trial.
+    """
+
+    id: str
+    workload: str
+    workload_version: str
+    scale: str | None
+    input_bytes: int | None
+    engine: str
+    engine_version: str
+    state: str
+    failure_kind: str | None
+    failure: str | None
+    experiment: str | None
+    group: str
+    repetition: int
+    warm_up: bool
+    provenance: str
+    source: str
+    instance_type: str | None
+    network: str | None
+    hosts: int
+    started_at: datetime | None
+    elapsed_s: float | None
+    warnings: int
+    configuration: Mapping[str, Scalar]
+    excluded: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some rows of a query; `next_cursor` is None on the last page."""
+
+    rows: tuple[Row, ...]
+    next_cursor: str | None
+
+
+def rows(repository: Repository, query: Query) -> Page:
+    """The rows of one page of `query`.
+
+    A cursor that is damaged or of another query is an error (VEN-QUERY-CURSOR).
+    """
+    source, keys = source_of([query.sort])
+    terms = keys[0] if keys[0][0] is TRIALS.c.id else [*keys[0], TRIALS.c.id]
+    beyond = [] if query.cursor is None else [after(terms, open_cursor(query, terms), query)]
+    ordered = [(term.desc() if query.descending else term.asc()).nulls_last() for term in terms]
+    labelled = [term.label(f"term_{number}") for number, term in enumerate(terms)]
+    with repository.reading() as connection:
+        rules = rules_of(connection)
+        heeded = () if query.with_excluded else rules
+        statement = (
+            sa.select(*COLUMNS.values(), *labelled)
+            .select_from(source)
+            .where(*where(query.conditions, heeded), *beyond)
+            .order_by(*ordered)
+            .limit(query.limit + 1)
+        )
+        found = connection.execute(statement).all()
+        page = found[: query.limit]
+        ids = [row.id for row in page]
+        chosen = sa.select(RECORDS.c.id, RECORDS.c.configuration).where(RECORDS.c.id.in_(ids))
+        configuration = {row.id: row.configuration for row in connection.execute(chosen)}
+        excluded = covering(connection, rules, ids) if query.with_excluded else {}
+    return Page(
+        tuple(_row(row, configuration[row.id], excluded.get(row.id)) for row in page),
+        make_cursor(query, page[-1][len(COLUMNS) :]) if len(found) > len(page) else None,
+    )
+
+
+def _row(row: Any, configuration: str, excluded: tuple[str, ...] | None) -> Row:
+    values = dict(zip(COLUMNS, row, strict=False))  # the terms of the order follow the columns
+    if values["started_at"] is not None:
+        values["started_at"] = moment(values["started_at"])
+    first = excluded[0] if excluded else None
+    return Row(**values, configuration=json.loads(configuration), excluded=first)

@@ -1,0 +1,362 @@
+"""The analyses asked over HTTP: what they answer, what they refuse, what they say in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from venturi.record.repository import Repository
+from venturi.record.trial import (
+    Cluster,
+    Failure,
+    Host,
+    Provenance,
+    ProvenanceKind,
+    State,
+    Trial,
+    Workload,
+)
+
+MakeTrial = Callable[..., Trial]
+Add = Callable[..., None]
+WORK = Workload("terasort", "v1", "large", 10**11)
+
+
+@pytest.fixture
+def add(repository: Repository, make_trial: MakeTrial) -> Add:
+    """Stores succeeded trials with these times."""
+
+    def store(
+        times: list[float], *, hosts: int = 4, state: State = State.SUCCEEDED, **more: Any
+    ) -> None:
+        configuration = more.pop("configuration", {})
+        cluster = Cluster(
+            tuple(Host(f"h{n}") for n in range(hosts)), network=more.pop("network", None)
+        )
+        made = [
+            make_trial(
+                workload=more.get("workload", WORK), configuration=configuration, cluster=cluster,
+                state=state, elapsed_s=None if state is State.FAILED else seconds,
+                failure=Failure("error", "VEN-IMPORT-FAILED", "it did") if state is State.FAILED
+                else None,
+                warm_up=more.get("warm_up", False),
+                provenance=more.get("provenance", Provenance(ProvenanceKind.MEASURED, "venturi")),
+            )
+            for seconds in times
+        ]  # fmt: skip
+        repository.add_many(made)
+
+    return store
+
+
+def around(middle: float, n: int = 8, spread: float = 0.03, seed: int = 1) -> list[float]:
+    rng = np.random.default_rng([seed, n, round(middle * 1000)])
+    return [round(float(t), 6) for t in middle * np.exp(rng.normal(0, spread, n))]
+
+
+def ask(client: httpx.Client, path: str, **parameters: Any) -> Any:
+    answer = client.get(path, params=parameters)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def refused(client: httpx.Client, path: str, **parameters: Any) -> Any:
+    answer = client.get(path, params=parameters)
+    assert answer.status_code in {404, 422}, answer.text
+    return answer.json()
+
+
+# --- cost ----------------------------------------------------------------------------------------
+
+
+def test_cost_of_nodes_counts_them(client: httpx.Client, add: Add) -> None:
+    add(around(100), hosts=8, configuration={"disk": "HDD"})
+    add(around(180), hosts=4, configuration={"disk": "HDD"})
+    found = ask(client, "/api/cost", by=["hosts"], objective="cost", usd_per_hour=2, per="node",
+                price_as_of="2026-01-01", price_source="a quote")  # fmt: skip
+    assert [group["usd_per_hour"] for group in found["groups"]] == [8, 16]
+    first, second = found["groups"]
+    assert (first["key"], first["standing"], second["standing"]) == ([4], "best", "worse")
+    assert first["cost_usd"]["median"] == pytest.approx(first["elapsed_s"]["median"] * 8 / 3600)
+    assert found["prices"] == {"usd_per_hour": 2, "plus": [], "per": "node", "as_of": "2026-01-01",
+                               "source": "a quote"}  # fmt: skip
+    assert found["verdict"].startswith("4 is cheapest")
+    mixed = ask(client, "/api/cost", by=["disk"], objective="cost", usd_per_hour=2, per="node")
+    assert mixed["groups"][0]["rank"] is None
+    assert "group by hosts" in mixed["groups"][0]["reason"]
+    assert mixed["groups"][0]["cost_usd"]["median"] is None
+
+
+def test_cost_the_frontier_has_what_is_neither_slower_nor_dearer(
+    client: httpx.Client, add: Add
+) -> None:
+    for disk, seconds in {"HDD": 300, "SSD": 200, "NVMe": 150, "tape": 900}.items():
+        add(around(seconds), configuration={"disk": disk})
+    found = ask(client, "/api/cost", by=["disk"], objective="pareto", usd_per_hour=3,
+                plus=["disk=SSD:2", "disk=NVMe:6"])  # fmt: skip
+    fronts = {group["key"][0]: group["frontier"] for group in found["groups"]}
+    assert fronts == {"HDD": "yes", "SSD": "yes", "NVMe": "yes", "tape": "no"}
+    assert all(g["on_frontier"] == (g["frontier"] == "yes") for g in found["groups"])
+
+
+def test_cost_without_a_price_or_trials_says_so(client: httpx.Client, add: Add) -> None:
+    assert "usd_per_hour" in json.dumps(refused(client, "/api/cost", objective="cost"))
+    assert refused(client, "/api/cost", by="disk", usd_per_hour=1, plus="net=IB:1")["code"]
+    empty = ask(client, "/api/cost", by="disk")
+    assert (empty["groups"], empty["verdict"][:11]) == ([], "Cannot tell")
+    add(around(100, n=3), configuration={"disk": "SSD"})
+    few = ask(client, "/api/cost", by="disk")
+    assert few["groups"][0]["reason"].startswith("3 kept trials")
+    assert few["groups"][0]["elapsed_s"]["median"] is not None
+    assert few["groups"][0]["cost_usd"] is None
+
+
+# --- compare -------------------------------------------------------------------------------------
+
+
+def test_compare_shows_all_times_warm_ups_and_a_verdict(client: httpx.Client, add: Add) -> None:
+    eth, ib = around(200, n=12), around(170, n=12)
+    eth[3] = 900.0
+    add(eth, configuration={"net": "ETH"})
+    add(ib, configuration={"net": "IB"})
+    add([500.0], configuration={"net": "IB"}, warm_up=True)
+    add([1.0], configuration={"net": "IB"}, state=State.FAILED)
+    found = ask(client, "/api/compare", by="net", group=['["ETH"]', '["IB"]'])
+    first, second = found["groups"]
+    assert (first["key"], first["verdict"], first["outcome"]) == (["ETH"], "the reference", None)
+    assert first["outliers_s"] == [900.0]
+    assert first["values_s"] == sorted(eth)
+    assert second["warm_ups_s"] == [500.0]
+    assert second["by_state"] == {"succeeded": 13, "failed": 1}
+    assert (second["n"], second["outcome"]) == (12, "lower")
+    assert second["cliffs_delta"] < -0.9
+    assert second["shift_interval"]["high"] < 0
+    assert second["verdict"].startswith("IB takes 1")
+    assert "less time than ETH" in second["verdict"]
+    assert found["warnings"] == []
+    assert found["outlier_rule"].startswith("tukey-log")
+
+
+def test_compare_says_when_it_cannot_tell_and_when_like_is_not_with_like(
+    client: httpx.Client, add: Add
+) -> None:
+    add(around(100, n=3), configuration={"net": "ETH"})
+    add(around(90, n=2), configuration={"net": "IB"})
+    few = ask(client, "/api/compare", by="net")
+    assert few["groups"][1]["outcome"] == "cannot tell"
+    assert few["groups"][1]["verdict"].startswith("cannot tell: too few trials")
+    add(around(90, n=2), configuration={"net": "IB"}, workload=replace(WORK, version="v2"))
+    add(around(90, n=2), configuration={"net": "IB"}, provenance=Provenance(
+        ProvenanceKind.IMPORTED, "elsewhere"))  # fmt: skip
+    said = " ".join(ask(client, "/api/compare", by="net")["warnings"])
+    assert "IB mixes different values of workload_version: v1, v2" in said
+    assert "IB mixes different values of provenance" in said
+
+
+def test_compare_takes_the_two_largest_and_refuses_what_is_not_there(
+    client: httpx.Client, add: Add
+) -> None:
+    for disk, n in {"HDD": 6, "SSD": 9, "tape": 2}.items():
+        add(around(100, n=n), configuration={"disk": disk, "maps": 12})
+    found = ask(client, "/api/compare", by=["disk", "maps"])
+    assert [group["key"] for group in found["groups"]] == [["SSD", "12"], ["HDD", "12"]]
+    same = ask(client, "/api/compare", by=["disk", "maps"], group=['["tape", 12]', '["SSD", "12"]'])
+    assert [group["key"][0] for group in same["groups"]] == ["tape", "SSD"]
+    assert "the largest are" in refused(client, "/api/compare", by="disk", group='["x"]')["hint"]
+    for bad in ("x", "{}", '["a","b"]', "[[1]]", "[" * 5_000):
+        refused(client, "/api/compare", by="disk", group=bad)
+    alone = ask(client, "/api/compare", by="disk", where="disk=SSD")
+    assert "nothing to compare" in alone["warnings"][-1]
+
+
+# --- speedup -------------------------------------------------------------------------------------
+
+
+def test_speedup_is_within_like_work_and_against_the_baseline(
+    client: httpx.Client, add: Add
+) -> None:
+    wordcount = Workload("wordcount", "v1", "large", 10**11)
+    for work, base in ((WORK, 400.0), (wordcount, 50.0)):
+        add(around(base, n=10), configuration={"disk": "HDD"}, workload=work)
+        add(around(base / 2, n=8), configuration={"disk": "SSD"}, workload=work)
+    found = ask(client, "/api/speedup", factor="disk")
+    assert (found["baseline"], found["by"], found["values"]) == (
+        "HDD",
+        ["workload"],
+        ["HDD", "SSD"],
+    )
+    told = {(one["key"][0], one["value"]): one for one in found["speedups"]}
+    for work in ("terasort", "wordcount"):
+        one = told[work, "SSD"]
+        assert one["speedup"] == pytest.approx(2, rel=0.1)
+        assert one["interval"]["low"] <= one["speedup"] <= one["interval"]["high"]
+        assert one["verdict"].startswith("SSD is ")
+        assert one["verdict"].endswith(" as fast as HDD")
+        assert told[work, "HDD"]["verdict"] == "the baseline"
+    other = ask(client, "/api/speedup", factor="disk", baseline="SSD")
+    slower = next(one for one in other["speedups"] if one["value"] == "HDD")
+    assert slower["speedup"] == pytest.approx(0.5, rel=0.1)
+    assert "as long as SSD" in slower["verdict"]
+    unknown = refused(client, "/api/speedup", factor="disk", baseline="tape")
+    assert unknown["where"]["field"] == "baseline"
+    assert refused(client, "/api/speedup", factor="nothing")["where"]["field"] == "factor"
+
+
+def test_alojas_speedup_moves_with_the_selection(client: httpx.Client, add: Add) -> None:
+    for disk, seconds in {"HDD": 300, "SSD": 100, "tape": 5_000}.items():
+        add(around(seconds), configuration={"disk": disk})
+
+    def of_ssd(**more: Any) -> Any:
+        found = ask(client, "/api/speedup", factor="disk", definition="aloja", **more)
+        assert "it moves with the selection" in found["warnings"][-1]
+        return next(one for one in found["speedups"] if one["value"] == "SSD")
+
+    alone, all_of = of_ssd(where=["disk=SSD", "disk=HDD"]), of_ssd()
+    assert all_of["speedup"] > 5 * alone["speedup"]
+    assert all_of["interval"] is None
+    assert all_of["reason"] == "moves with the selection: no interval"
+
+
+# --- parameter -----------------------------------------------------------------------------------
+
+
+def test_parameter_matches_strata_and_names_what_goes_along(client: httpx.Client, add: Add) -> None:
+    for block in range(6):
+        for maps, factor in ((8, 1.0), (16, 0.8)):
+            setup = {"maps": maps, "block": block, "maps_total": maps * 4}
+            add(around(100 * (block + 1) * factor, n=2, seed=maps), configuration=setup)
+    add([7.0], configuration={"maps": 32, "block": 99, "maps_total": 128}, state=State.FAILED)
+    found = ask(client, "/api/parameter", key="maps", baseline="8")
+    (effect,) = found["effects"]
+    assert (effect["value"], effect["strata"], effect["trials"]) == ("16", 6, 24)
+    assert effect["ratio"] == pytest.approx(0.8, rel=0.05)
+    assert "less time than 8, over 6 matched strata" in effect["verdict"]
+    assert any("maps_total changes only together with maps" in said for said in found["warnings"])
+    (group,) = found["groups"]
+    assert [(value["value"], value["n"], value["failed"]) for value in group["values"]] == [
+        ("8", 12, 0), ("16", 12, 0), ("32", 1, 1),
+    ]  # fmt: skip
+    least = ask(client, "/api/parameter", key="maps", least=2)
+    assert [value["value"] for value in least["groups"][0]["values"]] == ["8", "16"]
+
+
+def test_parameter_never_matches_different_work(client: httpx.Client, add: Add) -> None:
+    add(around(100), configuration={"maps": 8})
+    add(around(500), configuration={"maps": 16}, workload=replace(WORK, input_bytes=10**12))
+    found = ask(client, "/api/parameter", key="maps")
+    assert [(effect["strata"], effect["ratio"]) for effect in found["effects"]] == [(0, None)]
+    assert found["effects"][0]["verdict"].startswith("cannot tell")
+    assert found["by"] == ["input_bytes"]
+
+
+# --- scaling -------------------------------------------------------------------------------------
+
+
+def test_scaling_over_hosts_fits_a_curve_and_refuses_to_go_far(
+    client: httpx.Client, add: Add
+) -> None:
+    for hosts in (2, 4, 8, 16):
+        add(around(30 + 800 / hosts, n=6), hosts=hosts, configuration={"disk": "SSD"})
+    found = ask(client, "/api/scaling", x="hosts", to=64)
+    (group,) = found["groups"]
+    assert [point["x"] for point in group["points"]] == [2, 4, 8, 16]
+    assert group["curve"][-1]["x"] == pytest.approx(64)
+    assert group["curve"][0]["low_s"] < group["curve"][0]["elapsed_s"] < group["curve"][0]["high_s"]
+    assert group["error_relative"] < 0.1
+    assert group["formula"].startswith("t = ")
+    assert group["cliff"] is None
+    assert found["x_unit"] == "hosts"
+    assert refused(client, "/api/scaling", x="hosts", to=129)["code"] == "VEN-MODEL-RANGE"
+    two = ask(client, "/api/scaling", x="hosts", where=["hosts<5"])["groups"][0]
+    assert (two["curve"], two["formula"]) == ([], None)
+    assert two["reason"].startswith("2 measured values of x")
+    assert refused(client, "/api/scaling", x="disk")["where"]["field"] == "x"
+
+
+def test_scaling_over_data_finds_the_cliff(client: httpx.Client, add: Add) -> None:
+    for size, seconds in enumerate((24.5, 37.6, 52.2, 157.4, 203.9, 274.4), start=1):
+        add([seconds] * 5, workload=Workload("lr", "v1", f"{size} TB", size * 10**12))
+    (group,) = ask(client, "/api/scaling", x="input_bytes")["groups"]
+    assert (group["cliff"]["below"], group["cliff"]["above"]) == (3e12, 4e12)
+    assert group["cliff"]["jump"] == pytest.approx(2.39, rel=0.02)
+    assert "97.5 %" in group["cliff"]["evidence"]
+    assert group["model"].startswith("two lines")
+    assert max(point["elapsed_s"] for point in group["curve"]) < 300
+
+
+# --- improvement ---------------------------------------------------------------------------------
+
+
+def test_improvement_against_the_most_frequent_and_what_changed(
+    client: httpx.Client, add: Add
+) -> None:
+    add(around(300, n=10), configuration={"disk": "HDD", "net": "ETH"})
+    add(around(200, n=8), configuration={"disk": "SSD", "net": "ETH"})
+    add(around(150, n=8), configuration={"disk": "SSD", "net": "IB"})
+    found = ask(client, "/api/improvement", by=["disk", "net"])
+    assert found["baseline"] == ["HDD", "ETH"]
+    assert [one["key"] for one in found["configurations"]] == [
+        ["SSD", "IB"], ["SSD", "ETH"], ["HDD", "ETH"],
+    ]  # fmt: skip
+    best = found["configurations"][0]
+    assert best["changes"] == ["disk: HDD → SSD", "net: ETH → IB"]
+    assert best["speedup"] == pytest.approx(2, rel=0.1)
+    assert best["verdict"].startswith("SSD IB is ")
+    assert found["configurations"][2]["verdict"] == "the baseline"
+    assert set(found["effects"]) == {"disk", "net"}
+    assert found["effects"]["net"][0]["ratio"] == pytest.approx(0.75, rel=0.1)
+    chosen = ask(client, "/api/improvement", by=["disk", "net"], baseline='["SSD", "ETH"]')
+    assert chosen["configurations"][-1]["speedup"] == pytest.approx(2 / 3, rel=0.1)
+    refused(client, "/api/improvement")
+    refused(client, "/api/improvement", by="disk", baseline='["none"]')
+
+
+def test_improvement_over_several_kinds_of_work_pools_ratios_not_times(
+    client: httpx.Client, add: Add
+) -> None:
+    other = Workload("wordcount", "v1", "large", 10**11)
+    add(around(1_000), configuration={"disk": "HDD"})
+    add(around(500), configuration={"disk": "SSD"})
+    add(around(10, n=30), configuration={"disk": "HDD"}, workload=other)
+    add(around(10), configuration={"disk": "SSD"}, workload=other)
+    found = ask(client, "/api/improvement", by="disk")
+    ssd = next(one for one in found["configurations"] if one["key"] == ["SSD"])
+    assert ssd["speedup"] == pytest.approx(2**0.5, rel=0.05)
+    assert ssd["elapsed_s"]["median"] is None
+    assert "over 2 kinds of work" in ssd["verdict"]
+    assert "geometric mean" in found["warnings"][0]
+
+
+# --- all of them ---------------------------------------------------------------------------------
+
+ASKED = {
+    "/api/cost": {"by": "disk"}, "/api/compare": {"by": "disk"},
+    "/api/speedup": {"factor": "disk"}, "/api/parameter": {"key": "disk"},
+    "/api/scaling": {"x": "hosts"}, "/api/improvement": {"by": "disk"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ASKED)
+def test_an_empty_selection_is_an_answer(client: httpx.Client, path: str) -> None:
+    assert ask(client, path, where="workload=none", **ASKED[path])
+
+
+@pytest.mark.parametrize("path", ASKED)
+def test_excluded_trials_do_not_count_unless_asked_for(
+    client: httpx.Client, repository: Repository, add: Add, path: str
+) -> None:
+    from venturi.record import exclusions
+
+    add(around(100), configuration={"disk": "SSD"})
+    add(around(300), configuration={"disk": "HDD"})
+    before = ask(client, path, **ASKED[path])
+    exclusions.add(repository, ("disk=HDD",), "a tester", "a broken disk")
+    after = ask(client, path, **ASKED[path])
+    assert after != before
+    assert ask(client, path, excluded="true", **ASKED[path]) == before

@@ -1,0 +1,134 @@
+"""Exclusions, views and the starter data through the interface; what a page asks for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from venturi.errors import VenturiError
+from venturi.present.api.pages import PAGES, requests_of
+from venturi.record.repository import Repository
+from venturi.record.trial import State, Trial
+
+
+@pytest.fixture
+def three(repository: Repository, make_trial: Callable[..., Trial]) -> None:
+    trial = make_trial(state=State.SUCCEEDED, elapsed_s=1.0)
+    disks = ("SSD", "SSD", "HDD")
+    repository.add_many(
+        replace(trial, id=f"t{number}", configuration={"disk": disk})
+        for number, disk in enumerate(disks)
+    )
+
+
+@pytest.mark.usefixtures("three")
+def test_an_exclusion_leaves_out_and_its_revocation_brings_back(client: httpx.Client) -> None:
+    new = {"conditions": ["disk=SSD"], "author": "Ada", "reason": "cold caches"}
+    made = client.post("/api/exclusions", json=new)
+    assert made.status_code == 201
+    assert (made.json()["trials"], made.json()["revoked_at"]) == (2, None)
+    assert client.get("/api/trials").json()["total"] == 1
+    status = client.get("/api/status").json()
+    assert (status["trials"], status["trials_excluded"]) == (1, 2)
+
+    path = f"/api/exclusions/{made.json()['id']}/revoke"
+    back = client.post(path, json={"author": "Grace"})
+    assert (back.status_code, back.json()["revoked_by"]) == (200, "Grace")
+    assert client.get("/api/trials").json()["total"] == 3
+    assert client.get("/api/exclusions").json() == {"exclusions": [back.json()]}
+    assert client.post(path, json={"author": "Grace"}).status_code == 409
+    unknown = client.post("/api/exclusions/nothing/revoke", json={"author": "Grace"})
+    assert (unknown.status_code, unknown.json()["code"]) == (404, "VEN-EXCLUSION-UNKNOWN")
+
+
+def test_what_says_too_little_is_refused_with_its_field(client: httpx.Client) -> None:
+    good = {"conditions": ["disk=SSD"], "author": "Ada", "reason": "cold"}
+    for change, field in (
+        ({"author": " "}, "author"),
+        ({"reason": ""}, "reason"),
+        ({"reason": "two\nlines"}, "reason"),
+        ({"author": "x" * 101}, "author"),
+        ({"author": "\ud800"}, "author"),
+        ({"conditions": []}, "conditions"),
+        ({"conditions": ["a=1"] * 21}, "conditions"),
+        ({"conditions": "disk=SSD"}, "conditions"),
+        ({"conditions": ["elapsed_s<soon"]}, "elapsed_s"),
+    ):
+        content = json.dumps({**good, **change})
+        answer = client.post(
+            "/api/exclusions", content=content, headers={"Content-Type": "application/json"}
+        )
+        assert answer.status_code == 422, change
+        assert field in str(answer.json()["where"]["field"]), change
+    for body in (b"", b"{", b"[]", b"\xff", b"null", b"[" * 100_000):
+        answer = client.post(
+            "/api/exclusions", content=body, headers={"Content-Type": "application/json"}
+        )
+        assert answer.status_code in {400, 422}, body[:10]
+        assert answer.headers["content-type"] == "application/problem+json"
+    assert client.get("/api/exclusions").json() == {"exclusions": []}
+
+
+def test_views_are_saved_and_forgotten(client: httpx.Client) -> None:
+    new = {
+        "name": "SSD / HDD <b>",
+        "url": "/compare?by=disk&group=%5B%22SSD%22%5D",
+        "author": "Ada",
+    }
+    made = client.post("/api/views", json=new)
+    assert made.status_code == 201
+    found = client.get("/api/views").json()
+    assert found["views"] == [made.json()]
+    assert all(preset["url"].startswith("/") for preset in found["presets"])
+    assert client.post("/api/views", json=new).status_code == 409
+    for url in ("https://evil.example", "//evil.example", "/\\evil.example", "trials", "/a b", ""):
+        answer = client.post("/api/views", json={**new, "name": "other", "url": url})
+        assert answer.status_code == 422, url
+    path = "/api/views/SSD%20%2F%20HDD%20%3Cb%3E"
+    assert client.delete(path).status_code == 204
+    answer = client.delete(path)
+    assert (answer.status_code, answer.json()["code"]) == (404, "VEN-VIEW-UNKNOWN")
+
+
+def test_an_empty_repository_takes_in_the_published_tables_once(client: httpx.Client) -> None:
+    assert client.get("/api/status").json()["starter_present"] is False
+    first = client.post("/api/starter").json()
+    assert first["added"] > 0
+    assert first["sources"]
+    again = client.post("/api/starter").json()
+    assert (again["added"], again["already_present"]) == (0, first["added"])
+    status = client.get("/api/status").json()
+    assert (status["trials"], status["starter_present"]) == (first["added"], True)
+    for preset in client.get("/api/views").json()["presets"]:
+        answer = client.get(f"/api{preset['url']}")
+        assert answer.status_code == 200, answer.text
+    printed = client.get(f"/api{client.get('/api/views').json()['presets'][0]['url']}").json()
+    assert {group["best_elapsed_s"] for group in printed["groups"]} >= {207.0, 258.0, 348.0}
+
+
+def test_a_page_asks_for_its_twin_with_its_own_query() -> None:
+    assert requests_of("/trials?where=disk%3DSSD&log=1&sort=a+b~*") == (
+        "/api/status",
+        "/api/keys",
+        "/api/trials?log=1&sort=a+b%7E*&where=disk%3DSSD",
+        "/api/facets?log=1&sort=a+b%7E*&where=disk%3DSSD",
+    )
+    assert requests_of("/trials/t1")[2:] == ("/api/trials/t1", "/api/trials/t1/series")
+    for nowhere in ("/nowhere", "https://evil.example/trials", "trials", "/trials/a/b"):
+        with pytest.raises(VenturiError) as caught:
+            requests_of(nowhere)
+        assert caught.value.code == "VEN-API-UNKNOWN"
+
+
+@pytest.mark.usefixtures("three")
+def test_everything_that_pages_ask_for_is_served(client: httpx.Client) -> None:
+    paths = {path for page in PAGES for path in requests_of(page)}
+    assert len(paths) > len(PAGES)
+    for path in paths:
+        answer = client.get(path)
+        assert answer.status_code in {200, 422}, path
+        assert answer.status_code == 200 or "VEN-API-UNKNOWN" not in answer.text

@@ -1,0 +1,72 @@
+"""What the engine of an ingested job accounts for, over HTTP and as a file."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from api_client import client_of
+from venturi.cli.main import cli
+from venturi.record.repository import Repository
+from venturi.record.trial import Trial
+from venturi.settings import Settings
+
+LOG = Path(__file__).parents[1] / "data" / "spark" / "4.3.0" / "join.log"
+
+
+def _ingested(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Trial:
+    monkeypatch.setenv("VENTURI_HOME", str(settings.home))
+    done = CliRunner().invoke(cli, ["ingest", "spark-eventlog", str(LOG)], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    with Repository.open(settings) as repository:
+        (trial,) = repository.find()
+    return trial
+
+
+def test_the_parts_of_every_stage_add_up(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trial = _ingested(settings, monkeypatch)
+    with Repository.open(settings) as repository, client_of(repository) as client:
+        detail = client.get(f"/api/trials/{trial.id}").json()
+        job: dict[str, Any] = client.get(f"/api/trials/{trial.id}/job").json()
+    assert detail["has_job"]
+    assert job["missing_reason"] is None
+    assert job["verdict"]
+    assert len(job["stages"]) == 4
+    for stage in job["stages"]:
+        parts_s = [cause["time_s"] or 0.0 for cause in stage["causes"]]
+        assert sum(parts_s) + stage["unattributed_s"] == pytest.approx(stage["task_s"], rel=0.01)
+    assert sum(part["share"] for part in job["parts"]) == pytest.approx(1.0)
+    assert sum(p["time_s"] for p in job["parts"]) == pytest.approx(job["elapsed_s"], rel=0.01)
+    assert any(stage["on_critical_path"] for stage in job["stages"])
+
+
+def test_a_trial_without_an_account_says_so(
+    settings: Settings, make_trial: Callable[..., Trial]
+) -> None:
+    with Repository.open(settings) as repository, client_of(repository) as client:
+        repository.add(trial := make_trial())
+        job = client.get(f"/api/trials/{trial.id}/job").json()
+        assert client.get(f"/api/trials/{trial.id}").json()["has_job"] is False
+    assert (job["verdict"], job["stages"]) == (None, [])
+    assert "no account" in job["missing_reason"]
+
+
+def test_show_writes_the_page_of_the_trial(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    trial = _ingested(settings, monkeypatch)
+    page = tmp_path / "trial.html"
+    shown = CliRunner().invoke(cli, ["show", trial.id, "--html", str(page)], catch_exceptions=False)
+    assert shown.exit_code == 0
+    twins = re.search(r'id="twins">(.*?)</script>', page.read_text("utf-8"))
+    assert twins
+    job = json.loads(twins[1])[f"/api/trials/{trial.id}/job"]
+    assert job["verdict"] in " ".join(shown.stdout.split())

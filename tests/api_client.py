@@ -1,0 +1,80 @@
+"""Ways to ask a server: in this process, or one with a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+
+from venturi.cli.changes import RepositoryChanges
+from venturi.present.api.app import create_app
+from venturi.present.api.context import Services
+from venturi.present.api.security import Access
+from venturi.record.repository import Repository
+
+UPLOAD_BYTES_MAX = 1 << 20
+WRITE_TOKEN, READ_TOKEN = "write-0123456789abcdef", "read-0123456789abcdef"
+
+
+class InProcess(httpx.BaseTransport):
+    """Asks an application without a network."""
+
+    def __init__(self, app: object) -> None:
+        self._app = httpx.ASGITransport(app, raise_app_exceptions=False)  # type: ignore[arg-type]
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        async def ask() -> httpx.Response:
+            response = await self._app.handle_async_request(request)
+            assert isinstance(response.stream, httpx.AsyncByteStream)
+            sent = httpx.ByteStream(b"".join([part async for part in response.stream]))
+            return httpx.Response(response.status_code, headers=response.headers, stream=sent)
+
+        request.read()
+        return asyncio.run(ask())
+
+
+def client_of(
+    repository: Repository, access: Access | None = None, assets: Path | None = None
+) -> httpx.Client:
+    """A client of a server for `repository`; nothing listens anywhere."""
+    access = access or Access(upload_bytes_max=UPLOAD_BYTES_MAX)
+    services = Services(repository, RepositoryChanges(repository, access.upload_bytes_max))
+    more = {} if assets is None else {"assets": assets}
+    app = create_app(services, access=access, **more)
+    return httpx.Client(transport=InProcess(app), base_url="http://localhost")
+
+
+class Server:
+    """A `venturi serve` of our own, with a home of its own."""
+
+    def __init__(self, home: Path, *arguments: str, **environment: str) -> None:
+        self.home = home
+        self._command = [sys.executable, "-m", "venturi.cli.main", "serve", *arguments]
+        self._environment = {**os.environ, "VENTURI_HOME": str(home), **environment}
+        self.process: subprocess.Popen[str] | None = None
+        self.url = ""
+
+    def start(self) -> Server:
+        """Starts it, and waits until it listens."""
+        self.process = subprocess.Popen(
+            self._command, env=self._environment, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        assert self.process.stdout is not None
+        self.url = self.process.stdout.readline().strip()
+        if not self.url:
+            assert self.process.stderr is not None
+            raise RuntimeError(self.process.stderr.read())
+        return self
+
+    def end(self, by: int = signal.SIGINT) -> tuple[int, str]:
+        """Its exit status and what it said on stderr."""
+        assert self.process is not None
+        self.process.send_signal(by)
+        _, said = self.process.communicate(timeout=30)
+        return self.process.returncode, said

@@ -1,0 +1,98 @@
+"""`venturi exclude` as a user calls it, and what other verbs make of the rules."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from venturi.cli.main import main
+from venturi.record.repository import Repository
+from venturi.record.trial import State, Trial
+from venturi.settings import Settings
+
+Venturi = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def venturi(
+    settings: Settings, make_trial: Callable[..., Trial], monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Venturi:  # fmt: skip
+    """Runs `venturi` on twelve trials in two repeat groups; its status, stdout and stderr."""
+    monkeypatch.setenv("VENTURI_HOME", str(settings.home))
+    monkeypatch.setenv("LOGNAME", "ann")
+    with Repository.open(settings) as repository:
+        repository.add_many(
+            make_trial(
+                id=f"t{number:02}", configuration={"disk": "SSD" if number % 2 else "HDD"},
+                state=State.SUCCEEDED, elapsed_s=100.0 + number, repetition=number // 2,
+            )
+            for number in range(12)
+        )  # fmt: skip
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["venturi", *arguments])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as exited:
+            main()
+        said = capsys.readouterr()
+        return int(exited.value.code or 0), said.out, said.err
+
+    return run
+
+
+def data(venturi: Venturi, *arguments: str) -> list[dict[str, object]]:
+    status, stdout, _ = venturi(*arguments, "--json")
+    assert status == 0
+    found: list[dict[str, object]] = json.loads(stdout)["data"]
+    return found
+
+
+def test_a_rule_is_added_listed_and_revoked(venturi: Venturi) -> None:
+    status, stdout, stderr = venturi(
+        "exclude", "add", "--where", "disk=SSD", "--where", "elapsed_s>105", "--reason", "odd"
+    )
+    assert (status, stdout) == (0, "")
+    assert "3 trials are left out" in stderr
+    (rule,) = data(venturi, "exclude", "ls")
+    assert (rule["author"], rule["reason"], rule["trials"]) == ("ann", "odd", 3)
+    assert rule["conditions"] == ["disk=SSD", "elapsed_s>105"]
+    assert len(data(venturi, "ls")) == 9
+    id_ = str(rule["id"])
+    assert id_ in venturi("exclude", "ls")[1]
+    assert venturi("exclude", "revoke", id_, "--author", "bob")[0] == 0
+    assert len(data(venturi, "ls")) == 12
+    assert data(venturi, "exclude", "ls") == []
+    (rule,) = data(venturi, "exclude", "ls", "--all")
+    assert (rule["revoked_by"], rule["trials"]) == ("bob", 3)
+    assert "by bob: odd" in venturi("exclude", "ls", "--all")[1]
+    status, _, stderr = venturi("exclude", "revoke", id_)
+    assert (status, "VEN-EXCLUSION-REVOKED" in stderr) == (1, True)
+
+
+def test_rankings_and_comparisons_leave_them_out(venturi: Venturi) -> None:
+    keys = {str(row["group"]) for row in data(venturi, "ls")}
+    venturi("exclude", "add", "--where", "id=t00", "--reason", "odd")
+    status, stdout, stderr = venturi("compare", *sorted(keys), "--json")
+    assert (status, "1 trials are left out by exclusions" in stderr) == (0, True)
+    assert sorted(g["summary"]["n"] for g in json.loads(stdout)["data"]["groups"]) == [5, 6]
+    ranking = json.loads(venturi("rank", "--by", "disk", "--json")[1])["data"]["groups"]
+    assert sorted(one["summaries"]["elapsed_s"]["n"] for one in ranking) == [5, 6]
+    venturi("exclude", "add", "--where", "disk=HDD", "--reason", "all of them")
+    status, _, stderr = venturi("compare", *sorted(keys))
+    assert (status, "VEN-COMPARE-GROUPS" in stderr) == (1, True)
+    assert "6 trials" in stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--reason", "x"], ["--where", "a=1"], ["--where", "a", "--reason", "x"],
+     ["--where", "a=1", "--where", "a=2", "--reason", "x"], ["--where", "a=1", "--reason", " "]],
+)  # fmt: skip
+def test_what_is_no_rule_is_wrong_usage(venturi: Venturi, words: list[str]) -> None:
+    status, stdout, _ = venturi("exclude", "add", *words)
+    assert (status, stdout) == (2, "")
+    assert data(venturi, "exclude", "ls", "--all") == []

@@ -1,0 +1,165 @@
+"""`venturi ingest` and `venturi show` of what it took in, as a user calls them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from venturi.cli.main import main
+from venturi.cli.show import ACCOUNT
+from venturi.record.job_account import ACCOUNT_NAME, TABLES, load
+from venturi.record.repository import Repository
+from venturi.record.trial import ProvenanceKind
+from venturi.settings import Settings
+
+DATA = Path(__file__).parents[1] / "data"
+SPARK = DATA / "spark" / "4.3.0"
+HADOOP = DATA / "mapreduce" / "3.4.2"
+
+Venturi = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def venturi(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Venturi:
+    """Runs `venturi` with the arguments given; its status, stdout and stderr."""
+    monkeypatch.setenv("VENTURI_HOME", str(settings.home))
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["venturi", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as exited:
+            main()
+        said = capsys.readouterr()
+        return int(exited.value.code or 0), said.out, said.err
+
+    return run
+
+
+def data(stdout: str) -> Any:
+    return json.loads(stdout)["data"]
+
+
+def test_an_event_log_becomes_a_trial(venturi: Venturi, settings: Settings) -> None:
+    status, stdout, stderr = venturi("ingest", "spark-eventlog", SPARK / "join.log")
+    assert (status, stdout) == (0, "")
+    assert "added: trial spark-eventlog-" in stderr
+    assert "4 stages, 18 attempts at tasks, 58 events, of them 7 of no use, 0 unknown" in stderr
+    with Repository.open(settings) as repository:
+        (trial,) = repository.find()
+        assert trial.provenance.kind is ProvenanceKind.IMPORTED
+        assert {artifact.name for artifact in trial.artifacts} == {
+            ACCOUNT_NAME, *(f"{name}.parquet" for name in TABLES),
+        }  # fmt: skip
+        account = load(repository, trial)
+        assert len(account.tasks) == 18
+        assert trial.provenance.digest == account.reading.sha256
+
+
+def test_the_same_log_is_taken_in_once(venturi: Venturi, settings: Settings) -> None:
+    venturi("ingest", "spark-eventlog", SPARK / "tiny.log")
+    for again in ("tiny.log", "tiny.zstd", "eventlog_v2_local-1795206808966"):
+        status, stdout, _ = venturi("ingest", "spark-eventlog", SPARK / again, "--json")
+        assert status == 0
+        assert data(stdout)[0]["added"] is False
+    with Repository.open(settings) as repository:
+        assert len(repository.find()) == 1
+
+
+def test_a_folder_with_good_bad_and_unfinished_logs(
+    venturi: Venturi, settings: Settings, tmp_path: Path
+) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for name in ("join.log", "failedjob.log", "killed.log.inprogress"):
+        shutil.copy(SPARK / name, folder)
+    (folder / "notes.txt").write_text("nothing of Spark's\n")
+    status, stdout, stderr = venturi("ingest", "spark-eventlog", folder, "--json")
+    assert status == 1
+    found = {Path(each["file"]).name: each for each in data(stdout)}
+    assert found["join.log"]["state"] == "succeeded"
+    assert found["failedjob.log"]["state"] == "failed"
+    assert found["killed.log.inprogress"]["state"] == "interrupted"
+    assert found["killed.log.inprogress"]["elapsed_s"] is None
+    assert found["notes.txt"]["error"]["code"] == "VEN-INGEST-FORMAT"
+    assert "notes.txt: refused" in stderr
+    with Repository.open(settings) as repository:
+        assert len(repository.find()) == 3
+
+
+def test_job_histories(venturi: Venturi, settings: Settings) -> None:
+    status, stdout, _ = venturi("ingest", "mapreduce-history", HADOOP, "--json")
+    assert status == 0
+    assert sorted(each["state"] for each in data(stdout)) == [
+        "failed", "succeeded", "succeeded", "succeeded",
+    ]  # fmt: skip
+    with Repository.open(settings) as repository:
+        words = repository.find(workload="word count")[0]
+        assert words.configuration["mapreduce.task.io.sort.mb"] == "1"
+        assert words.cluster.hosts[0].name == "localhost"
+
+
+def test_show_tells_where_the_time_went(venturi: Venturi) -> None:
+    _, stdout, _ = venturi("ingest", "spark-eventlog", SPARK / "join.log", "--json")
+    id_ = data(stdout)[0]["trial"]
+    status, shown, _ = venturi("show", id_)
+    assert status == 0
+    for wanted in (
+        "the driver (no stage active) took 70% of 20.1 s", "Critical path", "Stages",
+        "unattributed", "shuffle fetch", "Skew: the largest task by the median", "Stragglers",
+        "waiting for disks", "events of no use here",
+    ):  # fmt: skip
+        assert wanted in shown
+    job = data(venturi("show", id_, "--json")[1])["job"]
+    assert job["verdict"]["narrowest"] == "driver"
+    assert len(job["stages"]) == 4
+
+
+def test_show_of_a_job_history(venturi: Venturi) -> None:
+    _, stdout, _ = venturi("ingest", "mapreduce-history", HADOOP, "--json")
+    for each in data(stdout):
+        status, shown, _ = venturi("show", each["trial"])
+        assert status == 0
+        assert "Narrowest point" in shown
+        assert "not recorded" in shown
+
+
+def test_show_says_when_the_tables_are_gone(venturi: Venturi, settings: Settings) -> None:
+    _, stdout, _ = venturi("ingest", "spark-eventlog", SPARK / "tiny.log", "--json")
+    id_ = data(stdout)[0]["trial"]
+    tasks = settings.home / "artifacts" / id_ / "tasks.parquet"
+    tasks.write_bytes(b"PAR1 is not enough")
+    status, _, stderr = venturi("show", id_)
+    assert status == 1
+    assert "VEN-RECORD-ARTIFACT" in stderr
+
+
+def test_the_artifact_that_show_looks_for() -> None:
+    assert ACCOUNT == ACCOUNT_NAME
+
+
+@pytest.mark.parametrize("kind", ["spark-eventlog", "mapreduce-history"])
+def test_called_wrongly(kind: str, venturi: Venturi, tmp_path: Path) -> None:
+    assert venturi("ingest", kind)[0] == 2
+    assert venturi("ingest", kind, tmp_path / "absent")[0] == 2
+    status, _, stderr = venturi("ingest", kind, tmp_path)
+    assert status == 1
+    assert "VEN-INGEST-FORMAT" in stderr
+
+
+def test_text_of_a_log_cannot_command_a_terminal(venturi: Venturi, tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    text = (SPARK / "tiny.log").read_text()
+    log.write_text(text.replace("venturi-fixture-tiny", "\\u001b[2J[bold]x[/bold]"))
+    status, stdout, stderr = venturi("ingest", "spark-eventlog", log, "--json")
+    assert status == 0
+    assert "\x1b" not in stderr
+    id_ = data(stdout)[0]["trial"]
+    assert "\x1b[2J" not in venturi("show", id_)[1]

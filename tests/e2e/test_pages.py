@@ -1,0 +1,553 @@
+"""The served pages in a real browser: opened, used, and compared with what the interface says.
+
+web/tests/pages.mjs plays all scenes in one Chromium against three `venturi serve`; the tests below
+judge what it met. PAGE_SHOTS_DIR names a folder that keeps the screenshots.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pyarrow.parquet as pq
+import pytest
+
+import pages_samples
+import report_samples
+from api_client import READ_TOKEN, Server
+
+WEB = Path(__file__).parents[2] / "web"
+LAB = urlencode([("where", f"source={pages_samples.LAB}"), ("where", "hosts=4")])
+ALL = urlencode([("where", f"source={pages_samples.LAB}")])
+PRICED = "usd_per_hour=2&plus=disk%3DSSD:0.5&objective=cost"
+MINERVA = urlencode([("where", w) for w in ("cluster=lab-a", "workload=terasort", "scale=")])
+PAGES = {
+    "start": "/",
+    "trials": f"/trials?{ALL}&columns=workload&columns=elapsed_s&columns=started_at",
+    "trial": f"/trials/{pages_samples.WATCHED}",
+    "failed": f"/trials/{pages_samples.FAILED}",
+    "cost": f"/cost?{LAB}&by=disk&by=net&{PRICED}",
+    "published": f"/cost?{MINERVA}&by=net&by=disk&usd_per_hour=3.5&plus=net%3DIB:0.8&legacy=1",
+    "compare": f"/compare?{LAB}&by=disk&by=net",
+    "speedup": f"/speedup?{LAB}&factor=disk&by=net",
+    "parameter": f"/parameter?{ALL}&key=disk&by=hosts",
+    "scaling": f"/scaling?{ALL}&by=disk",
+    "improvement": f"/improvement?{ALL}&by=disk&by=net&by=hosts",
+    "advice": "/advice",
+    "catalog": "/catalog?catalog=current",
+    "exclusions": "/exclusions",
+}
+CHARTS = {
+    "start": 0, "trials": 0, "trial": 3, "failed": 0, "cost": 1, "published": 1, "compare": 2,
+    "speedup": 1, "parameter": 2, "scaling": 1, "improvement": 2, "advice": 2, "catalog": 1,
+    "exclusions": 0,
+}  # fmt: skip
+PX = 0.75
+Finding = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def met(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finding]:
+    """All that Chromium met."""
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+    if chromium is None:
+        pytest.skip("Chromium is not installed (Debian package chromium)")
+    if shutil.which("node") is None or not (WEB / "node_modules" / "playwright-core").is_dir():
+        pytest.skip("playwright-core is not installed: `make setup` installs it")
+    folder = tmp_path_factory.mktemp("pages")
+    shots = Path(os.environ.get("PAGE_SHOTS_DIR") or folder / "shots")
+    shots.mkdir(parents=True, exist_ok=True)
+    home, job = folder / "home", folder / "job.json"
+    home.mkdir()
+    pages_samples.filled(home)
+    servers = [
+        Server(home, "--port", "0"),
+        Server(folder / "empty", "--port", "0"),
+        Server(home, "--port", "0", VENTURI_READ_TOKEN=READ_TOKEN),
+    ]
+    try:
+        named = zip(("server", "empty", "locked"), servers, strict=True)
+        addresses = {name: server.start().url.rstrip("/") for name, server in named}
+        told = {"pages": PAGES, "lab": LAB, "source": pages_samples.LAB, "token": READ_TOKEN}
+        folders = {"shots": str(shots), "downloads": str(folder)}
+        job.write_text(json.dumps(addresses | told | folders))
+        played = subprocess.run(
+            ["node", str(WEB / "tests" / "pages.mjs"), chromium, str(job)],
+            env={**os.environ, "TMPDIR": str(folder)},  # the browser's profile
+            capture_output=True, text=True, timeout=280, check=False,
+        )  # fmt: skip
+        assert played.returncode == 0, played.stderr
+        yield json.loads(played.stdout)
+    finally:
+        for server in servers:
+            if server.process is not None:
+                server.process.kill()
+                server.process.communicate()
+
+
+@pytest.fixture
+def scene(met: Finding, request: pytest.FixtureRequest) -> Finding:
+    """What the scene of the test's mark met."""
+    name: str = request.param
+    found: Finding = met["scenes"][name]
+    assert "failed" not in found, found["failed"]
+    assert found["problems"] == []
+    return found
+
+
+def scenes(name: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("scene", [name], indirect=True)
+
+
+def where(page: Finding) -> str:
+    return f"{page['name']} at {page['width']} px, {page['colorScheme']}"
+
+
+# ---- every page, at both widths, light and dark ----
+
+
+def test_every_page_opens_without_an_error_or_a_failed_request(met: Finding) -> None:
+    assert len(met["pages"]) == 4 * len(PAGES)
+    assert {where(p): p["problems"] for p in met["pages"] if p["problems"]} == {}
+    for page in met["pages"]:
+        assert page["title"].endswith(" · Venturi"), where(page)
+        refused = [text for text in page["failures"] if "VEN-MEASURE-SPACE" not in text]
+        assert refused == [], where(page)
+
+
+def test_nothing_leaves_the_screen(met: Finding) -> None:
+    for page in met["pages"]:
+        assert page["overflow_px"] <= 0, where(page)
+        assert page["beyond"] == [], where(page)
+        assert [c["name"] for c in page["charts"] if c["beyond_px"] > 2] == [], where(page)
+
+
+def test_axe_finds_nothing_serious(met: Finding) -> None:
+    assert {where(p): p["violations"] for p in met["pages"] if p["violations"]} == {}
+
+
+def test_the_dark_scheme_is_dark(met: Finding) -> None:
+    for page in met["pages"]:
+        brightness = sum(map(int, re.findall(r"\d+", page["background"])[:3]))
+        assert (brightness < 200) == (page["colorScheme"] == "dark"), where(page)
+
+
+def test_every_chart_is_drawn_and_has_a_table_twin(met: Finding) -> None:
+    for page in met["pages"]:
+        assert len(page["charts"]) == CHARTS[page["name"]], where(page)
+        for chart in page["charts"]:
+            assert chart["marks"] > 4, (where(page), chart)
+            assert chart["twins"] == 1, (where(page), chart)
+            assert chart["said"] is None, (where(page), chart)
+            assert chart["name"]
+
+
+def test_headings_descend_and_controls_have_names(met: Finding) -> None:
+    for page in met["pages"]:
+        levels = page["headings"]
+        assert levels.count(1) == 1, where(page)
+        assert all(b - a <= 1 for a, b in pairwise(levels)), (where(page), levels)
+        assert page["nameless"] == [], where(page)
+
+
+def test_hostile_text_stays_text(met: Finding) -> None:
+    for page in met["pages"]:
+        assert page["images"] == 0, where(page)
+        if page["name"] == "failed":
+            assert "<img src=x onerror=" in page["text"]
+
+
+def test_a_trial_tells_phases_validity_files_and_its_group(met: Finding) -> None:
+    page = next(p for p in met["pages"] if p["name"] == "trial")
+    for text in ("Does it count?", "Yes: it succeeded", "map+shuffle", "agent.log", "warm-up",
+                 "host.parquet", "threads", "Machine facts: bench-01"):  # fmt: skip
+        assert text in page["text"], text
+    failed = next(p for p in met["pages"] if p["name"] == "failed")
+    assert "No: it is failed, not succeeded" in failed["text"]
+
+
+# ---- the repository ----
+
+
+def is_as_asked(step: Finding, most: int = 50) -> None:
+    assert step["shown"] == step["ids"]
+    assert len(step["shown"]) == min(most, step["total"])
+    assert step["said"].startswith(f"{step['total']:,} trial")
+
+
+@scenes("filters")
+def test_filters_show_what_the_interface_finds(scene: Finding) -> None:
+    names = ("all", "one", "two", "three", "four")
+    for name in names:
+        is_as_asked(scene[name])
+    totals = [scene[name]["total"] for name in names]
+    lab = len(pages_samples.lab_trials())
+    assert totals[1:3] == [lab + 1, lab / 2]
+    assert totals[0] > totals[1]
+    assert 0 < totals[3] < totals[2]
+    assert totals[3] < totals[4] < totals[1]
+    assert "elapsed_s%3C300" in scene["three"]["url"]
+    assert scene["wrong"].startswith("Write KEY=VALUE")
+    (facet,) = scene["counted"]["facets"]
+    counts = {str(value["value"]): f"{value['n']:,}" for value in facet["values"]}
+    assert {value: n for value, n in scene["facets"] if value in counts} == counts
+
+
+@scenes("sorting")
+def test_a_head_sorts_up_and_down(scene: Finding) -> None:
+    up, down = scene["steps"]
+    assert [up["order"], down["order"]] == ["ascending", "descending"]
+    for step in (up, down):
+        is_as_asked(step)
+    assert up["shown"] != down["shown"]
+
+
+@scenes("paging")
+def test_pages_follow_and_the_way_back_leads_back(scene: Finding) -> None:
+    for name in ("first", "second", "back", "forth", "again"):
+        is_as_asked(scene[name])
+    first, second = scene["first"]["shown"], scene["second"]["shown"]
+    assert not set(first) & set(second)
+    assert scene["back"]["shown"] == scene["again"]["shown"] == first
+    assert scene["forth"]["shown"] == second
+
+
+@scenes("columns")
+def test_columns_are_chosen(scene: Finding) -> None:
+    assert scene["after"] == [*scene["before"], "repetition"]
+    assert scene["shown"] == scene["values"]
+    assert scene["usual"] == scene["before"]
+
+
+@scenes("permalinks")
+def test_a_permalink_shows_the_same_state_elsewhere(scene: Finding) -> None:
+    trials, compare = scene["states"]
+    assert all(f"{part}=" in trials["url"] for part in ("where", "sort", "pick"))
+    assert all(part in compare["url"] for part in ("tab=shares", "log=1"))
+    for state in scene["states"]:
+        assert state["shown"] == state["reopened"]
+        assert len(state["shown"]) > 300
+
+
+@scenes("downloads")
+def test_downloads_have_what_is_shown(scene: Finding) -> None:
+    assert scene["twin"]["suggested"] == "time-against-cost.csv"
+    rows = list(csv.reader(Path(scene["twin"]["path"]).read_text().splitlines()))
+    shown = scene["table"]
+    assert rows[0] == shown[0]
+    assert [row[0:2] for row in rows] == [row[0:2] for row in shown]
+    at = rows[0].index("median time (s)")
+    for row, cells in zip(rows[1:], shown[1:], strict=True):
+        assert float(row[at]) == pytest.approx(float(cells[at].replace(",", "")), rel=1e-4)
+    total, files = scene["total"], scene["files"]
+    records = [json.loads(line) for line in Path(files["NDJSON"]["path"]).read_bytes().splitlines()]
+    table = list(csv.DictReader(io.StringIO(Path(files["CSV"]["path"]).read_text())))
+    assert len(records) == len(table) == pq.read_table(files["Parquet"]["path"]).num_rows == total
+    assert {r["provenance"]["source"] for r in records} == {pages_samples.LAB}
+    assert {r["id"] for r in records} == {r["id"] for r in table}
+    assert Path(scene["file"]["path"]).read_text() == "sorted\n"
+
+
+@scenes("exclusion")
+def test_an_exclusion_takes_effect_until_it_is_revoked(scene: Finding) -> None:
+    total = scene["covered"]["total"]
+    assert total == 3 + 1  # three repetitions, one warm-up
+    is_as_asked(scene["covered"])
+    assert scene["left"]["said"].startswith(f"0 trials, besides {total} excluded")
+    assert len(scene["marked"]) == total
+    for counts in (scene["before"], scene["during"], scene["after"]):
+        assert counts["groups"] == counts["shown"]
+    full = pages_samples.REPETITIONS
+    assert scene["before"]["shown"] == scene["after"]["shown"] == [full, full]
+    assert "the clock was wrong" in scene["listed"]
+    assert f"{total} trials" in scene["listed"]
+    assert "Revoked by Ada" in scene["revoked"]
+
+
+@scenes("views")
+def test_a_view_is_saved_opened_and_deleted(scene: Finding) -> None:
+    assert scene["opened"] == {"url": scene["path"], "text": scene["shown"]}
+
+
+# ---- analyses: what is drawn and said is what the interface answers ----
+
+
+def affine(values: list[float], places: list[float]) -> float:
+    """How far the `places` are from a straight scale of the `values`, in px at most."""
+    low, high = min(range(len(values)), key=values.__getitem__), values.index(max(values))
+    span = (places[high] - places[low]) / (values[high] - values[low])
+    expected = [places[low] + span * (value - values[low]) for value in values]
+    return max(abs(a - b) for a, b in zip(expected, places, strict=True))
+
+
+def on_its_axis(chart: Finding, side: str, *, log: bool = False) -> list[float]:
+    """The values of a chart's dots, read off the labels of one of its axes; times in seconds."""
+    labels = []
+    for word in chart["words"]:
+        if found := re.fullmatch(r"\$?([+−]?[\d,.]+)", word["text"]):
+            value = float(found[1].replace(",", "").replace("−", "-"))
+            # Labels below the plane share a height; those on its left end at the same place.
+            line = word["y"] if side == "x" else -(word["x"] + word["width"] / 2)
+            labels.append((round(line), value, word[side]))
+    edge = max(line for line, _, _ in labels)
+    ticks = [(value, place) for line, value, place in labels if line >= edge - 1]
+    (v0, p0), (v1, p1) = min(ticks), max(ticks)
+    scale = math.log if log else float
+    shares = [(dot[side] - p0) / (p1 - p0) for dot in chart["dots"]]
+    values = [scale(v0) + share * (scale(v1) - scale(v0)) for share in shares]
+    minutes = any(
+        re.search("time.*[(]min[)]|difference.*[(]min[)]", w["text"])
+        and (w["y"] > edge if side == "x" else w["x"] < -edge + 150)
+        for w in chart["words"]
+    )
+    return [math.exp(value) if log else value * (60 if minutes else 1) for value in values]
+
+
+def column(table: list[list[str]], name: str) -> list[str]:
+    return [row[table[0].index(name)] for row in table[1:]]
+
+
+def number(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
+def close(values: list[float], expected: list[float], rel: float = 0.02) -> None:
+    assert len(values) == len(expected)
+    assert values == pytest.approx(expected, rel=rel)
+
+
+def seconds(value: float) -> str:
+    return f"{value:,.{2 if value < 10 else 1 if value < 100 else 0}f} s"
+
+
+@scenes("cost")
+def test_bubbles_stand_at_the_medians_of_time_and_cost(scene: Finding) -> None:
+    groups = sorted(scene["answer"]["groups"], key=lambda g: g["elapsed_s"]["median"])
+    (chart,) = scene["charts"]
+    dots = sorted(chart["dots"], key=lambda dot: dot["x"])
+    times = [g["elapsed_s"]["median"] for g in groups]
+    costs = [g["cost_usd"]["median"] for g in groups]
+    assert len(dots) == len(groups) == 4
+    assert affine(times, [dot["x"] for dot in dots]) < PX
+    assert affine(costs, [dot["y"] for dot in dots]) < PX
+    close(sorted(on_its_axis(chart, "x")), times)
+    close(sorted(on_its_axis(chart, "y")), sorted(costs))
+    twin = scene["tables"][0]
+    assert [number(n) for n in column(twin, "n")] == [g["n"] for g in scene["answer"]["groups"]]
+
+
+@scenes("cost")
+def test_a_tooltip_says_what_its_group_came_to(scene: Finding) -> None:
+    groups = {" · ".join(g["key"]): g for g in scene["answer"]["groups"]}
+    assert len(scene["said"]) == 4
+    for text in scene["said"]:
+        name, *lines = text.splitlines()
+        group = groups.pop(name)
+        assert f"median {seconds(group['elapsed_s']['median'])}, n = {group['n']}" in lines
+        assert f"rank {group['rank']}: {group['standing']}" in lines[0]
+        assert any(f"${group['cost_usd']['median']:.3f}" in line for line in lines)
+
+
+def is_ranked(step: Finding) -> list[str]:
+    """The groups in the order that is shown, which is the interface's."""
+    rows, groups = step["table"][1:], step["answer"]["groups"]
+    assert step["verdict"] == step["answer"]["verdict"]
+    for row, group in zip(rows, groups, strict=True):
+        assert row[:4] == [str(group["rank"]), *group["key"], str(group["n"])]
+        assert row[4].startswith(seconds(group["elapsed_s"]["median"]))
+        assert row[5].startswith(f"${group['cost_usd']['median']:.3f}")
+        assert row[-1].startswith(group["standing"])
+    return [" ".join(group["key"]) for group in groups]
+
+
+@scenes("prices")
+def test_an_edited_price_changes_the_ranking(scene: Finding) -> None:
+    before, edited, reloaded = (is_ranked(scene[s]) for s in ("before", "edited", "reloaded"))
+    assert before[0].startswith("SSD")
+    assert edited[0].startswith("HDD")
+    assert reloaded == edited
+    assert scene["before"]["chart"]["dots"] != scene["edited"]["chart"]["dots"]
+    assert "plus=disk%3DSSD%3A9" in scene["edited"]["url"]
+    assert scene["invalid"] == "true"
+
+
+@scenes("published")
+def test_the_ranking_beside_alojas_query_marks_its_wrong_rows(scene: Finding) -> None:
+    groups = {tuple(g["key"]): g for g in scene["answer"]["groups"]}
+    legacy = scene["charts"][0]
+    known = [g for g in groups.values() if g["cost_usd"]["median"] is not None]
+    assert len(legacy["dots"]) == len(known)
+    assert any(g["legacy_wrong"] for g in groups.values())
+
+
+@scenes("compare")
+def test_a_comparison_of_ticked_trials_tells_the_interfaces_verdict(scene: Finding) -> None:
+    groups = scene["answer"]["groups"]
+    assert scene["picked"] == len(groups) == 2
+    assert scene["focus"] == "H1"
+    assert scene["verdicts"] == [group["verdict"] for group in groups[1:]]
+    strips, differences = scene["charts"]
+    filled = [s for s in strips["swarms"] if len(s["middles"]) > 1]
+    assert len(filled) == 2
+    for swarm, group in zip(filled, groups, strict=True):
+        assert len(swarm["middles"]) == len(group["values_s"]) == pages_samples.REPETITIONS
+        assert affine(sorted(group["values_s"]), sorted(swarm["middles"])) < PX
+    spreads, shifts = scene["tables"]
+    close([number(n) for n in column(spreads, "median (s)")],
+          [g["elapsed_s"]["median"] for g in groups], 1e-4)  # fmt: skip
+    close([number(column(shifts, "difference (s)")[0])], [groups[1]["shift_s"]], 1e-4)
+    close(on_its_axis(differences, "x"), [groups[1]["shift_s"]])
+
+
+@scenes("speedup")
+def test_speedups_are_the_interfaces(scene: Finding) -> None:
+    found, (chart,), (table,) = scene["answer"]["speedups"], scene["charts"], scene["tables"]
+    values = [one["speedup"] for one in found]
+    assert len(values) == 4
+    assert [d["y"] for d in chart["dots"]] == sorted(d["y"] for d in chart["dots"])
+    assert affine([math.log(v) for v in values], [d["x"] for d in chart["dots"]]) < PX
+    close(on_its_axis(chart, "x", log=True), values)
+    assert {word["text"] for word in chart["words"]} >= {"ETH", "IB", "HDD", "SSD"}
+    close([number(n) for n in column(table, "speedup")], values, 1e-4)
+    assert column(table, "verdict") == [one["verdict"] for one in found]
+    for said, one in zip(scene["said"], found, strict=True):
+        assert said.startswith(str(one["value"]))
+        assert f"{one['speedup']:.2f}×" in said
+        assert one["verdict"] in said
+
+
+@scenes("parameter")
+def test_times_and_effects_of_a_parameter_are_the_interfaces(scene: Finding) -> None:
+    answer, (times, effects) = scene["answer"], scene["charts"]
+    medians = [v["elapsed_s"]["median"] for g in answer["groups"] for v in g["values"]]
+    known = [median for median in medians if median is not None]
+    assert affine(known, [dot["x"] for dot in times["dots"]]) < PX
+    ratios = [effect["ratio"] for effect in answer["effects"]]
+    close(on_its_axis(effects, "x", log=True), ratios)
+    close([number(n) for n in column(scene["tables"][1], "ratio of times")], ratios, 1e-4)
+
+
+@scenes("scaling")
+def test_points_of_a_curve_are_the_interfaces(scene: Finding) -> None:
+    (chart,), groups = scene["charts"], scene["answer"]["groups"]
+    points = [point for group in groups for point in group["points"]]
+    assert affine([p["x"] for p in points], [dot["x"] for dot in chart["dots"]]) < PX
+    close(on_its_axis(chart, "x"), [p["x"] for p in points])
+    medians = [p["elapsed_s"]["median"] for p in points]
+    assert affine(medians, [dot["y"] for dot in chart["dots"]]) < PX
+    close(on_its_axis(chart, "y"), medians)
+    close([number(n) for n in column(scene["tables"][0], "median time (s)")], medians, 1e-4)
+    curves = [len(group["curve"]) for group in groups if group["formula"] is not None]
+    assert [n for n in chart["lines"] if n in curves]
+
+
+@scenes("improvement")
+def test_configurations_are_drawn_by_their_speedup(scene: Finding) -> None:
+    chart, table = scene["charts"][0], scene["tables"][0]
+    known = [c["speedup"] for c in scene["answer"]["configurations"] if c["speedup"] is not None]
+    assert len(known) == 12
+    assert affine([math.log(v) for v in known], [d["x"] for d in chart["dots"]]) < PX
+    close(on_its_axis(chart, "x", log=True), known)
+    assert len(table) - 1 == len(scene["answer"]["configurations"])
+
+
+# ---- keyboard, errors, theme, history, doors ----
+
+
+@scenes("keyboard")
+def test_the_keyboard_reaches_and_works_everything(scene: Finding) -> None:
+    assert scene["skip"] == {"text": "Skip to the content", "seen": True}
+    assert scene["skipped"] == "main"
+    steps = scene["steps"]
+    for step in (*steps, *scene["cost"], *scene["twin"]):
+        assert step["seen"], step
+        assert step["inside"], step
+    reached = [f"{step['tag']} {step['name']}" for step in steps]
+    order = [
+        next((n for n, name in enumerate(reached) if name.startswith(part)), part)
+        for part in (
+            "INPUT Search:", "INPUT also excluded", "SUMMARY disk", "SUMMARY Columns",
+            "SECTION Trials", "INPUT Pick all trials of this page", "BUTTON time", "INPUT Pick 01",
+        )
+    ]  # fmt: skip
+    assert all(isinstance(place, int) for place in order), order
+    assert order == sorted(order)
+    assert scene["ticked"]["total"] < scene["before"]["total"]
+    is_as_asked(scene["ticked"])
+    assert "sort=elapsed_s" in scene["sorted"]["url"]
+    is_as_asked(scene["sorted"])
+    names = [step["name"] for step in scene["cost"]]
+    for name in ("Rank by", "US$ an hour", "Axes", "logarithmic", "Table: Time against cost"):
+        assert name in names
+    assert scene["opened"] is True
+    assert [step["name"] for step in scene["twin"]] == ["Time against cost", "Download as CSV"]
+    assert "log=1" in scene["log"]
+
+
+@scenes("errors")
+def test_what_is_wrong_is_said_and_can_be_mended(scene: Finding) -> None:
+    met = scene["met"]
+    assert scene["noted"] == []
+    codes = {"condition": "VEN-QUERY-VALUE", "trial": "VEN-RECORD-UNKNOWN", "key": "VEN-API"}
+    for name, code in codes.items():
+        assert any(code in alert for alert in met[name]["alerts"]), met[name]
+    assert "'nonsense'" in met["condition"]["alerts"][0]
+    assert "No trial meets these conditions" in met["nothing"]["text"]
+    assert "No such page" in met["page"]["text"]
+    assert "none" in met["group"]["text"]
+    assert scene["mended"].endswith("trials")
+
+
+@scenes("theme")
+def test_the_button_changes_page_and_charts_and_is_remembered(scene: Finding) -> None:
+    light, dark = scene["light"], scene["dark"]
+    assert scene["kept"] == dark
+    assert scene["back"] == light
+    assert all(light[part] != dark[part] for part in ("background", "grid", "button"))
+
+
+@scenes("history")
+def test_back_and_forward_lead_through_the_pages(scene: Finding) -> None:
+    compare, speedup, first, second, third, last = scene["urls"]
+    assert compare == f"/compare?{LAB}"
+    assert speedup.startswith("/speedup?")
+    assert "factor=" in speedup
+    assert first == f"/speedup?{LAB}"
+    assert (second, third, last) == (compare, first, speedup)
+    assert [title.split(" · ")[0] for title in scene["titles"]] == [
+        "Speedup", "Speedup", "Compare", "Speedup", "Speedup",
+    ]  # fmt: skip
+    assert scene["charts"] == 1
+
+
+@scenes("login")
+def test_a_token_opens_the_door_and_is_kept_nowhere(scene: Finding) -> None:
+    assert scene["links"] == 0
+    assert "VEN-API-TOKEN" in scene["refused"] or "token" in scene["refused"]
+    assert READ_TOKEN not in scene["stored"] + scene["url"]
+    assert scene["cookies"] == [{"httpOnly": True, "sameSite": "Strict"}]
+    assert scene["tools"] == ["Columns", "Download all of them"]  # nothing that writes
+    assert "trials" in scene["text"]
+    assert scene["noted"] == []
+
+
+@scenes("starter")
+def test_an_empty_repository_shows_something_real_in_ten_seconds(scene: Finding) -> None:
+    assert "Nothing is recorded here yet" in scene["before"]
+    assert scene["elapsed_ms"] < 10_000  # the promise itself
+    assert scene["status"]["starter_present"] is True
+    assert scene["said"] == f"{scene['status']['trials']} trials imported"
+    assert scene["dots"] == len(scene["table"]) - 1 == 8
+    assert "Nothing is recorded" not in scene["after"]
+    assert report_samples.HOSTILE not in scene["after"]

@@ -1,0 +1,176 @@
+"""ALOJA's Table 2 through the interface: as printed, by the same query, and by the correct one."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+
+from venturi.present.api.app import create_app
+from venturi.present.api.context import Services
+from venturi.record.importing import import_results
+from venturi.record.repository import Repository
+from venturi.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+ALOJA = ROOT / "tests/data/aloja2016"
+SMALL = ROOT / "tests/data/results/aloja-minerva/trials.csv"
+SATA, SSD, INFINIBAND, BASE = "0.20", "0.70", "0.80", "3.50"
+DISKS = {
+    "HDD": (1, 0), "HD2": (2, 0), "HD3": (3, 0), "HD4": (4, 0), "HD5": (5, 0),
+    "SSD": (0, 1), "SS2": (0, 2), "HS4": (4, 1), "HS5": (5, 1),
+}  # fmt: skip
+PLUS = [f"net=IB:{INFINIBAND}"] + [
+    f"disk={name}:{sata * Decimal(SATA) + ssd * Decimal(SSD)}"
+    for name, (sata, ssd) in DISKS.items()
+]
+Key = tuple[str, str]
+Rows = dict[Key, dict[str, Any]]
+
+
+class Server:
+    """The interface over one imported file."""
+
+    def __init__(self, app: Starlette) -> None:
+        self._app = app
+
+    async def _ask(self, url: str) -> httpx.Response:
+        transport = httpx.ASGITransport(app=self._app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            return await client.get(url)
+
+    def cost(self, cluster: str, **more: str) -> dict[str, Any]:
+        """Terasorts of `cluster` without those of 1 TB, priced as ALOJA did."""
+        import asyncio
+
+        query = [
+            ("by", "net"), ("by", "disk"), ("usd_per_hour", BASE), *(("plus", p) for p in PLUS),
+            ("where", "workload=terasort"), ("where", f"cluster={cluster}"), ("where", "scale="),
+            *more.items(),
+        ]  # fmt: skip
+        answer = asyncio.run(self._ask("/api/cost?" + urlencode(query)))
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+
+def opened(path: Path, home: Path) -> Iterator[Server]:
+    settings = Settings(home=home, database_url=None, agent=None, allow_debug=False)
+    with Repository.open(settings) as repository:
+        import_results(repository, "aloja", path)
+        yield Server(create_app(Services(repository)))
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    yield from opened(SMALL, tmp_path_factory.mktemp("small"))
+
+
+@pytest.fixture(scope="module")
+def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = Path(os.environ.get("VENTURI_DATASETS") or ROOT.parent / "shared" / "datasets")
+    path = folder / "aloja_dataset4.csv"
+    if not path.is_file():
+        pytest.skip("ALOJA's public data set 4 is absent (VENTURI_DATASETS names its folder)")
+    home = tmp_path_factory.mktemp("public")
+    cluster = home / "minerva.csv"
+    with path.open(encoding="utf-8") as source, cluster.open("w", encoding="utf-8") as chosen:
+        chosen.write(next(source))
+        chosen.writelines(line for line in source if "minerva100-10-18-21" in line)
+    yield from opened(cluster, home)
+
+
+def by_key(answer: dict[str, Any]) -> Rows:
+    return {tuple(group["key"]): group for group in answer["groups"]}
+
+
+def cents(amount: float) -> str:
+    return str(Decimal(f"{amount:.9f}").quantize(Decimal("0.01"), rounding=ROUND_HALF_UP))
+
+
+def published() -> dict[Key, dict[str, str]]:
+    labels = {counts: name for name, counts in DISKS.items()}
+    networks = {"InfiniBand": "IB", "Ethernet": "ETH"}
+    with (ALOJA / "table2.csv").open(newline="", encoding="utf-8") as file:
+        return {
+            (networks[row["network"]],
+             labels[int(row["sata_count"]), int(row["ssd_count"])]): row
+            for row in csv.DictReader(file)
+        }  # fmt: skip
+
+
+def wrong(rows: Rows) -> dict[Key, tuple[float, float]]:
+    return {
+        key: (row["legacy_elapsed_s"], row["best_elapsed_s"])
+        for key, row in rows.items()
+        if row["legacy_wrong"]
+    }
+
+
+def test_small_the_legacy_query_is_wrong_twice_and_names_another_winner(small: Server) -> None:
+    rows = by_key(small.cost("lab-a", objective="cost-time", legacy="1"))
+    assert wrong(rows) == {("ETH", "SSD"): (300, 240), ("IB", "SSD"): (240, 200)}
+    assert min(rows, key=lambda key: rows[key]["legacy_rank"]) == ("IB", "SS2")
+    products = {key: row["best_cost_usd"] * row["best_elapsed_s"] for key, row in rows.items()}
+    assert min(products, key=products.__getitem__) == ("IB", "SSD")
+
+
+def test_small_by_medians_three_are_tied_and_that_is_said(small: Server) -> None:
+    answer = small.cost("lab-a", objective="cost")
+    standing = {tuple(group["key"]): group["standing"] for group in answer["groups"]}
+    assert standing == {
+        ("ETH", "SSD"): "best",
+        ("IB", "SSD"): "indistinguishable from the best",
+        ("IB", "SS2"): "indistinguishable from the best",
+        ("ETH", "HD5"): "worse",
+    }
+    first = answer["groups"][0]
+    assert first["cost_usd"]["median"] == pytest.approx(265 * 4.20 / 3600)
+    assert first["usd_per_hour"] == pytest.approx(4.20)
+    assert answer["verdict"].startswith("ETH SSD is cheapest: median $0.309")
+    assert "Cannot be told from the best: IB SSD and IB SS2." in answer["verdict"]
+    assert first["legacy_rank"] is None  # nobody asked for it
+
+
+def test_the_eight_published_costs_and_ranks(public: Server) -> None:
+    rows = by_key(public.cost("minerva100-10-18-21", objective="cost", legacy="1"))
+    assert len(rows) == 18
+    assert sum(row["n"] for row in rows.values()) == 588
+    table = published()
+    assert len(table) == 8
+    for key, printed in table.items():
+        assert rows[key]["legacy_elapsed_s"] == float(printed["time_s"])
+        assert cents(rows[key]["legacy_cost_usd"]) == printed["cost_usd"]
+        assert rows[key]["legacy_rank"] == int(printed["rank"])
+    found = wrong(rows)
+    assert {key: found[key] for key in table if key in found} == {
+        ("IB", "SSD"): (265, 228),
+        ("IB", "HS5"): (228, 222),
+        ("ETH", "SSD"): (348, 265),
+    }
+
+
+def test_the_correct_query_names_another_and_a_tie(public: Server) -> None:
+    answer = public.cost("minerva100-10-18-21", objective="cost")
+    rows = by_key(answer)
+    cheapest = min(rows, key=lambda key: rows[key]["best_cost_usd"])
+    assert cheapest == ("ETH", "SSD")
+    assert f"{rows[cheapest]['best_cost_usd']:.3f}" == "0.309"
+    tie = [key for key, row in rows.items() if row["standing"] not in {"worse", "cannot tell"}]
+    assert tie == [("ETH", "SSD"), ("IB", "SSD"), ("ETH", "SS2"), ("IB", "SS2"), ("IB", "HS4")]
+    interval = rows[cheapest]["cost_usd"]["interval"]
+    assert (round(interval["low"], 3), round(interval["high"], 3)) == (0.351, 0.398)
+    # On the frontier of time and cost by medians; the printed winner cannot be excluded from it.
+    assert {key for key, row in rows.items() if row["on_frontier"]} == {
+        ("ETH", "SSD"), ("IB", "SSD"), ("IB", "HS5"),
+    }  # fmt: skip
+    assert rows["IB", "SS2"]["frontier"] == "cannot tell"
+    assert answer["workloads"] == ["terasort"]

@@ -1,0 +1,155 @@
+"""The supervisor and what is said of a program that failed: on small stand-in programs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from venturi.errors import Interrupted
+from venturi.measure.engines import process
+from venturi.measure.runner import JobFailed
+
+MARK = "ENGINE_TEST_MARK"
+# A program whose child leaves its session, ignores SIGTERM and outlives it, as a daemon would.
+STUBBORN = (
+    "import os, signal, subprocess, sys, time\n"
+    "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+    "subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(600)'],"
+    " start_new_session=True)\n"
+    "open(sys.argv[1], 'w').close()\n"
+    "time.sleep(float(sys.argv[2]))\n"
+)
+
+
+def marked(mark: str) -> list[int]:
+    """Processes that were started with `mark` in their environment and are still there."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes():
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+def wait_until_gone(mark: str) -> None:
+    deadline = time.monotonic() + 30
+    while marked(mark) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert marked(mark) == []
+
+
+@pytest.fixture
+def mark(tmp_path: Path) -> Iterator[str]:
+    """A text in the environment by which a test finds its processes again."""
+    text = f"{tmp_path.name}-{os.getpid()}"
+    yield text
+    wait_until_gone(text)
+
+
+def run(
+    tmp_path: Path, mark: str, *command: str | Path, timeout_s: float | None = None
+) -> process.Ended:
+    return process.run(
+        command, engine="abacus", log=tmp_path / "log", cwd=tmp_path, env={MARK: mark},
+        timeout_s=timeout_s,
+    )  # fmt: skip
+
+
+def stubborn(tmp_path: Path, seconds: float) -> tuple[str | Path, ...]:
+    return (sys.executable, "-S", "-c", STUBBORN, tmp_path / "ready", str(seconds))
+
+
+def test_orphans_of_a_program_that_ended_well_are_ended(tmp_path: Path, mark: str) -> None:
+    ended = run(tmp_path, mark, *stubborn(tmp_path, 0))
+    assert ended.ended_s >= ended.started_s
+    assert marked(mark) == []
+
+
+def test_time_is_up(tmp_path: Path, mark: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(JobFailed, match=r"not done after 1\.0 s") as caught:
+        run(tmp_path, mark, *stubborn(tmp_path, 600), timeout_s=1.0)
+    assert caught.value.code == "VEN-ENGINE-TIMEOUT"
+    assert [each.name for each in caught.value.attachments] == ["log"]
+    assert marked(mark) == []
+
+
+def test_ctrl_c_ends_everything(tmp_path: Path, mark: str) -> None:
+    def interrupt() -> None:
+        while not (tmp_path / "ready").exists():
+            time.sleep(0.02)
+        os.kill(os.getpid(), 2)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    with pytest.raises(Interrupted):
+        run(tmp_path, mark, *stubborn(tmp_path, 600))
+    assert marked(mark) == []
+
+
+@pytest.mark.parametrize("victim", ["venturi", "supervisor"])
+def test_a_kill_leaves_nothing(tmp_path: Path, mark: str, victim: str) -> None:
+    program = (
+        "import sys; from pathlib import Path; from venturi.measure.engines import process\n"
+        "log, *command = sys.argv[1:]\n"
+        "process.run(command, engine='abacus', log=Path(log), cwd=Path(log).parent, env={},"
+        " timeout_s=None)"
+    )
+    # Killed itself, the supervisor cannot end what hides from it: only its own child is.
+    command = stubborn(tmp_path, 600) if victim == "venturi" else ("sleep", "600")
+    parent = subprocess.Popen(
+        [sys.executable, "-c", program, tmp_path / "log", *command],
+        env={**os.environ, MARK: mark},
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 30
+    needed = 4 if victim == "venturi" else 3
+    while len(marked(mark)) < needed:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    if victim == "venturi":
+        parent.kill()
+    else:
+        (supervisor,) = (
+            pid for pid in marked(mark)
+            if b"supervise.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        )  # fmt: skip
+        os.kill(supervisor, 9)
+    parent.wait(30)
+    wait_until_gone(mark)
+
+
+@pytest.mark.parametrize(
+    ("says", "code"),
+    [
+        ("java.io.IOException: No space left on device", "VEN-ENGINE-SPACE"),
+        ("java.lang.OutOfMemoryError: Java heap space", "VEN-ENGINE-MEMORY"),
+        ("java.lang.UnsupportedClassVersionError: X", "VEN-ENGINE-JAVA"),
+        ("java.lang.UnsupportedOperationException: getSubject is not supported", "VEN-ENGINE-JAVA"),
+        ("java.lang.IllegalStateException: broken", "VEN-ENGINE-FAILED"),
+    ],
+)
+def test_why_a_job_failed(tmp_path: Path, mark: str, says: str, code: str) -> None:
+    with pytest.raises(JobFailed) as caught:
+        run(tmp_path, mark, "sh", "-c", f"echo '{says}' >&2; echo bye; exit 7")
+    assert caught.value.code == code
+    if code == "VEN-ENGINE-FAILED":
+        assert says in caught.value.message
+        assert caught.value.where["status"] == 7
+
+
+def test_a_program_killed_from_outside(tmp_path: Path, mark: str) -> None:
+    with pytest.raises(JobFailed, match="killed by signal 9"):
+        run(tmp_path, mark, "sh", "-c", "kill -9 $$")
+
+
+def test_a_program_that_is_not_there(tmp_path: Path, mark: str) -> None:
+    with pytest.raises(JobFailed, match="abacus"):
+        run(tmp_path, mark, tmp_path / "nowhere")

@@ -1,0 +1,395 @@
+"""Time by cause, replay, critical path and verdicts, on recorded logs and on invented tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from venturi.errors import VenturiError
+from venturi.measure.jobs import mapreduce, spark
+from venturi.measure.jobs.find import histories, spark_logs
+from venturi.model.stage import Analysis, Stage, analyse
+from venturi.model.stage_causes import TaskTimes
+from venturi.model.stage_path import Span, critical_path, without_stage_s
+from venturi.model.stage_replay import schedule, slots_used
+from venturi.record.job_account import Application, JobAccount, Reading, columns, polars_schema
+
+DATA = Path(__file__).parents[1] / "data"
+LOGS = sorted(path for path in (DATA / "spark").glob("*/*.log*"))
+HISTORIES = [log.path for log in histories(DATA / "mapreduce")]
+ORIGIN_MS = 1_000_000_000_000
+
+
+def recorded(path: Path) -> JobAccount:
+    if path.suffix == ".jhist":
+        return mapreduce.read(histories(path)[0])
+    return spark.read(spark_logs(path)[0])
+
+
+def table(name: str, engine: str, rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
+    names = [column.name for column in columns(name, engine)]
+    assert all(row.keys() <= set(names) for row in rows)
+    whole = [tuple(row.get(name) for name in names) for row in rows]
+    return pl.DataFrame(whole, schema=polars_schema(name, engine), orient="row")
+
+
+def account(
+    tasks: Sequence[dict[str, Any]],
+    stages: Sequence[dict[str, Any]],
+    *,
+    ended_s: float = 100.0,
+    engine: str = "spark",
+    executors: Sequence[dict[str, Any]] = (),
+) -> JobAccount:
+    """An invented account; times in its rows are seconds since its start."""
+
+    def absolute(row: dict[str, Any]) -> dict[str, Any]:
+        return {
+            name: ORIGIN_MS + round(value * 1e3) if name.endswith("_ms") else value
+            for name, value in row.items()
+        }
+
+    task = {
+        "stage_id": 0, "stage_attempt": 0, "outcome": "succeeded", "speculative": False,
+        "attempt": 0,
+    }  # fmt: skip
+    stage = {"attempt": 0, "name": "s", "outcome": "succeeded", "parent_ids": []}
+    return JobAccount(
+        application=Application(
+            "a",
+            "a",
+            engine,
+            "1",
+            started_ms=ORIGIN_MS,
+            ended_ms=ORIGIN_MS + round(ended_s * 1e3),
+            outcome="succeeded",
+        ),
+        reading=Reading(("a",), "0", 0, None, 1),
+        jobs=table("jobs", engine, []),
+        stages=table("stages", engine, [stage | absolute(row) for row in stages]),
+        tasks=table(
+            "tasks",
+            engine,
+            [task | {"task_id": str(n), "index": n} | absolute(row) for n, row in enumerate(tasks)],
+        ),
+        executors=table("executors", engine, executors),
+        configuration={},
+        chosen=(),
+    )
+
+
+def cause(stage: Stage, name: str) -> float | None:
+    return next(each.time_s for each in stage.causes if each.cause == name)
+
+
+@pytest.fixture(params=[*LOGS, *HISTORIES], ids=lambda path: f"{path.parent.name}-{path.name[:30]}")
+def job(request: pytest.FixtureRequest) -> tuple[JobAccount, Analysis]:
+    found = recorded(request.param)
+    return found, analyse(found)
+
+
+def test_causes_and_the_rest_are_the_stage_task_time(job: tuple[JobAccount, Analysis]) -> None:
+    found, analysis = job
+    for stage in analysis.stages:
+        tasks = found.tasks.filter(
+            (pl.col("stage_id") == stage.key[0]) & (pl.col("stage_attempt") == stage.key[1])
+        )
+        task_s = ((tasks["finished_ms"] - tasks["launched_ms"]).sum() or 0) / 1e3
+        parts_s = sum(each.time_s or 0.0 for each in stage.causes) + stage.unattributed_s
+        assert stage.task_s == pytest.approx(task_s, rel=1e-6, abs=1e-6)
+        assert parts_s == pytest.approx(task_s, rel=1e-6, abs=1e-6)
+        assert stage.unattributed_s >= 0
+        assert all(each.time_s is None or each.time_s >= 0 for each in stage.causes)
+        assert stage.overlap_s <= 0.05 * stage.task_s + 0.01
+
+
+def test_bounds_are_never_negative_nor_more_than_all(job: tuple[JobAccount, Analysis]) -> None:
+    _, analysis = job
+    for stage in analysis.stages:
+        for bound in stage.bounds:
+            assert stage.elapsed_s is not None
+            assert 0 <= (bound.recorded_s or 0.0) <= bound.at_most_s + 1e-9
+            assert bound.at_most_s <= stage.elapsed_s + 1e-6
+            assert (bound.recorded_s is None) == (bound.reason is not None)
+    for bound in analysis.bounds:
+        assert bound.at_most_s <= (analysis.elapsed_s or 0.0)
+
+
+def test_the_path_covers_the_whole_time(job: tuple[JobAccount, Analysis]) -> None:
+    _, analysis = job
+    assert analysis.elapsed_s is not None
+    assert sum(step.elapsed_s for step in analysis.path) == pytest.approx(analysis.elapsed_s)
+    ends = [step.to_s for step in analysis.path]
+    starts = [step.from_s for step in analysis.path]
+    assert [0.0, *ends] == pytest.approx([*starts, analysis.elapsed_s])
+    assert sum(analysis.verdict.shares.values()) == pytest.approx(1.0)
+    on_driver_s = sum(step.elapsed_s for step in analysis.path if step.key is None)
+    assert analysis.driver_s is not None
+    assert analysis.driver_s <= on_driver_s + 1e-6
+
+
+@pytest.mark.parametrize("path", [*LOGS, *HISTORIES], ids=lambda path: path.name[:30])
+def test_replaying_the_recorded_tasks_gives_the_stage_time(path: Path) -> None:
+    found = recorded(path)
+    for row in found.stages.iter_rows(named=True):
+        tasks = found.tasks.filter(
+            (pl.col("stage_id") == row["stage_id"])
+            & (pl.col("stage_attempt") == row["attempt"])
+            & pl.col("finished_ms").is_not_null()
+            & pl.col("launched_ms").is_not_null()
+        )
+        if not len(tasks) or row["submitted_ms"] is None or row["ended_ms"] is None:
+            continue
+        times = task_times(
+            tasks["launched_ms"].to_numpy() / 1e3, tasks["finished_ms"].to_numpy() / 1e3
+        )
+        needed = (tasks["outcome"] == "succeeded").to_numpy()
+        needed = needed if needed.any() else ~needed
+        stage_s = (row["submitted_ms"] / 1e3, row["ended_ms"] / 1e3)
+        used = slots_used(times.launched_s, times.finished_s)
+        for slots in {used, max(used - 1, 1), 1}:
+            replayed_s = schedule(times, needed, slots, stage_s).stage_s()
+            begun_s = min(stage_s[0], times.launched_s.min())
+            assert replayed_s == pytest.approx(stage_s[1] - begun_s, abs=1e-3)
+
+
+def task_times(launched_s: Any, finished_s: Any) -> TaskTimes:
+    zero = np.zeros(len(launched_s))
+    return TaskTimes(
+        np.asarray(launched_s, float), np.asarray(finished_s, float), {}, zero, zero, zero == 0
+    )
+
+
+intervals = st.lists(
+    st.tuples(st.floats(0, 1e4), st.floats(0, 1e3), st.floats(0, 1), st.floats(0, 1)),
+    min_size=1,
+    max_size=40,
+)
+
+
+@given(intervals, st.integers(1, 50))
+def test_a_replay_is_exact_and_shortening_never_hurts(
+    rows: list[tuple[float, float, float, float]], slots: int
+) -> None:
+    launched, lasted, share, more = np.array(rows).T
+    times = task_times(launched, launched + lasted)
+    ended_s = float(times.finished_s.max()) + 1.0
+    plan = schedule(times, np.ones(len(rows), bool), slots, (0.0, ended_s))
+    tolerance = 1e-9 * ended_s * len(rows)
+    assert plan.stage_s() == pytest.approx(ended_s, abs=tolerance)
+    some, many = lasted * share, lasted * np.maximum(share, more)
+    assert plan.stage_s(some) <= plan.stage_s() + tolerance
+    assert plan.stage_s(many) <= plan.stage_s(some) + tolerance
+    assert plan.stage_s(lasted) >= 0
+
+
+metric = st.one_of(st.none(), st.integers(0, 5_000))
+spark_tasks = st.lists(
+    st.fixed_dictionaries(
+        {"launched_ms": st.floats(0, 50), "lasted": st.floats(0, 20)},
+        optional={
+            "executorRunTime": metric, "executorDeserializeTime": metric, "jvmGCTime": metric,
+            "resultSerializationTime": metric, "shuffleFetchWaitTime": metric,
+            "executorCpuTime": st.one_of(st.none(), st.integers(0, 10**10)),
+            "shuffleWriteTime": st.one_of(st.none(), st.integers(0, 10**10)),
+            "outcome": st.sampled_from(["succeeded", "failed", "killed"]),
+        },
+    ),
+    max_size=12,
+)  # fmt: skip
+
+
+@given(spark_tasks)
+def test_whatever_is_recorded_adds_up(rows: list[dict[str, Any]]) -> None:
+    tasks = []
+    for row in rows:
+        lasted = row.pop("lasted")
+        tasks.append(row | {"finished_ms": row["launched_ms"] + lasted})
+    found = account(tasks, [{"stage_id": 0, "submitted_ms": 0, "ended_ms": 80}])
+    (stage,) = analyse(found).stages
+    parts_s = sum(each.time_s or 0.0 for each in stage.causes) + stage.unattributed_s
+    assert parts_s == pytest.approx(stage.task_s, abs=1e-6)
+    assert stage.unattributed_s >= -1e-9
+    for bound in stage.bounds:
+        assert 0 <= (bound.recorded_s or 0.0) <= bound.at_most_s + 1e-6 <= 80 + 1e-5
+    assert sum(stage.verdict.shares.values()) == pytest.approx(1.0 if tasks else 0.0)
+
+
+def test_each_cause_is_taken_from_its_metric() -> None:
+    task = {
+        "launched_ms": 0, "finished_ms": 20, "executorDeserializeTime": 1_000,
+        "executorRunTime": 15_000, "resultSerializationTime": 500, "gettingResultTime":
+        ORIGIN_MS + 18_000, "executorCpuTime": 6 * 10**9, "jvmGCTime": 3_000,
+        "shuffleFetchWaitTime": 2_000, "shuffleWriteTime": 10**9,
+    }  # fmt: skip
+    (stage,) = analyse(account([task], [{"stage_id": 0, "submitted_ms": 0, "ended_ms": 20}])).stages
+    assert {each.cause: each.time_s for each in stage.causes} == pytest.approx(
+        {
+            "cpu": 6.0, "shuffle fetch wait": 2.0, "garbage collection": 3.0, "shuffle write": 1.0,
+            "scheduler delay": 1.5, "deserialisation": 1.0, "result serialisation": 0.5,
+            "getting result": 2.0,
+        }
+    )  # fmt: skip
+    assert stage.unattributed_s == pytest.approx(3.0)
+    bounds = {bound.without: (bound.recorded_s, bound.at_most_s) for bound in stage.bounds}
+    assert bounds["garbage collection"] == pytest.approx((3.0, 3.0))
+    assert bounds["waiting for disks"] == pytest.approx((1.0, 6.0))
+    assert bounds["waiting for the network"] == pytest.approx((4.0, 7.0))
+
+
+def test_what_is_not_recorded_is_none_with_a_reason_and_unattributed() -> None:
+    task = {"launched_ms": 0, "finished_ms": 10, "executorRunTime": 10_000}
+    (stage,) = analyse(account([task], [{"stage_id": 0, "submitted_ms": 0, "ended_ms": 10}])).stages
+    assert cause(stage, "cpu") is None
+    assert next(each.reason for each in stage.causes if each.cause == "cpu")
+    assert stage.unattributed_s == pytest.approx(10.0)
+    assert stage.verdict.narrowest is None
+    assert "cannot tell" in stage.verdict.sentence
+    bounds = {bound.without: bound for bound in stage.bounds}
+    assert bounds["garbage collection"].recorded_s is None
+    assert bounds["garbage collection"].at_most_s == pytest.approx(10.0)
+
+
+def test_parts_that_overlap_are_cut_and_told() -> None:
+    task = {
+        "launched_ms": 0, "finished_ms": 10, "executorRunTime": 10_000,
+        "executorCpuTime": 8 * 10**9, "shuffleWriteTime": 5 * 10**9,
+    }  # fmt: skip
+    (stage,) = analyse(account([task], [{"stage_id": 0, "submitted_ms": 0, "ended_ms": 10}])).stages
+    assert (cause(stage, "cpu"), cause(stage, "shuffle write")) == pytest.approx((8.0, 2.0))
+    assert stage.overlap_s == pytest.approx(3.0)
+
+
+def test_processor_time_of_mapreduce_contains_its_collector() -> None:
+    task = {
+        "launched_ms": 0, "finished_ms": 10, "CPU_MILLISECONDS": 6_000, "GC_TIME_MILLIS": 1_000
+    }  # fmt: skip
+    (stage,) = analyse(
+        account([task], [{"stage_id": 0, "submitted_ms": 0, "ended_ms": 10}], engine="mapreduce")
+    ).stages
+    assert (cause(stage, "cpu"), cause(stage, "garbage collection")) == pytest.approx((5.0, 1.0))
+    assert stage.unattributed_s == pytest.approx(4.0)
+    assert stage.verdict.narrowest == "cpu"
+
+
+def test_stragglers_skew_and_idle_slots() -> None:
+    tasks: list[dict[str, Any]] = [
+        {"launched_ms": 0, "finished_ms": 1 + n / 100, "inputBytesRead": 100, "host": f"h{n}"}
+        for n in range(9)
+    ]
+    tasks.append({"launched_ms": 0, "finished_ms": 10, "inputBytesRead": 900, "host": "slow"})
+    executors = [{"executor_id": "1", "cores": 10}]
+    found = account(
+        tasks, [{"stage_id": 0, "submitted_ms": 0, "ended_ms": 10}], ended_s=10, executors=executors
+    )
+    analysis = analyse(found)
+    (stage,) = analysis.stages
+    assert (stage.slots, stage.offered_slots, stage.waves) == (10, 10, 1.0)
+    (straggler,) = stage.stragglers
+    assert (straggler.host, straggler.bytes_ratio) == ("slow", 9.0)
+    assert straggler.ratio == pytest.approx(10 / 1.045)
+    skews = {skew.what: skew.ratio for skew in stage.skews}
+    assert skews == {"task time": pytest.approx(10 / 1.045), "bytes read": 9.0}
+    assert stage.slot_use == pytest.approx((sum(1 + n / 100 for n in range(9)) + 10) / 100)
+    assert analysis.verdict.narrowest == "idle slots"
+    assert "9.6 times the median" in analysis.verdict.sentence
+
+
+def test_speculative_copies() -> None:
+    tasks = [
+        {"launched_ms": 0, "finished_ms": 9, "index": 0, "outcome": "killed"},
+        {"launched_ms": 2, "finished_ms": 5, "index": 0, "attempt": 1, "speculative": True},
+        {"launched_ms": 0, "finished_ms": 4, "index": 1},
+        {"launched_ms": 2, "finished_ms": 4, "index": 1, "speculative": True, "outcome": "killed"},
+        {"launched_ms": 0, "finished_ms": 1, "index": 2, "outcome": "failed"},
+    ]
+    found = account(tasks, [{"stage_id": 0, "submitted_ms": 0, "ended_ms": 5}])
+    seen = analyse(found).speculation
+    assert (seen.launched, seen.won, seen.wasted_s, seen.unended) == (2, 1, 11.0, 0)
+    loser = analyse(recorded(DATA / "spark" / "4.3.0" / "speculative.log")).speculation
+    assert (loser.launched, loser.won, loser.unended) == (1, 1, 1)
+
+
+def test_the_driver_is_the_narrowest_point_where_no_stage_runs() -> None:
+    task = {"launched_ms": 90, "finished_ms": 99}
+    found = account([task], [{"stage_id": 0, "submitted_ms": 90, "ended_ms": 100}])
+    analysis = analyse(found)
+    assert analysis.driver_s == pytest.approx(90.0)
+    assert analysis.verdict.narrowest == "driver"
+    assert analysis.verdict.sentence.startswith("the driver (no stage active) took 90% of 1 min")
+
+
+def spans(*rows: tuple[int, tuple[int, ...], float, float]) -> list[Span]:
+    return [Span((id_, 0), parents, start, end) for id_, parents, start, end in rows]
+
+
+def test_the_path_follows_the_later_parent() -> None:
+    graph = spans((0, (), 1, 4), (1, (), 1, 6), (2, (0, 1), 6, 9))
+    path = critical_path(graph, 10.0)
+    assert [(step.key and step.key[0], step.from_s, step.to_s) for step in path] == [
+        (None, 0.0, 1), (1, 1, 6), (2, 6, 9), (None, 9, 10.0),
+    ]  # fmt: skip
+    assert without_stage_s(graph, 10.0) == pytest.approx(2.0)
+
+
+def test_the_path_where_a_child_starts_before_its_parent_ends() -> None:
+    path = critical_path(spans((0, (), 0, 6), (1, (0,), 4, 9)), 9.0)
+    assert [(step.key, step.from_s, step.to_s) for step in path] == [
+        ((0, 0), 0.0, 6), ((1, 0), 6, 9),
+    ]  # fmt: skip
+
+
+graphs = st.lists(
+    st.tuples(st.floats(-5, 100), st.floats(0, 50), st.lists(st.integers(0, 15), max_size=3)),
+    max_size=15,
+)
+
+
+@given(graphs, st.floats(0.1, 120))
+def test_any_graph_has_a_path_without_gap(
+    rows: list[tuple[float, float, list[int]]], elapsed_s: float
+) -> None:
+    graph = [
+        Span((n, 0), tuple(parents), start, start + lasted)
+        for n, (start, lasted, parents) in enumerate(rows)
+    ]
+    path = critical_path(graph, elapsed_s)
+    assert path[0].from_s == 0
+    assert path[-1].to_s == elapsed_s
+    assert all(a.to_s == b.from_s for a, b in pairwise(path))
+    assert 0 <= without_stage_s(graph, elapsed_s) <= elapsed_s
+
+
+def test_an_account_without_anything() -> None:
+    analysis = analyse(account([], []))
+    assert analysis.verdict.narrowest == "driver"
+    nothing = account([], [])
+    nothing = replace(nothing, application=replace(nothing.application, ended_ms=None))
+    assert "cannot tell" in analyse(nothing).verdict.sentence
+
+
+def test_a_log_that_ends_too_early_is_judged_as_far_as_it_goes() -> None:
+    verdict = analyse(recorded(DATA / "spark" / "4.3.0" / "killed.log.inprogress")).verdict
+    assert verdict.sentence.startswith("as far as the log goes: ")
+
+
+def test_an_engine_nobody_knows() -> None:
+    found = account([], [])
+    with pytest.raises(VenturiError) as raised:
+        analyse(replace(found, application=replace(found.application, engine="abacus")))
+    assert raised.value.code == "VEN-MODEL-INPUT"
+
+
+def test_a_clock_that_was_set_back_gives_no_time() -> None:
+    tasks = [{"launched_ms": 5, "finished_ms": 3}, {"launched_ms": 0, "finished_ms": 2}]
+    (stage,) = analyse(account(tasks, [{"stage_id": 0, "submitted_ms": 0, "ended_ms": 6}])).stages
+    assert (stage.n_attempts, stage.task_s) == (2, 2.0)

@@ -1,0 +1,42 @@
+"""Keys read for a few trials one by one, and for many whole: the answers are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from venturi.record import query
+from venturi.record.query import Query, TooManyGroupsError, columns, grouping, parse_condition
+from venturi.record.repository import Repository
+from venturi.record.trial import Trial
+
+MakeTrial = Callable[..., Trial]
+KEYS = ("disk", "hosts", "workload", "none", "state")
+
+
+@pytest.mark.parametrize("conditions", [(), ("disk=SSD",), ("elapsed_s<3",)])
+def test_few_and_many_trials_are_read_alike(
+    repository: Repository,
+    make_trial: MakeTrial,
+    monkeypatch: pytest.MonkeyPatch,
+    conditions: tuple[str, ...],
+) -> None:
+    settings = [{"disk": ("SSD", "HDD", None)[n % 3], "maps": n % 4} for n in range(24)]
+    repository.add_many(make_trial(configuration=each) for each in settings)
+    asked = Query(tuple(map(parse_condition, conditions)))
+    few = query.group_by(repository, asked, KEYS), query.facets(repository, asked, KEYS)
+    monkeypatch.setattr(columns, "FEW", -1)
+    many = query.group_by(repository, asked, KEYS), query.facets(repository, asked, KEYS)
+    assert many == few
+    assert sum(group.n for group in query.group_by(repository, Query(), ["maps", "disk"])) == 24
+
+
+def test_too_many_values_of_one_column_are_refused_as_groups(
+    repository: Repository, make_trial: MakeTrial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository.add_many(make_trial(configuration={"run": number}) for number in range(4))
+    monkeypatch.setattr(grouping, "GROUPS_MAX", 3)
+    for key in ("id", "group", "run"):
+        with pytest.raises(TooManyGroupsError, match="4 groups or more"):
+            query.group_by(repository, Query(), [key])

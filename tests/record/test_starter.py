@@ -1,0 +1,156 @@
+"""The shipped tables of publications: complete, marked, once, and as printed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from venturi.errors import VenturiError
+from venturi.record.importing import Reason, import_results
+from venturi.record.query import Query, count, facets, group_by, parse_condition
+from venturi.record.repository import Repository
+from venturi.record.starter import TABLES, import_starter, starter_present
+from venturi.record.trial import ProvenanceKind, State, Trial
+from venturi.settings import Settings
+
+SOURCES = {"Poggi and Carrera 2015", "Jaffe 2017", "Buell 2011, as given by Sima", "Yu 2016",
+           "Conley, Vahdat and Porter 2015"}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def trials(tmp_path_factory: pytest.TempPathFactory) -> list[Trial]:
+    settings = Settings(tmp_path_factory.mktemp("starter"), None, None, allow_debug=False)
+    with Repository.open(settings) as repository:
+        import_starter(repository)
+        return repository.find()
+
+
+def test_the_starter_is_imported_once(repository: Repository) -> None:
+    assert not starter_present(repository)
+    first = import_starter(repository)
+    assert (first.added, first.already_present, first.refused_count) == (170, 0, 0)
+    assert (first.repeated, first.failed, first.alike) == (0, 0, 0)
+    assert starter_present(repository)
+    again = import_starter(repository)
+    assert (again.added, again.already_present) == (0, 170)
+    assert count(repository, Query()) == 170
+
+
+def test_a_part_of_the_starter_is_not_the_starter(repository: Repository) -> None:
+    import_results(repository, "published", TABLES[0])
+    assert not starter_present(repository)
+
+
+def test_every_figure_is_marked_as_published(trials: list[Trial]) -> None:
+    for trial in trials:
+        assert trial.provenance.kind is ProvenanceKind.IMPORTED
+        assert trial.workload.version.removeprefix("published: ") in SOURCES
+        assert trial.provenance.source.startswith(trial.workload.version[len("published: ") :])
+        assert trial.state is State.SUCCEEDED
+        assert trial.started_at is None
+        assert trial.configuration["published_statistic"]
+        assert trial.warnings[0].code == "VEN-IMPORT-PUBLISHED"
+        assert trial.warnings[0].message.startswith("published: ")
+        assert trial.provenance.digest
+    assert len({trial.group_key for trial in trials}) == len(trials), "each figure is one trial"
+    means = [t for t in trials if t.configuration["published_statistic"] == "mean of 5"]
+    assert len(means) == 36
+    assert "the mean of 5 executions" in means[0].warnings[0].message
+
+
+def only(trials: list[Trial], source: str, workload: str, **chosen: object) -> Trial:
+    (trial,) = (
+        t
+        for t in trials
+        if t.provenance.source == source
+        and t.workload.name == workload
+        and all(t.configuration.get(key) == value for key, value in chosen.items())
+    )
+    return trial
+
+
+def test_figures_stand_as_they_were_printed(trials: list[Trial]) -> None:
+    table2 = "Poggi and Carrera 2015, Table 2"
+    first = only(trials, table2, "terasort", net="IB", disk="SS2")
+    assert (first.elapsed_s, first.values("cost_usd")) == (207, [0.33])
+    assert (len(first.cluster.hosts), first.workload.input_bytes) == (8, 10**11)
+    assert first.cluster.hosts[0].facts["memory_total_bytes"] == 64 << 30
+    noted = [t for t in trials if t.provenance.source == table2 and len(t.warnings) > 1]
+    assert {(t.configuration["net"], t.configuration["disk"]) for t in noted} == {
+        ("IB", "SSD"), ("IB", "HS5"), ("ETH", "SSD"),
+    }  # fmt: skip
+    sort = only(trials, "Jaffe 2017, Table 11", "terasort", vms_per_host=4)
+    assert (sort.elapsed_s, sort.workload.input_records) == (2519.8, 10**11)
+    assert sort.configuration["reduce_memory_MiB"] == 6656
+    cliff = [
+        only(trials, "Jaffe 2017, Table 21", "logistic-regression", dataset_TB=tb).elapsed_s
+        for tb in range(1, 7)
+    ]
+    assert cliff == [24.5, 37.6, 52.2, 157.4, 203.9, 274.4]
+    old = "Buell 2011, as given by Sima, Figure"
+    validate = only(trials, f"{old} 5", "teravalidate", vms_per_host=4, dataset_TB=3.5)
+    assert (validate.elapsed_s, validate.configuration["hyper_threading"]) == (3629, True)
+    assert only(trials, f"{old} 4", "pi", vms_per_host=0).elapsed_s == 792
+    nweight = only(trials, "Yu 2016, NWeight stages", "nweight", shuffle_disk="11 HDD")
+    stages = nweight.values("stage_elapsed_s")
+    assert (nweight.elapsed_s, len(stages), sum(stages)) == (5033, 10, 5033)
+    assert nweight.values("stage_elapsed_s", stage="17 foreach") == [1380]
+    assert nweight.values("stage_shuffle_read_bytes", stage="17 foreach") == [490.4e9]
+    indy = only(trials, "Conley, Vahdat and Porter 2015, section 5.1", "sort")
+    assert (indy.elapsed_s, len(indy.cluster.hosts)) == (888, 178)
+    assert indy.values("network_bytes_per_s") == [879e6]
+
+
+def test_the_starter_answers_a_newcomer_s_questions(repository: Repository) -> None:
+    import_starter(repository)
+    (source,) = facets(repository, Query(), ["source"])
+    assert sum(n for _, n in source.values) == 170
+    table2 = Query((parse_condition("source=Poggi and Carrera 2015, Table 2"),))
+    groups = group_by(repository, table2, ["net", "disk"])
+    assert {group.values: group.elapsed_s for group in groups}["ETH", "SSD"] == (348,)
+    assert len(groups) == 8
+
+
+HEADER = (
+    "source,place,workload,input_bytes,input_records,engine,engine_version,cluster,hosts,"
+    "instance_type,network,elapsed_s,cost_usd,statistic,note"
+)
+
+
+@pytest.mark.parametrize(
+    ("row", "refused"),
+    [
+        ("A 2020,Table 1,sort,,,native,,c,0,,,1,,single,", ("hosts", "below 1")),
+        ("A 2020,Table 1,sort,,,native,,c,1,,,0,,single,", ("elapsed_s", "not above 0")),
+        ("A 2020,Table 1,sort,x,,native,,c,1,,,1,,single,", ("input_bytes", "not a number")),
+        ("A 2020,,sort,,,native,,c,1,,,1,,single,", ("place", "empty")),
+        ("A 2020,Table 1,sort,,,native,,c,1,,,1,,average,",
+         ("statistic", "no statistic that is known")),
+    ],
+)  # fmt: skip
+def test_a_row_that_is_no_figure_is_refused(
+    settings: Settings, tmp_path: Path, row: str, refused: tuple[str, str]
+) -> None:
+    table = tmp_path / "mine.csv"
+    table.write_text(f"{HEADER}\n{row}\nA 2020,Table 1,sort,,,native,,c,1,,,1,,best,hm\n")
+    with Repository.open(settings) as repository:
+        results = import_results(repository, "published", table)
+        assert (results.added, results.reasons) == (1, (Reason(*refused, 1),))
+        (trial,) = repository.find()
+    assert [w.message for w in trial.warnings][1:] == ["hm"]
+    assert (trial.engine.version, trial.workload.input_bytes) == ("unknown", None)
+
+
+@pytest.mark.parametrize(
+    "column", ["disk", "configuration.", "sample.x", "sample.x..y", "host.a.b", "sample.a.b.c.d"]
+)
+def test_a_column_of_no_group_is_no_table(settings: Settings, tmp_path: Path, column: str) -> None:
+    table = tmp_path / "mine.csv"
+    row = "A 2020,Table 1,sort,,,native,,c,1,,,1,,best,"
+    table.write_text(f"{HEADER},{column}\n{row},1\n")
+    with Repository.open(settings) as repository:
+        with pytest.raises(VenturiError) as caught:
+            import_results(repository, "published", table)
+        assert caught.value.code == "VEN-IMPORT-FORMAT"
+        assert repository.find() == []

@@ -1,0 +1,264 @@
+// Time against cost of every group: bubbles grow with the trials, whiskers are the intervals.
+import {
+  type Box,
+  items,
+  labelRoom,
+  layer,
+  type Named,
+  plotOf,
+  type Shape,
+  textWidth,
+} from "../../plot";
+import { base, type Drawing, tip, type View } from "../../view";
+import { dollars, plain } from "../format";
+import type { RankedGroup, Ranking, Spread } from "../types";
+import { axisFor, groupName, logAxis, names, reach, signedAxis, timeScale, told } from "./common";
+
+export interface CostDisplay {
+  log: boolean;
+  /** From 0, the least median of those shown, to 1, the greatest. */
+  normalised: boolean;
+}
+
+type Known = RankedGroup & { cost_usd: Spread };
+type Pair = [number, number];
+
+interface Point {
+  group: Known;
+  x: number;
+  y: number;
+  radius: number;
+  across: Pair | null;
+  along: Pair | null;
+}
+
+const LARGEST_PX = 17;
+const SMALLEST_PX = 5;
+const LABEL_PX = 12;
+
+const isKnown = (group: RankedGroup): group is Known =>
+  group.elapsed_s.median !== null && group.cost_usd !== null && group.cost_usd.median !== null;
+
+const isTied = ({ standing }: RankedGroup) =>
+  standing === "best" || standing === "indistinguishable from the best";
+
+export const standingRole = ({ standing }: RankedGroup): string =>
+  ({ best: "write", worse: "predicted", "cannot tell": "surface" })[standing] ?? "read";
+
+const middle = (values: number[]): number => {
+  const sorted = [...values].sort((a, b) => a - b);
+  const half = sorted.length / 2;
+  return ((sorted[Math.ceil(half) - 1] ?? 0) + (sorted[Math.floor(half)] ?? 0)) / 2;
+};
+
+/** From `values` to shares of their range, on the scale that is asked for. */
+function normaliser(values: number[], log: boolean): (value: number) => number {
+  const scale = log ? Math.log : (value: number) => value;
+  const [low, high] = [scale(Math.min(...values)), scale(Math.max(...values))];
+  return (value) => (high > low ? (scale(value) - low) / (high - low) : 0.5);
+}
+
+/** Both axes, what a time and a cost are on them, and where the quadrants meet. */
+function planeOf(known: Known[], { log, normalised }: CostDisplay, view: View) {
+  const times = known.flatMap((group) => reach(group.elapsed_s));
+  const costs = known.flatMap((group) => reach(group.cost_usd));
+  const middles = {
+    time: known.map((group) => group.elapsed_s.median ?? 0),
+    cost: known.map((group) => group.cost_usd.median ?? 0),
+  };
+  const steps = view.narrow ? 4 : 9;
+  if (normalised) {
+    const time = normaliser(middles.time, log);
+    const cost = normaliser(middles.cost, log);
+    const named = (name: string, values: number[], most: number): Named => ({
+      axis: signedAxis([...values, -0.05, 1.05], most),
+      name,
+      format: plain,
+    });
+    const words = log ? "normalised, logarithmic" : "normalised";
+    return {
+      horizontal: named(`time (${words})`, times.map(time), steps),
+      vertical: named(`cost (${words})`, costs.map(cost), 6),
+      time,
+      cost,
+      centre: [0.5, 0.5] as Pair,
+    };
+  }
+  const { unit, axis } = timeScale(times, steps, { log });
+  const logCosts = log && costs.every((cost) => cost > 0);
+  return {
+    horizontal: { axis, name: `median time (${unit.name})`, format: plain },
+    vertical: {
+      axis: logCosts ? logAxis(costs, 7) : axisFor(costs, 7, false),
+      name: "median cost of a trial (US$)",
+      format: (value: number) => `$${plain(value)}`,
+    },
+    time: (value: number) => value / unit.seconds,
+    cost: (value: number) => value,
+    centre: [middle(middles.time) / unit.seconds, middle(middles.cost)] as Pair,
+  };
+}
+
+const QUADRANTS = [
+  ["fast, economical", "left", "bottom"],
+  ["slow, economical", "right", "bottom"],
+  ["fast, expensive", "left", "top"],
+  ["slow, expensive", "right", "top"],
+] as const;
+
+function quadrants(x: number, y: number, box: Box, view: View) {
+  const style = { stroke: view.color("outline"), lineWidth: 1, lineDash: [4, 4] };
+  const lines: Shape[] = [
+    { type: "line", shape: { x1: x, y1: box.top, x2: x, y2: box.bottom }, style },
+    { type: "line", shape: { x1: box.left, y1: y, x2: box.right, y2: y }, style },
+  ];
+  const taken: Box[] = [];
+  const words = QUADRANTS.map(([text, side, end]): Shape => {
+    const width = textWidth(text, LABEL_PX);
+    const left = side === "left" ? box.left + 6 : box.right - 6 - width;
+    const top = end === "top" ? box.top + 4 : box.bottom - 18;
+    taken.push({ left, top, right: left + width, bottom: top + 14 });
+    return {
+      type: "text",
+      style: {
+        text,
+        x: side === "left" ? box.left + 6 : box.right - 6,
+        y: top + 7,
+        align: side,
+        verticalAlign: "middle",
+        fill: view.color("muted"),
+        stroke: view.color("surface"),
+        lineWidth: 3,
+        font: `italic 400 ${LABEL_PX}px ${view.font}`,
+      },
+    };
+  });
+  return { lines, words, taken };
+}
+
+function whiskers({ group, x, y, across, along }: Point, view: View): Shape[] {
+  const role = standingRole(group) === "surface" ? "outline" : standingRole(group);
+  const style = { stroke: view.color(role), lineWidth: 1.25, opacity: 0.8 };
+  const line = (x1: number, y1: number, x2: number, y2: number): Shape => ({
+    type: "line",
+    shape: { x1, y1, x2, y2 },
+    style,
+  });
+  const level = across?.flatMap((end) => [line(end, y - 4, end, y + 4)]) ?? [];
+  const upright = along?.flatMap((end) => [line(x - 4, end, x + 4, end)]) ?? [];
+  return [
+    ...(across ? [line(across[0], y, across[1], y), ...level] : []),
+    ...(along ? [line(x, along[0], x, along[1]), ...upright] : []),
+  ];
+}
+
+function bubble({ group, x, y, radius }: Point, view: View): Shape {
+  const hollow = group.standing === "cannot tell";
+  return {
+    type: "circle",
+    shape: { cx: x, cy: y, r: radius },
+    style: {
+      fill: view.color(standingRole(group)),
+      fillOpacity: hollow ? 0.3 : 0.75,
+      stroke: view.color(group.on_frontier ? "ink" : hollow ? "outline" : "surface"),
+      lineWidth: group.on_frontier ? 2.5 : hollow ? 2 : 1,
+    },
+  };
+}
+
+/** From the fastest to the cheapest of the groups that no other beats in both medians. */
+function staircase(points: Point[], view: View): Shape[] {
+  const corners: Pair[] = [];
+  const frontier = points.filter(({ group }) => group.on_frontier);
+  for (const { x, y } of frontier.sort((a, b) => a.x - b.x || b.y - a.y)) {
+    const last = corners[corners.length - 1];
+    if (last && y <= last[1]) continue; // pixels grow downwards: this one is not cheaper
+    if (last) corners.push([x, last[1]]);
+    corners.push([x, y]);
+  }
+  if (corners.length < 2) return [];
+  const style = { fill: "none", stroke: view.color("ink"), lineWidth: 1.5, opacity: 0.5 };
+  return [{ type: "polyline", shape: { points: corners }, style }];
+}
+
+function details(group: Known): string[] {
+  const place = group.rank === null ? "not ranked" : `rank ${group.rank}`;
+  return [
+    `${place}: ${group.standing}${group.reason ? ` (${group.reason})` : ""}`,
+    ...told(group.elapsed_s),
+    ...told(group.cost_usd, dollars),
+    ...(group.usd_per_hour === null ? [] : [`${dollars(group.usd_per_hour)} an hour`]),
+    ...(group.on_frontier ? ["on the Pareto frontier"] : []),
+    ...(group.frontier === "cannot tell" ? ["on the frontier? cannot tell"] : []),
+  ];
+}
+
+/** Whoever ties with the best or is on the frontier is drawn last and named first. */
+const weight = (group: RankedGroup) =>
+  (group.standing === "best" ? 4 : isTied(group) ? 2 : 0) + (group.on_frontier ? 1 : 0);
+
+export function costScatter(data: Ranking, display: CostDisplay, view: View): Drawing {
+  const known = data.groups.filter(isKnown).sort((a, b) => weight(a) - weight(b));
+  if (known.length === 0) return null;
+  const height = view.narrow ? 460 : 520;
+  const plane = planeOf(known, display, view);
+  const left = labelRoom(plane.vertical);
+  const box = { left, top: 40, right: view.width - 18, bottom: height - 46 };
+  const plot = plotOf(plane.horizontal, plane.vertical, box, view, 16);
+  const most = Math.max(...known.map((group) => group.n));
+  const large = view.narrow ? LARGEST_PX - 4 : LARGEST_PX;
+  const points = known.map((group): Point => {
+    const { interval: time, median: timeS } = group.elapsed_s;
+    const { interval: cost, median: costUsd } = group.cost_usd;
+    const x = (value: number) => plot.x(plane.time(value));
+    const y = (value: number) => plot.y(plane.cost(value));
+    return {
+      group,
+      x: x(timeS ?? 0),
+      y: y(costUsd ?? 0),
+      radius: Math.max(SMALLEST_PX, large * Math.sqrt(group.n / most)),
+      across: time && [x(time.low), x(time.high)],
+      along: cost && [y(cost.low), y(cost.high)],
+    };
+  });
+  const fields = quadrants(plot.x(plane.centre[0]), plot.y(plane.centre[1]), box, view);
+  const lines = points.flatMap(({ x, y, across, along }): Box[] => [
+    ...(across ? [{ left: across[0], top: y - 1, right: across[1], bottom: y + 1 }] : []),
+    ...(along ? [{ left: x - 1, top: along[1], right: x + 1, bottom: along[0] }] : []),
+  ]);
+  const single = known.filter((group) => group.standing === "best").length === 1;
+  const labels = [...points].reverse().map(({ group, x, y, radius }) => ({
+    x,
+    y,
+    radius,
+    text: groupName(data.by, group.key),
+    role: weight(group) > 0 ? "ink" : "muted",
+    bold: group.standing === "best",
+    must: group.standing === "best" && single,
+  }));
+  const origin: Pair = [plane.horizontal.axis.minimum, plane.vertical.axis.minimum];
+  const behind = [...fields.lines, ...fields.words, ...staircase(points, view)];
+  return {
+    height,
+    option: {
+      ...base(view),
+      ...plot.option,
+      tooltip: {
+        ...(base(view).tooltip as object),
+        formatter: ({ dataIndex }: { dataIndex: number }) => {
+          const group = points[dataIndex]?.group;
+          return group ? tip(groupName(data.by, group.key), details(group)) : "";
+        },
+      },
+      series: [
+        layer([...behind, ...points.flatMap((point) => whiskers(point, view))], origin, 2),
+        items(
+          points.map((point) => [bubble(point, view)]),
+          origin,
+          { z: 3 },
+        ),
+        layer(names(labels, fields.taken, lines, box, view), origin, 4),
+      ],
+    },
+  };
+}

@@ -1,0 +1,46 @@
+// A repeat group as a strip: every trial's time, this one's among them.
+import { type Row, rowsChart } from "../../rows";
+import { axisOf } from "../../scale";
+import type { Drawing, View } from "../../view";
+import { seconds, trials } from "../format";
+
+export interface Timed {
+  id: string;
+  elapsed_s: number;
+  warm_up: boolean;
+}
+
+export function siblings(group: readonly Timed[], id: string, view: View): Drawing {
+  if (group.length === 0) return null;
+  const axis = axisOf(
+    group.map(({ elapsed_s }) => elapsed_s),
+    view.narrow ? 4 : 8,
+    { logRange: Number.POSITIVE_INFINITY },
+  );
+  const row = (label: string, of: readonly Timed[]): Row => ({
+    label,
+    // What is drawn last lies on top: the trial of this page.
+    marks: [...of]
+      .sort((a, b) => Number(a.id === id) - Number(b.id === id))
+      .map((trial) => ({
+        at: trial.elapsed_s,
+        role: trial.id === id ? "throat" : "outline",
+        shape: "dot" as const,
+      })),
+    details: [trials(of.length), ...of.slice(0, 12).map(({ elapsed_s }) => seconds(elapsed_s))],
+  });
+  const counted = group.filter(({ warm_up }) => !warm_up);
+  const warm = group.filter(({ warm_up }) => warm_up);
+  return rowsChart(
+    [row("counted", counted), ...(warm.length ? [row("warm-ups", warm)] : [])],
+    {
+      minimum: axis.minimum,
+      maximum: axis.maximum,
+      ticks: axis.ticks,
+      name: "time",
+      format: seconds,
+    },
+    view,
+    24,
+  );
+}

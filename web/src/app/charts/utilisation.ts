@@ -1,0 +1,123 @@
+// What a host did while a trial ran, and its stages, as the charts of a report want them.
+import type { Lane, Sort, Stage } from "../../data";
+import type { Trial } from "../record";
+import type { SeriesData, SeriesLine } from "../types";
+
+type Values = (number | null)[];
+
+// Line -> role of its colour, and the sampler's metrics that make it up (the kernel splits finer).
+const CPU = [
+  ["user", "cpu-user", ["cpu_user", "cpu_nice"]],
+  ["system", "cpu-system", ["cpu_system", "cpu_irq", "cpu_softirq"]],
+  ["waiting for I/O", "cpu-iowait", ["cpu_iowait"]],
+  ["stolen by the hypervisor", "cpu-steal", ["cpu_steal"]],
+] as const;
+
+const VIRTUAL = /^(loop|ram|zram|dm-|md)/;
+
+/**
+ * Whether counting `device` beside the others would count the same bytes twice: partitions lie on
+ * disks, device-mapper and RAID devices on other devices of the list.
+ */
+function stacked(device: string, devices: readonly string[]): boolean {
+  if (VIRTUAL.test(device)) return devices.some((other) => !VIRTUAL.test(other));
+  return devices.some(
+    (other) =>
+      other !== device && device.startsWith(other) && /^p?\d+$/.test(device.slice(other.length)),
+  );
+}
+
+/** The sum at each moment of the lines that have a value there. */
+const sum = (lines: readonly SeriesLine[], moments: number): Values =>
+  Array.from({ length: moments }, (_, at) => {
+    const values = lines.map(({ values: of }) => of[at] ?? null).filter((value) => value !== null);
+    return values.length ? values.reduce((total, value) => total + value, 0) : null;
+  });
+
+/** The names of the hosts that were watched. */
+export const hostsOf = ({ lines }: SeriesData): string[] => [
+  ...new Set(lines.map(({ host }) => host)),
+];
+
+/** Processor, disk and network of `host`; without what nothing is known of. */
+export function lanesOf({ lines, t_s }: SeriesData, host: string): Lane[] {
+  const own = lines.filter((line) => line.host === host);
+  const of = (metrics: readonly string[]) => own.filter(({ metric }) => metrics.includes(metric));
+  const disks = [...new Set(of(["disk_read_bytes_per_s"]).map(({ device }) => device ?? ""))];
+  const disk = (metric: string) =>
+    of([metric]).filter(({ device }) => device === null || !stacked(device, disks));
+  const network = (metric: string) => of([metric]).filter(({ device }) => device !== "lo");
+  const line = (name: string, role: string, parts: readonly SeriesLine[]) => ({
+    name,
+    role,
+    values: sum(parts, t_s.length),
+  });
+  const lanes: Lane[] = [
+    {
+      title: "Processor",
+      unit: "fraction",
+      stacked: true,
+      lines: CPU.map(([name, role, metrics]) => line(name, role, of(metrics))),
+      missing: null,
+    },
+    {
+      title: "Disk",
+      unit: "B/s",
+      stacked: false,
+      lines: [
+        line("read", "read", disk("disk_read_bytes_per_s")),
+        line("write", "write", disk("disk_write_bytes_per_s")),
+      ],
+      missing: null,
+    },
+    {
+      title: "Network",
+      unit: "B/s",
+      stacked: false,
+      lines: [
+        line("receive", "read", network("net_receive_bytes_per_s")),
+        line("transmit", "write", network("net_transmit_bytes_per_s")),
+      ],
+      missing: null,
+    },
+  ];
+  const known = ({ values }: { values: Values }) => values.some((value) => value !== null);
+  return lanes
+    .map((lane) => ({ ...lane, lines: lane.lines.filter(known) }))
+    .filter((lane) => lane.lines.length > 0);
+}
+
+/** The stages of a trial, from its samples; those that `narrowest` names begin with are marked. */
+export function stagesOf(trial: Trial): Stage[] {
+  const found = new Map<string, Stage>();
+  for (const { metric, phase, labels, value } of trial.samples) {
+    const { stage, device = null } = labels;
+    if (!metric.startsWith("stage_") || stage == null || phase === null) continue;
+    const key = JSON.stringify([phase, stage, device]);
+    const entry = found.get(key) ?? {
+      phase,
+      name: String(stage),
+      device: device === null ? null : String(device),
+      workers: null,
+      bytes: null,
+      useful_s: null,
+      idle_s: null,
+      waiting_for_memory_s: null,
+      blocked_s: null,
+      started_s: null,
+      ended_s: null,
+      narrowest: false,
+    };
+    const name = metric.slice("stage_".length);
+    if (name in entry) found.set(key, { ...entry, [name]: value });
+  }
+  const order = trial.phases.map(({ name }) => name);
+  return [...found.values()].sort((a, b) => order.indexOf(a.phase) - order.indexOf(b.phase));
+}
+
+/** One trial as the report's charts take it. */
+export function sortOf(trial: Trial, series: SeriesData | undefined, host: string) {
+  const lanes = series ? lanesOf(series, host) : [];
+  const timeline = { spans: trial.phases, t_s: series?.t_s ?? [], lanes };
+  return { timeline, stages: stagesOf(trial) } as Pick<Sort, "timeline" | "stages">;
+}

@@ -1,0 +1,136 @@
+// What a page asks the API for. A page at /PATH?QUERY has its data at /api/PATH?QUERY; a page that
+// was exported carries the answers with it and asks nobody.
+import { keepPreviousData, QueryCache, QueryClient, useQuery } from "@tanstack/react-query";
+import type { Problem } from "./types";
+
+/** Parameters that only say how a page shows its data: the answer does not depend on them. */
+const DISPLAY = new Set(["columns", "host", "log", "pick", "show", "tab"]);
+
+const FRESH_MS = 30_000;
+
+/** One spelling of a URL: without display parameters, the rest sorted by name. */
+export function canonical(path: string, search = new URLSearchParams()): string {
+  const rest = new URLSearchParams([...search].filter(([name]) => !DISPLAY.has(name)));
+  rest.sort();
+  return rest.size ? `${path}?${rest}` : path;
+}
+
+function island(): Map<string, unknown> | null {
+  const text = document.getElementById("twins")?.textContent;
+  if (!text) return null;
+  const answers = Object.entries(JSON.parse(text) as Record<string, unknown>);
+  return new Map(
+    answers.map(([url, answer]) => {
+      const { pathname, searchParams } = new URL(url, "http://localhost");
+      return [canonical(pathname, searchParams), answer];
+    }),
+  );
+}
+
+const carried = island();
+
+/** Whether this page is an exported file: nothing can be asked, saved or left out in it. */
+export const exported = carried !== null;
+
+/** What the API refused, or what kept us from asking it. */
+export class Refused extends Error {
+  constructor(readonly problem: Problem) {
+    super(problem.detail);
+  }
+}
+
+const problem = (code: string, title: string, detail: string, status = 0): Problem => ({
+  type: "about:blank",
+  title,
+  status,
+  detail,
+  code,
+  where: {},
+  hint: "",
+});
+
+export const problemOf = (error: unknown): Problem =>
+  error instanceof Refused
+    ? error.problem
+    : problem("VEN-WEB-BUG", "This page failed", error instanceof Error ? error.message : "");
+
+/** Sends `body` as JSON (a Blob as it is) and gives the JSON that comes back. */
+export async function send<T>(method: string, url: string, body?: unknown): Promise<T> {
+  const blob = body instanceof Blob;
+  const headers: Record<string, string> = { Accept: "application/json" };
+  if (body !== undefined) headers["Content-Type"] = blob ? body.type : "application/json";
+  let response: Response;
+  try {
+    response = await fetch(url, {
+      method,
+      headers,
+      credentials: "same-origin",
+      body: body === undefined ? null : blob ? body : JSON.stringify(body),
+    });
+  } catch {
+    throw new Refused(
+      problem("VEN-WEB-UNREACHABLE", "No answer", "The server does not answer. Is it running?"),
+    );
+  }
+  if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T;
+  const kind = response.headers.get("Content-Type") ?? "";
+  if (kind.startsWith("application/problem+json"))
+    throw new Refused((await response.json()) as Problem);
+  throw new Refused(
+    problem(
+      "VEN-WEB-ANSWER",
+      "Refused",
+      `The server answered ${response.status}.`,
+      response.status,
+    ),
+  );
+}
+
+/** Asks again everything that is on the page. */
+export const askAgain = () => client.invalidateQueries();
+
+export const client: QueryClient = new QueryClient({
+  queryCache: new QueryCache({
+    onError: (error, query) => {
+      // A session that has ended shows the door, whichever request was the first to notice.
+      const status = query.queryKey[0] === "/api/status";
+      if (error instanceof Refused && error.problem.status === 401 && !status)
+        void client.invalidateQueries({ queryKey: ["/api/status"] });
+    },
+  }),
+  defaultOptions: {
+    queries: { retry: false, staleTime: FRESH_MS, refetchOnWindowFocus: false },
+  },
+});
+
+export interface Twin<T> {
+  data: T | undefined;
+  problem: Problem | undefined;
+  /** Nothing to show yet. */
+  pending: boolean;
+  /** What is shown is the answer to the question before. */
+  stale: boolean;
+}
+
+/** The answer of the API at `path` (`/api/...`) to `search`. An empty path asks nothing. */
+export function useTwin<T>(path: string, search?: URLSearchParams): Twin<T> {
+  const url = path && canonical(path, search);
+  const asked = useQuery<T>({
+    queryKey: [url],
+    queryFn: async () => {
+      if (!carried) return send<T>("GET", url);
+      if (carried.has(url)) return carried.get(url) as T;
+      const detail = "This file carries only the data of the page that was exported.";
+      throw new Refused(problem("VEN-WEB-EXPORTED", "Not in this file", detail));
+    },
+    ...(carried?.has(url) ? { initialData: carried.get(url) as T } : {}),
+    placeholderData: keepPreviousData,
+    enabled: url !== "",
+  });
+  return {
+    data: asked.isError ? undefined : asked.data,
+    problem: asked.isError ? problemOf(asked.error) : undefined,
+    pending: asked.isPending && url !== "",
+    stale: asked.isPlaceholderData,
+  };
+}

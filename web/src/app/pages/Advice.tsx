@@ -1,0 +1,183 @@
+// Which machines, how many, for how much: the question is the URL, the advisor answers it.
+import { type FormEvent, type ReactNode, useId } from "react";
+import type { AdvicePage } from "../../advice-data";
+import { exported, useTwin } from "../data";
+import { Page, Pending, ProblemBox } from "../parts/Page";
+import { useSearch } from "../state";
+import type { Catalogs } from "../types";
+import { AdviceAnswer } from "./AdviceAnswer";
+
+const DURABILITIES = [
+  ["2-io", "nothing survives (two passes)"],
+  ["replicated", "copies on other nodes"],
+  ["volumes", "network volumes"],
+] as const;
+const OBJECTIVES = [
+  ["cheapest", "cheapest"],
+  ["fastest", "fastest"],
+] as const;
+const NETWORKS = [
+  ["at-scale", "as observed in a large cluster"],
+  ["baseline", "as between two nodes"],
+  ["unlimited", "no limit: storage alone"],
+] as const;
+
+interface FieldOf {
+  name: string;
+  label: string;
+  placeholder: string;
+  required?: boolean;
+  type?: "number" | "text";
+}
+
+/** What the advisor takes where nothing is said. */
+const SORT = "100TB";
+
+const FIELDS: readonly FieldOf[] = [
+  { name: "sort", label: "Sort so much", placeholder: SORT, required: true },
+  { name: "deadline", label: "Within (optional)", placeholder: "30min" },
+  { name: "budget", label: "For at most, US$ (optional)", placeholder: "500", type: "number" },
+  { name: "nodes", label: "Nodes (optional)", placeholder: "any number", type: "number" },
+  { name: "explain", label: "Explain a type (optional)", placeholder: "i2.8xlarge:178" },
+];
+
+function Field({ of, value }: { of: FieldOf; value: string }) {
+  const id = useId();
+  const { name, label, placeholder, required = false, type = "text" } = of;
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      <input
+        id={id}
+        name={name}
+        type={type}
+        min={type === "number" ? 0 : undefined}
+        step="any"
+        defaultValue={value}
+        placeholder={placeholder}
+        required={required}
+        autoComplete="off"
+        spellCheck={false}
+      />
+    </div>
+  );
+}
+
+type Choices = readonly (readonly [value: string, words: string])[];
+
+function Choice(of: { name: string; label: string; choices: Choices; value: string }) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id}>{of.label}</label>
+      <select id={id} name={of.name} defaultValue={of.value}>
+        {of.choices.map(([value, words]) => (
+          <option key={value} value={value}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+function Boxes(of: { name: string; legend: string; choices: Choices; on: readonly string[] }) {
+  return (
+    <fieldset className="field">
+      <legend>{of.legend}</legend>
+      {of.choices.map(([value, words]) => (
+        <label className="check" key={value}>
+          <input
+            type="checkbox"
+            name={of.name}
+            value={value}
+            defaultChecked={of.on.includes(value)}
+          />
+          {words}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+/** The question; asking it puts it into the URL. */
+function Question(): ReactNode {
+  const [search, edit] = useSearch();
+  const { data: known } = useTwin<Catalogs>("/api/catalogs");
+  const ask = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    edit((next) => {
+      for (const name of [...next.keys()]) next.delete(name);
+      for (const [name, value] of form) {
+        if (typeof value === "string" && value.trim()) next.append(name, value.trim());
+      }
+    });
+  };
+  const one = (name: string, fallback = "") => search.get(name) ?? fallback;
+  const some = (name: string, fallback: string) =>
+    search.has(name) ? search.getAll(name) : [fallback];
+  return (
+    // A URL that was gone back to must fill the form anew.
+    <form className="card advice" onSubmit={ask} key={search.toString()}>
+      {FIELDS.map((of) => (
+        <Field key={of.name} of={of} value={one(of.name, of.name === "sort" ? SORT : "")} />
+      ))}
+      <Choice
+        name="objective"
+        label="Best is the"
+        choices={OBJECTIVES}
+        value={one("objective", "cheapest")}
+      />
+      <Choice
+        name="network"
+        label="Network"
+        choices={NETWORKS}
+        value={one("network", "at-scale")}
+      />
+      {known && (
+        <Boxes
+          name="catalog"
+          legend="Catalogues"
+          choices={known.catalogs.map(({ name, types, newest_price }) => [
+            name,
+            `${name}: ${types} types${newest_price ? `, prices of ${newest_price}` : ""}`,
+          ])}
+          on={some("catalog", known.default)}
+        />
+      )}
+      <Boxes
+        name="durability"
+        legend="When a node is lost"
+        choices={DURABILITIES}
+        on={some("durability", "2-io")}
+      />
+      <button type="submit" className="main">
+        Ask
+      </button>
+    </form>
+  );
+}
+
+export default function Advice() {
+  const [search] = useSearch();
+  const { data, problem, pending, stale } = useTwin<AdvicePage>("/api/advice", search);
+  if (exported) {
+    return data ? <AdviceAnswer page={data} first /> : problem && <ProblemBox problem={problem} />;
+  }
+  return (
+    <Page
+      title="Hardware advice"
+      intro="Which machines, how many, for how much, with what certainty."
+    >
+      <Question />
+      {problem && <ProblemBox problem={problem} />}
+      {pending && <Pending what="advice" lines={30} />}
+      {data && (
+        <div className={stale ? "stale" : undefined} aria-busy={stale}>
+          <AdviceAnswer page={data} first={false} />
+        </div>
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,514 @@
+// What the analysis pages share: controls whose state is the URL, and cells of their tables.
+import "./analysis.css";
+import { type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { groupName } from "../charts/common";
+import { exported, type Twin, useTwin } from "../data";
+import { type Key, keyName, range, type Scalar, trials, valueText } from "../format";
+import { Notices, Pending, ProblemBox } from "../parts/Page";
+import type { Cell, Column } from "../parts/Table";
+import { selectionOf, useSearch } from "../state";
+import type { Groups, Interval, KeyInfo, Keys, Problem, Spread } from "../types";
+
+const DEBOUNCE_MS = 350;
+
+/** Whether a parameter can stand beside the others of the URL. */
+type Fits = (name: string, value: string, search: URLSearchParams) => boolean;
+
+/** The query without what does not fit to the rest of it any more; the URL follows. */
+export function useFitting(fits: Fits): URLSearchParams {
+  const [search, edit] = useSearch();
+  const fitting = new URLSearchParams(
+    [...search].filter(([name, value]) => fits(name, value, search)),
+  );
+  const text = fitting.toString();
+  const same = fitting.size === search.size;
+  useEffect(() => {
+    if (same) return;
+    edit(
+      (next) => {
+        for (const name of [...next.keys()]) next.delete(name);
+        for (const [name, value] of new URLSearchParams(text)) next.append(name, value);
+      },
+      { replace: true },
+    );
+  }, [same, text, edit]);
+  return fitting;
+}
+
+/** Whether `text` is a group by the keys that are grouped by: a JSON list with a value of each. */
+export function isGroup(text: string, by: readonly string[]): boolean {
+  try {
+    const values: unknown = JSON.parse(text);
+    return Array.isArray(values) && values.length === by.length;
+  } catch {
+    return false;
+  }
+}
+
+/** Controls that ask the server anew; an exported page has nobody to ask. */
+export function Controls({ children }: { children: ReactNode }) {
+  return exported ? null : <div className="controls">{children}</div>;
+}
+
+/** One of several values of a parameter; the first is what the URL need not say. */
+export function Choice({
+  label,
+  param,
+  options,
+}: {
+  label: string;
+  param: string;
+  options: readonly (readonly [value: string, name: string])[];
+}) {
+  const id = useId();
+  const [search, edit] = useSearch();
+  const [first] = options;
+  const value = search.get(param) ?? first?.[0] ?? "";
+  const put = (next: string) =>
+    edit((all) => {
+      if (next === first?.[0]) all.delete(param);
+      else all.set(param, next);
+    });
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      <select id={id} value={value} onChange={({ target }) => put(target.value)}>
+        {options.map(([each, name]) => (
+          <option key={each} value={each}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+/** A parameter that is 1 or not there. */
+export function Toggle({ label, param }: { label: string; param: string }) {
+  const [search, edit] = useSearch();
+  return (
+    <label className="check">
+      <input
+        type="checkbox"
+        checked={search.get(param) === "1"}
+        onChange={({ target }) =>
+          edit(
+            (next) => {
+              if (target.checked) next.set(param, "1");
+              else next.delete(param);
+            },
+            { replace: true },
+          )
+        }
+      />
+      {label}
+    </label>
+  );
+}
+
+/** A text that is handed on when the reader pauses, or at once when the field is left. */
+export function Typed({
+  label,
+  value,
+  onValue,
+  kind = "text",
+  hint,
+  hidden = false,
+}: {
+  label: string;
+  value: string;
+  onValue: (value: string) => void;
+  kind?: "text" | "usd" | "whole" | "date";
+  hint?: string;
+  /** Whether the label is only for those who do not see the table around it. */
+  hidden?: boolean;
+}) {
+  const id = useId();
+  const [text, setText] = useState(value);
+  const given = useRef(value);
+  const hand = useRef(onValue);
+  hand.current = onValue;
+  const number = kind === "usd" || kind === "whole";
+  const valid =
+    text === "" || !number || (kind === "usd" ? /^\d+(\.\d+)?$/ : /^[1-9]\d*$/).test(text);
+
+  useEffect(() => {
+    // The URL changed by other means than this field, such as the way back.
+    if (value !== given.current) setText(value);
+    given.current = value;
+  }, [value]);
+  useEffect(() => {
+    // An empty price is on its way to another one until the reader leaves the field.
+    if (!valid || text === given.current || (number && text === "")) return;
+    const waiting = window.setTimeout(() => {
+      given.current = text;
+      hand.current(text);
+    }, DEBOUNCE_MS);
+    return () => window.clearTimeout(waiting);
+  }, [text, valid, number]);
+  const leave = () => {
+    if (!valid || text === given.current) return;
+    given.current = text;
+    hand.current(text);
+  };
+
+  return (
+    <div className={kind === "text" ? "field wide" : "field"}>
+      <label htmlFor={id} className={hidden ? "visually-hidden" : undefined}>
+        {label}
+      </label>
+      <input
+        id={id}
+        type={kind === "date" ? "date" : "text"}
+        value={text}
+        size={number ? 8 : 28}
+        inputMode={kind === "usd" ? "decimal" : kind === "whole" ? "numeric" : "text"}
+        autoComplete="off"
+        spellCheck={false}
+        placeholder={hint}
+        aria-invalid={!valid}
+        onBlur={leave}
+        onChange={({ target }) => setText(target.value.trim() === "" ? "" : target.value)}
+      />
+    </div>
+  );
+}
+
+/** A parameter as a field. */
+export function Parameter({
+  param,
+  ...field
+}: {
+  label: string;
+  param: string;
+  kind?: "text" | "usd" | "whole" | "date";
+  hint?: string;
+}) {
+  const [search, edit] = useSearch();
+  const put = (value: string) =>
+    edit(
+      (next) => {
+        if (value) next.set(param, value);
+        else next.delete(param);
+      },
+      { replace: true },
+    );
+  return <Typed {...field} value={search.get(param) ?? ""} onValue={put} />;
+}
+
+const MOST_OFFERED = 200;
+
+/** One of the values that `values` has, of the key that is looked at. */
+export function ValueChoice({
+  label,
+  param,
+  values,
+  chosen,
+}: {
+  label: string;
+  param: string;
+  values: readonly Scalar[];
+  chosen: Scalar | undefined;
+}) {
+  const id = useId();
+  const [, edit] = useSearch();
+  if (values.length === 0) return null;
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      <select
+        id={id}
+        value={chosen === undefined ? "" : String(chosen)}
+        onChange={({ target }) => edit((next) => next.set(param, target.value))}
+      >
+        {values.map((value) => (
+          <option key={String(value)} value={String(value)}>
+            {valueText(value)}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+/** The groups that the trials make by the keys of the URL, the largest first. */
+function useGroups(by: readonly string[]) {
+  const [search] = useSearch();
+  const asked = selectionOf(search);
+  for (const key of by) asked.append("by", key);
+  const { data } = useTwin<Groups>(exported || by.length === 0 ? "" : "/api/groups", asked);
+  return [...(data?.groups ?? [])].sort((a, b) => b.n - a.n);
+}
+
+/** One group of the URL's, such as a baseline. */
+export function GroupChoice({
+  label,
+  param,
+  by,
+  chosen,
+}: {
+  label: string;
+  param: string;
+  by: readonly string[];
+  chosen: Key | null | undefined;
+}) {
+  const id = useId();
+  const [, edit] = useSearch();
+  const groups = useGroups(by).slice(0, MOST_OFFERED);
+  const value = chosen ? JSON.stringify(chosen) : "";
+  const known = groups.some(({ key }) => JSON.stringify(key) === value);
+  if (by.length === 0) return null;
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      <select
+        id={id}
+        value={value}
+        onChange={({ target }) => edit((next) => next.set(param, target.value))}
+      >
+        {!known && (
+          <option value={value}>{chosen ? groupName(by, chosen) : "choose a group …"}</option>
+        )}
+        {groups.map(({ key, n }) => (
+          <option key={JSON.stringify(key)} value={JSON.stringify(key)}>
+            {groupName(by, key)} ({n})
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+/** Groups to compare, in order: the first is what the others are measured against. */
+export function GroupsChoice({
+  param,
+  by,
+  chosen,
+  max,
+}: {
+  param: string;
+  by: readonly string[];
+  chosen: readonly Key[];
+  max: number;
+}) {
+  const id = useId();
+  const [, edit] = useSearch();
+  const groups = useGroups(by);
+  const texts = chosen.map((key) => JSON.stringify(key));
+  const put = (next: readonly string[]) =>
+    edit((all) => {
+      all.delete(param);
+      for (const text of next) all.append(param, text);
+    });
+  const free = groups.filter(({ key }) => !texts.includes(JSON.stringify(key)));
+  return (
+    <div className="field keys">
+      <label htmlFor={id}>Groups, the first is the baseline</label>
+      <ul className="chips">
+        {chosen.map((key, place) => (
+          <li key={texts[place]} className="pair">
+            {place > 0 && (
+              <button
+                type="button"
+                className="chip"
+                aria-label={`Make ${groupName(by, key)} the baseline`}
+                title="Make it the baseline"
+                onClick={() => {
+                  const own = texts[place] ?? "";
+                  put([own, ...texts.filter((text) => text !== own)]);
+                }}
+              >
+                <span aria-hidden="true">↑</span>
+              </button>
+            )}
+            <button
+              type="button"
+              className="chip"
+              aria-label={`Remove the group ${groupName(by, key)}`}
+              disabled={chosen.length <= 2}
+              onClick={() => put(texts.filter((text) => text !== texts[place]))}
+            >
+              {place === 0 ? <strong>{groupName(by, key)}</strong> : groupName(by, key)}{" "}
+              {chosen.length > 2 && <span aria-hidden="true">×</span>}
+            </button>
+          </li>
+        ))}
+      </ul>
+      {chosen.length < max && free.length > 0 && (
+        <select id={id} value="" onChange={({ target }) => put([...texts, target.value])}>
+          <option value="" disabled>
+            add a group …
+          </option>
+          {free.slice(0, MOST_OFFERED).map(({ key, n }) => (
+            <option key={JSON.stringify(key)} value={JSON.stringify(key)}>
+              {groupName(by, key)} ({n})
+            </option>
+          ))}
+        </select>
+      )}
+    </div>
+  );
+}
+
+const MOST_SUGGESTED = 8; // of the columns, and of the configuration keys
+
+/** What to look at first, where a key has to be chosen: those that take a few values. */
+export function Suggestions({
+  param,
+  text,
+  only,
+}: {
+  param: string;
+  text: string;
+  only: (key: KeyInfo) => boolean;
+}) {
+  const [, edit] = useSearch();
+  const { data } = useTwin<Keys>(exported ? "" : "/api/keys");
+  const fitting = (data?.keys ?? []).filter(only).sort((a, b) => b.n - a.n);
+  const kinds = ["column", "configuration"] as const;
+  const offered = kinds.flatMap((each) =>
+    fitting.filter(({ kind }) => kind === each).slice(0, MOST_SUGGESTED),
+  );
+  return (
+    <div className="card">
+      <p>{text}</p>
+      <ul className="chips">
+        {offered.map(({ key, distinct }) => (
+          <li key={key}>
+            <button
+              type="button"
+              className="chip"
+              onClick={() => edit((next) => next.set(param, key))}
+            >
+              {keyName(key)} ({distinct} values)
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** What a trial came to, not what was chosen for it. */
+const OUTCOMES = new Set([
+  "failure",
+  "failure_kind",
+  "provenance",
+  "repetition",
+  "state",
+  "warm_up",
+  "warnings",
+]);
+
+/** Whether a key takes a few values, so that trials can be told apart by it. */
+export const fewValues = ({ key, distinct, type }: KeyInfo) =>
+  distinct >= 2 && distinct <= 40 && type !== "moment" && !OUTCOMES.has(key);
+
+/** What was refused; a parameter that was refused can be left out. */
+function Refusal({ problem }: { problem: Problem }) {
+  const [search, edit] = useSearch();
+  const field = problem.where.field;
+  const wrong = typeof field === "string" && search.has(field) ? field : null;
+  return (
+    <>
+      <ProblemBox problem={problem} />
+      {wrong !== null && (
+        <p>
+          <button type="button" onClick={() => edit((next) => next.delete(wrong))}>
+            Go on without “{keyName(wrong)}”
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+/** The data once they are there; before and without them, what there is to say. */
+export function Answer<T extends { warnings: readonly string[] }>({
+  twin,
+  what,
+  empty,
+  children,
+}: {
+  twin: Twin<T>;
+  what: string;
+  /** Why there is nothing to show, if there is nothing. */
+  empty: (data: T) => string | null;
+  children: (data: T) => ReactNode;
+}) {
+  const { data, problem, pending, stale } = twin;
+  if (problem) return <Refusal problem={problem} />;
+  if (pending || !data) return <Pending what={what} lines={28} />;
+  const nothing = empty(data);
+  return (
+    <div className={stale ? "answer stale" : "answer"} aria-busy={stale}>
+      <h2 className="visually-hidden">Result</h2>
+      <Notices texts={data.warnings} />
+      {nothing === null ? (
+        children(data)
+      ) : (
+        <div className="card">
+          <p>{nothing}</p>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** The columns of a spread, each a number with its unit: for tables that programs read. */
+export const spreadColumns = (what: string, unit: string): Column[] => [
+  { name: `median ${what} (${unit})`, number: true },
+  { name: `low (${unit})`, number: true },
+  { name: `high (${unit})`, number: true },
+];
+
+export const spreadCells = (spread: Spread | null): Cell[] => [
+  spread?.median ?? null,
+  spread?.interval?.low ?? null,
+  spread?.interval?.high ?? null,
+];
+
+/** A median with its interval, or why there is none. */
+export function spreadCell(spread: Spread | null, tell: (value: number) => string): Cell {
+  if (spread === null) return null;
+  const { median, interval, reason } = spread;
+  if (median === null)
+    return { value: null, show: <span className="missing">— {reason ?? "no trial"}</span> };
+  return {
+    value: median,
+    show: (
+      <>
+        {tell(median)}
+        {interval ? (
+          <small className="whole">{range(interval, tell)}</small>
+        ) : (
+          <small>{reason}</small>
+        )}
+      </>
+    ),
+  };
+}
+
+/** A ratio or a difference with its interval. */
+export const intervalCell = (
+  value: number | null,
+  interval: Interval | null,
+  tell: (value: number) => string,
+): Cell =>
+  value === null
+    ? null
+    : {
+        value,
+        show: (
+          <>
+            {tell(value)}
+            <small className="whole">{interval ? range(interval, tell) : "no interval"}</small>
+          </>
+        ),
+      };
+
+/** `succeeded 12, failed 2` */
+export const stateText = (byState: { [state: string]: number }) =>
+  Object.entries(byState)
+    .map(([state, n]) => `${state} ${n}`)
+    .join(", ") || trials(0);

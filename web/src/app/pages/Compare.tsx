@@ -1,0 +1,221 @@
+// Groups compared: every value, not only means, and whether the difference is real.
+import { useCallback } from "react";
+import { groupName } from "../charts/common";
+import { differences, ecdf, signed, strips } from "../charts/compare";
+import { useTwin } from "../data";
+import { percent, seconds } from "../format";
+import type { View } from "../parts/Chart";
+import { Figure, type Legend } from "../parts/Figure";
+import { Filters } from "../parts/Filters";
+import { KeyPicker } from "../parts/Keys";
+import { Page } from "../parts/Page";
+import type { Cell, Column } from "../parts/Table";
+import { useSearch } from "../state";
+import type { Comparison } from "../types";
+import {
+  Answer,
+  Choice,
+  Controls,
+  fewValues,
+  GroupsChoice,
+  isGroup,
+  Suggestions,
+  stateText,
+  Toggle,
+  useFitting,
+} from "./AnalysisParts";
+
+const MOST_GROUPS = 6;
+
+const numbers = (...names: string[]): Column[] => names.map((name) => ({ name, number: true }));
+
+function spreads(data: Comparison) {
+  const columns: Column[] = [
+    { name: "group" },
+    { name: "trials by state" },
+    ...numbers("n", "median (s)", "low (s)", "high (s)", "minimum (s)", "25 % (s)", "75 % (s)"),
+    ...numbers("90 % (s)", "maximum (s)", "mean (s)", "coefficient of variation"),
+    ...numbers("outliers marked", "warm-ups not counted"),
+    { name: "why missing" },
+  ];
+  const rows = data.groups.map((group): Cell[] => {
+    const { n, median, interval, minimum, p25, p75, p90, maximum, mean, variation, reason } =
+      group.elapsed_s;
+    return [
+      groupName(data.by, group.key),
+      stateText(group.by_state),
+      n,
+      median,
+      interval?.low ?? null,
+      interval?.high ?? null,
+      ...[minimum, p25, p75, p90, maximum, mean, variation],
+      group.outliers_s.length,
+      group.warm_ups_s.length,
+      reason,
+    ];
+  });
+  return { columns, rows };
+}
+
+function shifts(data: Comparison) {
+  const columns: Column[] = [
+    { name: "group" },
+    ...numbers("n", "difference (s)", "low (s)", "high (s)", "relative", "p", "Cliff's delta"),
+    { name: "verdict" },
+  ];
+  const rows = data.groups
+    .slice(1)
+    .map((group): Cell[] => [
+      groupName(data.by, group.key),
+      group.elapsed_s.n,
+      group.shift_s,
+      group.shift_interval?.low ?? null,
+      group.shift_interval?.high ?? null,
+      group.relative,
+      group.p_value,
+      group.cliffs_delta,
+      group.verdict,
+    ]);
+  return { columns, rows };
+}
+
+const MARKS: Legend = [
+  ["outlier", "outlier: marked, and counted"],
+  ["hollow", "warm-up: not counted"],
+  ["half", "the middle half of the trials"],
+  ["median-interval", "median with its interval"],
+];
+
+function Distributions({ data }: { data: Comparison }) {
+  const [search] = useSearch();
+  const log = search.get("log") === "1";
+  const shares = search.get("tab") === "shares";
+  const draw = useCallback(
+    (view: View) => (shares ? ecdf : strips)(data, log, view),
+    [data, log, shares],
+  );
+  const groups: Legend = data.groups.map((group, at) => [
+    `lane-${at % 6}`,
+    groupName(data.by, group.key),
+  ]);
+  const most = Math.max(...data.groups.map((group) => group.values_s.length));
+  return (
+    <Figure
+      title={shares ? "Share of trials by time" : "Every trial's time"}
+      caption={
+        shares
+          ? "How many of a group's trials took no longer than the time across. A curve that lies left of another is the faster one; where they cross, neither is faster throughout."
+          : `Each dot is a trial; its height says nothing. Outliers by this rule: ${data.outlier_rule}.${most >= 2000 ? " Of a group of more than 2,000 trials as many are drawn, evenly taken." : ""}`
+      }
+      draw={draw}
+      table={spreads(data)}
+      file="compared-groups"
+      legend={shares ? groups : MARKS}
+    >
+      <div className="controls">
+        <Choice
+          label="Show"
+          param="tab"
+          options={[
+            ["values", "every value"],
+            ["shares", "shares (cumulative)"],
+          ]}
+        />
+        <Toggle label="logarithmic" param="log" />
+      </div>
+    </Figure>
+  );
+}
+
+function Differences({ data }: { data: Comparison }) {
+  const draw = useCallback((view: View) => differences(data, view), [data]);
+  const [first] = data.groups;
+  if (!first || data.groups.length < 2) return null;
+  return (
+    <Figure
+      title={`Difference from ${groupName(data.by, first.key)}`}
+      caption="How much longer a trial takes than one of the first group, in the middle of all pairs, with its interval. An interval that holds 0 cannot tell who is faster."
+      draw={draw}
+      table={shifts(data)}
+      file="differences"
+    />
+  );
+}
+
+function Verdicts({ data }: { data: Comparison }) {
+  const others = data.groups.slice(1);
+  if (others.length === 0) return null;
+  return (
+    <section>
+      <h2>Verdicts</h2>
+      <ul className="verdicts">
+        {others.map((group) => (
+          <li key={JSON.stringify(group.key)}>
+            <strong>{groupName(data.by, group.key)}</strong>
+            {group.shift_s !== null && (
+              <span className="aside">
+                {" "}
+                {signed(group.shift_s)}
+                {group.relative === null ? "" : `, ${signedPercent(group.relative)}`}; n ={" "}
+                {group.elapsed_s.n}
+                {group.elapsed_s.median === null
+                  ? ""
+                  : `, median ${seconds(group.elapsed_s.median)}`}
+              </span>
+            )}
+            <p>{group.verdict}</p>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const signedPercent = (fraction: number) =>
+  `${fraction > 0 ? "+" : fraction < 0 ? "−" : ""}${percent(Math.abs(fraction))}`;
+
+const fits = (name: string, value: string, search: URLSearchParams) =>
+  name !== "group" || isGroup(value, search.getAll("by"));
+
+export default function Compare() {
+  const search = useFitting(fits);
+  const twin = useTwin<Comparison>("/api/compare", search);
+  const by = twin.data?.by ?? search.getAll("by");
+  const chosen = twin.data?.groups.map((group) => group.key) ?? [];
+  return (
+    <Page
+      title="Compare"
+      intro="Two or more groups of trials: how their times are spread, how far they are from the first, and whether that difference is real."
+    >
+      <Filters />
+      <Controls>
+        <KeyPicker label="Group by" param="by" multiple fallback={by} />
+        {by.length > 0 && <GroupsChoice param="group" by={by} chosen={chosen} max={MOST_GROUPS} />}
+      </Controls>
+      <Answer
+        twin={twin}
+        what="comparison"
+        empty={(data) =>
+          data.groups.length === 0
+            ? "No trial meets the conditions. Remove one of them, or group by other keys."
+            : null
+        }
+      >
+        {(data) => (
+          <>
+            {data.by.length === 0 && (
+              <Suggestions
+                param="by"
+                text="Choose what tells the groups apart. These keys take a few values each:"
+                only={fewValues}
+              />
+            )}
+            <Verdicts data={data} />
+            <Distributions data={data} />
+            <Differences data={data} />
+          </>
+        )}
+      </Answer>
+    </Page>
+  );
+}

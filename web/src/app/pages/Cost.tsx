@@ -1,0 +1,536 @@
+// Time against cost: which configuration is fastest, which is cheapest, and which cannot be told.
+import { useCallback, useId, useState } from "react";
+import { Link } from "wouter";
+import { groupName, valueName } from "../charts/common";
+import { type CostDisplay, costScatter } from "../charts/cost";
+import { exported, useTwin } from "../data";
+import { dollars, keyName, plain, seconds } from "../format";
+import type { View } from "../parts/Chart";
+import { Figure, type Legend } from "../parts/Figure";
+import { Filters } from "../parts/Filters";
+import { KeyPicker } from "../parts/Keys";
+import { Page } from "../parts/Page";
+import { type Cell, type Column, DataTable } from "../parts/Table";
+import { type Edit, href, useSearch } from "../state";
+import type { RankedGroup, Ranking } from "../types";
+import {
+  Answer,
+  Choice,
+  Controls,
+  fewValues,
+  Parameter,
+  Suggestions,
+  spreadCell,
+  spreadCells,
+  spreadColumns,
+  Toggle,
+  Typed,
+  useFitting,
+} from "./AnalysisParts";
+
+const CLUSTER = "minerva100-10-18-21";
+
+/** US dollars an hour that ALOJA adds for the disks of the workers, by its label of them. */
+const DISKS = {
+  HDD: "0.20",
+  HD2: "0.40",
+  HD3: "0.60",
+  HD4: "0.80",
+  HD5: "1.00",
+  SSD: "0.70",
+  SS2: "1.40",
+  HS4: "1.50",
+  HS5: "1.70",
+};
+
+/** ALOJA's Table 2: sorts of 100 GB by network and disks, at ALOJA's prices. */
+const TABLE_2 = new URLSearchParams([
+  ["where", "workload=terasort"],
+  ["where", `cluster=${CLUSTER}`],
+  ["where", "scale="],
+  ["by", "net"],
+  ["by", "disk"],
+  ["objective", "cost"],
+  ["usd_per_hour", "3.50"],
+  ["plus", "net=IB:0.80"],
+  ...Object.entries(DISKS).map(([disk, usd]) => ["plus", `disk=${disk}:${usd}`]),
+  ["price_source", `ALOJA's definition of the cluster ${CLUSTER}`],
+  ["legacy", "1"],
+  ["log", "1"],
+]);
+
+const OBJECTIVES = [
+  ["time", "time"],
+  ["cost", "cost"],
+  ["cost-time", "cost × time"],
+  ["pareto", "time and cost (Pareto)"],
+] as const;
+
+const PLUS = /^([^=]+)=(.*):([0-9.]*)$/;
+
+interface Plus {
+  key: string;
+  value: string;
+  usd: string;
+}
+
+const plusOf = (search: URLSearchParams): Plus[] =>
+  search.getAll("plus").flatMap((text) => {
+    const [, key, value, usd] = PLUS.exec(text) ?? [];
+    return key !== undefined && value !== undefined && usd !== undefined
+      ? [{ key, value, usd }]
+      : [];
+  });
+
+const putPlus = (edit: Edit, all: readonly Plus[]) =>
+  edit(
+    (next) => {
+      next.delete("plus");
+      for (const { key, value, usd } of all) next.append("plus", `${key}=${value}:${usd}`);
+    },
+    { replace: true },
+  );
+
+/** What the API would refuse: prices of keys that are not grouped by, and what needs a price. */
+function fits(name: string, value: string, search: URLSearchParams): boolean {
+  const priced = search.has("usd_per_hour");
+  if (name === "plus") return priced && search.getAll("by").includes(PLUS.exec(value)?.[1] ?? "");
+  return priced || !["objective", "legacy"].includes(name);
+}
+
+/** Adds a price for one value of a key that is grouped by. */
+function MorePrices({ data, priced }: { data: Ranking; priced: readonly Plus[] }) {
+  const id = useId();
+  const [, edit] = useSearch();
+  const [usd, setUsd] = useState("");
+  const [chosen, setChosen] = useState("");
+  const taken = new Set(priced.map(({ key, value }) => `${key}=${value}`));
+  const free = data.by.flatMap((key, place) => {
+    const values = new Set(data.groups.map((group) => group.key[place] ?? null));
+    return [...values]
+      .filter((value) => value !== null && !taken.has(`${key}=${value}`))
+      .map((value) => ({ key, value: String(value) }));
+  });
+  const one = free.find(({ key, value }) => `${key}=${value}` === chosen) ?? free[0];
+  if (!one) return null;
+  return (
+    <form
+      className="controls"
+      onSubmit={(event) => {
+        event.preventDefault();
+        putPlus(edit, [...priced, { ...one, usd }]);
+        setUsd("");
+        setChosen("");
+      }}
+    >
+      <div className="field">
+        <label htmlFor={id}>Added where</label>
+        <select
+          id={id}
+          value={`${one.key}=${one.value}`}
+          onChange={({ target }) => setChosen(target.value)}
+        >
+          {free.map(({ key, value }) => (
+            <option key={`${key}=${value}`} value={`${key}=${value}`}>
+              {keyName(key)} is {value}
+            </option>
+          ))}
+        </select>
+      </div>
+      <div className="field">
+        <label htmlFor={`${id}-usd`}>US$ an hour</label>
+        <input
+          id={`${id}-usd`}
+          value={usd}
+          size={8}
+          inputMode="decimal"
+          pattern="[0-9]+(\.[0-9]+)?"
+          required
+          autoComplete="off"
+          onChange={({ target }) => setUsd(target.value)}
+        />
+      </div>
+      <button type="submit">Add</button>
+    </form>
+  );
+}
+
+/** What an hour costs, since when and says who: every edit is in the URL. */
+function PriceSheet({ data }: { data: Ranking | undefined }) {
+  const [search, edit] = useSearch();
+  const priced = plusOf(search);
+  const put = (place: number, usd: string) =>
+    putPlus(
+      edit,
+      usd === ""
+        ? priced.filter((_, at) => at !== place)
+        : priced.map((one, at) => (at === place ? { ...one, usd } : one)),
+    );
+  return (
+    <section className="card prices" aria-label="Prices">
+      <h2>Prices</h2>
+      <div className="controls">
+        <Parameter label="US$ an hour" param="usd_per_hour" kind="usd" hint="3.50" />
+        <Choice
+          label="for"
+          param="per"
+          options={[
+            ["cluster", "the whole cluster"],
+            ["node", "each node"],
+          ]}
+        />
+        <Parameter label="As of" param="price_as_of" kind="date" />
+        <Parameter label="Source" param="price_source" hint="where the price is from" />
+      </div>
+      {priced.length > 0 && (
+        <>
+          <h3>Added by value, US$ an hour</h3>
+          <ul className="price-list">
+            {priced.map(({ key, value, usd }, place) => (
+              <li key={`${key}=${value}`}>
+                <span>
+                  {keyName(key)} <strong>{value}</strong>
+                </span>
+                <Typed
+                  label={`US$ an hour added where ${keyName(key)} is ${value}`}
+                  hidden
+                  kind="usd"
+                  value={usd}
+                  onValue={(next) => put(place, next)}
+                />
+                <button
+                  type="button"
+                  className="quiet"
+                  aria-label={`Remove the price of ${keyName(key)} ${value}`}
+                  onClick={() => put(place, "")}
+                >
+                  ×
+                </button>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {data && search.has("usd_per_hour") && <MorePrices data={data} priced={priced} />}
+      {!search.has("usd_per_hour") && (
+        <p className="aside">
+          Without a price there is no cost: groups are then ranked by time alone.
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** The price sheet of an exported page: as it was. */
+function Charged({ data }: { data: Ranking }) {
+  const { prices } = data;
+  if (!prices) return null;
+  const plus = prices.plus.map(([key, value, usd]) => `${keyName(key)} ${value} ${plain(usd)}`);
+  return (
+    <p className="aside">
+      Prices in US$ an hour of {prices.per === "node" ? "each node" : "the whole cluster"}:{" "}
+      {plain(prices.usd_per_hour)}
+      {plus.length > 0 ? `, added by value: ${plus.join(", ")}` : ""}.{" "}
+      {prices.as_of ? `As of ${prices.as_of}` : "Their date is not given"}; source:{" "}
+      {prices.source ?? "not given"}.
+    </p>
+  );
+}
+
+const LEGEND: Legend = [
+  ["standing-best", "best by its median"],
+  ["standing-tied", "indistinguishable from the best"],
+  ["standing-worse", "worse"],
+  ["standing-unknown", "cannot tell"],
+  ["standing-frontier", "on the Pareto frontier"],
+];
+
+/** Everything of each group, a number a column. */
+function twinOf(data: Ranking) {
+  const columns: Column[] = [
+    ...data.by.map((key) => ({ name: keyName(key) })),
+    { name: "rank", number: true },
+    { name: "standing" },
+    { name: "n", number: true },
+    ...spreadColumns("time", "s"),
+    ...spreadColumns("cost", "US$"),
+    { name: "fastest (s)", number: true },
+    { name: "cost of the fastest (US$)", number: true },
+    { name: "US$ an hour", number: true },
+    { name: "on the frontier" },
+    { name: "p", number: true },
+  ];
+  const rows = data.groups.map((group): Cell[] => [
+    ...group.key,
+    group.rank,
+    group.standing,
+    group.n,
+    ...spreadCells(group.elapsed_s),
+    ...spreadCells(group.cost_usd),
+    group.best_elapsed_s,
+    group.best_cost_usd,
+    group.usd_per_hour,
+    group.on_frontier ? "yes" : (group.frontier ?? "no"),
+    group.p_value,
+  ]);
+  return { columns, rows };
+}
+
+function Scatter({ data }: { data: Ranking }) {
+  const [search] = useSearch();
+  const log = search.get("log") === "1";
+  const normalised = search.get("show") === "normalised";
+  const draw = useCallback(
+    (view: View) => {
+      const display: CostDisplay = { log, normalised };
+      return costScatter(data, display, view);
+    },
+    [data, log, normalised],
+  );
+  const where = normalised
+    ? "The quadrants meet halfway between the least and the greatest median."
+    : "The quadrants meet at the medians of the groups.";
+  return (
+    <Figure
+      title="Time against cost"
+      caption={
+        <>
+          Each bubble is a group at its median time and cost; its area is the number of its trials,
+          its whiskers are the intervals of both medians. Down and left is better. {where}
+        </>
+      }
+      draw={draw}
+      table={twinOf(data)}
+      file="time-against-cost"
+      legend={LEGEND}
+    >
+      <div className="controls">
+        <Choice
+          label="Axes"
+          param="show"
+          options={[
+            ["absolute", "seconds and US$"],
+            ["normalised", "normalised, 0 to 1"],
+          ]}
+        />
+        <Toggle label="logarithmic" param="log" />
+      </div>
+    </Figure>
+  );
+}
+
+function standing({
+  standing: word,
+  reason,
+  p_value: p,
+  on_frontier,
+  frontier,
+}: RankedGroup): Cell {
+  const told = [
+    ...(reason ? [reason] : []),
+    ...(p === null || reason?.includes("p =")
+      ? []
+      : [`p = ${p < 0.001 ? "below 0.001" : p.toPrecision(2)}`]),
+    ...(on_frontier ? ["on the Pareto frontier"] : []),
+    ...(frontier === "cannot tell" ? ["on the frontier? cannot tell"] : []),
+  ];
+  return {
+    value: word,
+    show: (
+      <>
+        {word === "best" ? <strong>best</strong> : word}
+        {told.length > 0 && <small>{told.join("; ")}</small>}
+      </>
+    ),
+  };
+}
+
+const costTime = (value: number) => `${value.toFixed(value < 10 ? 2 : 1)} US$ s`;
+
+function RankingTable({ data }: { data: Ranking }) {
+  const priced = data.prices !== null;
+  const product = data.objective === "cost-time" || data.objective === "cost x time";
+  const columns: Column[] = [
+    { name: "rank", number: true },
+    ...data.by.map((key) => ({ name: keyName(key) })),
+    { name: "n", number: true },
+    { name: "median time", number: true },
+    ...(priced ? [{ name: "median cost", number: true }] : []),
+    ...(product ? [{ name: "cost × time", number: true }] : []),
+    { name: "fastest", number: true },
+    ...(priced ? [{ name: "its cost", number: true }] : []),
+    { name: "standing" },
+  ];
+  const rows = data.groups.map((group): Cell[] => [
+    group.rank,
+    ...group.key.map((value, place) => valueName(data.by[place] ?? "", value)),
+    group.n,
+    spreadCell(group.elapsed_s, seconds),
+    ...(priced ? [spreadCell(group.cost_usd, dollars)] : []),
+    ...(product ? [spreadCell(group.cost_time, costTime)] : []),
+    group.best_elapsed_s === null
+      ? null
+      : { value: group.best_elapsed_s, show: seconds(group.best_elapsed_s) },
+    ...(priced
+      ? [
+          group.best_cost_usd === null
+            ? null
+            : { value: group.best_cost_usd, show: dollars(group.best_cost_usd) },
+        ]
+      : []),
+    standing(group),
+  ]);
+  const name = OBJECTIVES.find(([value]) => value === data.objective)?.[1] ?? data.objective;
+  return (
+    <section>
+      <h2>Ranking by {name}</h2>
+      <p className="verdict">{data.verdict}</p>
+      <div className="panel ranked standings">
+        <DataTable columns={columns} rows={rows} caption={`Groups by ${name}`} />
+      </div>
+      <p className="aside">
+        A group is called worse only if a test says so: the chance that the truly best group is
+        called worse is at most {plain(100 * data.alpha)} %. Under each median stands its interval.
+        The fastest trial is no fair measure: the minimum of more trials is lower.
+      </p>
+    </section>
+  );
+}
+
+interface Shown extends RankedGroup {
+  legacy_elapsed_s: number;
+  legacy_cost_usd: number | null;
+}
+
+const isShown = (group: RankedGroup): group is Shown => group.legacy_elapsed_s != null;
+
+function LegacyRow({ name, group }: { name: string; group: Shown }) {
+  const { legacy_elapsed_s: shown, best_elapsed_s: fastest } = group;
+  return (
+    <li>
+      <strong>{name}</strong> is shown with {seconds(shown)}
+      {group.legacy_cost_usd === null ? "" : ` (${dollars(group.legacy_cost_usd)})`}, but its
+      fastest trial took {fastest === null ? "another time" : seconds(fastest)}
+      {group.best_cost_usd === null ? "" : ` (${dollars(group.best_cost_usd)})`}.
+    </li>
+  );
+}
+
+/** What ALOJA's own query shows of the same trials, and which of its rows are wrong. */
+function Legacy({ data }: { data: Ranking }) {
+  const [search] = useSearch();
+  const shown = data.groups
+    .filter(isShown)
+    .sort((a, b) => (a.legacy_cost_usd ?? 0) - (b.legacy_cost_usd ?? 0));
+  const wrong = shown.filter((group) => group.legacy_wrong);
+  if (shown.length === 0) return null;
+  const published = search.getAll("where").includes(`cluster=${CLUSTER}`);
+  const columns: Column[] = [
+    { name: "shown rank", number: true },
+    ...data.by.map((key) => ({ name: keyName(key) })),
+    { name: "shown time", number: true },
+    { name: "fastest time", number: true },
+    { name: "shown cost", number: true },
+    { name: "its cost", number: true },
+    { name: "row" },
+  ];
+  const cell = (value: number | null | undefined, tell: (value: number) => string): Cell =>
+    value == null ? null : { value, show: tell(value) };
+  const rows = shown.map((group): Cell[] => [
+    group.legacy_rank ?? null,
+    ...group.key.map((value, place) => valueName(data.by[place] ?? "", value)),
+    cell(group.legacy_elapsed_s, seconds),
+    cell(group.best_elapsed_s, seconds),
+    cell(group.legacy_cost_usd, dollars),
+    cell(group.best_cost_usd, dollars),
+    group.legacy_wrong
+      ? { value: "wrong", show: <strong className="throat">wrong</strong> }
+      : "right",
+  ]);
+  return (
+    <section>
+      <h2>What ALOJA's own query shows</h2>
+      <p>
+        ALOJA's query finds the least time of each group and then takes the trials whose time equals{" "}
+        <em>any</em> of these minima, so that a slower trial of one group passes for its best where
+        it took as long as the fastest trial of another. {wrong.length} of {shown.length} rows are
+        wrong:
+      </p>
+      <ul className="evidence">
+        {wrong.map((group) => (
+          <LegacyRow
+            key={JSON.stringify(group.key)}
+            name={groupName(data.by, group.key)}
+            group={group}
+          />
+        ))}
+      </ul>
+      <div className="panel ranked">
+        <DataTable columns={columns} rows={rows} caption="Groups as ALOJA's query shows them" />
+      </div>
+      <p className="aside">
+        In order of the cost that is shown; the shown rank is the place by cost × time.
+        {published &&
+          " Eight of these rows are ALOJA's Table 2 of 2015, three of the wrong ones among them: InfiniBand with one SSD, InfiniBand with five SATA disks and an SSD, Ethernet with one SSD. By the fastest trials the cheapest ran on one SSD and plain Ethernet; by medians it ties with four others, see the ranking above."}
+      </p>
+    </section>
+  );
+}
+
+export default function Cost() {
+  const search = useFitting(fits);
+  const twin = useTwin<Ranking>("/api/cost", search);
+  const priced = search.has("usd_per_hour");
+  return (
+    <Page
+      title="Cost and time"
+      intro="Which configuration is fastest, which is cheapest at the prices below, and which cannot be told from the best."
+      actions={!exported && <Link href={href("/cost", TABLE_2)}>ALOJA's Table 2</Link>}
+    >
+      <Filters />
+      <Controls>
+        <KeyPicker
+          label="Group by"
+          param="by"
+          multiple
+          {...(twin.data ? { fallback: twin.data.by } : {})}
+        />
+        <Choice
+          label="Rank by"
+          param="objective"
+          options={priced ? OBJECTIVES : OBJECTIVES.slice(0, 1)}
+        />
+        {priced && <Toggle label="beside ALOJA's own query" param="legacy" />}
+      </Controls>
+      {!exported && <PriceSheet data={twin.data} />}
+      <Answer
+        twin={twin}
+        what="ranking"
+        empty={(data) =>
+          data.groups.length === 0
+            ? "No trial meets the conditions. Remove one of them, or group by other keys."
+            : null
+        }
+      >
+        {(data) => (
+          <>
+            {exported && <Charged data={data} />}
+            {data.by.length === 0 ? (
+              <Suggestions
+                param="by"
+                text="Choose what tells the configurations apart. These keys take a few values each:"
+                only={fewValues}
+              />
+            ) : (
+              <>
+                {data.prices && <Scatter data={data} />}
+                <RankingTable data={data} />
+                <Legacy data={data} />
+              </>
+            )}
+          </>
+        )}
+      </Answer>
+    </Page>
+  );
+}

@@ -1,0 +1,97 @@
+// The recorded rules that leave trials out of analyses, with their reasons.
+import { Link } from "wouter";
+import { useTwin } from "../data";
+import { moment, trials } from "../format";
+import { useAuthor, useChange, useMayWrite } from "../parts/changes";
+import { Field } from "../parts/Field";
+import { Page, Pending, ProblemBox } from "../parts/Page";
+import type { Exclusion, Exclusions } from "../types";
+
+/** The trials that a rule covers, excluded ones among them. */
+function covered(conditions: readonly string[]): string {
+  const search = new URLSearchParams({ excluded: "1" });
+  for (const condition of conditions) search.append("where", condition);
+  return `/trials?${search}`;
+}
+
+function Rule({ rule }: { rule: Exclusion }) {
+  const { make, problem, sending } = useChange();
+  const [author, setAuthor] = useAuthor();
+  const may = useMayWrite();
+  return (
+    <li id={rule.id}>
+      <h3>{rule.reason}</h3>
+      <p>
+        {rule.author}, {moment(rule.created_at)} ·{" "}
+        <Link href={covered(rule.conditions)}>{trials(rule.trials)}</Link>
+      </p>
+      <ul className="chips">
+        {rule.conditions.map((condition) => (
+          <li key={condition} className="chip">
+            {condition}
+          </li>
+        ))}
+      </ul>
+      {rule.revoked_at && (
+        <p>
+          Revoked by {rule.revoked_by}, {moment(rule.revoked_at)}: its trials count again.
+        </p>
+      )}
+      {!rule.revoked_at && may && (
+        <details className="more">
+          <summary>Revoke</summary>
+          <form
+            className="stacked"
+            onSubmit={(event) => {
+              event.preventDefault();
+              const id = encodeURIComponent(rule.id);
+              void make("POST", `/api/exclusions/${id}/revoke`, { author });
+            }}
+          >
+            <Field label="Your name" value={author} onChange={setAuthor} required maxLength={100} />
+            <button type="submit" disabled={sending}>
+              Revoke: its trials count again
+            </button>
+          </form>
+        </details>
+      )}
+      {problem && <ProblemBox problem={problem} />}
+    </li>
+  );
+}
+
+function Rules({ title, rules }: { title: string; rules: readonly Exclusion[] }) {
+  return (
+    <section aria-label={title}>
+      <h2>{title}</h2>
+      <ul className="tiles wide">
+        {rules.map((rule) => (
+          <Rule key={rule.id} rule={rule} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+export default function ExclusionsPage() {
+  const { data, problem, pending } = useTwin<Exclusions>("/api/exclusions");
+  const active = data?.exclusions.filter(({ revoked_at }) => revoked_at === null) ?? [];
+  const revoked = data?.exclusions.filter(({ revoked_at }) => revoked_at !== null) ?? [];
+  return (
+    <Page
+      title="Exclusions"
+      intro="Trials are never deleted. A rule leaves those that meet its conditions out of every analysis, for a stated reason, until somebody revokes it."
+    >
+      {pending && <Pending what="exclusions" />}
+      {problem && <ProblemBox problem={problem} />}
+      {data && active.length === 0 && (
+        <p className="nothing">
+          No trial is left out. To leave some out, choose them in the{" "}
+          <Link href="/trials">repository</Link> and say why.
+        </p>
+      )}
+      {active.length > 0 && <Rules title="Active" rules={active} />}
+      {revoked.length > 0 && <Rules title="Revoked" rules={revoked} />}
+    </Page>
+  );
+}

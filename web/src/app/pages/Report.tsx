@@ -1,0 +1,195 @@
+// The quickstart's report: a machine, what it can do, how it sorted, what that costs elsewhere.
+import { useMemo } from "react";
+import { isMissing, plain, type ReportData } from "../../data";
+import { duration, rate } from "../../format";
+import { useTwin } from "../data";
+import { Pending, ProblemBox } from "../parts/Page";
+import { Limits } from "./ReportLimits";
+import {
+  type Column,
+  Commands,
+  Facts,
+  Grid,
+  Moment,
+  Nothing,
+  Scroll,
+  Section,
+  Sections,
+  Tell,
+  utc,
+  words,
+} from "./ReportParts";
+import { Predicted, Prices } from "./ReportPrices";
+import { Sorts } from "./ReportSorts";
+import { usd } from "./ReportWords";
+
+const TELL = { rate, duration, usd };
+
+function Answer({ data }: { data: ReportData }) {
+  const { warnings, skipped } = data;
+  return (
+    <Section id="answer" title="The answer" hidden>
+      <ul className="figures">
+        {data.figures.map(({ label, value, kind, note }) => (
+          <li key={label}>
+            <span className="label">{label}</span>
+            <span className="value">
+              <Tell value={value} as={TELL[kind]} />
+            </span>
+            <span className="note">{note}</span>
+          </li>
+        ))}
+      </ul>
+      <dl className="answers">
+        {data.answers.map(({ question, sentences }) => (
+          <div key={question}>
+            <dt>{question}</dt>
+            <dd>
+              {sentences.map((sentence) => (
+                <p key={sentence}>{sentence}</p>
+              ))}
+            </dd>
+          </div>
+        ))}
+      </dl>
+      {warnings.length + skipped.length > 0 && (
+        <p className="alert">
+          <a href="#warnings">
+            {warnings.length} warning{warnings.length === 1 ? "" : "s"} and {skipped.length} skipped
+            step{skipped.length === 1 ? "" : "s"}
+          </a>{" "}
+          qualify these numbers.
+        </p>
+      )}
+    </Section>
+  );
+}
+
+function Machine({ data }: { data: ReportData }) {
+  return (
+    <Section id="machine" title="The machine">
+      <div className="cards">
+        {data.host.map(({ title, facts }) => (
+          <div className="card" key={title}>
+            <h3>{title}</h3>
+            <Facts facts={facts} />
+          </div>
+        ))}
+      </div>
+    </Section>
+  );
+}
+
+const TRIALS: Column<ReportData["trials"][number]>[] = [
+  { head: "Trial", names: true, cell: (trial) => <code>{trial.id}</code> },
+  { head: "What", cell: (trial) => trial.label },
+  {
+    head: "State",
+    cell: ({ state, failure }) => (failure ? `${state}: ${failure}` : state),
+  },
+  {
+    head: "Started",
+    kind: "date",
+    cell: ({ started_at }) => (started_at ? utc(started_at) : "—"),
+  },
+  { head: "Time", kind: "n", cell: (trial) => <Tell value={trial.elapsed_s} as={duration} /> },
+  { head: "Provenance", cell: (trial) => trial.provenance },
+];
+
+function Notices({ of }: { of: { name: string; code?: string; text: string }[] }) {
+  if (of.length === 0) return <Nothing>None.</Nothing>;
+  return (
+    <ul className="notices">
+      {of.map(({ name, code, text }) => (
+        <li key={`${name} ${code} ${text}`}>
+          <strong>{name}</strong> {code && <code>{code}</code>} {text}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Method({ data }: { data: ReportData }) {
+  return (
+    <Section id="method" title="How it was measured">
+      <div className="cards">
+        <div className="card">
+          <h3>Method</h3>
+          <Facts facts={data.method} />
+        </div>
+        <div className="card">
+          <h3>Software</h3>
+          <Facts facts={data.software} />
+          <h3>Do it again</h3>
+          {data.commands.length > 0 ? (
+            <Commands commands={data.commands} />
+          ) : (
+            <Nothing>The commands were not recorded.</Nothing>
+          )}
+        </div>
+      </div>
+      <h3 id="warnings">Warnings</h3>
+      <Notices
+        of={data.warnings.map(({ trial, code, message }) => ({ name: trial, code, text: message }))}
+      />
+      <h3>Skipped steps</h3>
+      <Notices of={data.skipped.map(({ step, reason }) => ({ name: step, text: reason }))} />
+      <h3>Trials</h3>
+      {data.trials.length > 0 ? (
+        <Scroll label="trials">
+          <Grid columns={TRIALS} rows={data.trials} />
+        </Scroll>
+      ) : (
+        <Nothing>No trial was recorded.</Nothing>
+      )}
+    </Section>
+  );
+}
+
+function Whole({ data }: { data: ReportData }) {
+  const charts = useMemo(() => {
+    const { rates, uses, latencies, network, sorts, prices } = data;
+    return plain({ rates, uses, latencies, network, sorts, prices });
+  }, [data]);
+  return (
+    <div className="report">
+      <h1>{data.headline}</h1>
+      <p className="meta">
+        <Moment at={data.generated_at} />
+        {data.software.slice(0, 3).map(({ label, value }) => (
+          <span key={label}>
+            {" "}
+            · {label} {isMissing(value) ? words(value) : value}
+          </span>
+        ))}
+      </p>
+      <Sections
+        of={[
+          ["machine", "Machine"],
+          ["limits", "Limits"],
+          ["sorts", "Sorts"],
+          ["predicted", "Predicted"],
+          ["price", "Price"],
+          ["method", "How it was measured"],
+        ]}
+      />
+      <Answer data={data} />
+      <Machine data={data} />
+      <Limits data={data} charts={charts} />
+      <Sorts data={data} charts={charts} />
+      <Predicted data={data} charts={charts} />
+      <Prices data={data} charts={charts} />
+      <Method data={data} />
+      <p className="provenance">
+        Every number here comes from a trial listed above, from the price catalogue, or from a
+        formula named beside it.
+      </p>
+    </div>
+  );
+}
+
+export default function Report() {
+  const { data, problem } = useTwin<ReportData>("/api/report");
+  if (problem) return <ProblemBox problem={problem} />;
+  return data ? <Whole data={data} /> : <Pending />;
+}

@@ -1,0 +1,172 @@
+// What the devices can do, and what the sorts used of it.
+import { latencies, network, rates } from "../../charts/devices";
+import {
+  type Charts,
+  isMissing,
+  type RandomRead,
+  type ReportData,
+  type ToldLatency,
+  type ToldRate,
+  type ToldUse,
+} from "../../data";
+import { rate } from "../../format";
+import { Chart } from "../parts/Chart";
+import { type Column, Grid, Legend, Nothing, Section, Tell, Twin, words } from "./ReportParts";
+import { count, requestTime, share } from "./ReportWords";
+
+const rateColumns = (first: string, second: string): Column<ToldRate>[] => [
+  { head: first, names: true, cell: (row) => row.label },
+  { head: second, cell: (row) => row.where },
+  { head: "Setting", cell: (row) => row.setting },
+  { head: "Mean", kind: "n", cell: (row) => <Tell value={row.mean_bytes_per_s} as={rate} /> },
+  { head: "Lowest", kind: "n", cell: (row) => <Tell value={row.minimum_bytes_per_s} as={rate} /> },
+  { head: "Highest", kind: "n", cell: (row) => <Tell value={row.maximum_bytes_per_s} as={rate} /> },
+  { head: "Iterations", kind: "n", cell: (row) => row.iterations },
+];
+
+const USES: Column<ToldUse>[] = [
+  { head: "Sort", names: true, cell: (use) => use.sort },
+  { head: "Phase", cell: (use) => use.phase },
+  { head: "Read", kind: "n", cell: (use) => <Tell value={use.read_bytes_per_s} as={rate} /> },
+  { head: "Written", kind: "n", cell: (use) => <Tell value={use.write_bytes_per_s} as={rate} /> },
+  { head: "Limit", kind: "n", cell: (use) => <Tell value={use.limit_bytes_per_s} as={rate} /> },
+  { head: "Share", kind: "n", cell: (use) => <Tell value={use.share_of_limit} as={share} /> },
+  { head: "The mix", cell: (use) => use.limit_name },
+];
+
+const READS: Column<RandomRead>[] = [
+  { head: "Request", names: true, cell: (read) => read.label },
+  { head: "Requests per second", kind: "n", cell: (read) => <Tell value={read.iops} as={count} /> },
+  { head: "Rate", kind: "n", cell: (read) => <Tell value={read.bytes_per_s} as={rate} /> },
+];
+
+const latencyColumns = (first: ToldLatency): Column<ToldLatency>[] => [
+  { head: "Mode", names: true, cell: (latency) => latency.label },
+  ...first.quantiles_s.map(
+    ([name], place): Column<ToldLatency> => ({
+      head: name,
+      kind: "n",
+      cell: ({ quantiles_s }) => (
+        <Tell value={quantiles_s[place]?.[1] ?? { reason: "not measured" }} as={requestTime} />
+      ),
+    }),
+  ),
+];
+
+interface Part {
+  data: ReportData;
+  charts: Charts;
+}
+
+function Disk({ data, charts }: Part) {
+  return (
+    <figure>
+      <figcaption>
+        <h3>Disk</h3>
+        <p>
+          Above: what the disk was measured at (whisker: lowest to highest iteration). Below, to the
+          same scale: what each phase of each sort moved, and its limit for that mix of reading and
+          writing.
+        </p>
+      </figcaption>
+      {isMissing(data.rates) ? (
+        <Nothing>{words(data.rates)}</Nothing>
+      ) : (
+        <>
+          <Legend
+            entries={[
+              ["read", "read"],
+              ["write", "write"],
+              ["limit", "limit of the mix"],
+            ]}
+          />
+          <Chart
+            label="Disk rates measured by the probe, and the rates each phase of each sort used of them"
+            draw={(view) => rates(charts, view)}
+          />
+          <Twin label="disk rates">
+            <Grid columns={rateColumns("Mode", "Where")} rows={data.rates} />
+          </Twin>
+        </>
+      )}
+      {data.uses.length > 0 && (
+        <Twin label="what each phase used of the disk">
+          <Grid columns={USES} rows={data.uses} />
+        </Twin>
+      )}
+    </figure>
+  );
+}
+
+function DiskLatency({ data, charts }: Part) {
+  const [first] = data.latencies;
+  if (!first && data.random_reads.length === 0) return null;
+  return (
+    <figure>
+      <figcaption>
+        <h3>Disk latency</h3>
+        <p>
+          Time of one request: half of them are faster than p50, 99 in 100 faster than p99.
+          Logarithmic scale.
+        </p>
+      </figcaption>
+      {first && (
+        <>
+          <Legend
+            entries={[
+              ["latency-1", "p50"],
+              ["latency-3", "p90, p99, p99.9"],
+              ["latency-5", "slowest"],
+            ]}
+          />
+          <Chart
+            label="Percentiles of disk request time per mode"
+            draw={(view) => latencies(charts, view)}
+          />
+          <Twin label="disk latency">
+            <Grid columns={latencyColumns(first)} rows={data.latencies} />
+          </Twin>
+        </>
+      )}
+      {data.random_reads.length > 0 && (
+        <Twin label="random reads" open>
+          <Grid columns={READS} rows={data.random_reads} />
+        </Twin>
+      )}
+    </figure>
+  );
+}
+
+function Network({ data, charts }: Part) {
+  return (
+    <figure>
+      <figcaption>
+        <h3>Network</h3>
+        <p>{data.network_label}. A sort on one machine does not use it.</p>
+      </figcaption>
+      {isMissing(data.network) ? (
+        <Nothing>{words(data.network)}</Nothing>
+      ) : (
+        <>
+          <Chart
+            label="Network rates measured by the probe"
+            draw={(view) => network(charts, view)}
+          />
+          <Twin label="network rates">
+            <Grid columns={rateColumns("Pattern", "Figure")} rows={data.network} />
+          </Twin>
+        </>
+      )}
+    </figure>
+  );
+}
+
+export function Limits({ data, charts }: Part) {
+  return (
+    <Section id="limits" title="What the devices can do, and what the sort used of it">
+      <Disk data={data} charts={charts} />
+      <DiskLatency data={data} charts={charts} />
+      <Network data={data} charts={charts} />
+    </Section>
+  );
+}

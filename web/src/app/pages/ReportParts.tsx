@@ -1,0 +1,215 @@
+// What reports are made of: quantities that may be missing, facts, legends, and tables that may
+// stand behind a picture as its twin.
+import "./report.css";
+import { type ReactNode, useRef } from "react";
+import { type Fact, isMissing, type Missing, type Words } from "../../data";
+import { saveTable } from "./ReportCsv";
+
+/** `value` as text by `as`, or a dash and the reason why there is none. */
+export function Tell<T>({ value, as = String }: { value: T | Missing; as?: (value: T) => string }) {
+  if (!isMissing(value)) return as(value);
+  return (
+    <span className="missing">
+      — <span className="reason">{value.reason}</span>
+    </span>
+  );
+}
+
+export const words = (value: Words) => <Tell value={value} />;
+
+/** A moment in UTC, to the second; of a midnight the day. */
+export const utc = (moment: string) =>
+  `${new Date(moment).toISOString().slice(0, 19).replace("T", " ")} UTC`.replace(/ 00:00:00.*/, "");
+
+export function Moment({ at }: { at: string }) {
+  return <time dateTime={at}>{utc(at)}</time>;
+}
+
+export interface Column<Row> {
+  head: string;
+  cell(row: Row, place: number): ReactNode;
+  /** `n` numbers stand right; the others are classes of the style sheet. */
+  kind?: "n" | "date" | "source" | "formula";
+  /** The cell names its row. */
+  names?: boolean;
+}
+
+interface GridOf<Row> {
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  /** A second line across the whole row. */
+  under?: (row: Row) => ReactNode;
+  total?: (row: Row, place: number) => boolean;
+}
+
+/** A table: one head a column, one cell naming each row. */
+export function Grid<Row>({ columns, rows, under, total }: GridOf<Row>) {
+  const cellOf = (column: Column<Row>, row: Row, place: number) =>
+    column.names ? (
+      <th scope="row" className={column.kind} key={column.head}>
+        {column.cell(row, place)}
+      </th>
+    ) : (
+      <td className={column.kind} key={column.head}>
+        {column.cell(row, place)}
+      </td>
+    );
+  return (
+    <table>
+      <thead>
+        <tr>
+          {columns.map(({ head, kind }) => (
+            <th scope="col" className={kind === "n" ? "n" : undefined} key={head}>
+              {head}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.flatMap((row, place) => {
+          const more = under?.(row);
+          const kind = total?.(row, place) ? "total" : more ? "priced" : undefined;
+          const first = (
+            // Rows of a report never move: their place is their name.
+            // biome-ignore lint/suspicious/noArrayIndexKey: see above
+            <tr className={kind} key={place}>
+              {columns.map((column) => cellOf(column, row, place))}
+            </tr>
+          );
+          if (!more) return [first];
+          return [
+            first,
+            // biome-ignore lint/suspicious/noArrayIndexKey: see above
+            <tr key={`${place} more`}>
+              <td className="source" colSpan={columns.length}>
+                {more}
+              </td>
+            </tr>,
+          ];
+        })}
+      </tbody>
+    </table>
+  );
+}
+
+/** A table in a frame that scrolls by itself. */
+export function Scroll({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y: what scrolls must be reachable by the keyboard
+    <div className="scroll" role="region" aria-label={label} tabIndex={0}>
+      {children}
+    </div>
+  );
+}
+
+interface TwinOf {
+  label: string;
+  open?: boolean;
+  children: ReactNode;
+}
+
+/** The table that says what a picture shows; it can be saved. */
+export function Twin({ label, open = false, children }: TwinOf) {
+  const place = useRef<HTMLDetailsElement>(null);
+  return (
+    <details className="twin" open={open} ref={place}>
+      <summary>Table: {label}</summary>
+      <Scroll label={label}>{children}</Scroll>
+      <button
+        type="button"
+        className="quiet"
+        onClick={() => {
+          const table = place.current?.querySelector("table");
+          if (table) saveTable(table, label);
+        }}
+      >
+        Download as CSV<span className="visually-hidden">: {label}</span>
+      </button>
+    </details>
+  );
+}
+
+export function Facts({ facts }: { facts: readonly Fact[] }) {
+  return (
+    <dl className="facts">
+      {facts.map(({ label, value }) => (
+        <div key={label}>
+          <dt>{label}</dt>
+          <dd>{words(value)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+export function Lines({ texts }: { texts: readonly string[] }) {
+  if (texts.length === 0) return null;
+  return (
+    <ul className="notices">
+      {texts.map((text) => (
+        <li key={text}>{text}</li>
+      ))}
+    </ul>
+  );
+}
+
+/** Colours and their names. */
+export function Legend({ entries }: { entries: readonly (readonly [string, string])[] }) {
+  return (
+    <ul className="legend">
+      {entries.map(([role, name]) => (
+        <li key={role}>
+          <span className={`swatch ${role}`} aria-hidden="true" />
+          {name}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function Commands({ commands }: { commands: readonly string[] }) {
+  return (
+    // biome-ignore lint/a11y: what scrolls must be reachable by the keyboard
+    <pre tabIndex={0} role="region" aria-label="Commands">
+      <code>{commands.map((command) => `${command}\n`).join("")}</code>
+    </pre>
+  );
+}
+
+interface SectionOf {
+  id: string;
+  title: string;
+  hidden?: boolean;
+  children: ReactNode;
+}
+
+/** A part of a report that its list of sections names. */
+export function Section({ id, title, hidden = false, children }: SectionOf) {
+  return (
+    <section id={id} aria-labelledby={`${id}-title`} className="part">
+      <h2 id={`${id}-title`} className={hidden ? "visually-hidden" : undefined}>
+        {title}
+      </h2>
+      {children}
+    </section>
+  );
+}
+
+/** Links to the sections of a report. */
+export function Sections({ of }: { of: readonly (readonly [string, string])[] }) {
+  return (
+    <nav aria-label="Sections" className="sections">
+      <ul>
+        {of.map(([id, name]) => (
+          <li key={id}>
+            <a href={`#${id}`}>{name}</a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+export const Nothing = ({ children }: { children: ReactNode }) => (
+  <p className="nothing">{children}</p>
+);

@@ -1,0 +1,217 @@
+// The model beside the measurement, and what the job would take and cost elsewhere.
+import { prices } from "../../charts/prices";
+import { predicted } from "../../charts/sorts";
+import {
+  type Charts,
+  isMissing,
+  type ReportData,
+  type ToldComparison,
+  type ToldPrice,
+} from "../../data";
+import { duration, rate } from "../../format";
+import { Chart } from "../parts/Chart";
+import { type Column, Grid, Legend, Nothing, Section, Tell, Twin, words } from "./ReportParts";
+import { count, hourly, ratio, usd } from "./ReportWords";
+
+interface Part {
+  data: ReportData;
+  charts: Charts;
+}
+
+type Compared = ToldComparison & { sort: string; last: boolean };
+
+function interval({ predicted_s, low_s, high_s }: ToldComparison) {
+  if (isMissing(predicted_s)) return "—";
+  if (isMissing(low_s) || isMissing(high_s)) {
+    return <Tell value={isMissing(low_s) ? low_s : high_s} as={duration} />;
+  }
+  return `${duration(low_s)} to ${duration(high_s)}`;
+}
+
+const COMPARED: Column<Compared>[] = [
+  { head: "Sort", names: true, cell: (row) => row.sort },
+  { head: "Phase", cell: (row) => row.phase },
+  { head: "Predicted", kind: "n", cell: (row) => <Tell value={row.predicted_s} as={duration} /> },
+  { head: "Interval", kind: "n", cell: interval },
+  { head: "Measured", kind: "n", cell: (row) => <Tell value={row.measured_s} as={duration} /> },
+  {
+    head: "Measured / predicted",
+    kind: "n",
+    cell: (row) => <Tell value={row.measured_over_predicted} as={ratio} />,
+  },
+  { head: "Formula", kind: "formula", cell: (row) => row.formula || "none" },
+];
+
+export function Predicted({ data, charts }: Part) {
+  const rows = data.sorts.flatMap(({ label, comparisons }) =>
+    comparisons.map((row, place) => ({
+      ...row,
+      sort: label,
+      last: place === comparisons.length - 1,
+    })),
+  );
+  return (
+    <Section id="predicted" title="Predicted against measured">
+      {data.sorts.length === 0 ? (
+        <Nothing>No sort was recorded.</Nothing>
+      ) : (
+        <figure>
+          <figcaption>
+            <p>
+              Measured time as a multiple of the predicted time, so that 1.0 is exactly as
+              predicted. The prediction needs only the disk probe; its band comes from the fastest
+              and slowest iterations of the probe.
+            </p>
+          </figcaption>
+          <Legend
+            entries={[
+              ["predicted", "predicted, with its band"],
+              ["measured", "measured"],
+            ]}
+          />
+          <Chart
+            label="Predicted and measured time of each phase and of each whole sort"
+            draw={(view) => predicted(charts, view)}
+          />
+          <Twin label="predicted and measured times" open>
+            <Grid columns={COMPARED} rows={rows} total={(row) => row.last} />
+          </Twin>
+        </figure>
+      )}
+    </Section>
+  );
+}
+
+const atLeast = (price: ToldPrice, value: ToldPrice["cost_usd"], as: (value: number) => string) => (
+  <>
+    {price.lower_bound && "≥ "}
+    <Tell value={value} as={as} />
+  </>
+);
+
+const KNOWN: Column<ToldPrice>[] = [
+  { head: "Type", names: true, cell: (price) => price.instance_type },
+  { head: "Nodes", kind: "n", cell: (price) => <Tell value={price.nodes} as={count} /> },
+  { head: "Time", kind: "n", cell: (price) => atLeast(price, price.elapsed_s, duration) },
+  { head: "Cost", kind: "n", cell: (price) => atLeast(price, price.cost_usd, usd) },
+  { head: "Bottleneck", cell: (price) => words(price.bottleneck) },
+  {
+    head: "Storage of a node",
+    kind: "n",
+    cell: (price) => (
+      <>
+        <Tell value={price.storage_bytes_per_s} as={rate} />
+        <small>{price.storage_kind}</small>
+      </>
+    ),
+  },
+  {
+    head: "Network of a node",
+    kind: "n",
+    cell: (price) => (
+      <>
+        <Tell value={price.network_bytes_per_s} as={rate} />
+        <small>{price.network_kind}</small>
+      </>
+    ),
+  },
+  {
+    head: "Price of a node hour",
+    kind: "n",
+    cell: (price) => (
+      <>
+        <Tell value={price.price_usd_per_hour} as={hourly} />
+        <small>
+          {words(price.price_as_of)}
+          {price.price_is_stale && ", old"}
+        </small>
+      </>
+    ),
+  },
+];
+
+const UNKNOWN: Column<ToldPrice>[] = [
+  { head: "Type", names: true, cell: (price) => price.instance_type },
+  { head: "Nodes", kind: "n", cell: (price) => <Tell value={price.nodes} as={count} /> },
+  {
+    head: "Time",
+    kind: "source",
+    cell: (price) => <Tell value={price.elapsed_s} as={duration} />,
+  },
+  { head: "Cost", cell: (price) => <Tell value={price.cost_usd} as={usd} /> },
+  {
+    head: "Node hour",
+    kind: "n",
+    cell: (price) => <Tell value={price.price_usd_per_hour} as={hourly} />,
+  },
+  { head: "Price as of", kind: "date", cell: (price) => words(price.price_as_of) },
+];
+
+const sources = (price: ToldPrice) => (
+  <>
+    Storage: {words(price.storage_known)}. Network: {words(price.network_known)}. Price:{" "}
+    {words(price.price_source)}.
+  </>
+);
+
+function Table({ job, rows, charts }: { job: string; rows: ToldPrice[]; charts: Charts }) {
+  const known = rows.filter((price) => price.known);
+  const unknown = rows.filter((price) => !price.known);
+  return (
+    <figure>
+      <figcaption>
+        <p>
+          The fewest nodes that hold the data three times (input, intermediate, output), paid for
+          the time they work. Time follows from each node's storage and network rate. Both scales
+          are logarithmic.
+        </p>
+      </figcaption>
+      {known.length === 0 ? (
+        <Nothing>No type of the catalogue has all the rates that this needs.</Nothing>
+      ) : (
+        <>
+          <Legend
+            entries={[
+              ["best", "cheapest"],
+              ["measured", "priced"],
+              ["least", "at least so much: network known only as a line rate"],
+            ]}
+          />
+          <Chart
+            label={`Cost against time of ${job} per instance type`}
+            draw={(view) => prices(charts, view)}
+          />
+          <Twin label={`price of ${job}`} open>
+            <Grid columns={KNOWN} rows={known} under={sources} />
+          </Twin>
+          {known.some((price) => price.lower_bound) && (
+            <p className="aside">
+              ≥ : at least so much; the network's rate is only known as a line rate, which no
+              program reaches.
+            </p>
+          )}
+          {known.some((price) => price.price_is_stale) && (
+            <p className="aside">old: the price is more than a year older than this report.</p>
+          )}
+        </>
+      )}
+      {unknown.length > 0 && (
+        <Twin label={`${unknown.length} types that cannot be priced, and why`}>
+          <Grid columns={UNKNOWN} rows={unknown} />
+        </Twin>
+      )}
+    </figure>
+  );
+}
+
+export function Prices({ data, charts }: Part) {
+  return (
+    <Section id="price" title={`What ${data.job} would take and cost`}>
+      {isMissing(data.prices) ? (
+        <Nothing>{words(data.prices)}</Nothing>
+      ) : (
+        <Table job={data.job} rows={data.prices} charts={charts} />
+      )}
+    </Section>
+  );
+}

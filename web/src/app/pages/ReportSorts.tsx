@@ -1,0 +1,282 @@
+// Each sort of a report: its figures, its phases above what its host did, its stages.
+import { stages } from "../../charts/sorts";
+import { timeline } from "../../charts/timeline";
+import type { Charts, Narrowest, ReportData, ToldSort, ToldStage, ToldTimeline } from "../../data";
+import { isMissing } from "../../data";
+import { duration, rate } from "../../format";
+import { Chart } from "../parts/Chart";
+import { type Column, Grid, Legend, Nothing, Section, Tell, Twin, words } from "./ReportParts";
+import { Tube } from "./ReportTube";
+import { count, memory, share, size } from "./ReportWords";
+
+interface Part {
+  sort: ToldSort;
+  charts: Charts;
+  place: number;
+}
+
+/** Every line of every lane, in the order of the means of a phase. */
+const linesOf = ({ lanes }: ToldTimeline) =>
+  lanes.flatMap((lane) => lane.lines.map((line) => ({ lane, line })));
+
+const at = (seconds: number) => `${seconds.toFixed(1)} s`;
+
+function loadColumns(timeline: ToldTimeline): Column<ToldTimeline["spans"][number]>[] {
+  const { loads } = timeline;
+  const lines = loads.length > 0 ? linesOf(timeline) : [];
+  return [
+    { head: "Phase", names: true, cell: (span) => span.name },
+    { head: "Starts at", kind: "n", cell: (span) => at(span.started_s) },
+    { head: "Lasts", kind: "n", cell: (span) => duration(span.elapsed_s) },
+    ...lines.map(
+      ({ lane, line }, index): Column<ToldTimeline["spans"][number]> => ({
+        head: `${lane.title}: ${line.name}`,
+        kind: "n",
+        cell: (_, row) => (
+          <Tell
+            value={loads[row]?.values[index] ?? { reason: "no sample in this phase" }}
+            as={lane.unit === "fraction" ? share : rate}
+          />
+        ),
+      }),
+    ),
+  ];
+}
+
+const momentColumns = (timeline: ToldTimeline): Column<number>[] => [
+  { head: "At", kind: "n", names: true, cell: at },
+  ...linesOf(timeline).map(
+    ({ lane, line }): Column<number> => ({
+      head: `${lane.title}: ${line.name} (${lane.unit === "fraction" ? "%" : "MB/s"})`,
+      kind: "n",
+      cell: (_, row) => {
+        const value = line.values[row] ?? null;
+        if (value === null) return "—";
+        return (lane.unit === "fraction" ? 100 * value : value / 1e6).toFixed(1);
+      },
+    }),
+  ),
+];
+
+const USE_COLOURS = [
+  ["cpu-user", "user"],
+  ["cpu-system", "system"],
+  ["cpu-iowait", "waiting for I/O"],
+  ["cpu-steal", "stolen by the hypervisor"],
+  ["read", "disk read, network received"],
+  ["write", "disk written, network sent"],
+] as const;
+
+function Phases({ sort, charts, place }: Part) {
+  const { thinned, lanes, spans, t_s: times } = sort.timeline;
+  return (
+    <figure>
+      <figcaption>
+        <h4>Phases and host</h4>
+        <p>
+          Seconds since the trial began.
+          {thinned && ` ${thinned.charAt(0).toUpperCase()}${thinned.slice(1).toLowerCase()}.`}
+          {lanes.map(
+            (lane) =>
+              lane.missing && (
+                <span key={lane.title}>
+                  {" "}
+                  {lane.title}: {words(lane.missing)}.
+                </span>
+              ),
+          )}
+        </p>
+      </figcaption>
+      {spans.length === 0 ? (
+        <Nothing>No phase was timed.</Nothing>
+      ) : (
+        <>
+          {times.length > 0 && <Legend entries={USE_COLOURS} />}
+          <Chart
+            label={`Phases of ${sort.label} with processor, disk and network use over time`}
+            draw={(view) => timeline(charts, view, place)}
+          />
+          <Twin label={`mean host use per phase, ${sort.label}`}>
+            <Grid columns={loadColumns(sort.timeline)} rows={spans} />
+          </Twin>
+          {times.length > 0 && (
+            <Twin label={`host use over time, ${sort.label}`}>
+              <Grid columns={momentColumns(sort.timeline)} rows={times} />
+              <p className="aside">— : the sampler gave no value at that time.</p>
+            </Twin>
+          )}
+        </>
+      )}
+    </figure>
+  );
+}
+
+const timeOf = (
+  head: string,
+  of: (stage: ToldStage) => ToldStage["useful_s"],
+): Column<ToldStage> => ({
+  head,
+  kind: "n",
+  cell: (stage) => <Tell value={of(stage)} as={duration} />,
+});
+
+const STAGES: Column<ToldStage>[] = [
+  { head: "Phase", cell: (stage) => stage.phase },
+  {
+    head: "Stage",
+    names: true,
+    cell: (stage) => (
+      <>
+        {stage.name}
+        {stage.narrowest && <strong className="throat"> narrowest</strong>}
+      </>
+    ),
+  },
+  { head: "Device", cell: (stage) => stage.device || "none: it moves memory" },
+  { head: "Workers", kind: "n", cell: (stage) => <Tell value={stage.workers} as={count} /> },
+  { head: "Moved", kind: "n", cell: (stage) => <Tell value={stage.bytes} as={size} /> },
+  timeOf("Useful", (stage) => stage.useful_s),
+  timeOf("Idle", (stage) => stage.idle_s),
+  timeOf("Waiting for memory", (stage) => stage.waiting_for_memory_s),
+  timeOf("Blocked", (stage) => stage.blocked_s),
+  timeOf("Starts at", (stage) => stage.started_s),
+  timeOf("Ends at", (stage) => stage.ended_s),
+];
+
+function Stages({ sort, charts, place }: Part) {
+  return (
+    <figure>
+      <figcaption>
+        <h4>Stages</h4>
+        <p>
+          Each bar runs from a stage's start to its end. Its fill is how its workers spent that time
+          (shares, not moments).
+        </p>
+      </figcaption>
+      {sort.stages.length === 0 ? (
+        <Nothing>
+          The engine reported no stages{sort.failure && ": the sort did not finish"}.
+        </Nothing>
+      ) : (
+        <>
+          <Legend
+            entries={[
+              ["useful", "useful"],
+              ["idle", "idle: no input"],
+              ["memory", "waiting for memory"],
+              ["blocked", "blocked: next stage full"],
+              ["narrow", "narrowest point"],
+            ]}
+          />
+          <Chart
+            label={`Stages of ${sort.label}: when each ran and how its workers spent the time`}
+            draw={(view) => stages(charts, view, place)}
+          />
+          <Twin label={`stages, ${sort.label}`}>
+            <Grid columns={STAGES} rows={sort.stages} />
+          </Twin>
+        </>
+      )}
+    </figure>
+  );
+}
+
+function Throat({ point }: { point: Narrowest }) {
+  return (
+    <li>
+      <p className="phase">{point.phase}</p>
+      {point.stages.length > 1 && <Tube point={point} />}
+      <p>
+        {isMissing(point.name) ? (
+          <>
+            <strong>Cannot tell</strong>: {point.name.reason}
+          </>
+        ) : (
+          <strong className="throat">{point.name}</strong>
+        )}
+      </p>
+      {point.evidence.length > 0 && (
+        <ul className="evidence">
+          {point.evidence.map((line) => (
+            <li key={line}>{line}</li>
+          ))}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+function Throats({ points }: { points: Narrowest[] }) {
+  if (points.length === 0) return null;
+  return (
+    <>
+      <h4>Narrowest point of each phase</h4>
+      <p className="aside">
+        The flow of the phase, in blue, passes its stages. The wider the tube, the more the stage
+        could have let through: its opening is one over the share of the phase in which it was busy.
+      </p>
+      <ul className="throats">
+        {points
+          .filter(({ stages }) => stages.length !== 1)
+          .map((point) => (
+            <Throat point={point} key={point.phase} />
+          ))}
+      </ul>
+      {points.map(({ phase, stages: [only, second] }) =>
+        only && !second ? (
+          <p className="aside" key={phase}>
+            {phase} has one stage only, {only.name}: busy for {share(only.busy)} of it.
+          </p>
+        ) : null,
+      )}
+    </>
+  );
+}
+
+function Strip({ sort }: { sort: ToldSort }) {
+  const figures = [
+    ["Time", sort.elapsed_s, duration],
+    ["Input", sort.input_bytes, size],
+    ["Spilled", sort.spilled_bytes, size],
+    ["Processor time", sort.cpu_s, duration],
+    ["Memory budget", sort.memory_bytes, memory],
+    ["Peak memory", sort.peak_rss_bytes, memory],
+  ] as const;
+  return (
+    <dl className="strip">
+      {figures.map(([name, value, as]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            <Tell value={value} as={as} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+export function Sorts({ data, charts }: { data: ReportData; charts: Charts }) {
+  return (
+    <Section id="sorts" title="The sorts, phase by phase">
+      {data.sorts.length === 0 && <Nothing>No sort was recorded.</Nothing>}
+      {data.sorts.map((sort, place) => (
+        <article id={sort.anchor} aria-labelledby={`${sort.anchor}-title`} key={sort.id}>
+          <h3 id={`${sort.anchor}-title`}>
+            {sort.label}
+            {sort.state !== "succeeded" && <span className="state"> {sort.state}</span>}
+          </h3>
+          {sort.failure && (
+            <p className="failure">
+              <strong>{sort.state}:</strong> {sort.failure}
+            </p>
+          )}
+          <Strip sort={sort} />
+          <Phases sort={sort} charts={charts} place={place} />
+          <Stages sort={sort} charts={charts} place={place} />
+          <Throats points={sort.narrowest} />
+        </article>
+      ))}
+    </Section>
+  );
+}

@@ -1,0 +1,173 @@
+// How long a job takes when nodes differ: simulated trials beside the plain formula.
+import { useMemo } from "react";
+import type { SimulationPage, Histogram as Values } from "../../advice-data";
+import { histogram, nodes } from "../../charts/histogram";
+import { duration } from "../../format";
+import { useTwin } from "../data";
+import { Chart, type View } from "../parts/Chart";
+import { Pending, ProblemBox } from "../parts/Page";
+import {
+  Commands,
+  Facts,
+  Grid,
+  Lines,
+  Moment,
+  Nothing,
+  Section,
+  Sections,
+  Tell,
+  Twin,
+} from "./ReportParts";
+import { count, share, usd } from "./ReportWords";
+
+function Bins({ of: { counts, edges_s: edges }, what }: { of: Values; what: string }) {
+  const total = counts.reduce((sum, each) => sum + each, 0);
+  return (
+    <Grid
+      columns={[
+        { head: "From", kind: "n", names: true, cell: (_, bin) => duration(edges[bin] ?? 0) },
+        { head: "To", kind: "n", cell: (_, bin) => duration(edges[bin + 1] ?? 0) },
+        { head: what, kind: "n", cell: (each) => count(each) },
+        { head: "Share", kind: "n", cell: (each) => (total ? share(each / total) : "—") },
+      ]}
+      rows={counts}
+    />
+  );
+}
+
+function Answer({ page }: { page: SimulationPage }) {
+  const lost = page.trials - page.finished_trials;
+  return (
+    <Section id="answer" title="The answer" hidden>
+      <ul className="figures">
+        {page.quantiles.map(({ name, time_s, cost_usd }) => (
+          <li key={name}>
+            <span className="label">{name}</span>
+            <span className="value">
+              <Tell value={time_s} as={duration} />
+            </span>
+            <span className="note">
+              <Tell value={cost_usd} as={usd} />
+            </span>
+          </li>
+        ))}
+      </ul>
+      {lost > 0 && (
+        <p className="failure">
+          <strong>
+            {count(lost)} of {count(page.trials)} trials did not finish.
+          </strong>{" "}
+          The times and quantiles are of those that did.
+        </p>
+      )}
+      <Lines texts={page.reasons} />
+    </Section>
+  );
+}
+
+function Times({ page }: { page: SimulationPage }) {
+  const draw = useMemo(() => (view: View) => histogram(page, view), [page]);
+  return (
+    <Section id="times" title="Times of the job">
+      <figure>
+        <figcaption>
+          <p>
+            {count(page.finished_trials)} simulated trials by the time the job took, beside the
+            plain formula, which knows no differences between nodes.
+          </p>
+        </figcaption>
+        <Chart
+          label="Distribution of the simulated times of the job, with its quantiles and the time of the plain formula"
+          draw={draw}
+        />
+        <Twin label="times to compare" open>
+          <Grid
+            columns={[
+              { head: "What", names: true, cell: (mark) => mark.name },
+              { head: "Time", kind: "n", cell: (mark) => duration(mark.at_s) },
+            ]}
+            rows={page.marks}
+          />
+        </Twin>
+        <Twin label="trials by time">
+          <Bins of={page.histogram} what="Trials" />
+        </Twin>
+      </figure>
+    </Section>
+  );
+}
+
+function Nodes({ page }: { page: SimulationPage }) {
+  return (
+    <Section id="nodes" title="Times of the nodes">
+      {page.node_times.length === 0 && <Nothing>The nodes' times were not kept.</Nothing>}
+      {page.node_times.map(({ phase, note, histogram: of }, place) => (
+        <figure key={phase}>
+          <figcaption>
+            <h3>{phase}</h3>
+            <p>
+              When each node finished this phase, over all trials. A phase ends with its last node.
+              {note && ` ${note}`}
+            </p>
+          </figcaption>
+          <Chart
+            label={`Distribution of the nodes' finishing times in ${phase}`}
+            draw={(view) => nodes(page, view, place)}
+          />
+          <Twin label={`nodes by finishing time, ${phase}`}>
+            <Bins of={of} what="Nodes" />
+          </Twin>
+        </figure>
+      ))}
+    </Section>
+  );
+}
+
+function Whole({ page }: { page: SimulationPage }) {
+  return (
+    <div className="report">
+      <p className="question">{page.question}</p>
+      <h1>{page.answer}</h1>
+      <p className="meta">
+        <Moment at={page.generated_at} /> · simulated, not measured
+      </p>
+      <Sections
+        of={[
+          ["times", "Times of the job"],
+          ["nodes", "Times of the nodes"],
+          ["settings", "What was simulated"],
+        ]}
+      />
+      <Answer page={page} />
+      <Times page={page} />
+      <Nodes page={page} />
+      <Section id="settings" title="What was simulated">
+        <div className="card">
+          <Facts facts={page.settings} />
+        </div>
+        {page.assumptions.length > 0 && (
+          <>
+            <h3>Assumptions</h3>
+            <Lines texts={page.assumptions} />
+          </>
+        )}
+        {page.commands.length > 0 && (
+          <>
+            <h3>Do it again</h3>
+            <Commands commands={page.commands} />
+          </>
+        )}
+      </Section>
+      <p className="provenance">
+        Simulated from the distributions and the seed given above; the same seed gives the same
+        times.
+      </p>
+    </div>
+  );
+}
+
+export default function Simulation() {
+  const { data, problem } = useTwin<SimulationPage>("/api/simulation");
+  if (problem) return <ProblemBox problem={problem} />;
+  return data ? <Whole page={data} /> : <Pending />;
+}

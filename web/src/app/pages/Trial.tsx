@@ -1,0 +1,470 @@
+// One trial whole: what it did, on what, whether it counts, and where it comes from.
+import { useCallback, useMemo } from "react";
+import { Link } from "wouter";
+import { stages } from "../../charts/sorts";
+import { timeline } from "../../charts/timeline";
+import type { Charts } from "../../data";
+import { siblings } from "../charts/siblings";
+import { hostsOf, sortOf } from "../charts/utilisation";
+import { exported, useTwin } from "../data";
+import { bytes, count, duration, moment, percent, plain, rate, seconds } from "../format";
+import { Exclude } from "../parts/Exclude";
+import { Facts, HostFacts } from "../parts/Facts";
+import { Figure } from "../parts/Figure";
+import { Missing, Page, Pending, ProblemBox } from "../parts/Page";
+import { type Cell, DataTable } from "../parts/Table";
+import { Trials } from "../parts/Trials";
+import type { Trial as Record_ } from "../record";
+import { useSearch } from "../state";
+import type { SeriesData, TrialDetail } from "../types";
+import { TrialJob } from "./TrialJob";
+
+/** Why a trial counts in the statistics of its group, or does not. */
+function Validity({ trial, detail }: { trial: Record_; detail: TrialDetail }) {
+  const against: string[] = [];
+  if (trial.state !== "succeeded") against.push(`it is ${trial.state}, not succeeded`);
+  if (trial.warm_up) against.push("it is a warm-up: kept and shown, but not counted");
+  const excluded = detail.exclusions.length > 0;
+  return (
+    <section aria-labelledby="validity">
+      <h2 id="validity">Does it count?</h2>
+      <p>
+        {against.length === 0 && !excluded
+          ? "Yes: it succeeded, it is no warm-up, and no exclusion covers it."
+          : `No: ${[...against, ...(excluded ? ["an exclusion leaves it out"] : [])].join("; ")}.`}
+      </p>
+      {trial.failure && (
+        <div className="failure">
+          <p>
+            <strong>{trial.failure.kind}</strong>: {trial.failure.message}
+          </p>
+          <p className="aside">
+            <code>{trial.failure.code}</code>
+          </p>
+        </div>
+      )}
+      {detail.exclusions.map(({ id, reason, author, created_at }) => (
+        <div className="failure" key={id}>
+          <p>
+            <strong>Excluded</strong>: {reason}
+          </p>
+          <p className="aside">
+            {author}, {moment(created_at)} · <Link href="/exclusions">exclusions</Link>
+          </p>
+        </div>
+      ))}
+      {trial.warnings.length > 0 && (
+        <>
+          <h3>Warnings</h3>
+          <ul className="notices">
+            {trial.warnings.map(({ code, message }) => (
+              <li key={code + message}>
+                <code>{code}</code> {message}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </section>
+  );
+}
+
+function Timeline({ trial, detail }: { trial: Record_; detail: TrialDetail }) {
+  const [search, edit] = useSearch();
+  const {
+    data: series,
+    problem,
+    pending,
+  } = useTwin<SeriesData>(detail.has_series ? `/api/trials/${trial.id}/series` : "", search);
+  const hosts = series ? hostsOf(series) : [];
+  const host = search.get("host") ?? hosts[0] ?? "";
+  const sort = useMemo(() => sortOf(trial, series, host), [trial, series, host]);
+  const charts = useMemo(() => ({ sorts: [sort] }) as unknown as Charts, [sort]);
+  const drawTimeline = useCallback(
+    (view: Parameters<typeof timeline>[1]) => timeline(charts, view, 0),
+    [charts],
+  );
+  const drawStages = useCallback(
+    (view: Parameters<typeof stages>[1]) => stages(charts, view, 0),
+    [charts],
+  );
+  const { lanes } = sort.timeline;
+  const loads = trial.phases.map((phase): Cell[] => {
+    const inside = sort.timeline.t_s.map(
+      (at) => at >= phase.started_s && at <= phase.started_s + phase.elapsed_s,
+    );
+    const means = lanes.flatMap((lane) =>
+      lane.lines.map(({ values }): Cell => {
+        const known = values.filter((value, at) => value !== null && inside[at]) as number[];
+        if (known.length === 0) return null;
+        const mean = known.reduce((total, value) => total + value, 0) / known.length;
+        return { value: mean, show: lane.unit === "fraction" ? percent(mean) : rate(mean) };
+      }),
+    );
+    return [
+      phase.name,
+      { value: phase.started_s, show: seconds(phase.started_s) },
+      { value: phase.elapsed_s, show: duration(phase.elapsed_s) },
+      ...means,
+    ];
+  });
+  const reason = series?.missing_reason;
+  return (
+    <section aria-labelledby="phases">
+      <h2 id="phases">What it did</h2>
+      {detail.narrowest.length > 0 && (
+        <ul className="notices">
+          {detail.narrowest.map((sentence) => (
+            <li key={sentence}>{sentence}</li>
+          ))}
+        </ul>
+      )}
+      {problem && <ProblemBox problem={problem} />}
+      {trial.phases.length === 0 ? (
+        <p className="nothing">No phases were recorded with this trial.</p>
+      ) : pending ? (
+        <Pending what="the host's series" lines={24} />
+      ) : (
+        <Figure
+          title="Phases, and what the host did meanwhile"
+          caption={
+            !detail.has_series
+              ? "No host series was recorded with this trial."
+              : (reason ??
+                (series?.thinned ? "Each point is the mean of several samples." : undefined))
+          }
+          draw={drawTimeline}
+          file={`${trial.id}-phases`}
+          legend={lanes.flatMap((lane) =>
+            lane.lines.map(
+              ({ role, name }) => [role, `${lane.title.toLowerCase()}: ${name}`] as const,
+            ),
+          )}
+          table={{
+            columns: [
+              { name: "Phase" },
+              { name: "Began", number: true },
+              { name: "Took", number: true },
+              ...lanes.flatMap((lane) =>
+                lane.lines.map(({ name }) => ({ name: `${lane.title}: ${name}`, number: true })),
+              ),
+            ],
+            rows: loads,
+          }}
+        >
+          {hosts.length > 1 && (
+            <div className="controls">
+              <div className="field">
+                <label htmlFor="host">Host</label>
+                <select
+                  id="host"
+                  value={host}
+                  onChange={({ target }) =>
+                    edit((next) => next.set("host", target.value), { replace: true })
+                  }
+                >
+                  {hosts.map((name) => (
+                    <option key={name}>{name}</option>
+                  ))}
+                </select>
+              </div>
+            </div>
+          )}
+        </Figure>
+      )}
+      {sort.stages.length > 0 && (
+        <Figure
+          title="Stages"
+          caption="Each stage from its first to its last work; what it did with that time, as shares."
+          draw={drawStages}
+          file={`${trial.id}-stages`}
+          legend={[
+            ["useful", "useful"],
+            ["idle", "idle"],
+            ["memory", "waiting for memory"],
+            ["blocked", "blocked"],
+          ]}
+          table={{
+            columns: [
+              { name: "Stage" },
+              { name: "Phase" },
+              { name: "Device" },
+              { name: "Workers", number: true },
+              { name: "Bytes", number: true },
+              { name: "Useful", number: true },
+              { name: "Idle", number: true },
+              { name: "Waiting for memory", number: true },
+              { name: "Blocked", number: true },
+            ],
+            rows: sort.stages.map((stage): Cell[] => [
+              stage.name,
+              stage.phase,
+              stage.device,
+              stage.workers,
+              stage.bytes === null ? null : { value: stage.bytes, show: bytes(stage.bytes) },
+              ...[stage.useful_s, stage.idle_s, stage.waiting_for_memory_s, stage.blocked_s].map(
+                (value): Cell => (value === null ? null : { value, show: duration(value) }),
+              ),
+            ]),
+          }}
+        />
+      )}
+    </section>
+  );
+}
+
+function Siblings({ trial, detail }: { trial: Record_; detail: TrialDetail }) {
+  const group = useMemo(
+    () =>
+      [...detail.siblings, trial].flatMap(({ id, elapsed_s, warm_up, state }) =>
+        elapsed_s !== null && state === "succeeded" ? [{ id, elapsed_s, warm_up }] : [],
+      ),
+    [detail.siblings, trial],
+  );
+  const draw = useCallback(
+    (view: Parameters<typeof siblings>[2]) => siblings(group, trial.id, view),
+    [group, trial.id],
+  );
+  const whole = new URLSearchParams({ where: `group=${detail.group}` });
+  return (
+    <section aria-labelledby="siblings">
+      <h2 id="siblings">Its repeat group</h2>
+      {detail.siblings.length === 0 ? (
+        <p>
+          It is the only trial of its repeat group: nothing can be said about how much times vary.
+        </p>
+      ) : (
+        <>
+          <Figure
+            title="Times of the repeat group"
+            caption="Trials of the same workload, engine, cluster and configuration."
+            draw={draw}
+            file={`${trial.id}-group`}
+            legend={[
+              ["this-trial", "this trial"],
+              ["other-trial", "the others"],
+            ]}
+            table={{
+              columns: [{ name: "Trial" }, { name: "Time", number: true }, { name: "Counted" }],
+              rows: group.map(({ id, elapsed_s, warm_up }): Cell[] => [
+                id,
+                { value: elapsed_s, show: seconds(elapsed_s) },
+                warm_up ? "no, a warm-up" : "yes",
+              ]),
+            }}
+          />
+          <div className="panel siblings">
+            <Trials
+              caption="The other trials of the repeat group"
+              rows={detail.siblings}
+              columns={["state", "elapsed_s", "repetition", "started_at", "warnings"]}
+            />
+          </div>
+          {!exported && (
+            <p className="aside">
+              <Link href={`/trials?${whole}`}>This group in the repository</Link>
+            </p>
+          )}
+        </>
+      )}
+    </section>
+  );
+}
+
+function Samples({ trial }: { trial: Record_ }) {
+  const samples = trial.samples.filter(({ metric }) => !metric.startsWith("stage_"));
+  if (samples.length === 0) return null;
+  const shown = (value: number, unit: string) =>
+    unit === "B" ? bytes(value) : unit === "B/s" ? rate(value) : `${plain(value)} ${unit}`;
+  return (
+    <details className="more">
+      <summary>Samples ({count(samples.length)})</summary>
+      <DataTable
+        caption="Samples"
+        columns={[
+          { name: "Metric" },
+          { name: "Value", number: true },
+          { name: "Phase" },
+          { name: "Labels" },
+        ]}
+        rows={samples.map(({ metric, value, unit, phase, labels, missing_reason }): Cell[] => [
+          metric,
+          value === null
+            ? { value: null, show: <Missing reason={missing_reason ?? "not reported"} /> }
+            : { value, show: shown(value, unit) },
+          phase ?? "",
+          Object.entries(labels)
+            .map(([key, of]) => `${key} ${of}`)
+            .join(", "),
+        ])}
+      />
+    </details>
+  );
+}
+
+function Files({ trial }: { trial: Record_ }) {
+  if (trial.artifacts.length === 0) return <p className="nothing">No files were kept.</p>;
+  const address = (name: string) =>
+    `/api/trials/${trial.id}/artifacts/${name.split("/").map(encodeURIComponent).join("/")}`;
+  return (
+    <DataTable
+      caption="Files"
+      columns={[{ name: "File" }, { name: "Kind" }, { name: "Size", number: true }]}
+      rows={trial.artifacts.map(({ name, kind, size_bytes }): Cell[] => [
+        {
+          value: name,
+          show: exported ? (
+            name
+          ) : (
+            <a href={address(name)} download>
+              {name}
+            </a>
+          ),
+        },
+        kind,
+        { value: size_bytes, show: bytes(size_bytes) },
+      ])}
+    />
+  );
+}
+
+function Body({ detail }: { detail: TrialDetail }) {
+  const trial = detail.trial as unknown as Record_;
+  const { cluster, workload, engine, software, provenance } = trial;
+  const configuration = Object.entries(trial.configuration).sort(([a], [b]) => (a < b ? -1 : 1));
+  return (
+    <>
+      <ul className="figures">
+        <li>
+          <span className="label">Time</span>
+          <span className="value">
+            {trial.elapsed_s === null ? (
+              <Missing reason={trial.failure?.message ?? `it is ${trial.state}`} />
+            ) : (
+              seconds(trial.elapsed_s)
+            )}
+          </span>
+          <span className="note">{trial.state}</span>
+        </li>
+        <li>
+          <span className="label">Input</span>
+          <span className="value">
+            {workload.input_bytes === null ? (workload.scale ?? "—") : bytes(workload.input_bytes)}
+          </span>
+          <span className="note">
+            {workload.input_bytes !== null
+              ? workload.scale
+              : workload.scale === null
+                ? "the record does not say"
+                : "scale"}
+          </span>
+        </li>
+        <li>
+          <span className="label">Hosts</span>
+          <span className="value">{count(cluster.hosts.length)}</span>
+          <span className="note">{cluster.instance_type ?? "no instance type"}</span>
+        </li>
+        <li>
+          <span className="label">Repetition</span>
+          <span className="value">{trial.warm_up ? "warm-up" : count(trial.repetition)}</span>
+          <span className="note">{detail.siblings.length + 1} in the repeat group</span>
+        </li>
+      </ul>
+      <Validity trial={trial} detail={detail} />
+      {detail.has_job && <TrialJob id={trial.id} />}
+      <Timeline trial={trial} detail={detail} />
+      <Siblings trial={trial} detail={detail} />
+      <section aria-labelledby="made-of">
+        <h2 id="made-of">What it ran</h2>
+        <div className="cards">
+          <Facts
+            title="Workload and engine"
+            facts={[
+              ["workload", `${workload.name} ${workload.version}`],
+              ["scale", workload.scale],
+              ["records", workload.input_records],
+              ["engine", `${engine.name} ${engine.version}`],
+              ["experiment", trial.experiment],
+              ["seed", trial.seed],
+            ]}
+          />
+          <Facts title="Configuration" facts={configuration} />
+          <Facts
+            title="Cluster"
+            facts={[
+              ["hosts", cluster.hosts.length],
+              ["instance type", cluster.instance_type],
+              ["network", cluster.network],
+              ...Object.entries(cluster.disks_by_role).map(
+                ([role, disks]) => [`disks: ${role}`, disks.join(", ")] as const,
+              ),
+              [
+                "price",
+                cluster.price &&
+                  `${cluster.price.amount} ${cluster.price.currency} per ${cluster.price.per}, ${cluster.price.as_of} (${cluster.price.source})`,
+              ],
+            ]}
+          />
+          <Facts
+            title="Provenance"
+            facts={[
+              ["kind", provenance.kind],
+              ["source", provenance.source],
+              ["digest", provenance.digest],
+              ["started", trial.started_at && moment(trial.started_at)],
+              ["Venturi", software.venturi_version],
+              ["git", software.git_sha],
+              ["build", software.build_profile],
+              ["kernel", software.kernel],
+              ...Object.entries(software.others),
+            ]}
+          />
+        </div>
+        <HostFacts hosts={cluster.hosts} />
+        <Samples trial={trial} />
+      </section>
+      <section aria-labelledby="files">
+        <h2 id="files">Logs and files</h2>
+        <Files trial={trial} />
+      </section>
+      <section aria-labelledby="record">
+        <h2 id="record">The record</h2>
+        <details className="more">
+          <summary>As JSON</summary>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable */}
+          <pre className="record" tabIndex={0}>
+            {JSON.stringify(trial, null, 2)}
+          </pre>
+        </details>
+        <Exclude label="Exclude this trial" conditions={[`id=${trial.id}`]} n={1} />
+      </section>
+    </>
+  );
+}
+
+export default function TrialPage({ id }: { id: string }) {
+  const [search] = useSearch();
+  const { data, problem, pending } = useTwin<TrialDetail>(
+    `/api/trials/${encodeURIComponent(id)}`,
+    search,
+  );
+  const trial = data?.trial as unknown as Record_ | undefined;
+  const title = trial
+    ? `${trial.workload.name}${trial.workload.scale ? ` ${trial.workload.scale}` : ""} on ${trial.engine.name}`
+    : "Trial";
+  return (
+    <Page
+      title={title}
+      intro={
+        <>
+          Trial <code>{id}</code>
+          {trial && trial.state !== "succeeded" && <span className="state">{trial.state}</span>}
+        </>
+      }
+    >
+      {pending && <Pending what="the trial" lines={30} />}
+      {problem && <ProblemBox problem={problem} />}
+      {data && <Body detail={data} />}
+    </Page>
+  );
+}

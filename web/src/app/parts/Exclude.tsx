@@ -1,0 +1,58 @@
+// Leaves trials out of analyses, for a reason.
+import { useState } from "react";
+import { Link } from "wouter";
+import { trials } from "../format";
+import type { Exclusion } from "../types";
+import { useAuthor, useChange, useMayWrite } from "./changes";
+import { Field } from "./Field";
+import { ProblemBox } from "./Page";
+
+/** A form that records a rule for `conditions`, which `n` trials meet now. */
+export function Exclude({
+  label,
+  conditions,
+  n,
+}: {
+  label: string;
+  conditions: readonly string[];
+  n: number;
+}) {
+  const { make, done, problem, sending } = useChange<Exclusion>();
+  const [author, setAuthor] = useAuthor();
+  const [reason, setReason] = useState("");
+  const may = useMayWrite();
+  if (!may) return null;
+  // The form is for what is selected now, not for what was excluded a moment ago.
+  const recorded = done?.conditions.join("\n") === conditions.join("\n");
+  return (
+    <details className="more">
+      <summary>{label}</summary>
+      {recorded ? (
+        <p className="done" role="status">
+          Recorded. <Link href="/exclusions">All exclusions</Link>
+        </p>
+      ) : conditions.length === 0 ? (
+        <p className="nothing">Add a condition first: a rule for all trials would leave nothing.</p>
+      ) : (
+        <form
+          className="stacked"
+          onSubmit={(event) => {
+            event.preventDefault();
+            void make("POST", "/api/exclusions", { conditions, author, reason });
+          }}
+        >
+          <p>
+            Leaves {trials(n)} out of every analysis, and each later trial that meets{" "}
+            <code>{conditions.join(" and ")}</code>. Nothing is deleted.
+          </p>
+          <Field label="Reason" value={reason} onChange={setReason} required maxLength={1000} />
+          <Field label="Your name" value={author} onChange={setAuthor} required maxLength={100} />
+          <button type="submit" disabled={sending}>
+            Exclude
+          </button>
+        </form>
+      )}
+      {problem && <ProblemBox problem={problem} />}
+    </details>
+  );
+}

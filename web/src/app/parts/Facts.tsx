@@ -1,0 +1,81 @@
+// Names with their values; machines with all that is known of them.
+import { bytes, plain, type Scalar } from "../format";
+import type { Host } from "../record";
+
+/** A card of facts; what is null is not shown, as its absence says nothing. */
+export function Facts({
+  title,
+  facts,
+}: {
+  title: string;
+  facts: readonly (readonly [string, Scalar | undefined])[];
+}) {
+  const known = facts.filter(([, value]) => value != null && value !== "");
+  return (
+    <div className="card">
+      <h3>{title}</h3>
+      {known.length === 0 ? (
+        <p className="nothing">Nothing was recorded.</p>
+      ) : (
+        <dl className="facts">
+          {known.map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{shown(name, value ?? null)}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+    </div>
+  );
+}
+
+function shown(name: string, value: Scalar): string {
+  if (typeof value !== "number") return String(value);
+  return /bytes$/.test(name) ? bytes(value) : plain(value);
+}
+
+const isScalar = (value: unknown): value is Scalar =>
+  value === null || ["string", "number", "boolean"].includes(typeof value);
+
+/** Nested facts as one list: `disks 0 model`. */
+function flat(value: unknown, name: string): [string, Scalar][] {
+  if (isScalar(value)) return [[name, value]];
+  if (Array.isArray(value) && value.every(isScalar)) return [[name, value.join(", ")]];
+  const entries = Object.entries(value as object);
+  return entries.flatMap(([key, of]) => flat(of, name ? `${name} ${key}` : key));
+}
+
+/** Every host, folded away: machines of one cluster have much in common. */
+export function HostFacts({ hosts }: { hosts: readonly Host[] }) {
+  return hosts
+    .filter(({ facts }) => Object.keys(facts).length > 0)
+    .map(({ name, facts }) => (
+      <details className="more" key={name}>
+        <summary>Machine facts: {name}</summary>
+        <div className="cards">
+          {groups(facts).map(([title, list]) => (
+            <Facts key={title} title={title} facts={list} />
+          ))}
+        </div>
+      </details>
+    ));
+}
+
+/** Facts that are objects get a card each; the others share one. */
+function groups(facts: Readonly<Record<string, unknown>>): [string, [string, Scalar][]][] {
+  const entries = Object.entries(facts);
+  const single = entries
+    .filter(([, value]) => isScalar(value))
+    .flatMap(([key, of]) => flat(of, key));
+  const nested = entries
+    .filter(([, value]) => !isScalar(value))
+    .map(([key, value]): [string, [string, Scalar][]] => [
+      key,
+      flat(value, Array.isArray(value) ? key : ""),
+    ]);
+  return [
+    ...(single.length ? [["machine", single] as [string, [string, Scalar][]]] : []),
+    ...nested,
+  ];
+}

@@ -1,0 +1,64 @@
+// A chart with its table twin and its download.
+import type { ReactNode } from "react";
+import { Chart, type Chosen, type Drawing, type View } from "./Chart";
+import { type Cell, type Column, csv, DataTable, save } from "./Table";
+
+/** A colour's role (a class of `.swatch`) and what it stands for. */
+export type Legend = readonly (readonly [role: string, name: string])[];
+
+export function Figure({
+  title,
+  caption,
+  draw,
+  table,
+  file,
+  legend,
+  onSelect,
+  open = false,
+  children,
+}: {
+  title: string;
+  caption?: ReactNode;
+  draw: (view: View) => Drawing;
+  table: { columns: readonly Column[]; rows: readonly (readonly Cell[])[] };
+  /** The name of the downloaded file, without its ending. */
+  file: string;
+  legend?: Legend;
+  onSelect?: (chosen: Chosen) => void;
+  /** Whether the table is open from the beginning. */
+  open?: boolean;
+  /** Controls of the chart, above it. */
+  children?: ReactNode;
+}) {
+  return (
+    <figure>
+      <figcaption>
+        <h3>{title}</h3>
+        {caption && <p>{caption}</p>}
+      </figcaption>
+      {children}
+      {legend && (
+        <ul className="legend">
+          {legend.map(([role, name]) => (
+            <li key={role + name}>
+              <span className={`swatch ${role}`} aria-hidden="true" />
+              {name}
+            </li>
+          ))}
+        </ul>
+      )}
+      <Chart label={title} draw={draw} onSelect={onSelect} />
+      <details className="twin" open={open}>
+        <summary>Table: {title}</summary>
+        <DataTable columns={table.columns} rows={table.rows} caption={title} />
+        <button
+          type="button"
+          className="quiet"
+          onClick={() => save(`${file}.csv`, csv(table.columns, table.rows))}
+        >
+          Download as CSV
+        </button>
+      </details>
+    </figure>
+  );
+}

@@ -1,0 +1,93 @@
+// The frame of every page, and what stands in place of data that is not there.
+import { type ReactNode, useEffect, useRef } from "react";
+import type { Problem } from "../types";
+
+let opened = false;
+
+/** A page: its heading takes the focus when the reader came here from another page. */
+export function Page({
+  title,
+  intro,
+  actions,
+  children,
+}: {
+  title: string;
+  intro?: ReactNode;
+  actions?: ReactNode;
+  children?: ReactNode;
+}) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${title} · Venturi`;
+  }, [title]);
+  useEffect(() => {
+    if (opened) {
+      window.scrollTo(0, 0);
+      heading.current?.focus({ preventScroll: true });
+    }
+    opened = true;
+  }, []);
+  return (
+    <>
+      <div className="page-head">
+        <div>
+          <h1 ref={heading} tabIndex={-1}>
+            {title}
+          </h1>
+          {intro && <p className="intro">{intro}</p>}
+        </div>
+        {actions && <div className="actions">{actions}</div>}
+      </div>
+      {children}
+    </>
+  );
+}
+
+/** Waiting for data; it keeps the room of `lines` lines so that nothing jumps. */
+export function Pending({ what = "data", lines = 6 }: { what?: string; lines?: number }) {
+  return (
+    <div className="pending" role="status" style={{ minHeight: `${lines * 1.6}em` }}>
+      <span>Loading {what} …</span>
+    </div>
+  );
+}
+
+/** What the API refused, with its code and a hint. */
+export function ProblemBox({ problem }: { problem: Problem }) {
+  const where = Object.entries(problem.where);
+  return (
+    <div className="failure" role="alert">
+      <p>
+        <strong>{problem.title}</strong>
+        {problem.detail && problem.detail !== problem.title ? `: ${problem.detail}` : ""}
+      </p>
+      {where.length > 0 && (
+        <p className="aside">{where.map(([key, value]) => `${key}: ${value}`).join(", ")}</p>
+      )}
+      {problem.hint && <p>{problem.hint}</p>}
+      <p className="aside">
+        <code>{problem.code}</code>
+      </p>
+    </div>
+  );
+}
+
+/** A value that is not known, and why. */
+export function Missing({ reason }: { reason: string }) {
+  return (
+    <span className="missing">
+      — <span className="reason">{reason}</span>
+    </span>
+  );
+}
+
+/** Sentences that qualify what is shown. */
+export function Notices({ texts }: { texts: readonly string[] }) {
+  return texts.length === 0 ? null : (
+    <ul className="notices">
+      {texts.map((text) => (
+        <li key={text}>{text}</li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,93 @@
+// Tables that are read by eye, by screen reader and, as CSV, by programs.
+import type { ReactNode } from "react";
+import { plain, type Scalar } from "../format";
+
+export interface Column {
+  name: string;
+  /** Numbers stand to the right. */
+  number?: boolean;
+}
+
+/** A bare value is shown as it is; `value` goes into the CSV, `show` onto the page. */
+export type Cell = Scalar | { value: Scalar; show: ReactNode };
+
+const whole = (cell: Cell): cell is { value: Scalar; show: ReactNode } =>
+  typeof cell === "object" && cell !== null;
+
+function shown(cell: Cell): ReactNode {
+  if (whole(cell)) return cell.show;
+  if (cell === null) return <span className="missing">—</span>;
+  return typeof cell === "number" ? plain(cell) : String(cell);
+}
+
+/** A table whose first column names its rows. It scrolls by itself where it is too wide. */
+export function DataTable({
+  columns,
+  rows,
+  caption,
+}: {
+  columns: readonly Column[];
+  rows: readonly (readonly Cell[])[];
+  caption: string;
+}) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <section className="scroll" tabIndex={0} aria-label={caption}>
+      <table>
+        <caption className="visually-hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map(({ name, number }) => (
+              <th key={name} scope="col" className={number ? "n" : undefined}>
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, place) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other name
+            <tr key={place}>
+              {row.map((cell, at) => {
+                const { name, number } = columns[at] ?? { name: String(at) };
+                return at === 0 ? (
+                  <th key={name} scope="row" className={number ? "n" : undefined}>
+                    {shown(cell)}
+                  </th>
+                ) : (
+                  <td key={name} className={number ? "n" : undefined}>
+                    {shown(cell)}
+                  </td>
+                );
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+/** A field of a CSV file; a spreadsheet must not take a text for a formula. */
+function field(cell: Cell): string {
+  const value = whole(cell) ? cell.value : cell;
+  if (value === null) return "";
+  const text = String(value);
+  const safe = typeof value === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** The table as CSV (RFC 4180), null as an empty field. */
+export const csv = (columns: readonly Column[], rows: readonly (readonly Cell[])[]) =>
+  [columns.map(({ name }) => name), ...rows]
+    .map((row) => `${row.map((cell) => field(cell)).join(",")}\r\n`)
+    .join("");
+
+/** Hands `text` to the reader as a file. */
+export function save(name: string, text: string, type = "text/csv;charset=utf-8"): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}

@@ -1,0 +1,59 @@
+// What people add to the repository: who they are, and whether their change was taken.
+import { useState } from "react";
+import { askAgain, exported, problemOf, send, useTwin } from "../data";
+import type { Problem, Status } from "../types";
+
+/** Whether the reader may change something here. */
+export function useMayWrite(): boolean {
+  const { data } = useTwin<Status>(exported ? "" : "/api/status");
+  return !exported && data?.role === "write";
+}
+
+const KEY = "venturi-author";
+
+/** The name under which the reader changes things, remembered in this browser. */
+export function useAuthor(): [string, (name: string) => void] {
+  const [author, setAuthor] = useState(() => {
+    try {
+      return localStorage.getItem(KEY) ?? "";
+    } catch {
+      return "";
+    }
+  });
+  const put = (name: string) => {
+    setAuthor(name);
+    try {
+      localStorage.setItem(KEY, name);
+    } catch {
+      // Not remembered then.
+    }
+  };
+  return [author, put];
+}
+
+export interface Change<T> {
+  make(method: string, url: string, body?: unknown): Promise<void>;
+  done: T | undefined;
+  problem: Problem | undefined;
+  sending: boolean;
+}
+
+/** Sends a change, then asks anew for all that is shown. */
+export function useChange<T>(): Change<T> {
+  const [done, setDone] = useState<T>();
+  const [problem, setProblem] = useState<Problem>();
+  const [sending, setSending] = useState(false);
+  const make = async (method: string, url: string, body?: unknown) => {
+    setSending(true);
+    setProblem(undefined);
+    try {
+      setDone((await send<T>(method, url, body)) ?? ({} as T));
+      void askAgain();
+    } catch (error) {
+      setProblem(problemOf(error));
+    } finally {
+      setSending(false);
+    }
+  };
+  return { make, done, problem, sending };
+}

@@ -1,0 +1,122 @@
+// Made from schema/trial.schema.json by scripts/types.mjs: `npm run types`.
+
+export type ProvenanceKind = "measured" | "imported" | "simulated";
+export type State =
+  | "planned"
+  | "preparing"
+  | "executing"
+  | "validating"
+  | "succeeded"
+  | "failed"
+  | "invalid"
+  | "interrupted";
+
+export interface Artifact {
+  kind: "series" | "log" | "manifest" | "other";
+  name: string;
+  path: string;
+  size_bytes: number;
+  sha256: string;
+}
+export interface Cluster {
+  hosts: Host[];
+  disks_by_role: {
+    [k: string]: string[];
+  };
+  instance_type: string | null;
+  network: string | null;
+  price: PriceQuote | null;
+}
+export interface Host {
+  name: string;
+  facts: {
+    [k: string]: unknown;
+  };
+}
+export interface PriceQuote {
+  amount: number;
+  currency: string;
+  per: string;
+  source: string;
+  as_of: string;
+}
+export interface Engine {
+  name: string;
+  version: string;
+}
+export interface Failure {
+  kind: string;
+  code: string;
+  message: string;
+}
+export interface Owner {
+  host: string;
+  boot_id: string;
+  pid: number;
+  process_started_ticks: number;
+}
+export interface Phase {
+  name: string;
+  started_s: number;
+  elapsed_s: number;
+}
+export interface Provenance {
+  kind: ProvenanceKind;
+  source: string;
+  digest: string | null;
+}
+export interface Sample {
+  metric: string;
+  value: number | null;
+  unit: string;
+  phase: string | null;
+  labels: {
+    [k: string]: string | number | boolean | null;
+  };
+  missing_reason: string | null;
+}
+export interface Software {
+  venturi_version: string;
+  git_sha: string | null;
+  build_profile: string | null;
+  kernel: string | null;
+  others: {
+    [k: string]: string;
+  };
+}
+export interface TrialWarning {
+  code: string;
+  message: string;
+}
+export interface Workload {
+  name: string;
+  version: string;
+  scale: string | null;
+  input_bytes: number | null;
+  input_records: number | null;
+}
+export interface Trial {
+  id: string;
+  workload: Workload;
+  engine: Engine;
+  cluster: Cluster;
+  configuration: {
+    [k: string]: string | number | boolean | null;
+  };
+  software: Software;
+  provenance: Provenance;
+  started_at: string | null;
+  state: State;
+  experiment: string | null;
+  repetition: number;
+  warm_up: boolean;
+  seed: number | null;
+  elapsed_s: number | null;
+  phases: Phase[];
+  samples: Sample[];
+  artifacts: Artifact[];
+  warnings: TrialWarning[];
+  failure: Failure | null;
+  owner: Owner | null;
+  schema_version: number;
+}

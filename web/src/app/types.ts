@@ -1,0 +1,704 @@
+// Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
+
+export interface AdvicePage {
+  title: string;
+  question: string;
+  answer: string;
+  generated_at: string;
+  options: OptionRow[];
+  bars: BarRow[];
+  exclusions: ExclusionRow[];
+  assumptions: string[];
+  explain: Explanation[];
+  reasons: string[];
+  deadline_s: number | null;
+  budget_usd: number | null;
+  commands: string[];
+}
+export interface OptionRow {
+  instance_type: string;
+  nodes: number;
+  time_s: Span | Missing;
+  cost_usd: Span | Missing;
+  billed_usd: number | Missing;
+  bottlenecks: Bottleneck[];
+  frontier: "yes" | "no" | "cannot tell";
+  lower_bound: boolean;
+  price_as_of: string | Missing;
+  price_is_stale: boolean;
+  kinds: string[];
+  note: string;
+  chosen: boolean;
+  knee: boolean;
+}
+export interface Span {
+  value: number;
+  low: number;
+  high: number;
+}
+export interface Missing {
+  reason: string;
+}
+export interface Bottleneck {
+  phase: string;
+  resource: string | Missing;
+  certain: boolean;
+}
+export interface BarRow {
+  instance_type: string;
+  storage_only_usd: number | Missing;
+  ideal_network_usd: number | Missing;
+  observed_network_usd: number | Missing;
+  note: string;
+}
+export interface ExclusionRow {
+  reason: string;
+  count: number;
+  examples: string[];
+}
+export interface Explanation {
+  title: string;
+  rows: ExplainRow[];
+  matters_most: string | Missing;
+}
+export interface ExplainRow {
+  phase: string;
+  term: string;
+  formula: string;
+  demand_bytes: number | Missing;
+  rate_bytes_per_s: number | Missing;
+  low_bytes_per_s: number | Missing;
+  high_bytes_per_s: number | Missing;
+  time_s: number | Missing;
+  kind: string;
+  source: string | Missing;
+  as_of: string | Missing;
+  binding: boolean;
+}
+export interface CatalogInfo {
+  name: string;
+  types: number;
+  newest_price: string | null;
+}
+export interface CatalogPage {
+  title: string;
+  generated_at: string;
+  catalogs: Summary[];
+  types: TypeRow[];
+  facts: FactRow[];
+  chosen: string | null;
+  removed: string[];
+  added: string[];
+  changes: ChangeRow[];
+  is_difference: boolean;
+  warnings: string[];
+  commands: string[];
+}
+export interface Summary {
+  name: string;
+  types: number;
+  values: number;
+  unknown: number;
+  oldest: string | null;
+  newest: string | null;
+  prices: number;
+  stale_prices: number;
+}
+export interface TypeRow {
+  instance_type: string;
+  vcpus: number | Missing;
+  memory_bytes: number | Missing;
+  local_bytes: number | Missing;
+  storage_bytes_per_s: number | Missing;
+  network_bytes_per_s: number | Missing;
+  price_usd_per_hour: number | Missing;
+  price_as_of: string | Missing;
+  price_is_stale: boolean;
+}
+export interface FactRow {
+  attribute: string;
+  value: string | Missing;
+  range: string;
+  kind: string;
+  as_of: string;
+  source: string;
+  note: string;
+}
+export interface ChangeRow {
+  instance_type: string;
+  attribute: string;
+  old: string;
+  new: string;
+  relative: number | Missing;
+  kinds: string;
+}
+export interface Catalogs {
+  catalogs: CatalogInfo[];
+  default: string;
+}
+export interface Cliff {
+  below: number;
+  above: number;
+  jump: number;
+  evidence: string;
+}
+export interface ComparedGroup {
+  key: (string | number | boolean | null)[];
+  n: number;
+  by_state: {
+    [k: string]: number;
+  };
+  elapsed_s: Spread;
+  values_s: number[];
+  warm_ups_s: number[];
+  outliers_s: number[];
+  outcome: ("lower" | "higher" | "cannot tell") | null;
+  shift_s: number | null;
+  shift_interval: Interval | null;
+  relative: number | null;
+  p_value: number | null;
+  cliffs_delta: number | null;
+  verdict: string;
+}
+export interface Spread {
+  n: number;
+  median: number | null;
+  interval: Interval | null;
+  minimum: number | null;
+  p25: number | null;
+  p75: number | null;
+  p90: number | null;
+  maximum: number | null;
+  mean: number | null;
+  variation: number | null;
+  reason: string | null;
+}
+export interface Interval {
+  low: number;
+  high: number;
+  level: number;
+}
+export interface Comparison {
+  by: string[];
+  groups: ComparedGroup[];
+  warnings: string[];
+  outlier_rule: string;
+}
+export interface CurvePoint {
+  x: number;
+  elapsed_s: number;
+  low_s: number | null;
+  high_s: number | null;
+}
+export interface Exclusion {
+  id: string;
+  conditions: string[];
+  author: string;
+  reason: string;
+  created_at: string;
+  revoked_at: string | null;
+  revoked_by: string | null;
+  trials: number;
+}
+export interface Exclusions {
+  exclusions: Exclusion[];
+}
+export interface Facet {
+  key: string;
+  values: FacetValue[];
+  distinct: number;
+  missing: number;
+}
+export interface FacetValue {
+  value: string | number | boolean | null;
+  n: number;
+}
+export interface Facets {
+  facets: Facet[];
+}
+export interface GroupSummary {
+  key: (string | number | boolean | null)[];
+  n: number;
+  by_state: {
+    [k: string]: number;
+  };
+  elapsed_s: Spread;
+}
+export interface Groups {
+  by: string[];
+  groups: GroupSummary[];
+}
+export interface ImprovedConfiguration {
+  key: (string | number | boolean | null)[];
+  n: number;
+  elapsed_s: Spread;
+  speedup: number | null;
+  interval: Interval | null;
+  changes: string[];
+  verdict: string;
+}
+export interface Improvement {
+  by: string[];
+  baseline: (string | number | boolean | null)[] | null;
+  configurations: ImprovedConfiguration[];
+  effects: {
+    [k: string]: ParameterEffect[];
+  };
+  warnings: string[];
+}
+export interface ParameterEffect {
+  value: string | number | boolean | null;
+  baseline: string | number | boolean | null;
+  strata: number;
+  trials: number;
+  ratio: number | null;
+  interval: Interval | null;
+  verdict: string;
+}
+export interface JobBound {
+  without: string;
+  recorded_s: number | null;
+  at_most_s: number;
+}
+export interface JobCause {
+  cause: string;
+  time_s: number | null;
+}
+export interface JobData {
+  elapsed_s: number | null;
+  driver_s: number | null;
+  verdict: string | null;
+  parts: JobPart[];
+  stages: JobStage[];
+  stages_left_out: number;
+  bounds: JobBound[];
+  missing_reason: string | null;
+}
+export interface JobPart {
+  part: string;
+  words: string;
+  time_s: number;
+  share: number;
+}
+export interface JobStage {
+  label: string;
+  name: string;
+  outcome: string;
+  started_s: number | null;
+  elapsed_s: number | null;
+  tasks: number;
+  slots: number;
+  waves: number | null;
+  slot_use: number | null;
+  task_s: number;
+  causes: JobCause[];
+  unattributed_s: number;
+  skew: number | null;
+  stragglers: number;
+  spilled_bytes: number | null;
+  on_critical_path: boolean;
+  verdict: string;
+}
+export interface KeyInfo {
+  key: string;
+  kind: "column" | "configuration";
+  type: "text" | "number" | "moment" | "flag" | "mixed";
+  n: number;
+  distinct: number;
+}
+export interface Keys {
+  keys: KeyInfo[];
+}
+export interface Login {
+  token: string;
+}
+export interface NewExclusion {
+    conditions:
+    | [string]
+    | [string, string]
+    | [string, string, string]
+    | [string, string, string, string]
+    | [string, string, string, string, string]
+    | [string, string, string, string, string, string]
+    | [string, string, string, string, string, string, string]
+    | [string, string, string, string, string, string, string, string]
+    | [string, string, string, string, string, string, string, string, string]
+    | [string, string, string, string, string, string, string, string, string, string]
+    | [string, string, string, string, string, string, string, string, string, string, string]
+    | [
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string
+      ]
+    | [
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string
+      ]
+    | [
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string
+      ]
+    | [
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string
+      ]
+    | [
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string
+      ]
+    | [
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string
+      ]
+    | [
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string
+      ]
+    | [
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string
+      ]
+    | [
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string
+      ];
+  author: string;
+  reason: string;
+}
+export interface NewView {
+  name: string;
+  url: string;
+  author: string;
+}
+export interface ParameterEvaluation {
+  key: string;
+  by: string[];
+  groups: ParameterGroup[];
+  effects: ParameterEffect[];
+  warnings: string[];
+}
+export interface ParameterGroup {
+  key: (string | number | boolean | null)[];
+  values: ParameterValue[];
+  verdict: string;
+}
+export interface ParameterValue {
+  value: string | number | boolean | null;
+  n: number;
+  failed: number;
+  elapsed_s: Spread;
+}
+export interface Prices {
+  usd_per_hour: number;
+  plus: [string, string, number][];
+  per: "cluster" | "node";
+  as_of: string | null;
+  source: string | null;
+}
+export interface RankedGroup {
+  key: (string | number | boolean | null)[];
+  rank: number | null;
+  standing: string;
+  reason: string | null;
+  n: number;
+  elapsed_s: Spread;
+  cost_usd: Spread | null;
+  cost_time: Spread | null;
+  usd_per_hour: number | null;
+  best_elapsed_s: number | null;
+  best_cost_usd: number | null;
+  on_frontier: boolean;
+  p_value: number | null;
+  legacy_elapsed_s: number | null;
+  legacy_cost_usd: number | null;
+  legacy_rank: number | null;
+  legacy_wrong: boolean | null;
+  frontier: ("yes" | "cannot tell" | "no") | null;
+}
+export interface Ranking {
+  by: string[];
+  objective: string;
+  alpha: number;
+  prices: Prices | null;
+  groups: RankedGroup[];
+  verdict: string;
+  workloads: string[];
+  warnings: string[];
+}
+export interface RefusedTrial {
+  line: number;
+  trial: string | null;
+  code: string;
+  reason: string;
+}
+export interface Revocation {
+  author: string;
+}
+export interface Scaling {
+  x: string;
+  x_unit: string;
+  by: string[];
+  groups: ScalingGroup[];
+  warnings: string[];
+}
+export interface ScalingGroup {
+  key: (string | number | boolean | null)[];
+  points: ScalingPoint[];
+  curve: CurvePoint[];
+  model: string | null;
+  formula: string | null;
+  error_relative: number | null;
+  cliff: Cliff | null;
+  reason: string | null;
+}
+export interface ScalingPoint {
+  x: number;
+  n: number;
+  elapsed_s: Spread;
+}
+export interface SeriesData {
+  t_s: number[];
+  lines: SeriesLine[];
+  thinned: boolean;
+  missing_reason: string | null;
+}
+export interface SeriesLine {
+  host: string;
+  metric: string;
+  device: string | null;
+  unit: string;
+  values: (number | null)[];
+}
+export interface Session {
+  role: "read" | "write";
+}
+export interface Speedup {
+  key: (string | number | boolean | null)[];
+  value: string | number | boolean | null;
+  n: number;
+  n_baseline: number;
+  median_s: number | null;
+  baseline_median_s: number | null;
+  speedup: number | null;
+  interval: Interval | null;
+  verdict: string;
+  reason: string | null;
+}
+export interface Speedups {
+  factor: string;
+  baseline: string | number | boolean | null;
+  definition: "baseline" | "aloja";
+  by: string[];
+  values: (string | number | boolean | null)[];
+  speedups: Speedup[];
+  warnings: string[];
+}
+export interface StarterReport {
+  added: number;
+  already_present: number;
+  sources: string[];
+}
+export interface Status {
+  version: string;
+  trials: number;
+  trials_excluded: number;
+  role: "read" | "write";
+  uploads: boolean;
+  starter_present: boolean;
+}
+export interface TrialDetail {
+  trial: {
+    [k: string]: unknown;
+  };
+  group: string;
+  siblings: TrialRow[];
+  exclusions: Exclusion[];
+  narrowest: string[];
+  has_series: boolean;
+  has_job: boolean;
+}
+export interface TrialRow {
+  id: string;
+  workload: string;
+  workload_version: string;
+  scale: string | null;
+  input_bytes: number | null;
+  engine: string;
+  engine_version: string;
+  state: string;
+  failure_kind: string | null;
+  failure: string | null;
+  experiment: string | null;
+  group: string;
+  repetition: number;
+  warm_up: boolean;
+  provenance: string;
+  source: string;
+  instance_type: string | null;
+  network: string | null;
+  hosts: number;
+  started_at: string | null;
+  elapsed_s: number | null;
+  warnings: number;
+  configuration: {
+    [k: string]: string | number | boolean | null;
+  };
+  excluded: string | null;
+}
+export interface TrialPage {
+  rows: TrialRow[];
+  next_cursor: string | null;
+  total: number;
+  excluded: number;
+}
+export interface UploadReport {
+  added: string[];
+  already_present: string[];
+  refused: RefusedTrial[];
+}
+export interface View {
+  name: string;
+  url: string;
+  author: string;
+  created_at: string;
+}
+export interface Views {
+  views: View[];
+  presets: View[];
+}
+export interface Problem {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  code: string;
+  where: {
+    [k: string]: string | number | boolean | null;
+  };
+  hint: string;
+}
