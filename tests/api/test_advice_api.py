@@ -104,3 +104,18 @@ def test_a_catalogue_a_type_of_it_and_what_changed(client: httpx.Client) -> None
     for parameters in ({"catalog": "/etc/passwd"}, {"catalog": "ec2-2014", "type": "nothing"}):
         refused = client.get("/api/catalog", params=parameters)
         assert (refused.status_code, refused.json()["code"]) == (422, "VEN-CATALOG-UNKNOWN")
+
+
+def test_a_prediction_with_formula_and_origin(client: httpx.Client) -> None:
+    answer = client.get("/api/predict", params={"on": ["i2.8xlarge:178", "m1.xlarge:179"]})
+    assert answer.status_code == 200, answer.text
+    shown = answer.json()
+    options = {(row["instance_type"], row["nodes"]): row for row in shown["options"]}
+    assert set(options) == {("i2.8xlarge", 178), ("m1.xlarge", 179)}
+    # 100 TB at 178 x 879 MB/s of network, then 178 x 1,738 MB/s of storage, both ways.
+    assert options["i2.8xlarge", 178]["time_s"]["value"] == pytest.approx(963, rel=0.06)
+    assert all(row["formula"] for each in shown["explain"] for row in each["rows"])
+    assert shown["commands"][0].startswith("venturi predict --sort 100TB")
+    for wrong in ("i2.8xlarge", "i2.8xlarge:0", ":3"):
+        refused = client.get("/api/predict", params={"on": wrong})
+        assert (refused.status_code, refused.json()["code"]) == (422, "VEN-QUERY-VALUE")

@@ -6,8 +6,10 @@ of the dataclass as they are named, a `Missing` as `{"reason": "..."}`, a moment
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from functools import lru_cache
+from shlex import join
 from typing import Annotated, Literal
 
 from fastapi import APIRouter
@@ -15,8 +17,9 @@ from fastapi import Query as Parameter
 from fastapi.responses import JSONResponse
 
 from venturi.advise.bars import network_costs
+from venturi.advise.explain import explain as explain_option
 from venturi.advise.explain import explain_first, explain_type
-from venturi.advise.hardware import MOST_NODES, Request, advise
+from venturi.advise.hardware import MOST_NODES, Request, advise, compared, predict
 from venturi.advise.option import Objective
 from venturi.errors import ExitCode, VenturiError
 from venturi.model.catalog import Catalog, load_shipped, shipped
@@ -119,7 +122,7 @@ def advice(
     explanations = (
         explain_first(answer, found)
         if explain is None
-        else explain_type(answer, found, *_type_and_nodes(explain))
+        else explain_type(answer, found, *_type_and_nodes(explain, "explain"))
     )
     page = advice_page(
         answer,
@@ -128,6 +131,55 @@ def advice(
         # Of a day: prices are judged by it, and the same question has the same answer all day.
         generated_at=datetime.combine(today, time(), UTC),
         command=_command(request, sort, deadline, [each.name for each in found], explain),
+    )
+    return JSONResponse(encode(page))
+
+
+@router.get("/predict", response_model=AdvicePage)
+def predictions(
+    *,
+    on: Annotated[
+        list[str],
+        Parameter(
+            min_length=1, max_length=20, description="TYPE:NODES", examples=[["i2.8xlarge:178"]]
+        ),
+    ],
+    sort: Annotated[
+        str, Parameter(max_length=40, description="How much is to be sorted.", examples=["100TB"])
+    ] = DEFAULT_SORT,
+    catalog: Annotated[
+        list[str] | None,
+        Parameter(max_length=10, description="Catalogues, from /api/catalogs."),
+    ] = None,
+    durability: Annotated[
+        Literal["2-io", "replicated", "volumes"],
+        Parameter(description="What survives the loss of a node."),
+    ] = "2-io",
+    network: Literal["at-scale", "baseline", "unlimited"] = "at-scale",
+) -> JSONResponse:
+    """Time and cost of a job on given machines, each figure with its formula and origin."""
+    today = datetime.now(UTC).date()
+    found = [_catalog(name) for name in dict.fromkeys(catalog or (DEFAULT_CATALOG,))]
+    job = replace(sort_job(parse_bytes(sort)), durability=Durability(durability))
+    request = Request(job=job, network=Network(network.replace("-", " ")), today=today)
+    explanations = []
+    for text in dict.fromkeys(on):
+        name, nodes = _type_and_nodes(text, "on")
+        if nodes is None:
+            raise _no_machines(text, "on")
+        known = next((each for each in found if name in each.types), found[0])
+        candidate = predict(job, known.name, type_named(known, name), nodes, request.network)
+        explanations.append(explain_option(request, candidate, nodes))
+    answer = compared(request, [each.option for each in explanations], found)
+    words = ["venturi", "predict", "--sort", sort, "--durability", durability]
+    words += [word for text in on for word in ("--on", text)]
+    words += [word for each in found for word in ("--catalog", each.name)]
+    page = advice_page(
+        answer,
+        bars=network_costs(answer, found),
+        explanations=explanations,
+        generated_at=datetime.combine(today, time(), UTC),
+        command=join([*words, "--network", network]),
     )
     return JSONResponse(encode(page))
 
@@ -154,23 +206,25 @@ def _info(name: str) -> CatalogInfo:
     return CatalogInfo(name, len(known.types), None if newest is None else newest.isoformat())
 
 
-def _type_and_nodes(text: str) -> tuple[str, int | None]:
+def _type_and_nodes(text: str, field: str) -> tuple[str, int | None]:
     name, colon, count = text.partition(":")
     good = count.isascii() and count.isdigit() and len(count) <= len(str(MOST_NODES))
     if not name or (colon and not (good and 1 <= int(count) <= MOST_NODES)):
-        raise VenturiError(
-            "VEN-QUERY-VALUE", f"{text[:80]!r} is not TYPE or TYPE:NODES",
-            where={"field": "explain"}, hint="such as i2.8xlarge:178", exit_code=ExitCode.USAGE,
-        )  # fmt: skip
+        raise _no_machines(text, field)
     return name, int(count) if colon else None
+
+
+def _no_machines(text: str, field: str) -> VenturiError:
+    return VenturiError(
+        "VEN-QUERY-VALUE", f"{text[:80]!r} is not TYPE or TYPE:NODES",
+        where={"field": field}, hint="such as i2.8xlarge:178", exit_code=ExitCode.USAGE,
+    )  # fmt: skip
 
 
 def _command(
     request: Request, sort: str, deadline: str | None, names: list[str], explain: str | None
 ) -> str:
     """The command line that asks the same."""
-    from shlex import join
-
     words = ["venturi", "advise", "hardware", "--sort", sort]
     words += [word for name in names for word in ("--catalog", name)]
     words += [word for each in request.durabilities for word in ("--durability", each.value)]
