@@ -117,7 +117,8 @@ def test_a_page_asks_for_its_twin_with_its_own_query() -> None:
         "/api/trials?log=1&sort=a+b%7E*&where=disk%3DSSD",
         "/api/facets?log=1&sort=a+b%7E*&where=disk%3DSSD",
     )
-    assert requests_of("/trials/t1")[2:] == ("/api/trials/t1", "/api/trials/t1/series")
+    of_trial = ("/api/trials/t1", "/api/trials/t1/series", "/api/trials/t1/job")
+    assert requests_of("/trials/t1")[2:] == of_trial
     for nowhere in ("/nowhere", "https://evil.example/trials", "trials", "/trials/a/b"):
         with pytest.raises(VenturiError) as caught:
             requests_of(nowhere)

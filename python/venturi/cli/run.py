@@ -14,6 +14,7 @@ import click
 from venturi.cli.laboratory import laboratory, records, say
 from venturi.cli.options import BYTES, DURATION, json_option, print_json, quiet_option
 from venturi.errors import ExitCode, VenturiError
+from venturi.settings import load as load_settings
 
 if TYPE_CHECKING:
     from venturi.measure.engines.inputs import Inputs
@@ -71,6 +72,9 @@ if TYPE_CHECKING:
     "repeatable (default: the current directory).",
 )  # fmt: skip
 @click.option("--keep-data", is_flag=True, help="Do not remove the data at the end.")
+@click.option(
+    "--wait", is_flag=True, help="If another command measures on this host, wait for its end."
+)
 @quiet_option
 @json_option
 def command(
@@ -87,6 +91,7 @@ def command(
     chosen: tuple[str, ...],
     resume: bool,
     keep_data: bool,
+    wait: bool,
     quiet: bool,
     as_json: bool,
     **limits: Any,
@@ -106,6 +111,7 @@ def command(
         raise click.UsageError(f"--warm-up {warm_up} leaves nothing of --repeat {repeat}")
     if resume and experiment is None:
         raise click.UsageError("--resume needs --experiment NAME: what is to be resumed")
+    from venturi.measure.alone import alone
     from venturi.measure.engines.protocol import Order
     from venturi.measure.folders import DataFolders, parse_roles
     from venturi.measure.workloads import size_of, size_of_bytes
@@ -118,7 +124,9 @@ def command(
     engines = _engines(engine_names, definition)
     settings = _settings(chosen, engines)
     talk = not quiet and not as_json
+    home = load_settings().home
     with (
+        alone(home, f"run {workload}", wait=wait, on_wait=lambda who: say(f"waiting for {who}")),
         _started(engines),
         laboratory(show_progress=talk) as session,
         DataFolders(parse_roles(dirs, Path.cwd()), keep=keep_data) as folders,

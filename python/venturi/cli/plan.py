@@ -1,0 +1,380 @@
+"""`venturi plan`: combinations of factors, measured as a file says; resumed after a stop."""
+
+from __future__ import annotations
+
+import os
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from venturi.cli.laboratory import laboratory, say
+from venturi.cli.options import json_option, print_json, quiet_option
+from venturi.cli.repository import open_repository
+from venturi.errors import ExitCode, Interrupted, VenturiError
+
+if TYPE_CHECKING:
+    from venturi.measure.engines.protocol import Engine
+    from venturi.measure.study import Combination, Plan, Standing
+    from venturi.record.repository import Repository
+
+F = TypeVar("F", bound=Callable[..., Any])
+MATRIX_ROWS = 40
+
+file_argument: Callable[[F], F] = click.argument(
+    "file", metavar="FILE.toml", type=click.Path(dir_okay=False, path_type=Path)
+)
+wait_option: Callable[[F], F] = click.option(
+    "--wait", is_flag=True, help="If another command measures on this host, wait for its end."
+)
+
+
+@click.group()
+def command() -> None:
+    """Measure what a file says: every combination of its factors, repeated, in its order.
+
+    The repository is the only memory of a plan: after a kill, a reboot or a full disk, `resume`
+    goes on with what is missing.
+    """
+
+
+@command.command()
+@file_argument
+@json_option
+def check(file: Path, *, as_json: bool) -> None:
+    """How many trials, how long, how much disk; and every mistake with its line."""
+    from venturi.measure.study import peak_bytes
+    from venturi.measure.study_run import size_for
+    from venturi.units import format_bytes_decimal, format_duration
+
+    plan = _read(file)
+    with open_repository() as repository:
+        rows = [(each, *_estimate(repository, plan, each)) for each in plan.combinations]
+    space_bytes = peak_bytes(plan, {c: size_for(c)[1].bytes or 0 for c in plan.combinations})
+    known = [seconds * plan.repeats for _, seconds, _ in rows if seconds is not None]
+    unknown = len(rows) - len(known)
+    warnings = _lacks(plan)
+    if plan.space_budget_bytes is not None and space_bytes > plan.space_budget_bytes:
+        warnings.append(
+            f"about {format_bytes_decimal(space_bytes)} of disk are needed at the peak, the budget "
+            f"is {format_bytes_decimal(plan.space_budget_bytes)}: start will refuse"
+        )
+    if plan.time_budget_s is not None and sum(known) > plan.time_budget_s:
+        warnings.append("the time budget is too short for all trials: some will be left")
+    if as_json:
+        data = {
+            "plan": plan.id,
+            "trials": len(plan.places()),
+            "repeats": plan.repeats,
+            "combinations": [
+                {"values": c.values(), "trial_s": seconds, "estimated_from": source}
+                for c, seconds, source in rows
+            ],
+            "time_s": None if unknown else sum(known),
+            "known_time_s": sum(known) if known else None,
+            "combinations_without_estimate": unknown,
+            "space_bytes": space_bytes,
+        }
+        print_json(data, tuple(warnings))
+        return
+    click.echo(f"{plan.id}  {plan.name}".rstrip())
+    click.echo(
+        f"{len(plan.places())} trials: {len(rows)} combinations, {plan.repeats} times each "
+        f"({plan.warm_ups} to warm up), order {plan.order}"
+    )
+    for combination, seconds, source in rows[:MATRIX_ROWS]:
+        time = f"{format_duration(seconds)} a trial" if seconds is not None else "cannot tell"
+        click.echo(f"  {_words(combination)}: {time} ({source})")
+    if len(rows) > MATRIX_ROWS:
+        click.echo(f"  and {len(rows) - MATRIX_ROWS} more; --json has all")
+    total = f"about {format_duration(sum(known))}" if known else "cannot tell"
+    if known and unknown:
+        total = f"at least {format_duration(sum(known))}; cannot tell for {unknown} combinations"
+    click.echo(f"time: {total}")
+    click.echo(f"disk at the peak: about {format_bytes_decimal(space_bytes)}")
+    for warning in warnings:
+        say(f"warning: {warning}")
+
+
+@command.command()
+@file_argument
+@wait_option
+@quiet_option
+@json_option
+def start(file: Path, *, wait: bool, quiet: bool, as_json: bool) -> int:
+    """Begin a plan. One that has begun is refused: `resume` goes on with it."""
+    return _take(file, begun=False, again=False, wait=wait, quiet=quiet, as_json=as_json)
+
+
+@command.command()
+@file_argument
+@click.option("--failed", is_flag=True, help="Try once more what failed for good, too.")
+@wait_option
+@quiet_option
+@json_option
+def resume(file: Path, *, failed: bool, wait: bool, quiet: bool, as_json: bool) -> int:
+    """Go on with a plan: run what is missing, and repeat what was interrupted."""
+    return _take(file, begun=True, again=failed, wait=wait, quiet=quiet, as_json=as_json)
+
+
+@command.command()
+@file_argument
+@json_option
+def status(file: Path, *, as_json: bool) -> None:
+    """How far a plan has come, by factor, and how long it may still take."""
+    from venturi.measure.study import standings
+
+    plan = _read(file)
+    with open_repository() as repository:
+        found = standings(plan, repository.find(experiment=plan.id))
+    _show(plan, found, as_json=as_json, by_factor=True)
+
+
+def _take(file: Path, *, begun: bool, again: bool, wait: bool, quiet: bool, as_json: bool) -> int:
+    from venturi import settings
+    from venturi.measure.alone import alone
+    from venturi.measure.study_run import take
+
+    plan = _read(file)
+    talk = not quiet and not as_json
+    home = settings.load().home
+    with (
+        alone(home, f"plan {file}", wait=wait, on_wait=lambda who: say(f"waiting for {who}")),
+        laboratory(show_progress=talk) as session,
+    ):
+        if not begun and session.repository.find(experiment=plan.id, limit=1):
+            raise VenturiError(
+                "VEN-PLAN-BEGUN",
+                f"{plan.id} has begun already",
+                where={"file": str(file)},
+                hint=f"`venturi plan resume {file}` goes on with what is missing",
+            )
+        _require_space(plan)
+        try:
+            found = take(
+                plan, session, _engine, Path.cwd(), again=again,
+                on_trial=_tell if talk else None,
+            )  # fmt: skip
+        except (Interrupted, KeyboardInterrupt):
+            say(f"stopped; `venturi plan resume {file}` goes on with what is missing")
+            raise Interrupted from None
+    _show(plan, found, as_json=as_json, by_factor=False)
+    return _exit_code(found)
+
+
+def _exit_code(found: Iterable[Standing]) -> ExitCode:
+    from venturi.measure.study import Class
+
+    missing = [each for each in found if each.status != "done"]
+    if any(each.failure is Class.WRONG for each in missing):
+        return ExitCode.INVALID
+    return ExitCode.USER if missing else ExitCode.OK
+
+
+def _require_space(plan: Plan) -> None:
+    from venturi.measure.study import peak_bytes
+    from venturi.measure.study_run import size_for
+    from venturi.units import format_bytes_decimal
+
+    need_bytes = peak_bytes(plan, {c: size_for(c)[1].bytes or 0 for c in plan.combinations})
+    budget_bytes = plan.space_budget_bytes
+    if budget_bytes is not None and need_bytes > budget_bytes:
+        raise VenturiError(
+            "VEN-MEASURE-SPACE",
+            f"about {format_bytes_decimal(need_bytes)} are needed at the peak, the plan's budget "
+            f"is {format_bytes_decimal(budget_bytes)}",
+            where={"needed_bytes": need_bytes, "budget_bytes": budget_bytes},
+            hint="give it a larger budget.space, or smaller scales",
+        )
+
+
+def _engine(name: str) -> Engine:
+    from venturi import settings
+    from venturi.measure.engines import engine
+
+    return engine(name, home=settings.load().home, environ=os.environ)
+
+
+def _read(file: Path) -> Plan:
+    from venturi.measure.engines import ENGINES
+    from venturi.measure.study_file import EngineWords, read_plan
+
+    engines = [_engine(name) for name in ENGINES]
+    words = {e.name: EngineWords(frozenset(e.workloads), e.prefixes) for e in engines}
+    return read_plan(file, words)
+
+
+def _lacks(plan: Plan) -> list[str]:
+    """What the plan's engines miss on this host."""
+    names = dict.fromkeys(each.engine for each in plan.combinations)
+    return [
+        f"{name}: {lack.what}; do: {lack.mend}"
+        for name in names
+        for lack in _engine(name).available().missing
+    ]
+
+
+def _estimate(
+    repository: Repository, plan: Plan, combination: Combination
+) -> tuple[float | None, str]:
+    """Seconds of one trial of `combination` and where that comes from."""
+    from venturi.measure.study import alike, wall_s
+    from venturi.measure.study_run import folders_for, size_for
+    from venturi.record.trial import State
+
+    input_bytes = size_for(combination)[1].bytes
+    disks = folders_for(plan, combination, Path.cwd())
+    succeeded = repository.find(
+        workload=combination.workload, engine=combination.engine, state=State.SUCCEEDED, limit=500
+    )
+    walls = [
+        wall
+        for trial in succeeded
+        if alike(trial, combination, input_bytes, disks) and (wall := wall_s(trial)) is not None
+    ]
+    if walls:
+        return statistics.median(walls), f"median of {len(walls)} earlier trials"
+    if combination.engine == "native":
+        return _predicted(repository, combination)
+    return None, "no earlier trial"
+
+
+def _predicted(repository: Repository, combination: Combination) -> tuple[float | None, str]:
+    from venturi.measure import plan as sizes
+    from venturi.measure.study_run import size_for
+    from venturi.model.predict import NativeSortPlan, disk_rates_from_trial, predict_native_sort
+    from venturi.record.trial import State
+
+    probes = repository.find(engine="diskbench", state=State.SUCCEEDED, limit=1)
+    if not probes:
+        return None, "no earlier trial, and no `venturi probe disk` to predict from"
+    input_bytes = size_for(combination)[1].bytes or 0
+    memory_bytes = combination.memory or sizes.in_memory_bytes(input_bytes)
+    spills = sizes.in_memory_bytes(input_bytes) > memory_bytes
+    spilled_bytes = max(0, input_bytes - memory_bytes) if spills else 0
+    try:
+        prediction = predict_native_sort(
+            NativeSortPlan(
+                input_bytes=input_bytes,
+                spilled_bytes=spilled_bytes,
+                shared_device=True,
+                memory_bytes=memory_bytes,
+            ),
+            disk_rates_from_trial(probes[0]),
+        )
+    except VenturiError as error:
+        return None, error.message
+    if prediction.elapsed_s is None:
+        return None, prediction.missing_reason or "no prediction"
+    return prediction.elapsed_s, f"predicted from disk probe {probes[0].id}, without validation"
+
+
+def _words(combination: Combination) -> str:
+    return ", ".join(f"{name} {value}" for name, value in combination.values().items())
+
+
+def _tell(standing: Standing) -> None:
+    from venturi.measure.study_run import describe
+    from venturi.units import format_duration
+
+    trial, place = standing.trial, standing.place
+    assert trial is not None
+    name = f"{_words(place.combination)}, repetition {place.repetition}"
+    if standing.failure is None:
+        say(f"{name}: {format_duration(trial.elapsed_s)}")
+    else:
+        note = ", to be repeated" if standing.status == "left" else ""
+        say(f"{name}: {standing.failure}{note}: {describe(trial)}")
+
+
+def _show(plan: Plan, found: Sequence[Standing], *, as_json: bool, by_factor: bool) -> None:
+    from venturi.measure.study import unsteady
+    from venturi.measure.study_run import describe, summary_of
+    from venturi.units import format_duration
+
+    counts = summary_of(found)
+    factors = _by_factor(found)
+    eta_s = _eta_s(found)
+    failed = [each for each in found if each.status == "failed"]
+    shaky = unsteady(found)
+    if as_json:
+        data = {
+            "plan": plan.id,
+            "counts": counts,
+            "eta_s": eta_s,
+            "by_factor": factors,
+            "failed": [
+                {
+                    "trial": each.trial and each.trial.id,
+                    "class": each.failure,
+                    "reason": describe(each.trial),
+                    "values": each.place.combination.values(),
+                    "repetition": each.place.repetition,
+                }
+                for each in failed
+            ],
+            "unsteady": [
+                {"values": u.combination.values(), "trials": u.trials, "variation": u.variation}
+                for u in shaky
+            ],
+        }
+        print_json(data)
+        return
+    click.echo(f"{plan.id}  {plan.name}".rstrip())
+    click.echo(", ".join(f"{count} {name}" for name, count in counts.items()))
+    if counts["left"]:
+        click.echo(f"time left: {'cannot tell' if eta_s is None else format_duration(eta_s)}")
+    if by_factor:
+        for name, values in factors.items():
+            for value, per in values.items():
+                text = ", ".join(f"{count} {word}" for word, count in per.items() if count)
+                click.echo(f"  {name} {value}: {text}")
+    for each in failed:
+        click.echo(
+            f"failed: {_words(each.place.combination)}, repetition {each.place.repetition}: "
+            f"{each.failure}: {describe(each.trial)}"
+            + (f" [trial {each.trial.id}]" if each.trial else "")
+        )
+    for u in shaky:
+        click.echo(
+            f"unsteady: {_words(u.combination)}: {u.trials} trials vary by {u.variation:.0%}"
+        )
+    if counts["left"] and not by_factor:
+        click.echo("left for lack of time; `venturi plan resume` goes on with them")
+
+
+def _by_factor(found: Iterable[Standing]) -> Mapping[str, Mapping[str, Mapping[str, int]]]:
+    """How many places are in which status, by value of every factor that varies."""
+    from venturi.measure.study_run import summary_of
+
+    by: dict[str, dict[str, list[Standing]]] = {}
+    for each in found:
+        for name, value in each.place.combination.values().items():
+            by.setdefault(name, {}).setdefault(str(value), []).append(each)
+    return {
+        name: {value: dict(summary_of(members)) for value, members in values.items()}
+        for name, values in by.items()
+        if len(values) > 1
+    }
+
+
+def _eta_s(found: Sequence[Standing]) -> float | None:
+    """Time for what is left, by the median of each combination's own trials; None if unknown."""
+    from venturi.measure.study import wall_s
+
+    walls: dict[int, list[float]] = {}
+    for each in found:
+        if each.status == "done" and each.trial is not None:
+            wall = wall_s(each.trial)
+            if wall is not None:
+                walls.setdefault(each.place.number - each.place.repetition, []).append(wall)
+    total_s = 0.0
+    for each in found:
+        if each.status in {"left", "running"}:
+            known = walls.get(each.place.number - each.place.repetition)
+            if known is None:
+                return None
+            total_s += statistics.median(known)
+    return total_s

@@ -1,0 +1,307 @@
+"""A plan of trials: what is varied, in which order, how far it has come. Pure: nothing is run.
+
+A plan's *combinations* are numbered as the file gives them; a *place* is one repetition of one. A
+place's number is the `repetition` of its trials, which tells the trials of an experiment apart and
+is in no group key: so the repository alone says what of a plan is done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Literal
+
+from venturi.record.trial import TERMINAL, ProvenanceKind, Scalar, State, Trial
+
+Order = Literal["random", "blocked", "written"]
+# Input, scratch and output of a trial over the bytes of its input; TestDFSIO has one copy.
+WORK_FACTOR = 3.1
+UNSTEADY = 0.10  # a coefficient of variation that asks for a look: our own choice
+
+
+class Class(StrEnum):
+    """Why a trial is no success, by who has to change something."""
+
+    USAGE = "usage"
+    ENVIRONMENT = "environment"
+    CAPACITY = "capacity"
+    INTERRUPTED = "interrupted"
+    TIMEOUT = "timeout"
+    ENGINE = "engine failure"
+    WRONG = "wrong output"
+
+
+# A mistake stays one, and what is wrong must be looked at; interrupted trials are always repeated.
+RETRYABLE = (Class.ENVIRONMENT, Class.CAPACITY, Class.TIMEOUT, Class.ENGINE)
+_BY_LAST_WORD: Mapping[str, Class] = {
+    "SPACE": Class.CAPACITY,
+    "FULL": Class.CAPACITY,
+    "MEMORY": Class.CAPACITY,
+    "BUDGET": Class.CAPACITY,
+    "TIMEOUT": Class.TIMEOUT,
+    "MISSING": Class.ENVIRONMENT,
+    "JAVA": Class.ENVIRONMENT,
+    "INSTALL": Class.ENVIRONMENT,
+    "DEBUG": Class.ENVIRONMENT,
+    "INPUT": Class.ENVIRONMENT,
+    "DIR": Class.ENVIRONMENT,
+    "SETTING": Class.USAGE,
+    "WORKLOAD": Class.USAGE,
+    "OPTION": Class.USAGE,
+    "SYNTAX": Class.USAGE,
+    "INVALID": Class.WRONG,
+    "CHECKSUM": Class.WRONG,
+    "COUNT": Class.WRONG,
+}
+
+
+@dataclass(frozen=True)
+class Combination:
+    """One value of every factor. None: not chosen. `disk` names a set of folders of the plan."""
+
+    workload: str
+    engine: str
+    scale: str | None = None
+    bytes: int | None = None
+    threads: int | None = None
+    memory: int | None = None
+    disk: str | None = None
+    host: str = "local"
+    settings: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def values(self) -> dict[str, Scalar]:
+        """Its factors by name, settings among them; those that were not chosen are left out."""
+        named: dict[str, Scalar] = {
+            "workload": self.workload,
+            "engine": self.engine,
+            "scale": self.scale,
+            "bytes": self.bytes,
+            "threads": self.threads,
+            "memory": self.memory,
+            "disk": self.disk,
+            "host": self.host,
+            **self.settings,
+        }
+        return {name: value for name, value in named.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Place:
+    """One repetition of one combination."""
+
+    number: int
+    combination: Combination
+    repetition: int
+    warm_up: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to measure. `retries` says how often a class is tried again; budgets may be None."""
+
+    name: str
+    combinations: tuple[Combination, ...]
+    disks: Mapping[str, Mapping[str, tuple[Path, ...]]]
+    repeats: int
+    warm_ups: int
+    order: Order
+    seed: int
+    timeout_s: float | None = None
+    time_budget_s: float | None = None
+    space_budget_bytes: int | None = None
+    retries: Mapping[Class, int] = field(default_factory=dict)
+    failing_warnings: frozenset[str] = frozenset()
+
+    @property
+    def id(self) -> str:
+        """`plan-` and a digest of which trials, on which folders, in which order.
+
+        Name, budgets, timeout and retries may change while a plan is under way.
+        """
+        disks = {
+            name: {role: [str(path) for path in dirs] for role, dirs in roles.items()}
+            for name, roles in self.disks.items()
+        }
+        meaning = [
+            [combination.values() for combination in self.combinations],
+            disks, self.repeats, self.warm_ups, self.order, self.seed,
+        ]  # fmt: skip
+        text = json.dumps(meaning, sort_keys=True)
+        return f"plan-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+    def places(self) -> tuple[Place, ...]:
+        """Every repetition of every combination, by number."""
+        return tuple(
+            Place(index * self.repeats + repetition, combination, repetition,
+                  repetition < self.warm_ups)
+            for index, combination in enumerate(self.combinations)
+            for repetition in range(self.repeats)
+        )  # fmt: skip
+
+    def ordered(self) -> tuple[Place, ...]:
+        """The places as they are to be taken; the same for the same plan.
+
+        written: combination by combination. blocked: repetition by repetition, each with all
+        combinations in an order drawn anew. random: any place after any other, but a combination's
+        warm-ups right before the first of its places that counts.
+        """
+        places = self.places()
+        if self.order == "written":
+            return places
+        draw = random.Random(self.seed)  # noqa: S311 - an order, no secret
+        if self.order == "blocked":
+            blocks = [list(places[start :: self.repeats]) for start in range(self.repeats)]
+            for block in blocks:
+                draw.shuffle(block)
+            return tuple(place for block in blocks for place in block)
+        counted = [place for place in places if not place.warm_up]
+        draw.shuffle(counted)
+        taken: list[Place] = []
+        begun: set[int] = set()
+        for place in counted:
+            first = place.number - place.repetition
+            if first not in begun:
+                begun.add(first)
+                taken += places[first : first + self.warm_ups]
+            taken.append(place)
+        return tuple(taken)
+
+
+def failure_class(trial: Trial, failing_warnings: Iterable[str] = ()) -> Class | None:
+    """Why `trial` is no success; None if it is one, or has not ended.
+
+    A success with one of `failing_warnings` was measured under conditions that do not count.
+    """
+    if trial.state not in TERMINAL:
+        return None
+    if trial.state is State.SUCCEEDED:
+        bad = set(failing_warnings) & {warning.code for warning in trial.warnings}
+        return Class.ENVIRONMENT if bad else None
+    if trial.state is State.INTERRUPTED:
+        return Class.INTERRUPTED
+    if trial.state is State.INVALID:
+        return Class.WRONG
+    assert trial.failure is not None
+    return _BY_LAST_WORD.get(trial.failure.code.rpartition("-")[2], Class.ENGINE)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far a place has come; `trial` is the one that counts, else its last."""
+
+    place: Place
+    status: Literal["done", "failed", "running", "left"]
+    trial: Trial | None = None
+    failure: Class | None = None
+
+
+def standings(plan: Plan, trials: Iterable[Trial]) -> tuple[Standing, ...]:
+    """Where every place stands, in the order of the plan, after `trials` of its experiment."""
+    attempts: dict[int, list[Trial]] = {}
+    for trial in sorted(trials, key=lambda each: each.id):
+        attempts.setdefault(trial.repetition, []).append(trial)
+    return tuple(_standing(plan, place, attempts.get(place.number, ())) for place in plan.ordered())
+
+
+def _standing(plan: Plan, place: Place, attempts: Sequence[Trial]) -> Standing:
+    classes: Counter[Class] = Counter()
+    for trial in attempts:
+        failure = failure_class(trial, plan.failing_warnings)
+        if failure is not None:
+            classes[failure] += 1
+        elif trial.state is State.SUCCEEDED:
+            return Standing(place, "done", trial)
+    if not attempts:
+        return Standing(place, "left")
+    last = attempts[-1]
+    if last.state not in TERMINAL:
+        return Standing(place, "running", last)
+    failure = failure_class(last, plan.failing_warnings)
+    assert failure is not None
+    again = failure is Class.INTERRUPTED or classes[failure] <= plan.retries.get(failure, 0)
+    return Standing(place, "left" if again else "failed", last, failure)
+
+
+def peak_bytes(plan: Plan, input_bytes: Mapping[Combination, int]) -> int:
+    """Disk used at the peak: inputs from first to last use, and one trial's work beside them."""
+    ordered = [place.combination for place in plan.ordered()]
+    keys = [input_key(combination) for combination in ordered]
+    last = {key: at for at, key in enumerate(keys)}
+    held: dict[object, int] = {}
+    peak = 0
+    for at, (combination, key) in enumerate(zip(ordered, keys, strict=True)):
+        size_bytes = input_bytes[combination]
+        held[key] = size_bytes
+        peak = max(peak, sum(held.values()) + round(size_bytes * (WORK_FACTOR - 1)))
+        if last[key] == at:
+            del held[key]
+    return peak
+
+
+def input_key(combination: Combination) -> tuple[object, ...]:
+    """What two combinations share if they can have the same input files."""
+    return (combination.workload, combination.scale, combination.bytes, combination.disk)
+
+
+def wall_s(trial: Trial) -> float | None:
+    """From the start of a trial to the end of its last phase; None if it has none."""
+    return max((phase.started_s + phase.elapsed_s for phase in trial.phases), default=None)
+
+
+def alike(
+    trial: Trial,
+    combination: Combination,
+    input_bytes: int | None,
+    disks: Mapping[str, tuple[Path, ...]],
+) -> bool:
+    """Whether `trial`, of whatever experiment, did what a place of `combination` is to do.
+
+    `input_bytes` and `disks` are what the combination comes to.
+    """
+    chosen: dict[str, Scalar] = {**combination.settings}
+    # The native engine records what was chosen only, the others what they took by default, too.
+    if combination.threads is not None or combination.engine == "native":
+        chosen["threads"] = combination.threads
+    if combination.memory is not None or combination.engine == "native":
+        chosen["memory_bytes"] = combination.memory
+    return (
+        trial.provenance.kind is ProvenanceKind.MEASURED
+        and (trial.workload.name, trial.engine.name) == (combination.workload, combination.engine)
+        and trial.workload.input_bytes == input_bytes
+        and trial.cluster.disks_by_role
+        == {role: tuple(str(path) for path in dirs) for role, dirs in disks.items()}
+        and all(trial.configuration.get(key) == value for key, value in chosen.items())
+    )
+
+
+@dataclass(frozen=True)
+class Unsteady:
+    """A combination whose counted trials differ more than they should."""
+
+    combination: Combination
+    trials: int
+    variation: float  # standard deviation over mean
+
+
+def unsteady(found: Iterable[Standing]) -> tuple[Unsteady, ...]:
+    """The combinations with three or more counted successes that vary by more than a tenth."""
+    times: dict[int, tuple[Combination, list[float]]] = {}
+    for each in found:
+        if each.status == "done" and not each.place.warm_up and each.trial is not None:
+            first = each.place.number - each.place.repetition
+            elapsed = each.trial.elapsed_s
+            if elapsed is not None:
+                times.setdefault(first, (each.place.combination, []))[1].append(elapsed)
+    out: list[Unsteady] = []
+    for combination, values in times.values():
+        mean = statistics.fmean(values)
+        if len(values) >= 3 and mean > 0 and (v := statistics.stdev(values) / mean) > UNSTEADY:
+            out.append(Unsteady(combination, len(values), v))
+    return tuple(out)

@@ -1,0 +1,371 @@
+"""A plan's TOML file: read strictly, every mistake told at once, each with its line."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from venturi import units
+from venturi.errors import ExitCode, VenturiError
+from venturi.measure.folders import ROLES
+from venturi.measure.study import RETRYABLE, Class, Combination, Order, Plan
+from venturi.measure.workloads import SCALES, WORKLOADS, size_of_bytes, workload
+from venturi.record.trial import Scalar
+
+MAX_PLACES = 100_000
+_HEADER = re.compile(r"\s*(\[\[?)([^\[\]]+)\]\]?\s*(?:#.*)?$")
+_PART = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
+_KEY = re.compile(rf"\s*({_PART}(?:\s*\.\s*{_PART})*)\s*=")
+KeyPath = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineWords:
+    """What a file may say of an engine: its workloads, and how its settings' names begin."""
+
+    workloads: frozenset[str]
+    prefixes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """Something wrong in a file."""
+
+    line: int
+    message: str
+
+
+def _bytes(value: Any) -> Any:
+    return _quantity(units.parse_bytes, value)
+
+
+def _seconds(value: Any) -> Any:
+    return _quantity(units.parse_duration_s, value)
+
+
+def _quantity(parse: Any, value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse(value)
+    except VenturiError as error:
+        raise ValueError(f"{error.message}: {error.hint}") from error
+
+
+_Bytes = Annotated[int, BeforeValidator(_bytes), Field(gt=0)]
+_Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0, allow_inf_nan=False)]
+_Count = Annotated[int, Field(ge=0, strict=True)]
+_Text = Annotated[str, Field(min_length=1, strict=True)]
+_Some = Field(default=(), min_length=1)
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Factors(_Strict):
+    workload: tuple[_Text, ...] = Field(min_length=1)
+    engine: tuple[_Text, ...] = Field(default=("native",), min_length=1)
+    scale: tuple[_Text, ...] = _Some
+    bytes: tuple[_Bytes, ...] = _Some
+    threads: tuple[Annotated[int, Field(ge=1, strict=True)], ...] = _Some
+    memory: tuple[_Bytes, ...] = _Some
+    disk: tuple[_Text, ...] = _Some
+    host: tuple[_Text, ...] = Field(default=("local",), min_length=1)
+    settings: dict[str, Annotated[tuple[str | int | float | bool, ...], Field(min_length=1)]] = {}
+
+
+class _Budget(_Strict):
+    time: _Seconds | None = None
+    space: _Bytes | None = None
+
+
+class _Failure(_Strict):
+    retry: dict[str, _Count] = {}
+    warnings: tuple[_Text, ...] = ()
+
+
+class _File(_Strict):
+    name: str = ""
+    repeats: Annotated[int, Field(ge=1, le=10_000, strict=True)] = 6
+    warm_ups: _Count = 1
+    order: Order = "random"
+    seed: _Count = 0
+    timeout: _Seconds | None = None
+    factors: _Factors
+    disks: dict[str, dict[str, tuple[_Text, ...]]] = {}
+    exclude: tuple[dict[str, Any], ...] = ()
+    budget: _Budget = _Budget()
+    failure: _Failure = _Failure()
+
+
+def read_plan(path: Path, engines: Mapping[str, EngineWords]) -> Plan:
+    """The plan in `path`, for the `engines` there are; VEN-PLAN-FILE with every mistake in it."""
+    try:
+        text = path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise _refused(path, [Mistake(1, f"cannot be read: {why}")]) from error
+    plan, mistakes = parse_plan(text, engines, path.absolute().parent)
+    if plan is None:
+        raise _refused(path, mistakes)
+    return plan
+
+
+def parse_plan(
+    text: str, engines: Mapping[str, EngineWords], folder: Path
+) -> tuple[Plan | None, tuple[Mistake, ...]]:
+    """The plan in `text`, or every mistake in it. Folders in it are seen from `folder`."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        at = re.search(r"at line (\d+)", str(error))
+        return None, (Mistake(int(at[1]) if at else text.count("\n") + 1, str(error)),)
+    lines = _Lines(text)
+    try:
+        given = _File.model_validate(table)
+    except ValidationError as error:
+        return None, _sorted(
+            Mistake(lines.of(each["loc"]), _sentence(each)) for each in error.errors()
+        )
+    mistakes = _sorted(Mistake(lines.of(at), said) for at, said in _doubts(given, engines))
+    if mistakes:
+        return None, mistakes
+    found = tuple(_combinations(given, engines))
+    mistakes = _sorted(Mistake(lines.of(at), said) for at, said in _unfit(given, found, engines))
+    if mistakes:
+        return None, mistakes
+    disks = {
+        name: {role: tuple(folder / each for each in dirs) for role, dirs in roles.items()}
+        for name, roles in given.disks.items()
+    }
+    return Plan(
+        name=given.name,
+        combinations=found,
+        disks={name: disks[name] for name in given.factors.disk},
+        repeats=given.repeats,
+        warm_ups=given.warm_ups,
+        order=given.order,
+        seed=given.seed,
+        timeout_s=given.timeout,
+        time_budget_s=given.budget.time,
+        space_budget_bytes=given.budget.space,
+        retries={Class(name): times for name, times in given.failure.retry.items()},
+        failing_warnings=frozenset(given.failure.warnings),
+    ), ()
+
+
+def _doubts(given: _File, engines: Mapping[str, EngineWords]) -> Iterator[tuple[KeyPath, str]]:
+    """What each key says wrongly, whatever the others combine to."""
+    factors = given.factors
+    for name, values in _factors(given).items():
+        twice = {str(value) for value in values if values.count(value) > 1}
+        if twice:
+            yield _at(name, given), f"{name}: {', '.join(sorted(twice))} is there twice"
+    yield from _strangers("workload", factors.workload, [each.name for each in WORKLOADS])
+    yield from _strangers("engine", factors.engine, engines)
+    yield from _strangers("scale", factors.scale, SCALES)
+    yield from _strangers("disk", factors.disk, given.disks)
+    if factors.host != ("local",):
+        yield ("factors", "host"), "host: Venturi measures where it runs; the only host is local"
+    if factors.scale and factors.bytes:
+        yield ("factors", "bytes"), "give either scale or bytes"
+    if given.warm_ups >= given.repeats:
+        yield ("warm_ups",), f"warm_ups: {given.warm_ups} leaves nothing of {given.repeats} repeats"
+    prefixes = [p for name in factors.engine if name in engines for p in engines[name].prefixes]
+    for setting in factors.settings:
+        if not setting.startswith(tuple(prefixes)):
+            yield ("factors", "settings", setting), f"no engine here has a setting {setting}"
+    for name in given.failure.retry:
+        if name not in RETRYABLE:
+            known = ", ".join(RETRYABLE)
+            yield ("failure", "retry", name), f"{name!r} cannot be tried again (only: {known})"
+    yield from _doubtful_disks(given)
+    yield from _doubtful_exclusions(given)
+
+
+def _doubtful_disks(given: _File) -> Iterator[tuple[KeyPath, str]]:
+    for disk, roles in given.disks.items():
+        for role, dirs in roles.items():
+            if role not in ROLES:
+                yield ("disks", disk, role), f"{role} is no role (one of: {', '.join(ROLES)})"
+            elif not dirs:
+                yield ("disks", disk, role), f"{role} has no folder"
+        if lacking := {"input", "scratch", "output"} - set(roles):
+            yield ("disks", disk), f"disk {disk} lacks {', '.join(sorted(lacking))}"
+
+
+def _doubtful_exclusions(given: _File) -> Iterator[tuple[KeyPath, str]]:
+    values_of = _factors(given)
+    for index, rule in enumerate(given.exclude):
+        if not rule:
+            yield ("exclude", index), "an exclusion needs a condition"
+        for name, wanted in rule.items():
+            at = ("exclude", index, name)
+            if name not in values_of:
+                yield at, f"{name} is no factor of this plan"
+                continue
+            for value in _wanted(name, wanted):
+                if value not in values_of[name]:
+                    yield at, f"{name} never is {value!r} in this plan"
+
+
+def _unfit(
+    given: _File, found: Sequence[Combination], engines: Mapping[str, EngineWords]
+) -> Iterator[tuple[KeyPath, str]]:
+    """What is wrong with the combinations."""
+    if not found:
+        yield ("exclude",), "nothing is left after the exclusions"
+    if len(found) * given.repeats > MAX_PLACES:
+        yield ("factors",), f"{len(found) * given.repeats} trials are more than {MAX_PLACES}"
+    pairs = dict.fromkeys((each.engine, each.workload) for each in found)
+    for engine, name in pairs:
+        if name not in engines[engine].workloads:
+            yield (
+                ("factors", "engine"),
+                f"{engine} has no program for {name}: exclude it "
+                f'([[exclude]] engine = "{engine}", workload = "{name}")',
+            )
+    for name, size in dict.fromkeys((c.workload, c.bytes) for c in found if c.bytes is not None):
+        try:
+            if size_of_bytes(workload(name), size).records == 0:
+                yield ("factors", "bytes"), f"{size} bytes hold no record of {name}"
+        except VenturiError as error:
+            yield ("factors", "bytes"), error.message
+
+
+def _factors(given: _File) -> dict[str, tuple[Any, ...]]:
+    """The factors that vary or are fixed by the file, settings among them, as in `values()`."""
+    factors = given.factors
+    plain = {name: getattr(factors, name) for name in type(factors).model_fields}
+    settings = plain.pop("settings")
+    if not factors.scale and not factors.bytes:
+        plain["scale"] = ("tiny",)
+    chosen = {name: values for name, values in plain.items() if values}
+    return {**chosen, **{key: tuple(map(_setting, each)) for key, each in settings.items()}}
+
+
+def _combinations(given: _File, engines: Mapping[str, EngineWords]) -> Iterator[Combination]:
+    """Every combination that no rule excludes, once; settings go to the engines that know them."""
+    factors = _factors(given)
+    seen: set[tuple[tuple[str, Scalar], ...]] = set()
+    for chosen in itertools.product(*factors.values()):
+        values = dict(zip(factors, chosen, strict=True))
+        prefixes = engines[values["engine"]].prefixes
+        settings = {
+            key: values.pop(key) for key in given.factors.settings if key in values
+        }  # those of other engines fall away, and with them what would be the same twice
+        values["settings"] = {k: v for k, v in settings.items() if k.startswith(prefixes)}
+        combination = Combination(**values)
+        named = combination.values()
+        key = tuple(sorted(named.items()))
+        if key in seen or any(_covers(rule, named) for rule in given.exclude):
+            continue
+        seen.add(key)
+        yield combination
+
+
+def _covers(rule: Mapping[str, Any], values: Mapping[str, Scalar]) -> bool:
+    return all(values.get(name) in _wanted(name, wanted) for name, wanted in rule.items())
+
+
+def _wanted(name: str, wanted: Any) -> list[Any]:
+    values = wanted if isinstance(wanted, list) else [wanted]
+    if name in {"memory", "bytes"}:
+        return [_parsed_size(value) for value in values]
+    return values if name in _Factors.model_fields else [_setting(value) for value in values]
+
+
+def _parsed_size(value: Any) -> Any:
+    try:
+        return _bytes(value)
+    except ValueError:
+        return value
+
+
+def _setting(value: Any) -> str:
+    """A setting as the engines' own files write it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _strangers(
+    name: str, values: Iterable[str], known: Iterable[str]
+) -> Iterator[tuple[KeyPath, str]]:
+    words = list(known)
+    for value in values:
+        if value not in words:
+            choice = ", ".join(words) or "there are none"
+            yield ("factors", name), f"there is no {name} {value!r} (one of: {choice})"
+
+
+def _at(factor: str, given: _File) -> KeyPath:
+    if factor in given.factors.settings:
+        return ("factors", "settings", factor)
+    return ("factors", factor)
+
+
+def _sorted(mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:
+    return tuple(sorted(dict.fromkeys(mistakes), key=lambda each: each.line))
+
+
+def _sentence(error: Any) -> str:
+    place = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        return f"{place} is not a key that a plan has"
+    return f"{place}: {error['msg'].removeprefix('Value error, ')}"
+
+
+def _refused(path: Path, mistakes: Sequence[Mistake]) -> VenturiError:
+    where: dict[str, object] = {"file": str(path)}
+    for each in mistakes:
+        key = f"line {each.line}"
+        where[key] = f"{where[key]}; {each.message}" if key in where else each.message
+    count = "a mistake" if len(mistakes) == 1 else f"{len(mistakes)} mistakes"
+    return VenturiError(
+        "VEN-PLAN-FILE",
+        f"the plan has {count}",
+        where=where,
+        hint="`venturi plan check FILE` looks again; docs/guide/plans.md has an example",
+        exit_code=ExitCode.USAGE,
+    )
+
+
+class _Lines:
+    """The line of every key of a TOML text (tomllib does not say)."""
+
+    def __init__(self, text: str) -> None:
+        self._lines: dict[KeyPath, int] = {}
+        table: KeyPath = ()
+        tables: dict[KeyPath, int] = {}
+        for number, line in enumerate(text.splitlines(), start=1):
+            if header := _HEADER.match(line):
+                table = _parts(header[2])
+                if header[1] == "[[":
+                    tables[table] = index = tables.get(table, -1) + 1
+                    self._note(table, number)
+                    table = (*table, index)
+                self._note(table, number)
+            elif key := _KEY.match(line):
+                self._note((*table, *_parts(key[1])), number)
+
+    def of(self, path: Sequence[str | int]) -> int:
+        """The line of `path`, or of the nearest key above it; 1 if there is none."""
+        for length in range(len(path), 0, -1):
+            line = self._lines.get(tuple(path[:length]))
+            if line is not None:
+                return line
+        return 1
+
+    def _note(self, path: KeyPath, line: int) -> None:
+        self._lines.setdefault(path, line)
+
+
+def _parts(text: str) -> KeyPath:
+    return tuple(part.strip("\"'") for part in re.findall(_PART, text))

@@ -1,0 +1,306 @@
+"""Takes the places of a plan one after the other; what it knows is in the repository alone."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+from venturi.errors import Interrupted, VenturiError
+from venturi.measure.engines.inputs import GeneratedInputs, Inputs, NoInputs
+from venturi.measure.engines.protocol import Engine, Order
+from venturi.measure.folders import ROLES, DataFolders
+from venturi.measure.runner import Job, Report, Session, Spec, Step, run_trial
+from venturi.measure.study import Combination, Place, Plan, Standing, input_key, standings, wall_s
+from venturi.measure.workloads import Definition, Size, size_of, size_of_bytes, workload
+from venturi.record.trial import Engine as EngineRecord
+from venturi.record.trial import Trial, Workload
+from venturi.units import format_duration
+
+DEFAULT_SCALE = "tiny"
+
+
+def size_for(combination: Combination) -> tuple[Definition, Size]:
+    """The workload of `combination` and how much of it."""
+    definition = workload(combination.workload)
+    if combination.bytes is not None:
+        return definition, size_of_bytes(definition, combination.bytes)
+    return definition, size_of(definition, combination.scale or DEFAULT_SCALE)
+
+
+def folders_for(
+    plan: Plan, combination: Combination, default_dir: Path
+) -> Mapping[str, tuple[Path, ...]]:
+    """The folders of `combination` by role: those of its disk, else `default_dir`."""
+    if combination.disk is not None:
+        return plan.disks[combination.disk]
+    return {role: (default_dir,) for role in ROLES if role != "replica"}
+
+
+def take(
+    plan: Plan,
+    session: Session,
+    engine: Callable[[str], Engine],
+    default_dir: Path,
+    *,
+    again: bool = False,
+    on_trial: Callable[[Standing], None] | None = None,
+) -> tuple[Standing, ...]:
+    """Runs what is missing of `plan`, and returns where every place then stands.
+
+    A trial that fails stops nothing. With `again`, places that failed for good get one more trial.
+    Raises Interrupted after Ctrl-C; the trial under way is recorded as interrupted by then.
+    """
+    repository = session.repository
+    begun_s = time.monotonic()
+
+    def look() -> dict[int, Standing]:
+        found = repository.find(experiment=plan.id)
+        return {each.place.number: each for each in standings(plan, found)}
+
+    before = look()
+    wanted = {"left", "failed"} if again else {"left"}
+    queue = deque(each.place for each in before.values() if each.status in wanted)
+    with _Bench(plan, session, engine, default_dir) as bench:
+        while queue:
+            place = queue.popleft()
+            typical_s = _typical_s(before.values(), place)
+            left_s = _time_left_s(plan, begun_s)
+            if left_s is not None and (left_s <= 0 or left_s < typical_s):
+                continue  # a shorter one may still fit
+            try:
+                run_trial(session, bench.job(place))
+            except Interrupted:
+                raise
+            except Exception as error:
+                last = before[place.number].trial
+                standing = look()[place.number]
+                if standing.trial is None or (last is not None and standing.trial.id == last.id):
+                    raise  # it could not even be recorded: nothing can be from here on
+                del error
+            before = look()
+            standing = before[place.number]
+            if on_trial is not None:
+                on_trial(standing)
+            if standing.status == "left":
+                queue.append(place)
+            bench.release(queue)
+    return tuple(look().values())
+
+
+def _time_left_s(plan: Plan, begun_s: float) -> float | None:
+    if plan.time_budget_s is None:
+        return None
+    return plan.time_budget_s - (time.monotonic() - begun_s)
+
+
+def _typical_s(found: Iterable[Standing], place: Place) -> float:
+    """How long the longest trial of the combination took so far; 0 if there was none."""
+    walls = [
+        wall_s(each.trial) or 0.0
+        for each in found
+        if each.trial is not None and each.place.combination == place.combination
+    ]
+    return max(walls, default=0.0)
+
+
+class _Bench:
+    """Engines and inputs that trials share: made when first needed, gone at the end."""
+
+    def __init__(
+        self, plan: Plan, session: Session, engine: Callable[[str], Engine], default_dir: Path
+    ) -> None:
+        self._plan, self._session, self._find = plan, session, engine
+        self._default_dir = default_dir
+        self._stack = ExitStack()
+        self._engines: dict[str, Engine | VenturiError] = {}
+        self._inputs: dict[tuple[object, ...], tuple[DataFolders, Inputs]] = {}
+
+    def __enter__(self) -> _Bench:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+        for folders, _inputs in self._inputs.values():
+            folders.__exit__()
+
+    def job(self, place: Place) -> Job:
+        """The work of `place`; what keeps it from being done fails its trial, not the plan."""
+        combination = place.combination
+        definition, size = size_for(combination)
+        try:
+            engine = self._engine(combination.engine)
+            folders, inputs = self._input(combination, definition, size)
+        except VenturiError as error:
+            return _Impossible(self._spec(place, definition, size), error)
+        order = Order(
+            definition=definition,
+            size=size,
+            inputs=inputs,
+            folders=folders,
+            agent_version=self._session.software.others["agent"],
+            scale=None if combination.bytes is not None else combination.scale or DEFAULT_SCALE,
+            experiment=self._plan.id,
+            repetition=place.number,
+            warm_up=place.warm_up,
+            seed=0,
+            threads=combination.threads,
+            memory_bytes=combination.memory,
+            settings=combination.settings,
+            timeout_s=self._plan.timeout_s,
+        )
+        return _Timed(engine.job(order), inputs, folders, self._plan.timeout_s)
+
+    def release(self, places: Iterable[Place]) -> None:
+        """Removes the inputs that none of `places` needs."""
+        needed = {input_key(place.combination) for place in places}
+        for key in [key for key in self._inputs if key not in needed]:
+            self._inputs.pop(key)[0].__exit__()
+
+    def _engine(self, name: str) -> Engine:
+        if name not in self._engines:
+            try:
+                engine = self._find(name)
+                self._stack.callback(engine.stop)
+                engine.start()
+                self._engines[name] = engine
+            except VenturiError as error:
+                self._engines[name] = error
+        found = self._engines[name]
+        if isinstance(found, VenturiError):
+            raise found
+        return found
+
+    def _input(
+        self, combination: Combination, definition: Definition, size: Size
+    ) -> tuple[DataFolders, Inputs]:
+        key = input_key(combination)
+        if key not in self._inputs:
+            folders = DataFolders(
+                folders_for(self._plan, combination, self._default_dir)
+            ).__enter__()
+            inputs: Inputs = (
+                NoInputs()
+                if definition.generator == "none"
+                else GeneratedInputs(folders, definition, size.bytes or 0)
+            )
+            self._inputs[key] = folders, inputs
+        return self._inputs[key]
+
+    def _spec(self, place: Place, definition: Definition, size: Size) -> Spec:
+        combination = place.combination
+        return Spec(
+            workload=Workload(
+                definition.name, definition.version, combination.scale, size.bytes, size.records
+            ),
+            engine=EngineRecord(combination.engine, "unknown"),
+            configuration=combination.values(),
+            experiment=self._plan.id,
+            repetition=place.number,
+            warm_up=place.warm_up,
+            series=False,
+        )
+
+
+@dataclass
+class _Impossible:
+    """A trial that cannot even be prepared: its record says why."""
+
+    spec: Spec
+    error: VenturiError
+
+    def prepare(self, step: Step) -> Report:
+        raise self.error
+
+    def execute(self, step: Step) -> Report:
+        raise self.error
+
+    def validate(self, step: Step) -> Report:
+        raise self.error
+
+    def clean(self) -> None:
+        pass
+
+
+@dataclass
+class _Timed:
+    """A job with a limit on all of its steps together, whatever its engine knows of time."""
+
+    job: Job
+    inputs: Inputs
+    folders: DataFolders
+    timeout_s: float | None
+    _used_s: float = field(default=0.0, init=False)
+
+    @property
+    def spec(self) -> Spec:
+        return self.job.spec
+
+    def prepare(self, step: Step) -> Report:
+        with self._limited("being prepared"):
+            return self.job.prepare(step)
+
+    def execute(self, step: Step) -> Report:
+        with self._limited("executing"):
+            return self.job.execute(step)
+
+    def validate(self, step: Step) -> Report:
+        with self._limited("being validated"):
+            return self.job.validate(step)
+
+    def clean(self) -> None:
+        self.job.clean()
+        if self.inputs.missing_bytes:  # half an input is none, and takes space from the next
+            self.folders.empty(("input",))
+
+    @contextmanager
+    def _limited(self, doing: str) -> Iterator[None]:
+        if self.timeout_s is None:
+            yield
+            return
+        late = False
+
+        def ring(signum: int, frame: FrameType | None) -> None:
+            # As Ctrl-C does: everything below cleans up after that.
+            nonlocal late
+            late = True
+            raise KeyboardInterrupt
+
+        begun_s = time.monotonic()
+        former = signal.signal(signal.SIGALRM, ring)
+        signal.setitimer(signal.ITIMER_REAL, max(0.001, self.timeout_s - self._used_s))
+        try:
+            yield
+        except (KeyboardInterrupt, Interrupted):
+            if not late:
+                raise
+            raise VenturiError(
+                "VEN-ENGINE-TIMEOUT",
+                f"the trial was still {doing} after {format_duration(self.timeout_s)} "
+                "and was ended",
+                hint="give the plan a longer timeout",
+            ) from None
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, former)
+            self._used_s += time.monotonic() - begun_s
+
+
+def summary_of(found: Iterable[Standing]) -> dict[str, int]:
+    """How many places are done, failed, running and left."""
+    counts = {"done": 0, "failed": 0, "running": 0, "left": 0}
+    for each in found:
+        counts[each.status] += 1
+    return counts
+
+
+def describe(trial: Trial | None) -> str:
+    """Why `trial` failed, in its own words."""
+    if trial is None or trial.failure is None:
+        return ""
+    return f"{trial.failure.message} ({trial.failure.code})"

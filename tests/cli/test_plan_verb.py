@@ -1,0 +1,201 @@
+"""`venturi plan` with the real native engine: kills, full disks, two at once, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_main import venturi
+
+PLAN = """
+repeats = 3
+warm_ups = 1
+[factors]
+workload = ["terasort", "wordcount"]
+bytes = ["96kB"]
+"""
+LATE = "repeats = 1\nwarm_ups = 0\ntimeout = '0.2s'"
+
+
+def written(tmp_path: Path, text: str = PLAN) -> Path:
+    file = tmp_path / "study.toml"
+    disk = '[disks.here]\ninput = ["data"]\nscratch = ["data"]\noutput = ["data"]\n'
+    file.write_text(text.replace("[factors]", '[factors]\ndisk = ["here"]') + disk)
+    (tmp_path / "data").mkdir(exist_ok=True)
+    return file
+
+
+@pytest.fixture
+def real(agent_binary: Path) -> dict[str, str]:
+    return {"VENTURI_AGENT": str(agent_binary), "VENTURI_ALLOW_DEBUG": "1"}
+
+
+def counts(file: Path, home: Path, real: dict[str, str]) -> dict[str, int]:
+    done = venturi("plan", "status", file, "--json", home=home, **real)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, int] = json.loads(done.stdout)["data"]["counts"]
+    return found
+
+
+def begun(file: Path, home: Path, real: dict[str, str], *more: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "venturi.cli.main", "plan", "start", str(file), *more],
+        env={**os.environ, **real, "VENTURI_HOME": str(home)},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def wait_for(condition: Any) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_killed_plan_goes_on_with_what_is_missing(tmp_path: Path, real: dict[str, str]) -> None:
+    home, file = tmp_path / "home", written(tmp_path)
+    child = begun(file, home, real)
+    assert child.stderr is not None
+    child.stderr.readline()  # one trial is done, the next is under way
+    child.kill()
+    child.communicate()
+    after = counts(file, home, real)
+    assert 1 <= after["done"] < 6
+    refused = venturi("plan", "start", file, home=home, **real)
+    assert (refused.returncode, "VEN-PLAN-BEGUN" in refused.stderr) == (1, True)
+    done = venturi("plan", "resume", file, "--json", home=home, **real)
+    assert done.returncode == 0, done.stderr
+    data = json.loads(done.stdout)["data"]
+    assert data["counts"] == {"done": 6, "failed": 0, "running": 0, "left": 0}
+    listed = venturi("ls", "--experiment", data["plan"], "--json", "--limit", 0, home=home, **real)
+    succeeded = [t for t in json.loads(listed.stdout)["data"] if t["state"] == "succeeded"]
+    assert sorted(t["repetition"] for t in succeeded) == list(range(6))
+    assert list((tmp_path / "data").iterdir()) == []
+    nothing = venturi("plan", "resume", file, home=home, **real)
+    assert nothing.returncode == 0, nothing.stderr
+
+
+def test_two_plans_do_not_measure_at_once(tmp_path: Path, real: dict[str, str]) -> None:
+    home, file = tmp_path / "home", written(tmp_path)
+    first = begun(file, home, real)
+    try:
+        wait_for(lambda: (home / "measuring.lock").exists() and (home / "venturi.sqlite").exists())
+        refused = venturi("plan", "resume", file, home=home, **real)
+        assert (refused.returncode, "VEN-MEASURE-BUSY" in refused.stderr) == (1, True)
+        assert f"process {first.pid}" in refused.stderr
+        waited = venturi("plan", "resume", file, "--wait", "--json", home=home, **real)
+        assert waited.returncode == 0, waited.stderr
+        assert json.loads(waited.stdout)["data"]["counts"]["done"] == 6
+    finally:
+        first.communicate(timeout=60)
+    assert first.returncode == 0
+
+
+def test_ctrl_c_says_how_to_go_on(tmp_path: Path, real: dict[str, str]) -> None:
+    home, file = tmp_path / "home", written(tmp_path, PLAN.replace("96kB", "200MB"))
+    child = begun(file, home, real, "--quiet")
+    wait_for(lambda: list((tmp_path / "data").iterdir()))
+    child.send_signal(signal.SIGINT)
+    _, said = child.communicate(timeout=30)
+    assert child.returncode == 130
+    assert f"venturi plan resume {file}" in said
+    assert list((tmp_path / "data").iterdir()) == []
+    assert counts(file, home, real)["left"] == 6
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    folder, image = tmp_path / "small", tmp_path / "image"
+    folder.mkdir()
+    if os.geteuid() != 0 or shutil.which("mkfs.ext4") is None:
+        pytest.skip("only root can mount")
+    image.write_bytes(b"")
+    os.truncate(image, 16 << 20)
+    subprocess.run(["mkfs.ext4", "-q", image], check=True)
+    mounted = subprocess.run(["mount", "-o", "loop", image, folder], check=False)
+    if mounted.returncode:
+        pytest.skip("no loop mounts here")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+def test_a_full_disk_fails_its_trials_and_not_the_plan(
+    tmp_path: Path, real: dict[str, str], small_disk: Path
+) -> None:
+    home, file = tmp_path / "home", tmp_path / "study.toml"
+    file.write_text(
+        'repeats = 1\nwarm_ups = 0\norder = "written"\n[factors]\nworkload = ["terasort"]\n'
+        'bytes = ["40MB", "100kB"]\ndisk = ["small"]\n[failure]\nretry = { capacity = 1 }\n'
+        '[disks.small]\ninput = ["small"]\nscratch = ["small"]\noutput = ["small"]\n'
+    )
+    done = venturi("plan", "start", file, "--json", home=home, **real)
+    assert done.returncode == 1, done.stderr
+    data = json.loads(done.stdout)["data"]
+    assert data["counts"] == {"done": 1, "failed": 1, "running": 0, "left": 0}
+    assert data["failed"][0]["class"] == "capacity"
+    assert "SPACE" in data["failed"][0]["reason"]
+    tried = json.loads(venturi("ls", "--state", "failed", "--json", home=home, **real).stdout)
+    assert len(tried["data"]) == 2
+
+
+def test_a_trial_that_takes_too_long_is_ended(tmp_path: Path, real: dict[str, str]) -> None:
+    file = written(tmp_path, PLAN.replace("repeats = 3\nwarm_ups = 1", LATE).replace("96kB", "1GB"))
+    done = venturi("plan", "start", file, "--json", home=tmp_path / "home", **real)
+    assert done.returncode == 1, done.stderr
+    failed = json.loads(done.stdout)["data"]["failed"]
+    assert [each["class"] for each in failed] == ["timeout", "timeout"]
+    assert list((tmp_path / "data").iterdir()) == []
+
+
+def test_what_does_not_fit_the_time_is_left(tmp_path: Path) -> None:
+    file = written(tmp_path, PLAN + "[budget]\ntime = '0.000001s'\n")
+    done = venturi("plan", "start", file, home=tmp_path / "home")
+    assert done.returncode == 1, done.stderr
+    assert "6 left" in done.stdout
+    assert "left for lack of time" in done.stdout
+
+
+def test_wrong_output_and_a_missing_engine_are_told_apart(tmp_path: Path) -> None:
+    once = PLAN.replace("repeats = 3\nwarm_ups = 1", "repeats = 1\nwarm_ups = 0")
+    both = once.replace(', "wordcount"', "") + 'engine = ["native", "mapreduce"]\n'
+    environment = {"FAKE_FAULT": "unsorted", "HADOOP_HOME": str(tmp_path / "nowhere")}
+    file = written(tmp_path, both)
+    done = venturi("plan", "start", file, "--json", home=tmp_path / "home", **environment)
+    assert done.returncode == 3, done.stderr
+    failed = json.loads(done.stdout)["data"]["failed"]
+    classes = {each["values"]["engine"]: each["class"] for each in failed}
+    assert classes == {"native": "wrong output", "mapreduce": "environment"}
+
+
+def test_check_counts_and_estimates(tmp_path: Path, real: dict[str, str]) -> None:
+    home, file = tmp_path / "home", written(tmp_path)
+    before = venturi("plan", "check", file, home=home, **real)
+    assert before.returncode == 0, before.stderr
+    assert "6 trials: 2 combinations, 3 times each" in before.stdout
+    assert "time: cannot tell" in before.stdout
+    venturi("plan", "start", file, "--quiet", home=home, **real)
+    after = json.loads(venturi("plan", "check", file, "--json", home=home, **real).stdout)["data"]
+    assert after["time_s"] > 0
+    assert after["combinations"][0]["estimated_from"] == "median of 3 earlier trials"
+
+
+def test_a_bad_file_is_refused_with_its_lines(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text("repeats = 0\nwarmups = 1\n")
+    done = venturi("plan", "check", file, home=tmp_path / "home")
+    assert done.returncode == 2
+    assert "line 1: " in done.stderr
+    assert "line 2: warmups is not a key" in done.stderr
+    missing = venturi("plan", "start", tmp_path / "no.toml", home=tmp_path / "home")
+    assert (missing.returncode, "Traceback" in missing.stderr) == (2, False)

@@ -1,0 +1,215 @@
+"""Plans: each combination once a repeat, in a reproducible order; every mistake named."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from venturi.errors import VenturiError
+from venturi.measure.alone import alone
+from venturi.measure.study import Class, Plan, failure_class, peak_bytes, standings
+from venturi.measure.study_file import EngineWords, Mistake, parse_plan
+from venturi.record.trial import Failure, State, Trial
+
+QUICK = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+WORDS = {
+    "native": EngineWords(frozenset({"terasort", "wordcount"}), ()),
+    "spark": EngineWords(frozenset({"terasort", "wordcount", "pi"}), ("spark.",)),
+}
+
+
+def parsed(text: str) -> tuple[Plan | None, tuple[Mistake, ...]]:
+    return parse_plan(text, WORDS, Path("/plans"))
+
+
+def plan(text: str) -> Plan:
+    found, mistakes = parsed(text)
+    assert found is not None, mistakes
+    return found
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> Plan:
+    repeats = draw(st.integers(1, 4))
+    workloads = draw(st.sampled_from(['["terasort"]', '["terasort", "wordcount"]']))
+    engines = draw(st.sampled_from(['["native"]', '["spark", "native"]']))
+    threads = draw(st.lists(st.integers(1, 9), min_size=1, max_size=4, unique=True))
+    cut = draw(st.booleans()) and len(threads) > 1
+    return plan(
+        f"repeats = {repeats}\nwarm_ups = {draw(st.integers(0, repeats - 1))}\n"
+        f"order = '{draw(st.sampled_from(['random', 'blocked', 'written']))}'\n"
+        f"seed = {draw(st.integers(0, 5))}\n"
+        f"[factors]\nworkload = {workloads}\nengine = {engines}\nthreads = {threads}\n"
+        + (f"[[exclude]]\nworkload = 'terasort'\nthreads = {threads[0]}\n" if cut else "")
+    )
+
+
+@QUICK
+@given(plans())
+def test_every_combination_is_there_exactly_once_a_repeat(made: Plan) -> None:
+    ordered = made.ordered()
+    seen = Counter((p.combination, p.repetition) for p in ordered)
+    wanted = {(c, r) for c in made.combinations for r in range(made.repeats)}
+    assert set(seen) == wanted
+    assert set(seen.values()) == {1}
+    assert sorted(p.number for p in ordered) == list(range(len(wanted)))
+    assert ordered == made.ordered()
+
+
+@QUICK
+@given(plans())
+def test_a_combination_warms_up_before_it_counts(made: Plan) -> None:
+    for combination in made.combinations:
+        own = [p.warm_up for p in made.ordered() if p.combination == combination]
+        assert own == sorted(own, reverse=True)
+        assert sum(own) == made.warm_ups
+
+
+def test_exclusions_take_out_what_they_cover_and_nothing_else() -> None:
+    made = plan(
+        '[factors]\nworkload = ["terasort", "wordcount"]\nmemory = ["512MiB", "1GiB"]\n'
+        '[[exclude]]\nworkload = "terasort"\nmemory = "0.5GiB"\n'
+    )
+    assert [(c.workload, c.memory) for c in made.combinations] == [
+        ("terasort", 2**30), ("wordcount", 2**29), ("wordcount", 2**30),
+    ]  # fmt: skip
+
+
+def test_a_setting_varies_only_the_engine_that_knows_it() -> None:
+    made = plan(
+        '[factors]\nworkload = ["terasort"]\nengine = ["native", "spark"]\n'
+        '[factors.settings]\n"spark.executor.cores" = [1, 2]\n'
+    )
+    assert [(c.engine, dict(c.settings)) for c in made.combinations] == [
+        ("native", {}),
+        ("spark", {"spark.executor.cores": "1"}),
+        ("spark", {"spark.executor.cores": "2"}),
+    ]
+
+
+def test_another_seed_is_another_order_and_another_plan() -> None:
+    text = "[factors]\nworkload = ['terasort']\nthreads = [1, 2, 3, 4]\n"
+    one, two = plan("seed = 1\n" + text), plan("seed = 2\n" + text)
+    assert one.ordered() != two.ordered()
+    assert one.id != two.id
+    assert plan("seed = 1\ntimeout = '9s'\n" + text).id == one.id
+
+
+def trial_at(make: Callable[..., Trial], number: int, code: str | None = None) -> Trial:
+    if code is None:
+        return make(repetition=number, state=State.SUCCEEDED, elapsed_s=1.0)
+    return make(repetition=number, state=State.FAILED, failure=Failure("x", code, "it failed"))
+
+
+@QUICK
+@given(made=plans(), data=st.data())
+def test_after_any_prefix_exactly_the_rest_is_left(
+    make_trial: Callable[..., Trial], made: Plan, data: st.DataObject
+) -> None:
+    ordered = made.ordered()
+    done = data.draw(st.integers(0, len(ordered)))
+    trials = [trial_at(make_trial, place.number) for place in ordered[:done]]
+    left = [each.place for each in standings(made, trials) if each.status == "left"]
+    assert left == list(ordered[done:])
+
+
+def test_only_retryable_classes_are_tried_again_and_only_so_often(
+    make_trial: Callable[..., Trial],
+) -> None:
+    made = plan(
+        "repeats = 1\nwarm_ups = 0\n[factors]\nworkload = ['terasort']\n[failure]\n"
+        "retry = { capacity = 1 }\n"
+    )
+
+    def status(*codes: str) -> str:
+        return standings(made, [trial_at(make_trial, 0, code) for code in codes])[0].status
+
+    assert status("VEN-SORT-SPACE") == "left"
+    assert status("VEN-SORT-SPACE", "VEN-MEASURE-SPACE") == "failed"
+    assert status("VEN-ENGINE-FAILED") == "failed"
+    gone = make_trial(state=State.INTERRUPTED, failure=Failure("interrupted", "VEN-X", "killed"))
+    assert [each.status for each in standings(made, [gone, replace(gone, id="Z")])] == ["left"]
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("VEN-ENGINE-SETTING", Class.USAGE),
+        ("VEN-ENGINE-JAVA", Class.ENVIRONMENT),
+        ("VEN-GEN-FULL", Class.CAPACITY),
+        ("VEN-ENGINE-TIMEOUT", Class.TIMEOUT),
+        ("VEN-AGENT-DIED", Class.ENGINE),
+    ],
+)
+def test_classes(make_trial: Callable[..., Trial], code: str, expected: Class) -> None:
+    assert failure_class(trial_at(make_trial, 0, code)) is expected
+
+
+def test_inputs_are_counted_from_first_to_last_use() -> None:
+    text = "repeats = 2\nwarm_ups = 0\norder = '{}'\n[factors]\nworkload = ['terasort']\n" \
+           "bytes = ['1MB', '2MB']\n"  # fmt: skip
+    sizes = [plan(text.format(order)) for order in ("written", "blocked")]
+    peaks = [peak_bytes(p, {c: c.bytes or 0 for c in p.combinations}) for p in sizes]
+    assert peaks == [6_200_000, 7_200_000]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says"),
+    [
+        ("[factors]\nworkload = ['terasort'", 2, "Unclosed array"),
+        ("seed = 1\nrepeat = 3\n[factors]\nworkload = ['terasort']", 2, "repeat is not a key"),
+        ("seed = -1\n[factors]\nworkload = ['terasort']", 1, "greater than or equal to 0"),
+        ("[budget]\n\ntime = '9 parsecs'\n[factors]\nworkload=['terasort']", 3, "not a duration"),
+        ("seed = 1\n[factors]\nengine = ['native']", 2, "factors.workload: Field required"),
+        ("[factors]\nworkload = ['nosort']", 2, "no workload 'nosort'"),
+        ("[factors]\nworkload = ['pi']", 1, "native has no program for pi"),
+        ("[factors]\nworkload = ['terasort']\nthreads = [1, 1]", 3, "threads: 1 is there twice"),
+        ("[factors]\nworkload = ['terasort']\nhost = ['b']", 3, "the only host is local"),
+        ("[factors]\nworkload = ['terasort']\ndisk = ['nvme']", 3, "no disk 'nvme'"),
+        ("[factors]\nworkload = ['terasort']\n[disks.a]\ninput = ['/a']", 3, "lacks output"),
+        ("[factors]\nworkload = ['terasort']\n[[exclude]]\nthreads = 3", 4, "is no factor"),
+        ("[factors]\nworkload = ['terasort']\n[failure.retry]\n'wrong output' = 1", 4, "again"),
+        ("[factors]\nworkload = ['terasort']\n[factors.settings]\n'a.b' = [1]", 4, "setting a.b"),
+        ("[factors]\nworkload = ['terasort']\n[[exclude]]\nworkload = 'terasort'", 3, "nothing"),
+    ],
+)  # fmt: skip
+def test_mistakes_have_lines(text: str, line: int, says: str) -> None:
+    found, mistakes = parsed(text)
+    assert found is None
+    assert any(says in each.message for each in mistakes), mistakes
+    assert line in {each.line for each in mistakes if says in each.message}
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    found, mistakes = parsed("repeats = 0\nwarmups = 1\n[factors]\nworkload = []\n")
+    assert found is None
+    assert [each.line for each in mistakes] == [1, 2, 4]
+
+
+def test_only_one_measures(tmp_path: Path) -> None:
+    with (
+        alone(tmp_path, "one"),
+        pytest.raises(VenturiError, match="already: one") as refused,
+        alone(tmp_path, "two"),
+    ):
+        pytest.fail("both measured")
+    assert refused.value.code == "VEN-MEASURE-BUSY"
+    with alone(tmp_path, "two"):
+        pass
+
+
+def test_the_example_of_the_guide_is_a_plan() -> None:
+    guide = Path(__file__).parents[2] / "docs/guide/plans.md"
+    made = plan(guide.read_text().partition("```toml\n")[2].partition("```")[0])
+    assert made.disks["hdd"]["input"] == (Path("/mnt/hdd0"), Path("/mnt/hdd1"))
+    assert made.retries == {Class.CAPACITY: 1, Class.TIMEOUT: 1}
+    # native: 2 scales, threads, memories; spark: 2 partitions and one memory; terasort on 2 disks.
+    assert len(made.combinations) == (8 + 8) * 3
