@@ -13,8 +13,8 @@ from pathlib import Path
 import httpx
 import pyarrow.parquet as pq
 import pytest
-from api_client import client_of
 
+from api_client import client_of
 from venturi.record import exclusions
 from venturi.record.repository import Repository
 from venturi.record.series import SeriesWriter
