@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import socket
 import sys
 from pathlib import Path
@@ -70,6 +71,8 @@ def command(
     trials and save views. Uploads (`venturi push`) always need the write token. Prints the address
     when it listens; Ctrl-C ends it.
     """
+    # Requests run side by side already, and their matrices are tiny. Read when numpy is loaded.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from venturi.present.api.security import Access
 
     found = settings.load()
