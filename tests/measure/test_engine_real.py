@@ -131,9 +131,11 @@ def test_dfsio(home: Path, mark: str, workload: str) -> None:
     status, done, err = run(home, mark, workload, "--engine", "mapreduce", "--repeat", 1)
     assert status == 0, err
     (trial,) = done["data"]
-    samples = {sample["metric"]: sample["value"] for sample in trial["samples"]}
-    assert samples["dfsio_throughput_bytes_per_s"] > 1e6
-    assert samples["dfsio_average_io_rate_bytes_per_s"] > 1e6
+    samples = {sample["metric"]: sample for sample in trial["samples"]}
+    for metric in ("dfsio_throughput_bytes_per_s", "dfsio_average_io_rate_bytes_per_s"):
+        # A small file may take less than the millisecond that TestDFSIO divides by.
+        value, reason = samples[metric]["value"], samples[metric]["missing_reason"]
+        assert value > 1e6 if value is not None else "millisecond" in reason
 
 
 def wait_for(mark: str, program: bytes) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import time
 from collections.abc import Iterator, Mapping
@@ -44,6 +45,11 @@ _STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3}) \w+ (.*)")
 _COUNTER = re.compile(r"\t\t(.+)=(-?\d+)")
 _ESTIMATE = re.compile(r"Estimated value of Pi is ([\d.]+)")
 _DFSIO = re.compile(r"^\s*([A-Za-z][\w /]+):\s+([\d.]+)\s*$", re.MULTILINE)
+_DFSIO_RATES: Mapping[str, str] = {
+    "Throughput mb/sec": "dfsio_throughput_bytes_per_s",
+    "Average IO rate mb/sec": "dfsio_average_io_rate_bytes_per_s",
+    "IO rate std deviation": "dfsio_io_rate_stdev_bytes_per_s",
+}
 _KEY_VALUE = "org.apache.hadoop.mapreduce.lib.input.KeyValueTextInputFormat"
 _TEXT_OUT = "org.apache.hadoop.mapreduce.lib.output.TextOutputFormat"
 _TEXT = "org.apache.hadoop.io.Text"
@@ -144,16 +150,7 @@ class MapReduce:
                 "files": int(figures["Number of files"]),
                 "bytes": int(figures["Total MBytes processed"]) * MIB,
             }
-            samples += [
-                Sample("dfsio_throughput_bytes_per_s", figures["Throughput mb/sec"] * MIB, "B/s"),
-                Sample(
-                    "dfsio_average_io_rate_bytes_per_s", figures["Average IO rate mb/sec"] * MIB,
-                    "B/s",
-                ),
-                Sample(
-                    "dfsio_io_rate_stdev_bytes_per_s", figures["IO rate std deviation"] * MIB, "B/s"
-                ),
-            ]  # fmt: skip
+            samples += [_dfsio_rate(figures, said, name) for said, name in _DFSIO_RATES.items()]
         return Collected(
             phases=read_phases(text, ended, time.monotonic() - time.time()),
             samples=tuple(samples),
@@ -282,13 +279,20 @@ def _samples(counters: Mapping[str, Mapping[str, int]]) -> Iterator[Sample]:
 
 
 def read_dfsio(text: str) -> dict[str, float]:
-    """TestDFSIO's figures by its own names; its MB are MiB."""
+    """TestDFSIO's figures by its own names, as far as they are numbers; its MB are MiB."""
     figures = {name.strip(): float(value) for name, value in _DFSIO.findall(text)}
-    for needed in ("Number of files", "Total MBytes processed", "Throughput mb/sec",
-                   "Average IO rate mb/sec", "IO rate std deviation"):  # fmt: skip
+    for needed in ("Number of files", "Total MBytes processed"):
         if needed not in figures:
             raise VenturiError("VEN-ENGINE-FAILED", f"TestDFSIO gave no {needed!r}")
     return figures
+
+
+def _dfsio_rate(figures: Mapping[str, float], said: str, name: str) -> Sample:
+    """A rate, or why there is none: TestDFSIO divides by milliseconds, of which there may be 0."""
+    if (rate := figures.get(said)) is None or not math.isfinite(rate):
+        reason = f"TestDFSIO printed no number for {said!r}: a file took less than a millisecond"
+        return Sample(name, None, "B/s", missing_reason=reason)
+    return Sample(name, rate * MIB, "B/s")
 
 
 def read_phases(text: str, ended: Ended, shift_s: float) -> tuple[Phase, ...]:
