@@ -10,7 +10,17 @@ const schema = (name) =>
 function plain(node) {
   if (Array.isArray(node)) return node.map(plain);
   if (typeof node !== "object" || node === null) return node;
-  const { title, description, prefixItems, examples, default: _, ...rest } = node;
+  // How long a list may be is for the server to check: as a type it is a union of all lengths.
+  const {
+    title,
+    description,
+    prefixItems,
+    examples,
+    minItems,
+    maxItems,
+    default: _,
+    ...rest
+  } = node;
   const result = {};
   for (const [key, value] of Object.entries(rest)) {
     if (key === "$ref") result[key] = `#/definitions/${value.split("/").at(-1)}`;

@@ -40,6 +40,12 @@ export function tip(title: string, lines: readonly string[]): HTMLElement {
   return box;
 }
 
+/** A tooltip of a chart whose data are points; `told` has the content for the one at an index. */
+export const pointTip = (view: View, told: (index: number) => HTMLElement | "") => ({
+  ...(base(view).tooltip as object),
+  formatter: ({ dataIndex }: { dataIndex: number }) => told(dataIndex),
+});
+
 /** What every chart shares. */
 export function base(view: View): EChartsCoreOption {
   return {

@@ -123,6 +123,20 @@ class Advice:
     classes: tuple[ClassAdvice, ...]
 
 
+def node_count(text: str) -> int | None:
+    """The number of nodes in `text`; None if it is none, or none that anybody has."""
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(MOST_NODES))):
+        return None
+    return int(text) if 0 < int(text) <= MOST_NODES else None
+
+
+def type_and_nodes(text: str) -> tuple[str, int | None] | None:
+    """`i2.8xlarge:178` as a name and a count, which may be left out; None if it is neither."""
+    name, colon, count = text.partition(":")
+    nodes = node_count(count)
+    return None if not name or (colon and nodes is None) else (name, nodes)
+
+
 def advise(request: Request, catalogs: Sequence[Catalog]) -> Advice:
     """The answer to `request` from the types of `catalogs`.
 

@@ -14,7 +14,6 @@ from venturi.cli.machines import (
     DURABILITIES,
     MOST_NODES,
     catalog_options,
-    count_of,
     durabilities,
     job_options,
     the_catalogs,
@@ -161,10 +160,12 @@ def write_advice(
 
 def _caps(texts: tuple[str, ...]) -> tuple[int | None, dict[str, int]]:
     """`N` for all, `TYPE=N` for one type."""
+    from venturi.advise.hardware import node_count
+
     for_all, of_type = None, {}
     for text in texts:
         name, equals, count = text.rpartition("=")
-        nodes = count_of(count)
+        nodes = node_count(count)
         if nodes is None or (equals and not name):
             raise click.UsageError(
                 f"--max-nodes {text[:80]!r} is neither N nor TYPE=N with N from 1 to {MOST_NODES:,}"

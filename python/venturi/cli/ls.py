@@ -12,7 +12,7 @@ from venturi.cli.repository import filter_options, filters, open_repository
 from venturi.units import format_bytes_decimal, format_duration
 
 if TYPE_CHECKING:
-    from venturi.record.query import Query, Row
+    from venturi.record.query import Query, TrialRow
     from venturi.record.repository import Repository
 
 _STYLES = {"succeeded": "green", "failed": "red", "invalid": "red", "interrupted": "yellow"}
@@ -66,7 +66,7 @@ def _query(options: dict[str, Any]) -> Query:
     return Query(tuple(conditions), sort.removeprefix("-"), sort.startswith("-"), limit)
 
 
-def _rows(repository: Repository, query: Query, limit: int) -> list[Row]:
+def _rows(repository: Repository, query: Query, limit: int) -> list[TrialRow]:
     """The first `limit` rows, or all if it is 0, page by page."""
     from dataclasses import replace
 
@@ -80,7 +80,7 @@ def _rows(repository: Repository, query: Query, limit: int) -> list[Row]:
     return found[:limit] if limit else found
 
 
-def summary(row: Row) -> dict[str, object]:
+def summary(row: TrialRow) -> dict[str, object]:
     """What a listing says of a trial."""
     return {
         "id": row.id,
@@ -103,7 +103,7 @@ def summary(row: Row) -> dict[str, object]:
     }
 
 
-def _print_table(rows: list[Row]) -> None:
+def _print_table(rows: list[TrialRow]) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

@@ -141,23 +141,17 @@ def _files(name: str) -> list[str]:
     return found
 
 
-def count_of(text: str) -> int | None:
-    """The number of nodes in `text`; None if it is none, or none that anybody has."""
-    if not (text.isascii() and text.isdigit() and len(text) <= len(str(MOST_NODES))):
-        return None
-    return int(text) if 0 < int(text) <= MOST_NODES else None
-
-
 def type_and_nodes(text: str) -> tuple[str, int | None]:
     """`i2.8xlarge:178` as a name and a count; the count may be left out."""
-    name, colon, count = text.partition(":")
-    nodes = count_of(count)
-    if not name or (colon and nodes is None):
+    from venturi.advise.hardware import type_and_nodes as parsed
+
+    found = parsed(text)
+    if found is None:
         raise click.UsageError(
             f"{text[:80]!r} is not TYPE or TYPE:NODES, such as i2.8xlarge:178, with at most "
             f"{MOST_NODES:,} nodes"
         )
-    return name, nodes
+    return found
 
 
 def durabilities(names: tuple[str, ...]) -> tuple[Durability, ...]:

@@ -14,7 +14,7 @@ import {
   textWidth,
 } from "../plot";
 import { axisOf, timeUnit } from "../scale";
-import { base, type Drawing, tip, type View } from "../view";
+import { base, type Drawing, pointTip, tip, type View } from "../view";
 
 type Known = Option & { time_s: Span; cost_usd: Span };
 
@@ -292,15 +292,12 @@ export function pareto(data: AdviceCharts, view: View): Drawing {
     option: {
       ...base(view),
       ...plot.option,
-      tooltip: {
-        ...(base(view).tooltip as object),
-        formatter: ({ dataIndex }: { dataIndex: number }) => {
-          const option = points[dataIndex]?.option;
-          if (!option) return "";
-          const nodes = option.nodes.toLocaleString("en-US");
-          return tip(`${nodes} × ${option.instance_type}`, details(option));
-        },
-      },
+      tooltip: pointTip(view, (index) => {
+        const option = points[index]?.option;
+        if (!option) return "";
+        const nodes = option.nodes.toLocaleString("en-US");
+        return tip(`${nodes} × ${option.instance_type}`, details(option));
+      }),
       series: [
         layer([...staircase(points, view), ...whiskers, ...limits.lines], origin, 2),
         items(dots, origin, { z: 3 }),

@@ -6,6 +6,7 @@ of the dataclass as they are named, a `Missing` as `{"reason": "..."}`, a moment
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from functools import lru_cache
@@ -17,9 +18,17 @@ from fastapi import Query as Parameter
 from fastapi.responses import JSONResponse
 
 from venturi.advise.bars import network_costs
+from venturi.advise.explain import Explanation, explain_first, explain_type
 from venturi.advise.explain import explain as explain_option
-from venturi.advise.explain import explain_first, explain_type
-from venturi.advise.hardware import MOST_NODES, Request, advise, compared, predict
+from venturi.advise.hardware import (
+    MOST_NODES,
+    Advice,
+    Request,
+    advise,
+    compared,
+    predict,
+    type_and_nodes,
+)
 from venturi.advise.option import Objective
 from venturi.errors import ExitCode, VenturiError
 from venturi.model.catalog import Catalog, load_shipped, shipped
@@ -63,10 +72,9 @@ def catalog(
     ] = None,
 ) -> JSONResponse:
     """What is known of machines, and from where; what changed between two catalogues."""
-    today = datetime.now(UTC).date()
-    at = datetime.combine(today, time(), UTC)
+    at = _this_day()
     if name is None:
-        summaries = tuple(summarise(_shipped(each), today, each) for each in shipped())
+        summaries = tuple(summarise(_shipped(each), at.date(), each) for each in shipped())
         return JSONResponse(encode(list_page(summaries, at)))
     known = _catalog(name)
     if against is not None:
@@ -124,15 +132,8 @@ def advice(
         if explain is None
         else explain_type(answer, found, *_type_and_nodes(explain, "explain"))
     )
-    page = advice_page(
-        answer,
-        bars=network_costs(answer, found),
-        explanations=explanations,
-        # Of a day: prices are judged by it, and the same question has the same answer all day.
-        generated_at=datetime.combine(today, time(), UTC),
-        command=_command(request, sort, deadline, [each.name for each in found], explain),
-    )
-    return JSONResponse(encode(page))
+    command = _command(request, sort, deadline, [each.name for each in found], explain)
+    return _answered(answer, found, explanations, command)
 
 
 @router.get("/predict", response_model=AdvicePage)
@@ -174,14 +175,25 @@ def predictions(
     words = ["venturi", "predict", "--sort", sort, "--durability", durability]
     words += [word for text in on for word in ("--on", text)]
     words += [word for each in found for word in ("--catalog", each.name)]
+    return _answered(answer, found, explanations, join([*words, "--network", network]))
+
+
+def _answered(
+    answer: Advice, catalogs: Sequence[Catalog], explanations: Sequence[Explanation], command: str
+) -> JSONResponse:
     page = advice_page(
         answer,
-        bars=network_costs(answer, found),
+        bars=network_costs(answer, catalogs),
         explanations=explanations,
-        generated_at=datetime.combine(today, time(), UTC),
-        command=join([*words, "--network", network]),
+        generated_at=_this_day(),
+        command=command,
     )
     return JSONResponse(encode(page))
+
+
+def _this_day() -> datetime:
+    """Prices are judged by the day, and the same question has the same answer all day."""
+    return datetime.combine(datetime.now(UTC).date(), time(), UTC)
 
 
 @lru_cache(maxsize=8)
@@ -207,11 +219,10 @@ def _info(name: str) -> CatalogInfo:
 
 
 def _type_and_nodes(text: str, field: str) -> tuple[str, int | None]:
-    name, colon, count = text.partition(":")
-    good = count.isascii() and count.isdigit() and len(count) <= len(str(MOST_NODES))
-    if not name or (colon and not (good and 1 <= int(count) <= MOST_NODES)):
+    found = type_and_nodes(text)
+    if found is None:
         raise _no_machines(text, field)
-    return name, int(count) if colon else None
+    return found
 
 
 def _no_machines(text: str, field: str) -> VenturiError:

@@ -169,18 +169,13 @@ def revoke(
 @router.get("/views")
 def all_views(services: ServicesDep) -> shapes.Views:
     """Saved pages, and those that come with Venturi."""
-    saved = tuple(
-        shapes.View(view.name, view.url, view.author, view.created_at)
-        for view in views.find(services.repository)
-    )
-    return shapes.Views(saved, PRESETS)
+    return shapes.Views(tuple(views.find(services.repository)), PRESETS)
 
 
 @router.post("/views", status_code=HTTPStatus.CREATED)
-def save_view(new: NewView, services: ServicesDep) -> shapes.View:
+def save_view(new: NewView, services: ServicesDep) -> views.View:
     """Keeps a page's address under a name."""
-    view = _changes(services).save_view(new.name, new.url, new.author)
-    return shapes.View(view.name, view.url, view.author, view.created_at)
+    return _changes(services).save_view(new.name, new.url, new.author)
 
 
 @router.delete("/views/{name:path}", status_code=HTTPStatus.NO_CONTENT)

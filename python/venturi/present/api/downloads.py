@@ -17,7 +17,7 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from venturi.errors import ExitCode, VenturiError
-from venturi.record.query import COLUMNS, Page, Query, Row, keys, rows
+from venturi.record.query import COLUMNS, Page, Query, TrialRow, keys, rows
 from venturi.record.query.conditions import PREFIX
 from venturi.record.query.selection import PAGE_ROWS_MAX
 from venturi.record.repository import Repository
@@ -79,13 +79,13 @@ def _all_columns(repository: Repository) -> tuple[str, ...]:
     return (*COLUMNS, *settings)
 
 
-def _getter(column: str) -> Callable[[Row], Any]:
+def _getter(column: str) -> Callable[[TrialRow], Any]:
     """How a row's value of `column` is found; configuration values are text."""
     if column in COLUMNS:
         return lambda row: getattr(row, column)
     key = text_of(column.removeprefix(PREFIX))
 
-    def setting(row: Row) -> str | None:
+    def setting(row: TrialRow) -> str | None:
         found = row.configuration.get(key)
         if found is None:  # a long key is searched by its digest
             found = next((v for k, v in row.configuration.items() if text_of(k) == key), None)

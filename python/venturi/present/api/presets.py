@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from urllib.parse import urlencode
 
-from venturi.present.api.shapes import View
+from venturi.record.views import View
 
 _MADE = datetime(2015, 10, 1, tzinfo=UTC)
 

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+from venturi.record.query import TrialRow
+from venturi.record.views import View
+
 Scalar = str | int | float | bool | None
 Key = tuple[Scalar, ...]
 
@@ -48,36 +51,6 @@ class Session:
 
 
 # ---- trials ----
-
-
-@dataclass(frozen=True, slots=True)
-class TrialRow:
-    """One trial in a list; `excluded` is the id of the exclusion that leaves it out."""
-
-    id: str
-    workload: str
-    workload_version: str
-    scale: str | None
-    input_bytes: int | None
-    engine: str
-    engine_version: str
-    state: str
-    failure_kind: str | None
-    failure: str | None
-    experiment: str | None
-    group: str
-    repetition: int
-    warm_up: bool
-    provenance: str
-    source: str
-    instance_type: str | None
-    network: str | None
-    hosts: int
-    started_at: datetime | None
-    elapsed_s: float | None
-    warnings: int
-    configuration: Mapping[str, Scalar]
-    excluded: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -544,16 +517,6 @@ class Exclusion:
 @dataclass(frozen=True, slots=True)
 class Exclusions:
     exclusions: tuple[Exclusion, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """A saved page: `url` begins with / and has the whole state."""
-
-    name: str
-    url: str
-    author: str
-    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from datetime import datetime
 from importlib.metadata import version
 from typing import Annotated, Any
@@ -20,7 +19,7 @@ from venturi.present.api.security import role_of
 from venturi.present.api.series import series_of
 from venturi.record import exclusions, query, starter
 from venturi.record.job_account import has_account
-from venturi.record.query import Condition, Op, Query, Row
+from venturi.record.query import Condition, Op, Query
 from venturi.record.query.counting import FACET_KEYS_MAX
 from venturi.record.query.grouping import GROUP_KEYS_MAX
 from venturi.record.query.selection import PAGE_ROWS_MAX
@@ -96,7 +95,7 @@ def trials(
     if not selection.with_excluded:
         excluded = query.excluded_count(services.repository, asked)
     return shapes.TrialPage(
-        rows=tuple(map(trial_row, page.rows)),
+        rows=page.rows,
         next_cursor=page.next_cursor,
         total=query.count(services.repository, asked),
         excluded=excluded,
@@ -142,7 +141,7 @@ def trial(services: ServicesDep, id: Id) -> shapes.TrialDetail:
     return shapes.TrialDetail(
         trial=ADAPTER.dump_python(found, mode="json"),
         group=found.group_key,
-        siblings=tuple(trial_row(row) for row in group if row.id != id)[:SIBLINGS_MAX],
+        siblings=tuple(row for row in group if row.id != id)[:SIBLINGS_MAX],
         exclusions=tuple(_exclusions_of(services, found)),
         narrowest=tuple(_narrowest(found)),
         has_series=any(artifact.kind == "series" for artifact in found.artifacts),
@@ -268,14 +267,6 @@ def trial_of(services: Services, id_: str) -> Trial:
             hint="/api/trials lists the trials",
         )  # fmt: skip
     return found
-
-
-_ROW = tuple(field.name for field in fields(shapes.TrialRow))
-
-
-def trial_row(row: Row) -> shapes.TrialRow:
-    """`row` as the interface has it."""
-    return shapes.TrialRow(*(getattr(row, name) for name in _ROW))
 
 
 def scalar(value: Any) -> shapes.Scalar:

@@ -31,13 +31,37 @@ from venturi.record.query.grouping import (
     group_by,
 )
 from venturi.record.query.known_keys import KeyInfo, keys
-from venturi.record.query.paging import Page, Row, rows
+from venturi.record.query.paging import Page, TrialRow, rows
 from venturi.record.query.repeats import Settings, chosen_of, stored_order
 from venturi.record.query.selection import CONDITIONS_MAX, PAGE_ROWS_MAX, Query
 
 __all__ = [
-    "COLUMNS", "CONDITIONS_MAX", "CONDITION_VALUES_MAX", "FACET_KEYS_MAX", "FACET_VALUES_MAX",
-    "GROUPS_MAX", "GROUP_KEYS_MAX", "PAGE_ROWS_MAX", "Condition", "Facet", "Group", "KeyInfo",
-    "Op", "Page", "Query", "Row", "Settings", "TooManyGroupsError", "Value", "chosen_of", "count",
-    "excluded_count", "facets", "group_by", "keys", "parse_condition", "rows", "stored_order",
+    "COLUMNS",
+    "CONDITIONS_MAX",
+    "CONDITION_VALUES_MAX",
+    "FACET_KEYS_MAX",
+    "FACET_VALUES_MAX",
+    "GROUPS_MAX",
+    "GROUP_KEYS_MAX",
+    "PAGE_ROWS_MAX",
+    "Condition",
+    "Facet",
+    "Group",
+    "KeyInfo",
+    "Op",
+    "Page",
+    "Query",
+    "Settings",
+    "TooManyGroupsError",
+    "TrialRow",
+    "Value",
+    "chosen_of",
+    "count",
+    "excluded_count",
+    "facets",
+    "group_by",
+    "keys",
+    "parse_condition",
+    "rows",
+    "stored_order",
 ]  # fmt: skip

@@ -19,7 +19,7 @@ from venturi.record.trial import Scalar
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TrialRow:
     """What the columns hold of a trial; names as in `Trial`, `failure` is the code.
 
     `excluded` is the id of the oldest exclusion in force that covers the trial.
@@ -55,7 +55,7 @@ class Row:
 class Page:
     """Some rows of a query; `next_cursor` is None on the last page."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[TrialRow, ...]
     next_cursor: str | None
 
 
@@ -91,9 +91,9 @@ def rows(repository: Repository, query: Query) -> Page:
     )
 
 
-def _row(row: Any, configuration: str, excluded: tuple[str, ...] | None) -> Row:
+def _row(row: Any, configuration: str, excluded: tuple[str, ...] | None) -> TrialRow:
     values = dict(zip(COLUMNS, row, strict=False))  # the terms of the order follow the columns
     if values["started_at"] is not None:
         values["started_at"] = moment(values["started_at"])
     first = excluded[0] if excluded else None
-    return Row(**values, configuration=json.loads(configuration), excluded=first)
+    return TrialRow(**values, configuration=json.loads(configuration), excluded=first)

@@ -2,9 +2,9 @@
 import { items, labelRoom, layer, type Named, plotOf, type Shape } from "../../plot";
 import { type Row, rowsChart } from "../../rows";
 import { axisOf } from "../../scale";
-import { base, type Drawing, tip, type View } from "../../view";
-import type { ChangeRow, TypeRow } from "../catalog-data";
+import { base, type Drawing, pointTip, tip, type View } from "../../view";
 import { bytes, plain } from "../format";
+import type { ChangeRow, TypeRow } from "../types";
 import { axisFor, names } from "./common";
 
 /** What a machine brings, by the field of its row. */
@@ -98,18 +98,15 @@ export function typesByPrice(
     option: {
       ...base(view),
       ...plot.option,
-      tooltip: {
-        ...(base(view).tooltip as object),
-        formatter: ({ dataIndex }: { dataIndex: number }) => {
-          const point = points[dataIndex];
-          return point
-            ? tip(point.name, [
-                `$${plain(point.price)} an hour${point.stale ? ", older than a year" : ""}`,
-                `${name} ${tell(point.value)}`,
-              ])
-            : "";
-        },
-      },
+      tooltip: pointTip(view, (index) => {
+        const point = points[index];
+        return point
+          ? tip(point.name, [
+              `$${plain(point.price)} an hour${point.stale ? ", older than a year" : ""}`,
+              `${name} ${tell(point.value)}`,
+            ])
+          : "";
+      }),
       series: [items(dots, at, { z: 3 }), layer(named, at, 4)],
     },
   };

@@ -2,7 +2,7 @@
 import { type Box, items, layer, type Named, plotOf, type Shape } from "../../plot";
 import { type Row, rowsChart } from "../../rows";
 import { type Axis, axisOf } from "../../scale";
-import { base, type Drawing, tip, type View } from "../../view";
+import { base, type Drawing, pointTip, tip, type View } from "../../view";
 import { count, plain, seconds } from "../format";
 import type { ComparedGroup, Comparison } from "../types";
 import {
@@ -187,13 +187,10 @@ export function strips(data: Comparison, log: boolean, view: View): Drawing {
       ...base(view),
       ...plot.option,
       yAxis: { type: "value", min: 0, max: 1, show: false },
-      tooltip: {
-        ...(base(view).tooltip as object),
-        formatter: ({ dataIndex }: { dataIndex: number }) => {
-          const group = lanes[dataIndex]?.group;
-          return group ? tip(groupName(data.by, group.key), details(group)) : "";
-        },
-      },
+      tooltip: pointTip(view, (index) => {
+        const group = lanes[index]?.group;
+        return group ? tip(groupName(data.by, group.key), details(group)) : "";
+      }),
       series: [items(shapes, [axis.minimum, 0], { z: 3 })],
     },
   };

@@ -9,7 +9,7 @@ import {
   type Shape,
   textWidth,
 } from "../../plot";
-import { base, type Drawing, tip, type View } from "../../view";
+import { base, type Drawing, pointTip, tip, type View } from "../../view";
 import { dollars, plain } from "../format";
 import type { RankedGroup, Ranking, Spread } from "../types";
 import { axisFor, groupName, logAxis, names, reach, signedAxis, timeScale, told } from "./common";
@@ -243,13 +243,10 @@ export function costScatter(data: Ranking, display: CostDisplay, view: View): Dr
     option: {
       ...base(view),
       ...plot.option,
-      tooltip: {
-        ...(base(view).tooltip as object),
-        formatter: ({ dataIndex }: { dataIndex: number }) => {
-          const group = points[dataIndex]?.group;
-          return group ? tip(groupName(data.by, group.key), details(group)) : "";
-        },
-      },
+      tooltip: pointTip(view, (index) => {
+        const group = points[index]?.group;
+        return group ? tip(groupName(data.by, group.key), details(group)) : "";
+      }),
       series: [
         layer([...behind, ...points.flatMap((point) => whiskers(point, view))], origin, 2),
         items(

@@ -1,6 +1,6 @@
 // Time against size: measured medians, the fitted curve with its band, and the memory cliff.
 import { type Box, items, labelRoom, layer, type Named, plotOf, type Shape } from "../../plot";
-import { base, type Drawing, tip, type View } from "../../view";
+import { base, type Drawing, pointTip, tip, type View } from "../../view";
 import { bytes, keyName, plain } from "../format";
 import type { Scaling, ScalingGroup } from "../types";
 import {
@@ -192,16 +192,13 @@ export function scalingChart(data: Scaling, log: boolean, view: View): Drawing {
     option: {
       ...base(view),
       ...plot.option,
-      tooltip: {
-        ...(base(view).tooltip as object),
-        formatter: ({ dataIndex }: { dataIndex: number }) => {
-          const mark = marks[dataIndex];
-          const point = mark?.group.points[mark.place];
-          if (!mark || !point) return "";
-          const name = data.by.length > 0 ? `${groupName(data.by, mark.group.key)}: ` : "";
-          return tip(`${name}${sizeText(point.x, data.x_unit)}`, told(point.elapsed_s));
-        },
-      },
+      tooltip: pointTip(view, (index) => {
+        const mark = marks[index];
+        const point = mark?.group.points[mark.place];
+        if (!mark || !point) return "";
+        const name = data.by.length > 0 ? `${groupName(data.by, mark.group.key)}: ` : "";
+        return tip(`${name}${sizeText(point.x, data.x_unit)}`, told(point.elapsed_s));
+      }),
       series: [
         layer([...cliffs.shapes, ...bands], origin, 2),
         items(

@@ -1,14 +1,13 @@
 // Catalogues of machines: what there is, what is known of a type and from where, what changed.
 import { useEffect, useMemo, useState } from "react";
 import { Link } from "wouter";
-import type { CatalogPage, FactRow, TypeRow } from "../catalog-data";
 import { BRINGS, type Brings, changes, typesByPrice } from "../charts/catalog";
 import { exported, useTwin } from "../data";
 import { bytes, plain } from "../format";
 import { Chart, type View } from "../parts/Chart";
 import { Pending, ProblemBox } from "../parts/Page";
 import { useSearch } from "../state";
-import type { Catalogs } from "../types";
+import type { CatalogPage, Catalogs, FactRow, TypeRow } from "../types";
 import {
   type Column,
   Commands,
