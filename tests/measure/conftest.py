@@ -1,14 +1,23 @@
-"""The fake agent as Venturi meets it, and a session that uses it."""
+"""The fake agent as Venturi meets it, a session that uses it, and the real engines.
+
+Hadoop is fetched once and kept in the user's cache folder.
+"""
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from engine_runs import RUN, wait_until_gone
 
 from venturi.measure.agent import Agent
+from venturi.measure.engines import engine
+from venturi.measure.engines.install import installed
 from venturi.measure.runner import Session, open_session
 from venturi.record.repository import Repository
 from venturi.settings import Settings
@@ -49,3 +58,47 @@ def sqlite(fake_settings: Settings) -> Iterator[Repository]:
 def session(fake_agent: Agent, sqlite: Repository) -> Session:
     """A session on the fake agent that samples often."""
     return open_session(fake_agent, sqlite, sample_interval_ms=20)
+
+
+@pytest.fixture(scope="session")
+def engines_home() -> Path:
+    """A VENTURI_HOME in which Hadoop is installed, kept between test runs."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    home = cache / "venturi-tests"
+    if installed(home) is None:
+        if shutil.which("mvn") is None or shutil.which("java") is None:
+            pytest.skip("Hadoop needs Maven and Java (Debian packages maven, openjdk-17-jdk)")
+        done = subprocess.run(
+            [*RUN, "engines", "install", "mapreduce"],
+            env={**os.environ, "VENTURI_HOME": str(home)},
+            capture_output=True, text=True, check=False, timeout=280,
+        )  # fmt: skip
+        if "could not fetch" in done.stderr:
+            pytest.skip(f"Maven Central cannot be reached: {done.stderr.splitlines()[0]}")
+        assert done.returncode == 0, done.stderr
+    return home
+
+
+@pytest.fixture(scope="session")
+def spark() -> None:
+    """Skips where Spark cannot run."""
+    found = engine("spark", home=Path(), environ=os.environ).available()
+    if not found.usable:
+        pytest.skip("; ".join(each.what for each in found.missing))
+
+
+@pytest.fixture
+def home(tmp_path: Path, engines_home: Path) -> Path:
+    """An empty repository that shares the installed engines."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    (folder / "engines").symlink_to(engines_home / "engines")
+    return folder
+
+
+@pytest.fixture
+def mark(tmp_path: Path) -> Iterator[str]:
+    """What a test's processes have in their environment; nothing of them may be left."""
+    text = f"{tmp_path.name}-{os.getpid()}"
+    yield text
+    wait_until_gone(text)

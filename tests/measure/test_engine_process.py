@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from engine_runs import MARK, marked, wait_until_gone
 
 from venturi.errors import Interrupted
 from venturi.measure.engines import process
 from venturi.measure.runner import JobFailed
 
-MARK = "ENGINE_TEST_MARK"
 # A program whose child leaves its session, ignores SIGTERM and outlives it, as a daemon would.
 STUBBORN = (
     "import os, signal, subprocess, sys, time\n"
@@ -26,25 +26,6 @@ STUBBORN = (
     "open(sys.argv[1], 'w').close()\n"
     "time.sleep(float(sys.argv[2]))\n"
 )
-
-
-def marked(mark: str) -> list[int]:
-    """Processes that were started with `mark` in their environment and are still there."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes():
-                found.append(int(entry.name))
-        except OSError:
-            continue
-    return found
-
-
-def wait_until_gone(mark: str) -> None:
-    deadline = time.monotonic() + 30
-    while marked(mark) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert marked(mark) == []
 
 
 @pytest.fixture

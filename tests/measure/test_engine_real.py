@@ -7,83 +7,13 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from test_engine_process import MARK, marked, wait_until_gone
+from engine_runs import marked, run, start, wait_for, wait_until_gone
 
-from venturi.measure.engines import engine
-from venturi.measure.engines.install import installed
-
-RUN = (sys.executable, "-m", "venturi.cli.main")
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="session")
-def engines_home() -> Path:
-    """A VENTURI_HOME in which Hadoop is installed, kept between test runs."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    home = cache / "venturi-tests"
-    if installed(home) is None:
-        if shutil.which("mvn") is None or shutil.which("java") is None:
-            pytest.skip("Hadoop needs Maven and Java (Debian packages maven, openjdk-17-jdk)")
-        done = subprocess.run(
-            [*RUN, "engines", "install", "mapreduce"],
-            env={**os.environ, "VENTURI_HOME": str(home)},
-            capture_output=True, text=True, check=False, timeout=280,
-        )  # fmt: skip
-        if "could not fetch" in done.stderr:
-            pytest.skip(f"Maven Central cannot be reached: {done.stderr.splitlines()[0]}")
-        assert done.returncode == 0, done.stderr
-    return home
-
-
-@pytest.fixture(scope="session")
-def spark() -> None:
-    """Skips where Spark cannot run."""
-    found = engine("spark", home=Path(), environ=os.environ).available()
-    if not found.usable:
-        pytest.skip("; ".join(each.what for each in found.missing))
-
-
-@pytest.fixture
-def home(tmp_path: Path, engines_home: Path) -> Path:
-    """An empty repository that shares the installed engines."""
-    folder = tmp_path / "home"
-    folder.mkdir()
-    (folder / "engines").symlink_to(engines_home / "engines")
-    return folder
-
-
-@pytest.fixture
-def mark(tmp_path: Path) -> Iterator[str]:
-    """As in test_engine_process: nothing of a test's processes may be left."""
-    text = f"{tmp_path.name}-{os.getpid()}"
-    yield text
-    wait_until_gone(text)
-
-
-def start(home: Path, mark: str, *arguments: object, **environment: str) -> subprocess.Popen[str]:
-    disk = home.parent / "disk"
-    disk.mkdir(exist_ok=True)
-    return subprocess.Popen(
-        [*RUN, "run", *map(str, arguments), "--dir", str(disk), "--warm-up", "0", "--json"],
-        env={**os.environ, "VENTURI_HOME": str(home), MARK: mark, **environment},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-
-
-def run(home: Path, mark: str, *arguments: object, **environment: str) -> tuple[int, Any, str]:
-    process = start(home, mark, *arguments, **environment)
-    out, err = process.communicate(timeout=280)
-    return process.returncode, json.loads(out) if out else None, err
 
 
 def test_the_same_input_on_all_three(home: Path, mark: str, spark: None) -> None:
@@ -136,20 +66,6 @@ def test_dfsio(home: Path, mark: str, workload: str) -> None:
         # A small file may take less than the millisecond that TestDFSIO divides by.
         value, reason = samples[metric]["value"], samples[metric]["missing_reason"]
         assert value > 1e6 if value is not None else "millisecond" in reason
-
-
-def wait_for(mark: str, program: bytes) -> int:
-    """The process of `mark` whose command line has `program`."""
-    deadline = time.monotonic() + 200
-    while time.monotonic() < deadline:
-        for pid in marked(mark):
-            try:
-                if program in Path(f"/proc/{pid}/cmdline").read_bytes():
-                    return pid
-            except OSError:
-                continue
-        time.sleep(0.05)
-    raise AssertionError(f"{program!r} was not started")
 
 
 def test_a_jvm_killed_in_the_middle_of_its_job(home: Path, mark: str) -> None:

@@ -17,7 +17,7 @@ from venturi.measure.engines.native import NativeJob, NativeOptions
 from venturi.measure.folders import DataFolders, parse_roles
 from venturi.measure.results import SortPlan
 from venturi.measure.runner import Session, run_trial
-from venturi.measure.workloads import Definition, workload
+from venturi.measure.workloads import Definition, size_of_bytes, workload
 from venturi.record.trial import Sample, State
 
 Usage = namedtuple("Usage", "total used free")
@@ -35,7 +35,7 @@ def job_of(folders: DataFolders, name: str = "terasort", **changes: Any) -> Nati
     definition = workload(name)
     job = NativeJob(
         definition=definition,
-        inputs=GeneratedInputs(folders, definition, 50_000, seed=7),
+        inputs=GeneratedInputs(folders, definition, size_of_bytes(definition, 50_000), seed=7),
         folders=folders,
         options=NativeOptions(memory_bytes=20_000),
         engine_version="1",
@@ -192,8 +192,9 @@ def test_input_that_is_not_there(tmp_path: Path, kind: str) -> None:
 
 
 def test_less_than_a_record_is_refused(folders: DataFolders) -> None:
+    terasort = workload("terasort")
     with pytest.raises(VenturiError) as caught:
-        GeneratedInputs(folders, workload("terasort"), 99)
+        GeneratedInputs(folders, terasort, size_of_bytes(terasort, 99))
     assert caught.value.code == "VEN-MEASURE-BUDGET"
 
 

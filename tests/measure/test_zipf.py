@@ -48,7 +48,7 @@ def test_text_is_deterministic_and_its_answer_is_right(
     assert text == (tmp_path / "b").read_bytes()
     assert len(text) == lines * zipf.LINE_BYTES
     assert text.count(b"\n") == lines
-    assert int(answer.totals.sum()) == lines * zipf.WORDS_PER_LINE
+    assert int(answer.sum()) == lines * zipf.WORDS_PER_LINE
     (tmp_path / "out").write_bytes(right_counts(text))
     assert zipf.check_counts([tmp_path / "out"], answer) is None
 
@@ -109,7 +109,7 @@ def test_wrong_sums_are_noticed(tmp_path: Path, fault: str) -> None:
 
 def test_frequent_entries_are_frequent(tmp_path: Path) -> None:
     answer = zipf.write_text(tmp_path / "in", 20_000, 3)
-    share = np.sort(answer.totals)[::-1] / answer.totals.sum()
+    share = np.sort(answer)[::-1] / answer.sum()
     # P(rank 1) = ln 2 / ln(WORDS + 1) = 7.0 %; the first hundred hold ln 101 / ln(WORDS + 1).
     assert share[0] == pytest.approx(np.log(2) / np.log(zipf.WORDS + 1), rel=0.05)
     assert share[:100].sum() == pytest.approx(np.log(101) / np.log(zipf.WORDS + 1), rel=0.05)

@@ -198,11 +198,14 @@ def _engine(name: str) -> Engine:
 
 
 def _read(file: Path) -> Plan:
-    from venturi.measure.engines import ENGINES
+    from venturi.measure.engines import DEPLOYMENTS, ENGINES
     from venturi.measure.study_file import EngineWords, read_plan
 
     engines = [_engine(name) for name in ENGINES]
-    words = {e.name: EngineWords(frozenset(e.workloads), e.prefixes) for e in engines}
+    words = {
+        each.name: EngineWords(frozenset(each.workloads), each.prefixes, DEPLOYMENTS[each.name])
+        for each in engines
+    }
     return read_plan(file, words)
 
 
@@ -227,7 +230,10 @@ def _estimate(
     input_bytes = size_for(combination)[1].bytes
     disks = folders_for(plan, combination, Path.cwd())
     succeeded = repository.find(
-        workload=combination.workload, engine=combination.engine, state=State.SUCCEEDED, limit=500
+        workload=combination.workload,
+        engine=combination.engine.partition(":")[0],
+        state=State.SUCCEEDED,
+        limit=500,
     )
     walls = [
         wall

@@ -200,7 +200,7 @@ def _keep(job: Job, trial: Trial | None) -> Trial | None:
 def _sorts(job: Job, folders: DataFolders, disk: Trial | None) -> None:
     from venturi.measure import plan, space
     from venturi.measure.engines.inputs import GeneratedInputs
-    from venturi.measure.workloads import workload
+    from venturi.measure.workloads import size_of_bytes, workload
 
     rates = _rates(disk)
     memory_bytes = plan.available_memory_bytes(job.session.host.facts)
@@ -217,7 +217,8 @@ def _sorts(job: Job, folders: DataFolders, disk: Trial | None) -> None:
         return
     assert disk is not None
     job.data = size
-    inputs = GeneratedInputs(folders, workload("terasort"), size.input_bytes)
+    terasort = workload("terasort")
+    inputs = GeneratedInputs(folders, terasort, size_of_bytes(terasort, size.input_bytes))
     in_memory = plan.in_memory_bytes(size.input_bytes)
     minimum_bytes = _sort(job, folders, inputs, disk, step="sort in memory", memory_bytes=in_memory)
     if minimum_bytes is None:

@@ -17,11 +17,9 @@ from venturi.errors import ExitCode, VenturiError
 from venturi.settings import load as load_settings
 
 if TYPE_CHECKING:
-    from venturi.measure.engines.inputs import Inputs
-    from venturi.measure.engines.protocol import Engine, Order
-    from venturi.measure.folders import DataFolders
+    from venturi.measure.engines.protocol import Engine, Ground, Order
     from venturi.measure.runner import Job, Session
-    from venturi.measure.workloads import Definition, Size
+    from venturi.measure.workloads import Definition
     from venturi.record.trial import Trial
 
 
@@ -29,7 +27,8 @@ if TYPE_CHECKING:
 @click.argument("workload")
 @click.option(
     "--engine", "engine_names", default="native", show_default=True, metavar="NAME,...",
-    help="Engines to run it on (native, mapreduce, spark), in turn, on the same input.",
+    help="Engines to run it on, in turn, on the same input: native, mapreduce[:cluster], "
+    "spark[:standalone|:yarn|:spark://HOST:PORT].",
 )  # fmt: skip
 @click.option(
     "--scale", metavar="NAME",
@@ -44,6 +43,22 @@ if TYPE_CHECKING:
 @click.option(
     "--set", "chosen", multiple=True, metavar="KEY=VALUE",
     help="A setting by the engine's own name, such as spark.sql.shuffle.partitions=8; repeatable.",
+)  # fmt: skip
+@click.option(
+    "--param", "parameters", multiple=True, metavar="NAME=VALUE",
+    help="A parameter of the workload, such as k=20 of kmeans; repeatable.",
+)  # fmt: skip
+@click.option(
+    "--instances", type=click.IntRange(1), default=1, show_default=True,
+    help="So many executions at once, as one trial (spark).",
+)  # fmt: skip
+@click.option(
+    "--workers", type=click.IntRange(1),
+    help="Worker daemons of an engine that Venturi starts (default: 1).",
+)  # fmt: skip
+@click.option(
+    "--hadoop-conf", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
+    help="Use the Hadoop cluster that this configuration describes, not one of our own.",
 )  # fmt: skip
 @click.option("--timeout", "timeout_s", type=DURATION, help="End a job that takes longer.")
 @click.option(
@@ -73,6 +88,10 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option("--keep-data", is_flag=True, help="Do not remove the data at the end.")
 @click.option(
+    "--keep-input", is_flag=True,
+    help="Keep the generated input in DIR/venturi-inputs, for this and later commands.",
+)  # fmt: skip
+@click.option(
     "--wait", is_flag=True, help="If another command measures on this host, wait for its end."
 )
 @quiet_option
@@ -89,8 +108,12 @@ def command(
     experiment: str | None,
     dirs: tuple[str, ...],
     chosen: tuple[str, ...],
+    parameters: tuple[str, ...],
+    workers: int | None,
+    hadoop_conf: Path | None,
     resume: bool,
     keep_data: bool,
+    keep_input: bool,
     wait: bool,
     quiet: bool,
     as_json: bool,
@@ -98,8 +121,8 @@ def command(
 ) -> int:
     """Run WORKLOAD and record every repetition.
 
-    WORKLOAD is terasort, terasort-skewed, sort, wordcount, aggregate, pi, dfsio-write or
-    dfsio-read; not every engine has a program for each.
+    WORKLOAD is one of those that `venturi engines --workloads` lists; not every engine has a
+    program for each.
 
     The protocol of the field: six repetitions, the first of which warms up and does not count. The
     input is generated once, before the first; only the workload itself is timed. Every result is
@@ -112,7 +135,8 @@ def command(
     if resume and experiment is None:
         raise click.UsageError("--resume needs --experiment NAME: what is to be resumed")
     from venturi.measure.alone import alone
-    from venturi.measure.engines.protocol import Order
+    from venturi.measure.engines.inputs import inputs_of
+    from venturi.measure.engines.protocol import Ground, Order
     from venturi.measure.folders import DataFolders, parse_roles
     from venturi.measure.workloads import size_of, size_of_bytes
     from venturi.measure.workloads import workload as find_workload
@@ -120,16 +144,23 @@ def command(
 
     definition = find_workload(workload)
     named = None if size_bytes is not None else scale or "tiny"
-    size = size_of(definition, named) if named else size_of_bytes(definition, size_bytes or 0)
-    engines = _engines(engine_names, definition)
+    own = _parameters(parameters)
+    size = (
+        size_of(definition, named, own)
+        if named
+        else size_of_bytes(definition, size_bytes or 0, own)
+    )
+    engines = _engines(engine_names, definition, hadoop_conf)
     settings = _settings(chosen, engines)
     talk = not quiet and not as_json
     home = load_settings().home
+    roles = parse_roles(dirs, Path.cwd())
+    ground = Ground(roles, limits["threads"], limits["memory_bytes"], workers)
     with (
         alone(home, f"run {workload}", wait=wait, on_wait=lambda who: say(f"waiting for {who}")),
-        _started(engines),
+        _started(engines, ground),
         laboratory(show_progress=talk) as session,
-        DataFolders(parse_roles(dirs, Path.cwd()), keep=keep_data) as folders,
+        DataFolders(roles, keep=keep_data) as folders,
     ):
         for swept in folders.swept:
             say(f"removed {swept}, left behind by a killed process")
@@ -146,7 +177,7 @@ def command(
                 settings=settings[engine.name],
                 **limits,
             )
-            for inputs in [_inputs(definition, size, folders, seed)]
+            for inputs in [inputs_of(folders, definition, size, seed=seed, keep=keep_input)]
             for engine in engines
         }
         jobs = list(_jobs(orders, repeat=repeat, warm_up=warm_up))
@@ -158,14 +189,16 @@ def command(
     return ExitCode.INVALID if invalid else ExitCode.OK
 
 
-def _engines(names: str, definition: Definition) -> list[Engine]:
+def _engines(names: str, definition: Definition, hadoop_conf: Path | None) -> list[Engine]:
     """The engines named, each once; all must have a program for the workload."""
     from venturi import settings
     from venturi.measure.engines import engine
 
     home = settings.load().home
     wanted = dict.fromkeys(name.strip() for name in names.split(","))
-    found = [engine(name, home=home, environ=os.environ) for name in wanted]
+    found = [
+        engine(name, home=home, environ=os.environ, hadoop_conf=hadoop_conf) for name in wanted
+    ]
     for each in found:
         if definition.name not in each.workloads:
             raise VenturiError(
@@ -198,21 +231,23 @@ def _settings(chosen: Sequence[str], engines: Sequence[Engine]) -> Mapping[str, 
     return settings
 
 
+def _parameters(chosen: Sequence[str]) -> dict[str, str]:
+    parameters = {}
+    for text in chosen:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise click.UsageError(f"--param {text}: give NAME=VALUE")
+        parameters[name] = value
+    return parameters
+
+
 @contextmanager
-def _started(engines: Sequence[Engine]) -> Iterator[None]:
+def _started(engines: Sequence[Engine], ground: Ground) -> Iterator[None]:
     with ExitStack() as stack:
         for engine in engines:
             stack.callback(engine.stop)
-            engine.start()
+            engine.start(ground)
         yield
-
-
-def _inputs(definition: Definition, size: Size, folders: DataFolders, seed: int) -> Inputs:
-    from venturi.measure.engines.inputs import GeneratedInputs, NoInputs
-
-    if definition.generator == "none":
-        return NoInputs()
-    return GeneratedInputs(folders, definition, size.bytes or 0, seed=seed)
 
 
 def _jobs(orders: Mapping[Engine, Order], *, repeat: int, warm_up: int) -> Iterator[Job]:

@@ -23,6 +23,7 @@ from venturi.record.trial import TERMINAL, ProvenanceKind, Scalar, State, Trial
 Order = Literal["random", "blocked", "written"]
 # Input, scratch and output of a trial over the bytes of its input; TestDFSIO has one copy.
 WORK_FACTOR = 3.1
+OF_WORKLOAD = "workload."  # how a workload's parameter begins, in plans and in records
 UNSTEADY = 0.10  # a coefficient of variation that asks for a look: our own choice
 
 
@@ -74,7 +75,9 @@ class Combination:
     memory: int | None = None
     disk: str | None = None
     host: str = "local"
+    instances: int | None = None
     settings: Mapping[str, str] = field(default_factory=dict, hash=False)
+    parameters: Mapping[str, Scalar] = field(default_factory=dict, hash=False)
 
     def values(self) -> dict[str, Scalar]:
         """Its factors by name, settings among them; those that were not chosen are left out."""
@@ -87,7 +90,9 @@ class Combination:
             "memory": self.memory,
             "disk": self.disk,
             "host": self.host,
+            "instances": self.instances,
             **self.settings,
+            **{f"{OF_WORKLOAD}{name}": value for name, value in self.parameters.items()},
         }
         return {name: value for name, value in named.items() if value is not None}
 
@@ -247,7 +252,10 @@ def peak_bytes(plan: Plan, input_bytes: Mapping[Combination, int]) -> int:
 
 def input_key(combination: Combination) -> tuple[object, ...]:
     """What two combinations share if they can have the same input files."""
-    return (combination.workload, combination.scale, combination.bytes, combination.disk)
+    parameters = tuple(sorted(combination.parameters.items()))
+    return (
+        combination.workload, combination.scale, combination.bytes, combination.disk, parameters,
+    )  # fmt: skip
 
 
 def wall_s(trial: Trial) -> float | None:
@@ -265,7 +273,15 @@ def alike(
 
     `input_bytes` and `disks` are what the combination comes to.
     """
-    chosen: dict[str, Scalar] = {**combination.settings}
+    engine, _, deployment = combination.engine.partition(":")
+    chosen: dict[str, Scalar] = {
+        **combination.settings,
+        **{f"{OF_WORKLOAD}{name}": value for name, value in combination.parameters.items()},
+    }
+    if deployment:
+        chosen["deployment"] = deployment
+    if combination.instances is not None:
+        chosen["instances"] = combination.instances
     # The native engine records what was chosen only, the others what they took by default, too.
     if combination.threads is not None or combination.engine == "native":
         chosen["threads"] = combination.threads
@@ -273,7 +289,7 @@ def alike(
         chosen["memory_bytes"] = combination.memory
     return (
         trial.provenance.kind is ProvenanceKind.MEASURED
-        and (trial.workload.name, trial.engine.name) == (combination.workload, combination.engine)
+        and (trial.workload.name, trial.engine.name) == (combination.workload, engine)
         and trial.workload.input_bytes == input_bytes
         and trial.cluster.disks_by_role
         == {role: tuple(str(path) for path in dirs) for role, dirs in disks.items()}

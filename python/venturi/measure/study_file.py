@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from venturi import units
 from venturi.errors import ExitCode, VenturiError
 from venturi.measure.folders import ROLES
-from venturi.measure.study import RETRYABLE, Class, Combination, Order, Plan
+from venturi.measure.study import OF_WORKLOAD, RETRYABLE, Class, Combination, Order, Plan
 from venturi.measure.workloads import SCALES, WORKLOADS, size_of_bytes, workload
 from venturi.record.trial import Scalar
 
@@ -32,6 +32,7 @@ class EngineWords:
 
     workloads: frozenset[str]
     prefixes: tuple[str, ...]
+    deployments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,9 @@ class _Factors(_Strict):
     memory: tuple[_Bytes, ...] = _Some
     disk: tuple[_Text, ...] = _Some
     host: tuple[_Text, ...] = Field(default=("local",), min_length=1)
+    instances: tuple[Annotated[int, Field(ge=1, strict=True)], ...] = _Some
     settings: dict[str, Annotated[tuple[str | int | float | bool, ...], Field(min_length=1)]] = {}
+    parameters: dict[str, Annotated[tuple[str | int | float, ...], Field(min_length=1)]] = {}
 
 
 class _Budget(_Strict):
@@ -170,7 +173,7 @@ def _doubts(given: _File, engines: Mapping[str, EngineWords]) -> Iterator[tuple[
         if twice:
             yield _at(name, given), f"{name}: {', '.join(sorted(twice))} is there twice"
     yield from _strangers("workload", factors.workload, [each.name for each in WORKLOADS])
-    yield from _strangers("engine", factors.engine, engines)
+    yield from _strangers("engine", factors.engine, _specs(engines, factors.engine))
     yield from _strangers("scale", factors.scale, SCALES)
     yield from _strangers("disk", factors.disk, given.disks)
     if factors.host != ("local",):
@@ -179,16 +182,51 @@ def _doubts(given: _File, engines: Mapping[str, EngineWords]) -> Iterator[tuple[
         yield ("factors", "bytes"), "give either scale or bytes"
     if given.warm_ups >= given.repeats:
         yield ("warm_ups",), f"warm_ups: {given.warm_ups} leaves nothing of {given.repeats} repeats"
-    prefixes = [p for name in factors.engine if name in engines for p in engines[name].prefixes]
+    names = {_name(spec) for spec in factors.engine} & engines.keys()
+    prefixes = [prefix for name in names for prefix in engines[name].prefixes]
     for setting in factors.settings:
         if not setting.startswith(tuple(prefixes)):
             yield ("factors", "settings", setting), f"no engine here has a setting {setting}"
+    yield from _doubtful_parameters(factors)
     for name in given.failure.retry:
         if name not in RETRYABLE:
             known = ", ".join(RETRYABLE)
             yield ("failure", "retry", name), f"{name!r} cannot be tried again (only: {known})"
     yield from _doubtful_disks(given)
     yield from _doubtful_exclusions(given)
+
+
+def _doubtful_parameters(factors: _Factors) -> Iterator[tuple[KeyPath, str]]:
+    known = {each.name: each for each in WORKLOADS}
+    for name, values in factors.parameters.items():
+        takers = [
+            parameter
+            for each in factors.workload
+            if each in known
+            for parameter in known[each].parameters
+            if parameter.name == name
+        ]
+        if not takers:
+            yield ("factors", "parameters", name), f"no workload here has a parameter {name}"
+        for value in values:
+            for parameter in takers:
+                try:
+                    parameter.value(value)
+                except ValueError as error:
+                    yield ("factors", "parameters", name), f"{name}: {error}"
+
+
+def _name(spec: str) -> str:
+    """The engine of `NAME:DEPLOYMENT`."""
+    return spec.partition(":")[0]
+
+
+def _specs(engines: Mapping[str, EngineWords], wanted: Sequence[str]) -> Iterator[str]:
+    """What may be written for an engine; Spark's own masters by their URL."""
+    for name, words in engines.items():
+        yield name
+        yield from (f"{name}:{deployment}" for deployment in words.deployments)
+    yield from (spec for spec in wanted if spec.startswith("spark:spark://"))
 
 
 def _doubtful_disks(given: _File) -> Iterator[tuple[KeyPath, str]]:
@@ -227,15 +265,18 @@ def _unfit(
         yield ("factors",), f"{len(found) * given.repeats} trials are more than {MAX_PLACES}"
     pairs = dict.fromkeys((each.engine, each.workload) for each in found)
     for engine, name in pairs:
-        if name not in engines[engine].workloads:
+        if name not in engines[_name(engine)].workloads:
             yield (
                 ("factors", "engine"),
                 f"{engine} has no program for {name}: exclude it "
                 f'([[exclude]] engine = "{engine}", workload = "{name}")',
             )
-    for name, size in dict.fromkeys((c.workload, c.bytes) for c in found if c.bytes is not None):
+    sizes = ((c.workload, c.bytes, tuple(c.parameters.items())) for c in found)
+    for name, size, parameters in dict.fromkeys(sizes):
+        if size is None:
+            continue
         try:
-            if size_of_bytes(workload(name), size).records == 0:
+            if size_of_bytes(workload(name), size, dict(parameters)).records == 0:
                 yield ("factors", "bytes"), f"{size} bytes hold no record of {name}"
         except VenturiError as error:
             yield ("factors", "bytes"), error.message
@@ -245,11 +286,12 @@ def _factors(given: _File) -> dict[str, tuple[Any, ...]]:
     """The factors that vary or are fixed by the file, settings among them, as in `values()`."""
     factors = given.factors
     plain = {name: getattr(factors, name) for name in type(factors).model_fields}
-    settings = plain.pop("settings")
+    settings, parameters = plain.pop("settings"), plain.pop("parameters")
     if not factors.scale and not factors.bytes:
         plain["scale"] = ("tiny",)
     chosen = {name: values for name, values in plain.items() if values}
-    return {**chosen, **{key: tuple(map(_setting, each)) for key, each in settings.items()}}
+    chosen |= {key: tuple(map(_setting, each)) for key, each in settings.items()}
+    return chosen | {f"{OF_WORKLOAD}{name}": each for name, each in parameters.items()}
 
 
 def _combinations(given: _File, engines: Mapping[str, EngineWords]) -> Iterator[Combination]:
@@ -258,7 +300,12 @@ def _combinations(given: _File, engines: Mapping[str, EngineWords]) -> Iterator[
     seen: set[tuple[tuple[str, Scalar], ...]] = set()
     for chosen in itertools.product(*factors.values()):
         values = dict(zip(factors, chosen, strict=True))
-        prefixes = engines[values["engine"]].prefixes
+        prefixes = engines[_name(values["engine"])].prefixes
+        known = {each.name: each for each in workload(values["workload"]).parameters}
+        parameters = {name: values.pop(f"{OF_WORKLOAD}{name}") for name in given.factors.parameters}
+        values["parameters"] = {
+            name: known[name].value(value) for name, value in parameters.items() if name in known
+        }
         settings = {
             key: values.pop(key) for key in given.factors.settings if key in values
         }  # those of other engines fall away, and with them what would be the same twice
@@ -280,7 +327,9 @@ def _wanted(name: str, wanted: Any) -> list[Any]:
     values = wanted if isinstance(wanted, list) else [wanted]
     if name in {"memory", "bytes"}:
         return [_parsed_size(value) for value in values]
-    return values if name in _Factors.model_fields else [_setting(value) for value in values]
+    if name in _Factors.model_fields or name.startswith(OF_WORKLOAD):
+        return values
+    return [_setting(value) for value in values]
 
 
 def _parsed_size(value: Any) -> Any:
@@ -308,6 +357,8 @@ def _strangers(
 def _at(factor: str, given: _File) -> KeyPath:
     if factor in given.factors.settings:
         return ("factors", "settings", factor)
+    if (name := factor.removeprefix(OF_WORKLOAD)) in given.factors.parameters:
+        return ("factors", "parameters", name)
     return ("factors", factor)
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import FrameType
 
 from venturi.errors import Interrupted, VenturiError
-from venturi.measure.engines.inputs import GeneratedInputs, Inputs, NoInputs
-from venturi.measure.engines.protocol import Engine, Order
+from venturi.measure.engines.inputs import Inputs, inputs_of
+from venturi.measure.engines.protocol import Engine, Ground, Order
 from venturi.measure.folders import ROLES, DataFolders
 from venturi.measure.runner import Job, Report, Session, Spec, Step, run_trial
 from venturi.measure.study import Combination, Place, Plan, Standing, input_key, standings, wall_s
@@ -29,8 +29,10 @@ def size_for(combination: Combination) -> tuple[Definition, Size]:
     """The workload of `combination` and how much of it."""
     definition = workload(combination.workload)
     if combination.bytes is not None:
-        return definition, size_of_bytes(definition, combination.bytes)
-    return definition, size_of(definition, combination.scale or DEFAULT_SCALE)
+        return definition, size_of_bytes(definition, combination.bytes, combination.parameters)
+    return definition, size_of(
+        definition, combination.scale or DEFAULT_SCALE, combination.parameters
+    )
 
 
 def folders_for(
@@ -118,7 +120,7 @@ class _Bench:
         self._plan, self._session, self._find = plan, session, engine
         self._default_dir = default_dir
         self._stack = ExitStack()
-        self._engines: dict[str, Engine | VenturiError] = {}
+        self._engines: dict[tuple[object, ...], Engine | VenturiError] = {}
         self._inputs: dict[tuple[object, ...], tuple[DataFolders, Inputs]] = {}
 
     def __enter__(self) -> _Bench:
@@ -134,7 +136,7 @@ class _Bench:
         combination = place.combination
         definition, size = size_for(combination)
         try:
-            engine = self._engine(combination.engine)
+            engine = self._engine(combination)
             folders, inputs = self._input(combination, definition, size)
         except VenturiError as error:
             return _Impossible(self._spec(place, definition, size), error)
@@ -152,6 +154,7 @@ class _Bench:
             threads=combination.threads,
             memory_bytes=combination.memory,
             settings=combination.settings,
+            instances=combination.instances or 1,
             timeout_s=self._plan.timeout_s,
         )
         return _Timed(engine.job(order), inputs, folders, self._plan.timeout_s)
@@ -162,16 +165,30 @@ class _Bench:
         for key in [key for key in self._inputs if key not in needed]:
             self._inputs.pop(key)[0].__exit__()
 
-    def _engine(self, name: str) -> Engine:
-        if name not in self._engines:
+    def _engine(self, combination: Combination) -> Engine:
+        """An engine is started once for each ground it stands on.
+
+        One with daemons ends the one before: two clusters would be in each other's way.
+        """
+        name = combination.engine
+        ground = Ground(
+            folders_for(self._plan, combination, self._default_dir),
+            combination.threads,
+            combination.memory,
+        )
+        key = (name, combination.disk, ground.threads, ground.memory_bytes)
+        if key not in self._engines:
             try:
                 engine = self._find(name)
+                if engine.deployment not in {None, "local"}:
+                    self._stack.close()
+                    self._engines.clear()
                 self._stack.callback(engine.stop)
-                engine.start()
-                self._engines[name] = engine
+                engine.start(ground)
+                self._engines[key] = engine
             except VenturiError as error:
-                self._engines[name] = error
-        found = self._engines[name]
+                self._engines[key] = error
+        found = self._engines[key]
         if isinstance(found, VenturiError):
             raise found
         return found
@@ -184,12 +201,7 @@ class _Bench:
             folders = DataFolders(
                 folders_for(self._plan, combination, self._default_dir)
             ).__enter__()
-            inputs: Inputs = (
-                NoInputs()
-                if definition.generator == "none"
-                else GeneratedInputs(folders, definition, size.bytes or 0)
-            )
-            self._inputs[key] = folders, inputs
+            self._inputs[key] = folders, inputs_of(folders, definition, size)
         return self._inputs[key]
 
     def _spec(self, place: Place, definition: Definition, size: Size) -> Spec:
@@ -198,7 +210,7 @@ class _Bench:
             workload=Workload(
                 definition.name, definition.version, combination.scale, size.bytes, size.records
             ),
-            engine=EngineRecord(combination.engine, "unknown"),
+            engine=EngineRecord(combination.engine.partition(":")[0], "unknown"),
             configuration=combination.values(),
             experiment=self._plan.id,
             repetition=place.number,

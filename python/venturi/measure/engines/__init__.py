@@ -12,26 +12,47 @@ if TYPE_CHECKING:
     from venturi.measure.engines.protocol import Engine
 
 ENGINES = ("native", "mapreduce", "spark")
+DEPLOYMENTS: Mapping[str, tuple[str, ...]] = {
+    "native": (),
+    "mapreduce": ("local", "cluster"),
+    "spark": ("local", "standalone", "yarn"),
+}
+"""How each engine can be deployed; the first is what its name alone means. Spark also takes the URL
+of a master that is there."""
 
 
-def engine(name: str, *, home: Path, environ: Mapping[str, str]) -> Engine:
-    """The engine called `name`, or VEN-MEASURE-WORKLOAD. `home` is VENTURI_HOME."""
+def engine(
+    spec: str, *, home: Path, environ: Mapping[str, str], hadoop_conf: Path | None = None
+) -> Engine:
+    """The engine `NAME` or `NAME:DEPLOYMENT`, or VEN-MEASURE-WORKLOAD. `home` is VENTURI_HOME.
+
+    `hadoop_conf` is the configuration folder of a Hadoop cluster that is there.
+    """
+    name, _, deployment = spec.partition(":")
+    if name not in ENGINES:
+        raise _unknown(f"there is no engine {name!r}", spec, ENGINES)
+    known = DEPLOYMENTS[name]
+    if deployment and deployment not in known and not (name == "spark" and ":" in deployment):
+        raise _unknown(f"{name} cannot be deployed as {deployment!r}", spec, known)
     if name == "native":
         from venturi.measure.engines.native import Native
 
         return Native(environ=environ)
+    where = deployment or known[0]
     if name == "mapreduce":
         from venturi.measure.engines.mapreduce import MapReduce
 
-        return MapReduce(home=home, environ=environ)
-    if name == "spark":
-        from venturi.measure.engines.spark import Spark
+        return MapReduce(home=home, environ=environ, deployment=where, hadoop_conf=hadoop_conf)
+    from venturi.measure.engines.spark import Spark
 
-        return Spark(environ=environ)
-    raise VenturiError(
+    return Spark(home=home, environ=environ, deployment=where, hadoop_conf=hadoop_conf)
+
+
+def _unknown(problem: str, spec: str, known: tuple[str, ...]) -> VenturiError:
+    return VenturiError(
         "VEN-MEASURE-WORKLOAD",
-        f"there is no engine {name!r}",
-        where={"value": name},
-        hint="one of: " + ", ".join(ENGINES),
+        problem,
+        where={"value": spec},
+        hint="one of: " + ", ".join(known) if known else "name it alone",
         exit_code=ExitCode.USAGE,
     )

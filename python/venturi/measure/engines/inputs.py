@@ -1,35 +1,44 @@
-"""Where a native job's input comes from: generated once per command, or given by the user."""
+"""Where a job's input comes from: generated once per command, kept by an earlier one, or given."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import hashlib
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
 from venturi.errors import VenturiError
 from venturi.measure.agent import Progress
 from venturi.measure.folders import DataFolders
 from venturi.measure.results import Generated, Validated
 from venturi.measure.runner import Step
-from venturi.measure.workloads import Definition
+from venturi.measure.workloads import Definition, Size, family
+from venturi.record.files import replacing
 from venturi.record.trial import Phase
 
-if TYPE_CHECKING:
-    from venturi.measure.workloads.zipf import Answer
-
 CHECKSUM_MODULUS = 2**128
+KEPT = "venturi-inputs"
+_MANIFEST = "input.json"
 
 
 @dataclass(frozen=True)
 class InputData:
-    """Input files and what is known about them. None: nobody counted."""
+    """Input files and what is known about them. None: nobody counted.
+
+    `answer` is what the workload's check wants to know. `folder` has the files as the workload's
+    generator arranged them; None: how they lie does not matter.
+    """
 
     files: tuple[Path, ...]
     bytes: int
     records: int | None
     checksum: str | None = None
-    answer: Answer | None = None
+    answer: Mapping[str, Any] | None = None
+    folder: Path | None = None
 
 
 class Inputs(Protocol):
@@ -95,44 +104,113 @@ class NoInputs:
         return InputData(files=(), bytes=0, records=None), ()
 
 
-class GeneratedInputs:
-    """Deterministic input of a workload, made when first needed and shared by all later trials."""
+class KeptInputs:
+    """Generated input that outlives its command: `DIR/venturi-inputs/DIGEST`, complete if it has a
+    manifest. `parents` are the folders of the role `input`."""
 
     def __init__(
-        self, folders: DataFolders, definition: Definition, input_bytes: int, *, seed: int = 0
+        self, parents: Sequence[Path], definition: Definition, size: Size, seed: int
     ) -> None:
-        if input_bytes < definition.record_bytes:
+        meaning = [definition.version, asdict(size), seed, len(parents)]
+        text = json.dumps(meaning, sort_keys=True)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        self._folders = tuple(parent / KEPT / f"{definition.name}-{digest}" for parent in parents)
+
+    def find(self) -> InputData | None:
+        """The input, None if there is none or it is not whole."""
+        try:
+            kept = json.loads((self._folders[0] / _MANIFEST).read_text())
+            files = {Path(path): size_bytes for path, size_bytes in kept.pop("sizes")}
+            if any(path.stat().st_size != size_bytes for path, size_bytes in files.items()):
+                return None
+            folder = kept.pop("folder")
+            return InputData(tuple(files), folder=folder and Path(folder), **kept)
+        except (OSError, ValueError, KeyError, TypeError, IndexError):
+            return None
+
+    def make(self) -> tuple[Path, ...]:
+        """Empty folders for it."""
+        for folder in self._folders:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+        return self._folders
+
+    def finish(self, data: InputData) -> None:
+        """All is there and will be found from now on."""
+        manifest = {
+            "sizes": [(str(path), path.stat().st_size) for path in data.files],
+            "bytes": data.bytes,
+            "records": data.records,
+            "checksum": data.checksum,
+            "answer": data.answer,
+            "folder": data.folder and str(data.folder),
+        }
+        with replacing(self._folders[0] / _MANIFEST) as file:
+            file.write(json.dumps(manifest).encode())
+
+
+class GeneratedInputs:
+    """Deterministic input of a workload, made when first needed and shared by all later trials.
+
+    Input that an earlier command kept in the same folders is used again: it is found by a digest of
+    all it depends on. With `keep` this one is kept, too.
+    """
+
+    def __init__(
+        self,
+        folders: DataFolders,
+        definition: Definition,
+        size: Size,
+        *,
+        seed: int = 0,
+        keep: bool = False,
+    ) -> None:
+        if not size.bytes:
             raise VenturiError(
                 "VEN-MEASURE-BUDGET",
-                f"{input_bytes} bytes hold no record of {definition.record_bytes} bytes",
-                where={"workload": definition.name, "bytes": input_bytes},
+                f"there is no record of {definition.name} in so few bytes",
+                where={"workload": definition.name},
                 hint="ask for more --bytes",
             )
-        self.records = input_bytes // definition.record_bytes
+        self._size_bytes = size.bytes
         self._folders = folders
         self._definition = definition
+        self._size = size
         self._seed = seed
+        self._keep = keep
+        self._store = KeptInputs(folders.parents("input"), definition, size, seed)
         self._data: InputData | None = None
 
     @property
+    def records(self) -> int:
+        """How many there are in the input."""
+        return self._size.records
+
+    @property
     def planned_bytes(self) -> int:
-        return self.records * self._definition.record_bytes
+        return self._size_bytes
 
     @property
     def missing_bytes(self) -> int:
-        return self.planned_bytes if self._data is None else 0
+        there = self._data is not None or self._store.find() is not None
+        return 0 if there else self.planned_bytes
 
     def provide(self, step: Step) -> tuple[InputData, tuple[Phase, ...]]:
+        if self._data is None:
+            self._data = self._store.find()
         if self._data is not None:
             return self._data, ()
         started_s = step.since_start_s()
-        folders = self._folders.of("input")
+        folders = self._store.make() if self._keep else self._folders.of("input")
         if self._definition.generator in {"gensort", "gensort-skewed"}:
-            self._data = self._gensort(step, folders)
+            data = self._gensort(step, folders)
         else:
-            self._data = self._zipf(step, folders[0])
+            data = self._written(step, folders[0])
+        if self._keep:
+            self._store.finish(data)
+        self._data = data
         phase = Phase("generate", started_s, step.since_start_s() - started_s)
-        return self._data, (phase,)
+        return data, (phase,)
 
     def _gensort(self, step: Step, folders: tuple[Path, ...]) -> InputData:
         files: list[Path] = []
@@ -156,10 +234,8 @@ class GeneratedInputs:
             checksum = (checksum + int(made.checksum, 16)) % CHECKSUM_MODULUS
         return InputData(tuple(files), self.planned_bytes, self.records, checksum=f"{checksum:x}")
 
-    def _zipf(self, step: Step, folder: Path) -> InputData:
-        from venturi.measure.workloads import zipf
-
-        path = folder / "part-00000"
+    def _written(self, step: Step, folder: Path) -> InputData:
+        """Input that the workload's own module writes."""
         began_s = step.since_start_s()
 
         def tick(done_bytes: int) -> None:
@@ -169,19 +245,30 @@ class GeneratedInputs:
                     Progress("generate", done_bytes, self.planned_bytes, "bytes", elapsed_s)
                 )
 
-        write = zipf.write_text if self._definition.generator == "zipf-text" else zipf.write_pairs
+        definition = self._definition
+        data = import_module(f"venturi.measure.workloads.{family(definition)}_data")
         try:
-            answer = write(path, self.records, self._seed, tick)
+            answer = data.write(definition, folder, self._size, self._seed, tick)
         except OSError as error:
             raise VenturiError(
                 "VEN-MEASURE-SPACE",
                 f"the input cannot be written: {error.strerror}",
-                where={"file": str(path)},
+                where={"file": str(error.filename or folder)},
             ) from error
-        if self._definition.job == "sort":
+        files = tuple(sorted(path for path in folder.rglob("*") if path.is_file()))
+        if definition.job == "sort":
             # Lines of one length: what sorts them is checked as any sort is.
-            length = self._definition.record_bytes
+            length = definition.record_bytes
             framing = ("--record-bytes", length, "--key-bytes", length)
-            seen = step.run("validate", "--input", path, *framing).read(Validated)
-            return InputData((path,), self.planned_bytes, self.records, checksum=seen.checksum)
-        return InputData((path,), self.planned_bytes, self.records, answer=answer)
+            seen = step.run("validate", "--input", *files, *framing).read(Validated)
+            return InputData(files, self.planned_bytes, self.records, checksum=seen.checksum)
+        return InputData(files, self.planned_bytes, self.records, answer=answer, folder=folder)
+
+
+def inputs_of(
+    folders: DataFolders, definition: Definition, size: Size, *, seed: int = 0, keep: bool = False
+) -> Inputs:
+    """Generated input for `definition`, or none where it reads none."""
+    if definition.generator == "none":
+        return NoInputs()
+    return GeneratedInputs(folders, definition, size, seed=seed, keep=keep)

@@ -32,8 +32,6 @@ DEFAULT_MEMORY_BYTES = 4 * GIB
 # Shuffled data and the engine's own copies, over the input.
 SCRATCH_FACTOR = 2.0
 OUTPUT_FACTOR = 1.1
-# Halton points near the circle's edge fall on either side, as sums are rounded.
-PI_TOLERANCE = 1e-6
 
 
 @dataclass
@@ -71,7 +69,12 @@ class ProcessJob:
             "memory_bytes": self.memory_bytes,
             "input_bytes": size.bytes,
             **self.configuration,
+            **{f"workload.{name}": value for name, value in size.parameters.items()},
         }
+        if (deployment := self.engine.deployment) is not None:
+            configuration["deployment"] = deployment
+        if order.instances > 1:
+            configuration["instances"] = order.instances
         return Spec(
             workload=Workload(
                 order.definition.name, order.definition.version, order.scale, size.bytes,
@@ -87,7 +90,7 @@ class ProcessJob:
             experiment=order.experiment,
             repetition=order.repetition,
             warm_up=order.warm_up,
-            seed=order.seed if order.definition.generator.startswith("zipf") else None,
+            seed=order.seed if order.definition.seeded else None,
             series=order.series,
         )  # fmt: skip
 
@@ -133,26 +136,17 @@ class ProcessJob:
         assert self._input is not None
         assert collected is not None
         started_s = step.since_start_s()
-        verdict = self._check(step, task, self._input, collected)
+        order = self.order
+        verdict = checks.check(
+            checks.Checking(
+                step, order.definition, order.size, self._input, task.output, collected.answer
+            )
+        )
         phase = Phase("validate", started_s, step.since_start_s() - started_s)
         return Report(phases=(phase,), warnings=verdict.warnings, invalid=verdict.invalid)
 
     def clean(self) -> None:
         self.order.folders.empty(("output", "scratch"))
-
-    def _check(
-        self, step: Step, task: Task, given: InputData, collected: Collected
-    ) -> checks.Verdict:
-        definition = self.order.definition
-        if definition.job == "pi":
-            return checks.Verdict(_check_pi(task, collected.answer))
-        if definition.job in {"dfsio-write", "dfsio-read"}:
-            return checks.Verdict(_check_files(task, collected.answer))
-        files = sorted(path for path in task.output.glob("part-*") if path.stat().st_size)
-        return checks.output(
-            step, definition.job, given, files, record_bytes=definition.record_bytes,
-            key_bytes=definition.key_bytes, format_=definition.format,
-        )  # fmt: skip
 
     def _require_space(self) -> None:
         order = self.order
@@ -175,12 +169,12 @@ class ProcessJob:
         places = {name: scratch / name for name in ("input", "scratch", "logs")}
         for place in places.values():
             place.mkdir()
-        for number, file in enumerate(given.files):
+        for number, file in enumerate(given.files if given.folder is None else ()):
             (places["input"] / f"part-{number:05d}").symlink_to(file)
         return Task(
             definition=self.order.definition,
             size=self.order.size,
-            input=places["input"],
+            input=given.folder or places["input"],
             output=out / "result",
             scratch=places["scratch"],
             logs=places["logs"],
@@ -189,31 +183,6 @@ class ProcessJob:
             configuration=self.configuration,
             timeout_s=self.order.timeout_s,
         )
-
-
-def _check_pi(task: Task, answer: Mapping[str, Scalar]) -> str | None:
-    inside = answer.get("inside")
-    if not isinstance(inside, int | float):
-        return "the engine gave no estimate"
-    from venturi.measure.engines.halton import points_inside
-
-    points = task.size.records
-    expected = points_inside(points)
-    if abs(inside - expected) > max(1.0, points * PI_TOLERANCE):
-        return f"{inside:.0f} of {points} points are inside, the reference has {expected}"
-    return None
-
-
-def _check_files(task: Task, answer: Mapping[str, Scalar]) -> str | None:
-    files, expected = task.size.parts or 0, task.size.bytes or 0
-    counted = answer.get("bytes"), answer.get("files")
-    if counted != (expected, files):
-        return f"{counted[0]} bytes in {counted[1]} files were counted, not {expected} in {files}"
-    each = expected // files
-    sizes = [path.stat().st_size for path in task.output.rglob("test_io_*")]
-    if sizes != [each] * files:
-        return f"{len(sizes)} files of {sum(sizes)} bytes are on disk, not {files} of {each} each"
-    return None
 
 
 def read_json(path: Path, what: str) -> Mapping[str, object]:

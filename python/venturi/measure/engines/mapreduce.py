@@ -18,6 +18,7 @@ from venturi.measure.engines.process import Ended, run
 from venturi.measure.engines.protocol import (
     Availability,
     Collected,
+    Ground,
     Missing,
     Order,
     Task,
@@ -64,7 +65,16 @@ class MapReduce:
         {"terasort", "terasort-skewed", "sort", "wordcount", "pi", "dfsio-write", "dfsio-read"}
     )
 
-    def __init__(self, *, home: Path, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        *,
+        home: Path,
+        environ: Mapping[str, str],
+        deployment: str = "local",
+        hadoop_conf: Path | None = None,
+    ) -> None:
+        self.deployment = deployment
+        self._hadoop_conf = hadoop_conf
         self._venturi_home = home
         self._environ = environ
         self._jars: tuple[str, ...] = ()
@@ -100,7 +110,7 @@ class MapReduce:
         self._java, self.version = java, version or ""
         return Availability(NAME, version, parts, tuple(missing))
 
-    def start(self) -> None:
+    def start(self, ground: Ground) -> None:
         require(self.available())
 
     def stop(self) -> None:

@@ -11,7 +11,7 @@ from venturi.measure import space
 from venturi.measure.agent import Agent
 from venturi.measure.engines import checks
 from venturi.measure.engines.inputs import InputData, Inputs
-from venturi.measure.engines.protocol import Availability, Missing, Order
+from venturi.measure.engines.protocol import Availability, Ground, Missing, Order
 from venturi.measure.folders import DataFolders
 from venturi.measure.results import MemoryTouched, Sorted, SortPlan, SortStage
 from venturi.measure.runner import Report, Spec, Step
@@ -285,6 +285,7 @@ class Native:
     """The engine of the agent: always there with Venturi, nothing to start or stop."""
 
     name = NAME
+    deployment = None
     prefixes: tuple[str, ...] = ()
     workloads = frozenset({"terasort", "terasort-skewed", "wordcount", "aggregate", "sort"})
 
@@ -301,14 +302,13 @@ class Native:
         parts = {"agent": agent.path, "build": identity.build_profile}
         return Availability(NAME, identity.version, parts)
 
-    def start(self) -> None:
+    def start(self, ground: Ground) -> None:
         pass
 
     def stop(self) -> None:
         pass
 
     def job(self, order: Order) -> NativeJob:
-        generated_here = order.definition.generator.startswith("zipf")
         return NativeJob(
             definition=order.definition,
             inputs=order.inputs,
@@ -325,7 +325,7 @@ class Native:
             experiment=order.experiment,
             repetition=order.repetition,
             warm_up=order.warm_up,
-            seed=order.seed if generated_here else None,
+            seed=order.seed if order.definition.seeded else None,
             series=order.series,
         )
 

@@ -45,10 +45,23 @@ class Availability:
 
 
 @dataclass(frozen=True)
+class Ground:
+    """What an engine that has to be started gets: the user's folders by role, and how large it may
+    be. `workers` is the number of its worker daemons. None: the engine's own default.
+    """
+
+    dirs: Mapping[str, tuple[Path, ...]]
+    threads: int | None = None
+    memory_bytes: int | None = None
+    workers: int | None = None
+
+
+@dataclass(frozen=True)
 class Order:
     """What was chosen for one trial. None: the engine's own default.
 
     `settings` are the engine's own names (`spark.executor.cores`) and override Venturi's defaults.
+    `instances` is how many times the workload is executed at once.
     """
 
     definition: Definition
@@ -66,6 +79,7 @@ class Order:
     uniform: bool = False
     verify: bool = False
     settings: Mapping[str, str] = field(default_factory=dict)
+    instances: int = 1
     timeout_s: float | None = None
     series: bool = True
 
@@ -111,6 +125,10 @@ class Engine(Protocol):
         """Its name on the command line and in records."""
 
     @property
+    def deployment(self) -> str | None:
+        """How it is deployed (`local`, `yarn`, ...); None: there is only one way."""
+
+    @property
     def prefixes(self) -> tuple[str, ...]:
         """How the names of its own settings begin."""
 
@@ -121,7 +139,7 @@ class Engine(Protocol):
     def available(self) -> Availability:
         """Looks what is installed; starts nothing, takes milliseconds."""
 
-    def start(self) -> None:
+    def start(self, ground: Ground) -> None:
         """Makes ready what all jobs share; an error if the engine is not usable."""
 
     def job(self, order: Order) -> Job:

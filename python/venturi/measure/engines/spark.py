@@ -15,14 +15,15 @@ from venturi.measure.engines.process import Ended, run
 from venturi.measure.engines.protocol import (
     Availability,
     Collected,
+    Ground,
     Missing,
     Order,
     Task,
     require,
 )
 from venturi.measure.runner import Attachment
-from venturi.measure.workloads import Definition, Size
-from venturi.record.trial import Phase
+from venturi.measure.workloads import Definition, Size, family
+from venturi.record.trial import Phase, Sample
 
 NAME = "spark"
 LEAST_SPARK = (4, 1)  # data sources that take Arrow batches
@@ -39,7 +40,17 @@ class Spark:
     prefixes = ("spark.",)
     workloads = frozenset({"terasort", "terasort-skewed", "sort", "wordcount", "pi"})
 
-    def __init__(self, *, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        *,
+        home: Path,
+        environ: Mapping[str, str],
+        deployment: str = "local",
+        hadoop_conf: Path | None = None,
+    ) -> None:
+        self.deployment = deployment
+        self._hadoop_conf = hadoop_conf
+        self._venturi_home = home
         self._environ = environ
         self._home: Path | None = None
         self._java: Java | None = None
@@ -77,7 +88,7 @@ class Spark:
         self._home, self._java, self.version = home, java, version or ""
         return Availability(NAME, version, parts, tuple(missing))
 
-    def start(self) -> None:
+    def start(self, ground: Ground) -> None:
         require(self.available())
 
     def stop(self) -> None:
@@ -106,12 +117,14 @@ class Spark:
         events.mkdir()
         description = {
             "workload": task.definition.name,
+            "family": family(task.definition),
             "input": str(task.input),
             "output": str(task.output),
             "result": str(task.logs / "result.json"),
             "record_bytes": task.definition.record_bytes,
             "records": task.size.records,
             "parts": task.size.parts,
+            "parameters": dict(task.size.parameters),
         }
         (task.logs / "task.json").write_text(json.dumps(description))
         return run(
@@ -145,7 +158,10 @@ class Spark:
         configuration.write_text(json.dumps(result["configuration"], indent=1, sort_keys=True))
         answer = result["answer"]
         assert isinstance(answer, dict)
+        samples = result["samples"]
+        assert isinstance(samples, list)
         return Collected(
+            samples=tuple(Sample(metric, value, unit) for metric, value, unit in samples),
             phases=(
                 Phase(START, ended.started_s, ready_s - ended.started_s),
                 Phase(task.definition.job, ready_s, done_s - ready_s),

@@ -8,7 +8,6 @@ entry instead of being believed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +25,6 @@ CHUNK_BYTES = 8 * 2**20
 PAIR = np.dtype([("key_bytes", "<u4"), ("value_bytes", "<u4"), ("key", ">u8"), ("value", "<u8")])
 
 U64 = npt.NDArray[np.uint64]
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a correct result holds: `totals[i]` for entry i (0: it does not occur)."""
-
-    records: int
-    totals: U64
 
 
 def vocabulary() -> npt.NDArray[np.uint8]:
@@ -56,8 +47,11 @@ def _ranks(rng: np.random.Generator, count: int, limit: int) -> npt.NDArray[np.i
 
 def write_text(
     path: Path, lines: int, seed: int, tick: Callable[[int], None] = lambda _: None
-) -> Answer:
-    """Writes `lines` lines of twelve words to `path`; `tick` hears the bytes written so far."""
+) -> U64:
+    """Writes `lines` lines of twelve words to `path`; how often each word of the vocabulary occurs.
+
+    `tick` hears the bytes written so far.
+    """
     words = np.concatenate([vocabulary(), np.full((WORDS, 1), ord(" "), np.uint8)], axis=1)
     totals = np.zeros(WORDS, dtype=np.uint64)
 
@@ -69,13 +63,16 @@ def write_text(
         return text
 
     _write(path, lines, LINE_BYTES, seed=seed, chunk=chunk, tick=tick)
-    return Answer(lines, totals)
+    return totals
 
 
 def write_pairs(
     path: Path, pairs: int, seed: int, tick: Callable[[int], None] = lambda _: None
-) -> Answer:
-    """Writes `pairs` key-value pairs to `path`; `tick` hears the bytes written so far."""
+) -> U64:
+    """Writes `pairs` key-value pairs to `path`; the sum of each key's values, modulo 2^64.
+
+    `tick` hears the bytes written so far.
+    """
     totals = np.zeros(KEYS, dtype=np.uint64)
 
     def chunk(rng: np.random.Generator, count: int) -> npt.NDArray[Any]:
@@ -88,7 +85,7 @@ def write_pairs(
         return batch
 
     _write(path, pairs, PAIR.itemsize, seed=seed, chunk=chunk, tick=tick)
-    return Answer(pairs, totals)
+    return totals
 
 
 def _write(
@@ -109,11 +106,11 @@ def _write(
             tick((first + count) * record_bytes)
 
 
-def check_counts(paths: list[Path], answer: Answer) -> str | None:
-    """Why the `word<TAB>count` lines in `paths` are not the answer, or None if they are."""
+def check_counts(paths: list[Path], totals: U64) -> str | None:
+    """Why the `word<TAB>count` lines in `paths` do not have these totals, or None if they do."""
     expected = {
         word.tobytes(): int(total)
-        for word, total in zip(vocabulary(), answer.totals, strict=True)
+        for word, total in zip(vocabulary(), totals, strict=True)
         if total
     }
     seen = 0
@@ -136,8 +133,8 @@ def check_counts(paths: list[Path], answer: Answer) -> str | None:
     return None
 
 
-def check_sums(paths: list[Path], answer: Answer) -> str | None:
-    """Why the pairs in `paths` are not the answer, or None if they are."""
+def check_sums(paths: list[Path], totals: U64) -> str | None:
+    """Why the pairs in `paths` do not have these totals, or None if they do."""
     parts = []
     for path in paths:
         if path.stat().st_size % PAIR.itemsize:
@@ -149,10 +146,10 @@ def check_sums(paths: list[Path], answer: Answer) -> str | None:
     keys = pairs["key"].astype(np.uint64)
     if (keys[1:] <= keys[:-1]).any():
         return f"keys are not in strict order at pair {int(np.argmax(keys[1:] <= keys[:-1])) + 1}"
-    expected = np.flatnonzero(answer.totals)
+    expected = np.flatnonzero(totals)
     if len(keys) != len(expected) or (keys != expected.astype(np.uint64)).any():
         return f"{len(keys)} keys in the output, {len(expected)} in the input, or other ones"
-    wrong = pairs["value"] != answer.totals[expected]
+    wrong = pairs["value"] != totals[expected]
     if wrong.any():
         return f"the sum of key {int(keys[np.argmax(wrong)])} is wrong"
     return None

@@ -1,0 +1,132 @@
+"""What a workload is: its definition, its parameters, and how much of it there is to do."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from venturi.errors import ExitCode, VenturiError
+from venturi.record.trial import Scalar
+
+Format = Literal["fixed", "kv", "lines", "none"]
+SCALES = ("tiny", "small", "large", "huge", "gigantic", "bigdata")
+KB, MB, GB = 10**3, 10**6, 10**9
+MIB = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """Something of the workload itself that can be chosen; numbers may have bounds."""
+
+    name: str
+    default: int | float | str
+    meaning: str
+    least: float | None = None
+    most: float | None = None
+
+    def value(self, given: Scalar) -> int | float | str:
+        """`given` (from a command line: text) as a value; ValueError says what is wrong with it."""
+        kind = type(self.default)
+        try:
+            value = kind(given)  # type: ignore[arg-type]  # what does not convert is refused
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{given!r} is no {kind.__name__}") from error
+        if isinstance(value, str):
+            return value
+        if self.least is not None and not value >= self.least:
+            raise ValueError(f"{value} is less than {self.least:g}")
+        if self.most is not None and not value <= self.most:
+            raise ValueError(f"{value} is more than {self.most:g}")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A workload. Its `version` is a hash of all it is made of: other versions are not compared.
+
+    `job` is what is done and `generator` what makes the input (`given`: the user's own files,
+    `none`: there is none). `record_bytes` is the size of an input record, in every format (a text
+    line counts its line break, a key-value pair its header); 0 where a workload has no input or
+    where it follows from the parameters.
+    """
+
+    name: str
+    summary: str
+    job: str
+    format: Format
+    generator: str
+    record_bytes: int
+    key_bytes: int
+    validation: str
+    parameters: tuple[Parameter, ...] = ()
+
+    @classmethod
+    def of_user_files(
+        cls, job: str, format_: Format, record_bytes: int, key_bytes: int
+    ) -> Definition:
+        """The workload of files somebody brings along: called `sort` (or after its job)."""
+        return cls(
+            name=job,
+            summary="The user's own files",
+            job=job,
+            format=format_,
+            generator="given",
+            record_bytes=record_bytes,
+            key_bytes=key_bytes,
+            validation="the engine's own count; with --verify its checksums, with --validate order",
+        )
+
+    @property
+    def version(self) -> str:
+        """Twelve hexadecimal digits of the definition's SHA-256; the summary is not part of it."""
+        parts = dataclasses.asdict(self)
+        del parts["summary"]
+        if not self.parameters:
+            del parts["parameters"]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
+
+    @property
+    def seeded(self) -> bool:
+        """Whether a seed decides what its input is; gensort has none."""
+        return self.generator not in {"given", "none", "gensort", "gensort-skewed"}
+
+    def parameter_values(self, chosen: Mapping[str, Scalar]) -> dict[str, Scalar]:
+        """All parameters with their defaults, but as `chosen`; VEN-MEASURE-WORKLOAD otherwise."""
+        known = {each.name: each for each in self.parameters}
+        values: dict[str, Scalar] = {each.name: each.default for each in self.parameters}
+        for name, given in chosen.items():
+            if name not in known:
+                problem = f"{self.name} has no parameter {name!r}"
+            else:
+                try:
+                    values[name] = known[name].value(given)
+                    continue
+                except ValueError as error:
+                    problem = f"{name}: {error}"
+            raise VenturiError(
+                "VEN-MEASURE-WORKLOAD",
+                problem,
+                where={"workload": self.name, "parameter": name, "value": given},
+                hint="it has: " + (", ".join(known) or "none"),
+                exit_code=ExitCode.USAGE,
+            )
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much a workload works on.
+
+    `bytes` is the input (for TestDFSIO the files), None where there is none. `records` are those of
+    the input, for pi the points. `parts` is the number of files (TestDFSIO) or tasks (pi) where
+    that is part of the workload, else None. `parameters` are the workload's, all of them.
+    """
+
+    bytes: int | None
+    records: int
+    parts: int | None = None
+    parameters: Mapping[str, Scalar] = field(default_factory=dict, hash=False)
