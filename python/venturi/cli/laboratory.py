@@ -35,13 +35,29 @@ def find_agent() -> Agent:
 
 @contextmanager
 def laboratory(
-    *, show_progress: bool, record: bool = True, sample_interval_ms: int = 1000
+    *,
+    show_progress: bool,
+    record: bool = True,
+    sample_interval_ms: int = 1000,
+    alone_as: str | None = None,
+    wait: bool = False,
 ) -> Iterator[Session]:
-    """A session to run trials in; with `record` False in a repository that is thrown away."""
+    """A session to run trials in; with `record` False in a repository that is thrown away.
+
+    With `alone_as`, under that name, nothing else on this host measures meanwhile: another command
+    that does is waited for, or VEN-MEASURE-BUSY says which one it is.
+    """
+    from venturi.measure.alone import alone
     from venturi.measure.runner import open_session
 
     agent = find_agent()
     with ExitStack() as stack:
+        home = settings.load().home
+        # What is not to be recorded makes no home either: without one nothing else measures.
+        if alone_as is not None and (record or home.is_dir()):
+            stack.enter_context(
+                alone(home, alone_as, wait=wait, on_wait=lambda who: say(f"waiting for {who}"))
+            )
         repository = stack.enter_context(open_repository() if record else _throwaway(stack))
         on_progress = stack.enter_context(progress_bars(enabled=show_progress))
         yield open_session(

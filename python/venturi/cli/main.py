@@ -19,6 +19,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "sort": ("sort", "Sort files with the native 2-IO engine"),
     "validate": ("validate", "Check order, count, checksum and duplicates (as valsort)"),
     "run": ("run", "Run a named workload on an engine, repeated, and record every trial"),
+    "workloads": ("workloads", "What can be run, on which engines, how large"),
     "plan": ("plan", "Measure what a file says: combinations, repeated, in order, resumable"),
     "engines": ("engines", "Which engines can be used here, and how to get the others"),
     "ls": ("ls", "List recorded trials"),

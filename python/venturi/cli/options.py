@@ -48,6 +48,10 @@ quiet_option: Callable[[F], F] = click.option(
     "-q", "--quiet", is_flag=True, help="No progress on stderr."
 )
 
+wait_option: Callable[[F], F] = click.option(
+    "--wait", is_flag=True, help="If another command measures on this host, wait for its end."
+)
+
 record_bytes_option: Callable[[F], F] = click.option(
     "--record-bytes", type=click.IntRange(1), default=100, show_default=True,
     help="Length of a record.",

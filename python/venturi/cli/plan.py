@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from venturi.cli.laboratory import laboratory, say
-from venturi.cli.options import json_option, print_json, quiet_option
+from venturi.cli.options import json_option, print_json, quiet_option, wait_option
 from venturi.cli.repository import open_repository
 from venturi.errors import ExitCode, Interrupted, VenturiError
 
@@ -25,9 +25,6 @@ MATRIX_ROWS = 40
 
 file_argument: Callable[[F], F] = click.argument(
     "file", metavar="FILE.toml", type=click.Path(dir_okay=False, path_type=Path)
-)
-wait_option: Callable[[F], F] = click.option(
-    "--wait", is_flag=True, help="If another command measures on this host, wait for its end."
 )
 
 
@@ -133,17 +130,11 @@ def status(file: Path, *, as_json: bool) -> None:
 
 
 def _take(file: Path, *, begun: bool, again: bool, wait: bool, quiet: bool, as_json: bool) -> int:
-    from venturi import settings
-    from venturi.measure.alone import alone
     from venturi.measure.study_run import take
 
     plan = _read(file)
     talk = not quiet and not as_json
-    home = settings.load().home
-    with (
-        alone(home, f"plan {file}", wait=wait, on_wait=lambda who: say(f"waiting for {who}")),
-        laboratory(show_progress=talk) as session,
-    ):
+    with laboratory(show_progress=talk, alone_as=f"plan {file}", wait=wait) as session:
         if not begun and session.repository.find(experiment=plan.id, limit=1):
             raise VenturiError(
                 "VEN-PLAN-BEGUN",

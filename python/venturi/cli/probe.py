@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi.cli.laboratory import NO_RECORD_HELP, laboratory, records
-from venturi.cli.options import BYTES, DURATION, BytesType, json_option, print_json, quiet_option
+from venturi.cli.options import (
+    BYTES,
+    DURATION,
+    BytesType,
+    json_option,
+    print_json,
+    quiet_option,
+    wait_option,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -94,6 +102,7 @@ def host(experiment: str | None, *, no_record: bool, as_json: bool) -> None:
 )
 @record_option
 @experiment_option
+@wait_option
 @quiet_option
 @json_option
 def disk(
@@ -104,6 +113,7 @@ def disk(
     random_time: float | None,
     experiment: str | None,
     no_record: bool,
+    wait: bool,
     quiet: bool,
     as_json: bool,
     **chosen: Any,
@@ -123,7 +133,9 @@ def disk(
         **chosen,
     )
     show_progress = not quiet and not as_json
-    with laboratory(show_progress=show_progress, record=not no_record) as session:
+    with laboratory(
+        show_progress=show_progress, record=not no_record, alone_as="probe disk", wait=wait
+    ) as session:
         trial = probe_disk(session, options, experiment)
     _show(trial, as_json=as_json)
 
@@ -158,6 +170,7 @@ def disk(
 )
 @record_option
 @experiment_option
+@wait_option
 @quiet_option
 @json_option
 def net(
@@ -168,6 +181,7 @@ def net(
     max_time: float | None,
     experiment: str | None,
     no_record: bool,
+    wait: bool,
     quiet: bool,
     as_json: bool,
     **chosen: Any,
@@ -189,7 +203,9 @@ def net(
         **chosen,
     )
     show_progress = not quiet and not as_json
-    with laboratory(show_progress=show_progress, record=not no_record) as session:
+    with laboratory(
+        show_progress=show_progress, record=not no_record, alone_as="probe net", wait=wait
+    ) as session:
         trial = probe_net(session, options, experiment)
     _show(trial, as_json=as_json)
 

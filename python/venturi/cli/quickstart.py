@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from venturi.cli.laboratory import Predictor, laboratory, records, say
-from venturi.cli.options import DURATION, json_option, print_json, quiet_option
+from venturi.cli.options import DURATION, json_option, print_json, quiet_option, wait_option
 from venturi.errors import ExitCode, Interrupted, VenturiError
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ class Job:
     show_default=True, help="Where to write the report; what is there is replaced.",
 )  # fmt: skip
 @click.option("--keep-data", is_flag=True, help="Do not remove the sorted data at the end.")
+@wait_option
 @quiet_option
 @json_option
 def command(
@@ -99,6 +100,7 @@ def command(
     folder: Path | None,
     report: Path,
     keep_data: bool,
+    wait: bool,
     quiet: bool,
     as_json: bool,
 ) -> int:
@@ -118,7 +120,12 @@ def command(
     _require_folder(report.absolute().parent, "--report")
     talk = not quiet and not as_json
     with (
-        laboratory(show_progress=talk, sample_interval_ms=SAMPLE_INTERVAL_MS) as session,
+        laboratory(
+            show_progress=talk,
+            sample_interval_ms=SAMPLE_INTERVAL_MS,
+            alone_as="quickstart",
+            wait=wait,
+        ) as session,
         DataFolders(parse_roles((), base), keep=keep_data) as folders,
     ):
         job = Job(session, base, started_s + time_budget, time_budget, talk)

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi.cli.laboratory import laboratory, records, say
-from venturi.cli.options import BYTES, DURATION, json_option, print_json, quiet_option
+from venturi.cli.options import BYTES, DURATION, json_option, print_json, quiet_option, wait_option
 from venturi.errors import ExitCode, VenturiError
-from venturi.settings import load as load_settings
 
 if TYPE_CHECKING:
     from venturi.measure.engines.protocol import Engine, Ground, Order
@@ -91,9 +90,7 @@ if TYPE_CHECKING:
     "--keep-input", is_flag=True,
     help="Keep the generated input in DIR/venturi-inputs, for this and later commands.",
 )  # fmt: skip
-@click.option(
-    "--wait", is_flag=True, help="If another command measures on this host, wait for its end."
-)
+@wait_option
 @quiet_option
 @json_option
 def command(
@@ -121,8 +118,8 @@ def command(
 ) -> int:
     """Run WORKLOAD and record every repetition.
 
-    WORKLOAD is one of those that `venturi engines --workloads` lists; not every engine has a
-    program for each.
+    WORKLOAD is one of those that `venturi workloads` lists; not every engine has a program for
+    each.
 
     The protocol of the field: six repetitions, the first of which warms up and does not count. The
     input is generated once, before the first; only the workload itself is timed. Every result is
@@ -134,7 +131,6 @@ def command(
         raise click.UsageError(f"--warm-up {warm_up} leaves nothing of --repeat {repeat}")
     if resume and experiment is None:
         raise click.UsageError("--resume needs --experiment NAME: what is to be resumed")
-    from venturi.measure.alone import alone
     from venturi.measure.engines.inputs import inputs_of
     from venturi.measure.engines.protocol import Ground, Order
     from venturi.measure.folders import DataFolders, parse_roles
@@ -153,13 +149,11 @@ def command(
     engines = _engines(engine_names, definition, hadoop_conf)
     settings = _settings(chosen, engines)
     talk = not quiet and not as_json
-    home = load_settings().home
     roles = parse_roles(dirs, Path.cwd())
     ground = Ground(roles, limits["threads"], limits["memory_bytes"], workers)
     with (
-        alone(home, f"run {workload}", wait=wait, on_wait=lambda who: say(f"waiting for {who}")),
+        laboratory(show_progress=talk, alone_as=f"run {workload}", wait=wait) as session,
         _started(engines, ground),
-        laboratory(show_progress=talk) as session,
         DataFolders(roles, keep=keep_data) as folders,
     ):
         for swept in folders.swept:

@@ -306,6 +306,8 @@ def _combinations(given: _File, engines: Mapping[str, EngineWords]) -> Iterator[
         values["parameters"] = {
             name: known[name].value(value) for name, value in parameters.items() if name in known
         }
+        if _name(values["engine"]) != "spark":
+            values.pop("instances", None)
         settings = {
             key: values.pop(key) for key in given.factors.settings if key in values
         }  # those of other engines fall away, and with them what would be the same twice

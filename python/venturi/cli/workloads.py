@@ -1,0 +1,99 @@
+"""`venturi workloads`: what can be run, on which engines, how large, and what can be chosen."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from venturi.cli.options import json_option, print_json
+
+if TYPE_CHECKING:
+    from venturi.measure.workloads import Definition, Size
+
+
+@click.command()
+@click.argument("name", required=False, metavar="[WORKLOAD]")
+@json_option
+def command(name: str | None, *, as_json: bool) -> None:
+    """What `venturi run` can run; with WORKLOAD its sizes, its parameters, and when it is right."""
+    from venturi import settings
+    from venturi.measure.engines import ENGINES, engine
+    from venturi.measure.workloads import WORKLOADS, workload
+
+    home = settings.load().home
+    engines = [engine(each, home=home, environ=os.environ) for each in ENGINES]
+    chosen = WORKLOADS if name is None else (workload(name),)
+    runs_on = {
+        each.name: [engine.name for engine in engines if each.name in engine.workloads]
+        for each in chosen
+    }
+    if as_json:
+        print_json([_record(each, runs_on[each.name]) for each in chosen])
+        return
+    from rich.console import Console
+
+    from venturi.present.terminal import add, table
+
+    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+    if name is not None:
+        _show(console, chosen[0], runs_on[name])
+        return
+    listing = table("workload", "engines", "what", left=3)
+    for each in chosen:
+        add(listing, each.name, ", ".join(runs_on[each.name]), each.summary)
+    console.print(listing)
+
+
+def _sizes(definition: Definition) -> dict[str, Size]:
+    from venturi.measure.workloads import SCALES, size_of
+
+    return {scale: size_of(definition, scale) for scale in SCALES}
+
+
+def _record(definition: Definition, engines: list[str]) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "name": definition.name,
+        "version": definition.version,
+        "summary": definition.summary,
+        "engines": engines,
+        "validation": definition.validation,
+        "parameters": [asdict(each) for each in definition.parameters],
+        "scales": {name: asdict(size) for name, size in _sizes(definition).items()},
+    }
+
+
+def _show(console: Any, definition: Definition, engines: list[str]) -> None:
+    from venturi.present.terminal import add, pairs, table
+    from venturi.units import format_bytes_decimal
+
+    console.print(
+        pairs(
+            [
+                ("workload", f"{definition.name} (version {definition.version})"),
+                ("what", definition.summary),
+                ("engines", ", ".join(engines)),
+                ("right if", definition.validation),
+            ]
+        )
+    )
+    sizes = _sizes(definition)
+    first = sizes["tiny"].parameters
+    varied = [key for key in first if len({size.parameters[key] for size in sizes.values()}) > 1]
+    scales = table("scale", "input", "records", *varied, left=1)
+    for scale, size in sizes.items():
+        read = "none" if size.bytes is None else format_bytes_decimal(size.bytes)
+        add(scales, scale, read, f"{size.records:,}", *(str(size.parameters[k]) for k in varied))
+    console.print()
+    console.print(scales)
+    if definition.parameters:
+        parameters = table("--param", "default", "meaning", left=3)
+        for each in definition.parameters:
+            default = "by scale" if each.name in varied else str(each.default)
+            add(parameters, each.name, default, each.meaning)
+        console.print()
+        console.print(parameters)
