@@ -1,4 +1,4 @@
-"""A repository for the tests of the pages: published tables, imports of others, trials of a lab."""
+"""A repository for the tests of the pages: published tables, imports of others, a lab, Spark."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import own_samples
 import report_samples
 from venturi.record.importing import import_results
 from venturi.record.repository import Repository
@@ -31,6 +32,7 @@ def filled(home: Path) -> None:
             import_results(repository, name, RESULTS / path)
         repository.add_many([*lab_trials(), failed()])
         repository.add(watched(repository, home))
+        own_samples.own_trial(repository)
 
 
 def lab_trials() -> list[Trial]:

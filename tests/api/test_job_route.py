@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+import own_samples
 from api_client import client_of
 from venturi.cli.main import cli
 from venturi.record.repository import Repository
@@ -20,9 +21,9 @@ from venturi.settings import Settings
 LOG = Path(__file__).parents[1] / "data" / "spark" / "4.3.0" / "join.log"
 
 
-def _ingested(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Trial:
+def _ingested(settings: Settings, monkeypatch: pytest.MonkeyPatch, log: Path = LOG) -> Trial:
     monkeypatch.setenv("VENTURI_HOME", str(settings.home))
-    done = CliRunner().invoke(cli, ["ingest", "spark-eventlog", str(LOG)], catch_exceptions=False)
+    done = CliRunner().invoke(cli, ["ingest", "spark-eventlog", str(log)], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     with Repository.open(settings) as repository:
         (trial,) = repository.find()
@@ -46,6 +47,9 @@ def test_the_parts_of_every_stage_add_up(
     assert sum(part["share"] for part in job["parts"]) == pytest.approx(1.0)
     assert sum(p["time_s"] for p in job["parts"]) == pytest.approx(job["elapsed_s"], rel=0.01)
     assert any(stage["on_critical_path"] for stage in job["stages"])
+    assert job["began_s"] is None
+    assert "ingested" in job["began_reason"]
+    assert {stage["host"] for stage in job["stages"]} == {None}
 
 
 def test_a_trial_without_an_account_says_so(
@@ -70,3 +74,53 @@ def test_show_writes_the_page_of_the_trial(
     assert twins
     job = json.loads(twins[1])[f"/api/trials/{trial.id}/job"]
     assert job["verdict"] in " ".join(shown.stdout.split())
+
+
+def test_a_job_that_venturi_ran_stands_on_the_clock_of_its_trial(settings: Settings) -> None:
+    with Repository.open(settings) as repository, client_of(repository) as client:
+        trial = own_samples.own_trial(repository)
+        job: dict[str, Any] = client.get(f"/api/trials/{trial.id}/job").json()
+    assert job["began_s"] == pytest.approx(2.8215, abs=1e-3)
+    assert (job["began_reason"], job["failure"], job["applications"]) == (None, None, 1)
+    sort = next(phase for phase in trial.phases if phase.name == "sort")
+    for stage in job["stages"]:
+        began_s = job["began_s"] + stage["started_s"]
+        assert sort.started_s < began_s < sort.started_s + sort.elapsed_s
+        assert stage["host"]["disk"] == "vda"
+        assert "processor" in stage["meanwhile"]
+    running = job["running"]
+    step_s = running["t_s"][1] - running["t_s"][0]
+    task_s = sum(stage["task_s"] for stage in job["stages"])
+    assert sum(running["tasks"]) * step_s == pytest.approx(task_s, rel=1e-3)
+    assert step_s * len(running["t_s"]) == pytest.approx(job["elapsed_s"])
+
+
+def test_a_job_that_failed_says_why_and_in_which_stage(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trial = _ingested(settings, monkeypatch, LOG.with_name("failedjob.log"))
+    with Repository.open(settings) as repository, client_of(repository) as client:
+        job = client.get(f"/api/trials/{trial.id}/job").json()
+    assert job["failure"].startswith("failed: job ")
+    (failed,) = [stage for stage in job["stages"] if stage["outcome"] == "failed"]
+    assert "the input is bad" in failed["reason"]
+    shown = CliRunner().invoke(cli, ["show", trial.id], catch_exceptions=False)
+    assert f"stage {failed['label']} " in shown.stdout
+    assert "What failed" in shown.stdout
+
+
+def test_show_names_the_narrowest_device_beside_the_narrowest_point(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VENTURI_HOME", str(settings.home))
+    with Repository.open(settings) as repository:
+        trial = own_samples.own_trial(repository)
+    shown = CliRunner().invoke(cli, ["show", trial.id], catch_exceptions=False)
+    said = " ".join(shown.stdout.split())
+    assert "What the host did in the longest stages 3 (4.2 s)" in said
+    assert "its processor was busy" in said
+    assert "began 2.8 s after the trial" in said
+    told = CliRunner().invoke(cli, ["show", trial.id, "--json"], catch_exceptions=False)
+    host = json.loads(told.stdout)["data"]["job"]["host"]
+    assert host["missing_reason"] is None
+    assert set(host["stages"]) == {"0", "1", "3"}

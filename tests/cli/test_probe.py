@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from test_main import venturi
 
+from venturi.measure.alone import alone
+
 
 def test_disk(tmp_path: Path) -> None:
     home = tmp_path / "home"
@@ -60,3 +62,12 @@ def test_bad_options_exit_2(tmp_path: Path, arguments: tuple[str, ...], says: st
     assert done.returncode == 2
     assert says in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("probe", "disk"), ("probe", "net"), ("quickstart",)])
+def test_nothing_measures_beside_a_measurement(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    with alone(tmp_path / "home", "a plan"):
+        done = venturi(*arguments, home=tmp_path / "home")
+    assert done.returncode == 1
+    assert "VEN-MEASURE-BUSY" in done.stderr
+    assert "a plan" in done.stderr

@@ -49,7 +49,7 @@ def test_a_wrong_result_exits_3(tmp_path: Path) -> None:
         (("nosort",), 2, "terasort, terasort-skewed, wordcount, aggregate"),
         (("terasort", "--scale", "huger"), 2, "tiny, small"),
         (("aggregate", "--engine", "spark"), 2, "spark has no program for aggregate"),
-        (("pi",), 2, "native has no program for pi"),
+        (("dfsio-write", "--engine", "spark"), 2, "spark has no program for dfsio-write"),
         (("pi", "--engine", "spark", "--bytes", "1MB"), 2, "no input"),
         (("terasort", "--set", "spark.executor.cores=2"), 2, "VEN-ENGINE-SETTING"),
         (("terasort", "--engine", "spark", "--set", "spark.executor.cores"), 2, "no value"),

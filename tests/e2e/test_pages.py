@@ -17,12 +17,23 @@ import subprocess
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 import pyarrow.parquet as pq
 import pytest
+from chart_reading import (
+    Finding,
+    affine,
+    bar_of,
+    close,
+    column,
+    number,
+    on_its_axis,
+    places,
+    seconds,
+)
 
+import own_samples
 import pages_samples
 import report_samples
 from api_client import READ_TOKEN, Server
@@ -37,6 +48,7 @@ PAGES = {
     "trials": f"/trials?{ALL}&columns=workload&columns=elapsed_s&columns=started_at",
     "trial": f"/trials/{pages_samples.WATCHED}",
     "failed": f"/trials/{pages_samples.FAILED}",
+    "job": f"/trials/{own_samples.OWN}",
     "cost": f"/cost?{LAB}&by=disk&by=net&{PRICED}",
     "published": f"/cost?{MINERVA}&by=net&by=disk&usd_per_hour=3.5&plus=net%3DIB:0.8&legacy=1",
     "compare": f"/compare?{LAB}&by=disk&by=net",
@@ -49,12 +61,11 @@ PAGES = {
     "exclusions": "/exclusions",
 }
 CHARTS = {
-    "start": 0, "trials": 0, "trial": 3, "failed": 0, "cost": 1, "published": 1, "compare": 2,
-    "speedup": 1, "parameter": 2, "scaling": 1, "improvement": 2, "advice": 2, "catalog": 1,
-    "exclusions": 0,
+    "start": 0, "trials": 0, "trial": 3, "failed": 0, "job": 1, "cost": 1, "published": 1,
+    "compare": 2, "speedup": 1, "parameter": 2, "scaling": 1, "improvement": 2, "advice": 2,
+    "catalog": 1, "exclusions": 0,
 }  # fmt: skip
 PX = 0.75
-Finding = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
@@ -280,55 +291,57 @@ def test_a_view_is_saved_opened_and_deleted(scene: Finding) -> None:
     assert scene["opened"] == {"url": scene["path"], "text": scene["shown"]}
 
 
+# ---- a job on the time axis of its host ----
+
+
+@scenes("stages")
+def test_bars_of_stages_stand_on_the_clock_of_the_host(scene: Finding) -> None:
+    job, whole, part = scene["job"], scene["whole"], scene["part"]
+    ends = [(job["began_s"] + s["started_s"], s["elapsed_s"]) for s in job["stages"]]
+    _, px_per_s = places(whole)
+    for stage, (began_s, took_s) in zip(job["stages"], ends, strict=True):
+        assert bar_of(whole, stage) == pytest.approx((began_s, began_s + took_s), abs=2 / px_per_s)
+    last, (began_s, took_s) = job["stages"][-1], ends[-1]
+    assert last["label"] == "3"
+    _, closer = places(part)
+    assert closer > 3 * px_per_s
+    assert bar_of(part, last) == pytest.approx((began_s, began_s + took_s), abs=2 / closer)
+    assert "show=phase-0" in scene["first"]
+    assert "show=stage-3" in scene["url"]
+    assert scene["same"]
+
+
+@scenes("stages")
+def test_the_tooltip_of_a_moment_says_what_host_and_engine_recorded(scene: Finding) -> None:
+    series, job = scene["series"], scene["job"]
+    at = min(range(len(series["t_s"])), key=lambda place: abs(series["t_s"][place] - 16.0))
+    values = {(line["metric"], line["device"]): line["values"][at] for line in series["lines"]}
+    head, *lines = scene["tips"]["moment"].splitlines()
+    assert head == f"{series['t_s'][at]:.1f} s · sort"
+    assert "Stage 3 collect at records.py:89" in lines
+    user = values["cpu_user", None] + values["cpu_nice", None]
+    assert f"Processor, user: {user * 100:.0f} %" in lines
+    assert f"Disk busy, busiest disk: {values['disk_busy', 'vda'] * 100:.0f} %" in lines
+    (written,) = [line for line in lines if line.startswith("Disk, write: ")]
+    written_mb_per_s = float(written.removeprefix("Disk, write: ").removesuffix(" MB/s"))
+    expected = values["disk_write_bytes_per_s", "vda"] / 1e6
+    assert written_mb_per_s == pytest.approx(expected, abs=0.51 if expected >= 10 else 0.006)
+    stage = job["stages"][-1]
+    name, *said = scene["tips"]["stage"].splitlines()
+    assert name == "3 collect at records.py:89"
+    assert stage["verdict"] in said
+    assert stage["meanwhile"] in said
+
+
+@scenes("stages")
+def test_the_table_beside_the_time_axis_has_the_host_too(scene: Finding) -> None:
+    stages = scene["job"]["stages"]
+    busy = [f"{stage['host']['cpu_busy'] * 100:.0f} %" for stage in stages]
+    assert column(scene["table"], "Host: processor") == busy
+    assert column(scene["table"], "Host and engine") == [stage["meanwhile"] for stage in stages]
+
+
 # ---- analyses: what is drawn and said is what the interface answers ----
-
-
-def affine(values: list[float], places: list[float]) -> float:
-    """How far the `places` are from a straight scale of the `values`, in px at most."""
-    low, high = min(range(len(values)), key=values.__getitem__), values.index(max(values))
-    span = (places[high] - places[low]) / (values[high] - values[low])
-    expected = [places[low] + span * (value - values[low]) for value in values]
-    return max(abs(a - b) for a, b in zip(expected, places, strict=True))
-
-
-def on_its_axis(chart: Finding, side: str, *, log: bool = False) -> list[float]:
-    """The values of a chart's dots, read off the labels of one of its axes; times in seconds."""
-    labels = []
-    for word in chart["words"]:
-        if found := re.fullmatch(r"\$?([+−]?[\d,.]+)", word["text"]):
-            value = float(found[1].replace(",", "").replace("−", "-"))
-            # Labels below the plane share a height; those on its left end at the same place.
-            line = word["y"] if side == "x" else -(word["x"] + word["width"] / 2)
-            labels.append((round(line), value, word[side]))
-    edge = max(line for line, _, _ in labels)
-    ticks = [(value, place) for line, value, place in labels if line >= edge - 1]
-    (v0, p0), (v1, p1) = min(ticks), max(ticks)
-    scale = math.log if log else float
-    shares = [(dot[side] - p0) / (p1 - p0) for dot in chart["dots"]]
-    values = [scale(v0) + share * (scale(v1) - scale(v0)) for share in shares]
-    minutes = any(
-        re.search("time.*[(]min[)]|difference.*[(]min[)]", w["text"])
-        and (w["y"] > edge if side == "x" else w["x"] < -edge + 150)
-        for w in chart["words"]
-    )
-    return [math.exp(value) if log else value * (60 if minutes else 1) for value in values]
-
-
-def column(table: list[list[str]], name: str) -> list[str]:
-    return [row[table[0].index(name)] for row in table[1:]]
-
-
-def number(text: str) -> float:
-    return float(text.replace(",", ""))
-
-
-def close(values: list[float], expected: list[float], rel: float = 0.02) -> None:
-    assert len(values) == len(expected)
-    assert values == pytest.approx(expected, rel=rel)
-
-
-def seconds(value: float) -> str:
-    return f"{value:,.{2 if value < 10 else 1 if value < 100 else 0}f} s"
 
 
 @scenes("cost")

@@ -13,7 +13,7 @@ import pytest
 from venturi.errors import VenturiError
 from venturi.measure.engines.halton import points_inside
 from venturi.measure.engines.java import find_java
-from venturi.measure.engines.mapreduce import read_counters, read_dfsio, read_phases
+from venturi.measure.engines.mapreduce_log import read_counters, read_dfsio, read_phases
 from venturi.measure.engines.process import Ended
 from venturi.measure.workloads import SCALES, WORKLOADS, size_of, size_of_bytes, workload
 

@@ -22,7 +22,11 @@ QUICK = settings(
 )
 WORDS = {
     "native": EngineWords(frozenset({"terasort", "wordcount"}), ()),
-    "spark": EngineWords(frozenset({"terasort", "wordcount", "pi"}), ("spark.",)),
+    "spark": EngineWords(
+        frozenset({"terasort", "wordcount", "pi", "kmeans", "logistic-regression"}),
+        ("spark.",),
+        ("local", "yarn"),
+    ),
 }
 
 
@@ -95,6 +99,26 @@ def test_a_setting_varies_only_the_engine_that_knows_it() -> None:
     ]
 
 
+def test_deployments_instances_and_parameters_are_factors() -> None:
+    found = plan(
+        "repeats = 2\n[factors]\nworkload = ['terasort', 'kmeans']\n"
+        "engine = ['native', 'spark', 'spark:yarn', 'spark:spark://master:7077']\n"
+        "instances = [1, 8]\n[factors.parameters]\nk = [10, 20]\n"
+        "[[exclude]]\nengine = 'native'\nworkload = 'kmeans'\n"
+        "[[exclude]]\n'workload.k' = 10\ninstances = 8\n"
+    )
+    sorts = [each for each in found.combinations if each.workload == "terasort"]
+    means = [each for each in found.combinations if each.workload == "kmeans"]
+    # Only kmeans has k, and only Spark runs several at once.
+    assert Counter(each.engine for each in sorts) == {
+        "native": 1, "spark": 2, "spark:yarn": 2, "spark:spark://master:7077": 2
+    }  # fmt: skip
+    assert Counter((each.instances, each.parameters["k"]) for each in means) == {
+        (1, 10): 3, (1, 20): 3, (8, 20): 3
+    }  # fmt: skip
+    assert means[0].values()["workload.k"] == 10
+
+
 def test_another_seed_is_another_order_and_another_plan() -> None:
     text = "[factors]\nworkload = ['terasort']\nthreads = [1, 2, 3, 4]\n"
     one, two = plan("seed = 1\n" + text), plan("seed = 2\n" + text)
@@ -158,7 +182,7 @@ def test_inputs_are_counted_from_first_to_last_use() -> None:
            "bytes = ['1MB', '2MB']\n"  # fmt: skip
     sizes = [plan(text.format(order)) for order in ("written", "blocked")]
     peaks = [peak_bytes(p, {c: c.bytes or 0 for c in p.combinations}) for p in sizes]
-    assert peaks == [6_200_000, 7_200_000]
+    assert peaks == [8_200_000, 9_200_000]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +194,7 @@ def test_inputs_are_counted_from_first_to_last_use() -> None:
         ("[budget]\n\ntime = '9 parsecs'\n[factors]\nworkload=['terasort']", 3, "not a duration"),
         ("seed = 1\n[factors]\nengine = ['native']", 2, "factors.workload: Field required"),
         ("[factors]\nworkload = ['nosort']", 2, "no workload 'nosort'"),
-        ("[factors]\nworkload = ['pi']", 1, "native has no program for pi"),
+        ("[factors]\nworkload=['aggregate']\nengine=['spark']", 3, "no program for aggregate"),
         ("[factors]\nworkload = ['terasort']\nthreads = [1, 1]", 3, "threads: 1 is there twice"),
         ("[factors]\nworkload = ['terasort']\nhost = ['b']", 3, "the only host is local"),
         ("[factors]\nworkload = ['terasort']\ndisk = ['nvme']", 3, "no disk 'nvme'"),
@@ -179,6 +203,9 @@ def test_inputs_are_counted_from_first_to_last_use() -> None:
         ("[factors]\nworkload = ['terasort']\n[failure.retry]\n'wrong output' = 1", 4, "again"),
         ("[factors]\nworkload = ['terasort']\n[factors.settings]\n'a.b' = [1]", 4, "setting a.b"),
         ("[factors]\nworkload = ['terasort']\n[[exclude]]\nworkload = 'terasort'", 3, "nothing"),
+        ("[factors]\nworkload = ['pi']\nengine = ['spark:moon']", 3, "no engine 'spark:moon'"),
+        ("[factors]\nworkload = ['kmeans']\n[factors.parameters]\nk = [0]", 4, "0 is less than"),
+        ("[factors]\nworkload = ['pi']\n[factors.parameters]\nk = [3]", 4, "has a parameter k"),
     ],
 )  # fmt: skip
 def test_mistakes_have_lines(text: str, line: int, says: str) -> None:
@@ -213,3 +240,11 @@ def test_the_example_of_the_guide_is_a_plan() -> None:
     assert made.retries == {Class.CAPACITY: 1, Class.TIMEOUT: 1}
     # native: 2 scales, threads, memories; spark: 2 partitions and one memory; terasort on 2 disks.
     assert len(made.combinations) == (8 + 8) * 3
+
+
+def test_the_studies_of_the_guide_are_plans() -> None:
+    studies = sorted((Path(__file__).parents[2] / "docs/guide/studies").glob("*.toml"))
+    assert studies
+    for study in studies:
+        made = plan(study.read_text())
+        assert len(made.places()) >= made.repeats * 2, study.name

@@ -139,6 +139,13 @@ export function drawn(chart) {
       const middles = circles.map(([, left, radius]) => frame.x + Number(left) + Number(radius));
       return middles.length ? [{ fill: path.getAttribute("fill"), middles }] : [];
     }),
+    // Whatever is filled, as the box around it.
+    boxes: paths
+      .filter((path) => !["none", "transparent"].includes(path.getAttribute("fill") ?? "none"))
+      .map((path) => {
+        const { left, right, top, bottom } = path.getBoundingClientRect();
+        return { left, right, top, bottom, fill: path.getAttribute("fill") };
+      }),
     // Lines of many points, each as its number of points.
     lines: paths
       .map((path) => path.getAttribute("d").match(/[ML]/g)?.length ?? 0)

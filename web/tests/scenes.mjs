@@ -337,6 +337,48 @@ async function keyboard(scene) {
   };
 }
 
+/** Stages and the host on one time axis: as drawn, at a moment under the pointer, and a part. */
+async function stages({ page, job, settled, go, ask }) {
+  await go(job.server + job.pages.job);
+  const chart = page.locator(".chart").first();
+  await chart.evaluate((element) => element.scrollIntoView({ behavior: "instant" }));
+  const whole = await chart.evaluate(drawn);
+  const find = (text) => whole.words.find((word) => word.text.startsWith(text));
+  const tips = {};
+  for (const [name, x, y] of [
+    ["moment", find("16 s").x, find("Processor, %").y + 60],
+    ["stage", find("16 s").x, find("3 collect").y],
+  ]) {
+    await page.mouse.move(x, y);
+    await page.waitForTimeout(60);
+    tips[name] = await chart.locator(".tip").innerText();
+  }
+  await page.mouse.move(0, 0);
+  const show = page.getByLabel("Show", { exact: true });
+  await show.focus();
+  await page.keyboard.press("ArrowDown");
+  await settled();
+  const first = here(page);
+  await show.selectOption({ label: "3 collect at records.py:89" });
+  await settled();
+  const part = await chart.evaluate(drawn);
+  const url = here(page);
+  await page.reload();
+  await settled();
+  const again = await chart.evaluate(drawn);
+  await page.locator("details.twin > summary").click();
+  const table = await page.locator("details.twin table").evaluate(cells);
+  const [id] = job.pages.job.split("/").slice(-1);
+  const asked = await Promise.all(
+    ["job", "series"].map((each) => ask(`/api/trials/${id}/${each}`)),
+  );
+  const words = (of) => of.words.map(({ text }) => text);
+  return {
+    ...{ whole, part, tips, first, url, table, job: asked[0], series: asked[1] },
+    same: words(part).join() === words(again).join(),
+  };
+}
+
 async function errors({ page, job, settled, go, problems }) {
   const met = {};
   const paths = {
@@ -524,7 +566,7 @@ async function views({ page, job, settled, go }) {
 /** Scenes that leave the repository as it is. */
 export const reading = {
   ...{ filters, sorting, paging, columns, compare, prices, permalinks, downloads },
-  ...{ keyboard, errors, theme, history, login, starter },
+  ...{ stages, keyboard, errors, theme, history, login, starter },
   cost: analysis("cost"),
   speedup: analysis("speedup"),
   parameter: analysis("parameter"),

@@ -33,6 +33,10 @@ enum Command {
     Sort(cmd::sort::Args),
     /// Check order, count, checksum and duplicates, compatible with valsort
     Validate(cmd::validate::Args),
+    /// Count points of the Halton sequence in a circle: processor only
+    Pi(cmd::pi::Args),
+    /// Write or read many files, one task a file
+    Files(cmd::files::Args),
     /// DiskBench: what the disks behind some directories can do
     Disk(cmd::disk::Args),
     /// NetBench: what the network between some hosts can do
@@ -53,6 +57,8 @@ impl Command {
             Self::Gen(_) => "gen",
             Self::Sort(_) => "sort",
             Self::Validate(_) => "validate",
+            Self::Pi(_) => "pi",
+            Self::Files(_) => "files",
             Self::Disk(_) => "disk",
             Self::Net(_) => "net",
             Self::Memory(_) => "memory",
@@ -67,6 +73,8 @@ impl Command {
             Self::Gen(args) => cmd::generate::run(args, events),
             Self::Sort(args) => cmd::sort::run(args, events),
             Self::Validate(args) => cmd::validate::run(args, events),
+            Self::Pi(args) => cmd::pi::run(args, events),
+            Self::Files(args) => cmd::files::run(args, events),
             Self::Disk(args) => cmd::disk::run(args, events),
             Self::Net(args) => cmd::net::run(args, events),
             Self::Memory(args) => cmd::memory::run(args, events),

@@ -1,10 +1,13 @@
-//! The kernels that must keep out of the disk's way, in bytes per second of one core.
+//! The kernels that must keep out of the disk's way, in bytes or points per second of one
+//! core.
 
 use std::hint::black_box;
+use std::sync::atomic::AtomicBool;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use extsort::checksum::RecordSum;
 use extsort::gensort::{Generator, Kind, RECORD_BYTES};
+use extsort::halton::points_inside;
 
 const RECORDS: usize = 10_000;
 
@@ -46,5 +49,15 @@ fn checksum(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(kernels, generate, checksum);
+fn halton(c: &mut Criterion) {
+    let mut group = c.benchmark_group("halton");
+    let points = 1 << 24;
+    group.throughput(Throughput::Elements(points));
+    group.bench_function("points in the circle", |b| {
+        b.iter(|| points_inside(black_box(points), 1, 1, &AtomicBool::new(false), &|_| {}));
+    });
+    group.finish();
+}
+
+criterion_group!(kernels, generate, checksum, halton);
 criterion_main!(kernels);

@@ -3,7 +3,8 @@
 //! Every record is read twice and written twice when the data exceed memory, once when they fit, and
 //! in between only the excess is spilled. It is a distribution sort, as in Themis (SoCC 2015), not a
 //! merge sort. Records are first distributed over ranges of keys, then each range, which fits in
-//! memory, is sorted and written in its final place. See [`sort`] for the stages.
+//! memory, is sorted and written in its final place. See [`sort`] for the stages. [`halton`] is the
+//! engine's one job without input or output.
 
 pub mod checksum;
 mod distribute;
@@ -11,6 +12,7 @@ mod emit;
 mod engine;
 mod error;
 pub mod gensort;
+pub mod halton;
 mod input;
 mod job;
 mod kernels;

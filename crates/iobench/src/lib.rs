@@ -4,7 +4,7 @@
 //! Both report rates in decimal bytes per second, every iteration raw beside its summary, and say in
 //! words when a rate was not steady. Disk I/O goes through [`rawio`], as the sort engine's does: what
 //! is measured here is what a sort can get. One call measures one host; whoever drives several hosts
-//! starts one agent on each and joins the reports.
+//! starts one agent on each and joins the reports. [`disk::files`] is a workload of I/O alone.
 
 pub mod disk;
 pub mod memory;
@@ -23,6 +23,8 @@ pub const CODES: &[(&str, &str)] = &[
     ("VEN-DISK-DIR", "A directory to measure is missing, not writable, or given twice."),
     ("VEN-DISK-SPACE", "The disk measurement would use more than half of the free space."),
     ("VEN-DISK-IO", "A read or write of the disk measurement failed."),
+    ("VEN-DISK-EXISTS", "A file to be written is there already."),
+    ("VEN-DISK-CONTENT", "A file to be read is missing or not as it was written."),
     ("VEN-DISK-BUFFERED", "The file system refuses direct I/O: the page cache takes part."),
     ("VEN-DISK-MEMORY", "A directory to measure is in memory, not on a disk."),
     ("VEN-DISK-SHARED", "Two directories to measure are on one file system and compete."),

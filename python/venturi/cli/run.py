@@ -18,7 +18,7 @@ from venturi.errors import ExitCode, VenturiError
 if TYPE_CHECKING:
     from venturi.measure.engines.protocol import Engine, Ground, Order
     from venturi.measure.runner import Job, Session
-    from venturi.measure.workloads import Definition
+    from venturi.measure.workloads import Definition, Size
     from venturi.record.trial import Trial
 
 
@@ -125,8 +125,6 @@ def command(
     input is generated once, before the first; only the workload itself is timed. Every result is
     validated; one that is not right is recorded as invalid, and the exit status is 3.
     """
-    if scale is not None and size_bytes is not None:
-        raise click.UsageError("give either --scale or --bytes")
     if warm_up >= repeat:
         raise click.UsageError(f"--warm-up {warm_up} leaves nothing of --repeat {repeat}")
     if resume and experiment is None:
@@ -134,19 +132,12 @@ def command(
     from venturi.measure.engines.inputs import inputs_of
     from venturi.measure.engines.protocol import Ground, Order
     from venturi.measure.folders import DataFolders, parse_roles
-    from venturi.measure.workloads import size_of, size_of_bytes
     from venturi.measure.workloads import workload as find_workload
     from venturi.record.trial import State
 
     definition = find_workload(workload)
-    named = None if size_bytes is not None else scale or "tiny"
-    own = _parameters(parameters)
-    size = (
-        size_of(definition, named, own)
-        if named
-        else size_of_bytes(definition, size_bytes or 0, own)
-    )
-    engines = _engines(engine_names, definition, hadoop_conf)
+    named, size = _size(definition, scale, size_bytes, parameters)
+    engines = _engines(engine_names, definition, hadoop_conf, limits["instances"])
     settings = _settings(chosen, engines)
     talk = not quiet and not as_json
     roles = parse_roles(dirs, Path.cwd())
@@ -169,6 +160,7 @@ def command(
                 experiment=experiment,
                 seed=seed,
                 settings=settings[engine.name],
+                workers=workers,
                 **limits,
             )
             for inputs in [inputs_of(folders, definition, size, seed=seed, keep=keep_input)]
@@ -183,10 +175,13 @@ def command(
     return ExitCode.INVALID if invalid else ExitCode.OK
 
 
-def _engines(names: str, definition: Definition, hadoop_conf: Path | None) -> list[Engine]:
+def _engines(
+    names: str, definition: Definition, hadoop_conf: Path | None, instances: int
+) -> list[Engine]:
     """The engines named, each once; all must have a program for the workload."""
     from venturi import settings
     from venturi.measure.engines import engine
+    from venturi.measure.engines.job import require_instances
 
     home = settings.load().home
     wanted = dict.fromkeys(name.strip() for name in names.split(","))
@@ -194,6 +189,7 @@ def _engines(names: str, definition: Definition, hadoop_conf: Path | None) -> li
         engine(name, home=home, environ=os.environ, hadoop_conf=hadoop_conf) for name in wanted
     ]
     for each in found:
+        require_instances(each, instances)
         if definition.name not in each.workloads:
             raise VenturiError(
                 "VEN-MEASURE-WORKLOAD",
@@ -225,14 +221,24 @@ def _settings(chosen: Sequence[str], engines: Sequence[Engine]) -> Mapping[str, 
     return settings
 
 
-def _parameters(chosen: Sequence[str]) -> dict[str, str]:
-    parameters = {}
-    for text in chosen:
+def _size(
+    definition: Definition, scale: str | None, size_bytes: int | None, parameters: Sequence[str]
+) -> tuple[str | None, Size]:
+    """The scale that was chosen (None: bytes were), and how much that is."""
+    from venturi.measure.workloads import size_of, size_of_bytes
+
+    if scale is not None and size_bytes is not None:
+        raise click.UsageError("give either --scale or --bytes")
+    chosen = {}
+    for text in parameters:
         name, equals, value = text.partition("=")
         if not equals:
             raise click.UsageError(f"--param {text}: give NAME=VALUE")
-        parameters[name] = value
-    return parameters
+        chosen[name] = value
+    if size_bytes is not None:
+        return None, size_of_bytes(definition, size_bytes, chosen)
+    named = scale or "tiny"
+    return named, size_of(definition, named, chosen)
 
 
 @contextmanager
@@ -269,7 +275,9 @@ def _run(session: Session, jobs: Sequence[Job], *, resume: bool, talk: bool) -> 
         if talk and os.isatty(2):
             note = " (from before)" if done else ""
             time = format_duration(trial.elapsed_s)
-            say(f"{trial.engine.name}, repetition {trial.repetition}: "
+            where = trial.configuration.get("deployment")
+            name = f"{trial.engine.name} {where}" if where else trial.engine.name
+            say(f"{name}, repetition {trial.repetition}: "
                 f"{outcome(trial)}, {time}{note}")  # fmt: skip
     return trials
 
@@ -283,11 +291,14 @@ def _show(trials: list[Trial], *, as_json: bool) -> None:
     from venturi.present.terminal import narrowest_rows, pairs, repetitions
 
     console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
-    engines = dict.fromkeys(trial.engine.name for trial in trials)
-    for engine in engines:
-        own = [trial for trial in trials if trial.engine.name == engine]
+    engines: dict[str, list[Trial]] = {}
+    for trial in trials:
+        deployment = trial.configuration.get("deployment")
+        name = " ".join(str(part) for part in (trial.engine.name, deployment) if part)
+        engines.setdefault(name, []).append(trial)
+    for name, own in engines.items():
         if len(engines) > 1:
-            console.print(f"{engine} {own[-1].engine.version}")
+            console.print(f"{name}, {own[-1].engine.version}")
         console.print(repetitions(own))
-        if engine == "native" and own[-1].elapsed_s is not None:
+        if name == "native" and own[-1].elapsed_s is not None:
             console.print(pairs(narrowest_rows(own[-1])))

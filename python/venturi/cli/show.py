@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from venturi.model.stage import Analysis
+    from venturi.present.meanwhile import Meanwhile
     from venturi.record.job_account import JobAccount
     from venturi.record.repository import Repository
     from venturi.record.trial import Sample, Trial
@@ -58,7 +59,10 @@ def command(*, id_: str, html: Path | None, overwrite: bool, as_json: bool) -> N
 
             data = ADAPTER.dump_python(trial, mode="json")
             if (job := _job(repository, trial)) is not None:
-                data["job"] = asdict(job[1])
+                account, analysis, host = job
+                data["job"] = asdict(analysis)
+                data["job"]["began_s"] = account.began_s
+                data["job"]["host"] = _host(analysis, host)
             print_json(data)
             return
         from rich.console import Console
@@ -69,18 +73,30 @@ def command(*, id_: str, html: Path | None, overwrite: bool, as_json: bool) -> N
             console.print(part)
 
 
-def _job(repository: Repository, trial: Trial) -> tuple[JobAccount, Analysis] | None:
+def _job(repository: Repository, trial: Trial) -> tuple[JobAccount, Analysis, Meanwhile] | None:
     """The engine's own account of `trial`, if it has one, and what can be told from it."""
     if all(artifact.name != ACCOUNT for artifact in trial.artifacts):
         return None
     from venturi.model.stage import analyse
+    from venturi.present.meanwhile import meanwhile
     from venturi.record.job_account import load
 
     account = load(repository, trial)
-    return account, analyse(account)
+    analysis = analyse(account)
+    return account, analysis, meanwhile(repository, trial, account, analysis)
 
 
-def _parts(trial: Trial, job: tuple[JobAccount, Analysis] | None) -> Iterator[RenderableType]:
+def _host(analysis: Analysis, host: Meanwhile) -> dict[str, Any]:
+    """What the host did, by the labels of stages."""
+    uses = {
+        each.label: asdict(host.uses[each.key]) for each in analysis.stages if each.key in host.uses
+    }
+    return {"stages": uses, "missing_reason": host.reason}
+
+
+def _parts(
+    trial: Trial, job: tuple[JobAccount, Analysis, Meanwhile] | None
+) -> Iterator[RenderableType]:
     from rich.text import Text
 
     yield _facts(trial)

@@ -79,6 +79,14 @@ class CpuTime:
 
 
 @dataclass(frozen=True)
+class Used:
+    """What a command used of the machine; None: the kernel does not say."""
+
+    cpu: CpuTime | None
+    peak_rss_bytes: int | None
+
+
+@dataclass(frozen=True)
 class SortIo:
     """How a directory was read or written."""
 
@@ -161,6 +169,38 @@ class SortPlan:
     threads: int
     input_bytes: int
     input_records: int | None
+
+
+@dataclass(frozen=True)
+class PiCounted:
+    """`pi`: how many points of the Halton sequence lie in the circle."""
+
+    points: int
+    inside: int
+    threads: int
+    elapsed_s: float
+    used: Used
+
+
+@dataclass(frozen=True)
+class FileMoved:
+    """One file's task: of its bytes alone, not of opening it."""
+
+    path: str
+    bytes: int
+    elapsed_s: float
+
+
+@dataclass(frozen=True)
+class FilesMoved:
+    """`files`: `operation` is `read` or `write`, `elapsed_s` from the first task to the last."""
+
+    operation: str
+    files: list[FileMoved]
+    bytes: int
+    threads: int
+    elapsed_s: float
+    used: Used
 
 
 @dataclass(frozen=True)

@@ -121,6 +121,7 @@ class JobFailed(VenturiError):  # noqa: N818 - it is what happened
     ) -> None:
         super().__init__(code, message, where=where, hint=hint)
         self.attachments = attachments
+        self.warnings: tuple[TrialWarning, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -203,6 +204,7 @@ def run_trial(session: Session, job: Job) -> Trial:
             raise Interrupted from None
         except VenturiError as error:
             if isinstance(error, JobFailed):
+                life.warn(error.warnings)
                 life.attach(error.attachments)
             state = State.INVALID if error.exit_code is ExitCode.INVALID else State.FAILED
             kind = error.code.rsplit("-", 1)[-1].lower()
@@ -273,8 +275,10 @@ class _Life:
                 self.trial = self.repository.attach(self.trial, each.kind, each.name, each.path)
             except VenturiError as error:
                 # What was measured is worth more than a log that cannot be kept.
-                lost = TrialWarning(error.code, error.message)
-                self.trial = replace(self.trial, warnings=(*self.trial.warnings, lost))
+                self.warn((TrialWarning(error.code, error.message),))
+
+    def warn(self, warnings: tuple[TrialWarning, ...]) -> None:
+        self.trial = replace(self.trial, warnings=(*self.trial.warnings, *warnings))
 
     def end_sampling(self) -> None:
         sampler, self._sampler = self._sampler, None
@@ -282,7 +286,7 @@ class _Life:
             return
         path, warning = sampler.stop()
         if warning is not None:
-            self.trial = replace(self.trial, warnings=(*self.trial.warnings, warning))
+            self.warn((warning,))
         if path is not None:
             with suppress(VenturiError):
                 self.trial = self.repository.attach(self.trial, "series", path.name, path)

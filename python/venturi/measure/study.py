@@ -18,11 +18,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
+from venturi.measure.workloads import space_factors, workload
 from venturi.record.trial import TERMINAL, ProvenanceKind, Scalar, State, Trial
 
 Order = Literal["random", "blocked", "written"]
-# Input, scratch and output of a trial over the bytes of its input; TestDFSIO has one copy.
-WORK_FACTOR = 3.1
 OF_WORKLOAD = "workload."  # how a workload's parameter begins, in plans and in records
 UNSTEADY = 0.10  # a coefficient of variation that asks for a look: our own choice
 
@@ -48,6 +47,8 @@ _BY_LAST_WORD: Mapping[str, Class] = {
     "BUDGET": Class.CAPACITY,
     "TIMEOUT": Class.TIMEOUT,
     "MISSING": Class.ENVIRONMENT,
+    "PORT": Class.ENVIRONMENT,
+    "CLUSTER": Class.ENVIRONMENT,
     "JAVA": Class.ENVIRONMENT,
     "INSTALL": Class.ENVIRONMENT,
     "DEBUG": Class.ENVIRONMENT,
@@ -76,6 +77,7 @@ class Combination:
     disk: str | None = None
     host: str = "local"
     instances: int | None = None
+    workers: int | None = None
     settings: Mapping[str, str] = field(default_factory=dict, hash=False)
     parameters: Mapping[str, Scalar] = field(default_factory=dict, hash=False)
 
@@ -91,6 +93,7 @@ class Combination:
             "disk": self.disk,
             "host": self.host,
             "instances": self.instances,
+            "workers": self.workers,
             **self.settings,
             **{f"{OF_WORKLOAD}{name}": value for name, value in self.parameters.items()},
         }
@@ -244,7 +247,8 @@ def peak_bytes(plan: Plan, input_bytes: Mapping[Combination, int]) -> int:
     for at, (combination, key) in enumerate(zip(ordered, keys, strict=True)):
         size_bytes = input_bytes[combination]
         held[key] = size_bytes
-        peak = max(peak, sum(held.values()) + round(size_bytes * (WORK_FACTOR - 1)))
+        factors = space_factors(workload(combination.workload))
+        peak = max(peak, sum(held.values()) + round(size_bytes * sum(factors)))
         if last[key] == at:
             del held[key]
     return peak
@@ -282,6 +286,8 @@ def alike(
         chosen["deployment"] = deployment
     if combination.instances is not None:
         chosen["instances"] = combination.instances
+    if combination.workers is not None:
+        chosen["workers"] = combination.workers
     # The native engine records what was chosen only, the others what they took by default, too.
     if combination.threads is not None or combination.engine == "native":
         chosen["threads"] = combination.threads

@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from venturi import units
 from venturi.errors import ExitCode, VenturiError
+from venturi.measure.engines import CLUSTERS
 from venturi.measure.folders import ROLES
 from venturi.measure.study import OF_WORKLOAD, RETRYABLE, Class, Combination, Order, Plan
 from venturi.measure.workloads import SCALES, WORKLOADS, size_of_bytes, workload
@@ -81,6 +82,7 @@ class _Factors(_Strict):
     disk: tuple[_Text, ...] = _Some
     host: tuple[_Text, ...] = Field(default=("local",), min_length=1)
     instances: tuple[Annotated[int, Field(ge=1, strict=True)], ...] = _Some
+    workers: tuple[Annotated[int, Field(ge=1, strict=True)], ...] = _Some
     settings: dict[str, Annotated[tuple[str | int | float | bool, ...], Field(min_length=1)]] = {}
     parameters: dict[str, Annotated[tuple[str | int | float, ...], Field(min_length=1)]] = {}
 
@@ -308,6 +310,8 @@ def _combinations(given: _File, engines: Mapping[str, EngineWords]) -> Iterator[
         }
         if _name(values["engine"]) != "spark":
             values.pop("instances", None)
+        if values["engine"].partition(":")[2] not in CLUSTERS:
+            values.pop("workers", None)
         settings = {
             key: values.pop(key) for key in given.factors.settings if key in values
         }  # those of other engines fall away, and with them what would be the same twice

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import FrameType
 
 from venturi.errors import Interrupted, VenturiError
+from venturi.measure.engines import CLUSTERS
 from venturi.measure.engines.inputs import Inputs, inputs_of
 from venturi.measure.engines.protocol import Engine, Ground, Order
 from venturi.measure.folders import ROLES, DataFolders
@@ -155,6 +156,7 @@ class _Bench:
             memory_bytes=combination.memory,
             settings=combination.settings,
             instances=combination.instances or 1,
+            workers=combination.workers,
             timeout_s=self._plan.timeout_s,
         )
         return _Timed(engine.job(order), inputs, folders, self._plan.timeout_s)
@@ -175,12 +177,13 @@ class _Bench:
             folders_for(self._plan, combination, self._default_dir),
             combination.threads,
             combination.memory,
+            combination.workers,
         )
-        key = (name, combination.disk, ground.threads, ground.memory_bytes)
+        key = (name, combination.disk, ground.threads, ground.memory_bytes, ground.workers)
         if key not in self._engines:
             try:
                 engine = self._find(name)
-                if engine.deployment not in {None, "local"}:
+                if engine.deployment in CLUSTERS:
                     self._stack.close()
                     self._engines.clear()
                 self._stack.callback(engine.stop)

@@ -10,20 +10,24 @@ from rich.text import Text
 
 from venturi.model.stage import Analysis, Bound, Skew, Stage, Straggler
 from venturi.model.stage_verdict import WORDS
+from venturi.present.meanwhile import Meanwhile, sentence
 from venturi.present.terminal import add, pairs, table
 from venturi.record.job_account import JobAccount
 from venturi.units import format_bytes, format_duration
 
 SHOWN_STAGES = 30
+SHOWN_MEANWHILE = 5
 _LEAST_SHARE = 0.005
 _NAME = 40
 
 
-def parts(account: JobAccount, analysis: Analysis) -> Iterator[RenderableType]:
+def parts(account: JobAccount, analysis: Analysis, host: Meanwhile) -> Iterator[RenderableType]:
     """Titles and tables, in the order in which they are read."""
     stages, left_out = _shown(analysis.stages)
     for title, content in (
+        ("What failed", _failures(account, analysis)),
         ("Narrowest point", _verdict(analysis)),
+        ("What the host did in the longest stages", _meanwhile(analysis, host)),
         ("Where the time on the critical path went", _shares(analysis)),
         ("Critical path", _path(analysis)),
         ("Stages" + left_out, _stages(stages)),
@@ -48,8 +52,35 @@ def _shown(stages: Sequence[Stage]) -> tuple[list[Stage], str]:
     return kept, said if len(kept) < len(stages) else ""
 
 
+def _failures(account: JobAccount, analysis: Analysis) -> Table:
+    application = account.application
+    rows = []
+    if application.outcome != "succeeded":
+        rows.append(("application", f"{application.outcome}: {application.reason or '—'}"))
+    rows += [
+        (f"stage {stage.label}", stage.reason)
+        for stage in analysis.stages
+        if stage.reason is not None
+    ]
+    return pairs(rows[:SHOWN_STAGES])
+
+
 def _verdict(analysis: Analysis) -> Table:
     return pairs([("", analysis.verdict.sentence)])
+
+
+def _meanwhile(analysis: Analysis, host: Meanwhile) -> Table:
+    if host.reason is not None:
+        return pairs([("", f"cannot tell: {host.reason}")] if host.watched else [])
+    told = [stage for stage in analysis.stages if stage.key in host.uses]
+    longest = sorted(told, key=lambda stage: -(stage.elapsed_s or 0.0))[:SHOWN_MEANWHILE]
+    return pairs(
+        (
+            f"{stage.label} ({format_duration(stage.elapsed_s)})",
+            sentence(stage, host.uses[stage.key]),
+        )
+        for stage in longest
+    )
 
 
 def _shares(analysis: Analysis) -> Table:
@@ -175,6 +206,12 @@ def _reading(account: JobAccount) -> Table:
         ("events of no use here", f"{sum(reading.skipped.values()):,}"),
         ("events of unknown types", f"{sum(reading.unknown.values()):,}"),
     ]
+    if account.applications > 1:
+        rows.append(
+            ("applications", f"{account.applications} at once; one that failed, else the longest")
+        )
+    if account.began_s is not None:
+        rows.append(("began", f"{format_duration(account.began_s)} after the trial"))
     return pairs(rows)
 
 

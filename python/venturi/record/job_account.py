@@ -4,13 +4,14 @@ The parsers of `measure.jobs` fill them and `model.stage` reads them; they are k
 the trial. Columns in snake case mean the same for every engine. Columns in the engine's own
 spelling (`executorRunTime`, `GC_TIME_MILLIS`) are its metrics, unchanged, in the unit stated here.
 An absent value is null, never 0. Moments are milliseconds since 1970 (UTC) on the clock of the
-driver or application master, so their differences need no synchronised clocks.
+driver or application master, so their differences need no synchronised clocks. The account of a job
+that Venturi ran itself also has `origin_ms`: when, on that clock, the trial began.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from io import BytesIO
 from types import MappingProxyType
@@ -235,6 +236,10 @@ class JobAccount:
 
     `configuration` is what was in effect, with secrets masked; `chosen` are the keys among it that
     somebody chose, as opposed to the engine's defaults and the ids of this one execution.
+
+    `origin_ms` is when the trial began, on the account's clock: phases and series count from there.
+    None, with a reason, where that is not known; an ingested account has no other beginning than
+    its own. `applications` is how many the trial ran at once, of which this is one.
     """
 
     application: Application
@@ -245,6 +250,16 @@ class JobAccount:
     executors: pl.DataFrame
     configuration: Mapping[str, str]
     chosen: tuple[str, ...]
+    origin_ms: float | None = None
+    origin_reason: str | None = None
+    applications: int = 1
+
+    @property
+    def began_s(self) -> float | None:
+        """Seconds from the beginning of the trial to that of the application, None: not known."""
+        if self.origin_ms is None or self.application.started_ms is None:
+            return None
+        return (self.application.started_ms - self.origin_ms) / 1e3
 
     def table(self, name: str) -> pl.DataFrame:
         """The table called `name`, one of `TABLES`."""
@@ -252,19 +267,28 @@ class JobAccount:
         return found
 
 
-def attach(repository: Repository, trial: Trial, account: JobAccount) -> Trial:
-    """Keeps `account` among the artifacts of `trial`, which the caller saves next."""
+def files(account: JobAccount) -> Iterator[tuple[str, bytes]]:
+    """The artifacts that `account` is kept as: their names and contents."""
     facts = {
         "application": asdict(account.application),
         "reading": asdict(account.reading),
         "configuration": dict(account.configuration),
         "chosen": account.chosen,
+        "origin_ms": account.origin_ms,
+        "origin_reason": account.origin_reason,
+        "applications": account.applications,
     }
-    trial = repository.attach(trial, "other", ACCOUNT_NAME, json.dumps(facts).encode())
+    yield ACCOUNT_NAME, json.dumps(facts).encode()
     for name in TABLES:
         parquet = BytesIO()
         account.table(name).write_parquet(parquet, compression="zstd")
-        trial = repository.attach(trial, "other", f"{name}.parquet", parquet.getvalue())
+        yield f"{name}.parquet", parquet.getvalue()
+
+
+def attach(repository: Repository, trial: Trial, account: JobAccount) -> Trial:
+    """Keeps `account` among the artifacts of `trial`, which the caller saves next."""
+    for name, content in files(account):
+        trial = repository.attach(trial, "other", name, content)
     return trial
 
 
@@ -294,6 +318,9 @@ def load(repository: Repository, trial: Trial) -> JobAccount:
             reading=replace(reading, files=tuple(reading.files)),
             configuration=facts["configuration"],
             chosen=tuple(facts["chosen"]),
+            origin_ms=facts.get("origin_ms"),
+            origin_reason=facts.get("origin_reason"),
+            applications=facts.get("applications", 1),
             **tables,
         )
     except (KeyError, TypeError, ValueError, OSError, pl.exceptions.PolarsError) as error:

@@ -265,12 +265,17 @@ export interface JobCause {
   time_s: number | null;
 }
 export interface JobData {
+  began_s: number | null;
+  began_reason: string | null;
+  applications: number;
+  failure: string | null;
   elapsed_s: number | null;
   driver_s: number | null;
   verdict: string | null;
   parts: JobPart[];
   stages: JobStage[];
   stages_left_out: number;
+  running: JobRunning | null;
   bounds: JobBound[];
   missing_reason: string | null;
 }
@@ -284,6 +289,7 @@ export interface JobStage {
   label: string;
   name: string;
   outcome: string;
+  reason: string | null;
   started_s: number | null;
   elapsed_s: number | null;
   tasks: number;
@@ -298,6 +304,22 @@ export interface JobStage {
   spilled_bytes: number | null;
   on_critical_path: boolean;
   verdict: string;
+  host: JobHost | null;
+  meanwhile: string | null;
+}
+export interface JobHost {
+  cpu_busy: number | null;
+  cpu_iowait: number | null;
+  disk: string | null;
+  disk_busy: number | null;
+  disk_read_bytes_per_s: number | null;
+  disk_write_bytes_per_s: number | null;
+  net_receive_bytes_per_s: number | null;
+  net_transmit_bytes_per_s: number | null;
+}
+export interface JobRunning {
+  t_s: number[];
+  tasks: number[];
 }
 export interface KeyInfo {
   key: string;

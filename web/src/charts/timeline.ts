@@ -1,22 +1,50 @@
-// Phases of one sort above what its host did meanwhile: processor, disk, network on one time axis.
-import type { Charts, Known, Lane, Sort, Span } from "../data";
+// Phases, stages, and what the host did meanwhile: a strip, bars and lanes on one time axis.
+import type { Charts, Known, Lane, Span } from "../data";
 import { duration, percent, rate } from "../format";
 import { base, type Drawing, quietAxis, tip, type View } from "../view";
+import { type Bar, barSeries, nameRoom, rowHeight } from "./bars-in-time";
+
+/** A lane with lines over time; `t_s` where they have other moments than those of the host. */
+export interface Track extends Omit<Lane, "unit" | "missing"> {
+  unit: Lane["unit"] | "tasks";
+  unitName?: string;
+  t_s?: readonly number[];
+}
+
+/** What is drawn from 0 on, in seconds; only what lies in `window` is shown. */
+export interface Timed {
+  spans: Span[];
+  t_s: readonly number[];
+  lanes: Track[];
+  bars?: Bar[];
+  window?: readonly [number, number] | undefined;
+}
 
 const PHASES_PX = 34;
 const TITLE_PX = 26;
 const LANE_PX = 96;
 const AXIS_PX = 28;
+const GAP_PX = 10;
+const LEFT_PX = 52;
+const RIGHT_PX = 10;
 
-const told = (lane: Lane, value: number) =>
-  lane.unit === "fraction" ? percent(value) : rate(value);
-const scaled = (lane: Lane, value: Known) =>
-  value === null ? null : lane.unit === "fraction" ? value * 100 : value / 1e6;
+const UNIT_NAMES = { fraction: "% of all cores", "B/s": "MB/s", tasks: "mean" } as const;
+const SCALES = { fraction: 100, "B/s": 1e-6, tasks: 1 } as const;
 
-/** A scale of two equal steps up to a round number; noise must not fill it, so at least 1 MB/s. */
-function halves(lane: Lane): { max: number; interval: number } {
-  const values = lane.lines.flatMap((line) => line.values.map((value) => (value ?? 0) / 1e6));
-  const most = Math.max(1, ...values);
+const told = ({ unit }: Track, value: number) =>
+  unit === "fraction"
+    ? percent(value)
+    : unit === "B/s"
+      ? rate(value)
+      : value.toLocaleString("en-US", { maximumFractionDigits: 1 });
+const scaled = ({ unit }: Track, value: Known) => (value === null ? null : value * SCALES[unit]);
+const endOf = (span: Span) => span.started_s + span.elapsed_s;
+
+/** A scale of two equal steps up to a round number; noise must not fill it, so at least 1. */
+function halves(lane: Track): { max: number; interval: number } {
+  const most = lane.lines
+    .flatMap((line) => line.values.map((value) => scaled(lane, value) ?? 0))
+    .reduce((a, b) => Math.max(a, b), 1);
   const power = 10 ** Math.floor(Math.log10(most));
   const max = ([1, 2, 4, 6, 8, 10].find((step) => step * power >= most) ?? 10) * power;
   return { max, interval: max / 2 };
@@ -29,30 +57,42 @@ function phaseStrip(spans: Span[], view: View) {
     xAxisIndex: 0,
     yAxisIndex: 0,
     data: spans.map((span) => [span.started_s, 0]),
-    tooltip: { show: false },
+    tooltip: {
+      trigger: "item",
+      formatter: ({ dataIndex }: { dataIndex: number }) => {
+        const span = spans[dataIndex];
+        if (!span) return "";
+        return tip(span.name, [
+          `from ${duration(span.started_s)}, took ${duration(span.elapsed_s)}`,
+        ]);
+      },
+    },
     renderItem: (
-      params: { dataIndex: number },
+      params: { dataIndex: number; coordSys: { x: number; width: number } },
       api: { coord(point: [number, number]): [number, number] },
     ) => {
       const span = spans[params.dataIndex];
       if (!span) return null;
+      const { x: low, width: room } = params.coordSys;
       const [x, y] = api.coord([span.started_s, 0]);
-      const width = Math.max(1, api.coord([span.started_s + span.elapsed_s, 0])[0] - x - 1);
-      const text = `${span.name} · ${duration(span.elapsed_s)}`;
+      const left = Math.max(low, x);
+      const right = Math.min(low + room, api.coord([endOf(span), 0])[0]);
+      if (right < low || left > low + room) return null;
+      const width = Math.max(1, right - left - 1);
       return {
         type: "group",
         children: [
           {
             type: "rect",
-            shape: { x, y: y - 13, width, height: 26 },
+            shape: { x: left, y: y - 13, width, height: 26 },
             style: { fill: view.color(params.dataIndex % 2 ? "phase-odd" : "phase-even") },
           },
           {
             type: "text",
             style: {
               // A phase too short for its name is named in the table.
-              text: width > 40 ? text : "",
-              x: x + 7,
+              text: width > 40 ? `${span.name} · ${duration(span.elapsed_s)}` : "",
+              x: left + 7,
               y,
               width: width - 12,
               overflow: "truncate",
@@ -67,15 +107,46 @@ function phaseStrip(spans: Span[], view: View) {
   };
 }
 
-/** The lines of every lane; the first of each also draws the borders of the phases. */
-function laneLines(lanes: Lane[], times: number[], edges: number[], view: View) {
+/** Upright lines through the bars where phases meet. */
+function barEdges(edges: number[], gridIndex: number, view: View) {
+  return {
+    type: "custom",
+    xAxisIndex: gridIndex,
+    yAxisIndex: gridIndex,
+    silent: true,
+    tooltip: { show: false },
+    z: 1,
+    data: edges.map((at) => [at, 0]),
+    renderItem: (
+      params: { dataIndex: number; coordSys: { y: number; height: number } },
+      api: { coord(point: [number, number]): [number, number] },
+    ) => {
+      const { y, height } = params.coordSys;
+      const x = api.coord([edges[params.dataIndex] ?? 0, 0])[0];
+      return {
+        type: "line",
+        shape: { x1: x, y1: y, x2: x, y2: y + height },
+        style: { stroke: view.color("outline"), lineDash: [4, 4], lineWidth: 1 },
+      };
+    },
+  };
+}
+
+/** The lines of every lane, from the grid `first` on; the first of each draws the edges too. */
+function laneLines(
+  lanes: Track[],
+  times: readonly number[],
+  first: number,
+  edges: number[],
+  view: View,
+) {
   return lanes.flatMap((lane, place) =>
     lane.lines.map((line, number) => ({
       type: "line",
       name: line.name,
-      xAxisIndex: place + 1,
-      yAxisIndex: place + 1,
-      data: times.map((at, row) => [at, scaled(lane, line.values[row] ?? null)]),
+      xAxisIndex: place + first,
+      yAxisIndex: place + first,
+      data: (lane.t_s ?? times).map((at, row) => [at, scaled(lane, line.values[row] ?? null)]),
       connectNulls: false,
       showSymbol: times.length < 25 && !lane.stacked,
       symbolSize: 4,
@@ -99,26 +170,39 @@ function laneLines(lanes: Lane[], times: number[], edges: number[], view: View) 
   );
 }
 
-/** What the host did at the moment under the pointer. */
-function momentTip({ timeline: { spans, t_s: times } }: Sort, lanes: Lane[]) {
-  return (items: { dataIndex: number; componentSubType: string }[]) => {
-    const row = items.find((item) => item.componentSubType === "line")?.dataIndex;
-    if (row === undefined) return "";
-    const at = times[row] ?? 0;
-    const phase = spans.find((s) => at >= s.started_s && at <= s.started_s + s.elapsed_s);
+/** The place in `moments` that is the nearest to `at`. */
+function nearest(moments: readonly number[], at: number): number {
+  const after = moments.findIndex((moment) => moment >= at);
+  if (after < 0) return moments.length - 1;
+  const before = Math.max(0, after - 1);
+  return at - (moments[before] ?? at) < (moments[after] ?? at) - at ? before : after;
+}
+
+/** What was going on at the moment under the pointer. */
+function momentTip({ spans, t_s: times, bars = [] }: Timed, lanes: Track[]) {
+  return (items: { axisValue: number; componentSubType: string }[]) => {
+    const item = items.find(({ componentSubType }) => componentSubType === "line");
+    if (!item) return "";
+    const moments = times.length > 0 ? times : (lanes[0]?.t_s ?? []);
+    const at = moments[nearest(moments, item.axisValue)] ?? 0;
+    const phase = spans.find((span) => at >= span.started_s && at <= endOf(span));
+    const running = bars.filter((bar) => at >= bar.from_s && at <= bar.to_s);
     const lines = lanes.flatMap((lane) =>
       lane.lines.map((line) => {
-        const value = line.values[row] ?? null;
+        const value = line.values[nearest(lane.t_s ?? times, at)] ?? null;
         return `${lane.title}, ${line.name}: ${value === null ? "—" : told(lane, value)}`;
       }),
     );
-    return tip(`${at.toFixed(1)} s${phase ? ` · ${phase.name}` : ""}`, lines);
+    return tip(`${at.toFixed(1)} s${phase ? ` · ${phase.name}` : ""}`, [
+      ...running.map((bar) => `Stage ${bar.label}`),
+      ...lines,
+    ]);
   };
 }
 
-function laneTitle(lane: Lane, top: number, view: View) {
+function laneTitle(lane: Track, top: number, view: View) {
   return {
-    text: `${lane.title}, ${lane.unit === "fraction" ? "% of all cores" : "MB/s"}`,
+    text: `${lane.title}, ${lane.unitName ?? UNIT_NAMES[lane.unit]}`,
     left: 0,
     top,
     padding: 0,
@@ -131,39 +215,52 @@ function laneTitle(lane: Lane, top: number, view: View) {
   };
 }
 
-export function timeline(data: Charts, view: View, index: number): Drawing {
-  const sort = data.sorts[index];
-  if (!sort || sort.timeline.spans.length === 0) return null;
-  const { spans, t_s: times } = sort.timeline;
-  const lanes = sort.timeline.lanes.filter((lane) => lane.lines.length > 0);
-  const end = Math.max(1e-3, ...spans.map((span) => span.started_s + span.elapsed_s));
-  const left = 52;
-  const right = 10;
+/** Phases, bars and lanes one below the other, so that what happened together stands together. */
+export function timeAxis(timed: Timed, view: View): Drawing {
+  const { spans, t_s: times, bars = [] } = timed;
+  if (spans.length === 0 && bars.length === 0) return null;
+  const end = Math.max(1e-3, ...spans.map(endOf), ...bars.map((bar) => bar.to_s));
+  const [low, high] = timed.window ?? [0, end];
+  const shown = bars.filter((bar) => bar.to_s >= low && bar.from_s <= high);
+  const lanes = timed.lanes.filter((lane) => lane.lines.length > 0);
+  const first = shown.length > 0 ? 2 : 1;
+  const left = shown.length > 0 ? Math.max(LEFT_PX, nameRoom(shown, view)) : LEFT_PX;
+  const box = { left, right: RIGHT_PX };
   const axis = quietAxis(view);
-  const top = (place: number) => PHASES_PX + 8 + TITLE_PX + place * (LANE_PX + TITLE_PX + 10);
-  const height =
-    lanes.length === 0 ? PHASES_PX + AXIS_PX : top(lanes.length - 1) + LANE_PX + AXIS_PX;
+  const barsPx = shown.length * rowHeight(view);
+  const barsEnd = PHASES_PX + (shown.length > 0 ? barsPx + GAP_PX : 0);
+  const top = (place: number) => barsEnd + 8 + TITLE_PX + place * (LANE_PX + TITLE_PX + GAP_PX);
+  const height = (lanes.length === 0 ? barsEnd : top(lanes.length - 1) + LANE_PX) + AXIS_PX;
+  const grids = first + lanes.length;
 
-  const xAxis = (gridIndex: number, last: boolean) => ({
+  const xAxis = (gridIndex: number) => ({
     type: "value",
     gridIndex,
-    min: 0,
-    max: end,
+    min: low,
+    max: high,
     splitNumber: view.narrow ? 4 : 8,
     ...axis,
     splitLine: { show: false },
     axisLine: { show: gridIndex > 0, lineStyle: { color: view.color("outline") } },
     axisLabel: {
       ...axis.axisLabel,
-      show: last,
+      show: gridIndex === grids - 1,
+      showMinLabel: low === 0,
       showMaxLabel: false,
       formatter: (value: number) => `${Number(value.toFixed(2))} s`,
     },
-    axisPointer: { show: gridIndex > 0, label: { show: false } },
+    axisPointer: { show: gridIndex >= first, label: { show: false } },
+  });
+  const rows = (gridIndex: number, count: number) => ({
+    type: "category",
+    gridIndex,
+    inverse: true,
+    data: Array.from({ length: count }, (_, row) => String(row)),
+    show: false,
   });
 
-  const bounds = spans.flatMap((span) => [span.started_s, span.started_s + span.elapsed_s]);
-  const edges = [...new Set(bounds)].filter((at) => at > 0 && at < end);
+  const bounds = spans.flatMap((span) => [span.started_s, endOf(span)]);
+  const edges = [...new Set(bounds)].filter((at) => at > low && at < high);
 
   return {
     height,
@@ -173,22 +270,21 @@ export function timeline(data: Charts, view: View, index: number): Drawing {
       tooltip: {
         ...(base(view).tooltip as object),
         trigger: "axis",
-        formatter: momentTip(sort, lanes),
+        formatter: momentTip(timed, lanes),
       },
       title: lanes.map((lane, place) => laneTitle(lane, top(place) - TITLE_PX + 2, view)),
       grid: [
-        { left, right, top: 4, height: PHASES_PX - 8 },
-        ...lanes.map((_, place) => ({ left, right, top: top(place), height: LANE_PX })),
+        { ...box, top: 4, height: PHASES_PX - 8 },
+        ...(first === 2 ? [{ ...box, top: PHASES_PX, height: barsPx }] : []),
+        ...lanes.map((_, place) => ({ ...box, top: top(place), height: LANE_PX })),
       ],
-      xAxis: [
-        xAxis(0, lanes.length === 0),
-        ...lanes.map((_, place) => xAxis(place + 1, place === lanes.length - 1)),
-      ],
+      xAxis: Array.from({ length: grids }, (_, gridIndex) => xAxis(gridIndex)),
       yAxis: [
-        { type: "category", gridIndex: 0, data: ["phase"], show: false },
+        rows(0, 1),
+        ...(first === 2 ? [rows(1, shown.length)] : []),
         ...lanes.map((lane, place) => ({
           type: "value",
-          gridIndex: place + 1,
+          gridIndex: place + first,
           min: 0,
           ...(lane.unit === "fraction" ? { max: 100, interval: 50 } : halves(lane)),
           ...axis,
@@ -200,7 +296,17 @@ export function timeline(data: Charts, view: View, index: number): Drawing {
           axisPointer: { show: false },
         })),
       ],
-      series: [phaseStrip(spans, view), ...laneLines(lanes, times, edges, view)],
+      series: [
+        phaseStrip(spans, view),
+        ...(first === 2 ? [barEdges(edges, 1, view), barSeries(shown, 1, view)] : []),
+        ...laneLines(lanes, times, first, edges, view),
+      ],
     },
   };
+}
+
+/** The phases of one sort of a report, and what its host did meanwhile. */
+export function timeline(data: Charts, view: View, index: number): Drawing {
+  const sort = data.sorts[index];
+  return sort ? timeAxis(sort.timeline, view) : null;
 }

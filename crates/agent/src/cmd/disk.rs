@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use iobench::Observer;
 use iobench::disk::{DiskError, Mode, Options, run as measure};
 
-use crate::events::{EXIT_INTERRUPTED, EXIT_OK, EXIT_USER, Events, Failure};
+use crate::events::{EXIT_INTERRUPTED, EXIT_INVALID, EXIT_OK, EXIT_USER, Events, Failure};
 use crate::signals::stop_flag;
 
 /// Arguments of `venturi-agent disk`.
@@ -100,13 +100,17 @@ pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
     Ok(EXIT_OK)
 }
 
-fn failure(error: &DiskError) -> Failure {
+pub(super) fn failure(error: &DiskError) -> Failure {
     Failure {
         code: error.code(),
         message: error.to_string(),
         place: error.place(),
         hint: error.hint().to_owned(),
-        exit: if matches!(error, DiskError::Interrupted) { EXIT_INTERRUPTED } else { EXIT_USER },
+        exit: match error {
+            DiskError::Interrupted => EXIT_INTERRUPTED,
+            DiskError::Content { .. } => EXIT_INVALID,
+            _ => EXIT_USER,
+        },
     }
 }
 

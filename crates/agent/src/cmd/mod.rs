@@ -3,9 +3,12 @@
 pub mod disk;
 pub mod errors;
 pub mod facts;
+pub mod files;
 pub mod generate;
 pub mod memory;
 pub mod net;
+pub mod pi;
 pub mod sample;
 pub mod sort;
+mod used;
 pub mod validate;

@@ -58,8 +58,24 @@ pub enum DiskError {
         /// What the system said.
         source: io::Error,
     },
+    /// A file to be written that is there.
+    #[error("{}: is there already", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file to be read that is not as it was written.
+    #[error("{}: {problem} (byte {offset})", path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// Where in the file.
+        offset: u64,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// Asked to stop.
-    #[error("interrupted; test files removed")]
+    #[error("interrupted; what was written is removed")]
     Interrupted,
 }
 
@@ -74,6 +90,24 @@ impl DiskError {
         }
     }
 
+    /// A file that cannot be created: the fault of its directory, unless it is there or the disk full.
+    pub(crate) fn create(path: &Path, source: io::Error) -> Self {
+        if source.kind() == io::ErrorKind::AlreadyExists {
+            return Self::Exists { path: path.to_owned() };
+        }
+        match Self::io(path, "create", 0, source) {
+            Self::Io { source, .. } => Self::Dir {
+                path: path.parent().unwrap_or(path).to_owned(),
+                problem: format!("cannot create test files: {source}"),
+            },
+            full => full,
+        }
+    }
+
+    pub(crate) fn content(path: &Path, offset: u64, problem: impl Into<String>) -> Self {
+        Self::Content { path: path.to_owned(), offset, problem: problem.into() }
+    }
+
     /// The stable code.
     pub fn code(&self) -> &'static str {
         match self {
@@ -81,6 +115,8 @@ impl DiskError {
             Self::Dir { .. } => "VEN-DISK-DIR",
             Self::Space { .. } | Self::Full { .. } => "VEN-DISK-SPACE",
             Self::Io { .. } => "VEN-DISK-IO",
+            Self::Exists { .. } => "VEN-DISK-EXISTS",
+            Self::Content { .. } => "VEN-DISK-CONTENT",
             Self::Interrupted => "VEN-INTERRUPTED",
         }
     }
@@ -89,11 +125,15 @@ impl DiskError {
     pub fn place(&self) -> Value {
         match self {
             Self::Option { option, given, .. } => json!({"option": option, "given": given}),
-            Self::Dir { path, .. } | Self::Full { path } => json!({"path": path}),
+            Self::Dir { path, .. } | Self::Full { path } | Self::Exists { path } => {
+                json!({"path": path})
+            }
             Self::Space { path, needed_bytes, free_bytes } => json!({
                 "path": path, "needed_bytes": needed_bytes, "free_bytes": free_bytes,
             }),
-            Self::Io { path, offset, .. } => json!({"path": path, "offset": offset}),
+            Self::Io { path, offset, .. } | Self::Content { path, offset, .. } => {
+                json!({"path": path, "offset": offset})
+            }
             Self::Interrupted => Value::Null,
         }
     }
@@ -101,12 +141,14 @@ impl DiskError {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Option { .. } => "see `venturi-agent disk --help`",
+            Self::Option { .. } => "see the command's --help",
             Self::Dir { .. } => {
                 "name existing, writable directories, each once: one for each device"
             }
             Self::Space { .. } | Self::Full { .. } => "give fewer --bytes, or free some space",
             Self::Io { .. } => "see the kernel's log (dmesg) for the device",
+            Self::Exists { .. } => "name directories without such files: nothing is overwritten",
+            Self::Content { .. } => "write the files anew, with the same options",
             Self::Interrupted => "",
         }
     }

@@ -8,6 +8,7 @@
 //! time inside. No warm-up is left out of the rates.
 
 mod error;
+pub mod files;
 mod folder;
 mod options;
 mod pattern;
@@ -16,6 +17,7 @@ mod report;
 mod stream;
 
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -80,7 +82,8 @@ pub fn run(
         observer.phase(mode.name(), started, started.elapsed());
     }
     bench.warn_if_buffered();
-    let devices = bench.sites.iter().map(Site::device).collect();
+    let devices =
+        bench.sites.iter().map(|site| site.place.device(site.method, site.direct)).collect();
     Ok(Report { devices, measurements, slow })
 }
 
@@ -105,10 +108,7 @@ fn places(options: &Options, observer: &dyn Observer) -> Result<Vec<Place>, Disk
                 ),
             );
         }
-        if place.in_memory() {
-            let message = format!("{} is in memory, not on a disk", dir.display());
-            observer.warning("VEN-DISK-MEMORY", &message);
-        }
+        warn_in_memory(observer, &place);
         for (orphan, bytes) in remove_orphans(dir).map_err(|e| problem(e.to_string()))? {
             observer.warning(
                 "VEN-DISK-ORPHAN",
@@ -138,17 +138,6 @@ impl Site {
         let path = self.folder.file(number);
         let file = DirectFile::create_new(&path, direct);
         file.map(Arc::new).map_err(|e| DiskError::io(&path, "create", 0, e))
-    }
-
-    fn device(&self) -> Device {
-        let cache = if self.direct { "direct" } else { "buffered" };
-        Device {
-            dir: self.place.dir.clone(),
-            mount_point: self.place.mount_point.clone(),
-            file_system: self.place.file_system.clone(),
-            device: self.place.device.clone(),
-            io_method: format!("{}+{cache}", self.method),
-        }
     }
 }
 
@@ -282,41 +271,12 @@ impl Bench<'_> {
             return Err(DiskError::Interrupted);
         }
         let shared = Shared::new(&streams, &time, self.cancel);
-        let outcomes: Vec<Result<Moved, DiskError>> = std::thread::scope(|scope| {
-            let (alive, ended) = channel::<()>();
-            let shared = &shared;
-            let workers: Vec<_> = streams
-                .into_iter()
-                .map(|stream| {
-                    let alive = alive.clone();
-                    scope.spawn(move || {
-                        let _alive = alive;
-                        stream.run(shared)
-                    })
-                })
-                .collect();
-            drop(alive);
-            while ended.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout) {
-                let done = done_before + shared.moved.load(Ordering::Relaxed);
-                self.observer.progress(phase, done, total.map(|total| total.max(done)));
-            }
-            workers
-                .into_iter()
-                .map(|worker| worker.join().unwrap_or_else(|p| std::panic::resume_unwind(p)))
-                .collect()
-        });
-        let mut moved = Vec::with_capacity(outcomes.len());
-        let mut failure = None;
-        for outcome in outcomes {
-            match outcome {
-                Ok(stream) => moved.push(stream),
-                // A stream that was stopped because another failed says "interrupted".
-                Err(DiskError::Interrupted) if failure.is_some() => {}
-                Err(error) => failure = Some(error),
-            }
-        }
-        let bytes = shared.moved.load(Ordering::Relaxed);
-        failure.map_or_else(|| Ok((moved, shared.window_ns(), bytes)), Err)
+        let shared = &shared;
+        let moved = side_by_side(streams.into_iter().map(|stream| || stream.run(shared)), || {
+            let done = done_before + shared.moved.load(Ordering::Relaxed);
+            self.observer.progress(phase, done, total.map(|total| total.max(done)));
+        })?;
+        Ok((moved, shared.window_ns(), shared.moved.load(Ordering::Relaxed)))
     }
 
     /// Remembers how the directories were accessed.
@@ -330,16 +290,66 @@ impl Bench<'_> {
 
     fn warn_if_buffered(&self) {
         for site in self.sites.iter().filter(|site| !site.direct) {
-            self.observer.warning(
-                "VEN-DISK-BUFFERED",
-                &format!(
-                    "{}: direct I/O was not used: the page cache takes part (what is read was \
-                     dropped from it before)",
-                    site.place.dir.display()
-                ),
-            );
+            warn_buffered(self.observer, &site.place.dir);
         }
     }
+}
+
+/// Runs each job on a thread of its own, and `tick` ten times a second meanwhile. A job that fails
+/// sees to it that the others stop.
+fn side_by_side<T: Send>(
+    jobs: impl Iterator<Item = impl FnOnce() -> Result<T, DiskError> + Send>,
+    tick: impl Fn(),
+) -> Result<Vec<T>, DiskError> {
+    let outcomes: Vec<Result<T, DiskError>> = std::thread::scope(|scope| {
+        let (alive, ended) = channel::<()>();
+        let workers: Vec<_> = jobs
+            .map(|job| {
+                let alive = alive.clone();
+                scope.spawn(move || {
+                    let _alive = alive;
+                    job()
+                })
+            })
+            .collect();
+        drop(alive);
+        while ended.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout) {
+            tick();
+        }
+        workers
+            .into_iter()
+            .map(|worker| worker.join().unwrap_or_else(|p| std::panic::resume_unwind(p)))
+            .collect()
+    });
+    let mut done = Vec::with_capacity(outcomes.len());
+    let mut failure = None;
+    for outcome in outcomes {
+        match outcome {
+            Ok(value) => done.push(value),
+            // A job that was stopped because another failed says "interrupted".
+            Err(DiskError::Interrupted) if failure.is_some() => {}
+            Err(error) => failure = Some(error),
+        }
+    }
+    failure.map_or(Ok(done), Err)
+}
+
+fn warn_in_memory(observer: &dyn Observer, place: &Place) {
+    if place.in_memory() {
+        let message = format!("{} is in memory, not on a disk", place.dir.display());
+        observer.warning("VEN-DISK-MEMORY", &message);
+    }
+}
+
+fn warn_buffered(observer: &dyn Observer, dir: &Path) {
+    observer.warning(
+        "VEN-DISK-BUFFERED",
+        &format!(
+            "{}: direct I/O was not used: the page cache takes part (what is read was dropped from \
+             it before)",
+            dir.display()
+        ),
+    );
 }
 
 #[cfg(test)]

@@ -5,7 +5,10 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use rawio::Method;
+
 use super::error::DiskError;
+use super::report::Device;
 
 /// A directory to measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +48,18 @@ impl Place {
             device,
             file_system_id: meta.dev(),
         })
+    }
+
+    /// What a report says about it, given how it was accessed.
+    pub(crate) fn device(&self, method: Method, direct: bool) -> Device {
+        let cache = if direct { "direct" } else { "buffered" };
+        Device {
+            dir: self.dir.clone(),
+            mount_point: self.mount_point.clone(),
+            file_system: self.file_system.clone(),
+            device: self.device.clone(),
+            io_method: format!("{method}+{cache}"),
+        }
     }
 
     pub(crate) fn in_memory(&self) -> bool {

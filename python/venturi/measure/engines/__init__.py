@@ -20,6 +20,9 @@ DEPLOYMENTS: Mapping[str, tuple[str, ...]] = {
 """How each engine can be deployed; the first is what its name alone means. Spark also takes the URL
 of a master that is there."""
 
+CLUSTERS = frozenset({"cluster", "standalone", "yarn"})
+"""Deployments whose daemons Venturi starts."""
+
 
 def engine(
     spec: str, *, home: Path, environ: Mapping[str, str], hadoop_conf: Path | None = None

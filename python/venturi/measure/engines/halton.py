@@ -1,30 +1,111 @@
 """Pi from the points of the Halton sequence with bases 2 and 3, as Hadoop's example has them.
 
-No randomness: every engine must count the same points, but for rounding at the circle's edge.
+No randomness: every engine must count the same points, but for rounding at the circle's edge. No
+point lies on the edge itself.
 """
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import numpy.typing as npt
 
-CHUNK = 1 << 20
 BASES = (2, 3)
 CENTRE = 0.5
+RADIUS_SQUARED = 0.25
+# Tables of coordinates stay in the second-level cache.
+_TABLE_DIGITS = (16, 10)
+_MOST_BOXES = 1 << 18
+# Sums of rounded squares are less than this away from what they should be.
+_ROUNDING = 1e-12
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 
 def points_inside(count: int, first: int = 0) -> int:
-    """How many of the points `first + 1` ... `first + count` lie in the circle in the square."""
-    inside = 0
-    for start in range(first, first + count, CHUNK):
-        stop = min(start + CHUNK, first + count)
-        numbers = np.arange(start + 1, stop + 1, dtype=np.int64)
-        x, y = (radical_inverse(numbers, base) - CENTRE for base in BASES)
-        inside += int(np.count_nonzero(x * x + y * y <= CENTRE * CENTRE))
+    """How many of the points `first + 1` ... `first + count` lie in the circle in the square.
+
+    Each is looked at. The last digits of a number come from a table, for all numbers that differ
+    only there at once.
+    """
+    tables = [_table(base, digits) for base, digits in zip(BASES, _TABLE_DIGITS, strict=True)]
+    inside, number, end = 0, first + 1, first + count + 1
+    while number < end:
+        stop = min(end, *(number - number % len(table) + len(table) for table in tables))
+        x, y = (
+            table[number % len(table) :][: stop - number]
+            + radical_inverse(np.array([number // len(table)]), base) / len(table)
+            for base, table in zip(BASES, tables, strict=True)
+        )
+        inside += int(np.count_nonzero(x * x + y * y <= RADIUS_SQUARED))
+        number = stop
     return inside
 
 
-def radical_inverse(numbers: npt.NDArray[np.int64], base: int) -> npt.NDArray[np.float64]:
+@cache
+def _table(base: int, digits: int) -> Floats:
+    return radical_inverse(np.arange(base**digits), base) - CENTRE
+
+
+def reference(count: int) -> int:
+    """`points_inside(count)` by another way, which takes about sqrt(count) steps.
+
+    Of the points, every (2^k 3^m)-th lies in a given box of 2^-k by 3^-m, which says how many do
+    without looking at them (Chinese remainder theorem). A box within the circle counts, one outside
+    does not, and one at the edge is divided, until at most one point is left in it.
+    """
+    return _in_boxes(count, np.zeros((3, 1), dtype=np.int64), (1, 1))
+
+
+def _in_boxes(count: int, boxes: Integers, scales: tuple[int, int]) -> int:
+    """Points in the circle and in `boxes`; of each its corner, in units of 1 / `scales`, and the
+    lowest number of a point, which the others follow in steps of the scales' product."""
+    if boxes.shape[1] > _MOST_BOXES:
+        return sum(_in_boxes(count, part, scales) for part in np.array_split(boxes, 2, axis=1))
+    if scales[0] * scales[1] > count:
+        return _in_points(boxes, scales)
+    boxes, scales = _divided(boxes, scales)
+    near, far = _squared_distances(boxes, scales)
+    whole = far < RADIUS_SQUARED - _ROUNDING
+    lowest = boxes[2]
+    inside = int(((count - lowest[whole]) // (scales[0] * scales[1]) + 1).sum())
+    edge = ~whole & (near < RADIUS_SQUARED + _ROUNDING) & (lowest <= count)
+    return inside + _in_boxes(count, boxes[:, edge], scales)
+
+
+def _divided(boxes: Integers, scales: tuple[int, int]) -> tuple[Integers, tuple[int, int]]:
+    """The boxes in halves or thirds, along the axis on which they are longer."""
+    x, y = scales
+    axis = 0 if x <= y else 1
+    base = BASES[axis]
+    parts = np.tile(boxes, base)
+    parts[2] += np.repeat(np.arange(base), boxes.shape[1]) * (x * y)
+    parts[axis] = parts[axis] * base + parts[2] // scales[axis] % base
+    return parts, (x * base, y) if axis == 0 else (x, y * base)
+
+
+def _squared_distances(boxes: Integers, scales: tuple[int, int]) -> tuple[Floats, Floats]:
+    """From the centre to the nearest and to the farthest point of each box."""
+    near, far = np.zeros(boxes.shape[1]), np.zeros(boxes.shape[1])
+    for place, scale in zip(boxes, scales, strict=False):
+        low, high = place / scale - CENTRE, (place + 1) / scale - CENTRE
+        near += np.maximum(0, np.maximum(low, -high)) ** 2
+        far += np.maximum(-low, high) ** 2
+    return near, far
+
+
+def _in_points(boxes: Integers, scales: tuple[int, int]) -> int:
+    """Of the only point of each box, by its number, whether it is in the circle."""
+    squares = np.zeros(boxes.shape[1])
+    for place, base, scale in zip(boxes, BASES, scales, strict=False):
+        within = radical_inverse(boxes[2] // scale, base)
+        squares += ((place + within) / scale - CENTRE) ** 2
+    return int(np.count_nonzero(squares <= RADIUS_SQUARED))
+
+
+def radical_inverse(numbers: Integers, base: int) -> Floats:
     """Each number's digits in `base`, mirrored at the point (van der Corput)."""
     result = np.zeros(len(numbers))
     rest, weight = numbers.copy(), 1.0 / base

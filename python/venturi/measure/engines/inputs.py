@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -202,8 +202,10 @@ class GeneratedInputs:
             return self._data, ()
         started_s = step.since_start_s()
         folders = self._store.make() if self._keep else self._folders.of("input")
-        if self._definition.generator in {"gensort", "gensort-skewed"}:
+        if self._definition.generator.startswith("gensort"):
             data = self._gensort(step, folders)
+            if self._definition.generator == "gensort-sorted":
+                data = _sorted(step, data)
         else:
             data = self._written(step, folders[0])
         if self._keep:
@@ -263,6 +265,19 @@ class GeneratedInputs:
             seen = step.run("validate", "--input", *files, *framing).read(Validated)
             return InputData(files, self.planned_bytes, self.records, checksum=seen.checksum)
         return InputData(files, self.planned_bytes, self.records, answer=answer, folder=folder)
+
+
+def _sorted(step: Step, data: InputData) -> InputData:
+    """The same records in order: each folder gets its share of the output, then loses its input."""
+    folders = [file.with_name("sorted") for file in data.files]
+    for folder in folders:
+        folder.mkdir()
+    step.run("sort", *(part for file in data.files for part in ("--input", file)),
+             *(part for folder in folders for part in ("--output", folder)))  # fmt: skip
+    for file in data.files:
+        file.unlink()
+    files = (path for folder in folders for path in folder.glob("part-*"))
+    return replace(data, files=tuple(sorted(files, key=lambda path: path.name)))
 
 
 def inputs_of(

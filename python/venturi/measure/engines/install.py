@@ -11,15 +11,90 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from venturi.errors import Interrupted, VenturiError
-from venturi.measure.engines.java import find_java
+from venturi.measure.engines.java import Java, find_java
+from venturi.measure.engines.protocol import Missing
 
 HADOOP_VERSION = "3.4.2"
+JAVA = range(8, 23)  # Subject.getSubject, which Hadoop 3.4 calls, is gone from 23 on
 PINNED = Path(__file__).parent / "hadoop"
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
-_NEEDED_BYTES = 600 * 10**6
+_NEEDED_BYTES = 700 * 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class Hadoop:
+    """An installation and a Java that suits it. `jars` are entries of a class path (`DIR/*`)."""
+
+    home: Path
+    version: str
+    jars: tuple[str, ...]
+    java: Java
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What there is of Hadoop; `hadoop` is None where something is missing."""
+
+    hadoop: Hadoop | None
+    version: str | None
+    parts: Mapping[str, str]
+    missing: tuple[Missing, ...]
+
+
+def look_for_hadoop(home: Path, environ: Mapping[str, str]) -> Found:
+    """Hadoop of HADOOP_HOME, else the one installed below `home` (VENTURI_HOME), and its Java."""
+    missing: list[Missing] = []
+    parts: dict[str, str] = {}
+    version, place, jars = _find(home, environ)
+    if place is None:
+        missing.append(Missing("Hadoop is not installed", "venturi engines install mapreduce"))
+    elif version is None:
+        missing.append(Missing(f"{place} has no MapReduce examples and tests", "unset HADOOP_HOME"))
+    if place is not None:
+        parts["home"] = str(place)
+    java = find_java(environ)
+    mend = "apt-get install openjdk-17-jre-headless"
+    if java is None:
+        missing.append(Missing("there is no Java", mend))
+    else:
+        parts["java"] = java.version
+        if java.major not in JAVA:
+            missing.append(
+                Missing(
+                    f"Java {java.version} is not one of {JAVA.start} to {JAVA.stop - 1}",
+                    f"{mend}; export JAVA_HOME=...",
+                    "VEN-ENGINE-JAVA",
+                )
+            )
+    if missing or place is None or version is None or java is None:
+        return Found(None, version, parts, tuple(missing))
+    return Found(Hadoop(place, version, jars, java), version, parts, ())
+
+
+def _find(
+    venturi_home: Path, environ: Mapping[str, str]
+) -> tuple[str | None, Path | None, tuple[str, ...]]:
+    """Version, place and class path."""
+    named = environ.get("HADOOP_HOME")
+    if not named:
+        place = installed(venturi_home)
+        if place is None:
+            return None, None, ()
+        return HADOOP_VERSION, place, (f"{place}/*",)
+    home = Path(named)
+    share = home / "share" / "hadoop"
+    jars = tuple((share / "mapreduce").glob("hadoop-mapreduce-examples-*.jar"))
+    tests = tuple((share / "mapreduce").glob("hadoop-mapreduce-client-jobclient-*-tests.jar"))
+    if not jars or not tests:
+        return None, home, ()
+    folders = ("common", "common/lib", "hdfs", "hdfs/lib", "mapreduce", "mapreduce/lib",
+               "yarn", "yarn/lib", "yarn/timelineservice")  # fmt: skip
+    version = jars[0].stem.rpartition("-")[2]
+    return version, home, tuple(f"{share / folder}/*" for folder in folders)
 
 
 def pins() -> dict[str, str]:

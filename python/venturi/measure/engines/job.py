@@ -10,28 +10,107 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
-from venturi.errors import VenturiError
+from venturi.errors import ExitCode, VenturiError
 from venturi.measure import space
 from venturi.measure.engines import checks
 from venturi.measure.engines.durable import sync
 from venturi.measure.engines.inputs import InputData
-from venturi.measure.engines.protocol import Collected, Order, ProcessEngine, Task
-from venturi.measure.runner import Attachment, Report, Spec, Step
-from venturi.record.trial import Engine, Phase, Sample, Scalar, Workload
+from venturi.measure.engines.process import Ended, labelled
+from venturi.measure.engines.protocol import Collected, Engine, Order, ProcessEngine, Task
+from venturi.measure.jobs import own
+from venturi.measure.runner import Attachment, JobFailed, Report, Spec, Step
+from venturi.measure.workloads import space_factors
+from venturi.record.trial import Engine as EngineRecord
+from venturi.record.trial import Phase, Sample, Scalar, Workload
 
 START = "start"
+LAUNCH = "launch"
+"""The phase in which what runs the tasks is started: like `start`, no work of the job's."""
+SYNC = "sync"
+MOST_INSTANCES = 64
+ACCOUNT = "account"
+"""The folder, beside a task's logs, of what its engine's own account is kept as."""
 GIB = 2**30
 # Heap of an engine that was given no budget. A constant: one that followed the free memory of the
 # moment would make every repetition a group of its own.
 DEFAULT_MEMORY_BYTES = 4 * GIB
-# Shuffled data and the engine's own copies, over the input.
-SCRATCH_FACTOR = 2.0
-OUTPUT_FACTOR = 1.1
+
+
+def threads_of(chosen: int | None) -> int:
+    """Threads of an engine: as many as there are cores for us, unless chosen."""
+    return chosen or len(os.sched_getaffinity(0))
+
+
+def memory_bytes_of(chosen: int | None) -> int:
+    """Heap of an engine, all of its JVMs together."""
+    return chosen or DEFAULT_MEMORY_BYTES
+
+
+@runtime_checkable
+class Together(Protocol):
+    """An engine that can execute several tasks at the same time."""
+
+    def submit_together(self, tasks: Sequence[Task]) -> tuple[Ended, ...]:
+        """Runs all of `tasks` to their ends; JobFailed, and the others ended, once one failed."""
+
+
+def require_instances(engine: Engine, instances: int) -> None:
+    """VEN-MEASURE-WORKLOAD unless `engine` can execute a workload so many times at once."""
+    if instances == 1 or (isinstance(engine, Together) and instances <= MOST_INSTANCES):
+        return
+    problem = (
+        f"{instances} instances are more than {MOST_INSTANCES}"
+        if isinstance(engine, Together)
+        else f"{engine.name} executes a workload once at a time"
+    )
+    raise VenturiError(
+        "VEN-MEASURE-WORKLOAD",
+        problem,
+        where={"engine": engine.name, "instances": instances},
+        hint="leave --instances out, or use it with spark",
+        exit_code=ExitCode.USAGE,
+    )
+
+
+@dataclass(frozen=True)
+class _Execution:
+    """One of the executions of a trial, with all of its phases. `label` tells it from others."""
+
+    label: str
+    task: Task
+    ended: Ended
+    collected: Collected
+    phases: tuple[Phase, ...]
+
+    @property
+    def elapsed_s(self) -> float:
+        """From its submission until its output was durable."""
+        return max(map(_end_s, self.phases)) - self.ended.started_s
+
+    @property
+    def samples(self) -> Iterator[Sample]:
+        start_s = sum(phase.elapsed_s for phase in self.phases if phase.name in {START, LAUNCH})
+        samples = (
+            Sample("elapsed_without_start_s", self.elapsed_s - start_s, "s"),
+            *self.collected.samples,
+        )
+        if not self.label:
+            yield from samples
+            return
+        for sample in (Sample("instance_elapsed_s", self.elapsed_s, "s"), *samples):
+            yield replace(sample, labels={**sample.labels, "instance": int(self.label)})
+
+    @property
+    def attachments(self) -> Iterator[Attachment]:
+        log = Attachment("log", "engine.log", self.ended.log)
+        for each in (log, *self.collected.attachments):
+            yield labelled(each, self.label)
 
 
 @dataclass
@@ -41,25 +120,28 @@ class ProcessJob:
     engine: ProcessEngine
     order: Order
     _input: InputData | None = field(default=None, init=False)
-    _task: Task | None = field(default=None, init=False)
-    _collected: Collected | None = field(default=None, init=False)
+    _tasks: tuple[Task, ...] = field(default=(), init=False)
+    _executions: tuple[_Execution, ...] = field(default=(), init=False)
+    _execution: own.Execution | None = field(default=None, init=False)
 
     @property
     def threads(self) -> int:
-        """Of the engine: as many as there are cores for us, unless chosen."""
-        return self.order.threads or len(os.sched_getaffinity(0))
+        """Of the engine."""
+        return threads_of(self.order.threads)
 
     @property
     def memory_bytes(self) -> int:
         """Heap of the engine."""
-        return self.order.memory_bytes or DEFAULT_MEMORY_BYTES
+        return memory_bytes_of(self.order.memory_bytes)
 
     @cached_property
     def configuration(self) -> Mapping[str, str]:
         """Venturi's settings of the engine, then those that were chosen."""
         order = self.order
-        own = self.engine.defaults(order.definition, order.size, self.threads, self.memory_bytes)
-        return {**own, **order.settings}
+        defaults = self.engine.defaults(
+            order.definition, order.size, self.threads, self.memory_bytes
+        )
+        return {**defaults, **order.settings}
 
     @property
     def spec(self) -> Spec:
@@ -75,12 +157,14 @@ class ProcessJob:
             configuration["deployment"] = deployment
         if order.instances > 1:
             configuration["instances"] = order.instances
+        if order.workers is not None:
+            configuration["workers"] = order.workers
         return Spec(
             workload=Workload(
                 order.definition.name, order.definition.version, order.scale, size.bytes,
                 size.records,
             ),
-            engine=Engine(self.engine.name, self.engine.version),
+            engine=EngineRecord(self.engine.name, self.engine.version),
             configuration=configuration,
             disks_by_role={
                 role: tuple(str(path) for path in dirs)
@@ -95,55 +179,66 @@ class ProcessJob:
         )  # fmt: skip
 
     def prepare(self, step: Step) -> Report:
+        require_instances(self.engine, self.order.instances)
         self._require_space()
         self._input, phases = self.order.inputs.provide(step)
-        self._task = task = self._placed(self._input)
-        self.engine.prepare(task)
+        self._tasks = self._placed(self._input)
+        for task in self._tasks:
+            self.engine.prepare(task)
         return Report(phases=phases)
 
     def execute(self, step: Step) -> Report:
-        task = self._task
-        assert task is not None
-        ended = self.engine.submit(task)
-        self._collected = collected = self.engine.collect(task, ended)
-        phases = list(collected.phases)
-        if not any(phase.name == "sync" for phase in phases):
-            synced_s = time.monotonic()
-            sync(task.output)
-            phases.append(Phase("sync", synced_s, time.monotonic() - synced_s))
-        ended_s = max(phase.started_s + phase.elapsed_s for phase in phases)
-        elapsed_s = ended_s - ended.started_s
-        start_s = sum(phase.elapsed_s for phase in phases if phase.name == START)
+        begun_s = time.monotonic()
+        try:
+            self._executions = executions = self._executed()
+        except JobFailed as error:
+            execution = own.Execution(step.origin_s, begun_s, time.monotonic())
+            account = self._account(error.attachments, execution)
+            error.attachments += account.attachments
+            error.warnings += account.warnings
+            raise
+        phases = _together(executions)
+        self._execution = own.Execution(step.origin_s, begun_s, max(map(_end_s, phases)))
+        ended = [each.ended for each in executions]
         return Report(
             phases=tuple(
                 replace(phase, started_s=step.since_start_s(phase.started_s)) for phase in phases
             ),
             samples=(
-                Sample("elapsed_without_start_s", elapsed_s - start_s, "s"),
-                Sample("cpu_user_s", ended.user_s, "s"),
-                Sample("cpu_system_s", ended.system_s, "s"),
-                # Of the largest process: the kernel does not add up those of a group.
-                Sample("peak_rss_bytes", ended.peak_rss_bytes, "B"),
-                *collected.samples,
+                *_usage(ended, elsewhere=self.engine.deployment != "local"),
+                *(sample for each in executions for sample in each.samples),
             ),
-            elapsed_s=elapsed_s,
-            attachments=(Attachment("log", "engine.log", ended.log), *collected.attachments),
+            elapsed_s=max(map(_end_s, phases)) - min(each.started_s for each in ended),
+            attachments=tuple(kept for each in executions for kept in each.attachments),
         )
 
     def validate(self, step: Step) -> Report:
-        task, collected = self._task, self._collected
-        assert task is not None
         assert self._input is not None
-        assert collected is not None
+        assert self._execution is not None
         started_s = step.since_start_s()
         order = self.order
-        verdict = checks.check(
-            checks.Checking(
-                step, order.definition, order.size, self._input, task.output, collected.answer
-            )
-        )
+        logs = tuple(kept for each in self._executions for kept in each.attachments)
+        account = self._account(logs, self._execution)
+        warnings = list(account.warnings)
+        invalid = None
+        for each in self._executions:
+            verdict = checks.check(
+                checks.Checking(
+                    step, order.definition, order.size, self._input, each.task.output,
+                    each.collected.answer,
+                )
+            )  # fmt: skip
+            warnings += verdict.warnings
+            if invalid is None and verdict.invalid is not None:
+                whose = f"instance {each.label}: " if each.label else ""
+                invalid = whose + verdict.invalid
         phase = Phase("validate", started_s, step.since_start_s() - started_s)
-        return Report(phases=(phase,), warnings=verdict.warnings, invalid=verdict.invalid)
+        return Report(
+            phases=(phase,),
+            warnings=tuple(warnings),
+            invalid=invalid,
+            attachments=account.attachments,
+        )
 
     def clean(self) -> None:
         self.order.folders.empty(("output", "scratch"))
@@ -151,38 +246,107 @@ class ProcessJob:
     def _require_space(self) -> None:
         order = self.order
         size_bytes = order.size.bytes or 0
-        files = order.definition.job.startswith("dfsio")
-        needs = {
-            "input": order.inputs.missing_bytes,
-            "scratch": 0 if files else round(size_bytes * SCRATCH_FACTOR),
-            "output": size_bytes if files else round(size_bytes * OUTPUT_FACTOR),
-        }
+        files = order.definition.generator == "none"
+        scratch, output = (0.0, 1.0) if files else space_factors(order.definition)
+        each = {"scratch": round(size_bytes * scratch), "output": round(size_bytes * output)}
+        needs = {role: need_bytes * order.instances for role, need_bytes in each.items()}
+        needs["input"] = order.inputs.missing_bytes
         space.require(space.spread(needs, {role: order.folders.parents(role) for role in needs}))
 
-    def _placed(self, given: InputData) -> Task:
-        """Makes the folders of this task; the engine sees one folder with all input files."""
+    def _executed(self) -> tuple[_Execution, ...]:
+        """All of the tasks, at the same time; what of their output is not yet durable then is."""
+        tasks, engine = self._tasks, self.engine
+        if len(tasks) > 1:
+            assert isinstance(engine, Together)
+            ended = engine.submit_together(tasks)
+        else:
+            ended = (engine.submit(tasks[0]),)
+        executions = []
+        for label, task, end in zip(self._labels, tasks, ended, strict=True):
+            sync(task.output)
+            synced = Phase(SYNC, end.ended_s, time.monotonic() - end.ended_s)
+            collected = engine.collect(task, end)
+            phases = collected.phases
+            if not any(phase.name == SYNC for phase in phases):
+                phases = (*phases, synced)
+            executions.append(_Execution(label, task, end, collected, phases))
+        return tuple(executions)
+
+    def _account(self, logs: Sequence[Attachment], execution: own.Execution) -> own.Kept:
+        """The engine's own account of the job, out of `logs`."""
+        return own.account_of(logs, execution, self._tasks[0].logs.parent / ACCOUNT)
+
+    @property
+    def _labels(self) -> tuple[str, ...]:
+        """Of the instances: their numbers, nothing if there is but one."""
+        instances = self.order.instances
+        return ("",) if instances == 1 else tuple(map(str, range(instances)))
+
+    def _placed(self, given: InputData) -> tuple[Task, ...]:
+        """Makes the folders of the tasks; the engine sees one folder with all input files."""
         folders = self.order.folders
         scratch, out = (folders.of(role)[0] for role in ("scratch", "output"))
         for folder in (scratch, out):  # those of the repetition before, if data are kept
             for entry in folder.iterdir():
                 shutil.rmtree(entry)
-        places = {name: scratch / name for name in ("input", "scratch", "logs")}
-        for place in places.values():
-            place.mkdir()
+        (scratch / "input").mkdir()
         for number, file in enumerate(given.files if given.folder is None else ()):
-            (places["input"] / f"part-{number:05d}").symlink_to(file)
-        return Task(
-            definition=self.order.definition,
-            size=self.order.size,
-            input=given.folder or places["input"],
-            output=out / "result",
-            scratch=places["scratch"],
-            logs=places["logs"],
-            threads=self.threads,
-            memory_bytes=self.memory_bytes,
-            configuration=self.configuration,
-            timeout_s=self.order.timeout_s,
+            (scratch / "input" / f"part-{number:05d}").symlink_to(file)
+        return tuple(
+            Task(
+                definition=self.order.definition,
+                size=self.order.size,
+                input=given.folder or scratch / "input",
+                output=out / f"result{label}",
+                scratch=_made(scratch / f"scratch{label}"),
+                logs=_made(scratch / f"logs{label}"),
+                threads=self.threads,
+                memory_bytes=self.memory_bytes,
+                configuration=self.configuration,
+                timeout_s=self.order.timeout_s,
+            )
+            for label in self._labels
         )
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def _end_s(phase: Phase) -> float:
+    return phase.started_s + phase.elapsed_s
+
+
+def _together(executions: Sequence[_Execution]) -> tuple[Phase, ...]:
+    """The phases of all executions as one: each begins when the one before it has ended everywhere,
+    and ends when the last execution ends it.
+    """
+    if len(executions) == 1:
+        return executions[0].phases
+    phases = []
+    begun_s = min(each.ended.started_s for each in executions)
+    for same in zip(*(each.phases for each in executions), strict=True):
+        ended_s = max(begun_s, *map(_end_s, same))
+        phases.append(Phase(same[0].name, begun_s, ended_s - begun_s))
+        begun_s = ended_s
+    return tuple(phases)
+
+
+def _usage(ended: Sequence[Ended], *, elsewhere: bool) -> Iterator[Sample]:
+    """What the programs used. With `elsewhere`, others than ours did the work."""
+    figures = (
+        ("cpu_user_s", sum(each.user_s for each in ended), "s"),
+        ("cpu_system_s", sum(each.system_s for each in ended), "s"),
+        # Of the largest process: the kernel does not add up those of a group.
+        ("peak_rss_bytes", max(each.peak_rss_bytes for each in ended), "B"),
+    )
+    reason = "the kernel counts the client for us, not the processes that daemons start"
+    for metric, value, unit in figures:
+        if elsewhere:
+            yield Sample(metric, None, unit, missing_reason=reason)
+        else:
+            yield Sample(metric, value, unit)
 
 
 def read_json(path: Path, what: str) -> Mapping[str, object]:

@@ -1,4 +1,4 @@
-"""The native engine: `venturi-agent sort` as a job of the runner."""
+"""The native engine, and `venturi-agent sort` as a job of the runner."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pathlib import Path
 from venturi.errors import AgentError, VenturiError
 from venturi.measure import space
 from venturi.measure.agent import Agent
-from venturi.measure.engines import checks
+from venturi.measure.engines import checks, native_micro
 from venturi.measure.engines.inputs import InputData, Inputs
 from venturi.measure.engines.protocol import Availability, Ground, Missing, Order
+from venturi.measure.engines.usage import usage_samples
 from venturi.measure.folders import DataFolders
 from venturi.measure.results import MemoryTouched, Sorted, SortPlan, SortStage
 from venturi.measure.runner import Report, Spec, Step
@@ -287,7 +288,9 @@ class Native:
     name = NAME
     deployment = None
     prefixes: tuple[str, ...] = ()
-    workloads = frozenset({"terasort", "terasort-skewed", "wordcount", "aggregate", "sort"})
+    workloads = native_micro.WORKLOADS | {
+        "terasort", "terasort-skewed", "wordcount", "aggregate", "sort",
+    }  # fmt: skip
 
     def __init__(self, *, environ: Mapping[str, str]) -> None:
         self._environ = environ
@@ -308,7 +311,9 @@ class Native:
     def stop(self) -> None:
         pass
 
-    def job(self, order: Order) -> NativeJob:
+    def job(self, order: Order) -> NativeJob | native_micro.MicroJob:
+        if order.definition.name in native_micro.WORKLOADS:
+            return native_micro.MicroJob(order, NAME)
         return NativeJob(
             definition=order.definition,
             inputs=order.inputs,
@@ -334,21 +339,14 @@ def _repeated(flag: str, values: Sequence[object]) -> list[object]:
     return [part for value in values for part in (flag, value)]
 
 
-def _known(metric: str, value: float | None, unit: str) -> Sample:
-    reason = "the kernel does not say" if value is None else None
-    return Sample(metric, value, unit, missing_reason=reason)
-
-
 def _totals(data: Sorted) -> tuple[Sample, ...]:
     return (
-        _known("cpu_user_s", data.cpu.user_s if data.cpu else None, "s"),
-        _known("cpu_system_s", data.cpu.system_s if data.cpu else None, "s"),
+        *usage_samples(data.cpu, data.memory.peak_rss_bytes),
         Sample("bytes_read", data.bytes_read, "B"),
         Sample("bytes_written", data.bytes_written, "B"),
         Sample("spilled_bytes", data.spilled_bytes, "B"),
         Sample("retained_bytes", data.retained_bytes, "B"),
         Sample("memory_budget_bytes", data.memory.budget_bytes, "B"),
-        _known("peak_rss_bytes", data.memory.peak_rss_bytes, "B"),
         Sample("threads", data.threads, "1"),
         Sample("records", data.input.records, "1"),
     )

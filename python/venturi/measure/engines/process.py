@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import select
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from venturi.errors import Interrupted
+from venturi.errors import Interrupted, VenturiError
 from venturi.measure.runner import Attachment, JobFailed
 from venturi.units import format_duration
 
 SUPERVISOR = Path(__file__).with_name("supervise.py")
 CLEAN_UP_S = 30.0
+CHECK_EVERY_S = 0.25
 TAIL_BYTES = 256 * 1024
 
 
@@ -36,7 +40,12 @@ class Ended:
 # What a log says -> code, sentence, hint. The first that is found counts: causes before effects.
 _CAUSES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
     (
-        ("No space left on device", "DiskOutOfSpaceException", "Disk quota exceeded"),
+        (
+            "No space left on device",
+            "DiskOutOfSpaceException",
+            "Disk quota exceeded",
+            "could only be written to 0 of",  # HDFS: no DataNode has room for a block
+        ),
         "VEN-ENGINE-SPACE",
         "the disk is full",
         "free some space, or name another disk with --dir",
@@ -56,6 +65,34 @@ _CAUSES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
 )
 
 
+@dataclass(frozen=True)
+class Program:
+    """A command to be run. Kept of it when it fails: `log`, and what `attachments` finds then.
+
+    `label` tells it from those that run beside it, in the names of its files.
+    """
+
+    command: Sequence[str | Path]
+    log: Path
+    cwd: Path
+    env: Mapping[str, str]
+    attachments: Callable[[], tuple[Attachment, ...]] = tuple
+    label: str = ""
+
+    def kept(self) -> tuple[Attachment, ...]:
+        """What there is to be kept of it."""
+        own = (Attachment("log", self.log.name, self.log), *self.attachments())
+        return tuple(labelled(each, self.label) for each in own)
+
+
+def labelled(attachment: Attachment, label: str) -> Attachment:
+    """`attachment` under a name that says to which of several programs it belongs."""
+    if not label:
+        return attachment
+    stem, dot, suffix = attachment.name.partition(".")
+    return replace(attachment, name=f"{stem}-{label}{dot}{suffix}")
+
+
 def run(
     command: Sequence[str | Path],
     *,
@@ -65,39 +102,50 @@ def run(
     env: Mapping[str, str],
     timeout_s: float | None,
     attachments: Callable[[], tuple[Attachment, ...]] = tuple,
+    check: Callable[[], None] | None = None,
 ) -> Ended:
-    """Runs `command` to its end; nothing of it is left, however it ended.
+    """Runs `command` to its end; see `run_together`."""
+    program = Program(command, log, cwd, env, attachments)
+    (ended,) = run_together([program], engine=engine, timeout_s=timeout_s, check=check)
+    return ended
 
-    Raises JobFailed (with the log and what `attachments` then finds) and Interrupted.
+
+def run_together(
+    programs: Sequence[Program],
+    *,
+    engine: str,
+    timeout_s: float | None,
+    check: Callable[[], None] | None = None,
+) -> tuple[Ended, ...]:
+    """Runs `programs` at the same time to their ends; nothing of them is left, however they ended.
+
+    The first that fails ends the others. `check` is asked while they run, and when one failed: the
+    error that it raises, such as of a daemon that ended (`Daemons.check`), ends the programs and is
+    their failure. Raises JobFailed (with what is kept of all programs) and Interrupted.
     """
-    started_s = time.monotonic()
-    # A pipe, not a signal, holds the two together: it closes however this process ends.
-    supervisor = subprocess.Popen(
-        [sys.executable, "-I", "-S", SUPERVISOR, log, "--", *command],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        cwd=cwd,
-        env={**os.environ, **env},
-        process_group=0,
-    )
+    running: list[_Running] = []
+    failed: VenturiError | None = None
     late = False
     try:
-        assert supervisor.stdout is not None
+        for program in programs:
+            running.append(_Running(program))
         try:
-            supervisor.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            late = True
-            _stop(supervisor)
-        line = supervisor.stdout.readline()
+            late = not _wait(running, timeout_s, check)
+        except VenturiError as error:
+            failed = error
     except KeyboardInterrupt:
-        _stop(supervisor)
+        _stop(running)
         raise Interrupted from None
     finally:
-        _stop(supervisor)
-        for pipe in (supervisor.stdin, supervisor.stdout):
-            if pipe is not None:
-                pipe.close()
-    kept = (Attachment("log", log.name, log), *attachments())
+        _stop(running)
+    broken = [each for each in running if each.status != 0]
+    if broken and check is not None and failed is None:
+        failed = _complaint_of(check)
+    kept = tuple(attachment for program in programs for attachment in program.kept())
+    if failed is not None:
+        raise JobFailed(
+            failed.code, failed.message, where=failed.where, hint=failed.hint, attachments=kept
+        )
     if late:
         raise JobFailed(
             "VEN-ENGINE-TIMEOUT",
@@ -105,30 +153,108 @@ def run(
             hint="give it more with --timeout",
             attachments=kept,
         )
-    report = json.loads(line) if line else {"status": supervisor.returncode}
-    if report["status"] != 0:
-        raise _failure(engine, int(report["status"]), tail(log), kept)
-    return Ended(
-        started_s=started_s,
-        ended_s=time.monotonic(),
-        user_s=report["user_s"],
-        system_s=report["system_s"],
-        peak_rss_bytes=report["peak_rss_bytes"],
-        log=log,
-    )
+    if broken:
+        # Those that were ended because of it ended later.
+        first = min(broken, key=lambda each: each.ended_s)
+        raise _failure(engine, first.status, tail(first.program.log), kept)
+    return tuple(each.result() for each in running)
 
 
-def _stop(supervisor: subprocess.Popen[bytes]) -> None:
-    if supervisor.poll() is not None:
-        return
-    assert supervisor.stdin is not None
-    with suppress(OSError):
-        supervisor.stdin.close()
+class _Running:
+    """A program under its supervisor, whose stdin holds the two together.
+
+    A pipe, not a signal: it closes however this process ends.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.started_s = time.monotonic()
+        self.supervisor = subprocess.Popen(
+            [sys.executable, "-I", "-S", SUPERVISOR, program.log, "--", *program.command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=program.cwd,
+            env={**os.environ, **program.env},
+            process_group=0,
+        )
+        assert self.supervisor.stdin is not None
+        assert self.supervisor.stdout is not None
+        self.stdin, self.stdout = self.supervisor.stdin, self.supervisor.stdout
+        self.ended_s = math.inf
+        self._report: Mapping[str, Any] = {}
+
+    @property
+    def status(self) -> int:
+        """Its exit status; the supervisor's own if that could not report."""
+        return int(self._report["status"])
+
+    def hear(self) -> None:
+        """Reads the supervisor's report: it writes nothing else, once all has ended."""
+        line = self.stdout.readline()
+        self.ended_s = time.monotonic()
+        self._report = json.loads(line) if line else {"status": self.supervisor.wait()}
+
+    def result(self) -> Ended:
+        report = self._report
+        return Ended(
+            started_s=self.started_s,
+            ended_s=self.ended_s,
+            user_s=report["user_s"],
+            system_s=report["system_s"],
+            peak_rss_bytes=report["peak_rss_bytes"],
+            log=self.program.log,
+        )
+
+
+def _wait(
+    running: Sequence[_Running], timeout_s: float | None, check: Callable[[], None] | None
+) -> bool:
+    """Whether all programs ended by themselves, or one failed; False: their time is up.
+
+    Raises what `check` raises.
+    """
+    deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
+    waiting = {each.stdout: each for each in running}
+    while waiting:
+        left_s = None if deadline_s is None else max(0.0, deadline_s - time.monotonic())
+        pause_s = left_s if check is None else min(CHECK_EVERY_S, left_s or CHECK_EVERY_S)
+        for stdout in select.select(list(waiting), [], [], pause_s)[0]:
+            ended = waiting.pop(stdout)
+            ended.hear()
+            if ended.status != 0:
+                return True
+        if not waiting:
+            break
+        if deadline_s is not None and time.monotonic() >= deadline_s:
+            return False
+        if check is not None:
+            check()
+    return True
+
+
+def _complaint_of(check: Callable[[], None]) -> VenturiError | None:
     try:
-        supervisor.wait(CLEAN_UP_S)
-    except subprocess.TimeoutExpired:
-        supervisor.kill()
-        supervisor.wait()
+        check()
+    except VenturiError as error:
+        return error
+    return None
+
+
+def _stop(running: Sequence[_Running]) -> None:
+    """Ends what is left of them, all at the same time."""
+    left = [each for each in running if not each.stdout.closed]
+    for each in left:
+        with suppress(OSError):
+            each.stdin.close()
+    for each in left:
+        try:
+            each.supervisor.wait(CLEAN_UP_S)
+        except subprocess.TimeoutExpired:
+            each.supervisor.kill()
+            each.supervisor.wait()
+        if each.ended_s == math.inf:
+            each.hear()
+        each.stdout.close()
 
 
 def tail(log: Path) -> str:
@@ -141,10 +267,18 @@ def tail(log: Path) -> str:
         return ""
 
 
-def _failure(engine: str, status: int, text: str, attachments: tuple[Attachment, ...]) -> JobFailed:
+def known_cause(text: str) -> tuple[str, str, str] | None:
+    """Code, sentence and hint of what a log says went wrong, None if it is nothing we know."""
     for signs, code, sentence, hint in _CAUSES:
         if any(sign in text for sign in signs):
-            return JobFailed(code, f"{engine}: {sentence}", hint=hint, attachments=attachments)
+            return code, sentence, hint
+    return None
+
+
+def _failure(engine: str, status: int, text: str, attachments: tuple[Attachment, ...]) -> JobFailed:
+    if cause := known_cause(text):
+        code, sentence, hint = cause
+        return JobFailed(code, f"{engine}: {sentence}", hint=hint, attachments=attachments)
     how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
     return JobFailed(
         "VEN-ENGINE-FAILED",

@@ -61,7 +61,7 @@ class Order:
     """What was chosen for one trial. None: the engine's own default.
 
     `settings` are the engine's own names (`spark.executor.cores`) and override Venturi's defaults.
-    `instances` is how many times the workload is executed at once.
+    `instances` is how many times the workload is executed at once, `workers` that of the ground.
     """
 
     definition: Definition
@@ -80,6 +80,7 @@ class Order:
     verify: bool = False
     settings: Mapping[str, str] = field(default_factory=dict)
     instances: int = 1
+    workers: int | None = None
     timeout_s: float | None = None
     series: bool = True
 

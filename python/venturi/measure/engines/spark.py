@@ -1,4 +1,7 @@
-"""Apache Spark in local mode: driver and executor are one JVM, started by spark-submit."""
+"""Apache Spark: applications started by spark-submit, their driver on this host.
+
+Where their executors run is the business of `spark_cluster`.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,15 @@ import importlib.util
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from venturi.measure.engines.java import Java, find_java
-from venturi.measure.engines.job import START, ProcessJob, read_json
-from venturi.measure.engines.process import Ended, run
+from venturi.measure.engines import spark_cluster
+from venturi.measure.engines.install import Hadoop, look_for_hadoop
+from venturi.measure.engines.java import find_java
+from venturi.measure.engines.job import START, SYNC, ProcessJob, read_json
+from venturi.measure.engines.process import Ended, Program, run_together
 from venturi.measure.engines.protocol import (
     Availability,
     Collected,
@@ -22,15 +28,15 @@ from venturi.measure.engines.protocol import (
     require,
 )
 from venturi.measure.runner import Attachment
-from venturi.measure.workloads import Definition, Size, family
+from venturi.measure.workloads import WORKLOADS, Definition, Size, family
 from venturi.record.trial import Phase, Sample
 
-NAME = "spark"
-LEAST_SPARK = (4, 1)  # data sources that take Arrow batches
-LEAST_JAVA = 17
+NAME = spark_cluster.NAME
+LEAST_SPARK = (3, 5)
+SPARK_4 = (4, 0)
+JAVA_3, JAVA_4 = range(8, 22), range(17, 100)
 PROGRAM = Path(__file__).parent / "spark_programs" / "main.py"
 PARTITION_BYTES = 64 * 2**20  # of sorted data
-MEBIBYTE = 2**20
 
 
 class Spark:
@@ -38,7 +44,9 @@ class Spark:
 
     name = NAME
     prefixes = ("spark.",)
-    workloads = frozenset({"terasort", "terasort-skewed", "sort", "wordcount", "pi"})
+    workloads = frozenset(each.name for each in WORKLOADS) - {
+        "aggregate", "dfsio-write", "dfsio-read"
+    }  # fmt: skip
 
     def __init__(
         self,
@@ -52,47 +60,25 @@ class Spark:
         self._hadoop_conf = hadoop_conf
         self._venturi_home = home
         self._environ = environ
-        self._home: Path | None = None
-        self._java: Java | None = None
+        self._cluster: spark_cluster.Deployment = spark_cluster.Local()
+        self._spark: spark_cluster.Installation | None = None
+        self._hadoop: Hadoop | None = None
         self.version = ""
 
     def available(self) -> Availability:
-        missing: list[Missing] = []
         parts: dict[str, str] = {}
-        home, version = _find(self._environ)
-        if home is None:
-            missing.append(Missing("Spark is not installed", "pip install 'venturi[spark]'"))
-        else:
-            parts["home"] = str(home)
-            if version is None or _numbers(version) < LEAST_SPARK:
-                least = ".".join(map(str, LEAST_SPARK))
-                missing.append(
-                    Missing(
-                        f"Spark {version or 'of unknown version'} is older than {least}",
-                        "pip install --upgrade 'venturi[spark]'",
-                    )
-                )
-        java = find_java(self._environ)
-        if java is None:
-            missing.append(Missing("there is no Java", "apt-get install openjdk-17-jre-headless"))
-        else:
-            parts["java"] = java.version
-            if java.major < LEAST_JAVA:
-                missing.append(
-                    Missing(
-                        f"Java {java.version} is older than {LEAST_JAVA}",
-                        "apt-get install openjdk-17-jre-headless; export JAVA_HOME=...",
-                        "VEN-ENGINE-JAVA",
-                    )
-                )
-        self._home, self._java, self.version = home, java, version or ""
-        return Availability(NAME, version, parts, tuple(missing))
+        missing = [*self._missing_spark(parts), *self._missing_hadoop(parts)]
+        name = NAME if self.deployment == "local" else f"{NAME}:{self.deployment}"
+        return Availability(name, self.version or None, parts, tuple(missing))
 
     def start(self, ground: Ground) -> None:
         require(self.available())
+        assert self._spark is not None
+        self._cluster = self._deployed()
+        self._cluster.start(self._spark, ground)
 
     def stop(self) -> None:
-        pass
+        self._cluster.stop()
 
     def job(self, order: Order) -> ProcessJob:
         return ProcessJob(self, order)
@@ -102,24 +88,40 @@ class Spark:
     ) -> Mapping[str, str]:
         partitions = max(2 * threads, -(-(size.bytes or 0) // PARTITION_BYTES))
         return {
-            "spark.master": f"local[{threads}]",
-            "spark.driver.memory": f"{memory_bytes // MEBIBYTE}m",
+            **self._cluster.sizes(threads, memory_bytes),
             "spark.sql.shuffle.partitions": str(partitions),
         }
 
     def prepare(self, task: Task) -> None:
-        pass
+        self._cluster.bring(task)
 
     def submit(self, task: Task) -> Ended:
-        assert self._home is not None
-        assert self._java is not None
+        (ended,) = self.submit_together([task])
+        return ended
+
+    def submit_together(self, tasks: Sequence[Task]) -> tuple[Ended, ...]:
+        """Each of `tasks` as an application of its own."""
+        labels = [""] if len(tasks) == 1 else map(str, range(len(tasks)))
+        programs = [self._program(task, label) for task, label in zip(tasks, labels, strict=True)]
+
+        def check() -> None:
+            for program in programs:
+                self._cluster.check(program.log)
+
+        return run_together(programs, engine=NAME, timeout_s=tasks[0].timeout_s, check=check)
+
+    def _program(self, task: Task, label: str) -> Program:
+        assert self._spark is not None
         events = task.logs / "events"
         events.mkdir()
+        log = task.logs / "engine.log"
+        data = self._cluster.data(task)
         description = {
             "workload": task.definition.name,
             "family": family(task.definition),
-            "input": str(task.input),
-            "output": str(task.output),
+            "input": data.input,
+            "output": data.output,
+            "hdfs": data.hdfs,
             "result": str(task.logs / "result.json"),
             "record_bytes": task.definition.record_bytes,
             "records": task.size.records,
@@ -127,26 +129,24 @@ class Spark:
             "parameters": dict(task.size.parameters),
         }
         (task.logs / "task.json").write_text(json.dumps(description))
-        return run(
+        fixed = {**_fixed(task, events), **self._cluster.places(task)}
+        return Program(
             [
-                self._home / "bin" / "spark-submit",
-                *_as_options({**_fixed(task, events), **task.configuration}),
+                self._spark.home / "bin" / "spark-submit",
+                *_as_options({**fixed, **task.configuration}),
                 PROGRAM,
                 task.logs / "task.json",
             ],
-            engine=NAME,
-            log=task.logs / "engine.log",
+            log=log,
             cwd=task.scratch,
             env={
-                "SPARK_HOME": str(self._home),
-                "JAVA_HOME": str(self._java.home),
-                "PYSPARK_PYTHON": sys.executable,
-                "PYSPARK_DRIVER_PYTHON": sys.executable,
-                "SPARK_LOCAL_IP": "127.0.0.1",
+                "SPARK_HOME": str(self._spark.home),
+                "JAVA_HOME": str(self._spark.java.home),
                 "SPARK_LOCAL_DIRS": str(task.scratch),
+                **self._cluster.environment(),
             },
-            timeout_s=task.timeout_s,
-            attachments=lambda: _event_logs(events),
+            attachments=lambda: (*_event_logs(events), *self._cluster.logs(log)),
+            label=label,
         )
 
     def collect(self, task: Task, ended: Ended) -> Collected:
@@ -160,19 +160,75 @@ class Spark:
         assert isinstance(answer, dict)
         samples = result["samples"]
         assert isinstance(samples, list)
+        self._cluster.fetch(task)
         return Collected(
             samples=tuple(Sample(metric, value, unit) for metric, value, unit in samples),
             phases=(
                 Phase(START, ended.started_s, ready_s - ended.started_s),
                 Phase(task.definition.job, ready_s, done_s - ready_s),
-                Phase("sync", done_s, synced_s - done_s),
+                Phase(SYNC, done_s, synced_s - done_s),
             ),
             attachments=(
                 *_event_logs(task.logs / "events"),
+                *self._cluster.logs(ended.log),
                 Attachment("other", "configuration.json", configuration),
             ),
             answer=answer,
         )
+
+    def _missing_spark(self, parts: dict[str, str]) -> Iterator[Missing]:
+        """What is lacking of Spark and its Java; adds to `parts` what is there."""
+        home, version = _find(self._environ)
+        java = find_java(self._environ)
+        self.version = version or ""
+        if home is None:
+            yield Missing("Spark is not installed", "pip install 'venturi[spark]'")
+        else:
+            parts["home"] = str(home)
+            if version is None or _numbers(version) < LEAST_SPARK:
+                least = ".".join(map(str, LEAST_SPARK))
+                yield Missing(
+                    f"Spark {version or 'of unknown version'} is older than {least}",
+                    "pip install --upgrade 'venturi[spark]'",
+                )
+        mend = "apt-get install openjdk-17-jre-headless"
+        if java is None:
+            yield Missing("there is no Java", mend)
+        else:
+            parts["java"] = java.version
+            fit = JAVA_3 if version and _numbers(version) < SPARK_4 else JAVA_4
+            if java.major not in fit:
+                yield Missing(
+                    f"Java {java.version} is not one of {fit.start} to {fit.stop - 1}",
+                    f"{mend}; export JAVA_HOME=...",
+                    "VEN-ENGINE-JAVA",
+                )
+        if home is not None and java is not None:
+            self._spark = spark_cluster.Installation(home, java)
+
+    def _missing_hadoop(self, parts: dict[str, str]) -> Iterator[Missing]:
+        """What is lacking for a Hadoop cluster of ours, if one is asked for."""
+        if self._hadoop_conf is not None or self.deployment not in {"local", "yarn"}:
+            return
+        found = look_for_hadoop(self._venturi_home, self._environ)
+        self._hadoop = found.hadoop
+        if self.deployment == "local":
+            needed = "; ".join(each.mend for each in found.missing)
+            yarn = f"yarn (for which: {needed})" if needed else "yarn"
+            parts["deployments"] = f"local, standalone, spark://HOST:PORT, {yarn}"
+            return
+        parts |= {f"hadoop {name}": part for name, part in found.parts.items()}
+        for each in found.missing:
+            yield replace(each, what=f"for YARN: {each.what}")
+
+    def _deployed(self) -> spark_cluster.Deployment:
+        if self.deployment == "local":
+            return spark_cluster.Local()
+        if self.deployment == "standalone":
+            return spark_cluster.Standalone()
+        if self.deployment == "yarn":
+            return spark_cluster.Yarn(self._hadoop_conf, self._hadoop)
+        return spark_cluster.Master(self.deployment)
 
 
 def _fixed(task: Task, events: Path) -> dict[str, str]:
@@ -184,9 +240,9 @@ def _fixed(task: Task, events: Path) -> dict[str, str]:
         "spark.eventLog.rolling.enabled": "false",
         "spark.eventLog.compress": "false",
         "spark.local.dir": str(task.scratch),
+        "spark.pyspark.python": sys.executable,
+        "spark.pyspark.driver.python": sys.executable,
         "spark.sql.warehouse.dir": (task.scratch / "warehouse").as_uri(),
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
     }
 

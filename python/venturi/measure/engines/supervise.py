@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 GRACE_S = 5.0
@@ -60,11 +61,8 @@ def main() -> int:
         "system_s": used.ru_stime,
         "peak_rss_bytes": used.ru_maxrss * 1024,
     }
-    try:
-        sys.stdout.write(json.dumps(report) + "\n")
-        sys.stdout.flush()
-    except OSError:
-        pass  # nobody is left to hear it
+    with suppress(OSError):  # nobody may be left to hear it
+        os.write(1, json.dumps(report).encode() + b"\n")
     return 0
 
 

@@ -61,8 +61,13 @@ def configuration_beside(history: Path) -> Path | None:
     return path if path.is_file() else None
 
 
-def read(log: Log, limits: Limits = LIMITS, progress: Progress | None = None) -> JobAccount:
-    """The account in the history `log`, with the configuration beside it if there is one.
+def read(
+    log: Log,
+    limits: Limits = LIMITS,
+    progress: Progress | None = None,
+    conf: Path | None = None,
+) -> JobAccount:
+    """The account in the history `log`, with the configuration in `conf`, else in what lies beside.
 
     VEN-INGEST-FORMAT if it is no job history. One that was cut off gives what it holds, and an
     outcome that is not success.
@@ -74,7 +79,7 @@ def read(log: Log, limits: Limits = LIMITS, progress: Progress | None = None) ->
         job.take(kind, event)
     if not job.events:
         raise _no_history(history, events.truncated or "it holds no event")
-    conf = configuration_beside(history)
+    conf = conf or configuration_beside(history)
     properties, sources = ({}, {}) if conf is None else read_properties(conf)
     configuration = masked(properties)
     return JobAccount(

@@ -43,6 +43,8 @@ _ACCUMULABLES = b',"Accumulables":['
 _AFTER_ACCUMULABLES = (b']},"Task Executor Metrics":{', b']},"Task Metrics":{')
 _TASK_END = b'{"Event":"SparkListenerTaskEnd"'
 _COMPACTED = "it was compacted: events of jobs that had ended may be left out"
+# PySpark's call sites carry the whole path of the program; the JVM's only a file's name.
+_FOLDERS = re.compile(r"(?<= at )/.*/(?=[^/]+:\d+$)")
 _CANCELLED = re.compile(r"\bcancell?ed\b", re.IGNORECASE)
 
 _METRICS = (
@@ -161,7 +163,7 @@ class _Told:
         infos = sorted(event.get("Stage Infos") or (), key=lambda each: -_number(each["Stage ID"]))
         name = properties.get("spark.job.description")
         if not name and infos:
-            name = infos[0].get("Stage Name")
+            name = _call_site(infos[0].get("Stage Name"))
         for stage_id in stage_ids:
             self.job_of_stage.setdefault(stage_id, job_id)
         self.jobs[job_id] = {
@@ -191,7 +193,7 @@ class _Told:
         ended_ms = moment(info.get("Completion Time"))
         outcome = "failed" if failure else "unfinished" if ended_ms is None else "succeeded"
         self.stages[key] = {
-            "name": word(info.get("Stage Name")),
+            "name": _call_site(info.get("Stage Name")),
             "parent_ids": [_number(each) for each in info.get("Parent IDs") or ()],
             "n_tasks": amount(info.get("Number of Tasks")),
             "submitted_ms": moment(info.get("Submission Time")),
@@ -349,6 +351,11 @@ _HANDLERS: Mapping[str, Callable[[_Told, Event], None]] = {
 
 def _count(counter: Counter[str], name: str) -> None:
     counter[name if name in counter or len(counter) < _KINDS else "others"] += 1
+
+
+def _call_site(value: object) -> str | None:
+    name = word(value, 4_000)  # of the system's longest path nothing is cut off
+    return None if name is None else word(_FOLDERS.sub("", name))
 
 
 def _number(value: object) -> int:

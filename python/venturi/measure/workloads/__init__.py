@@ -6,19 +6,20 @@ from collections.abc import Mapping
 from types import MappingProxyType, ModuleType
 
 from venturi.errors import ExitCode, VenturiError
-from venturi.measure.workloads import micro
+from venturi.measure.workloads import graph, learning, micro, sql, tera
 from venturi.measure.workloads.definition import SCALES, Definition, Format, Parameter, Size
 from venturi.record.trial import Scalar
 
 __all__ = ["SCALES", "WORKLOADS", "Definition", "Format", "Parameter", "Size", "family", "size_of",
-           "size_of_bytes", "workload"]  # fmt: skip
+           "size_of_bytes", "space_factors", "workload"]  # fmt: skip
 
-# Each has WORKLOADS, `size` and `size_of_bytes`.
-_FAMILIES = (micro,)
+# Each has WORKLOADS, `size` and `size_of_bytes`, and SPACE for those that need more than usual.
+_FAMILIES = (tera, micro, learning, graph, sql)
 WORKLOADS: tuple[Definition, ...] = tuple(each for module in _FAMILIES for each in module.WORKLOADS)
 _FAMILY: Mapping[str, ModuleType] = MappingProxyType(
     {each.name: module for module in _FAMILIES for each in module.WORKLOADS}
 )
+_SPACE = (2.0, 1.1)  # shuffled data and the engine's own copies; a little more than comes in
 _BY_NAME: Mapping[str, Definition] = MappingProxyType({each.name: each for each in WORKLOADS})
 
 
@@ -38,6 +39,12 @@ def workload(name: str) -> Definition:
 def family(definition: Definition) -> str:
     """The name of the module that defines `definition`; its data and its check lie beside it."""
     return _FAMILY[definition.name].__name__.rpartition(".")[2]
+
+
+def space_factors(definition: Definition) -> tuple[float, float]:
+    """What an engine needs for scratch data and for output, over the input."""
+    own: Mapping[str, tuple[float, float]] = getattr(_FAMILY[definition.name], "SPACE", {})
+    return own.get(definition.name, _SPACE)
 
 
 def size_of(definition: Definition, scale: str, chosen: Mapping[str, Scalar] | None = None) -> Size:

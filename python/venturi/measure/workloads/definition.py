@@ -12,7 +12,7 @@ from typing import Literal
 from venturi.errors import ExitCode, VenturiError
 from venturi.record.trial import Scalar
 
-Format = Literal["fixed", "kv", "lines", "none"]
+Format = Literal["fixed", "kv", "lines", "parquet", "none"]
 SCALES = ("tiny", "small", "large", "huge", "gigantic", "bigdata")
 KB, MB, GB = 10**3, 10**6, 10**9
 MIB = 2**20
@@ -92,7 +92,7 @@ class Definition:
     @property
     def seeded(self) -> bool:
         """Whether a seed decides what its input is; gensort has none."""
-        return self.generator not in {"given", "none", "gensort", "gensort-skewed"}
+        return self.generator not in {"given", "none"} and not self.generator.startswith("gensort")
 
     def parameter_values(self, chosen: Mapping[str, Scalar]) -> dict[str, Scalar]:
         """All parameters with their defaults, but as `chosen`; VEN-MEASURE-WORKLOAD otherwise."""
@@ -121,9 +121,10 @@ class Definition:
 class Size:
     """How much a workload works on.
 
-    `bytes` is the input (for TestDFSIO the files), None where there is none. `records` are those of
-    the input, for pi the points. `parts` is the number of files (TestDFSIO) or tasks (pi) where
-    that is part of the workload, else None. `parameters` are the workload's, all of them.
+    `bytes` is the input (of TestDFSIO the files, of TeraGen the output), None where there is none.
+    `records` are those of the input, for pi the points. `parts` is the number of files (TestDFSIO)
+    or tasks (pi) where that is part of the workload, else None. `parameters` are the workload's,
+    all of them.
     """
 
     bytes: int | None

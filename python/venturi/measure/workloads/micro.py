@@ -92,14 +92,14 @@ WORKLOADS = (
     ),
 )
 
-_TERASORT = (3_200_000, 320 * MB, 3_200 * MB, 32 * GB, 320 * GB, 600 * GB)
+TERASORT_BYTES = (3_200_000, 320 * MB, 3_200 * MB, 32 * GB, 320 * GB, 600 * GB)
 # Input bytes, scale by scale, of HiBench's workload of the name; it has no aggregation without SQL
 # and no skewed TeraSort, which take TeraSort's.
 _BYTES: Mapping[str, tuple[int, ...]] = MappingProxyType(
     {
-        "terasort": _TERASORT,
-        "terasort-skewed": _TERASORT,
-        "aggregate": _TERASORT,
+        "terasort": TERASORT_BYTES,
+        "terasort-skewed": TERASORT_BYTES,
+        "aggregate": TERASORT_BYTES,
         "wordcount": (32_000, 320 * MB, 3_200 * MB, 32 * GB, 320 * GB, 1_600 * GB),
         "sort": (32_000, 3_200_000, 320 * MB, 3_200 * MB, 32 * GB, 300 * GB),
     }

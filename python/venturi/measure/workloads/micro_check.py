@@ -42,9 +42,9 @@ def _check_pi(points: int, answer: Mapping[str, Scalar]) -> str | None:
     inside = answer.get("inside")
     if not isinstance(inside, int | float):
         return "the engine gave no estimate"
-    from venturi.measure.engines.halton import points_inside
+    from venturi.measure.engines.halton import reference
 
-    expected = points_inside(points)
+    expected = reference(points)
     if abs(inside - expected) > max(1.0, points * PI_TOLERANCE):
         return f"{inside:.0f} of {points} points are inside, the reference has {expected}"
     return None

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
+import numpy as np
+
 from venturi.errors import VenturiError
 from venturi.model.stage import Analysis, Stage, analyse
+from venturi.model.stage_causes import Floats
 from venturi.model.stage_verdict import WORDS
-from venturi.present.api.shapes import JobBound, JobCause, JobData, JobPart, JobStage
-from venturi.record.job_account import has_account, load
+from venturi.present.api.shapes import (
+    JobBound,
+    JobCause,
+    JobData,
+    JobHost,
+    JobPart,
+    JobRunning,
+    JobStage,
+)
+from venturi.present.meanwhile import HostUse, Meanwhile, meanwhile, sentence
+from venturi.record.job_account import JobAccount, has_account, load
 from venturi.record.repository import Repository
 from venturi.record.trial import Trial
 
 SHOWN_STAGES = 200
+RUNNING_POINTS = 400
 TASK_TIME = "task time"
+NO_CLOCK = "an account that was ingested has no other beginning than its own"
 
 
 def job_of(repository: Repository, trial: Trial) -> JobData:
@@ -19,20 +35,26 @@ def job_of(repository: Repository, trial: Trial) -> JobData:
     if not has_account(trial):
         return _nothing("no account of its engine was recorded with this trial")
     try:
-        return _data(analyse(load(repository, trial)))
+        account = load(repository, trial)
+        found = analyse(account)
+        return _data(account, found, meanwhile(repository, trial, account, found))
     except VenturiError as error:
         return _nothing(error.message)
 
 
 def _nothing(reason: str) -> JobData:
-    return JobData(None, None, None, (), (), 0, (), reason)
+    return JobData(None, reason, 1, None, None, None, None, (), (), 0, None, (), reason)
 
 
-def _data(found: Analysis) -> JobData:
+def _data(account: JobAccount, found: Analysis, host: Meanwhile) -> JobData:
     longest = sorted(found.stages, key=lambda each: -each.task_s)[:SHOWN_STAGES]
     shown, path = {each.key for each in longest}, {step.key for step in found.path}
     whole_s = found.verdict.of_s
     return JobData(
+        began_s=account.began_s,
+        began_reason=None if account.began_s is not None else account.origin_reason or NO_CLOCK,
+        applications=account.applications,
+        failure=_failure(account),
         elapsed_s=found.elapsed_s,
         driver_s=found.driver_s,
         verdict=found.verdict.sentence,
@@ -41,19 +63,55 @@ def _data(found: Analysis) -> JobData:
             for part, share in found.verdict.shares.items()
             if whole_s is not None
         ),
-        stages=tuple(_stage(each, each.key in path) for each in found.stages if each.key in shown),
+        stages=tuple(
+            _stage(each, each.key in path, host.uses.get(each.key))
+            for each in found.stages
+            if each.key in shown
+        ),
         stages_left_out=len(found.stages) - len(shown),
+        running=_running(account, found),
         bounds=tuple(JobBound(b.without, b.recorded_s, b.at_most_s) for b in found.bounds),
         missing_reason=None,
     )
 
 
-def _stage(stage: Stage, on_critical_path: bool) -> JobStage:
+def _failure(account: JobAccount) -> str | None:
+    application = account.application
+    if application.outcome == "succeeded":
+        return None
+    return f"{application.outcome}: {application.reason or 'no reason is recorded'}"
+
+
+def _running(account: JobAccount, found: Analysis) -> JobRunning | None:
+    """The exact mean number of tasks at work in each of equal parts of the application's time."""
+    began_ms = account.application.started_ms
+    moments_ms = account.tasks.select("launched_ms", "finished_ms")  # unfinished: to the end
+    tasks = moments_ms.fill_null(account.application.ended_ms).drop_nulls().to_numpy()
+    if began_ms is None or not found.elapsed_s or not len(tasks):
+        return None
+    edges_s = np.linspace(0.0, found.elapsed_s, RUNNING_POINTS + 1)
+
+    def passed_s(moments_ms: Floats) -> Floats:
+        """At each edge the sum of the times since those of the moments that are over."""
+        moments_s = np.sort((moments_ms - began_ms) / 1e3)
+        sums_s = np.concatenate([[0.0], np.cumsum(moments_s)])
+        over = np.searchsorted(moments_s, edges_s)
+        passed: Floats = over * edges_s - sums_s[over]
+        return passed
+
+    worked_s = passed_s(tasks[:, 0]) - passed_s(tasks[:, 1])
+    means = np.diff(worked_s) / np.diff(edges_s)
+    middles_s = (edges_s[1:] + edges_s[:-1]) / 2
+    return JobRunning(tuple(middles_s.tolist()), tuple(np.maximum(means, 0.0).round(6).tolist()))
+
+
+def _stage(stage: Stage, on_critical_path: bool, use: HostUse | None) -> JobStage:
     skews = {each.what: each.ratio for each in stage.skews}
     return JobStage(
         label=stage.label,
         name=stage.name,
         outcome=stage.outcome,
+        reason=stage.reason,
         started_s=stage.started_s,
         elapsed_s=stage.elapsed_s,
         tasks=stage.n_attempts,
@@ -68,4 +126,6 @@ def _stage(stage: Stage, on_critical_path: bool) -> JobStage:
         spilled_bytes=stage.spilled_bytes,
         on_critical_path=on_critical_path,
         verdict=stage.verdict.sentence,
+        host=None if use is None else JobHost(**asdict(use)),
+        meanwhile=None if use is None else sentence(stage, use),
     )

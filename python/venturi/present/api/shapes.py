@@ -156,16 +156,35 @@ class JobCause:
 
 
 @dataclass(frozen=True, slots=True)
+class JobHost:
+    """What the trial's host did in a stage, means over it; null where the sampler said nothing.
+
+    `disk` is the busiest one. Processor fractions are of all of them; rates are sums over devices.
+    """
+
+    cpu_busy: float | None
+    cpu_iowait: float | None
+    disk: str | None
+    disk_busy: float | None
+    disk_read_bytes_per_s: float | None
+    disk_write_bytes_per_s: float | None
+    net_receive_bytes_per_s: float | None
+    net_transmit_bytes_per_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class JobStage:
     """One attempt at a stage; seconds since the application began.
 
-    `task_s`, of all its tasks, is the sum of `causes` and `unattributed_s`. `skew` is the longest
-    task by the median one.
+    `reason` says why it failed. `task_s`, of all its tasks, is the sum of `causes` and
+    `unattributed_s`. `skew` is the longest task by the median one. `meanwhile` puts what the host
+    did beside the `verdict`; null where the stage is too short for the series, or there is none.
     """
 
     label: str
     name: str
     outcome: str
+    reason: str | None
     started_s: float | None
     elapsed_s: float | None
     tasks: int
@@ -180,6 +199,16 @@ class JobStage:
     spilled_bytes: int | None
     on_critical_path: bool
     verdict: str
+    host: JobHost | None
+    meanwhile: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobRunning:
+    """How many tasks ran: means over the equal times that the moments `t_s` are the middles of."""
+
+    t_s: tuple[float, ...]
+    tasks: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,14 +222,25 @@ class JobBound:
 
 @dataclass(frozen=True, slots=True)
 class JobData:
-    """What the engine's own account tells; `stages_left_out` with less task time are not shown."""
+    """What the engine's own account tells; `stages_left_out` with less task time are not shown.
 
+    `began_s` is when the application began, in seconds since the trial did: what stands between the
+    two clocks. Null where that is not known, as for what was ingested. `applications` is how many
+    the trial ran at once; this is one that failed, else the longest. `failure` says how it ended if
+    it did not succeed.
+    """
+
+    began_s: float | None
+    began_reason: str | None
+    applications: int
+    failure: str | None
     elapsed_s: float | None
     driver_s: float | None
     verdict: str | None
     parts: tuple[JobPart, ...]
     stages: tuple[JobStage, ...]
     stages_left_out: int
+    running: JobRunning | None
     bounds: tuple[JobBound, ...]
     missing_reason: str | None
 

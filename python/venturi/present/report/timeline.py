@@ -40,7 +40,7 @@ CPU_ROLES = {
 Points = dict[float, float]
 
 
-def _stacked_on_others(device: str, devices: set[str]) -> bool:
+def stacked_on_others(device: str, devices: set[str]) -> bool:
     """Whether counting `device` beside the others would count the same bytes twice.
 
     Partitions lie on disks (`vda1` on `vda`, `nvme0n1p2` on `nvme0n1`), and loop, device-mapper
@@ -79,7 +79,7 @@ def _disk(devices: dict[str | None, Points]) -> Points:
     return _sum(
         points
         for name, points in devices.items()
-        if name is None or not _stacked_on_others(name, names)
+        if name is None or not stacked_on_others(name, names)
     )
 
 

@@ -1,4 +1,6 @@
 // Stages of a job over time, each divided by what its tasks' time went to.
+import type { Bar } from "../../charts/bars-in-time";
+import type { Track } from "../../charts/timeline";
 import { type Row, rowsChart } from "../../rows";
 import { axisOf, timeUnit } from "../../scale";
 import type { Drawing, View } from "../../view";
@@ -30,48 +32,99 @@ export function sharesOf({ causes, unattributed_s: rest, task_s: whole }: JobSta
 }
 
 const MOST_STAGES = 60;
+const MOST_BARS = 24;
+
+type TimedStage = JobStage & { started_s: number; elapsed_s: number };
+
+/** The stages whose times are known, in their order; of very many, the `most` longest. */
+function longest(stages: readonly JobStage[], most: number): TimedStage[] {
+  const timed = stages.filter(
+    (stage): stage is TimedStage => stage.started_s !== null && stage.elapsed_s !== null,
+  );
+  const kept = new Set([...timed].sort((a, b) => b.elapsed_s - a.elapsed_s).slice(0, most));
+  return timed.filter((stage) => kept.has(stage));
+}
+
+/** The bar of a stage that began at `at`, divided by what its tasks' time went to. */
+function partsOf(stage: TimedStage, at: number) {
+  let from = at;
+  return sharesOf(stage).map(({ cause, share }) => {
+    const part = { from, to: from + share * stage.elapsed_s, role: causeRole(cause) };
+    from = part.to;
+    return { ...part, outlined: part.role === REST };
+  });
+}
+
+const detailsOf = (stage: TimedStage, start: number): string[] => [
+  `from ${duration(start)}, took ${duration(stage.elapsed_s)}, ${stage.tasks} tasks on ${stage.slots} slots`,
+  ...sharesOf(stage).map(({ cause, share }) => `${cause} ${percent(share)}`),
+  ...(stage.reason ? [stage.reason] : []),
+  stage.verdict,
+  ...(stage.meanwhile ? [stage.meanwhile] : []),
+];
+
+/** How long it took, and how it ended if that was no success. */
+const told = ({ elapsed_s: elapsed, outcome }: TimedStage) =>
+  duration(elapsed) + (outcome === "succeeded" ? "" : ` · ${outcome}`);
+
+const nameOf = ({ label, name }: JobStage) => `${label} ${name}`;
+
+/** The stages on the clock of a trial in which the application began at `beganS`. */
+export const stageBars = (data: JobData, beganS: number): Bar[] =>
+  longest(data.stages, MOST_BARS).map((stage) => ({
+    label: nameOf(stage),
+    bold: stage.on_critical_path,
+    from_s: beganS + stage.started_s,
+    to_s: beganS + stage.started_s + stage.elapsed_s,
+    parts: partsOf(stage, beganS + stage.started_s),
+    text: told(stage),
+    details: detailsOf(stage, beganS + stage.started_s),
+  }));
+
+/** From when to when the stage `label` ran, on the same clock. */
+export function stageSpan({ stages }: JobData, label: string, beganS: number) {
+  const stage = stages.find((each) => each.label === label);
+  if (!stage || stage.started_s === null || stage.elapsed_s === null) return undefined;
+  return { started_s: beganS + stage.started_s, elapsed_s: stage.elapsed_s };
+}
+
+/** How many tasks ran, on the same clock. */
+export const tasksLane = ({ running }: JobData, beganS: number): Track[] =>
+  running
+    ? [
+        {
+          title: "Tasks running",
+          unit: "tasks",
+          stacked: true,
+          lines: [{ name: "tasks", role: "memory", values: [...running.tasks] }],
+          t_s: running.t_s.map((at) => beganS + at),
+        },
+      ]
+    : [];
 
 /** A row for each stage from its submission to its end; its colours are shares of task time. */
 export function jobStages(data: JobData, view: View): Drawing {
-  const timed = data.stages.filter(
-    (stage): stage is JobStage & { started_s: number; elapsed_s: number } =>
-      stage.started_s !== null && stage.elapsed_s !== null,
-  );
-  if (timed.length === 0) return null;
-  const longest = [...timed].sort((a, b) => b.elapsed_s - a.elapsed_s).slice(0, MOST_STAGES);
-  const shown = timed.filter((stage) => longest.includes(stage));
+  const shown = longest(data.stages, MOST_STAGES);
+  if (shown.length === 0) return null;
   const ends = shown.map(({ started_s, elapsed_s }) => started_s + elapsed_s);
   const unit = timeUnit(Math.max(...ends));
   const axis = axisOf([0, ...ends.map((end) => end / unit.seconds)], view.narrow ? 4 : 8, {
     fromZero: true,
   });
-  const rows = shown.map((stage): Row => {
-    const { started_s: start, elapsed_s: elapsed } = stage;
-    let at = start;
-    const parts = sharesOf(stage).map(({ cause, share }) => {
-      const from = at;
-      at += share * elapsed;
-      return {
-        from: from / unit.seconds,
-        to: at / unit.seconds,
-        role: causeRole(cause),
-        cause,
-        share,
-      };
-    });
-    return {
-      label: `${stage.label} ${stage.name}`,
+  const rows = shown.map(
+    (stage): Row => ({
+      label: nameOf(stage),
       bold: stage.on_critical_path,
-      bars: parts.map(({ from, to, role }) => ({ from, to, role, outlined: role === REST })),
-      text: duration(elapsed),
-      textAt: (start + elapsed) / unit.seconds,
-      details: [
-        `from ${duration(start)}, took ${duration(elapsed)}, ${stage.tasks} tasks on ${stage.slots} slots`,
-        ...parts.map(({ cause, share }) => `${cause} ${percent(share)}`),
-        stage.verdict,
-      ],
-    };
-  });
+      bars: partsOf(stage, stage.started_s).map((part) => ({
+        ...part,
+        from: part.from / unit.seconds,
+        to: part.to / unit.seconds,
+      })),
+      text: told(stage),
+      textAt: (stage.started_s + stage.elapsed_s) / unit.seconds,
+      details: detailsOf(stage, stage.started_s),
+    }),
+  );
   const scale = {
     ...axis,
     name: `time since the application began (${unit.name})`,

@@ -1,5 +1,6 @@
 // What a host did while a trial ran, and its stages, as the charts of a report want them.
-import type { Lane, Sort, Stage } from "../../data";
+import type { Track } from "../../charts/timeline";
+import type { Stage } from "../../data";
 import type { Trial } from "../record";
 import type { SeriesData, SeriesLine } from "../types";
 
@@ -34,13 +35,20 @@ const sum = (lines: readonly SeriesLine[], moments: number): Values =>
     return values.length ? values.reduce((total, value) => total + value, 0) : null;
   });
 
+/** The greatest at each moment of the lines that have a value there. */
+const greatest = (lines: readonly SeriesLine[], moments: number): Values =>
+  Array.from({ length: moments }, (_, at) => {
+    const values = lines.map(({ values: of }) => of[at] ?? null).filter((value) => value !== null);
+    return values.length ? Math.max(...values) : null;
+  });
+
 /** The names of the hosts that were watched. */
 export const hostsOf = ({ lines }: SeriesData): string[] => [
   ...new Set(lines.map(({ host }) => host)),
 ];
 
 /** Processor, disk and network of `host`; without what nothing is known of. */
-export function lanesOf({ lines, t_s }: SeriesData, host: string): Lane[] {
+export function lanesOf({ lines, t_s }: SeriesData, host: string): Track[] {
   const own = lines.filter((line) => line.host === host);
   const of = (metrics: readonly string[]) => own.filter(({ metric }) => metrics.includes(metric));
   const disks = [...new Set(of(["disk_read_bytes_per_s"]).map(({ device }) => device ?? ""))];
@@ -52,13 +60,12 @@ export function lanesOf({ lines, t_s }: SeriesData, host: string): Lane[] {
     role,
     values: sum(parts, t_s.length),
   });
-  const lanes: Lane[] = [
+  const lanes: Track[] = [
     {
       title: "Processor",
       unit: "fraction",
       stacked: true,
       lines: CPU.map(([name, role, metrics]) => line(name, role, of(metrics))),
-      missing: null,
     },
     {
       title: "Disk",
@@ -68,7 +75,19 @@ export function lanesOf({ lines, t_s }: SeriesData, host: string): Lane[] {
         line("read", "read", disk("disk_read_bytes_per_s")),
         line("write", "write", disk("disk_write_bytes_per_s")),
       ],
-      missing: null,
+    },
+    {
+      title: "Disk busy",
+      unit: "fraction",
+      unitName: "% of the time",
+      stacked: false,
+      lines: [
+        {
+          name: "busiest disk",
+          role: "blocked",
+          values: greatest(disk("disk_busy"), t_s.length),
+        },
+      ],
     },
     {
       title: "Network",
@@ -78,12 +97,13 @@ export function lanesOf({ lines, t_s }: SeriesData, host: string): Lane[] {
         line("receive", "read", network("net_receive_bytes_per_s")),
         line("transmit", "write", network("net_transmit_bytes_per_s")),
       ],
-      missing: null,
     },
   ];
-  const known = ({ values }: { values: Values }) => values.some((value) => value !== null);
+  // Of a stack, what was never more than nothing would only be a line on the one below.
+  const known = ({ values }: { values: Values }, stacked: boolean) =>
+    values.some((value) => value !== null && (value > 0 || !stacked));
   return lanes
-    .map((lane) => ({ ...lane, lines: lane.lines.filter(known) }))
+    .map((lane) => ({ ...lane, lines: lane.lines.filter((line) => known(line, lane.stacked)) }))
     .filter((lane) => lane.lines.length > 0);
 }
 
@@ -113,11 +133,4 @@ export function stagesOf(trial: Trial): Stage[] {
   }
   const order = trial.phases.map(({ name }) => name);
   return [...found.values()].sort((a, b) => order.indexOf(a.phase) - order.indexOf(b.phase));
-}
-
-/** One trial as the report's charts take it. */
-export function sortOf(trial: Trial, series: SeriesData | undefined, host: string) {
-  const lanes = series ? lanesOf(series, host) : [];
-  const timeline = { spans: trial.phases, t_s: series?.t_s ?? [], lanes };
-  return { timeline, stages: stagesOf(trial) } as Pick<Sort, "timeline" | "stages">;
 }

@@ -1,13 +1,9 @@
 // One trial whole: what it did, on what, whether it counts, and where it comes from.
 import { useCallback, useMemo } from "react";
 import { Link } from "wouter";
-import { stages } from "../../charts/sorts";
-import { timeline } from "../../charts/timeline";
-import type { Charts } from "../../data";
 import { siblings } from "../charts/siblings";
-import { hostsOf, sortOf } from "../charts/utilisation";
 import { exported, useTwin } from "../data";
-import { bytes, count, duration, moment, percent, plain, rate, seconds } from "../format";
+import { bytes, count, moment, plain, rate, seconds } from "../format";
 import { Exclude } from "../parts/Exclude";
 import { Facts, HostFacts } from "../parts/Facts";
 import { Figure } from "../parts/Figure";
@@ -16,8 +12,9 @@ import { type Cell, DataTable } from "../parts/Table";
 import { Trials } from "../parts/Trials";
 import type { Trial as Record_ } from "../record";
 import { useSearch } from "../state";
-import type { SeriesData, TrialDetail } from "../types";
+import type { TrialDetail } from "../types";
 import { TrialJob } from "./TrialJob";
+import { Timeline } from "./TrialTimeline";
 
 /** Why a trial counts in the statistics of its group, or does not. */
 function Validity({ trial, detail }: { trial: Record_; detail: TrialDetail }) {
@@ -64,150 +61,6 @@ function Validity({ trial, detail }: { trial: Record_; detail: TrialDetail }) {
             ))}
           </ul>
         </>
-      )}
-    </section>
-  );
-}
-
-function Timeline({ trial, detail }: { trial: Record_; detail: TrialDetail }) {
-  const [search, edit] = useSearch();
-  const {
-    data: series,
-    problem,
-    pending,
-  } = useTwin<SeriesData>(detail.has_series ? `/api/trials/${trial.id}/series` : "", search);
-  const hosts = series ? hostsOf(series) : [];
-  const host = search.get("host") ?? hosts[0] ?? "";
-  const sort = useMemo(() => sortOf(trial, series, host), [trial, series, host]);
-  const charts = useMemo(() => ({ sorts: [sort] }) as unknown as Charts, [sort]);
-  const drawTimeline = useCallback(
-    (view: Parameters<typeof timeline>[1]) => timeline(charts, view, 0),
-    [charts],
-  );
-  const drawStages = useCallback(
-    (view: Parameters<typeof stages>[1]) => stages(charts, view, 0),
-    [charts],
-  );
-  const { lanes } = sort.timeline;
-  const loads = trial.phases.map((phase): Cell[] => {
-    const inside = sort.timeline.t_s.map(
-      (at) => at >= phase.started_s && at <= phase.started_s + phase.elapsed_s,
-    );
-    const means = lanes.flatMap((lane) =>
-      lane.lines.map(({ values }): Cell => {
-        const known = values.filter((value, at) => value !== null && inside[at]) as number[];
-        if (known.length === 0) return null;
-        const mean = known.reduce((total, value) => total + value, 0) / known.length;
-        return { value: mean, show: lane.unit === "fraction" ? percent(mean) : rate(mean) };
-      }),
-    );
-    return [
-      phase.name,
-      { value: phase.started_s, show: seconds(phase.started_s) },
-      { value: phase.elapsed_s, show: duration(phase.elapsed_s) },
-      ...means,
-    ];
-  });
-  const reason = series?.missing_reason;
-  return (
-    <section aria-labelledby="phases">
-      <h2 id="phases">What it did</h2>
-      {detail.narrowest.length > 0 && (
-        <ul className="notices">
-          {detail.narrowest.map((sentence) => (
-            <li key={sentence}>{sentence}</li>
-          ))}
-        </ul>
-      )}
-      {problem && <ProblemBox problem={problem} />}
-      {trial.phases.length === 0 ? (
-        <p className="nothing">No phases were recorded with this trial.</p>
-      ) : pending ? (
-        <Pending what="the host's series" lines={24} />
-      ) : (
-        <Figure
-          title="Phases, and what the host did meanwhile"
-          caption={
-            !detail.has_series
-              ? "No host series was recorded with this trial."
-              : (reason ??
-                (series?.thinned ? "Each point is the mean of several samples." : undefined))
-          }
-          draw={drawTimeline}
-          file={`${trial.id}-phases`}
-          legend={lanes.flatMap((lane) =>
-            lane.lines.map(
-              ({ role, name }) => [role, `${lane.title.toLowerCase()}: ${name}`] as const,
-            ),
-          )}
-          table={{
-            columns: [
-              { name: "Phase" },
-              { name: "Began", number: true },
-              { name: "Took", number: true },
-              ...lanes.flatMap((lane) =>
-                lane.lines.map(({ name }) => ({ name: `${lane.title}: ${name}`, number: true })),
-              ),
-            ],
-            rows: loads,
-          }}
-        >
-          {hosts.length > 1 && (
-            <div className="controls">
-              <div className="field">
-                <label htmlFor="host">Host</label>
-                <select
-                  id="host"
-                  value={host}
-                  onChange={({ target }) =>
-                    edit((next) => next.set("host", target.value), { replace: true })
-                  }
-                >
-                  {hosts.map((name) => (
-                    <option key={name}>{name}</option>
-                  ))}
-                </select>
-              </div>
-            </div>
-          )}
-        </Figure>
-      )}
-      {sort.stages.length > 0 && (
-        <Figure
-          title="Stages"
-          caption="Each stage from its first to its last work; what it did with that time, as shares."
-          draw={drawStages}
-          file={`${trial.id}-stages`}
-          legend={[
-            ["useful", "useful"],
-            ["idle", "idle"],
-            ["memory", "waiting for memory"],
-            ["blocked", "blocked"],
-          ]}
-          table={{
-            columns: [
-              { name: "Stage" },
-              { name: "Phase" },
-              { name: "Device" },
-              { name: "Workers", number: true },
-              { name: "Bytes", number: true },
-              { name: "Useful", number: true },
-              { name: "Idle", number: true },
-              { name: "Waiting for memory", number: true },
-              { name: "Blocked", number: true },
-            ],
-            rows: sort.stages.map((stage): Cell[] => [
-              stage.name,
-              stage.phase,
-              stage.device,
-              stage.workers,
-              stage.bytes === null ? null : { value: stage.bytes, show: bytes(stage.bytes) },
-              ...[stage.useful_s, stage.idle_s, stage.waiting_for_memory_s, stage.blocked_s].map(
-                (value): Cell => (value === null ? null : { value, show: duration(value) }),
-              ),
-            ]),
-          }}
-        />
       )}
     </section>
   );
@@ -371,7 +224,7 @@ function Body({ detail }: { detail: TrialDetail }) {
         </li>
       </ul>
       <Validity trial={trial} detail={detail} />
-      {detail.has_job && <TrialJob id={trial.id} />}
+      {detail.has_job && <TrialJob trial={trial} detail={detail} />}
       <Timeline trial={trial} detail={detail} />
       <Siblings trial={trial} detail={detail} />
       <section aria-labelledby="made-of">

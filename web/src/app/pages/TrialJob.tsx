@@ -1,41 +1,75 @@
 // A job as its engine accounts for it: the narrowest point, stages over time, bounds.
-import { useCallback } from "react";
-import { causeRole, jobStages, sharesOf, UNATTRIBUTED } from "../charts/job";
-import { useTwin } from "../data";
-import { bytes, count, duration, percent, plain } from "../format";
-import { Figure } from "../parts/Figure";
+import { useCallback, useMemo } from "react";
+import { type Track, timeAxis } from "../../charts/timeline";
+import {
+  causeRole,
+  jobStages,
+  sharesOf,
+  stageBars,
+  stageSpan,
+  tasksLane,
+  UNATTRIBUTED,
+} from "../charts/job";
+import { bytes, count, duration, percent, plain, rate } from "../format";
+import { Figure, type Legend } from "../parts/Figure";
 import { Pending, ProblemBox } from "../parts/Page";
 import { type Cell, type Column, DataTable } from "../parts/Table";
-import type { JobData } from "../types";
+import type { Trial } from "../record";
+import { useSearch } from "../state";
+import type { JobData, JobStage, TrialDetail } from "../types";
+import { HostChoice, laneLegend, useHost, useJob } from "./TrialTimeline";
+
+type View = Parameters<typeof jobStages>[1];
 
 const time = (value: number | null): Cell =>
   value === null ? null : { value, show: duration(value) };
-const share = (value: number | null): Cell =>
-  value === null ? null : { value, show: percent(value) };
+const share = (value: number | null | undefined): Cell =>
+  value == null ? null : { value, show: percent(value) };
+const rated = (value: number | null | undefined): Cell =>
+  value == null ? null : { value, show: rate(value) };
+const tenths = (value: number | null): Cell =>
+  value === null ? null : { value, show: plain(Number(value.toFixed(1))) };
 const number = (name: string): Column => ({ name, number: true });
 
-function Stages({ data, file }: { data: JobData; file: string }) {
-  const draw = useCallback(
-    (view: Parameters<typeof jobStages>[1]) => jobStages(data, view),
-    [data],
-  );
-  const causes = data.stages[0]?.causes.map(({ cause }) => cause) ?? [];
-  const rows = data.stages.map((stage): Cell[] => {
+const HOST_COLUMNS: Column[] = [
+  number("Host: processor"),
+  number("Host: waiting for I/O"),
+  { name: "Host: busiest disk" },
+  number("Host: disk busy"),
+  number("Host: disk read"),
+  number("Host: disk written"),
+  number("Host: network received"),
+  number("Host: network sent"),
+  { name: "Host and engine" },
+];
+
+const hostCells = ({ host, meanwhile }: JobStage): Cell[] => [
+  share(host?.cpu_busy),
+  share(host?.cpu_iowait),
+  host?.disk ?? null,
+  share(host?.disk_busy),
+  rated(host?.disk_read_bytes_per_s),
+  rated(host?.disk_write_bytes_per_s),
+  rated(host?.net_receive_bytes_per_s),
+  rated(host?.net_transmit_bytes_per_s),
+  meanwhile,
+];
+
+/** Every stage with all that is known of it; on the trial's clock with what its host did. */
+function tableOf({ stages, began_s: began }: JobData) {
+  const causes = stages[0]?.causes.map(({ cause }) => cause) ?? [];
+  const rows = stages.map((stage): Cell[] => {
     const shares = new Map(sharesOf(stage).map((part) => [part.cause, part.share]));
     return [
       `${stage.label} ${stage.name}`,
       stage.outcome,
-      time(stage.started_s),
+      time(stage.started_s === null ? null : stage.started_s + (began ?? 0)),
       time(stage.elapsed_s),
       stage.tasks,
       stage.slots,
-      stage.waves === null
-        ? null
-        : { value: stage.waves, show: plain(Number(stage.waves.toFixed(1))) },
+      tenths(stage.waves),
       share(stage.slot_use),
-      stage.skew === null
-        ? null
-        : { value: stage.skew, show: plain(Number(stage.skew.toFixed(1))) },
+      tenths(stage.skew),
       stage.stragglers,
       stage.spilled_bytes === null
         ? null
@@ -46,49 +80,176 @@ function Stages({ data, file }: { data: JobData; file: string }) {
       ),
       share(shares.get(UNATTRIBUTED) ?? 0),
       stage.verdict,
+      ...(began === null ? [] : hostCells(stage)),
     ];
   });
-  const caption = [
-    "Each stage from its submission to its end; its colours are shares of its tasks' time, not moments.",
-    "Stages in bold are on the critical path.",
-    ...(data.stages_left_out > 0
-      ? [`${count(data.stages_left_out)} stages with less task time are left out.`]
-      : []),
-  ].join(" ");
+  const columns: Column[] = [
+    { name: "Stage" },
+    { name: "Outcome" },
+    number("Began"),
+    number("Took"),
+    number("Tasks"),
+    number("Slots"),
+    number("Waves"),
+    number("Slot use"),
+    number("Longest / median task"),
+    number("Stragglers"),
+    number("Spilled"),
+    number("Task time"),
+    ...causes.map(number),
+    number(UNATTRIBUTED),
+    { name: "Narrowest" },
+    ...(began === null ? [] : HOST_COLUMNS),
+  ];
+  return { columns, rows };
+}
+
+const LEAST_SHARE = 0.005;
+
+/** The colours of causes, without those that can be seen nowhere. */
+function causeLegend({ stages }: JobData): Legend {
+  const parts = stages.flatMap(sharesOf).filter((part) => part.share >= LEAST_SHARE);
+  const there = new Set(parts.map(({ cause }) => cause));
+  const causes = stages[0]?.causes.map(({ cause }) => cause) ?? [];
+  return [...causes, UNATTRIBUTED]
+    .filter((cause) => there.has(cause))
+    .map((cause) => [causeRole(cause), cause] as const);
+}
+
+const captionOf = ({ stages_left_out: left, applications }: JobData) => [
+  "Each stage from its submission to its end; its colours are shares of its tasks' time, not moments.",
+  "Stages in bold are on the critical path.",
+  ...(left > 0 ? [`${count(left)} stages with less task time are left out.`] : []),
+  ...(applications > 1
+    ? [`Of ${count(applications)} applications at once, this is one that failed, else the longest.`]
+    : []),
+];
+
+function Stages({ data, file }: { data: JobData; file: string }) {
+  const draw = useCallback((view: View) => jobStages(data, view), [data]);
   return (
     <Figure
       title="Stages of the job"
-      caption={caption}
+      caption={captionOf(data).join(" ")}
       draw={draw}
       file={`${file}-job`}
-      legend={[...causes, UNATTRIBUTED].map((cause) => [causeRole(cause), cause] as const)}
-      table={{
-        columns: [
-          { name: "Stage" },
-          { name: "Outcome" },
-          number("Began"),
-          number("Took"),
-          number("Tasks"),
-          number("Slots"),
-          number("Waves"),
-          number("Slot use"),
-          number("Longest / median task"),
-          number("Stragglers"),
-          number("Spilled"),
-          number("Task time"),
-          ...causes.map(number),
-          number(UNATTRIBUTED),
-          { name: "Narrowest" },
-        ],
-        rows,
-      }}
+      legend={causeLegend(data)}
+      table={tableOf(data)}
     />
   );
 }
 
+const WHOLE = "";
+
+/** Chooses what part of the trial the chart shows; the page's URL keeps it. */
+function WindowChoice({ trial, data }: { trial: Trial; data: JobData }) {
+  const [search, edit] = useSearch();
+  const choose = (value: string) =>
+    edit((next) => (value === WHOLE ? next.delete("show") : next.set("show", value)), {
+      replace: true,
+    });
+  return (
+    <div className="field">
+      <label htmlFor="window">Show</label>
+      <select
+        id="window"
+        value={search.get("show") ?? WHOLE}
+        onChange={({ target }) => choose(target.value)}
+      >
+        <option value={WHOLE}>the whole trial</option>
+        <optgroup label="Phases">
+          {trial.phases.map(({ name }, place) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: two phases may have one name
+            <option key={place} value={`phase-${place}`}>
+              {name}
+            </option>
+          ))}
+        </optgroup>
+        <optgroup label="Stages">
+          {data.stages.map(({ label, name }) => (
+            <option key={label} value={`stage-${label}`}>{`${label} ${name}`}</option>
+          ))}
+        </optgroup>
+      </select>
+    </div>
+  );
+}
+
+const MARGIN = 0.05;
+
+/** The part of the trial that `show` names, with a little before and after it. */
+function windowOf(show: string | null, trial: Trial, data: JobData, beganS: number) {
+  const [kind, which] = show?.split("-", 2) ?? [];
+  const phase = kind === "phase" ? trial.phases[Number(which)] : undefined;
+  const span = phase ?? (kind === "stage" ? stageSpan(data, which ?? "", beganS) : undefined);
+  if (!span || span.elapsed_s <= 0) return undefined;
+  const margin = MARGIN * span.elapsed_s;
+  const from = Math.max(0, span.started_s - margin);
+  return [from, span.started_s + span.elapsed_s + margin] as const;
+}
+
+/** Phases, stages, tasks and the host's devices on one time axis. */
+function StagesOverHost({
+  trial,
+  detail,
+  data,
+  beganS,
+}: {
+  trial: Trial;
+  detail: TrialDetail;
+  data: JobData;
+  beganS: number;
+}) {
+  const [search] = useSearch();
+  const show = search.get("show");
+  const { t_s, hosts, host, lanes, said, problem, pending } = useHost(trial, detail);
+  const tracks: Track[] = useMemo(
+    () => [...tasksLane(data, beganS), ...lanes],
+    [data, beganS, lanes],
+  );
+  const draw = useCallback(
+    (view: View) =>
+      timeAxis(
+        {
+          spans: trial.phases,
+          t_s,
+          lanes: tracks,
+          bars: stageBars(data, beganS),
+          window: windowOf(show, trial, data, beganS),
+        },
+        view,
+      ),
+    [trial, t_s, tracks, data, beganS, show],
+  );
+  if (pending) return <Pending what="the host's series" lines={30} />;
+  return (
+    <>
+      {problem && <ProblemBox problem={problem} />}
+      <Figure
+        title={
+          lanes.length > 0 ? "Stages over processor, disk and network" : "Stages and running tasks"
+        }
+        caption={[...captionOf(data), said].filter(Boolean).join(" ")}
+        draw={draw}
+        file={`${trial.id}-job`}
+        legend={[
+          ...causeLegend(data).map(([role, cause]) => [role, `stages: ${cause}`] as const),
+          ...laneLegend(tracks),
+        ]}
+        table={tableOf(data)}
+      >
+        <div className="controls">
+          <WindowChoice trial={trial} data={data} />
+          <HostChoice hosts={hosts} host={host} />
+        </div>
+      </Figure>
+    </>
+  );
+}
+
 /** What the engine's own account tells of a trial. */
-export function TrialJob({ id }: { id: string }) {
-  const { data, problem } = useTwin<JobData>(`/api/trials/${encodeURIComponent(id)}/job`);
+export function TrialJob({ trial, detail }: { trial: Trial; detail: TrialDetail }) {
+  const { data, problem } = useJob(trial.id, detail);
   return (
     <section aria-labelledby="job">
       <h2 id="job">Where the job's time went</h2>
@@ -99,28 +260,72 @@ export function TrialJob({ id }: { id: string }) {
       ) : data.missing_reason ? (
         <p className="nothing">{data.missing_reason}</p>
       ) : (
-        <>
-          <p>{data.verdict}</p>
-          <DataTable
-            caption="Parts of the critical path"
-            columns={[{ name: "On the critical path" }, number("Time"), number("Share")]}
-            rows={data.parts
-              .filter((part) => part.share >= 0.005)
-              .map((part): Cell[] => [part.words, time(part.time_s), share(part.share)])}
-          />
-          <Stages data={data} file={id} />
-          <h3>How much sooner it could have ended</h3>
-          <DataTable
-            caption="Bounds"
-            columns={[{ name: "Without" }, number("As recorded"), number("At most")]}
-            rows={data.bounds.map((bound): Cell[] => [
-              bound.without,
-              time(bound.recorded_s),
-              time(bound.at_most_s),
-            ])}
-          />
-        </>
+        <Account trial={trial} detail={detail} data={data} />
       )}
     </section>
+  );
+}
+
+/** The longest stage of which the host's part is known. */
+function longestSeen({ stages }: JobData): JobStage | undefined {
+  return stages
+    .filter(({ meanwhile }) => meanwhile !== null)
+    .sort((a, b) => (b.elapsed_s ?? 0) - (a.elapsed_s ?? 0))[0];
+}
+
+function Account({ trial, detail, data }: { trial: Trial; detail: TrialDetail; data: JobData }) {
+  const { began_s: began, began_reason: unaligned } = data;
+  const seen = longestSeen(data);
+  return (
+    <>
+      {data.failure && (
+        <div className="failure">
+          <p>
+            <strong>The application {data.failure}</strong>
+          </p>
+          {data.stages.map(
+            ({ label, name, reason }) =>
+              reason && (
+                <p key={label}>
+                  Stage {label} {name}: {reason}
+                </p>
+              ),
+          )}
+        </div>
+      )}
+      <ul className="notices">
+        <li>{data.verdict}</li>
+        {seen && (
+          <li>
+            stage {seen.label}, the longest: {seen.meanwhile}
+          </li>
+        )}
+      </ul>
+      <DataTable
+        caption="Parts of the critical path"
+        columns={[{ name: "On the critical path" }, number("Time"), number("Share")]}
+        rows={data.parts
+          .filter((part) => part.share >= LEAST_SHARE)
+          .map((part): Cell[] => [part.words, time(part.time_s), share(part.share)])}
+      />
+      {began === null ? (
+        <>
+          {detail.has_series && <p className="aside">Not on the host's time axis: {unaligned}.</p>}
+          <Stages data={data} file={trial.id} />
+        </>
+      ) : (
+        <StagesOverHost trial={trial} detail={detail} data={data} beganS={began} />
+      )}
+      <h3>How much sooner it could have ended</h3>
+      <DataTable
+        caption="Bounds"
+        columns={[{ name: "Without" }, number("As recorded"), number("At most")]}
+        rows={data.bounds.map((bound): Cell[] => [
+          bound.without,
+          time(bound.recorded_s),
+          time(bound.at_most_s),
+        ])}
+      />
+    </>
   );
 }

@@ -16,7 +16,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession, functions
 
-from venturi.measure.engines.durable import sync
+from venturi.measure.engines.spark_programs.storage import storage_of
 
 Program = Callable[[SparkSession, dict[str, Any]], dict[str, Any] | None]
 
@@ -25,8 +25,7 @@ def terasort(spark: SparkSession, task: dict[str, Any]) -> None:
     """Range partitioning by sampling, then a sort in each partition: what orderBy is."""
     from venturi.measure.engines.spark_programs.records import read_records, write_records
 
-    records = read_records(spark, Path(task["input"]), task["record_bytes"])
-    write_records(records.orderBy("value"), Path(task["output"]))
+    write_records(read_records(spark, task).orderBy("value"), task)
 
 
 def sort(spark: SparkSession, task: dict[str, Any]) -> None:
@@ -80,7 +79,7 @@ def main() -> None:
     ready_s = time.monotonic()
     answer = program(task)(spark, task) or {}
     done_s = time.monotonic()
-    sync(Path(task["output"]))
+    storage_of(task).sync(task["output"])
     result = {
         "ready_s": ready_s,
         "done_s": done_s,

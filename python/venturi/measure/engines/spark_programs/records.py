@@ -6,111 +6,122 @@ ordered frame are ordered, so are the files.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
-from pyspark.util import PythonEvalType
+from pyspark.sql.types import BinaryType, StringType, StructField, StructType
+
+from venturi.measure.engines.spark_programs.storage import Storage, Write, storage_of
 
 SPLIT_BYTES = 128 * 2**20  # as spark.sql.files.maxPartitionBytes
 BATCH_BYTES = 4 * 2**20
 Batches = Iterator[pa.RecordBatch]
+_MAP_IN_ARROW = 207  # PythonEvalType.SQL_MAP_ARROW_ITER_UDF, which Spark 3 and 4 have elsewhere
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
     """Bytes of a file, whole records."""
 
-    path: Path
+    file: str
     first: int
     last: int
 
 
-def ranges_of(folder: Path, record_bytes: int) -> list[Range]:
+def ranges_of(storage: Storage, folder: str, record_bytes: int) -> list[Range]:
     """The tasks that read the files in `folder`."""
     step = SPLIT_BYTES // record_bytes * record_bytes
     return [
-        Range(path, first, min(first + step, size))
-        for path in sorted(folder.iterdir())
-        for size in (path.stat().st_size,)
+        Range(file, first, min(first + step, size))
+        for file, size in storage.files(folder)
+        if "/part-" in file  # kept input has a manifest beside it
         for first in range(0, size, step)
     ]
 
 
-def read_records(spark: SparkSession, folder: Path, record_bytes: int) -> DataFrame:
-    """The records in the files of `folder`, in one column `value`."""
-    ranges = ranges_of(folder, record_bytes)
+def read_records(spark: SparkSession, task: dict[str, Any]) -> DataFrame:
+    """The records of the input of `task`, in one column `value`."""
+    schema = StructType([StructField("value", BinaryType())])
+    return read_as(spark, task, task["record_bytes"], _values, schema)
+
+
+def read_as(
+    spark: SparkSession,
+    task: dict[str, Any],
+    record_bytes: int,
+    convert: Callable[[bytes, int], pa.RecordBatch],
+    schema: StructType,
+) -> DataFrame:
+    """The records of the input of `task`, as `convert(data, record_bytes)` makes batches of
+    `schema` of some of them.
+    """
+    storage = storage_of(task)
+    ranges = ranges_of(storage, task["input"], record_bytes)
+    step = BATCH_BYTES // record_bytes * record_bytes
 
     def read(numbers: Batches) -> Batches:
         for batch in numbers:
             for number in batch.column(0).to_pylist():
-                yield from _batches(ranges[number], record_bytes)
+                part = ranges[number]
+                for data in storage.read(part.file, part.first, part.last, step):
+                    yield convert(data, record_bytes)
 
-    tasks = spark.range(0, len(ranges), 1, len(ranges))
-    return _map_in_arrow(tasks, read, "value binary")
+    return _map_in_arrow(spark.range(0, len(ranges), 1, len(ranges)), read, schema)
 
 
-def _batches(part: Range, record_bytes: int) -> Batches:
+def _values(data: bytes, record_bytes: int) -> pa.RecordBatch:
     import numpy as np
 
-    step = BATCH_BYTES // record_bytes * record_bytes
-    with part.path.open("rb", buffering=0) as file:
-        file.seek(part.first)
-        for at in range(part.first, part.last, step):
-            data = file.read(min(step, part.last - at))
-            count = len(data) // record_bytes
-            offsets = np.arange(0, (count + 1) * record_bytes, record_bytes, dtype=np.int32)
-            buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
-            values = pa.Array.from_buffers(pa.binary(), count, buffers)
-            yield pa.RecordBatch.from_arrays([values], ["value"])
+    count = len(data) // record_bytes
+    offsets = np.arange(0, (count + 1) * record_bytes, record_bytes, dtype=np.int32)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    values = pa.Array.from_buffers(pa.binary(), count, buffers)
+    return pa.RecordBatch.from_arrays([values], ["value"])
 
 
-def write_records(frame: DataFrame, folder: Path) -> None:
-    """Writes the column `value` of `frame` to new files in `folder`, durable and then named."""
-    folder.mkdir()
+def write_records(frame: DataFrame, task: dict[str, Any]) -> None:
+    """The column `value` of `frame` as the output of `task`: files durable, and then named."""
+    storage, folder = storage_of(task), task["output"]
+    storage.make(folder)
 
     def write(batches: Batches) -> Batches:
-        task = TaskContext.get()
-        assert task is not None
-        name = f"part-{task.partitionId():05d}"
-        temporary = folder / f".{name}-{task.taskAttemptId()}"
-        with temporary.open("wb", buffering=0) as file:
+        context = TaskContext.get()
+        assert context is not None
+        name = f"part-{context.partitionId():05d}"
+        temporary = f"{folder}/.{name}-{context.taskAttemptId()}"
+        # The last attempt that succeeds stays.
+        with storage.written(f"{folder}/{name}", temporary) as target:
             for batch in batches:
-                _write(file.fileno(), batch.column(0))
-            os.fsync(file.fileno())
-        temporary.rename(folder / name)  # the last attempt that succeeds
+                _write(target, batch.column(0))
         yield pa.RecordBatch.from_pydict({"name": [name]})
 
-    _map_in_arrow(frame, write, "name string").collect()
+    _map_in_arrow(frame, write, StructType([StructField("name", StringType())])).collect()
 
 
-def _write(descriptor: int, values: pa.Array) -> None:
+def _write(target: Write, values: pa.Array) -> None:
     import numpy as np
 
     if len(values) == 0:
         return
     _, offsets, data = values.buffers()
     bounds = np.frombuffer(offsets, np.int32, values.offset + len(values) + 1)
-    rest = memoryview(data)[bounds[values.offset] : bounds[-1]]
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
+    target(memoryview(data)[bounds[values.offset] : bounds[-1]])
 
 
 def _map_in_arrow(
-    frame: DataFrame, function: Callable[[Batches], Batches], schema: str
+    frame: DataFrame, function: Callable[[Batches], Batches], schema: StructType
 ) -> DataFrame:
     """`frame.mapInArrow(function, schema)`, which itself asks for pandas without using it."""
-    from pyspark.sql.types import _parse_datatype_string
     from pyspark.sql.udf import _create_udf
 
-    kind = _parse_datatype_string(schema)
-    assert isinstance(kind, StructType)
-    udf = _create_udf(function, kind, PythonEvalType.SQL_MAP_ARROW_ITER_UDF)
+    udf: Any = _create_udf(function, schema, _MAP_IN_ARROW)
     column = udf(*(frame[name] for name in frame.columns))
-    mapped = frame._jdf.mapInArrow(column._jc, False, None)
+    if frame.sparkSession.version.startswith("3."):
+        mapped = frame._jdf.pythonMapInArrow(column._jc.expr(), False)
+    else:
+        mapped = frame._jdf.mapInArrow(column._jc, False, None)
     return DataFrame(mapped, frame.sparkSession)

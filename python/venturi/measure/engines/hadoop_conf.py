@@ -1,0 +1,270 @@
+"""The configuration of a Hadoop cluster: what Venturi's own gets, and what a given one says.
+
+Every daemon is bound to the loopback address. Names are looked up in a file of ours alone, for a
+daemon asks for the host's name when it starts, and a DNS server that does not answer costs 20 s.
+"""
+
+from __future__ import annotations
+
+import getpass
+import re
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from urllib.parse import urlsplit
+from xml.sax.saxutils import escape
+
+from venturi.errors import VenturiError
+from venturi.measure.engines.install import Hadoop
+from venturi.measure.engines.java import Java
+from venturi.measure.jobs.hadoop_xml import read_properties
+
+MIB = 2**20
+HOST = "localhost"
+LIGHT = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+"""For JVMs that handle little: a compiler that is ready soon."""
+LOGGING = """\
+log4j.rootLogger=INFO,stderr
+log4j.appender.stderr=org.apache.log4j.ConsoleAppender
+log4j.appender.stderr.target=System.err
+log4j.appender.stderr.layout=org.apache.log4j.PatternLayout
+log4j.appender.stderr.layout.ConversionPattern=%d{yyyy-MM-dd HH:mm:ss,SSS} %p %c{2}: %m%n
+# A line for each request would be most of a NameNode's log.
+log4j.logger.http.requests=WARN
+log4j.logger.org.apache.hadoop.hdfs.server.namenode.FSNamesystem.audit=WARN
+"""
+# What Hadoop 3.4 and its Guice reach into.
+_OPENED = ("java.lang", "java.io", "java.net", "java.nio", "java.util", "sun.nio.ch")
+_LEAST_MASTER_MIB, _MOST_MASTER_MIB = 256, 1024
+_LEAST_TASK_MIB = 128
+_STEP_MIB = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Those that others must know beforehand; all other ports are the kernel's choice."""
+
+    namenode: int
+    namenode_http: int
+    resource_manager: int
+    scheduler: int
+    tracker: int
+    admin: int
+    resource_manager_http: int
+    history: int
+    history_admin: int
+    history_http: int
+
+
+PORTS = len(fields(Ports))
+
+
+@dataclass(frozen=True, slots=True)
+class Containers:
+    """How the workers' memory is shared out: on each, so many tasks and an application master."""
+
+    workers: int
+    tasks: int
+    task_mib: int
+    master_mib: int
+
+    @property
+    def node_mib(self) -> int:
+        """What one NodeManager may give to containers."""
+        return self.tasks * self.task_mib + self.master_mib
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where a cluster answers (`host:port`), and where in its HDFS job histories go."""
+
+    fs: str
+    namenode: str
+    resource_manager: str
+    history: str
+    finished: str
+    done: str
+
+
+def containers(threads: int, memory_bytes: int, workers: int) -> Containers:
+    """`threads` tasks at once over all workers, within `memory_bytes` as far as JVMs can start."""
+    memory_mib = memory_bytes // MIB
+    master_mib = min(max(memory_mib // 8, _LEAST_MASTER_MIB), _MOST_MASTER_MIB)
+    task_mib = max((memory_mib - master_mib) // threads, _LEAST_TASK_MIB)
+    return Containers(
+        workers=workers,
+        tasks=-(-threads // workers),
+        task_mib=task_mib // _STEP_MIB * _STEP_MIB,
+        master_mib=master_mib // _STEP_MIB * _STEP_MIB,
+    )
+
+
+def java_options(java: Java, hosts: Path) -> tuple[str, ...]:
+    """Of every JVM of the cluster: no DNS, and what newer Javas must be asked for."""
+    if java.major < 9:
+        return ("-Djava.net.preferIPv4Stack=true",)
+    opened = (f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _OPENED)
+    return ("-Djava.net.preferIPv4Stack=true", f"-Djdk.net.hosts.file={hosts}", *opened)
+
+
+def write(folder: Path, *, hadoop: Hadoop, ports: Ports, sizes: Containers) -> None:
+    """Makes `folder` the HADOOP_CONF_DIR of daemons and clients."""
+    folder.mkdir(exist_ok=True)
+    # Hadoop's servers look for their pages beside the configuration; nobody will see them.
+    for name in ("hdfs", "datanode"):
+        (folder / "webapps" / name).mkdir(parents=True, exist_ok=True)
+    names = dict.fromkeys((HOST, socket.gethostname()))
+    (folder / "hosts").write_text("".join(f"127.0.0.1 {name}\n" for name in names))
+    (folder / "log4j.properties").write_text(LOGGING)
+    options = " ".join(java_options(hadoop.java, folder / "hosts"))
+    for name, properties in (
+        ("core-site.xml", _core(ports)),
+        ("hdfs-site.xml", _hdfs(ports)),
+        ("yarn-site.xml", _yarn(ports, sizes, (str(folder), *hadoop.jars))),
+        ("mapred-site.xml", _mapred(ports, sizes, hadoop.jars, options)),
+        ("capacity-scheduler.xml", _SCHEDULER),
+    ):
+        (folder / name).write_text(_site(properties))
+
+
+def _core(ports: Ports) -> dict[str, str]:
+    return {
+        "fs.defaultFS": f"hdfs://{HOST}:{ports.namenode}",
+        # Daemons start side by side: one that is early asks again soon, for as long as before.
+        "ipc.client.connect.retry.interval": "200",
+        "ipc.client.connect.max.retries": "50",
+    }
+
+
+def _hdfs(ports: Ports) -> dict[str, str]:
+    return {
+        "dfs.namenode.rpc-address": f"{HOST}:{ports.namenode}",
+        "dfs.namenode.http-address": f"{HOST}:{ports.namenode_http}",
+        "dfs.namenode.datanode.registration.ip-hostname-check": "false",
+        "dfs.namenode.safemode.extension": "0",
+        "dfs.datanode.hostname": HOST,
+        "dfs.datanode.address": f"{HOST}:0",
+        "dfs.datanode.http.address": f"{HOST}:0",
+        "dfs.datanode.ipc.address": f"{HOST}:0",
+        # A file that was closed is on the disk: what is timed ends with durable output.
+        "dfs.datanode.synconclose": "true",
+        # A disk is used to its end, not until 1 GiB is left.
+        "dfs.datanode.round-robin-volume-choosing-policy.additional-available-space": "0",
+        # All workers are on this host: a second copy would protect from nothing.
+        "dfs.replication": "1",
+        # What is removed gives its room back soon.
+        "dfs.heartbeat.interval": "1",
+        "dfs.namenode.redundancy.interval.seconds": "1",
+        # The NameNode hears of a block moments after its writer asks whether it has.
+        "dfs.client.block.write.locateFollowingBlock.initial.delay.ms": "20",
+        "dfs.permissions.enabled": "false",
+    }
+
+
+def _yarn(ports: Ports, sizes: Containers, class_path: tuple[str, ...]) -> dict[str, str]:
+    return {
+        "yarn.resourcemanager.hostname": HOST,
+        "yarn.resourcemanager.address": f"{HOST}:{ports.resource_manager}",
+        "yarn.resourcemanager.scheduler.address": f"{HOST}:{ports.scheduler}",
+        "yarn.resourcemanager.resource-tracker.address": f"{HOST}:{ports.tracker}",
+        "yarn.resourcemanager.admin.address": f"{HOST}:{ports.admin}",
+        "yarn.resourcemanager.webapp.address": f"{HOST}:{ports.resource_manager_http}",
+        "yarn.resourcemanager.connect.retry-interval.ms": "200",
+        # A container ends by itself should even the supervisor of its NodeManager be killed.
+        "yarn.resourcemanager.connect.max-wait.ms": "120000",
+        "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "100",
+        "yarn.resourcemanager.nodemanagers.heartbeat-interval-min-ms": "100",
+        "yarn.resourcemanager.nodemanagers.heartbeat-interval-max-ms": "100",
+        "yarn.nodemanager.hostname": HOST,
+        "yarn.nodemanager.localizer.address": f"{HOST}:0",
+        "yarn.nodemanager.webapp.address": f"{HOST}:0",
+        "yarn.nodemanager.aux-services": "mapreduce_shuffle",
+        "yarn.nodemanager.resource.memory-mb": str(sizes.node_mib),
+        "yarn.nodemanager.resource.cpu-vcores": str(sizes.tasks),
+        # Containers say themselves how much they need; a JVM needs more than its heap.
+        "yarn.nodemanager.pmem-check-enabled": "false",
+        "yarn.nodemanager.vmem-check-enabled": "false",
+        # A disk is in use until it is full, as everywhere else.
+        "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "100",
+        "yarn.scheduler.minimum-allocation-mb": str(_STEP_MIB),
+        "yarn.scheduler.maximum-allocation-mb": str(sizes.node_mib),
+        "yarn.scheduler.maximum-allocation-vcores": str(sizes.tasks),
+        "yarn.application.classpath": ",".join(class_path),
+    }
+
+
+def _mapred(ports: Ports, sizes: Containers, jars: tuple[str, ...], options: str) -> dict[str, str]:
+    return {
+        "mapreduce.framework.name": "yarn",
+        "mapreduce.application.classpath": ",".join(jars),
+        "mapreduce.shuffle.port": "0",
+        "mapreduce.jobhistory.address": f"{HOST}:{ports.history}",
+        "mapreduce.jobhistory.admin.address": f"{HOST}:{ports.history_admin}",
+        "mapreduce.jobhistory.webapp.address": f"{HOST}:{ports.history_http}",
+        "yarn.app.mapreduce.am.admin-command-opts": " ".join((options, *LIGHT)),
+        "mapreduce.admin.map.child.java.opts": f"{options} -XX:+UseSerialGC",
+        "mapreduce.admin.reduce.child.java.opts": f"{options} -XX:+UseSerialGC",
+        "mapreduce.map.memory.mb": str(sizes.task_mib),
+        "mapreduce.reduce.memory.mb": str(sizes.task_mib),
+        "yarn.app.mapreduce.am.resource.mb": str(sizes.master_mib),
+        "yarn.app.mapreduce.am.command-opts": f"-Xmx{sizes.master_mib * 3 // 4}m",
+        "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": "100",
+        "mapreduce.client.submit.file.replication": "1",
+        # On one host, a second copy of a slow task takes what the first one lacks.
+        "mapreduce.map.speculative": "false",
+        "mapreduce.reduce.speculative": "false",
+    }
+
+
+_SCHEDULER: Mapping[str, str] = {
+    "yarn.scheduler.capacity.root.queues": "default",
+    "yarn.scheduler.capacity.root.default.capacity": "100",
+    "yarn.scheduler.capacity.root.default.maximum-am-resource-percent": "1",
+    "yarn.scheduler.capacity.node-locality-delay": "0",
+    # Otherwise all reducers of a job are put on the worker that asks first.
+    "yarn.scheduler.capacity.per-node-heartbeat.maximum-container-assignments": "1",
+}
+
+
+def _site(properties: Mapping[str, str]) -> str:
+    lines = (
+        f"  <property><name>{escape(name)}</name><value>{escape(value)}</value></property>\n"
+        for name, value in properties.items()
+    )
+    return f'<?xml version="1.0"?>\n<configuration>\n{"".join(lines)}</configuration>\n'
+
+
+def read_addresses(conf: Path) -> Addresses:
+    """Where the cluster of a HADOOP_CONF_DIR says it answers; VEN-ENGINE-CLUSTER if it does not."""
+    properties: dict[str, str] = {}
+    for name in ("core-site.xml", "hdfs-site.xml", "mapred-site.xml", "yarn-site.xml"):
+        if (conf / name).is_file():
+            properties |= read_properties(conf / name)[0]
+
+    def value(name: str, default: str = "") -> str:
+        # A value may name others, as ${name}.
+        text = properties.get(name, default)
+        return re.sub(r"\$\{([^}]+)\}", lambda match: value(match[1]), text)
+
+    fs = value("fs.defaultFS")
+    if not fs.startswith("hdfs://"):
+        raise VenturiError(
+            "VEN-ENGINE-CLUSTER",
+            f"{conf} names no HDFS: fs.defaultFS is {fs!r}",
+            where={"dir": str(conf)},
+            hint="--hadoop-conf wants the folder with core-site.xml of a cluster",
+        )
+    namenode = urlsplit(fs).hostname
+    manager = value("yarn.resourcemanager.hostname", str(namenode))
+    staging = value("yarn.app.mapreduce.am.staging-dir", "/tmp/hadoop-yarn/staging")  # noqa: S108
+    history = f"{staging}/history"
+    finished = value("mapreduce.jobhistory.intermediate-done-dir", f"{history}/done_intermediate")
+    return Addresses(
+        fs=fs,
+        namenode=value("dfs.namenode.http-address", f"{namenode}:9870"),
+        resource_manager=value("yarn.resourcemanager.webapp.address", f"{manager}:8088"),
+        history=value("mapreduce.jobhistory.webapp.address", f"{namenode}:19888"),
+        finished=f"{urlsplit(finished).path}/{getpass.getuser()}",
+        done=urlsplit(value("mapreduce.jobhistory.done-dir", f"{history}/done")).path,
+    )

@@ -1,0 +1,194 @@
+"""A small client of HDFS over WebHDFS. Standard library only, for it also runs inside engines.
+
+Reading and writing are answered by a DataNode to which the NameNode points; both ask for nothing
+but HTTP, so no JVM has to be started to look at a file.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPException, HTTPResponse
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from venturi.errors import VenturiError
+
+TIMEOUT_S = 60.0
+_PIECE_BYTES = 1 << 20
+# No DataNode has room for one more block, or the NameNode's own disk is nearly full.
+_FULL = ("could only be written to 0 of", "No space left", "DiskOutOfSpace", "Resources are low")
+
+
+class Hdfs:
+    """Files of the HDFS whose NameNode answers HTTP at `namenode` (`host:port`), as `user`.
+
+    Paths are absolute, without a scheme. What fails raises VenturiError: VEN-ENGINE-SPACE when
+    HDFS is full, else VEN-ENGINE-HDFS.
+    """
+
+    def __init__(self, namenode: str, user: str) -> None:
+        self.namenode = namenode
+        self.user = user
+
+    def put(self, local: Path, path: str, *, block_bytes: int | None = None) -> None:
+        """Copies a file into HDFS, replacing what is there."""
+        with local.open("rb") as source, self.create(path, block_bytes=block_bytes) as target:
+            shutil.copyfileobj(source, target, _PIECE_BYTES)
+
+    def get(self, path: str, local: Path) -> None:
+        """Copies a file out of HDFS."""
+        with self._opened(path) as source, local.open("wb") as target:
+            shutil.copyfileobj(source, target, _PIECE_BYTES)
+
+    def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
+        """At most `length` bytes of a file from `offset` on; all the rest if None."""
+        size = {} if length is None else {"length": length}
+        with self._opened(path, offset=offset, **size) as source:
+            return source.read()
+
+    @contextmanager
+    def create(self, path: str, *, block_bytes: int | None = None) -> Iterator[Writer]:
+        """A file to write bytes to, replacing what is there; it is whole once the block is left."""
+        more = {} if block_bytes is None else {"blocksize": block_bytes}
+        address = self._pointed("PUT", path, "CREATE", overwrite="true", **more)
+        with _connected(address.netloc, path) as connection:
+            writer = Writer(connection, f"{address.path}?{address.query}")
+            yield writer
+            _checked(writer.end(), path, self.namenode)
+
+    def files(self, path: str) -> list[tuple[str, int]]:
+        """Names and bytes of the files directly in a folder, by name."""
+        return [
+            (entry["pathSuffix"], entry["length"])
+            for entry in self._entries(path)
+            if entry["type"] == "FILE"
+        ]
+
+    def folders(self, path: str) -> list[str]:
+        """Names of the folders directly in a folder, by name."""
+        return [each["pathSuffix"] for each in self._entries(path) if each["type"] == "DIRECTORY"]
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a file or folder."""
+        try:
+            self._asked("GET", path, "GETFILESTATUS")
+        except FileMissing:
+            return False
+        return True
+
+    def mkdir(self, path: str) -> None:
+        """Makes a folder, and those above it."""
+        self._asked("PUT", path, "MKDIRS")
+
+    def remove(self, path: str) -> None:
+        """Removes a file, or a folder with all that is in it; nothing if there is none."""
+        self._asked("DELETE", path, "DELETE", recursive="true")
+
+    def rename(self, path: str, to: str) -> None:
+        """Moves a file or folder; an error if `to` is there."""
+        if not self._asked("PUT", path, "RENAME", destination=to)["boolean"]:
+            raise VenturiError(
+                "VEN-ENGINE-HDFS", f"{path} cannot be renamed to {to}", where={"path": path}
+            )
+
+    def _entries(self, path: str) -> list[dict[str, Any]]:
+        listed = self._asked("GET", path, "LISTSTATUS")["FileStatuses"]["FileStatus"]
+        return sorted(listed, key=lambda entry: str(entry["pathSuffix"]))
+
+    @contextmanager
+    def _opened(self, path: str, **parameters: object) -> Iterator[HTTPResponse]:
+        address = self._pointed("GET", path, "OPEN", **parameters)
+        with _connected(address.netloc, path) as connection:
+            connection.request("GET", f"{address.path}?{address.query}")
+            yield _checked(connection.getresponse(), path, self.namenode)
+
+    def _pointed(self, method: str, path: str, operation: str, **parameters: object) -> Any:
+        """Where the NameNode sends us: a DataNode."""
+        answer = self._asked(method, path, operation, noredirect="true", **parameters)
+        return urlsplit(str(answer["Location"]))
+
+    def _asked(self, method: str, path: str, operation: str, **parameters: object) -> Any:
+        query = urlencode({"op": operation, "user.name": self.user, **parameters})
+        with _connected(self.namenode, path) as connection:
+            connection.request(method, f"/webhdfs/v1{quote(path)}?{query}")
+            response = _checked(connection.getresponse(), path, self.namenode)
+            return json.loads(response.read() or b"{}")
+
+
+class FileMissing(VenturiError):  # noqa: N818 - it is what happened
+    """There is no such file or folder in HDFS."""
+
+
+class Writer:
+    """Sends what is written to a DataNode, in pieces, as it comes."""
+
+    def __init__(self, connection: HTTPConnection, target: str) -> None:
+        self._connection = connection
+        connection.putrequest("PUT", target)
+        connection.putheader("Content-Type", "application/octet-stream")
+        connection.putheader("Transfer-Encoding", "chunked")
+        connection.endheaders()
+
+    def write(self, data: bytes | bytearray | memoryview) -> int:
+        """Takes all of `data`."""
+        size = len(data)
+        if size:
+            self._connection.send(b"%x\r\n" % size)
+            self._connection.send(data)
+            self._connection.send(b"\r\n")
+        return size
+
+    def end(self) -> HTTPResponse:
+        """What the DataNode says once it has everything."""
+        self._connection.send(b"0\r\n\r\n")
+        return self._connection.getresponse()
+
+
+@contextmanager
+def _connected(address: str, path: str) -> Iterator[HTTPConnection]:
+    connection = HTTPConnection(address, timeout=TIMEOUT_S)
+    try:
+        yield connection
+    except (OSError, HTTPException) as error:
+        raise VenturiError(
+            "VEN-ENGINE-HDFS",
+            f"HDFS at {address} does not answer: {error}",
+            where={"address": address, "path": path},
+            hint="see that its NameNode and DataNodes run",
+        ) from error
+    finally:
+        connection.close()
+
+
+def _checked(response: HTTPResponse, path: str, namenode: str) -> HTTPResponse:
+    """`response`, if it is no refusal."""
+    if response.status < 400:
+        return response
+    name, message = _refusal(response.read())
+    where = {"address": namenode, "path": path}
+    if name == "FileNotFoundException":
+        raise FileMissing("VEN-ENGINE-HDFS", f"{path} is not in HDFS", where=where)
+    if any(sign in message for sign in _FULL):
+        raise VenturiError(
+            "VEN-ENGINE-SPACE",
+            f"HDFS has no room for {path}",
+            where=where,
+            hint="free some space, or name another disk with --dir",
+        )
+    raise VenturiError(
+        "VEN-ENGINE-HDFS", f"HDFS refuses {path}: {name or response.status}: {message}", where=where
+    )
+
+
+def _refusal(body: bytes) -> tuple[str, str]:
+    """Name and first line of the exception in an answer."""
+    try:
+        exception: Mapping[str, str] = json.loads(body)["RemoteException"]
+    except (ValueError, KeyError, TypeError):
+        return "", body.decode(errors="replace")[:300]
+    lines: Iterable[str] = exception.get("message", "").splitlines()
+    return exception.get("exception", ""), next(iter(lines), "")

@@ -1,0 +1,117 @@
+"""What MapReduce says about a job: the client's log, its counters, and TestDFSIO's results."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+
+from venturi.errors import VenturiError
+from venturi.measure.engines.job import LAUNCH, START
+from venturi.measure.engines.process import Ended
+from venturi.record.trial import Phase, Sample
+
+MIB = 2**20
+# Phases, and what the log says when each is over; the first when it says anything.
+LOCAL = (
+    (START, ""),
+    ("submit", "Running job:"),
+    ("map", "map task executor complete"),
+    ("shuffle+sort+reduce", "completed successfully"),
+)
+CLUSTER = (
+    (START, ""),
+    ("submit", "Running job:"),
+    (LAUNCH, "running in uber mode"),  # true or false: the application master is up
+    ("map", " map 100% "),
+    ("shuffle+sort+reduce", "completed successfully"),
+)
+
+_STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3}) \w+ (.*)")
+_COUNTER = re.compile(r"\t\t(.+)=(-?\d+)")
+_DFSIO = re.compile(r"^\s*([A-Za-z][\w /]+):\s+([\d.]+)\s*$", re.MULTILINE)
+_DFSIO_RATES: Mapping[str, str] = {
+    "Throughput mb/sec": "dfsio_throughput_bytes_per_s",
+    "Average IO rate mb/sec": "dfsio_average_io_rate_bytes_per_s",
+    "IO rate std deviation": "dfsio_io_rate_stdev_bytes_per_s",
+}
+
+
+def read_counters(text: str) -> dict[str, dict[str, int]]:
+    """The job's counters by group: those printed last, which are of the whole job."""
+    _, found, rest = text.rpartition("Counters: ")
+    groups: dict[str, dict[str, int]] = {}
+    name = ""
+    for line in rest.splitlines()[1:] if found else ():
+        if counter := _COUNTER.fullmatch(line):
+            groups.setdefault(name, {})[counter[1]] = int(counter[2])
+        elif line.startswith("\t"):
+            name = line.strip()
+        else:
+            break
+    return groups
+
+
+def samples(counters: Mapping[str, Mapping[str, int]]) -> Iterator[Sample]:
+    """What the counters say, in our names and units."""
+    framework = counters.get("Map-Reduce Framework", {})
+    for counter, metric, unit, scale in (
+        ("Spilled Records", "spilled_records", "1", 1.0),
+        ("Reduce shuffle bytes", "shuffle_bytes", "B", 1.0),
+        ("GC time elapsed (ms)", "gc_s", "s", 1e-3),
+        ("Map input records", "records", "1", 1.0),
+    ):
+        if counter in framework:
+            yield Sample(metric, framework[counter] * scale, unit)
+
+
+def read_dfsio(text: str) -> dict[str, float]:
+    """TestDFSIO's figures by its own names, as far as they are numbers; its MB are MiB."""
+    figures = {name.strip(): float(value) for name, value in _DFSIO.findall(text)}
+    for needed in ("Number of files", "Total MBytes processed"):
+        if needed not in figures:
+            raise VenturiError("VEN-ENGINE-FAILED", f"TestDFSIO gave no {needed!r}")
+    return figures
+
+
+def dfsio_samples(figures: Mapping[str, float]) -> Iterator[Sample]:
+    """TestDFSIO's rates, or why there is none: it divides by a time that may be 0 ms."""
+    for said, name in _DFSIO_RATES.items():
+        rate = figures.get(said)
+        if rate is None or not math.isfinite(rate):
+            reason = (
+                f"TestDFSIO printed no number for {said!r}: a file took less than a millisecond"
+            )
+            yield Sample(name, None, "B/s", missing_reason=reason)
+        else:
+            yield Sample(name, rate * MIB, "B/s")
+
+
+def read_phases(
+    text: str, ended: Ended, shift_s: float, signs: Sequence[tuple[str, str]] = LOCAL
+) -> tuple[Phase, ...]:
+    """Phases from the moments at which the log first says that one is over.
+
+    The log's moments are of the wall clock; adding `shift_s` makes them monotonic ones.
+    """
+    over: dict[str, float] = {}
+    for line in text.splitlines():
+        stamp = _STAMP.match(line)
+        if stamp is None:
+            continue
+        moment = datetime.strptime(stamp[1], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
+        at_s = moment.timestamp() + int(stamp[2]) / 1000 + shift_s
+        for name, sign in signs:
+            if sign in stamp[3]:
+                over.setdefault(name, at_s)
+    over.setdefault(signs[-1][0], ended.ended_s)
+    phases = []
+    before = ended.started_s
+    for name, _ in signs:
+        if name in over:
+            bound = min(max(over[name], before), ended.ended_s)
+            phases.append(Phase(name, before, bound - before))
+            before = bound
+    phases.append(Phase("end", before, ended.ended_s - before))
+    return tuple(phases)

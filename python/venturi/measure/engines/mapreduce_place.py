@@ -1,0 +1,263 @@
+"""Where MapReduce jobs run and have their files: in one JVM and on disk, on a cluster in HDFS."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from venturi.errors import VenturiError
+from venturi.measure.engines.hadoop_cluster import Cluster
+from venturi.measure.engines.hadoop_conf import LIGHT, containers
+from venturi.measure.engines.mapreduce_log import CLUSTER, LOCAL, read_counters, read_phases
+from venturi.measure.engines.process import Ended, tail
+from venturi.measure.engines.protocol import Collected, Task
+from venturi.measure.jobs.own import HISTORY, HISTORY_CONF
+from venturi.measure.runner import Attachment
+from venturi.measure.workloads import Definition
+from venturi.record.trial import Phase, Sample, Scalar
+
+MIB = 2**20
+SPLIT_BYTES = 128 * MIB
+# A split and what the buffer keeps beside it fit: each map task spills once.
+SORT_BUFFER_MIB = 256
+LEAST_BUFFER_MIB = 16
+# It samples keys and computes splits; the work is done in containers.
+CLIENT_BYTES = 512 * MIB
+# Of a container's memory, as mapreduce.job.heap.memory-mb.ratio has it.
+HEAP_SHARE = 0.8
+
+_APPLICATION = re.compile(r"Submitted application (application_\d+_\d+)")
+_JOB = re.compile(r"Running job: (job_\d+_\d+)")
+
+
+class Place(Protocol):
+    """Where a job runs: what its client is given, and the way of its files there and back."""
+
+    class_path: tuple[str, ...]
+    environment: Mapping[str, str]
+    java_options: tuple[str, ...]
+    check: Callable[[], None] | None
+
+    @staticmethod
+    def defaults(definition: Definition, threads: int, memory_bytes: int) -> dict[str, str]:
+        """Settings for such a task, as someone who knows the place would choose them."""
+
+    def settings(self, task: Task) -> dict[str, str]:
+        """What every job needs here, and what says nothing about how it was configured."""
+
+    def client_bytes(self, task: Task) -> int:
+        """Heap of the JVM that submits the job."""
+
+    def input(self, task: Task) -> str:
+        """URI of the input's folder."""
+
+    def output(self, task: Task) -> str:
+        """URI of the output's folder."""
+
+    def prepare(self, task: Task) -> None:
+        """Brings the input there."""
+
+    def collect(self, task: Task, log: str, ended: Ended, shift_s: float) -> Collected:
+        """The phases, and what only this place knows; brings the output to `task.output`.
+
+        Adding `shift_s` makes a moment of the log, whose text is given, a monotonic one.
+        """
+
+    def logs(self) -> tuple[Attachment, ...]:
+        """What is kept of a job that failed, beside its own log."""
+
+    def abandon(self, task: Task, log: Path) -> None:
+        """Ends what is left of a job that failed, or whose client is gone."""
+
+    def is_lost(self) -> bool:
+        """Whether no job can run here any more."""
+
+    def is_full(self) -> bool:
+        """Whether there is no room for more files, as far as the place itself knows."""
+
+    def stop(self) -> None:
+        """Ends what belongs to the place."""
+
+
+class Local:
+    """One JVM, which is the job's client, and files on disk."""
+
+    class_path: tuple[str, ...] = ()
+    environment: Mapping[str, str] = {}
+    java_options: tuple[str, ...] = ()
+    check: Callable[[], None] | None = None
+
+    @staticmethod
+    def defaults(definition: Definition, threads: int, memory_bytes: int) -> dict[str, str]:
+        # One reducer gives one order. There are few words once combined; and the sort example's
+        # own total order (-totalOrder) fails on local files: it takes `#` for part of a name.
+        return {
+            "mapreduce.framework.name": "local",
+            "mapreduce.local.map.tasks.maximum": str(threads),
+            "mapreduce.local.reduce.tasks.maximum": str(threads),
+            "mapreduce.job.reduces": str(threads if definition.format == "fixed" else 1),
+            "mapreduce.task.io.sort.mb": str(_buffer_mib(memory_bytes / (2 * threads))),
+            "mapreduce.input.fileinputformat.split.minsize": str(SPLIT_BYTES),
+        }
+
+    def settings(self, task: Task) -> dict[str, str]:
+        return {"hadoop.tmp.dir": str(task.scratch), "fs.defaultFS": "file:///"}
+
+    def client_bytes(self, task: Task) -> int:
+        return task.memory_bytes
+
+    def input(self, task: Task) -> str:
+        return task.input.as_uri()
+
+    def output(self, task: Task) -> str:
+        return task.output.as_uri()
+
+    def prepare(self, task: Task) -> None:
+        pass
+
+    def collect(self, task: Task, log: str, ended: Ended, shift_s: float) -> Collected:
+        return Collected(phases=read_phases(log, ended, shift_s, LOCAL))
+
+    def logs(self) -> tuple[Attachment, ...]:
+        return ()
+
+    def abandon(self, task: Task, log: Path) -> None:
+        pass
+
+    def is_lost(self) -> bool:
+        return False
+
+    def is_full(self) -> bool:
+        return False
+
+    def stop(self) -> None:
+        pass
+
+
+class OnCluster:
+    """YARN's containers, and files in HDFS: uploaded once, each output fetched after its job."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._uploaded: dict[tuple[object, ...], str] = {}
+        self.class_path: tuple[str, ...] = (str(cluster.conf),)
+        self.environment = cluster.environment
+        # A client lives for seconds: a compiler that is ready soon does more than a good one.
+        self.java_options = (*LIGHT, *cluster.java_options)
+        self.check: Callable[[], None] | None = cluster.check
+
+    @staticmethod
+    def defaults(definition: Definition, threads: int, memory_bytes: int) -> dict[str, str]:
+        task_mib = containers(threads, memory_bytes, workers=1).task_mib
+        return {
+            "mapreduce.framework.name": "yarn",
+            "mapreduce.map.memory.mb": str(task_mib),
+            "mapreduce.reduce.memory.mb": str(task_mib),
+            "mapreduce.job.reduces": str(threads if definition.format == "fixed" else 1),
+            "mapreduce.task.io.sort.mb": str(_buffer_mib(task_mib * MIB * HEAP_SHARE / 2)),
+            # Reducers that wait for maps would hold the containers that the maps wait for.
+            "mapreduce.job.reduce.slowstart.completedmaps": "1.0",
+        }
+
+    def settings(self, task: Task) -> dict[str, str]:
+        return {"hadoop.tmp.dir": str(task.scratch)}
+
+    def client_bytes(self, task: Task) -> int:
+        return CLIENT_BYTES
+
+    def input(self, task: Task) -> str:
+        return self._uri(self._uploaded.get(_files_key(task), ""))
+
+    def output(self, task: Task) -> str:
+        return self._uri(self._output(task))
+
+    def prepare(self, task: Task) -> None:
+        hdfs, key = self._cluster.hdfs, _files_key(task)
+        hdfs.remove(self._output(task))
+        if not key or key in self._uploaded:
+            return
+        folder = f"{self._cluster.root}/input-{len(self._uploaded)}"
+        hdfs.mkdir(folder)
+        for path in sorted(task.input.iterdir()):
+            hdfs.put(path, f"{folder}/{path.name}")
+        self._uploaded[key] = folder
+
+    def collect(self, task: Task, log: str, ended: Ended, shift_s: float) -> Collected:
+        hdfs, output = self._cluster.hdfs, self._output(task)
+        answer: dict[str, Scalar] = {}
+        if task.definition.job.startswith("dfsio"):
+            stored = hdfs.files(f"{output}/io_data")
+            answer = {
+                "stored_files": len(stored),
+                "stored_bytes": sum(size for _, size in stored),
+            }
+        elif task.definition.format != "none":
+            task.output.mkdir()
+            for name, _ in hdfs.files(output):
+                hdfs.get(f"{output}/{name}", task.output / name)
+        hdfs.remove(output)
+        # HDFS made each file durable when it was closed.
+        synced = Phase("sync", ended.ended_s, 0.0)
+        return Collected(
+            phases=(*read_phases(log, ended, shift_s, CLUSTER), synced),
+            samples=_tasks_cpu(log),
+            attachments=self._history(task, log),
+            answer=answer,
+        )
+
+    def logs(self) -> tuple[Attachment, ...]:
+        return tuple(Attachment("log", path.name, path) for path in self._cluster.logs())
+
+    def abandon(self, task: Task, log: Path) -> None:
+        for application in _APPLICATION.findall(tail(log)):
+            self._cluster.kill(application)
+        # The failure may be that HDFS does not answer.
+        with suppress(VenturiError):
+            self._cluster.hdfs.remove(self._output(task))
+
+    def is_lost(self) -> bool:
+        return self._cluster.dead() != ()
+
+    def is_full(self) -> bool:
+        return self._cluster.is_full()
+
+    def stop(self) -> None:
+        self._cluster.stop()
+
+    def _history(self, task: Task, log: str) -> tuple[Attachment, ...]:
+        job = _JOB.search(log)
+        found = self._cluster.history(job[1], task.logs) if job else None
+        if found is None:
+            return ()
+        history, configuration = found
+        return (
+            Attachment("other", HISTORY, history),
+            Attachment("other", HISTORY_CONF, configuration),
+        )
+
+    def _output(self, task: Task) -> str:
+        digest = hashlib.sha256(str(task.output).encode()).hexdigest()[:16]
+        return f"{self._cluster.root}/output-{digest}"
+
+    def _uri(self, path: str) -> str:
+        return self._cluster.fs + path
+
+
+def _buffer_mib(most_bytes: float) -> int:
+    return max(LEAST_BUFFER_MIB, min(SORT_BUFFER_MIB, int(most_bytes // MIB)))
+
+
+def _files_key(task: Task) -> tuple[object, ...]:
+    """What tells one input from another: the files that its names stand for."""
+    files = sorted(path.resolve() for path in task.input.iterdir())
+    return tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in files)
+
+
+def _tasks_cpu(log: str) -> tuple[Sample, ...]:
+    """Processor time of all containers; what the kernel counts for us is of the client alone."""
+    spent_ms = read_counters(log).get("Map-Reduce Framework", {}).get("CPU time spent (ms)")
+    return () if spent_ms is None else (Sample("tasks_cpu_s", spent_ms / 1000, "s"),)

@@ -1,0 +1,20 @@
+"""What the agent has used of the machine, as samples: the names are those of every engine."""
+
+from __future__ import annotations
+
+from venturi.measure.results import CpuTime
+from venturi.record.trial import Sample
+
+
+def usage_samples(cpu: CpuTime | None, peak_rss_bytes: int | None) -> tuple[Sample, ...]:
+    """Processor time and the most memory that was resident; None: the kernel does not say."""
+    return (
+        _known("cpu_user_s", None if cpu is None else cpu.user_s, "s"),
+        _known("cpu_system_s", None if cpu is None else cpu.system_s, "s"),
+        _known("peak_rss_bytes", peak_rss_bytes, "B"),
+    )
+
+
+def _known(metric: str, value: float | None, unit: str) -> Sample:
+    reason = "the kernel does not say" if value is None else None
+    return Sample(metric, value, unit, missing_reason=reason)

@@ -1,0 +1,108 @@
+"""The account of a job that Venturi ran itself, from the logs that its engine left.
+
+The account is put on the trial's clock: `origin_ms` is the wall clock, in milliseconds since 1970,
+at the moment from which the trial's phases and series count. That holds for a driver on this host;
+one whose moments do not lie within the job's execution had another clock. Observing must not
+decide: whatever goes wrong here becomes a warning.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from venturi.errors import VenturiError
+from venturi.measure.jobs import mapreduce, spark
+from venturi.measure.jobs.find import Log
+from venturi.measure.jobs.trial import LOST, lost
+from venturi.measure.runner import Attachment
+from venturi.record.job_account import JobAccount, files
+from venturi.record.trial import TrialWarning
+
+EVENT_LOG = "eventlog"
+"""How the names of attached Spark event logs begin."""
+HISTORY, HISTORY_CONF = "history.jhist", "job-conf.xml"
+"""The names of an attached MapReduce history and its configuration."""
+TOLERANCE_S = 1.0  # by which a driver's moments may lie outside its execution
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """When the trial began and when its job was executed, in seconds of the monotonic clock."""
+
+    origin_s: float
+    started_s: float
+    ended_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is to be kept with the trial; both empty if its engine left no log."""
+
+    attachments: tuple[Attachment, ...] = ()
+    warnings: tuple[TrialWarning, ...] = ()
+
+
+def account_of(logs: Sequence[Attachment], execution: Execution, folder: Path) -> Kept:
+    """The account in those of `logs` that are an engine's, as files in `folder`, which is made.
+
+    Of several applications it is that of one that did not succeed, else of the longest.
+    """
+    warnings: list[TrialWarning] = []
+    attachments: tuple[Attachment, ...] = ()
+    try:
+        accounts = list(_accounts(logs, warnings))
+        if accounts:
+            chosen = replace(max(accounts, key=_concern), applications=len(accounts))
+            warnings += [TrialWarning(LOST, said) for said in lost(chosen.reading)]
+            attachments = _written(aligned(chosen, execution), folder)
+    except Exception as error:
+        said = f"no account of the job: {type(error).__name__}: {error}"
+        warnings.append(TrialWarning(LOST, said))
+    return Kept(attachments, tuple(warnings))
+
+
+def aligned(account: JobAccount, execution: Execution) -> JobAccount:
+    """`account` with the trial's beginning on its clock, or why that is not known."""
+    origin_ms = 1e3 * (time.time() - time.monotonic() + execution.origin_s)
+    application = account.application
+    if application.started_ms is None or application.ended_ms is None:
+        return replace(account, origin_reason="its log does not say when the application ran")
+    began_s, ended_s = (
+        execution.origin_s + (moment_ms - origin_ms) / 1e3
+        for moment_ms in (application.started_ms, application.ended_ms)
+    )
+    outside_s = max(execution.started_s - began_s, ended_s - execution.ended_s)
+    if outside_s > TOLERANCE_S:
+        reason = f"the clock of its driver differs from this host's by at least {outside_s:.0f} s"
+        return replace(account, origin_reason=reason)
+    return replace(account, origin_ms=origin_ms)
+
+
+def _concern(account: JobAccount) -> tuple[bool, float]:
+    application = account.application
+    return application.outcome != "succeeded", application.elapsed_s or 0.0
+
+
+def _accounts(logs: Sequence[Attachment], warnings: list[TrialWarning]) -> Iterator[JobAccount]:
+    conf = next((each.path for each in logs if each.name == HISTORY_CONF), None)
+    for log in logs:
+        found = Log(log.path, (log.path,))
+        try:
+            if log.name.startswith(EVENT_LOG):
+                yield spark.read(found)
+            elif log.name == HISTORY:
+                yield mapreduce.read(found, conf=conf)
+        except VenturiError as error:
+            warnings.append(TrialWarning(error.code, error.message))
+
+
+def _written(account: JobAccount, folder: Path) -> tuple[Attachment, ...]:
+    folder.mkdir()
+    kept = []
+    for name, content in files(account):
+        (folder / name).write_bytes(content)
+        kept.append(Attachment("other", name, folder / name))
+    return tuple(kept)

@@ -1,0 +1,167 @@
+"""Machine learning on examples that are in memory, as far as they fit.
+
+An example is a record of little-endian float64, a label and then the features: the input has
+exactly examples x 8 x (features + 1) bytes. Generating it is not timed; loading and training are
+samples of their own (`load_s`, `training_s`), the latter what the field reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from venturi.errors import ExitCode, VenturiError
+from venturi.measure.workloads.definition import Definition, Parameter, Size
+from venturi.record.trial import Scalar
+
+VALUE_BYTES = 8
+CATEGORIES = 20  # values of a categorical feature that is not binary, as spark-perf has them
+# With fewer examples, or fewer for each cluster, no model could be told from a bad one.
+FEWEST_EXAMPLES = 1000
+FEWEST_OF_CLUSTER = 10
+STORAGE_LEVELS = ("MEMORY_AND_DISK", "MEMORY_AND_DISK_SER", "MEMORY_ONLY", "DISK_ONLY", "NONE")
+
+
+def _shared(features: int, least: int) -> tuple[Parameter, ...]:
+    return (
+        Parameter("features", features, "of an example; a scale has its own", least, 500_000),
+        Parameter("partitions", 8, "input files; over 128 MiB one is read in several", 1, 100_000),
+        Parameter(
+            "storage_level",
+            "MEMORY_AND_DISK",
+            "where Spark keeps the loaded examples; NONE: training reads them anew",
+        ),
+    )
+
+
+WORKLOADS = (
+    Definition(
+        name="kmeans",
+        summary="Find the centres of Gaussian clusters (k-means|| and Lloyd's iterations)",
+        job="kmeans",
+        format="fixed",
+        generator="clusters",
+        record_bytes=0,
+        key_bytes=0,
+        validation=(
+            "k centres; their cost is not above the one the engine gave; they explain at least "
+            "60 % of the variance that the true centres explain"
+        ),
+        parameters=(
+            Parameter("k", 20, "clusters there are, and are looked for", 2, 10_000),
+            Parameter("iterations", 20, "at most", 5),
+            *_shared(features=20, least=1),
+        ),
+    ),
+    Definition(
+        name="logistic-regression",
+        summary="Separate two overlapping classes (logistic regression by L-BFGS)",
+        job="logistic-regression",
+        format="fixed",
+        generator="two-classes",
+        record_bytes=0,
+        key_bytes=0,
+        validation=(
+            "on examples nobody saw, as often right as the best model with this regularisation, "
+            "less what too few examples and chance explain"
+        ),
+        parameters=(
+            Parameter("iterations", 20, "at most", 10),
+            Parameter("regularisation", 0.1, "weight of the coefficients' squares / 2", 0),
+            *_shared(features=100, least=1),
+        ),
+    ),
+    Definition(
+        name="random-forest",
+        summary="Classify by many decision trees; half of the features are categorical",
+        job="random-forest",
+        format="fixed",
+        generator="witnesses",
+        record_bytes=0,
+        key_bytes=0,
+        validation=(
+            "as many trees as asked for, none too deep; on examples nobody saw, as often right as "
+            "a vote of the features one tree can ask, less what chance explains"
+        ),
+        parameters=(
+            Parameter("trees", 10, "in the forest", 1, 10_000),
+            Parameter("depth", 5, "questions from root to leaf, at most", 1, 30),
+            Parameter("bins", 32, "values a feature is reduced to", CATEGORIES, 10_000),
+            *_shared(features=100, least=4),
+        ),
+    ),
+)
+
+# Examples and features, scale by scale. K-means has HiBench's. HiBench's logistic regression and
+# random forest have (far) more features than examples, so that no model can be told right from
+# wrong; here are spark-perf's defaults (logistic regression `huge`, random forest `large`), those
+# of VMware's all-flash study for "1 TB" and "3 TB" (`gigantic`, `bigdata`), and ours below.
+_SHAPES: Mapping[str, tuple[tuple[int, int], ...]] = MappingProxyType(
+    {
+        "kmeans": (
+            (30_000, 3), (3_000_000, 20), (20_000_000, 20),
+            (100_000_000, 20), (200_000_000, 20), (1_200_000_000, 20),
+        ),
+        "logistic-regression": (
+            (20_000, 20), (200_000, 200), (400_000, 1_000),
+            (1_000_000, 10_000), (5_000_000, 11_500), (5_000_000, 34_500),
+        ),
+        "random-forest": (
+            (10_000, 20), (200_000, 200), (1_000_000, 500),
+            (1_000_000, 5_000), (5_000_000, 15_000), (5_000_000, 45_000),
+        ),
+    }
+)  # fmt: skip
+
+
+def whole(parameters: Mapping[str, Scalar], name: str) -> int:
+    """The parameter `name`, a whole number."""
+    value = parameters[name]
+    assert isinstance(value, int)
+    return value
+
+
+def record_bytes(parameters: Mapping[str, Scalar]) -> int:
+    """Of an example with its label."""
+    return VALUE_BYTES * (whole(parameters, "features") + 1)
+
+
+def categorical_features(features: int) -> tuple[range, range]:
+    """Places of the binary features of a forest's example, then of those with CATEGORIES values.
+
+    As spark-perf mixes them: half are categorical, of these half are binary.
+    """
+    first, second = features - features // 2, features - features // 4
+    return range(first, second), range(second, features)
+
+
+def size(definition: Definition, scale: int, chosen: Mapping[str, Scalar]) -> Size:
+    """The size at `scale`, a place in SCALES; chosen features keep the number of examples."""
+    examples, features = _SHAPES[definition.name][scale]
+    return _size(definition, examples, {"features": features, **chosen})
+
+
+def size_of_bytes(definition: Definition, size_bytes: int, chosen: Mapping[str, Scalar]) -> Size:
+    """The size of an input of (at most) `size_bytes`, in whole examples."""
+    return _size(definition, size_bytes // record_bytes(_values(definition, chosen)), chosen)
+
+
+def _size(definition: Definition, examples: int, chosen: Mapping[str, Scalar]) -> Size:
+    values = _values(definition, chosen)
+    clusters = whole(values, "k") if "k" in values else 0
+    if examples < max(FEWEST_EXAMPLES, FEWEST_OF_CLUSTER * clusters):
+        examples = 0
+    return Size(examples * record_bytes(values), examples, whole(values, "partitions"), values)
+
+
+def _values(definition: Definition, chosen: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    values = definition.parameter_values(chosen)
+    if values["storage_level"] not in STORAGE_LEVELS:
+        raise VenturiError(
+            "VEN-MEASURE-WORKLOAD",
+            f"there is no storage level {values['storage_level']!r}",
+            where={"workload": definition.name, "parameter": "storage_level"},
+            hint="one of: " + ", ".join(STORAGE_LEVELS),
+            exit_code=ExitCode.USAGE,
+        )
+    return values

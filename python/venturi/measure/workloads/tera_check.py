@@ -1,0 +1,50 @@
+"""Whether TeraGen made what it should, and TeraValidate saw what is there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from venturi.measure.results import Generated, Validated
+
+if TYPE_CHECKING:
+    from venturi.measure.engines.checks import Checking
+
+
+def check(checking: Checking) -> str | None:
+    """Why the result is wrong; None: it is right."""
+    if checking.definition.job == "teragen":
+        return _check_records(checking)
+    return _check_verdict(checking)
+
+
+def _check_records(checking: Checking) -> str | None:
+    """Reads them again. They are in no order; nobody said that they were."""
+    files = sorted(path for path in checking.output.glob("part-*") if path.stat().st_size)
+    if not files:
+        return "there is no output"
+    step, records = checking.step, checking.size.records
+    inputs = [part for file in files for part in ("--input", file)]
+    seen = step.run("validate", *inputs).read(Validated)
+    if seen.records != records:
+        return f"{seen.records} records are on disk, {records} were asked for"
+    expected = checking.answer.get("checksum")
+    if expected is None:
+        made = step.run("gen", "--count", records, "--checksum", "--output", "/dev/null")
+        expected = made.read(Generated).checksum
+    if int(seen.checksum, 16) != int(str(expected), 16):
+        return f"checksum {seen.checksum} on disk, {expected} of the records to be made"
+    return None
+
+
+def _check_verdict(checking: Checking) -> str | None:
+    answer, given = checking.answer, checking.given
+    if (unordered := answer.get("unordered_records")) != 0:
+        return f"the input is sorted, but {unordered} records were found out of order"
+    checksum = answer.get("checksum")
+    if (
+        checksum is None
+        or given.checksum is None
+        or int(str(checksum), 16) != int(given.checksum, 16)
+    ):
+        return f"checksum {checksum} was read, the input has {given.checksum}"
+    return None

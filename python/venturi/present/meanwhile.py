@@ -1,0 +1,197 @@
+"""What the host did while a stage ran: its own series beside the engine's account.
+
+The engine says what its tasks waited for, the host which of its devices was busy. Neither is
+corrected by the other: where they differ, both are said.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from venturi.errors import VenturiError
+from venturi.model.stage import Analysis, Stage
+from venturi.model.stage_verdict import WORDS
+from venturi.present.report.timeline import CPU_STATES, NO_SERIES, stacked_on_others
+from venturi.record.series import read_series
+from venturi.units import format_rate
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from venturi.record.job_account import JobAccount
+    from venturi.record.repository import Repository
+    from venturi.record.trial import Trial
+
+# Our judgement, not measured: a device that is busy for less is not what held a stage up.
+BUSY = 0.8
+COVERED = 0.5  # of a stage, at least, by samples
+DISK_READ = "disk_read_bytes_per_s"
+LO = "lo"
+PROCESSOR = "processor"
+_WAITING = CPU_STATES["waiting for I/O"]
+_WORKING = tuple(m for metrics in CPU_STATES.values() for m in metrics if m not in _WAITING)
+# What an engine's causes ask of a host; of the others no device can be named.
+_ASKS = {
+    "cpu": PROCESSOR,
+    "garbage collection": PROCESSOR,
+    "deserialisation": PROCESSOR,
+    "result serialisation": PROCESSOR,
+    "shuffle write": "disk",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HostUse:
+    """Means over one stage; None where the sampler said nothing.
+
+    `cpu_busy` and `cpu_iowait` are fractions of all processors, `disk_busy` the fraction of time in
+    which the busiest disk (`disk`) had a request in flight. Rates are sums over devices, without
+    those that lie on others and without loopback.
+    """
+
+    cpu_busy: float | None
+    cpu_iowait: float | None
+    disk: str | None
+    disk_busy: float | None
+    disk_read_bytes_per_s: float | None
+    disk_write_bytes_per_s: float | None
+    net_receive_bytes_per_s: float | None
+    net_transmit_bytes_per_s: float | None
+
+    @property
+    def busiest(self) -> tuple[str, float] | None:
+        """The busiest device and the share of time in which it was."""
+        shares = [(PROCESSOR, self.cpu_busy), (f"disk {self.disk}", self.disk_busy)]
+        known = [(device, busy) for device, busy in shares if busy is not None]
+        return max(known, key=lambda each: each[1], default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Meanwhile:
+    """What the host did by stage; `reason` says why nothing is known, `watched` if it could be."""
+
+    uses: Mapping[tuple[int, int], HostUse]
+    reason: str | None
+    watched: bool = True
+
+
+def meanwhile(
+    repository: Repository, trial: Trial, account: JobAccount, analysis: Analysis
+) -> Meanwhile:
+    """What the host of `trial` did in each stage of its job that is long enough to tell."""
+    series = [artifact for artifact in trial.artifacts if artifact.kind == "series"]
+    began_s = account.began_s
+    if not series:
+        return Meanwhile({}, NO_SERIES.reason, watched=False)
+    if began_s is None:
+        return Meanwhile({}, account.origin_reason or "the account has a clock of its own")
+    if len(series) > 1:
+        return Meanwhile({}, "several hosts were watched; the chart shows one at a time")
+    try:
+        frame = read_series(repository.artifact_path(series[0]))
+    except VenturiError as error:
+        return Meanwhile({}, error.message)
+    watched = _Watched(frame)
+    uses = {}
+    for stage in analysis.stages:
+        if stage.started_s is not None and stage.elapsed_s:
+            use = watched.use(began_s + stage.started_s, stage.elapsed_s)
+            if use is not None:
+                uses[stage.key] = use
+    return Meanwhile(uses, None if uses else "no stage lasted as long as the time between samples")
+
+
+class _Watched:
+    """A host's series; each value is the mean since the sample before."""
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        import polars as pl
+
+        moments = frame.select(pl.col("t_s").unique().sort())
+        moments = moments.with_columns(from_s=pl.col("t_s").shift(1)).drop_nulls()
+        interval_s = (moments["t_s"] - moments["from_s"]).median()
+        self._interval_s = interval_s if isinstance(interval_s, float) else math.inf
+        disks = set(frame.filter(metric=DISK_READ)["device"].drop_nulls())
+        counted_twice = [disk for disk in disks if stacked_on_others(disk, disks)]
+        self._values = frame.join(moments, on="t_s").filter(
+            pl.col("value").is_finite(), ~pl.col("device").fill_null("").is_in([*counted_twice, LO])
+        )
+
+    def use(self, started_s: float, elapsed_s: float) -> HostUse | None:
+        """What the host did from `started_s` on; None if too few samples tell."""
+        if elapsed_s < self._interval_s:
+            return None
+        means = self._means(started_s, elapsed_s)
+        if not means:
+            return None
+
+        def added(*metrics: str) -> float | None:
+            values = [value for (metric, _), value in means.items() if metric in metrics]
+            return sum(values) if values else None
+
+        busy = {device: value for (metric, device), value in means.items() if metric == "disk_busy"}
+        disk = max(busy, key=lambda device: busy[device], default=None)
+        return HostUse(
+            cpu_busy=added(*_WORKING),
+            cpu_iowait=added(*_WAITING),
+            disk=disk,
+            disk_busy=busy.get(disk),
+            disk_read_bytes_per_s=added(DISK_READ),
+            disk_write_bytes_per_s=added("disk_write_bytes_per_s"),
+            net_receive_bytes_per_s=added("net_receive_bytes_per_s"),
+            net_transmit_bytes_per_s=added("net_transmit_bytes_per_s"),
+        )
+
+    def _means(self, started_s: float, elapsed_s: float) -> dict[tuple[str, str | None], float]:
+        """Metric and device -> the mean over that time, weighted by how much of it each covers."""
+        import polars as pl
+
+        to_s = pl.min_horizontal("t_s", pl.lit(started_s + elapsed_s))
+        inside_s = to_s - pl.max_horizontal("from_s", pl.lit(started_s))
+        means = (
+            self._values.with_columns(inside_s=inside_s)
+            .filter(pl.col("inside_s") > 0)
+            .group_by("metric", "device")
+            .agg(
+                mean=(pl.col("value") * pl.col("inside_s")).sum() / pl.col("inside_s").sum(),
+                covered_s=pl.col("inside_s").sum(),
+            )
+            .filter(pl.col("covered_s") >= COVERED * elapsed_s)
+        )
+        return {
+            (metric, device): mean
+            for metric, device, mean in means.select("metric", "device", "mean").iter_rows()
+        }
+
+
+def sentence(stage: Stage, use: HostUse) -> str:
+    """The host's evidence on the narrowest point of `stage`, beside what its engine says."""
+    narrowest = stage.verdict.narrowest
+    engine = "cannot tell" if narrowest is None else f"says {WORDS[narrowest]}"
+    if use.busiest is None:
+        return f"the engine's account {engine}; the host's series names no device"
+    device, busy = use.busiest
+    if busy < BUSY:
+        said = f"no device of the host was busy for {BUSY:.0%} of it"
+    elif narrowest is not None and device.startswith(_ASKS.get(narrowest, "-")):
+        return f"the host agrees: its {device} was busy {busy:.0%} ({_facts(use)})"
+    else:
+        said = f"the host's {device} was busy {busy:.0%} meanwhile"
+    return f"the engine's account {engine}; {said} ({_facts(use)})"
+
+
+def _facts(use: HostUse) -> str:
+    def share(value: float | None) -> str:
+        return "—" if value is None else f"{value:.0%}"
+
+    return (
+        f"processor {share(use.cpu_busy)}, waiting for I/O {share(use.cpu_iowait)}; "
+        f"disk {use.disk or '—'} {share(use.disk_busy)}, "
+        f"read {format_rate(use.disk_read_bytes_per_s)}, "
+        f"written {format_rate(use.disk_write_bytes_per_s)}; "
+        f"network in {format_rate(use.net_receive_bytes_per_s)}, "
+        f"out {format_rate(use.net_transmit_bytes_per_s)}"
+    )

@@ -1,0 +1,417 @@
+"""Spark on clusters of real daemons: every deployment, several instances, what goes wrong.
+
+The tests of one deployment share a cluster; those that leave it broken come last. A Spark 3.5 is
+tried where VENTURI_TEST_SPARK_35 names its SPARK_HOME.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import threading
+import time
+import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine_runs import MARK, marked, wait_for, wait_until_gone
+
+from venturi.errors import ExitCode, VenturiError
+from venturi.measure.agent import Agent
+from venturi.measure.engines import daemons, engine, spark_cluster
+from venturi.measure.engines.inputs import inputs_of
+from venturi.measure.engines.job import require_instances
+from venturi.measure.engines.protocol import Ground, Order
+from venturi.measure.engines.spark import Spark
+from venturi.measure.engines.spark_cluster import MIB, shares
+from venturi.measure.folders import DataFolders
+from venturi.measure.runner import Session, open_session, run_trial
+from venturi.measure.workloads import Size, size_of, workload
+from venturi.record.repository import Repository
+from venturi.record.trial import State, Trial
+from venturi.settings import Settings
+
+pytestmark = pytest.mark.slow
+
+MEMORY_BYTES = 1 << 30
+EXECUTOR = b"CoarseGrainedExecutorBackend"
+SPARK_35 = "VENTURI_TEST_SPARK_35"
+# Enough of it that something can happen meanwhile.
+LONG = Size(None, 20_000_000, 16)
+_SOON = "-XX:TieredStopAtLevel=1"
+# JVMs that are ready soon, and only one executor.
+LIGHT = {
+    "spark.driver.extraJavaOptions": _SOON,
+    "spark.executor.extraJavaOptions": _SOON,
+    "spark.executor.cores": "1",
+    "spark.cores.max": "1",
+    "spark.sql.shuffle.partitions": "2",
+}
+
+
+@pytest.fixture(scope="module")
+def cluster_mark() -> Iterator[str]:
+    """What the clusters' processes have in their environment."""
+    text = f"spark-clusters-{os.getpid()}"
+    os.environ[MARK] = text
+    yield text
+    del os.environ[MARK]
+    wait_until_gone(text)
+
+
+def made(deployment: str, home: Path = Path(), **more: Any) -> Spark:
+    found = engine(f"spark:{deployment}", home=home, environ=os.environ, **more)
+    assert isinstance(found, Spark)
+    return found
+
+
+def ground(folder: Path, workers: int | None = None) -> Ground:
+    roles = ("input", "scratch", "output")
+    return Ground(dict.fromkeys(roles, (folder,)), 2, MEMORY_BYTES, workers)
+
+
+@pytest.fixture(scope="module")
+def standalone(
+    spark: None, cluster_mark: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Spark]:
+    """A Master and two Workers; the first ports that were tried are taken."""
+    folder = tmp_path_factory.mktemp("standalone")
+    found = made("standalone")
+    free_ports, chosen = daemons.free_ports, []
+    with pytest.MonkeyPatch.context() as patch, socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+
+        def first_without_luck(count: int) -> tuple[int, ...]:
+            chosen.append(free_ports(count))
+            taken = other.getsockname()[1]
+            return chosen[-1] if len(chosen) > 1 else (taken, *chosen[-1][1:])
+
+        patch.setattr(daemons, "free_ports", first_without_luck)
+        try:
+            found.start(ground(folder, workers=2))
+            assert len(chosen) == 2
+            yield found
+        finally:
+            found.stop()
+    assert marked(cluster_mark) == []
+    assert list(folder.iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def yarn(
+    spark: None, engines_home: Path, cluster_mark: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Spark]:
+    """Spark on a Hadoop cluster of its own."""
+    folder = tmp_path_factory.mktemp("yarn")
+    found = made("yarn", engines_home)
+    try:
+        found.start(ground(folder))
+        yield found
+    finally:
+        found.stop()
+    assert list(folder.iterdir()) == []
+
+
+@pytest.fixture
+def session(settings: Settings, agent_binary: Path) -> Iterator[Session]:
+    real = replace(settings, agent=agent_binary, allow_debug=True)
+    with Repository.open(real) as opened:
+        yield open_session(Agent.find(real), opened)
+
+
+def execute(
+    on: Spark, session: Session, folder: Path, name: str, size: Size | None = None, **changes: Any
+) -> Trial:
+    definition = workload(name)
+    size = size or size_of(definition, "tiny")
+    with DataFolders(dict.fromkeys(("input", "scratch", "output"), (folder / "data",))) as folders:
+        inputs = inputs_of(folders, definition, size)
+        order = Order(
+            definition, size, inputs, folders, "0.1.0", threads=2,
+            memory_bytes=MEMORY_BYTES, settings=LIGHT, timeout_s=200, series=False,
+        )  # fmt: skip
+        return run_trial(session, on.job(replace(order, **changes)))
+
+
+def kept(session: Session, trial: Trial, name: str) -> str:
+    (artifact,) = (each for each in trial.artifacts if each.name == name)
+    return session.repository.artifact_path(artifact).read_text(errors="replace")
+
+
+def cluster_of(on: Spark) -> Any:
+    return on._cluster
+
+
+def test_a_budget_is_split() -> None:
+    whole = shares(threads=4, memory_bytes=4 << 30, executors=3)
+    assert (whole.cores, whole.driver_mib, whole.executor_mib) == (2, 1024, 1024)
+    large = shares(threads=8, memory_bytes=64 << 30, executors=1)
+    assert (large.driver_mib, large.executor_mib) == (1024, 63 * 1024)
+    small = shares(threads=2, memory_bytes=256 * MIB, executors=2)
+    assert (small.cores, small.driver_mib, small.executor_mib) == (1, 512, 512)
+
+
+def test_standalone(standalone: Spark, session: Session, tmp_path: Path) -> None:
+    two = LIGHT | {"spark.cores.max": "2"}
+    trial = execute(standalone, session, tmp_path, "terasort", settings=two)
+    assert trial.state is State.SUCCEEDED, trial.failure
+    assert trial.configuration["deployment"] == "standalone"
+    assert trial.configuration["spark.executor.cores"] == "1"
+    assert not any("127.0.0.1" in str(value) for value in trial.configuration.values())
+    effective = json.loads(kept(session, trial, "configuration.json"))
+    assert effective["spark.master"] == cluster_of(standalone).url
+    added = [
+        json.loads(line)
+        for line in kept(session, trial, "eventlog.json").splitlines()
+        if '"SparkListenerExecutorAdded"' in line
+    ]
+    assert {event["Executor ID"] for event in added} == {"0", "1"}
+    names = {each.name for each in trial.artifacts}
+    assert {"engine.log", "executor0.stderr", "executor1.stderr", "stages.parquet"} <= names
+
+
+def test_several_instances_are_one_trial(
+    standalone: Spark, session: Session, tmp_path: Path
+) -> None:
+    trial = execute(standalone, session, tmp_path, "wordcount", instances=2)
+    assert trial.state is State.SUCCEEDED, trial.failure
+    assert trial.configuration["instances"] == 2
+    assert trial.elapsed_s is not None
+    took_s = {
+        each.labels["instance"]: each.value
+        for each in trial.samples
+        if each.metric == "instance_elapsed_s"
+    }
+    assert set(took_s) == {0, 1}
+    assert all(value is not None and value <= trial.elapsed_s for value in took_s.values())
+    # At the same time, and their phases without a gap.
+    assert sum(value or 0.0 for value in took_s.values()) > trial.elapsed_s
+    own = [phase for phase in trial.phases if phase.name in {"start", "wordcount", "sync"}]
+    assert sum(phase.elapsed_s for phase in own) == pytest.approx(trial.elapsed_s, abs=0.01)
+    names = {each.name for each in trial.artifacts}
+    assert {f"{name}-{number}.{end}" for number in (0, 1) for name, end in (
+        ("engine", "log"), ("eventlog", "json"), ("configuration", "json")
+    )} <= names  # fmt: skip
+
+
+def test_an_instance_that_fails_ends_the_others(
+    standalone: Spark, session: Session, tmp_path: Path, cluster_mark: str
+) -> None:
+    def kill() -> None:
+        os.kill(wait_for(cluster_mark, b"org.apache.spark.deploy.SparkSubmit"), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with pytest.raises(VenturiError, match="killed by signal 9") as caught:
+        execute(standalone, session, tmp_path, "pi", LONG, instances=2)
+    killer.join()
+    assert caught.value.code == "VEN-ENGINE-FAILED"
+    assert not any(b"SparkSubmit" in command for command in commands(cluster_mark))
+    (trial,) = session.repository.find(state=State.FAILED)
+    assert {"engine-0.log", "engine-1.log"} <= {each.name for each in trial.artifacts}
+
+
+def commands(mark: str) -> list[bytes]:
+    found = []
+    for pid in marked(mark):
+        try:
+            found.append(Path(f"/proc/{pid}/cmdline").read_bytes())
+        except OSError:
+            continue
+    return found
+
+
+def test_an_executor_that_is_killed_under_a_master_that_is_there(
+    standalone: Spark, session: Session, tmp_path: Path, cluster_mark: str
+) -> None:
+    def kill() -> None:
+        wait_for(cluster_mark, b"pyspark.daemon")
+        os.kill(wait_for(cluster_mark, EXECUTOR), signal.SIGKILL)
+
+    url = cluster_of(standalone).url
+    given = made(url)
+    given.start(ground(tmp_path))
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        trial = execute(given, session, tmp_path, "pi", LONG)
+    finally:
+        given.stop()
+        killer.join()
+    assert trial.state is State.SUCCEEDED, trial.failure  # Spark has tried again what was lost
+    assert '"SparkListenerExecutorRemoved"' in kept(session, trial, "eventlog.json")
+    assert trial.configuration["deployment"] == url
+    assert "venturi.zip" in kept(session, trial, "configuration.json")
+
+
+def test_executors_that_end_at_once(standalone: Spark, session: Session, tmp_path: Path) -> None:
+    settings = LIGHT | {"spark.executor.extraJavaOptions": "-agentlib:missing"}
+    with pytest.raises(VenturiError, match="executors were started and ended again") as caught:
+        execute(standalone, session, tmp_path, "wordcount", settings=settings)
+    assert caught.value.code == "VEN-ENGINE-FAILED"
+    (trial,) = session.repository.find(state=State.FAILED)
+    assert "agent library missing" in kept(session, trial, "executor0.stdout")
+
+
+def test_a_worker_that_is_killed(
+    standalone: Spark, session: Session, tmp_path: Path, cluster_mark: str
+) -> None:
+    killed_s: list[float] = []
+
+    def kill() -> None:
+        wait_for(cluster_mark, b"pyspark.daemon")
+        os.kill(wait_for(cluster_mark, b"deploy.worker.Worker"), signal.SIGKILL)
+        killed_s.append(time.monotonic())
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with pytest.raises(VenturiError, match=r"Worker\d ended unexpectedly") as caught:
+        execute(standalone, session, tmp_path, "pi", LONG)
+    killer.join()
+    assert caught.value.code == "VEN-ENGINE-DAEMON"
+    assert time.monotonic() - killed_s[0] < 20
+    os.kill(wait_for(cluster_mark, b"deploy.master.Master"), signal.SIGKILL)
+    with pytest.raises(VenturiError, match="Master"):
+        execute(standalone, session, tmp_path, "wordcount")
+
+
+def test_yarn(yarn: Spark, session: Session, tmp_path: Path) -> None:
+    trial = execute(yarn, session, tmp_path, "terasort")
+    assert trial.state is State.SUCCEEDED, trial.failure
+    assert trial.configuration["deployment"] == "yarn"
+    effective = json.loads(kept(session, trial, "configuration.json"))
+    assert effective["spark.master"] == "yarn"
+    assert trial.elapsed_s is not None
+    own = [phase for phase in trial.phases if phase.name in {"start", "sort", "sync"}]
+    assert sum(phase.elapsed_s for phase in own) == pytest.approx(trial.elapsed_s, abs=0.01)
+    cluster = cluster_of(yarn).cluster
+    assert cluster.hdfs.folders(cluster.root) == ["input"]
+    assert {"eventlog.json", "stages.parquet"} <= {each.name for each in trial.artifacts}
+
+
+def test_a_hadoop_cluster_that_is_there(
+    yarn: Spark, engines_home: Path, session: Session, tmp_path: Path
+) -> None:
+    cluster = cluster_of(yarn).cluster
+    given = made("yarn", engines_home, hadoop_conf=cluster.conf)
+    given.start(Ground({}))
+    try:
+        # Else all of Spark's jars are sent there.
+        jars = {"spark.yarn.jars": f"local:{given.available().parts['home']}/jars/*"}
+        trial = execute(given, session, tmp_path, "wordcount", settings=LIGHT | jars)
+    finally:
+        given.stop()
+    assert trial.state is State.SUCCEEDED, trial.failure
+    assert cluster.hdfs.folders(f"/user/{cluster.user}") in ([], [".sparkStaging"])
+    assert cluster.dead() == ()
+
+
+def test_a_hadoop_daemon_that_is_killed(
+    yarn: Spark, session: Session, tmp_path: Path, cluster_mark: str
+) -> None:
+    def kill() -> None:
+        wait_for(cluster_mark, b"org.apache.spark.deploy.SparkSubmit")
+        os.kill(wait_for(cluster_mark, b"ResourceManager"), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with pytest.raises(VenturiError, match="ResourceManager") as caught:
+        execute(yarn, session, tmp_path, "pi", LONG)
+    killer.join()
+    assert caught.value.code == "VEN-ENGINE-DAEMON"
+
+
+def test_executors_that_never_come(tmp_path: Path) -> None:
+    log = tmp_path / "engine.log"
+    starved = "WARN TaskSchedulerImpl: Initial job has not accepted any resources; check\n"
+    for text in ("", 3 * starved, "INFO Granted executor ID app-1/0 on\n" + 9 * starved):
+        log.write_text(text)
+        spark_cluster.require_executors(log)
+    log.write_text(4 * starved)
+    with pytest.raises(VenturiError, match="no executor was granted in 60 s"):
+        spark_cluster.require_executors(log)
+
+
+def test_nobody_answers(spark: None, tmp_path: Path) -> None:
+    for url in ("spark://127.0.0.1:1", "spark://127.0.0.1:1,127.0.0.1:2", "spark://:"):
+        with pytest.raises(VenturiError, match="nobody answers") as caught:
+            made(url).start(ground(tmp_path))
+        assert caught.value.code == "VEN-ENGINE-CLUSTER"
+
+
+def test_what_yarn_needs(spark: None, tmp_path: Path) -> None:
+    environ = {key: value for key, value in os.environ.items() if key != "HADOOP_HOME"}
+    found = engine("spark:yarn", home=tmp_path, environ=environ).available()
+    assert found.engine == "spark:yarn"
+    assert [(each.what, each.mend) for each in found.missing] == [
+        ("for YARN: Hadoop is not installed", "venturi engines install mapreduce")
+    ]
+    given = engine("spark:yarn", home=tmp_path, environ=environ, hadoop_conf=tmp_path)
+    assert given.available().usable
+
+
+@pytest.mark.parametrize(
+    ("spark_version", "java", "fit"),
+    [("4.3.0", "11.0.2", False), ("4.3.0", "21.0.1", True), ("3.5.9", "11.0.2", True),
+     ("3.4.1", "11.0.2", False), ("3.5.9", "25", False)],
+)  # fmt: skip
+def test_versions_that_fit(tmp_path: Path, spark_version: str, java: str, fit: bool) -> None:
+    home, java_home = tmp_path / "spark", tmp_path / "java"
+    for program in (home / "bin" / "spark-submit", java_home / "bin" / "java"):
+        program.parent.mkdir(parents=True)
+        program.touch(mode=0o755)
+    (home / "jars").mkdir()
+    (home / "jars" / f"spark-core_2.13-{spark_version}.jar").touch()
+    (java_home / "release").write_text(f'JAVA_VERSION="{java}"\n')
+    environ = {"SPARK_HOME": str(home), "JAVA_HOME": str(java_home)}
+    found = engine("spark", home=tmp_path, environ=environ)
+    assert found.available().usable is fit
+    if not fit:
+        with pytest.raises(VenturiError) as caught:
+            found.start(ground(tmp_path))
+        assert caught.value.code in {"VEN-ENGINE-JAVA", "VEN-ENGINE-MISSING"}
+
+
+def test_engines_that_execute_once_at_a_time() -> None:
+    one = engine("native", home=Path(), environ=os.environ)
+    require_instances(one, 1)
+    require_instances(made("standalone"), 8)
+    for found, instances in ((one, 2), (made("standalone"), 65)):
+        with pytest.raises(VenturiError, match=r"once at a time|65 instances") as caught:
+            require_instances(found, instances)
+        assert caught.value.exit_code is ExitCode.USAGE
+
+
+def test_what_python_workers_get(tmp_path: Path) -> None:
+    with zipfile.ZipFile(spark_cluster.packed(tmp_path)) as archive:
+        names = archive.namelist()
+    assert "venturi/measure/engines/spark_programs/storage.py" in names
+    assert "venturi/errors.py" in names
+    assert not any(name.startswith("venturi/cli") for name in names)
+
+
+@pytest.mark.skipif(SPARK_35 not in os.environ, reason=f"{SPARK_35} names no Spark 3.5")
+@pytest.mark.parametrize(
+    ("deployment", "name"),
+    [("standalone", "terasort"), *(("local", name) for name in (
+        "terasort", "teragen", "teravalidate", "sort", "wordcount", "pi", "kmeans",
+        "random-forest", "nweight", "pagerank", "sql-join", "sql-analysis",
+    ))],
+)  # fmt: skip
+def test_spark_3_5(session: Session, tmp_path: Path, deployment: str, name: str) -> None:
+    environ = {**os.environ, "SPARK_HOME": os.environ[SPARK_35]}
+    found = engine(f"spark:{deployment}", home=tmp_path, environ=environ)
+    assert isinstance(found, Spark)
+    try:
+        found.start(ground(tmp_path))
+        trial = execute(found, session, tmp_path, name)
+    finally:
+        found.stop()
+    assert trial.state is State.SUCCEEDED, trial.failure
+    assert trial.engine.version.startswith("3.5.")

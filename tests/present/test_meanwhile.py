@@ -1,0 +1,143 @@
+"""What the host did while a stage ran, beside what the engine says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import own_samples
+from venturi.model.stage import Analysis, Stage, analyse
+from venturi.present.meanwhile import HostUse, Meanwhile, meanwhile, sentence
+from venturi.record.job_account import JobAccount, attach
+from venturi.record.repository import Repository
+from venturi.record.series import SeriesWriter, read_series
+from venturi.record.trial import Trial
+from venturi.settings import Settings
+
+Rows = Sequence[tuple[float, str, str | None, float | None, str]]
+Ask = Callable[..., tuple[Analysis, Meanwhile]]
+BUSY = HostUse(0.95, 0.02, "vda", 0.1, 1e6, 2e6, 3e6, 4e6)
+
+
+@pytest.fixture
+def ask(settings: Settings, make_trial: Callable[..., Trial], tmp_path: Path) -> Ask:
+    """What is known of the host of a trial with the recorded account and these series."""
+
+    def of(*series: Rows, **changes: object) -> tuple[Analysis, Meanwhile]:
+        told: JobAccount = replace(own_samples.account(), **changes)  # type: ignore[arg-type]
+        with Repository.open(settings) as repository:
+            trial = attach(repository, make_trial(), told)
+            for number, rows in enumerate(series):
+                path = tmp_path / f"series{number}.parquet"
+                with SeriesWriter(path) as writer:
+                    for row in rows:
+                        writer.append(*row)
+                trial = repository.attach(trial, "series", path.name, path)
+            analysis = analyse(told)
+            return analysis, meanwhile(repository, trial, told, analysis)
+
+    return of
+
+
+def rows_at(interval_s: float, until_s: float, *metrics: tuple[str, str | None, float]) -> Rows:
+    """Constant metrics, each sampled every `interval_s`."""
+    moments = [number * interval_s for number in range(round(until_s / interval_s) + 1)]
+    return [(at, name, device, value, "1") for at in moments for name, device, value in metrics]
+
+
+def test_every_device_is_counted_once(ask: Ask) -> None:
+    analysis, host = ask(
+        rows_at(
+            1.0, 20.0,
+            ("cpu_user", None, 0.5), ("cpu_system", None, 0.2), ("cpu_softirq", None, 0.05),
+            ("cpu_iowait", None, 0.1), ("cpu_idle", None, 0.15),
+            ("disk_read_bytes_per_s", "sda", 10.0), ("disk_read_bytes_per_s", "sda1", 10.0),
+            ("disk_read_bytes_per_s", "sdb", 3.0), ("disk_busy", "sda", 0.4),
+            ("disk_busy", "sda1", 0.9), ("disk_busy", "sdb", 0.6),
+            ("net_receive_bytes_per_s", "eth0", 7.0), ("net_receive_bytes_per_s", "lo", 99.0),
+        )
+    )  # fmt: skip
+    assert host.reason is None
+    use = host.uses[analysis.stages[2].key]
+    known = (use.cpu_busy, use.cpu_iowait, use.disk_busy, use.disk_read_bytes_per_s)
+    assert known == pytest.approx((0.75, 0.1, 0.6, 13.0))
+    assert use.disk == "sdb"
+    assert use.net_receive_bytes_per_s == pytest.approx(7.0)
+    assert (use.disk_write_bytes_per_s, use.net_transmit_bytes_per_s) == (None, None)
+
+
+def test_samples_count_by_the_part_of_the_stage_they_cover(ask: Ask) -> None:
+    stage = analyse(own_samples.account()).stages[2]
+    began_s = own_samples.account().began_s
+    assert began_s is not None
+    assert stage.started_s is not None
+    assert stage.elapsed_s is not None
+    start_s, end_s = began_s + stage.started_s, began_s + stage.started_s + stage.elapsed_s
+    # A sample is the mean since the one before: the second covers the first quarter of the stage.
+    edges_s = (start_s - 1.0, start_s, start_s + stage.elapsed_s / 4, end_s + 2.0)
+    values = (None, 0.0, 1.0, 0.2)
+    rows = [(at, "cpu_user", None, value, "1") for at, value in zip(edges_s, values, strict=True)]
+    _, host = ask(rows)
+    assert host.uses[stage.key].cpu_busy == pytest.approx(0.25 * 1.0 + 0.75 * 0.2)
+
+
+def test_what_is_not_known_has_a_reason(ask: Ask) -> None:
+    rows = rows_at(1.0, 20.0, ("cpu_user", None, 0.5))
+    for series, changes, said in (
+        ((), {}, "no host series"),
+        ((rows, rows), {}, "several hosts"),
+        ((rows,), {"origin_ms": None, "origin_reason": "another clock"}, "another clock"),
+        ((rows_at(5.0, 20.0, ("cpu_user", None, 0.5)),), {}, "between samples"),
+        ((rows_at(1.0, 2.0, ("cpu_user", None, 0.5)),), {}, "between samples"),
+    ):
+        _, host = ask(*series, **changes)
+        assert host.uses == {}
+        assert said in (host.reason or "")
+    assert ask()[1].watched is False
+
+
+def recorded() -> tuple[Stage, ...]:
+    return analyse(own_samples.account()).stages
+
+
+@pytest.mark.parametrize(
+    ("use", "begins"),
+    [
+        (BUSY, "the host agrees: its processor was busy 95% ("),
+        (
+            replace(BUSY, disk_busy=0.97),
+            "the engine's account says the processor; the host's disk vda was busy 97% meanwhile",
+        ),
+        (
+            replace(BUSY, cpu_busy=0.5),
+            "the engine's account says the processor; no device of the host was busy for 80% of it",
+        ),
+        (
+            replace(BUSY, cpu_busy=None, disk_busy=None),
+            "the engine's account says the processor; the host's series names no device",
+        ),
+    ],
+)
+def test_engine_and_host_never_contradict_each_other_silently(use: HostUse, begins: str) -> None:
+    stage = recorded()[1]
+    assert stage.verdict.narrowest == "cpu"
+    assert sentence(stage, use).startswith(begins)
+
+
+def test_the_host_speaks_where_the_engine_cannot_tell() -> None:
+    stage = recorded()[0]
+    assert stage.verdict.narrowest is None
+    said = sentence(stage, BUSY)
+    assert said.startswith("the engine's account cannot tell; the host's processor was busy 95%")
+    for figure in ("waiting for I/O 2%", "disk vda 10%", "read 1.00 MB/s", "out 4.00 MB/s"):
+        assert figure in said
+
+
+def test_the_recorded_series_and_the_recorded_stages_agree(ask: Ask) -> None:
+    rows = list(read_series(own_samples.FOLDER / "series.parquet").iter_rows())
+    analysis, host = ask(rows)
+    busy = [host.uses[stage.key].cpu_busy for stage in analysis.stages]
+    assert all(value is not None and 0.7 < value <= 1.0 for value in busy)

@@ -1,0 +1,197 @@
+// What a trial did over time: its phases, its stages, and its host meanwhile.
+import { useCallback, useMemo } from "react";
+import { stages } from "../../charts/sorts";
+import { type Track, timeAxis } from "../../charts/timeline";
+import type { Charts } from "../../data";
+import { hostsOf, lanesOf, stagesOf } from "../charts/utilisation";
+import { useTwin } from "../data";
+import { bytes, duration, percent, rate, seconds } from "../format";
+import { Figure, type Legend } from "../parts/Figure";
+import { Pending, ProblemBox } from "../parts/Page";
+import { type Cell, type Column, DataTable } from "../parts/Table";
+import type { Trial } from "../record";
+import { useSearch } from "../state";
+import type { JobData, SeriesData, TrialDetail } from "../types";
+
+type View = Parameters<typeof timeAxis>[1];
+
+/** What was seen of the host that the page's URL names, of several; all are in `hosts`. */
+export function useHost(trial: Trial, detail: TrialDetail) {
+  const [search] = useSearch();
+  const {
+    data: series,
+    problem,
+    pending,
+  } = useTwin<SeriesData>(detail.has_series ? `/api/trials/${trial.id}/series` : "", search);
+  const hosts = useMemo(() => (series ? hostsOf(series) : []), [series]);
+  const host = search.get("host") ?? hosts[0] ?? "";
+  const lanes = useMemo(() => (series ? lanesOf(series, host) : []), [series, host]);
+  const said = !detail.has_series
+    ? "No host series was recorded with this trial."
+    : (series?.missing_reason ??
+      (series?.thinned ? "Each point is the mean of several samples." : null));
+  return { t_s: series?.t_s ?? [], hosts, host, lanes, said, problem, pending };
+}
+
+/** What the engine's own account tells; asked once, however often it is used. */
+export const useJob = (id: string, detail: TrialDetail) =>
+  useTwin<JobData>(detail.has_job ? `/api/trials/${encodeURIComponent(id)}/job` : "");
+
+/** Chooses one of several hosts. */
+export function HostChoice({ hosts, host }: { hosts: readonly string[]; host: string }) {
+  const [, edit] = useSearch();
+  if (hosts.length < 2) return null;
+  return (
+    <div className="field">
+      <label htmlFor="host">Host</label>
+      <select
+        id="host"
+        value={host}
+        onChange={({ target }) => edit((next) => next.set("host", target.value), { replace: true })}
+      >
+        {hosts.map((name) => (
+          <option key={name}>{name}</option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+/** The colours of lanes, but for one whose title says what its only line is. */
+export const laneLegend = (lanes: readonly Track[]): Legend =>
+  lanes
+    .filter(({ unit, lines }) => unit === "B/s" || lines.length > 1)
+    .flatMap(({ title, lines }) =>
+      lines.map(({ role, name }) => [role, `${title.toLowerCase()}: ${name}`] as const),
+    );
+
+/** Each phase with the means of what was seen during it. */
+function loadsOf(trial: Trial, times: readonly number[], lanes: readonly Track[]) {
+  const columns: Column[] = [
+    { name: "Phase" },
+    { name: "Began", number: true },
+    { name: "Took", number: true },
+    ...lanes.flatMap((lane) =>
+      lane.lines.map(({ name }) => ({ name: `${lane.title}: ${name}`, number: true })),
+    ),
+  ];
+  const rows = trial.phases.map((phase): Cell[] => {
+    const inside = times.map(
+      (at) => at >= phase.started_s && at <= phase.started_s + phase.elapsed_s,
+    );
+    const means = lanes.flatMap((lane) =>
+      lane.lines.map(({ values }): Cell => {
+        const known = values.filter((value, at) => value !== null && inside[at]) as number[];
+        if (known.length === 0) return null;
+        const mean = known.reduce((total, value) => total + value, 0) / known.length;
+        return { value: mean, show: lane.unit === "fraction" ? percent(mean) : rate(mean) };
+      }),
+    );
+    return [
+      phase.name,
+      { value: phase.started_s, show: seconds(phase.started_s) },
+      { value: phase.elapsed_s, show: duration(phase.elapsed_s) },
+      ...means,
+    ];
+  });
+  return { columns, rows };
+}
+
+function Phases({ trial, detail }: { trial: Trial; detail: TrialDetail }) {
+  const { t_s, hosts, host, lanes, said, problem, pending } = useHost(trial, detail);
+  const job = useJob(trial.id, detail);
+  const draw = useCallback(
+    (view: View) => timeAxis({ spans: trial.phases, t_s, lanes }, view),
+    [trial, t_s, lanes],
+  );
+  if (trial.phases.length === 0)
+    return <p className="nothing">No phases were recorded with this trial.</p>;
+  if (pending || job.pending) return <Pending what="the host's series" lines={24} />;
+  const table = loadsOf(trial, t_s, lanes);
+  // On the clock of the trial the stages stand in one chart with all this, further up.
+  if (job.data?.began_s != null)
+    return <DataTable caption="Phases, and what the host did meanwhile" {...table} />;
+  return (
+    <>
+      {problem && <ProblemBox problem={problem} />}
+      <Figure
+        title="Phases, and what the host did meanwhile"
+        caption={said}
+        draw={draw}
+        file={`${trial.id}-phases`}
+        legend={laneLegend(lanes)}
+        table={table}
+      >
+        {hosts.length > 1 && (
+          <div className="controls">
+            <HostChoice hosts={hosts} host={host} />
+          </div>
+        )}
+      </Figure>
+    </>
+  );
+}
+
+/** The stages of Venturi's own engine, from the trial's samples. */
+function Stages({ trial }: { trial: Trial }) {
+  const found = useMemo(() => stagesOf(trial), [trial]);
+  const draw = useCallback(
+    (view: View) => stages({ sorts: [{ stages: found }] } as unknown as Charts, view, 0),
+    [found],
+  );
+  if (found.length === 0) return null;
+  return (
+    <Figure
+      title="Stages"
+      caption="Each stage from its first to its last work; what it did with that time, as shares."
+      draw={draw}
+      file={`${trial.id}-stages`}
+      legend={[
+        ["useful", "useful"],
+        ["idle", "idle"],
+        ["memory", "waiting for memory"],
+        ["blocked", "blocked"],
+      ]}
+      table={{
+        columns: [
+          { name: "Stage" },
+          { name: "Phase" },
+          { name: "Device" },
+          { name: "Workers", number: true },
+          { name: "Bytes", number: true },
+          { name: "Useful", number: true },
+          { name: "Idle", number: true },
+          { name: "Waiting for memory", number: true },
+          { name: "Blocked", number: true },
+        ],
+        rows: found.map((stage): Cell[] => [
+          stage.name,
+          stage.phase,
+          stage.device,
+          stage.workers,
+          stage.bytes === null ? null : { value: stage.bytes, show: bytes(stage.bytes) },
+          ...[stage.useful_s, stage.idle_s, stage.waiting_for_memory_s, stage.blocked_s].map(
+            (value): Cell => (value === null ? null : { value, show: duration(value) }),
+          ),
+        ]),
+      }}
+    />
+  );
+}
+
+export function Timeline({ trial, detail }: { trial: Trial; detail: TrialDetail }) {
+  return (
+    <section aria-labelledby="phases">
+      <h2 id="phases">What it did</h2>
+      {detail.narrowest.length > 0 && (
+        <ul className="notices">
+          {detail.narrowest.map((sentence) => (
+            <li key={sentence}>{sentence}</li>
+          ))}
+        </ul>
+      )}
+      <Phases trial={trial} detail={detail} />
+      <Stages trial={trial} />
+    </section>
+  );
+}
