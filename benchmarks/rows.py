@@ -85,6 +85,9 @@ ENGINES_WORK_S = {
     name: Row(f"engines.{name}", f"TeraSort 320 MB on {name}, without start-up", "s")
     for name in ("native", "mapreduce", "spark")
 }
+CLUSTER_UP = Row(
+    "engines.cluster", "pseudo-cluster of Hadoop daemons, up and healthy", "s", Bar(high=60)
+)
 OBSERVING = Row(
     "engines.observing",
     "Spark TeraSort 320 MB: event log and 1 Hz sampler on / off, time",
@@ -102,6 +105,6 @@ ROWS: dict[str, tuple[Row, ...]] = {
     "sort": (TWO_PASS_FLOOR, TWO_PASS_RSS, IN_MEMORY_FLOOR, CLI_OVERHEAD),
     "cpu": (TWO_PASS_CPU,),
     "peers": tuple(row for case in PEER_CASES for row in (PEER_TIME[case], PEER_CPU[case])),
-    "engines": (ENGINES_TIME, ENGINES_WHOLE, *ENGINES_WORK_S.values(), OBSERVING),
+    "engines": (ENGINES_TIME, ENGINES_WHOLE, *ENGINES_WORK_S.values(), OBSERVING, CLUSTER_UP),
     "predict": (*PREDICT.values(), PREDICT_ALL),
 }

@@ -12,12 +12,16 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from benchmarks import rows
 from benchmarks.bench import REPOSITORY, Bench, Unavailable, settle_disk
 from benchmarks.figures import Figure, figure, missing, ratio_figure
 from benchmarks.suites.startup import find_cli
+from venturi.measure.engines.hadoop_cluster import open_cluster
+from venturi.measure.engines.install import HADOOP_VERSION, look_for_hadoop
+from venturi.measure.engines.protocol import Ground
 
 _BYTES = 320_000_000
 _MEMORY = "4GiB"
@@ -29,16 +33,18 @@ _UNOBSERVED = ("--no-series", "--set", "spark.eventLog.enabled=false")
 
 
 def run(bench: Bench) -> list[Figure]:
-    """The three engines in turn, then Spark with and without being observed."""
+    """The three engines in turn, Spark with and without being observed, then a cluster's start."""
     bench.agent()
     size_bytes = bench.options.size(_BYTES, _RECORD_BYTES)
     bench.need(6 * size_bytes)
-    env = {"VENTURI_HOME": str(_ready(bench))}
+    home = _ready(bench)
+    env = {"VENTURI_HOME": str(home)}
     figures = _compared(bench, size_bytes, env)
     try:
-        return [*figures, _observing(bench, size_bytes, env)]
+        figures.append(_observing(bench, size_bytes, env))
     except Unavailable as reason:
-        return [*figures, missing(rows.OBSERVING, str(reason))]
+        figures.append(missing(rows.OBSERVING, str(reason)))
+    return [*figures, _cluster_up(bench, home)]
 
 
 def _ready(bench: Bench) -> Path:
@@ -127,3 +133,18 @@ def _observing(bench: Bench, size_bytes: int, env: Mapping[str, str]) -> Figure:
             if turn >= 0:
                 times_s[name].append(float(trial["elapsed_s"]))
     return ratio_figure(rows.OBSERVING, times_s["on"], times_s["off"])
+
+
+def _cluster_up(bench: Bench, home: Path) -> Figure:
+    """From nothing to all daemons of one worker having reported, formatting included."""
+    hadoop = look_for_hadoop(home, os.environ).hadoop
+    if hadoop is None:
+        return missing(rows.CLUSTER_UP, "there is no Hadoop, or no Java for it")
+    times_s = []
+    for turn in range(bench.options.pairs):
+        with bench.folder(f"engines-cluster-{turn}") as folder:
+            begun_s = monotonic()
+            cluster = open_cluster(hadoop, Ground({"output": (folder,), "scratch": (folder,)}))
+            times_s.append(monotonic() - begun_s)
+            cluster.stop()
+    return figure(rows.CLUSTER_UP, times_s, f"Hadoop {HADOOP_VERSION}, one worker")
