@@ -67,9 +67,9 @@ def test_an_old_spark_is_not_enough(tmp_path: Path) -> None:
     home = tmp_path / "spark"
     program(home / "bin", "spark-submit", "exit 1")
     (home / "jars").mkdir()
-    (home / "jars" / "spark-core_2.12-3.5.1.jar").touch()
+    (home / "jars" / "spark-core_2.12-3.4.1.jar").touch()
     spark = engines(tmp_path, SPARK_HOME=str(home))["spark"]
-    assert spark["version"] == "3.5.1"
+    assert spark["version"] == "3.4.1"
     assert "older" in spark["missing"][0]["what"]
 
 

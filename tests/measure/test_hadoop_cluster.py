@@ -231,7 +231,7 @@ def test_terasort(hadoop: MapReduce, session: Session, folders: DataFolders, kil
     ("name", "size"),
     [
         ("teragen", Size(100_000, 1_000)),
-        ("dfsio-read", Size(2 << 20, 2, 2)),
+        ("dfsio-write", Size(2 << 20, 2, 2)),
     ],
 )
 def test_the_other_programs(

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 import pytest
-from engine_runs import run
 from pyarrow import parquet
-from spark_session import QUICK, local_spark
+from spark_session import local_spark
 
 from venturi.measure.engines.checks import Checking
 from venturi.measure.engines.inputs import InputData
@@ -202,17 +201,3 @@ def test_spark_agrees_with_the_reference_and_a_changed_output_does_not(
     for path in output.glob("part-*"):
         path.unlink()
     assert problem() == "there is no output"
-
-
-@pytest.mark.slow
-def test_a_trial_on_spark(tmp_path: Path, mark: str, spark: None) -> None:
-    home = tmp_path / "home"
-    home.mkdir()
-    status, done, err = run(
-        home, mark, "sql-analysis", "--scale", "tiny", "--engine", "spark", "--repeat", 1,
-        "--set", f"spark.driver.extraJavaOptions={QUICK}",
-    )  # fmt: skip
-    assert status == 0, err
-    (trial,) = done["data"]
-    assert trial["state"] == "succeeded"
-    assert trial["workload"]["input_records"] == 1_000

@@ -12,6 +12,7 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from http.client import HTTPConnection, HTTPException
@@ -20,7 +21,7 @@ from typing import Any, Protocol
 
 from venturi.errors import VenturiError
 from venturi.measure.engines import hadoop_conf
-from venturi.measure.engines.daemons import Daemons, on_free_ports, wait_until
+from venturi.measure.engines.daemons import POLL_S, Daemons, on_free_ports, wait_until
 from venturi.measure.engines.hadoop_conf import Addresses, Containers, Ports, read_addresses
 from venturi.measure.engines.hdfs import FileMissing, Hdfs
 from venturi.measure.engines.install import Hadoop
@@ -34,6 +35,7 @@ from venturi.record.trial import new_id
 ENGINE = "hadoop"
 UP_S = 180.0  # on a machine that does nothing else it takes a tenth of this
 ANSWER_S = 5.0
+HEARTBEATS_S = 4.0  # a little more than Hadoop's three seconds between two
 BLOCK_BYTES = 128 * 2**20  # HDFS's default
 _LOOKS = 3
 _DONE_DEPTH = 4
@@ -106,8 +108,17 @@ class _Answering:
         return int(state["NumLiveDataNodes"]) if state.get("FSState") == "Operational" else None
 
     def is_full(self) -> bool:
-        """Whether HDFS has no room for another block; False if it does not answer."""
-        return int(self._hdfs_state().get("CapacityRemaining", BLOCK_BYTES)) < BLOCK_BYTES
+        """Whether HDFS has no room for another block; False if it does not answer.
+
+        The NameNode knows of room what the DataNodes' last heartbeats said: it is asked for so long
+        that all of them have come.
+        """
+        deadline_s = time.monotonic() + HEARTBEATS_S
+        while int(self._hdfs_state().get("CapacityRemaining", BLOCK_BYTES)) >= BLOCK_BYTES:
+            if time.monotonic() > deadline_s:
+                return False
+            time.sleep(POLL_S)
+        return True
 
     def node_managers(self) -> int | None:
         """Active ones; None: the ResourceManager does not answer."""

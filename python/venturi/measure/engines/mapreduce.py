@@ -182,10 +182,10 @@ class MapReduce:
                 check=place.check,
             )
         except VenturiError as error:
-            full = place.is_full()
+            # A full disk is not what every job gives as its reason.
+            full = error.code == "VEN-ENGINE-FAILED" and place.is_full()
             place.abandon(task, log)
-            # Not every job gives this as its reason.
-            if full and isinstance(error, JobFailed) and error.code == "VEN-ENGINE-FAILED":
+            if full and isinstance(error, JobFailed):
                 raise JobFailed(
                     "VEN-ENGINE-SPACE",
                     f"{NAME}: HDFS is full",
