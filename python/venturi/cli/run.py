@@ -275,11 +275,15 @@ def _run(session: Session, jobs: Sequence[Job], *, resume: bool, talk: bool) -> 
         if talk and os.isatty(2):
             note = " (from before)" if done else ""
             time = format_duration(trial.elapsed_s)
-            where = trial.configuration.get("deployment")
-            name = f"{trial.engine.name} {where}" if where else trial.engine.name
-            say(f"{name}, repetition {trial.repetition}: "
+            say(f"{_deployed(trial)}, repetition {trial.repetition}: "
                 f"{outcome(trial)}, {time}{note}")  # fmt: skip
     return trials
+
+
+def _deployed(trial: Trial) -> str:
+    """The engine of `trial`, and how it was deployed if there are several ways."""
+    deployment = trial.configuration.get("deployment")
+    return f"{trial.engine.name} {deployment}" if deployment else trial.engine.name
 
 
 def _show(trials: list[Trial], *, as_json: bool) -> None:
@@ -293,9 +297,7 @@ def _show(trials: list[Trial], *, as_json: bool) -> None:
     console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
     engines: dict[str, list[Trial]] = {}
     for trial in trials:
-        deployment = trial.configuration.get("deployment")
-        name = " ".join(str(part) for part in (trial.engine.name, deployment) if part)
-        engines.setdefault(name, []).append(trial)
+        engines.setdefault(_deployed(trial), []).append(trial)
     for name, own in engines.items():
         if len(engines) > 1:
             console.print(f"{name}, {own[-1].engine.version}")

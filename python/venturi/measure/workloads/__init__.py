@@ -57,7 +57,6 @@ def size_of(definition: Definition, scale: str, chosen: Mapping[str, Scalar] | N
             hint="one of: " + ", ".join(SCALES),
             exit_code=ExitCode.USAGE,
         )
-    definition.parameter_values(chosen or {})
     found: Size = _FAMILY[definition.name].size(definition, SCALES.index(scale), chosen or {})
     return found
 
@@ -66,6 +65,5 @@ def size_of_bytes(
     definition: Definition, size_bytes: int, chosen: Mapping[str, Scalar] | None = None
 ) -> Size:
     """The size of an input of (at most) `size_bytes`, in whole records."""
-    definition.parameter_values(chosen or {})
     found: Size = _FAMILY[definition.name].size_of_bytes(definition, size_bytes, chosen or {})
     return found

@@ -114,16 +114,18 @@ _PI_TASKS = 16
 
 def size(definition: Definition, scale: int, chosen: Mapping[str, Scalar]) -> Size:
     """The size at `scale`, a place in SCALES."""
+    parameters = definition.parameter_values(chosen)
     if definition.job == "pi":
-        return Size(None, _POINTS[scale], _PI_TASKS)
+        return Size(None, _POINTS[scale], _PI_TASKS, parameters)
     if definition.job in {"dfsio-write", "dfsio-read"}:
         files, each = _FILES[scale]
-        return Size(files * each, files, files)
+        return Size(files * each, files, files, parameters)
     return size_of_bytes(definition, _BYTES[definition.name][scale], chosen)
 
 
 def size_of_bytes(definition: Definition, size_bytes: int, chosen: Mapping[str, Scalar]) -> Size:
     """The size of an input of (at most) `size_bytes`, in whole records."""
+    parameters = definition.parameter_values(chosen)
     if definition.record_bytes == 0:
         raise VenturiError(
             "VEN-MEASURE-WORKLOAD",
@@ -133,4 +135,4 @@ def size_of_bytes(definition: Definition, size_bytes: int, chosen: Mapping[str, 
             exit_code=ExitCode.USAGE,
         )
     records = size_bytes // definition.record_bytes
-    return Size(records * definition.record_bytes, records)
+    return Size(records * definition.record_bytes, records, parameters=parameters)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from venturi.measure.workloads.definition import Definition, Size
-from venturi.measure.workloads.micro import TERASORT_BYTES
+from venturi.measure.workloads.micro import TERASORT_BYTES, size_of_bytes
 from venturi.record.trial import Scalar
+
+__all__ = ["WORKLOADS", "size", "size_of_bytes"]
 
 WORKLOADS = (
     Definition(
@@ -38,9 +40,3 @@ WORKLOADS = (
 def size(definition: Definition, scale: int, chosen: Mapping[str, Scalar]) -> Size:
     """TeraSort's size at `scale`, a place in SCALES."""
     return size_of_bytes(definition, TERASORT_BYTES[scale], chosen)
-
-
-def size_of_bytes(definition: Definition, size_bytes: int, chosen: Mapping[str, Scalar]) -> Size:
-    """Whole records of (at most) `size_bytes`."""
-    records = size_bytes // definition.record_bytes
-    return Size(records * definition.record_bytes, records)
