@@ -399,14 +399,15 @@ def test_what_python_workers_get(tmp_path: Path) -> None:
 @pytest.mark.skipif(SPARK_35 not in os.environ, reason=f"{SPARK_35} names no Spark 3.5")
 @pytest.mark.parametrize(
     ("deployment", "name"),
-    [("standalone", "terasort"), *(("local", name) for name in (
-        "terasort", "teragen", "teravalidate", "sort", "wordcount", "pi", "kmeans",
-        "random-forest", "nweight", "pagerank", "sql-join", "sql-analysis",
-    ))],
+    [("standalone", "terasort"), ("yarn", "terasort"), *(
+        ("local", name) for name in sorted(Spark.workloads)
+    )],
 )  # fmt: skip
-def test_spark_3_5(session: Session, tmp_path: Path, deployment: str, name: str) -> None:
+def test_spark_3_5(
+    session: Session, engines_home: Path, tmp_path: Path, deployment: str, name: str
+) -> None:
     environ = {**os.environ, "SPARK_HOME": os.environ[SPARK_35]}
-    found = engine(f"spark:{deployment}", home=tmp_path, environ=environ)
+    found = engine(f"spark:{deployment}", home=engines_home, environ=environ)
     assert isinstance(found, Spark)
     try:
         found.start(ground(tmp_path))
