@@ -51,7 +51,7 @@ system-packages:
 	@scripts/system-packages.sh
 
 test: setup system-packages ## Run every test
-	$(CARGO) test --locked --release --workspace --quiet
+	$(CARGO) test --locked --profile tested --workspace --quiet
 	$(PY) -m pytest
 
 lint: setup ## Check format, types, contracts, budgets and generated files
