@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import threading
@@ -299,7 +300,10 @@ def test_a_hadoop_cluster_that_is_there(
     yarn: Spark, engines_home: Path, session: Session, tmp_path: Path
 ) -> None:
     cluster = cluster_of(yarn).cluster
-    given = made("yarn", engines_home, hadoop_conf=cluster.conf)
+    # Of a cluster without MapReduce's JobHistoryServer, as far as Spark can see.
+    conf = tmp_path / "conf"
+    shutil.copytree(cluster.conf, conf, ignore=shutil.ignore_patterns("mapred-site.xml"))
+    given = made("yarn", engines_home, hadoop_conf=conf)
     given.start(Ground({}))
     try:
         # Else all of Spark's jars are sent there.

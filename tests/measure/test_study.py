@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
 from venturi.measure.alone import alone
-from venturi.measure.study import Class, Plan, failure_class, peak_bytes, standings
+from venturi.measure.study import Class, Combination, Plan, failure_class, peak_bytes, standings
 from venturi.measure.study_file import EngineWords, Mistake, parse_plan
 from venturi.record.trial import Failure, State, Trial
 
@@ -183,6 +183,20 @@ def test_inputs_are_counted_from_first_to_last_use() -> None:
     sizes = [plan(text.format(order)) for order in ("written", "blocked")]
     peaks = [peak_bytes(p, {c: c.bytes or 0 for c in p.combinations}) for p in sizes]
     assert peaks == [8_200_000, 9_200_000]
+
+
+def test_an_hdfs_of_our_own_needs_space_too() -> None:
+    def peak(workload: str, engine: str) -> int:
+        one = Combination(workload, engine, bytes=1_000_000)
+        made = replace(plan("[factors]\nworkload = ['terasort']\n"), combinations=(one,))
+        return peak_bytes(made, {one: 1_000_000})
+
+    assert peak("terasort", "mapreduce") == 4_100_000
+    assert peak("terasort", "mapreduce:cluster") == peak("terasort", "spark:yarn") == 6_200_000
+    # Nothing is read; its files are in HDFS and fetched, or nobody wants them.
+    assert peak("teragen", "mapreduce") == 1_000_000
+    assert peak("teragen", "mapreduce:cluster") == 2_000_000
+    assert peak("dfsio-write", "mapreduce:cluster") == 1_000_000
 
 
 @pytest.mark.parametrize(

@@ -214,6 +214,7 @@ def _estimate(
     repository: Repository, plan: Plan, combination: Combination
 ) -> tuple[float | None, str]:
     """Seconds of one trial of `combination` and where that comes from."""
+    from venturi.measure.engines import split_spec
     from venturi.measure.study import alike, wall_s
     from venturi.measure.study_run import folders_for, size_for
     from venturi.record.trial import State
@@ -222,7 +223,7 @@ def _estimate(
     disks = folders_for(plan, combination, Path.cwd())
     succeeded = repository.find(
         workload=combination.workload,
-        engine=combination.engine.partition(":")[0],
+        engine=split_spec(combination.engine)[0],
         state=State.SUCCEEDED,
         limit=500,
     )

@@ -18,6 +18,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
+from venturi.measure.engines import ON_HDFS, split_spec
 from venturi.measure.workloads import space_factors, workload
 from venturi.record.trial import TERMINAL, ProvenanceKind, Scalar, State, Trial
 
@@ -245,10 +246,11 @@ def peak_bytes(plan: Plan, input_bytes: Mapping[Combination, int]) -> int:
     held: dict[object, int] = {}
     peak = 0
     for at, (combination, key) in enumerate(zip(ordered, keys, strict=True)):
+        on_hdfs = split_spec(combination.engine)[1] in ON_HDFS
+        given, *beside = space_factors(workload(combination.workload), hdfs=on_hdfs)
         size_bytes = input_bytes[combination]
-        held[key] = size_bytes
-        factors = space_factors(workload(combination.workload))
-        peak = max(peak, sum(held.values()) + round(size_bytes * sum(factors)))
+        held[key] = round(size_bytes * given)
+        peak = max(peak, sum(held.values()) + round(size_bytes * sum(beside)))
         if last[key] == at:
             del held[key]
     return peak
@@ -277,7 +279,7 @@ def alike(
 
     `input_bytes` and `disks` are what the combination comes to.
     """
-    engine, _, deployment = combination.engine.partition(":")
+    engine, deployment = split_spec(combination.engine)
     chosen: dict[str, Scalar] = {
         **combination.settings,
         **{f"{OF_WORKLOAD}{name}": value for name, value in combination.parameters.items()},

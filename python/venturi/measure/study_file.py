@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from venturi import units
 from venturi.errors import ExitCode, VenturiError
-from venturi.measure.engines import CLUSTERS
+from venturi.measure.engines import CLUSTERS, split_spec
 from venturi.measure.folders import ROLES
 from venturi.measure.study import OF_WORKLOAD, RETRYABLE, Class, Combination, Order, Plan
 from venturi.measure.workloads import SCALES, WORKLOADS, size_of_bytes, workload
@@ -184,7 +184,7 @@ def _doubts(given: _File, engines: Mapping[str, EngineWords]) -> Iterator[tuple[
         yield ("factors", "bytes"), "give either scale or bytes"
     if given.warm_ups >= given.repeats:
         yield ("warm_ups",), f"warm_ups: {given.warm_ups} leaves nothing of {given.repeats} repeats"
-    names = {_name(spec) for spec in factors.engine} & engines.keys()
+    names = {split_spec(spec)[0] for spec in factors.engine} & engines.keys()
     prefixes = [prefix for name in names for prefix in engines[name].prefixes]
     for setting in factors.settings:
         if not setting.startswith(tuple(prefixes)):
@@ -216,11 +216,6 @@ def _doubtful_parameters(factors: _Factors) -> Iterator[tuple[KeyPath, str]]:
                     parameter.value(value)
                 except ValueError as error:
                     yield ("factors", "parameters", name), f"{name}: {error}"
-
-
-def _name(spec: str) -> str:
-    """The engine of `NAME:DEPLOYMENT`."""
-    return spec.partition(":")[0]
 
 
 def _specs(engines: Mapping[str, EngineWords], wanted: Sequence[str]) -> Iterator[str]:
@@ -267,7 +262,7 @@ def _unfit(
         yield ("factors",), f"{len(found) * given.repeats} trials are more than {MAX_PLACES}"
     pairs = dict.fromkeys((each.engine, each.workload) for each in found)
     for engine, name in pairs:
-        if name not in engines[_name(engine)].workloads:
+        if name not in engines[split_spec(engine)[0]].workloads:
             yield (
                 ("factors", "engine"),
                 f"{engine} has no program for {name}: exclude it "
@@ -302,15 +297,16 @@ def _combinations(given: _File, engines: Mapping[str, EngineWords]) -> Iterator[
     seen: set[tuple[tuple[str, Scalar], ...]] = set()
     for chosen in itertools.product(*factors.values()):
         values = dict(zip(factors, chosen, strict=True))
-        prefixes = engines[_name(values["engine"])].prefixes
+        name, deployment = split_spec(values["engine"])
+        prefixes = engines[name].prefixes
         known = {each.name: each for each in workload(values["workload"]).parameters}
         parameters = {name: values.pop(f"{OF_WORKLOAD}{name}") for name in given.factors.parameters}
         values["parameters"] = {
             name: known[name].value(value) for name, value in parameters.items() if name in known
         }
-        if _name(values["engine"]) != "spark":
+        if name != "spark":
             values.pop("instances", None)
-        if values["engine"].partition(":")[2] not in CLUSTERS:
+        if deployment not in CLUSTERS:
             values.pop("workers", None)
         settings = {
             key: values.pop(key) for key in given.factors.settings if key in values

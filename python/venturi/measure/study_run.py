@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 
 from venturi.errors import Interrupted, VenturiError
-from venturi.measure.engines import CLUSTERS
+from venturi.measure.engines import CLUSTERS, split_spec
 from venturi.measure.engines.inputs import Inputs, inputs_of
 from venturi.measure.engines.protocol import Engine, Ground, Order
 from venturi.measure.folders import ROLES, DataFolders
@@ -213,7 +213,7 @@ class _Bench:
             workload=Workload(
                 definition.name, definition.version, combination.scale, size.bytes, size.records
             ),
-            engine=EngineRecord(combination.engine.partition(":")[0], "unknown"),
+            engine=EngineRecord(split_spec(combination.engine)[0], "unknown"),
             configuration=combination.values(),
             experiment=self._plan.id,
             repetition=place.number,

@@ -228,6 +228,16 @@ export interface Groups {
   by: string[];
   groups: GroupSummary[];
 }
+export interface HostUse {
+  cpu_busy: number | null;
+  cpu_iowait: number | null;
+  disk: string | null;
+  disk_busy: number | null;
+  disk_read_bytes_per_s: number | null;
+  disk_write_bytes_per_s: number | null;
+  net_receive_bytes_per_s: number | null;
+  net_transmit_bytes_per_s: number | null;
+}
 export interface ImprovedConfiguration {
   key: (string | number | boolean | null)[];
   n: number;
@@ -304,18 +314,8 @@ export interface JobStage {
   spilled_bytes: number | null;
   on_critical_path: boolean;
   verdict: string;
-  host: JobHost | null;
+  host: HostUse | null;
   meanwhile: string | null;
-}
-export interface JobHost {
-  cpu_busy: number | null;
-  cpu_iowait: number | null;
-  disk: string | null;
-  disk_busy: number | null;
-  disk_read_bytes_per_s: number | null;
-  disk_write_bytes_per_s: number | null;
-  net_receive_bytes_per_s: number | null;
-  net_transmit_bytes_per_s: number | null;
 }
 export interface JobRunning {
   t_s: number[];

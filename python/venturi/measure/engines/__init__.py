@@ -23,6 +23,15 @@ of a master that is there."""
 CLUSTERS = frozenset({"cluster", "standalone", "yarn"})
 """Deployments whose daemons Venturi starts."""
 
+ON_HDFS = frozenset({"cluster", "yarn"})
+"""Deployments whose files are in HDFS."""
+
+
+def split_spec(spec: str) -> tuple[str, str]:
+    """The name and the deployment of `NAME[:DEPLOYMENT]`; the latter is empty if not chosen."""
+    name, _, deployment = spec.partition(":")
+    return name, deployment
+
 
 def engine(
     spec: str, *, home: Path, environ: Mapping[str, str], hadoop_conf: Path | None = None
@@ -31,7 +40,7 @@ def engine(
 
     `hadoop_conf` is the configuration folder of a Hadoop cluster that is there.
     """
-    name, _, deployment = spec.partition(":")
+    name, deployment = split_spec(spec)
     if name not in ENGINES:
         raise _unknown(f"there is no engine {name!r}", spec, ENGINES)
     known = DEPLOYMENTS[name]

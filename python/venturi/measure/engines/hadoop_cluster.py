@@ -185,17 +185,20 @@ class PseudoCluster(_Answering):
 
 
 class GivenCluster(_Answering):
-    """A cluster that was there before; nothing of it is started or stopped."""
+    """A cluster that was there before; nothing of it is started or stopped.
+
+    `histories`: whether a JobHistoryServer must answer, as MapReduce's jobs need it.
+    """
 
     java_options: tuple[str, ...] = ()
 
-    def __init__(self, conf: Path, java: Java) -> None:
+    def __init__(self, conf: Path, java: Java, *, histories: bool) -> None:
         super().__init__(conf, java, read_addresses(conf), root="")
         self.root = f"/user/{self.user}/venturi-{new_id().lower()}"
         for what, answer in (
             ("NameNode", self.datanodes()),
             ("ResourceManager", self.node_managers()),
-            ("JobHistoryServer", self.keeps_history() or None),
+            ("JobHistoryServer", not histories or self.keeps_history() or None),
         ):
             if not answer:
                 raise VenturiError(
@@ -229,7 +232,7 @@ def open_cluster(hadoop: Hadoop, ground: Ground, conf: Path | None = None) -> Cl
     nothing is left of it then.
     """
     if conf is not None:
-        return GivenCluster(conf, hadoop.java)
+        return GivenCluster(conf, hadoop.java, histories=True)
     folders = DataFolders({role: ground.dirs[role] for role in ("output", "scratch")})
     sizes = hadoop_conf.containers(
         ground.threads or len(os.sched_getaffinity(0)),

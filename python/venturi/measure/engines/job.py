@@ -246,8 +246,7 @@ class ProcessJob:
     def _require_space(self) -> None:
         order = self.order
         size_bytes = order.size.bytes or 0
-        files = order.definition.generator == "none"
-        scratch, output = (0.0, 1.0) if files else space_factors(order.definition)
+        _, scratch, output = space_factors(order.definition, hdfs=self.engine.owns_hdfs)
         each = {"scratch": round(size_bytes * scratch), "output": round(size_bytes * output)}
         needs = {role: need_bytes * order.instances for role, need_bytes in each.items()}
         needs["input"] = order.inputs.missing_bytes

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from venturi.errors import VenturiError
+from venturi.measure.engines import ON_HDFS
 from venturi.measure.engines.hadoop_cluster import open_cluster
 from venturi.measure.engines.hadoop_conf import LOGGING
 from venturi.measure.engines.install import Hadoop, look_for_hadoop
@@ -75,6 +76,10 @@ class MapReduce:
         self._hadoop: Hadoop | None = None
         self._ground: Ground | None = None
         self._place: Place | None = None
+
+    @property
+    def owns_hdfs(self) -> bool:
+        return self.deployment in ON_HDFS and self._hadoop_conf is None
 
     def available(self) -> Availability:
         found = look_for_hadoop(self._home, self._environ)

@@ -157,6 +157,10 @@ class ProcessEngine(Engine, Protocol):
     def version(self) -> str:
         """Of the engine, once started."""
 
+    @property
+    def owns_hdfs(self) -> bool:
+        """Whether its jobs' data lie in an HDFS of ours, on the disks of the role `output`."""
+
     def defaults(
         self, definition: Definition, size: Size, threads: int, memory_bytes: int
     ) -> Mapping[str, str]:

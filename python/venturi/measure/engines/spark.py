@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from venturi.measure.engines import spark_cluster
+from venturi.measure.engines import ON_HDFS, spark_cluster
 from venturi.measure.engines.install import Hadoop, look_for_hadoop
 from venturi.measure.engines.java import find_java
 from venturi.measure.engines.job import START, SYNC, ProcessJob, read_json
@@ -64,6 +64,10 @@ class Spark:
         self._spark: spark_cluster.Installation | None = None
         self._hadoop: Hadoop | None = None
         self.version = ""
+
+    @property
+    def owns_hdfs(self) -> bool:
+        return self.deployment in ON_HDFS and self._hadoop_conf is None
 
     def available(self) -> Availability:
         parts: dict[str, str] = {}

@@ -339,7 +339,7 @@ class Yarn(Local):
         self._executors = ground.workers or 1
         self._home = spark.home
         if self._conf is not None:
-            self._cluster = GivenCluster(self._conf, spark.java)
+            self._cluster = GivenCluster(self._conf, spark.java, histories=False)
             self._address = address_towards(self._cluster.fs)
             return
         assert self._hadoop is not None

@@ -41,10 +41,19 @@ def family(definition: Definition) -> str:
     return _FAMILY[definition.name].__name__.rpartition(".")[2]
 
 
-def space_factors(definition: Definition) -> tuple[float, float]:
-    """What an engine needs for scratch data and for output, over the input."""
+def space_factors(definition: Definition, *, hdfs: bool = False) -> tuple[float, float, float]:
+    """What is needed for input, scratch data and output, over the bytes of a size.
+
+    In an `hdfs` of our own, which lies on the output's disks, input and output are there once more,
+    the output of a `format` that nobody fetches only there.
+    """
     own: Mapping[str, tuple[float, float]] = getattr(_FAMILY[definition.name], "SPACE", {})
-    return own.get(definition.name, _SPACE)
+    given, (scratch, output) = 1.0, own.get(definition.name, _SPACE)
+    if definition.generator == "none":  # what the workload has bytes of is its output
+        given, scratch, output = 0.0, 0.0, 1.0
+    if hdfs:
+        output = given + output * (1 if definition.format == "none" else 2)
+    return given, scratch, output
 
 
 def size_of(definition: Definition, scale: str, chosen: Mapping[str, Scalar] | None = None) -> Size:

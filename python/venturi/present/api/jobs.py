@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import numpy as np
 
 from venturi.errors import VenturiError
@@ -14,7 +12,6 @@ from venturi.present.api.shapes import (
     JobBound,
     JobCause,
     JobData,
-    JobHost,
     JobPart,
     JobRunning,
     JobStage,
@@ -126,6 +123,6 @@ def _stage(stage: Stage, on_critical_path: bool, use: HostUse | None) -> JobStag
         spilled_bytes=stage.spilled_bytes,
         on_critical_path=on_critical_path,
         verdict=stage.verdict.sentence,
-        host=None if use is None else JobHost(**asdict(use)),
+        host=use,
         meanwhile=None if use is None else sentence(stage, use),
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+from venturi.present.meanwhile import HostUse
 from venturi.record.query import TrialRow
 from venturi.record.views import View
 
@@ -156,23 +157,6 @@ class JobCause:
 
 
 @dataclass(frozen=True, slots=True)
-class JobHost:
-    """What the trial's host did in a stage, means over it; null where the sampler said nothing.
-
-    `disk` is the busiest one. Processor fractions are of all of them; rates are sums over devices.
-    """
-
-    cpu_busy: float | None
-    cpu_iowait: float | None
-    disk: str | None
-    disk_busy: float | None
-    disk_read_bytes_per_s: float | None
-    disk_write_bytes_per_s: float | None
-    net_receive_bytes_per_s: float | None
-    net_transmit_bytes_per_s: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class JobStage:
     """One attempt at a stage; seconds since the application began.
 
@@ -199,7 +183,7 @@ class JobStage:
     spilled_bytes: int | None
     on_critical_path: bool
     verdict: str
-    host: JobHost | None
+    host: HostUse | None
     meanwhile: str | None
 
 
