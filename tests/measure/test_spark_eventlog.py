@@ -326,7 +326,7 @@ def test_secrets_are_masked_and_ids_are_no_choice(write: Write) -> None:
         (("JobFailed: Job 0 cancelled by AQE", "JobSucceeded"), "succeeded"),
         (("JobSucceeded", "JobFailed: Job 1 cancelled"), "failed"),
         (("JobSucceeded", ""), "unfinished"),
-        ((), "succeeded"),
+        ((), "failed"),
     ],
 )
 def test_an_application_is_as_good_as_its_jobs(
@@ -344,10 +344,11 @@ def test_an_application_is_as_good_as_its_jobs(
     assert read(write(START + lines + END)).application.outcome == outcome
 
 
-def test_an_exit_status_is_believed(write: Write) -> None:
-    end = event("SparkListenerApplicationEnd", Timestamp=61_000, ExitCode=3)
+@pytest.mark.parametrize(("status", "outcome"), [(3, "failed"), (0, "succeeded")])
+def test_an_exit_status_is_believed(status: int, outcome: str, write: Write) -> None:
+    end = event("SparkListenerApplicationEnd", Timestamp=61_000, ExitCode=status)
     application = read(write(START + end)).application
-    assert (application.outcome, application.exit_code) == ("failed", 3)
+    assert (application.outcome, application.exit_code) == (outcome, status)
 
 
 def test_an_event_that_is_too_long_is_counted(write: Write) -> None:

@@ -288,7 +288,7 @@ class _Told:
         )
 
     def _application(self, text: Text, log: Log) -> Application:
-        outcome, reason = self._outcome(log.missing)
+        outcome, reason = self._outcome(log)
         properties = self.environment.get("Spark Properties")
         named = properties if isinstance(properties, dict) else {}
         jvm = self.environment.get("JVM Information")
@@ -307,23 +307,30 @@ class _Told:
             java_version=word(jvm.get("Java Version")) if isinstance(jvm, dict) else None,
         )
 
-    def _outcome(self, missing: str | None) -> tuple[Outcome, str | None]:
-        """Spark records no outcome before 4.0: an application is as good as its jobs."""
-        if self.end is None or missing is not None:
-            return "unfinished", missing or "the log ends before the application does"
+    def _outcome(self, log: Log) -> tuple[Outcome, str | None]:
+        if self.end is None or log.missing is not None:
+            return "unfinished", log.missing or "the log ends before the application does"
         code = whole(self.end.get("ExitCode"))
-        if code is not None and code != 0:
-            return "failed", f"the application ended with exit status {code}"
-        for job_id, job in self.jobs.items():
-            if job["outcome"] == "failed":
-                return "failed", f"job {job_id} failed: {job['reason']}"
+        if failure := self._failure(code, log):
+            return "failed", failure
         for job_id, job in self.jobs.items():
             if job["outcome"] == "unfinished":
                 return "unfinished", f"no end of job {job_id} is recorded"
+        return "succeeded", None
+
+    def _failure(self, code: int | None, log: Log) -> str | None:
+        """Spark records no exit status before 4.0: an application is as good as its jobs."""
+        if code:
+            return f"the application ended with exit status {code}"
+        if code is None and not self.jobs and not log.compacted:
+            return "the application ended without a job, and its exit status is not recorded"
+        for job_id, job in self.jobs.items():
+            if job["outcome"] == "failed":
+                return f"job {job_id} failed: {job['reason']}"
         last = max(self.jobs.values(), key=lambda job: job.get("ended_ms") or 0, default=None)
         if last is not None and last["outcome"] == "cancelled":
-            return "failed", f"its last job was cancelled: {last['reason']}"
-        return "succeeded", None
+            return f"its last job was cancelled: {last['reason']}"
+        return None
 
 
 _JOB_FIELDS = ("name", "submitted_ms", "ended_ms", "outcome", "reason", "stage_ids")
