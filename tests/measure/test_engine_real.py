@@ -15,11 +15,17 @@ from engine_runs import marked, run, start, wait_for, wait_until_gone
 
 pytestmark = pytest.mark.slow
 
+DISKS = "VEN-MEASURE-DISKS"
+
 
 def test_the_same_input_on_all_three(home: Path, mark: str, spark: None) -> None:
+    disks = [home.parent / name for name in ("disk", "other")]
+    disks[1].mkdir()
+    named = [f"--dir={role}={disk}" for role in ("scratch", "output") for disk in disks]
     status, done, err = run(
-        home, mark, "terasort", "--engine", "native,mapreduce,spark", "--repeat", 1,
+        home, mark, "terasort", "--engine", "native,spark,mapreduce", "--repeat", 1,
         "--set", "spark.sql.shuffle.partitions=3", "--set", "mapreduce.job.reduces=3",
+        *named, "--keep-data",
     )  # fmt: skip
     assert status == 0, err
     trials = {trial["engine"]["name"]: trial for trial in done["data"]}
@@ -42,7 +48,17 @@ def test_the_same_input_on_all_three(home: Path, mark: str, spark: None) -> None
         own = [phase for phase in trials[name]["phases"] if phase["name"] != "validate"]
         timed_s = sum(p["elapsed_s"] for p in own if p["name"] != "generate")
         assert timed_s == pytest.approx(trials[name]["elapsed_s"], abs=0.01)
-    assert list((home.parent / "disk").iterdir()) == []
+        warned = {each["code"]: each["message"] for each in trials[name]["warnings"]}
+        assert f"of 2 folders for output only the first was used: {disks[0]}" in warned[DISKS]
+    assert DISKS not in {each["code"] for each in trials["native"]["warnings"]}
+    # What is shuffled and spilled goes to both disks.
+    local = effective["spark.local.dir"].split(",")
+    assert [Path(each).is_relative_to(disk) for each, disk in zip(local, disks, strict=True)] == [
+        True,
+        True,
+    ]
+    assert list(disks[1].rglob("spills/localRunner"))
+    assert list(disks[0].rglob("result/part-*"))
 
 
 @pytest.mark.parametrize("workload", ["sort", "wordcount", "pi", "teragen", "teravalidate"])
@@ -53,6 +69,7 @@ def test_the_other_programs(home: Path, mark: str, spark: None, workload: str) -
         ("mapreduce", "succeeded"),
         ("spark", "succeeded"),
     ]
+    assert list((home.parent / "disk").iterdir()) == []
 
 
 def test_dfsio(home: Path, mark: str) -> None:

@@ -139,11 +139,13 @@ class _Answering:
         _got(self._addresses.resource_manager, path, {"state": "KILLED"})
 
     def history(self, job: str, folder: Path) -> tuple[Path, Path] | None:
-        # The history server may move both files away while we look.
+        # The history server may move both files away while we look. Where it moves them, not every
+        # user may look.
         for _ in range(_LOOKS):
-            for place in (self._addresses.finished, _newest(self.hdfs, self._addresses.done)):
-                with suppress(FileMissing):
-                    return self._copied(place, job, folder)
+            with suppress(VenturiError):
+                return self._copied(self._addresses.finished, job, folder)
+            with suppress(VenturiError):
+                return self._copied(_newest(self.hdfs, self._addresses.done), job, folder)
         return None
 
     def _copied(self, place: str, job: str, folder: Path) -> tuple[Path, Path]:

@@ -6,6 +6,7 @@ but HTTP, so no JVM has to be started to look at a file.
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,6 +20,7 @@ from venturi.errors import VenturiError
 
 TIMEOUT_S = 60.0
 _PIECE_BYTES = 1 << 20
+_OF_DISKS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO}
 # No DataNode has room for one more block, or the NameNode's own disk is nearly full.
 _FULL = ("could only be written to 0 of", "No space left", "DiskOutOfSpace", "Resources are low")
 
@@ -27,7 +29,7 @@ class Hdfs:
     """Files of the HDFS whose NameNode answers HTTP at `namenode` (`host:port`), as `user`.
 
     Paths are absolute, without a scheme. What fails raises VenturiError: VEN-ENGINE-SPACE when
-    HDFS is full, else VEN-ENGINE-HDFS.
+    HDFS is full, else VEN-ENGINE-HDFS; OSError what fails with a file of this host.
     """
 
     def __init__(self, namenode: str, user: str) -> None:
@@ -154,6 +156,8 @@ def _connected(address: str, path: str) -> Iterator[HTTPConnection]:
     try:
         yield connection
     except (OSError, HTTPException) as error:
+        if isinstance(error, OSError) and (error.filename or error.errno in _OF_DISKS):
+            raise  # of the file here that is copied
         raise VenturiError(
             "VEN-ENGINE-HDFS",
             f"HDFS at {address} does not answer: {error}",

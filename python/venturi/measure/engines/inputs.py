@@ -52,6 +52,10 @@ class Inputs(Protocol):
     def missing_bytes(self) -> int:
         """What must still be written to disk."""
 
+    @property
+    def spread(self) -> bool:
+        """Whether it lies in all folders of its role, not in the first alone."""
+
     def provide(self, step: Step) -> tuple[InputData, tuple[Phase, ...]]:
         """The input, and the phases it took to make it (none if it was there)."""
 
@@ -90,6 +94,10 @@ class GivenInputs:
     def missing_bytes(self) -> int:
         return 0
 
+    @property
+    def spread(self) -> bool:
+        return True
+
     def provide(self, step: Step) -> tuple[InputData, tuple[Phase, ...]]:
         return self._data, ()
 
@@ -99,6 +107,7 @@ class NoInputs:
 
     planned_bytes = 0
     missing_bytes = 0
+    spread = True
 
     def provide(self, step: Step) -> tuple[InputData, tuple[Phase, ...]]:
         return InputData(files=(), bytes=0, records=None), ()
@@ -180,6 +189,10 @@ class GeneratedInputs:
         self._keep = keep
         self._store = KeptInputs(folders.parents("input"), definition, size, seed)
         self._data: InputData | None = None
+
+    @property
+    def spread(self) -> bool:
+        return self._definition.generator.startswith("gensort")
 
     @property
     def records(self) -> int:

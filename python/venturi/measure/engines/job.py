@@ -27,7 +27,7 @@ from venturi.measure.jobs import own
 from venturi.measure.runner import Attachment, JobFailed, Report, Spec, Step
 from venturi.measure.workloads import space_factors
 from venturi.record.trial import Engine as EngineRecord
-from venturi.record.trial import Phase, Sample, Scalar, Workload
+from venturi.record.trial import Phase, Sample, Scalar, TrialWarning, Workload
 
 START = "start"
 LAUNCH = "launch"
@@ -185,7 +185,7 @@ class ProcessJob:
         self._tasks = self._placed(self._input)
         for task in self._tasks:
             self.engine.prepare(task)
-        return Report(phases=phases)
+        return Report(phases=phases, warnings=tuple(self._unused()))
 
     def execute(self, step: Step) -> Report:
         begun_s = time.monotonic()
@@ -250,7 +250,22 @@ class ProcessJob:
         each = {"scratch": round(size_bytes * scratch), "output": round(size_bytes * output)}
         needs = {role: need_bytes * order.instances for role, need_bytes in each.items()}
         needs["input"] = order.inputs.missing_bytes
-        space.require(space.spread(needs, {role: order.folders.parents(role) for role in needs}))
+        space.require(space.spread(needs, {role: self._used(role) for role in needs}))
+
+    def _used(self, role: str) -> tuple[Path, ...]:
+        """Those of the folders named for `role` that the job really uses."""
+        named = self.order.folders.parents(role)
+        if role == "input":
+            return named if self.order.inputs.spread else named[:1]
+        # The output ends in one folder, though HDFS had it on all.
+        return named[:1] if role == "output" and not self.engine.owns_hdfs else named
+
+    def _unused(self) -> Iterator[TrialWarning]:
+        for role in ("input", "scratch", "output"):
+            named, used = self.order.folders.parents(role), self._used(role)
+            if len(used) < len(named):
+                said = f"of {len(named)} folders for {role} only the first was used: {named[0]}"
+                yield TrialWarning("VEN-MEASURE-DISKS", said)
 
     def _executed(self) -> tuple[_Execution, ...]:
         """All of the tasks, at the same time; what of their output is not yet durable then is."""
@@ -284,10 +299,14 @@ class ProcessJob:
     def _placed(self, given: InputData) -> tuple[Task, ...]:
         """Makes the folders of the tasks; the engine sees one folder with all input files."""
         folders = self.order.folders
-        scratch, out = (folders.of(role)[0] for role in ("scratch", "output"))
-        for folder in (scratch, out):  # those of the repetition before, if data are kept
+        scratches, (out, *_) = folders.of("scratch"), folders.of("output")
+        for folder in (*scratches, out):  # of the repetition or the engine before, if data are kept
             for entry in folder.iterdir():
-                shutil.rmtree(entry)
+                if entry.is_dir() and not entry.is_symlink():
+                    shutil.rmtree(entry)
+                else:
+                    entry.unlink()
+        scratch = scratches[0]
         (scratch / "input").mkdir()
         for number, file in enumerate(given.files if given.folder is None else ()):
             (scratch / "input" / f"part-{number:05d}").symlink_to(file)
@@ -298,6 +317,7 @@ class ProcessJob:
                 input=given.folder or scratch / "input",
                 output=out / f"result{label}",
                 scratch=_made(scratch / f"scratch{label}"),
+                spills=tuple(_made(folder / f"spills{label}") for folder in scratches),
                 logs=_made(scratch / f"logs{label}"),
                 threads=self.threads,
                 memory_bytes=self.memory_bytes,

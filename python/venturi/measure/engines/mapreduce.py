@@ -31,6 +31,8 @@ from venturi.record.trial import Scalar
 
 NAME = "mapreduce"
 
+DFSIO_RESULTS = "dfsio.txt"
+CHECKSUM_MODULUS = 2**64  # TeraGen's counter is signed
 _ESTIMATE = re.compile(r"Estimated value of Pi is ([\d.]+)")
 _KEY_VALUE = "org.apache.hadoop.mapreduce.lib.input.KeyValueTextInputFormat"
 _TEXT_OUT = "org.apache.hadoop.mapreduce.lib.output.TextOutputFormat"
@@ -113,15 +115,17 @@ class MapReduce:
         }
 
     def prepare(self, task: Task) -> None:
-        assert self._place is not None
         assert self._ground is not None
-        if self._place.is_lost():
+        if self._place is not None and self._place.is_lost():
             # A daemon ended and with it a job; those that follow get a new cluster.
-            self._place.stop()
+            lost, self._place = self._place, None
+            lost.stop()
+        if self._place is None:
             self._place = self._opened(self._ground)
         self._place.prepare(task)
         if task.definition.job == "dfsio-read":
-            self._run(task, _dfsio(task, self._place, "-write"), task.logs / "write.log")
+            log = task.logs / "write.log"
+            self._run(task, _dfsio(task, self._place, "-write", log.with_suffix(".txt")), log)
 
     def submit(self, task: Task) -> Ended:
         assert self._place is not None
@@ -138,7 +142,7 @@ class MapReduce:
         if task.definition.job == "pi" and (found := _ESTIMATE.search(text)):
             answer["inside"] = round(float(found[1]) * _pi_points(task) / 4)
         elif task.definition.job.startswith("dfsio"):
-            said = read_dfsio((task.logs / "dfsio.txt").read_text())
+            said = read_dfsio((task.logs / DFSIO_RESULTS).read_text())
             answer = {
                 "files": int(said["Number of files"]),
                 "bytes": int(said["Total MBytes processed"]) * MIB,
@@ -172,6 +176,7 @@ class MapReduce:
                     hadoop.java.program,
                     f"-Xmx{place.client_bytes(task) // MIB}m",
                     "-Duser.timezone=UTC",
+                    "-Duser.language=en",  # numbers with points
                     f"-Djava.io.tmpdir={task.scratch}",
                     *place.java_options,
                     "-cp",
@@ -189,6 +194,8 @@ class MapReduce:
         except VenturiError as error:
             # A full disk is not what every job gives as its reason.
             full = error.code == "VEN-ENGINE-FAILED" and place.is_full()
+            if isinstance(error, JobFailed):
+                error.attachments += place.history(task, log)
             place.abandon(task, log)
             if full and isinstance(error, JobFailed):
                 raise JobFailed(
@@ -204,7 +211,8 @@ def _program(task: Task, place: Place) -> list[str]:
     """Main class, settings and arguments."""
     definition = task.definition
     if definition.job.startswith("dfsio"):
-        return _dfsio(task, place, "-" + definition.job.removeprefix("dfsio-"))
+        mode = "-" + definition.job.removeprefix("dfsio-")
+        return _dfsio(task, place, mode, task.logs / DFSIO_RESULTS)
     name = _CLASSES[definition.job if definition.format != "fixed" else definition.name]
     settings = _settings(task, place)
     return [f"org.apache.hadoop.examples.{name}", *settings, *_arguments(task, place)]
@@ -226,13 +234,14 @@ def _arguments(task: Task, place: Place) -> list[str]:
             return folders
 
 
-def _dfsio(task: Task, place: Place, mode: str) -> list[str]:
+def _dfsio(task: Task, place: Place, mode: str, results: Path) -> list[str]:
+    """TestDFSIO adds to `results`."""
     files = task.size.parts or 1
     size_mib = (task.size.bytes or 0) // files // MIB
     return [
         "org.apache.hadoop.fs.TestDFSIO", f"-Dtest.build.data={place.output(task)}",
         *_settings(task, place), mode, "-nrFiles", str(files), "-size", f"{size_mib}MB",
-        "-resFile", str(task.logs / "dfsio.txt"),
+        "-resFile", str(results),
     ]  # fmt: skip
 
 
@@ -252,7 +261,7 @@ def _tera_answer(task: Task, counters: Mapping[str, Mapping[str, int]]) -> dict[
     """What TeraGen counted of its records, or TeraValidate wrote of those it read."""
     if task.definition.job == "teragen":
         own = counters.get(_TERAGEN_COUNTERS, {})
-        return {"checksum": f"{own['CHECKSUM']:x}"} if "CHECKSUM" in own else {}
+        return {"checksum": f"{own['CHECKSUM'] % CHECKSUM_MODULUS:x}"} if "CHECKSUM" in own else {}
     if task.definition.job != "teravalidate":
         return {}
     lines = [

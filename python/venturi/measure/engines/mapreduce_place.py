@@ -70,6 +70,9 @@ class Place(Protocol):
     def logs(self) -> tuple[Attachment, ...]:
         """What is kept of a job that failed, beside its own log."""
 
+    def history(self, task: Task, log: Path) -> tuple[Attachment, ...]:
+        """The engine's own account of a job whose client wrote `log`, as far as there is one."""
+
     def abandon(self, task: Task, log: Path) -> None:
         """Ends what is left of a job that failed, or whose client is gone."""
 
@@ -105,7 +108,12 @@ class Local:
         }
 
     def settings(self, task: Task) -> dict[str, str]:
-        return {"hadoop.tmp.dir": str(task.scratch), "fs.defaultFS": "file:///"}
+        spills = ",".join(map(str, task.spills))
+        return {
+            "hadoop.tmp.dir": str(task.scratch),
+            "mapreduce.cluster.local.dir": spills,
+            "fs.defaultFS": "file:///",
+        }
 
     def client_bytes(self, task: Task) -> int:
         return task.memory_bytes
@@ -123,6 +131,9 @@ class Local:
         return Collected(phases=read_phases(log, ended, shift_s, LOCAL))
 
     def logs(self) -> tuple[Attachment, ...]:
+        return ()
+
+    def history(self, task: Task, log: Path) -> tuple[Attachment, ...]:
         return ()
 
     def abandon(self, task: Task, log: Path) -> None:
@@ -143,7 +154,7 @@ class OnCluster:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._uploaded: dict[tuple[object, ...], str] = {}
+        self._uploaded: tuple[tuple[object, ...], str] = ((), "")
         self.class_path: tuple[str, ...] = (str(cluster.conf),)
         self.environment = cluster.environment
         # A client lives for seconds: a compiler that is ready soon does more than a good one.
@@ -170,7 +181,7 @@ class OnCluster:
         return CLIENT_BYTES
 
     def input(self, task: Task) -> str:
-        return self._uri(self._uploaded.get(_files_key(task), ""))
+        return self._uri(self._uploaded[1])
 
     def output(self, task: Task) -> str:
         return self._uri(self._output(task))
@@ -178,13 +189,15 @@ class OnCluster:
     def prepare(self, task: Task) -> None:
         hdfs, key = self._cluster.hdfs, _files_key(task)
         hdfs.remove(self._output(task))
-        if not key or key in self._uploaded:
+        if not key or key == self._uploaded[0]:
             return
-        folder = f"{self._cluster.root}/input-{len(self._uploaded)}"
+        folder = f"{self._cluster.root}/input"
+        self._uploaded = ((), "")
+        hdfs.remove(folder)
         hdfs.mkdir(folder)
         for path in sorted(task.input.iterdir()):
             hdfs.put(path, f"{folder}/{path.name}")
-        self._uploaded[key] = folder
+        self._uploaded = (key, folder)
 
     def collect(self, task: Task, log: str, ended: Ended, shift_s: float) -> Collected:
         hdfs, output = self._cluster.hdfs, self._output(task)
@@ -205,7 +218,7 @@ class OnCluster:
         return Collected(
             phases=(*read_phases(log, ended, shift_s, CLUSTER), synced),
             samples=_tasks_cpu(log),
-            attachments=self._history(task, log),
+            attachments=self._copied(task, log),
             answer=answer,
         )
 
@@ -228,7 +241,10 @@ class OnCluster:
     def stop(self) -> None:
         self._cluster.stop()
 
-    def _history(self, task: Task, log: str) -> tuple[Attachment, ...]:
+    def history(self, task: Task, log: Path) -> tuple[Attachment, ...]:
+        return () if self.is_lost() else self._copied(task, tail(log))
+
+    def _copied(self, task: Task, log: str) -> tuple[Attachment, ...]:
         job = _JOB.search(log)
         found = self._cluster.history(job[1], task.logs) if job else None
         if found is None:

@@ -90,7 +90,8 @@ class Task:
     """One execution as an engine gets it: everything has a place.
 
     `input` is a folder with the input files, `output` does not exist yet, `scratch` and `logs` are
-    empty folders of this task alone.
+    empty folders of this task alone. `spills` are such folders, one on each of the scratch disks,
+    for what is shuffled and spilled.
     """
 
     definition: Definition
@@ -98,6 +99,7 @@ class Task:
     input: Path
     output: Path
     scratch: Path
+    spills: tuple[Path, ...]
     logs: Path
     threads: int
     memory_bytes: int

@@ -63,6 +63,7 @@ class Spark:
         self._cluster: spark_cluster.Deployment = spark_cluster.Local()
         self._spark: spark_cluster.Installation | None = None
         self._hadoop: Hadoop | None = None
+        self._ground: Ground | None = None
         self.version = ""
 
     @property
@@ -77,9 +78,8 @@ class Spark:
 
     def start(self, ground: Ground) -> None:
         require(self.available())
-        assert self._spark is not None
-        self._cluster = self._deployed()
-        self._cluster.start(self._spark, ground)
+        self._ground = ground
+        self._open(ground)
 
     def stop(self) -> None:
         self._cluster.stop()
@@ -97,6 +97,11 @@ class Spark:
         }
 
     def prepare(self, task: Task) -> None:
+        if self._cluster.is_lost():
+            # A daemon ended and with it a job; those that follow get a new cluster.
+            assert self._ground is not None
+            self._cluster.stop()
+            self._open(self._ground)
         self._cluster.bring(task)
 
     def submit(self, task: Task) -> Ended:
@@ -146,7 +151,7 @@ class Spark:
             env={
                 "SPARK_HOME": str(self._spark.home),
                 "JAVA_HOME": str(self._spark.java.home),
-                "SPARK_LOCAL_DIRS": str(task.scratch),
+                "SPARK_LOCAL_DIRS": ",".join(map(str, task.spills)),
                 **self._cluster.environment(),
             },
             attachments=lambda: (*_event_logs(events), *self._cluster.logs(log)),
@@ -225,6 +230,11 @@ class Spark:
         for each in found.missing:
             yield replace(each, what=f"for YARN: {each.what}")
 
+    def _open(self, ground: Ground) -> None:
+        assert self._spark is not None
+        self._cluster = self._deployed()
+        self._cluster.start(self._spark, ground)
+
     def _deployed(self) -> spark_cluster.Deployment:
         if self.deployment == "local":
             return spark_cluster.Local()
@@ -243,7 +253,7 @@ def _fixed(task: Task, events: Path) -> dict[str, str]:
         "spark.eventLog.dir": events.as_uri(),
         "spark.eventLog.rolling.enabled": "false",
         "spark.eventLog.compress": "false",
-        "spark.local.dir": str(task.scratch),
+        "spark.local.dir": ",".join(map(str, task.spills)),
         "spark.pyspark.python": sys.executable,
         "spark.pyspark.driver.python": sys.executable,
         "spark.sql.warehouse.dir": (task.scratch / "warehouse").as_uri(),

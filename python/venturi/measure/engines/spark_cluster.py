@@ -114,6 +114,9 @@ class Deployment(Protocol):
     def stop(self) -> None:
         """Ends what `start` began."""
 
+    def is_lost(self) -> bool:
+        """Whether no application can run there any more, and a new one would help."""
+
     def check(self, log: Path) -> None:
         """Raises what keeps an application, whose driver writes `log`, from ever ending well."""
 
@@ -147,6 +150,9 @@ class Local:
 
     def stop(self) -> None:
         pass
+
+    def is_lost(self) -> bool:
+        return False
 
     def check(self, log: Path) -> None:
         pass
@@ -247,6 +253,9 @@ class Standalone(Master):
         finally:
             if folders is not None:
                 folders.__exit__()
+
+    def is_lost(self) -> bool:
+        return self._daemons is None or self._daemons.dead() != ()
 
     def check(self, log: Path) -> None:
         assert self._daemons is not None
@@ -359,6 +368,9 @@ class Yarn(Local):
         cluster, self._cluster = self._cluster, None
         if cluster is not None:
             cluster.stop()
+
+    def is_lost(self) -> bool:
+        return self._cluster is None or self._cluster.dead() != ()
 
     def check(self, log: Path) -> None:
         self.cluster.check()
