@@ -153,41 +153,47 @@ const context = await chromium.launchPersistentContext(profile, {
   args: FLAGS,
   offline: true,
 });
-const findings = [];
-try {
-  for (const [place, file] of files.entries()) {
-    const all = place < often;
-    for (const colorScheme of all ? SCHEMES : SCHEMES.slice(0, 1)) {
-      for (const width of all ? WIDTHS : WIDTHS.slice(0, 1)) {
-        const page = await context.newPage();
-        const url = pathToFileURL(file).href;
-        const problems = [];
-        page.on("console", (message) => {
-          if (["error", "warning"].includes(message.type())) problems.push(message.text());
-        });
-        page.on("pageerror", (error) => problems.push(String(error)));
-        page.on("request", (request) => {
-          if (request.url() !== url) problems.push(`request: ${request.url()}`);
-        });
-        await page.setViewportSize({ width, height: 900 });
-        await page.emulateMedia({ colorScheme });
-        await page.goto(url, { waitUntil: "load" });
-        await page.waitForSelector("main h1", { timeout: 10_000 });
-        const finding = {
-          file: basename(file),
-          width,
-          colorScheme,
-          ...(await page.evaluate(inspect)),
-        };
-        if (shots) {
-          const name = `${basename(file, ".html")}-${width}-${colorScheme}.png`;
-          await page.screenshot({ path: join(shots, name), fullPage: true });
-        }
-        findings.push({ ...finding, keyboard: await keyboard(page), problems });
-        await page.close();
-      }
-    }
+
+/** What a reader meets in `file`, at one width and in one scheme. */
+async function meet({ file, width, colorScheme }) {
+  const page = await context.newPage();
+  const url = pathToFileURL(file).href;
+  const problems = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) problems.push(message.text());
+  });
+  page.on("pageerror", (error) => problems.push(String(error)));
+  page.on("request", (request) => {
+    if (request.url() !== url) problems.push(`request: ${request.url()}`);
+  });
+  await page.setViewportSize({ width, height: 900 });
+  await page.emulateMedia({ colorScheme });
+  await page.goto(url, { waitUntil: "load" });
+  await page.waitForSelector("main h1", { timeout: 10_000 });
+  const finding = { file: basename(file), width, colorScheme, ...(await page.evaluate(inspect)) };
+  if (shots) {
+    const name = `${basename(file, ".html")}-${width}-${colorScheme}.png`;
+    await page.screenshot({ path: join(shots, name), fullPage: true });
   }
+  const found = { ...finding, keyboard: await keyboard(page), problems };
+  await page.close();
+  return found;
+}
+
+const looks = files.flatMap((file, place) =>
+  SCHEMES.slice(0, place < often ? 2 : 1).flatMap((colorScheme) =>
+    WIDTHS.slice(0, place < often ? 2 : 1).map((width) => ({ file, width, colorScheme })),
+  ),
+);
+const findings = [];
+
+/** Takes the looks one after the other, beside others that do the same. */
+async function work() {
+  for (let look = looks.shift(); look; look = looks.shift()) findings.push(await meet(look));
+}
+
+try {
+  await Promise.all([work(), work()]);
 } finally {
   await context.close();
 }
