@@ -64,6 +64,7 @@ CODES: Mapping[str, str] = MappingProxyType(
         "VEN-MEASURE-INVALID": "The workload ran but its result is not valid.",
         "VEN-MEASURE-WORKLOAD": "No workload or engine has this name.",
         "VEN-MEASURE-INPUT": "An input file is missing or cannot be read.",
+        "VEN-MEASURE-DIR": "A file or folder of a trial cannot be used.",
         "VEN-MEASURE-DISKS": "Of several folders that were named for a role, only one was used.",
         "VEN-MEASURE-SERIES": "The host's counters beside a trial are missing or incomplete.",
         "VEN-MEASURE-UNSTEADY": "A rate did not settle while it was measured.",

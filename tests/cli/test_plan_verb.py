@@ -190,6 +190,50 @@ def test_check_counts_and_estimates(tmp_path: Path, real: dict[str, str]) -> Non
     assert after["combinations"][0]["estimated_from"] == "median of 3 earlier trials"
 
 
+def test_only_sorts_are_predicted_from_a_disk_probe(tmp_path: Path) -> None:
+    home, file = tmp_path / "home", tmp_path / "study.toml"
+    names = ["terasort", "sort", "wordcount", "pi", "dfsio-write"]
+    file.write_text(f"[factors]\nworkload = {json.dumps(names)}\n")
+    probed = venturi("probe", "disk", "--dir", tmp_path, home=home)
+    assert probed.returncode == 0, probed.stderr
+    done = venturi("plan", "check", file, "--json", home=home)
+    rows = json.loads(done.stdout)["data"]["combinations"]
+    assert [(row["trial_s"] is not None, row["estimated_from"][:9]) for row in rows] == [
+        *[(True, "predicted")] * 2, *[(False, "no earlie")] * 3,
+    ]  # fmt: skip
+
+
+def test_a_plan_without_disks_is_one_of_its_folder(
+    tmp_path: Path, real: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, file = tmp_path / "home", tmp_path / "study.toml"
+    file.write_text(
+        'repeats = 1\nwarm_ups = 0\n[factors]\nworkload = ["terasort", "pi"]\nscale = ["tiny"]\n'
+    )
+
+    def told(verb: str, folder: str) -> dict[str, Any]:
+        (tmp_path / folder).mkdir(exist_ok=True)
+        monkeypatch.chdir(tmp_path / folder)
+        done = venturi("plan", verb, file, "--json", home=home, **real)
+        assert done.returncode == 0, done.stderr
+        data: dict[str, Any] = json.loads(done.stdout)["data"]
+        return data
+
+    begun = told("start", "one")
+    assert begun["counts"]["done"] == 2
+    assert told("status", "two")["counts"] == {"done": 0, "failed": 0, "running": 0, "left": 2}
+    assert told("resume", "two")["counts"]["done"] == 2
+    listed = venturi("ls", "--json", "--limit", 0, home=home, **real)
+    assert len(json.loads(listed.stdout)["data"]) == 4
+    checked = told("check", "one")
+    assert {begun["plan"], told("status", "one")["plan"], told("resume", "one")["plan"]} == {
+        checked["plan"]
+    }
+    # Also of pi, which has no folders.
+    sources = {row["estimated_from"] for row in checked["combinations"]}
+    assert sources <= {"median of 1 earlier trials", "median of 2 earlier trials"}
+
+
 def test_a_bad_file_is_refused_with_its_lines(tmp_path: Path) -> None:
     file = tmp_path / "study.toml"
     file.write_text("repeats = 0\nwarmups = 1\n")

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
-from test_main import venturi
+from test_main import FAKE_AGENT, venturi
+
+from venturi.cli.main import cli
+from venturi.errors import VenturiError
+from venturi.measure import engines
+from venturi.measure.engines.native import Native, NativeJob
+from venturi.measure.engines.protocol import Availability, Ground, Missing, Order
 
 
 def states(text: str) -> list[tuple[int, bool, str]]:
@@ -34,6 +42,101 @@ def test_resume_does_not_repeat_what_succeeded(tmp_path: Path) -> None:
     assert len(after) == 2
 
 
+def test_resume_elsewhere_runs_again(tmp_path: Path) -> None:
+    arguments = ("run", "terasort", "--bytes", "20kB", "--experiment", "e", "--warm-up", 0,
+                 "--repeat", 1, "--json")  # fmt: skip
+    ids = []
+    for number in (1, 2):
+        disk = tmp_path / f"disk{number}"
+        disk.mkdir()
+        done = venturi(*arguments, "--dir", disk, "--resume", home=tmp_path / "home")
+        ids += [trial["id"] for trial in json.loads(done.stdout)["data"]]
+    assert ids[0] != ids[1]
+
+
+def test_a_trial_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    done = venturi(
+        "run", "terasort", "--bytes", "20kB", "--dir", disk, "--timeout", "500ms",
+        home=tmp_path / "home", FAKE_FAULT="hang-in-sort", FAKE_MARKER=str(tmp_path / "marker"),
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert "VEN-ENGINE-TIMEOUT" in done.stderr
+    assert list(disk.iterdir()) == []
+
+
+class _Stage(Native):
+    """The native engine under another name, which says when it is up and when it works."""
+
+    version = "1"
+
+    def __init__(self, spec: str, says: list[str], *, missing: bool) -> None:
+        super().__init__(environ={})
+        self.spec, self._says, self._missing = spec, says, missing
+        self.deployment = spec.partition(":")[2] or None  # type: ignore[assignment]
+
+    def available(self) -> Availability:
+        missing = (Missing("no such thing", "get it"),) if self._missing else ()
+        return Availability(self.spec, "1", missing=missing)
+
+    def start(self, ground: Ground) -> None:
+        self._says.append(f"{self.spec} up")
+
+    def stop(self) -> None:
+        self._says.append(f"{self.spec} down")
+
+    def job(self, order: Order) -> NativeJob:
+        self._says.append(f"{self.spec} {order.repetition}")
+        made = super().job(order)
+        assert isinstance(made, NativeJob)
+        return made
+
+
+@pytest.fixture
+def on_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """Runs `--engine SPECS`, none of them real, twice each; returns what they said."""
+    monkeypatch.setenv("VENTURI_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("VENTURI_AGENT", str(FAKE_AGENT))
+
+    def run(specs: str, missing: str | None = None) -> list[str]:
+        says: list[str] = []
+
+        def engine(spec: str, **_: Mapping[str, Any]) -> _Stage:
+            return _Stage(spec, says, missing=spec == missing)
+
+        monkeypatch.setattr(engines, "engine", engine)
+        arguments = ("run", "terasort", "--bytes", "20kB", "--engine", specs, "--repeat", "2",
+                     "--warm-up", "0", "--no-series", "--dir", str(tmp_path), "--json")  # fmt: skip
+        try:
+            cli.main(list(arguments), standalone_mode=False)
+        except VenturiError as error:
+            says.append(error.message)
+        return says
+
+    return run
+
+
+def test_a_cluster_is_up_for_its_own_trials_alone(on_stage: Callable[..., list[str]]) -> None:
+    assert on_stage("one:cluster,two:local,three:yarn") == [
+        step
+        for spec in ("one:cluster", "two:local", "three:yarn")
+        for step in (f"{spec} up", f"{spec} 0", f"{spec} 1", f"{spec} down")
+    ]
+
+
+def test_other_engines_take_turns(on_stage: Callable[..., list[str]]) -> None:
+    assert on_stage("one,two:local") == [
+        "one up", "two:local up", "one 0", "two:local 0", "two:local 1", "one 1",
+        "two:local down", "one down",
+    ]  # fmt: skip
+
+
+def test_nothing_is_started_if_one_engine_is_missing(on_stage: Callable[..., list[str]]) -> None:
+    said = on_stage("one:cluster,two:local", missing="two:local")
+    assert said == ["two:local: no such thing"]
+
+
 def test_a_wrong_result_exits_3(tmp_path: Path) -> None:
     done = venturi(
         "run", "terasort", "--bytes", "20kB", "--repeat", 2, "--dir", tmp_path,
@@ -53,6 +156,13 @@ def test_a_wrong_result_exits_3(tmp_path: Path) -> None:
         (("pi", "--engine", "spark", "--bytes", "1MB"), 2, "no input"),
         (("terasort", "--set", "spark.executor.cores=2"), 2, "VEN-ENGINE-SETTING"),
         (("terasort", "--engine", "spark", "--set", "spark.executor.cores"), 2, "no value"),
+        (
+            ("terasort", "--indy", "--engine", "native,spark"),
+            2,
+            "terasort on spark knows no --indy",
+        ),
+        (("terasort", "--verify", "--engine", "mapreduce"), 2, "or use native: aggregate, sort"),
+        (("pi", "--indy", "--verify"), 2, "pi on native knows no --indy and --verify"),
         (("terasort", "--engine", "abacus"), 2, "one of: native"),
         (("terasort", "--scale", "tiny", "--bytes", "1MB"), 2, "either --scale or --bytes"),
         (("terasort", "--repeat", "1"), 2, "--warm-up 1 leaves nothing"),

@@ -111,7 +111,9 @@ def test_a_kill_leaves_nothing(tmp_path: Path, mark: str, victim: str) -> None:
     ("says", "code"),
     [
         ("java.io.IOException: No space left on device", "VEN-ENGINE-SPACE"),
+        ("No space available in any of the local directories.", "VEN-ENGINE-SPACE"),
         ("java.lang.OutOfMemoryError: Java heap space", "VEN-ENGINE-MEMORY"),
+        ("Invalid maximum heap size: -Xmx0m", "VEN-ENGINE-MEMORY"),
         ("java.lang.UnsupportedClassVersionError: X", "VEN-ENGINE-JAVA"),
         ("java.lang.UnsupportedOperationException: getSubject is not supported", "VEN-ENGINE-JAVA"),
         ("java.lang.IllegalStateException: broken", "VEN-ENGINE-FAILED"),
@@ -124,6 +126,18 @@ def test_why_a_job_failed(tmp_path: Path, mark: str, says: str, code: str) -> No
     if code == "VEN-ENGINE-FAILED":
         assert says in caught.value.message
         assert caught.value.where["status"] == 7
+
+
+def test_a_disk_so_full_that_the_log_ends(tmp_path: Path, mark: str) -> None:
+    mount = ("mount", "-t", "tmpfs", "-o", "size=16m", "venturi-test", str(tmp_path))
+    if subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("a small disk can be mounted by root alone")
+    try:
+        with pytest.raises(JobFailed) as caught:
+            run(tmp_path, mark, "sh", "-c", f"head -c 20M /dev/zero > {tmp_path}/data; exit 7")
+    finally:
+        subprocess.run(("umount", "--lazy", str(tmp_path)), check=True)
+    assert caught.value.code == "VEN-ENGINE-SPACE"
 
 
 def test_a_program_killed_from_outside(tmp_path: Path, mark: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -23,16 +24,19 @@ from venturi.measure.runner import (
     already_succeeded,
     run_trial,
 )
+from venturi.measure.study import Class, failure_class
 from venturi.record.repository import Repository
 from venturi.record.series import read_series
-from venturi.record.trial import Engine, Phase, Sample, State, Workload
+from venturi.record.trial import Engine, Host, Phase, Sample, State, Workload
 from venturi.settings import Settings
 
 SPEC = Spec(
     workload=Workload("terasort", "v1", "tiny", 1000, 10),
     engine=Engine("native", "1"),
     configuration={"memory_bytes": 5},
+    disks_by_role={"input": ("/a",), "output": ("/a", "/b")},
     experiment="night",
+    seed=1,
 )
 
 
@@ -152,6 +156,31 @@ def test_every_bad_ending_is_recorded_and_cleaned(
     assert job.cleaned == 1
 
 
+@pytest.mark.parametrize(
+    ("error", "code", "kind"),
+    [
+        (OSError(errno.ENOSPC, "No space"), "VEN-MEASURE-SPACE", Class.CAPACITY),
+        (OSError(errno.EDQUOT, "Over quota", "/d/f"), "VEN-MEASURE-SPACE", Class.CAPACITY),
+        (PermissionError(errno.EACCES, "No", "/d/f"), "VEN-MEASURE-DIR", Class.ENVIRONMENT),
+        (OSError("said without a number"), "VEN-MEASURE-DIR", Class.ENVIRONMENT),
+    ],
+)
+@pytest.mark.parametrize("step", ["prepare", "execute", "validate"])
+def test_what_the_system_refuses_is_no_bug(
+    session: Session, step: str, error: OSError, code: str, kind: Class
+) -> None:
+    with pytest.raises(VenturiError) as caught:
+        run_trial(session, StepwiseJob(session, raises={step: error}))
+    assert caught.value.code == code
+    assert caught.value.where.get("file") == error.filename
+    assert caught.value.hint
+    assert caught.value.__cause__ is error
+    (stored,) = session.repository.find()
+    assert failure_class(stored) is kind
+    assert stored.failure is not None
+    assert stored.failure.code == code
+
+
 def test_a_wrong_result_is_never_a_success(session: Session) -> None:
     job = StepwiseJob(session, invalid="two records are missing")
     trial = run_trial(session, job)
@@ -163,24 +192,29 @@ def test_a_wrong_result_is_never_a_success(session: Session) -> None:
 
 def test_only_the_same_choices_count_as_done(session: Session) -> None:
     trial = run_trial(session, StepwiseJob(session))
-    repository = session.repository
-    assert already_succeeded(repository, SPEC) == trial
+    assert already_succeeded(session, SPEC) == trial
+    elsewhere = replace(session, host=Host("another"))
+    assert already_succeeded(elsewhere, SPEC) is None
     for other in (
         replace(SPEC, repetition=1),
         replace(SPEC, experiment="day"),
         replace(SPEC, experiment=None),
         replace(SPEC, warm_up=True),
+        replace(SPEC, seed=2),
+        replace(SPEC, disks_by_role={"input": ("/a",), "output": ("/a",)}),
         replace(SPEC, configuration={"memory_bytes": 6}),
+        replace(SPEC, configuration={"memory_bytes": 5, "instances": 8}),
+        replace(SPEC, configuration={}),
         replace(SPEC, engine=Engine("native", "2")),
         replace(SPEC, workload=replace(SPEC.workload, version="v2")),
         replace(SPEC, workload=replace(SPEC.workload, input_bytes=2000)),
     ):
-        assert already_succeeded(repository, other) is None
+        assert already_succeeded(session, other) is None
 
 
 def test_an_invalid_trial_does_not_count_as_done(session: Session) -> None:
     run_trial(session, StepwiseJob(session, invalid="wrong"))
-    assert already_succeeded(session.repository, SPEC) is None
+    assert already_succeeded(session, SPEC) is None
 
 
 def test_a_killed_trial_is_found_at_the_next_start(fake_settings: Settings, tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from venturi.errors import VenturiError
 from venturi.measure.alone import alone
 from venturi.measure.study import Class, Combination, Plan, failure_class, peak_bytes, standings
 from venturi.measure.study_file import EngineWords, Mistake, parse_plan
-from venturi.record.trial import Failure, State, Trial
+from venturi.measure.workloads import workload
+from venturi.record.trial import Failure, State, Trial, Workload
 
 QUICK = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -31,7 +32,7 @@ WORDS = {
 
 
 def parsed(text: str) -> tuple[Plan | None, tuple[Mistake, ...]]:
-    return parse_plan(text, WORDS, Path("/plans"))
+    return parse_plan(text, WORDS, Path("/plans"), Path("/here"))
 
 
 def plan(text: str) -> Plan:
@@ -127,10 +128,14 @@ def test_another_seed_is_another_order_and_another_plan() -> None:
     assert plan("seed = 1\ntimeout = '9s'\n" + text).id == one.id
 
 
-def trial_at(make: Callable[..., Trial], number: int, code: str | None = None) -> Trial:
+def trial_at(
+    make: Callable[..., Trial], number: int, code: str | None = None, *, of: str = "terasort"
+) -> Trial:
+    did = Workload(of, workload(of).version)
     if code is None:
-        return make(repetition=number, state=State.SUCCEEDED, elapsed_s=1.0)
-    return make(repetition=number, state=State.FAILED, failure=Failure("x", code, "it failed"))
+        return make(repetition=number, workload=did, state=State.SUCCEEDED, elapsed_s=1.0)
+    failure = Failure("x", code, "it failed")
+    return make(repetition=number, workload=did, state=State.FAILED, failure=failure)
 
 
 @QUICK
@@ -140,7 +145,10 @@ def test_after_any_prefix_exactly_the_rest_is_left(
 ) -> None:
     ordered = made.ordered()
     done = data.draw(st.integers(0, len(ordered)))
-    trials = [trial_at(make_trial, place.number) for place in ordered[:done]]
+    trials = [
+        trial_at(make_trial, place.number, of=place.combination.workload)
+        for place in ordered[:done]
+    ]
     left = [each.place for each in standings(made, trials) if each.status == "left"]
     assert left == list(ordered[done:])
 
@@ -159,8 +167,28 @@ def test_only_retryable_classes_are_tried_again_and_only_so_often(
     assert status("VEN-SORT-SPACE") == "left"
     assert status("VEN-SORT-SPACE", "VEN-MEASURE-SPACE") == "failed"
     assert status("VEN-ENGINE-FAILED") == "failed"
-    gone = make_trial(state=State.INTERRUPTED, failure=Failure("interrupted", "VEN-X", "killed"))
+    gone = replace(trial_at(make_trial, 0, "VEN-X"), state=State.INTERRUPTED)
     assert [each.status for each in standings(made, [gone, replace(gone, id="Z")])] == ["left"]
+
+
+def test_a_trial_of_an_older_definition_does_not_count(make_trial: Callable[..., Trial]) -> None:
+    made = plan("repeats = 1\nwarm_ups = 0\n[factors]\nworkload = ['terasort']\n")
+    now = trial_at(make_trial, 0)
+    before = replace(now, workload=replace(now.workload, version="older"))
+    assert [each.status for each in standings(made, [before])] == ["left"]
+    assert [each.status for each in standings(made, [now])] == ["done"]
+
+
+def test_other_folders_are_another_plan() -> None:
+    text = "[factors]\nworkload = ['terasort']\n"
+    made = plan(text)
+    there = replace(made, default_dir=Path("/there"))
+    assert made.id != there.id
+    assert made.id == plan(text).id
+    named = plan(
+        text + "disk = ['a']\n[disks.a]\ninput = ['/a']\nscratch = ['/a']\noutput = ['/a']\n"
+    )
+    assert named.id == replace(named, default_dir=Path("/there")).id
 
 
 @pytest.mark.parametrize(
@@ -183,6 +211,13 @@ def test_inputs_are_counted_from_first_to_last_use() -> None:
     sizes = [plan(text.format(order)) for order in ("written", "blocked")]
     peaks = [peak_bytes(p, {c: c.bytes or 0 for c in p.combinations}) for p in sizes]
     assert peaks == [8_200_000, 9_200_000]
+
+
+def test_instances_share_the_input_and_nothing_else() -> None:
+    text = "[factors]\nworkload = ['terasort']\nengine = ['spark']\ninstances = [{}]\n"
+    made = [plan(text.format(instances)) for instances in (1, 8)]
+    peaks = [peak_bytes(each, {each.combinations[0]: 1_000_000}) for each in made]
+    assert peaks == [4_100_000, 1_000_000 + 8 * 3_100_000]
 
 
 def test_an_hdfs_of_our_own_needs_space_too() -> None:
@@ -208,6 +243,9 @@ def test_an_hdfs_of_our_own_needs_space_too() -> None:
         ("[budget]\n\ntime = '9 parsecs'\n[factors]\nworkload=['terasort']", 3, "not a duration"),
         ("seed = 1\n[factors]\nengine = ['native']", 2, "factors.workload: Field required"),
         ("[factors]\nworkload = ['nosort']", 2, "no workload 'nosort'"),
+        ("[factors]\nworkload = ['terasort']\ninstances = [65]", 3, "less than or equal to 64"),
+        ("[failure]\nwarnings = ['VEN-MEASURE-SERIS']\n[factors]\nworkload = ['terasort']", 2,
+         "is it VEN-MEASURE-SERIES?"),
         ("[factors]\nworkload=['aggregate']\nengine=['spark']", 3, "no program for aggregate"),
         ("[factors]\nworkload = ['terasort']\nthreads = [1, 1]", 3, "threads: 1 is there twice"),
         ("[factors]\nworkload = ['terasort']\nhost = ['b']", 3, "the only host is local"),
@@ -217,6 +255,13 @@ def test_an_hdfs_of_our_own_needs_space_too() -> None:
         ("[factors]\nworkload = ['terasort']\n[failure.retry]\n'wrong output' = 1", 4, "again"),
         ("[factors]\nworkload = ['terasort']\n[factors.settings]\n'a.b' = [1]", 4, "setting a.b"),
         ("[factors]\nworkload = ['terasort']\n[[exclude]]\nworkload = 'terasort'", 3, "nothing"),
+        (
+            "[factors]\nworkload = ['pi', 'terasort']\nengine = ['native', 'spark']\n"
+            "[factors.settings]\n'spark.a' = [8, 9]\n"
+            "[[exclude]]\nengine = 'native'\nworkload = 'pi'\n"
+            "[[exclude]]\nengine = 'native'\n'spark.a' = 8",
+            9, "excludes nothing",
+        ),
         ("[factors]\nworkload = ['pi']\nengine = ['spark:moon']", 3, "no engine 'spark:moon'"),
         ("[factors]\nworkload = ['kmeans']\n[factors.parameters]\nk = [0]", 4, "0 is less than"),
         ("[factors]\nworkload = ['pi']\n[factors.parameters]\nk = [3]", 4, "has a parameter k"),

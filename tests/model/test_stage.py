@@ -81,7 +81,7 @@ def account(
             engine,
             [task | {"task_id": str(n), "index": n} | absolute(row) for n, row in enumerate(tasks)],
         ),
-        executors=table("executors", engine, executors),
+        executors=table("executors", engine, [absolute(row) for row in executors]),
         configuration={},
         chosen=(),
     )
@@ -279,6 +279,24 @@ def test_processor_time_of_mapreduce_contains_its_collector() -> None:
     assert (cause(stage, "cpu"), cause(stage, "garbage collection")) == pytest.approx((5.0, 1.0))
     assert stage.unattributed_s == pytest.approx(4.0)
     assert stage.verdict.narrowest == "cpu"
+
+
+def test_an_executor_that_replaces_another_offers_no_more_slots() -> None:
+    # Three tasks seem to run at once: the first was told to be over a little late.
+    tasks = [
+        {"launched_ms": begin, "finished_ms": end}
+        for begin, end in ((0, 4.01), (0, 4), (4, 6), (6, 10))
+    ]
+    executors = [
+        {"executor_id": "0", "cores": 2, "added_ms": 0, "removed_ms": 4},
+        {"executor_id": "1", "cores": 2, "added_ms": 4},
+    ]
+    stages = [{"stage_id": 0, "submitted_ms": 0, "ended_ms": 10}]
+    (stage,) = analyse(account(tasks, stages, executors=executors)).stages
+    assert stage.offered_slots == 2
+    both = [executors[1], {"executor_id": "2", "cores": 3, "added_ms": 5}]
+    (stage,) = analyse(account(tasks, stages, executors=both)).stages
+    assert stage.offered_slots == 5
 
 
 def test_stragglers_skew_and_idle_slots() -> None:

@@ -71,6 +71,8 @@ def main() -> None:
     """Entry point: maps every outcome to its exit status."""
     as_json = "--json" in sys.argv
     signal.signal(signal.SIGTERM, _terminate)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # `nohup` has it ignored
+        signal.signal(signal.SIGHUP, _terminate)
     try:
         status = cli.main(standalone_mode=False)
         sys.stdout.flush()
@@ -91,7 +93,7 @@ def main() -> None:
 
 
 def _terminate(signum: int, frame: object) -> None:
-    """SIGTERM is Ctrl-C from afar: the same clean-up, the same exit status."""
+    """SIGTERM is Ctrl-C from afar, SIGHUP a lost terminal: the same clean-up and exit status."""
     raise KeyboardInterrupt
 
 

@@ -42,6 +42,7 @@ def command() -> None:
 @json_option
 def check(file: Path, *, as_json: bool) -> None:
     """How many trials, how long, how much disk; and every mistake with its line."""
+    from venturi.measure.space import existing_parent, usable_bytes
     from venturi.measure.study import peak_bytes
     from venturi.measure.study_run import size_for
     from venturi.units import format_bytes_decimal, format_duration
@@ -57,6 +58,18 @@ def check(file: Path, *, as_json: bool) -> None:
         warnings.append(
             f"about {format_bytes_decimal(space_bytes)} of disk are needed at the peak, the budget "
             f"is {format_bytes_decimal(plan.space_budget_bytes)}: start will refuse"
+        )
+    devices = {
+        existing_parent(folder).stat().st_dev: folder
+        for each in plan.combinations
+        for folders in plan.folders(each).values()
+        for folder in folders
+    }
+    room_bytes = sum(map(usable_bytes, devices.values()))
+    if space_bytes > room_bytes:
+        warnings.append(
+            f"about {format_bytes_decimal(space_bytes)} of disk are needed at the peak, of what is "
+            f"free {format_bytes_decimal(room_bytes)} may be used: trials will fail"
         )
     if plan.time_budget_s is not None and sum(known) > plan.time_budget_s:
         warnings.append("the time budget is too short for all trials: some will be left")
@@ -144,10 +157,7 @@ def _take(file: Path, *, begun: bool, again: bool, wait: bool, quiet: bool, as_j
             )
         _require_space(plan)
         try:
-            found = take(
-                plan, session, _engine, Path.cwd(), again=again,
-                on_trial=_tell if talk else None,
-            )  # fmt: skip
+            found = take(plan, session, _engine, again=again, on_trial=_tell if talk else None)
         except (Interrupted, KeyboardInterrupt):
             say(f"stopped; `venturi plan resume {file}` goes on with what is missing")
             raise Interrupted from None
@@ -197,7 +207,7 @@ def _read(file: Path) -> Plan:
         each.name: EngineWords(frozenset(each.workloads), each.prefixes, DEPLOYMENTS[each.name])
         for each in engines
     }
-    return read_plan(file, words)
+    return read_plan(file, words, Path.cwd())
 
 
 def _lacks(plan: Plan) -> list[str]:
@@ -216,11 +226,10 @@ def _estimate(
     """Seconds of one trial of `combination` and where that comes from."""
     from venturi.measure.engines import split_spec
     from venturi.measure.study import alike, wall_s
-    from venturi.measure.study_run import folders_for, size_for
+    from venturi.measure.study_run import size_for
     from venturi.record.trial import State
 
-    input_bytes = size_for(combination)[1].bytes
-    disks = folders_for(plan, combination, Path.cwd())
+    definition, size = size_for(combination)
     succeeded = repository.find(
         workload=combination.workload,
         engine=split_spec(combination.engine)[0],
@@ -230,16 +239,18 @@ def _estimate(
     walls = [
         wall
         for trial in succeeded
-        if alike(trial, combination, input_bytes, disks) and (wall := wall_s(trial)) is not None
+        if alike(trial, combination, size.bytes, plan.folders(combination))
+        and (wall := wall_s(trial)) is not None
     ]
     if walls:
         return statistics.median(walls), f"median of {len(walls)} earlier trials"
-    if combination.engine == "native":
+    if combination.engine == "native" and definition.job == "sort":
         return _predicted(repository, combination)
     return None, "no earlier trial"
 
 
 def _predicted(repository: Repository, combination: Combination) -> tuple[float | None, str]:
+    """What the model of the native sort says; it knows of no other job."""
     from venturi.measure import plan as sizes
     from venturi.measure.study_run import size_for
     from venturi.model.predict import NativeSortPlan, disk_rates_from_trial, predict_native_sort

@@ -59,13 +59,17 @@ if TYPE_CHECKING:
     "--hadoop-conf", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
     help="Use the Hadoop cluster that this configuration describes, not one of our own.",
 )  # fmt: skip
-@click.option("--timeout", "timeout_s", type=DURATION, help="End a job that takes longer.")
+@click.option(
+    "--timeout", "timeout_s", type=DURATION,
+    help="End a trial whose workload takes longer on its engine, the engine's start included; "
+    "making the input, starting a cluster and checking the result do not count.",
+)  # fmt: skip
 @click.option(
     "--series/--no-series", default=True, show_default=True,
     help="Record the host's counters beside each trial.",
 )  # fmt: skip
-@click.option("--indy", "uniform", is_flag=True, help="Keys are uniform: do not sample them.")
-@click.option("--verify", is_flag=True, help="Compare checksums inside the timed sort.")
+@click.option("--indy", "uniform", is_flag=True, help="Keys are uniform: no sampling (native).")
+@click.option("--verify", is_flag=True, help="Compare checksums inside the timed sort (native).")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Seed of generated text and pairs.")
 @click.option(
     "--repeat", "--repeats", "repeat", type=click.IntRange(1), default=6, show_default=True,
@@ -137,14 +141,13 @@ def command(
 
     definition = find_workload(workload)
     named, size = _size(definition, scale, size_bytes, parameters)
-    engines = _engines(engine_names, definition, hadoop_conf, limits["instances"])
+    engines = _engines(engine_names, definition, hadoop_conf, limits)
     settings = _settings(chosen, engines)
     talk = not quiet and not as_json
     roles = parse_roles(dirs, Path.cwd())
     ground = Ground(roles, limits["threads"], limits["memory_bytes"], workers)
     with (
         laboratory(show_progress=talk, alone_as=f"run {workload}", wait=wait) as session,
-        _started(engines, ground),
         DataFolders(roles, keep=keep_data) as folders,
     ):
         for swept in folders.swept:
@@ -166,8 +169,9 @@ def command(
             for inputs in [inputs_of(folders, definition, size, seed=seed, keep=keep_input)]
             for engine in engines
         }
-        jobs = list(_jobs(orders, repeat=repeat, warm_up=warm_up))
-        trials = _run(session, jobs, resume=resume, talk=talk)
+        trials = _run(
+            session, orders, ground, repeat=repeat, warm_up=warm_up, resume=resume, talk=talk
+        )
         if keep_data:
             say(f"data kept in {', '.join(str(path) for path in folders.of('input'))} and beside")
     _show(trials, as_json=as_json)
@@ -176,9 +180,9 @@ def command(
 
 
 def _engines(
-    names: str, definition: Definition, hadoop_conf: Path | None, instances: int
+    names: str, definition: Definition, hadoop_conf: Path | None, limits: Mapping[str, Any]
 ) -> list[Engine]:
-    """The engines named, each once; all must have a program for the workload."""
+    """The engines named, each once; all must have a program for the workload, and take `limits`."""
     from venturi import settings
     from venturi.measure.engines import engine
     from venturi.measure.engines.job import require_instances
@@ -189,7 +193,7 @@ def _engines(
         engine(name, home=home, environ=os.environ, hadoop_conf=hadoop_conf) for name in wanted
     ]
     for each in found:
-        require_instances(each, instances)
+        require_instances(each, limits["instances"])
         if definition.name not in each.workloads:
             raise VenturiError(
                 "VEN-MEASURE-WORKLOAD",
@@ -198,7 +202,23 @@ def _engines(
                 hint="it has: " + ", ".join(sorted(each.workloads)),
                 exit_code=ExitCode.USAGE,
             )
+        _require_flags(each, definition, indy=limits["uniform"], verify=limits["verify"])
     return found
+
+
+def _require_flags(engine: Engine, definition: Definition, **given: bool) -> None:
+    """VEN-MEASURE-WORKLOAD if a flag is given to an engine that would ignore it."""
+    from venturi.measure.engines import native
+
+    flags = " and ".join(f"--{name}" for name, chosen in given.items() if chosen)
+    if flags and (engine.name != native.NAME or definition.name not in native.SORTED):
+        raise VenturiError(
+            "VEN-MEASURE-WORKLOAD",
+            f"{definition.name} on {engine.name} knows no {flags}",
+            where={"engine": engine.name, "workload": definition.name},
+            hint=f"leave it out, or use {native.NAME}: " + ", ".join(sorted(native.SORTED)),
+            exit_code=ExitCode.USAGE,
+        )
 
 
 def _settings(chosen: Sequence[str], engines: Sequence[Engine]) -> Mapping[str, dict[str, str]]:
@@ -241,6 +261,19 @@ def _size(
     return named, size_of(definition, named, chosen)
 
 
+def _groups(engines: Sequence[Engine]) -> list[Sequence[Engine]]:
+    """The engines that are up at the same time: all, but each alone if one of them is a cluster,
+    whose daemons would be in the way of the others. VEN-ENGINE-MISSING before any is started."""
+    from venturi.measure.engines import CLUSTERS
+    from venturi.measure.engines.protocol import require
+
+    if not any(engine.deployment in CLUSTERS for engine in engines):
+        return [engines]
+    for engine in engines:
+        require(engine.available())
+    return [[engine] for engine in engines]
+
+
 @contextmanager
 def _started(engines: Sequence[Engine], ground: Ground) -> Iterator[None]:
     with ExitStack() as stack:
@@ -262,22 +295,38 @@ def _jobs(orders: Mapping[Engine, Order], *, repeat: int, warm_up: int) -> Itera
             yield engine.job(order)
 
 
-def _run(session: Session, jobs: Sequence[Job], *, resume: bool, talk: bool) -> list[Trial]:
+def _run(
+    session: Session,
+    orders: Mapping[Engine, Order],
+    ground: Ground,
+    *,
+    repeat: int,
+    warm_up: int,
+    resume: bool,
+    talk: bool,
+) -> list[Trial]:
+    trials: list[Trial] = []
+    for group in _groups(list(orders)):
+        own = {engine: orders[engine] for engine in group}
+        with _started(group, ground):
+            for job in _jobs(own, repeat=repeat, warm_up=warm_up):
+                trials.append(_done(session, job, resume=resume, talk=talk))
+    return trials
+
+
+def _done(session: Session, job: Job, *, resume: bool, talk: bool) -> Trial:
+    """The trial of `job`: with `resume` that of an earlier command, if there is one."""
     from venturi.measure.runner import already_succeeded, run_trial
     from venturi.present.terminal import outcome
     from venturi.units import format_duration
 
-    trials: list[Trial] = []
-    for job in jobs:
-        done = already_succeeded(session.repository, job.spec) if resume else None
-        trial = done or run_trial(session, job)
-        trials.append(trial)
-        if talk and os.isatty(2):
-            note = " (from before)" if done else ""
-            time = format_duration(trial.elapsed_s)
-            say(f"{_deployed(trial)}, repetition {trial.repetition}: "
-                f"{outcome(trial)}, {time}{note}")  # fmt: skip
-    return trials
+    done = already_succeeded(session, job.spec) if resume else None
+    trial = done or run_trial(session, job)
+    if talk and os.isatty(2):
+        note = " (from before)" if done else ""
+        time = format_duration(trial.elapsed_s)
+        say(f"{_deployed(trial)}, repetition {trial.repetition}: {outcome(trial)}, {time}{note}")
+    return trial
 
 
 def _deployed(trial: Trial) -> str:

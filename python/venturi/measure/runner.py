@@ -7,16 +7,18 @@ next start can tell.
 
 from __future__ import annotations
 
+import errno
 import tempfile
+import threading
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from venturi.errors import ExitCode, Interrupted, VenturiError
-from venturi.measure.agent import Agent, AgentResult, OnProgress
+from venturi.measure.agent import CLEAN_UP_GRACE_S, Agent, AgentResult, OnProgress
 from venturi.measure.sampling import Sampler
 from venturi.record.owner import current_owner
 from venturi.record.trial import (
@@ -37,9 +39,13 @@ from venturi.record.trial import (
     new_id,
     now,
 )
+from venturi.units import format_duration
 
 if TYPE_CHECKING:
     from venturi.record.repository import Repository
+
+FOUND = frozenset({"regime_expected"})
+"""What a job adds to its trial's configuration once it has begun: it was found, not chosen."""
 
 
 @dataclass(frozen=True)
@@ -147,9 +153,40 @@ class Step:
     origin_s: float
     on_progress: OnProgress | None
 
-    def run(self, command: str, *args: object) -> AgentResult:
-        """Runs a subcommand of the agent, showing its progress."""
-        return self.agent.run(command, *args, on_progress=self.on_progress)
+    def run(self, command: str, *args: object, timeout_s: float | None = None) -> AgentResult:
+        """Runs a subcommand of the agent, showing its progress.
+
+        VEN-ENGINE-TIMEOUT, and the agent has ended and cleaned up, if it takes over `timeout_s`.
+        """
+        if timeout_s is None:
+            return self.agent.run(command, *args, on_progress=self.on_progress)
+        process = self.agent.start(command, *args)
+        late = threading.Event()
+
+        def end() -> None:
+            late.set()
+            process.stop(CLEAN_UP_GRACE_S)
+
+        timer = threading.Timer(timeout_s, end)
+        timer.start()
+        try:
+            return self.agent.follow(process, command, on_progress=self.on_progress)
+        except BaseException as error:
+            if not late.is_set():
+                process.stop(CLEAN_UP_GRACE_S)
+                raise
+            timer.join()
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            raise VenturiError(
+                "VEN-ENGINE-TIMEOUT",
+                f"the agent's {command} was not done after {format_duration(timeout_s)} "
+                "and was ended",
+                where={"command": command},
+                hint="give it more with --timeout",
+            ) from None
+        finally:
+            timer.cancel()
 
     def since_start_s(self, monotonic_s: float | None = None) -> float:
         """Seconds from the start of the trial to `monotonic_s` (by default now)."""
@@ -198,7 +235,8 @@ def run_trial(session: Session, job: Job) -> Trial:
             )
         life = _Life(session.repository, trial, sampler)
         try:
-            life.through(job, step)
+            with _translated():
+                life.through(job, step)
         except (Interrupted, KeyboardInterrupt):
             life.fail(State.INTERRUPTED, "interrupted", "VEN-INTERRUPTED", "interrupted by user")
             raise Interrupted from None
@@ -218,6 +256,26 @@ def run_trial(session: Session, job: Job) -> Trial:
             life.end_sampling()  # only still running if saving itself failed
             job.clean()
     return life.trial
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """What the operating system refuses is no fault of ours: an error that a user can act on."""
+    try:
+        yield
+    except OSError as error:
+        # Of a copy, the second file is the one that is written.
+        file = error.filename2 or error.filename
+        what = error.strerror or str(error)
+        full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+        raise VenturiError(
+            "VEN-MEASURE-SPACE" if full else "VEN-MEASURE-DIR",
+            what if file is None else f"{file}: {what}",
+            where={} if file is None else {"file": str(file)},
+            hint="ask for less data, or name another disk with --dir"
+            if full
+            else "see that the folders given with --dir can be read and written",
+        ) from error
 
 
 def _planned(session: Session, spec: Spec) -> Trial:
@@ -313,20 +371,26 @@ class _Life:
         self.attach(report.attachments)
 
 
-def already_succeeded(repository: Repository, spec: Spec) -> Trial | None:
-    """The succeeded trial of the same experiment, repetition and choices, if there is one."""
+def already_succeeded(session: Session, spec: Spec) -> Trial | None:
+    """The succeeded trial of the same experiment and repetition that chose the same in all, on
+    the session's host; None if there is none."""
     if spec.experiment is None:
         return None
-    for trial in repository.find(experiment=spec.experiment, state=State.SUCCEEDED):
-        same = (
-            trial.repetition == spec.repetition
-            and trial.warm_up == spec.warm_up
-            and trial.engine == spec.engine
-            and (trial.workload.name, trial.workload.version, trial.workload.scale)
-            == (spec.workload.name, spec.workload.version, spec.workload.scale)
-            and trial.workload.input_bytes == spec.workload.input_bytes
-            and all(trial.configuration.get(k) == v for k, v in spec.configuration.items())
-        )
-        if same:
+    wanted = _chosen(_planned(session, spec))
+    for trial in session.repository.find(experiment=spec.experiment, state=State.SUCCEEDED):
+        if _chosen(trial) == wanted:
             return trial
     return None
+
+
+def _chosen(trial: Trial) -> tuple[object, ...]:
+    """All that was chosen for `trial`, as it would be before it began."""
+    workload = trial.workload
+    return (
+        (workload.name, workload.version, workload.scale, workload.input_bytes),
+        trial.engine,
+        {key: value for key, value in trial.configuration.items() if key not in FOUND},
+        {role: tuple(dirs) for role, dirs in trial.cluster.disks_by_role.items()},
+        [host.name for host in trial.cluster.hosts],
+        (trial.repetition, trial.warm_up, trial.seed),
+    )

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Literal
 
 from venturi.measure.engines import ON_HDFS, split_spec
+from venturi.measure.folders import ROLES
 from venturi.measure.workloads import space_factors, workload
 from venturi.record.trial import TERMINAL, ProvenanceKind, Scalar, State, Trial
 
@@ -113,11 +114,15 @@ class Place:
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure. `retries` says how often a class is tried again; budgets may be None."""
+    """What to measure. `retries` says how often a class is tried again; budgets may be None.
+
+    `default_dir` is where combinations without a disk have their data.
+    """
 
     name: str
     combinations: tuple[Combination, ...]
     disks: Mapping[str, Mapping[str, tuple[Path, ...]]]
+    default_dir: Path
     repeats: int
     warm_ups: int
     order: Order
@@ -138,12 +143,20 @@ class Plan:
             name: {role: [str(path) for path in dirs] for role, dirs in roles.items()}
             for name, roles in self.disks.items()
         }
-        meaning = [
+        meaning: list[object] = [
             [combination.values() for combination in self.combinations],
             disks, self.repeats, self.warm_ups, self.order, self.seed,
         ]  # fmt: skip
+        if any(combination.disk is None for combination in self.combinations):
+            meaning.append(str(self.default_dir))
         text = json.dumps(meaning, sort_keys=True)
         return f"plan-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+    def folders(self, combination: Combination) -> Mapping[str, tuple[Path, ...]]:
+        """The folders of `combination` by role: those of its disk, else the default one."""
+        if combination.disk is not None:
+            return self.disks[combination.disk]
+        return {role: (self.default_dir,) for role in ROLES if role != "replica"}
 
     def places(self) -> tuple[Place, ...]:
         """Every repetition of every combination, by number."""
@@ -212,11 +225,23 @@ class Standing:
 
 
 def standings(plan: Plan, trials: Iterable[Trial]) -> tuple[Standing, ...]:
-    """Where every place stands, in the order of the plan, after `trials` of its experiment."""
-    attempts: dict[int, list[Trial]] = {}
+    """Where every place stands, in the order of the plan, after `trials` of its experiment.
+
+    Trials of a workload whose definition has changed since measured something else.
+    """
+    attempts: dict[tuple[int, str, str], list[Trial]] = {}
     for trial in sorted(trials, key=lambda each: each.id):
-        attempts.setdefault(trial.repetition, []).append(trial)
-    return tuple(_standing(plan, place, attempts.get(place.number, ())) for place in plan.ordered())
+        key = (trial.repetition, trial.workload.name, trial.workload.version)
+        attempts.setdefault(key, []).append(trial)
+
+    names = {combination.workload for combination in plan.combinations}
+    versions = {name: workload(name).version for name in names}
+
+    def own(place: Place) -> Sequence[Trial]:
+        name = place.combination.workload
+        return attempts.get((place.number, name, versions[name]), ())
+
+    return tuple(_standing(plan, place, own(place)) for place in plan.ordered())
 
 
 def _standing(plan: Plan, place: Place, attempts: Sequence[Trial]) -> Standing:
@@ -250,7 +275,8 @@ def peak_bytes(plan: Plan, input_bytes: Mapping[Combination, int]) -> int:
         given, *beside = space_factors(workload(combination.workload), hdfs=on_hdfs)
         size_bytes = input_bytes[combination]
         held[key] = round(size_bytes * given)
-        peak = max(peak, sum(held.values()) + round(size_bytes * sum(beside)))
+        work_bytes = round(size_bytes * sum(beside)) * (combination.instances or 1)
+        peak = max(peak, sum(held.values()) + work_bytes)
         if last[key] == at:
             del held[key]
     return peak
@@ -298,9 +324,11 @@ def alike(
     return (
         trial.provenance.kind is ProvenanceKind.MEASURED
         and (trial.workload.name, trial.engine.name) == (combination.workload, engine)
+        and trial.workload.version == workload(combination.workload).version
         and trial.workload.input_bytes == input_bytes
-        and trial.cluster.disks_by_role
-        == {role: tuple(str(path) for path in dirs) for role, dirs in disks.items()}
+        # A workload that reads or writes nothing records no folders for it.
+        and trial.cluster.disks_by_role.items()
+        <= {role: tuple(str(path) for path in dirs) for role, dirs in disks.items()}.items()
         and all(trial.configuration.get(key) == value for key, value in chosen.items())
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import re
 import tomllib
@@ -10,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from venturi import units
-from venturi.errors import ExitCode, VenturiError
-from venturi.measure.engines import CLUSTERS, split_spec
+from venturi.errors import CODES, ExitCode, VenturiError
+from venturi.measure.engines import CLUSTERS, MOST_INSTANCES, split_spec
 from venturi.measure.folders import ROLES
 from venturi.measure.study import OF_WORKLOAD, RETRYABLE, Class, Combination, Order, Plan
 from venturi.measure.workloads import SCALES, WORKLOADS, size_of_bytes, workload
@@ -61,6 +62,15 @@ def _quantity(parse: Any, value: Any) -> Any:
         raise ValueError(f"{error.message}: {error.hint}") from error
 
 
+def _code(name: str) -> str:
+    """A warning's code. The agent's own are not known here, but they are of other families."""
+    families = {code.rpartition("-")[0] for code in CODES}
+    if name not in CODES and (name.rpartition("-")[0] in families or not name.startswith("VEN-")):
+        near = difflib.get_close_matches(name, CODES, n=1)
+        raise ValueError(f"there is no warning {name!r}" + (f"; is it {near[0]}?" if near else ""))
+    return name
+
+
 _Bytes = Annotated[int, BeforeValidator(_bytes), Field(gt=0)]
 _Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0, allow_inf_nan=False)]
 _Count = Annotated[int, Field(ge=0, strict=True)]
@@ -81,7 +91,7 @@ class _Factors(_Strict):
     memory: tuple[_Bytes, ...] = _Some
     disk: tuple[_Text, ...] = _Some
     host: tuple[_Text, ...] = Field(default=("local",), min_length=1)
-    instances: tuple[Annotated[int, Field(ge=1, strict=True)], ...] = _Some
+    instances: tuple[Annotated[int, Field(ge=1, le=MOST_INSTANCES, strict=True)], ...] = _Some
     workers: tuple[Annotated[int, Field(ge=1, strict=True)], ...] = _Some
     settings: dict[str, Annotated[tuple[str | int | float | bool, ...], Field(min_length=1)]] = {}
     parameters: dict[str, Annotated[tuple[str | int | float, ...], Field(min_length=1)]] = {}
@@ -94,7 +104,7 @@ class _Budget(_Strict):
 
 class _Failure(_Strict):
     retry: dict[str, _Count] = {}
-    warnings: tuple[_Text, ...] = ()
+    warnings: tuple[Annotated[str, AfterValidator(_code)], ...] = ()
 
 
 class _File(_Strict):
@@ -111,23 +121,29 @@ class _File(_Strict):
     failure: _Failure = _Failure()
 
 
-def read_plan(path: Path, engines: Mapping[str, EngineWords]) -> Plan:
-    """The plan in `path`, for the `engines` there are; VEN-PLAN-FILE with every mistake in it."""
+def read_plan(path: Path, engines: Mapping[str, EngineWords], default_dir: Path) -> Plan:
+    """The plan in `path`, for the `engines` there are; VEN-PLAN-FILE with every mistake in it.
+
+    Without disks its data are in `default_dir`.
+    """
     try:
         text = path.read_bytes().decode()
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is not UTF-8"
         raise _refused(path, [Mistake(1, f"cannot be read: {why}")]) from error
-    plan, mistakes = parse_plan(text, engines, path.absolute().parent)
+    plan, mistakes = parse_plan(text, engines, path.absolute().parent, default_dir)
     if plan is None:
         raise _refused(path, mistakes)
     return plan
 
 
 def parse_plan(
-    text: str, engines: Mapping[str, EngineWords], folder: Path
+    text: str, engines: Mapping[str, EngineWords], folder: Path, default_dir: Path
 ) -> tuple[Plan | None, tuple[Mistake, ...]]:
-    """The plan in `text`, or every mistake in it. Folders in it are seen from `folder`."""
+    """The plan in `text`, or every mistake in it.
+
+    Folders in it are seen from `folder`; without disks its data are in `default_dir`.
+    """
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -143,8 +159,9 @@ def parse_plan(
     mistakes = _sorted(Mistake(lines.of(at), said) for at, said in _doubts(given, engines))
     if mistakes:
         return None, mistakes
-    found = tuple(_combinations(given, engines))
-    mistakes = _sorted(Mistake(lines.of(at), said) for at, said in _unfit(given, found, engines))
+    found, idle = _kept(given, engines)
+    doubts = itertools.chain(idle, _unfit(given, found, engines))
+    mistakes = _sorted(Mistake(lines.of(at), said) for at, said in doubts)
     if mistakes:
         return None, mistakes
     disks = {
@@ -155,6 +172,7 @@ def parse_plan(
         name=given.name,
         combinations=found,
         disks={name: disks[name] for name in given.factors.disk},
+        default_dir=default_dir,
         repeats=given.repeats,
         warm_ups=given.warm_ups,
         order=given.order,
@@ -291,8 +309,26 @@ def _factors(given: _File) -> dict[str, tuple[Any, ...]]:
     return chosen | {f"{OF_WORKLOAD}{name}": each for name, each in parameters.items()}
 
 
+def _kept(
+    given: _File, engines: Mapping[str, EngineWords]
+) -> tuple[tuple[Combination, ...], list[tuple[KeyPath, str]]]:
+    """The combinations that no rule excludes, and the rules that exclude nothing."""
+    kept: list[Combination] = []
+    idle = set(range(len(given.exclude)))
+    for combination in _combinations(given, engines):
+        values = combination.values()
+        covering = {at for at, rule in enumerate(given.exclude) if _covers(rule, values)}
+        idle -= covering
+        if not covering:
+            kept.append(combination)
+    return tuple(kept), [
+        (("exclude", at), "this excludes nothing: no combination has all of it")
+        for at in sorted(idle)
+    ]
+
+
 def _combinations(given: _File, engines: Mapping[str, EngineWords]) -> Iterator[Combination]:
-    """Every combination that no rule excludes, once; settings go to the engines that know them."""
+    """Every combination, once; settings go to the engines that know them."""
     factors = _factors(given)
     seen: set[tuple[tuple[str, Scalar], ...]] = set()
     for chosen in itertools.product(*factors.values()):
@@ -313,12 +349,10 @@ def _combinations(given: _File, engines: Mapping[str, EngineWords]) -> Iterator[
         }  # those of other engines fall away, and with them what would be the same twice
         values["settings"] = {k: v for k, v in settings.items() if k.startswith(prefixes)}
         combination = Combination(**values)
-        named = combination.values()
-        key = tuple(sorted(named.items()))
-        if key in seen or any(_covers(rule, named) for rule in given.exclude):
-            continue
-        seen.add(key)
-        yield combination
+        key = tuple(sorted(combination.values().items()))
+        if key not in seen:
+            seen.add(key)
+            yield combination
 
 
 def _covers(rule: Mapping[str, Any], values: Mapping[str, Scalar]) -> bool:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import FrameType
 
 from venturi.errors import Interrupted, VenturiError
-from venturi.measure.engines import CLUSTERS, split_spec
+from venturi.measure.engines import split_spec
 from venturi.measure.engines.inputs import Inputs, inputs_of
 from venturi.measure.engines.protocol import Engine, Ground, Order
-from venturi.measure.folders import ROLES, DataFolders
+from venturi.measure.folders import DataFolders
 from venturi.measure.runner import Job, Report, Session, Spec, Step, run_trial
 from venturi.measure.study import Combination, Place, Plan, Standing, input_key, standings, wall_s
 from venturi.measure.workloads import Definition, Size, size_of, size_of_bytes, workload
@@ -36,20 +35,10 @@ def size_for(combination: Combination) -> tuple[Definition, Size]:
     )
 
 
-def folders_for(
-    plan: Plan, combination: Combination, default_dir: Path
-) -> Mapping[str, tuple[Path, ...]]:
-    """The folders of `combination` by role: those of its disk, else `default_dir`."""
-    if combination.disk is not None:
-        return plan.disks[combination.disk]
-    return {role: (default_dir,) for role in ROLES if role != "replica"}
-
-
 def take(
     plan: Plan,
     session: Session,
     engine: Callable[[str], Engine],
-    default_dir: Path,
     *,
     again: bool = False,
     on_trial: Callable[[Standing], None] | None = None,
@@ -69,7 +58,7 @@ def take(
     before = look()
     wanted = {"left", "failed"} if again else {"left"}
     queue = deque(each.place for each in before.values() if each.status in wanted)
-    with _Bench(plan, session, engine, default_dir) as bench:
+    with _Bench(plan, session, engine) as bench:
         while queue:
             place = queue.popleft()
             typical_s = _typical_s(before.values(), place)
@@ -80,12 +69,11 @@ def take(
                 run_trial(session, bench.job(place))
             except Interrupted:
                 raise
-            except Exception as error:
+            except Exception:
                 last = before[place.number].trial
                 standing = look()[place.number]
                 if standing.trial is None or (last is not None and standing.trial.id == last.id):
                     raise  # it could not even be recorded: nothing can be from here on
-                del error
             before = look()
             standing = before[place.number]
             if on_trial is not None:
@@ -113,24 +101,22 @@ def _typical_s(found: Iterable[Standing], place: Place) -> float:
 
 
 class _Bench:
-    """Engines and inputs that trials share: made when first needed, gone at the end."""
+    """The engine and the inputs that trials share: made when needed, gone at the end."""
 
-    def __init__(
-        self, plan: Plan, session: Session, engine: Callable[[str], Engine], default_dir: Path
-    ) -> None:
+    def __init__(self, plan: Plan, session: Session, engine: Callable[[str], Engine]) -> None:
         self._plan, self._session, self._find = plan, session, engine
-        self._default_dir = default_dir
-        self._stack = ExitStack()
-        self._engines: dict[tuple[object, ...], Engine | VenturiError] = {}
+        self._up: tuple[tuple[object, ...], Engine] | None = None
         self._inputs: dict[tuple[object, ...], tuple[DataFolders, Inputs]] = {}
 
     def __enter__(self) -> _Bench:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stack.close()
-        for folders, _inputs in self._inputs.values():
-            folders.__exit__()
+        try:
+            self._end()
+        finally:
+            for folders, _inputs in self._inputs.values():
+                folders.__exit__()
 
     def job(self, place: Place) -> Job:
         """The work of `place`; what keeps it from being done fails its trial, not the plan."""
@@ -139,7 +125,7 @@ class _Bench:
         try:
             engine = self._engine(combination)
             folders, inputs = self._input(combination, definition, size)
-        except VenturiError as error:
+        except (VenturiError, OSError) as error:
             return _Impossible(self._spec(place, definition, size), error)
         order = Order(
             definition=definition,
@@ -168,42 +154,41 @@ class _Bench:
             self._inputs.pop(key)[0].__exit__()
 
     def _engine(self, combination: Combination) -> Engine:
-        """An engine is started once for each ground it stands on.
+        """The engine of `combination` on its ground, started unless it is up from the trial before.
 
-        One with daemons ends the one before: two clusters would be in each other's way.
+        Any other is ended first: idle daemons would take memory and time from what is measured.
+        One that cannot be started is tried anew by the next trial that needs it.
         """
-        name = combination.engine
         ground = Ground(
-            folders_for(self._plan, combination, self._default_dir),
+            self._plan.folders(combination),
             combination.threads,
             combination.memory,
             combination.workers,
         )
-        key = (name, combination.disk, ground.threads, ground.memory_bytes, ground.workers)
-        if key not in self._engines:
+        key = (combination.engine, combination.disk, ground.threads, ground.memory_bytes,
+               ground.workers)  # fmt: skip
+        if self._up is None or self._up[0] != key:
+            self._end()
+            engine = self._find(combination.engine)
+            self._up = key, engine  # before it is: half a start has to be ended, too
             try:
-                engine = self._find(name)
-                if engine.deployment in CLUSTERS:
-                    self._stack.close()
-                    self._engines.clear()
-                self._stack.callback(engine.stop)
                 engine.start(ground)
-                self._engines[key] = engine
-            except VenturiError as error:
-                self._engines[key] = error
-        found = self._engines[key]
-        if isinstance(found, VenturiError):
-            raise found
-        return found
+            except BaseException:
+                self._end()
+                raise
+        return self._up[1]
+
+    def _end(self) -> None:
+        ended, self._up = self._up, None
+        if ended is not None:
+            ended[1].stop()
 
     def _input(
         self, combination: Combination, definition: Definition, size: Size
     ) -> tuple[DataFolders, Inputs]:
         key = input_key(combination)
         if key not in self._inputs:
-            folders = DataFolders(
-                folders_for(self._plan, combination, self._default_dir)
-            ).__enter__()
+            folders = DataFolders(self._plan.folders(combination)).__enter__()
             self._inputs[key] = folders, inputs_of(folders, definition, size)
         return self._inputs[key]
 
@@ -215,6 +200,10 @@ class _Bench:
             ),
             engine=EngineRecord(split_spec(combination.engine)[0], "unknown"),
             configuration=combination.values(),
+            disks_by_role={
+                role: tuple(str(path) for path in dirs)
+                for role, dirs in self._plan.folders(combination).items()
+            },
             experiment=self._plan.id,
             repetition=place.number,
             warm_up=place.warm_up,
@@ -227,7 +216,7 @@ class _Impossible:
     """A trial that cannot even be prepared: its record says why."""
 
     spec: Spec
-    error: VenturiError
+    error: VenturiError | OSError
 
     def prepare(self, step: Step) -> Report:
         raise self.error

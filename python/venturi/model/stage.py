@@ -7,6 +7,8 @@ reason where one can be given.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -386,21 +388,27 @@ def _stragglers(
 def _offered(
     account: JobAccount, executors: Sequence[tuple[Any, ...]], row: Mapping[str, Any]
 ) -> int | None:
-    """Task slots of the executors that were there while the stage ran."""
+    """Task slots of the executors that were there at the same time while the stage ran."""
     start, end = row["submitted_ms"], row["ended_ms"]
     if start is None:
         return None
     there = [
-        cores
+        (cores, max(added or start, start), math.inf if removed is None else removed)
         for cores, added, removed in executors
-        if (removed is None or removed >= start)
+        if (removed is None or removed > start)
         and (added is None or added <= (start if end is None else end))
     ]
-    if not there or None in there:
+    if not there or any(cores is None for cores, _, _ in there):
         return None
     text = account.configuration.get("spark.task.cpus", "1")
     cpus = int(text) if text.isdecimal() and int(text) > 0 else 1
-    return sum(int(cores) // cpus for cores in there)
+    # One that replaces another comes after it: at one moment, those that go are gone first.
+    changes = sorted(
+        change
+        for cores, added, removed in there
+        for change in ((added, int(cores) // cpus), (removed, -(int(cores) // cpus)))
+    )
+    return max(itertools.accumulate(slots for _, slots in changes))
 
 
 def _speculation(tasks: _Tasks, here: slice) -> Speculation:

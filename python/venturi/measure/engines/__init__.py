@@ -23,6 +23,9 @@ of a master that is there."""
 CLUSTERS = frozenset({"cluster", "standalone", "yarn"})
 """Deployments whose daemons Venturi starts."""
 
+MOST_INSTANCES = 64
+"""Executions of a workload at once, as one trial."""
+
 ON_HDFS = frozenset({"cluster", "yarn"})
 """Deployments whose files are in HDFS."""
 

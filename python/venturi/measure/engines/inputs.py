@@ -129,8 +129,8 @@ class KeptInputs:
         """The input, None if there is none or it is not whole."""
         try:
             kept = json.loads((self._folders[0] / _MANIFEST).read_text())
-            files = {Path(path): size_bytes for path, size_bytes in kept.pop("sizes")}
-            if any(path.stat().st_size != size_bytes for path, size_bytes in files.items()):
+            files = {Path(path): tuple(state) for path, *state in kept.pop("files")}
+            if any(_state(path) != state for path, state in files.items()):
                 return None
             folder = kept.pop("folder")
             return InputData(tuple(files), folder=folder and Path(folder), **kept)
@@ -147,7 +147,7 @@ class KeptInputs:
     def finish(self, data: InputData) -> None:
         """All is there and will be found from now on."""
         manifest = {
-            "sizes": [(str(path), path.stat().st_size) for path in data.files],
+            "files": [(str(path), *_state(path)) for path in data.files],
             "bytes": data.bytes,
             "records": data.records,
             "checksum": data.checksum,
@@ -156,6 +156,12 @@ class KeptInputs:
         }
         with replacing(self._folders[0] / _MANIFEST) as file:
             file.write(json.dumps(manifest).encode())
+
+
+def _state(path: Path) -> tuple[int, int]:
+    """Another one after the file was changed: its bytes, and when it was written last."""
+    stat = path.stat()
+    return stat.st_size, stat.st_mtime_ns
 
 
 class GeneratedInputs:

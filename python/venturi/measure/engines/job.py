@@ -18,7 +18,7 @@ from typing import Protocol, runtime_checkable
 
 from venturi.errors import ExitCode, VenturiError
 from venturi.measure import space
-from venturi.measure.engines import checks
+from venturi.measure.engines import MOST_INSTANCES, checks
 from venturi.measure.engines.durable import sync
 from venturi.measure.engines.inputs import InputData
 from venturi.measure.engines.process import Ended, labelled
@@ -33,7 +33,6 @@ START = "start"
 LAUNCH = "launch"
 """The phase in which what runs the tasks is started: like `start`, no work of the job's."""
 SYNC = "sync"
-MOST_INSTANCES = 64
 ACCOUNT = "account"
 """The folder, beside a task's logs, of what its engine's own account is kept as."""
 GIB = 2**30

@@ -25,6 +25,9 @@ NAME = "native"
 # in which every word occurs once, and its count comes on top.
 OUTPUT_FACTOR: Mapping[str, float] = {"sort": 1.0, "wordcount": 1.1, "aggregate": 1.0}
 
+SORTED = frozenset({"terasort", "terasort-skewed", "wordcount", "aggregate", "sort"})
+"""The workloads that `venturi-agent sort` does: what it can be told (`--indy`) they know."""
+
 # The rate at which a sort will find memory that has been touched lately.
 _TOUCHED = "memory_second_touch_bytes_per_s"
 
@@ -38,7 +41,7 @@ class NativeOptions:
 
     `outputs`, `scratch` and `replicas` are the user's own folders and override `DataFolders`.
     `touch_memory` makes the memory ready before the clock starts: a virtual machine's host may have
-    to find every page first, which can take longer than the sort.
+    to find every page first, which can take longer than the sort. `timeout_s` bounds what is timed.
     """
 
     memory_bytes: int | None = None
@@ -53,6 +56,7 @@ class NativeOptions:
     replicas: tuple[Path, ...] = ()
     record_bytes: int | None = None
     key_bytes: int | None = None
+    timeout_s: float | None = None
 
 
 @dataclass
@@ -154,7 +158,7 @@ class NativeJob:
 
     def execute(self, step: Step) -> Report:
         self._empty_outputs()
-        result = step.run("sort", *self._arguments())
+        result = step.run("sort", *self._arguments(), timeout_s=self.options.timeout_s)
         data = result.read(Sorted)
         self.last_result = data
         offset_s = step.since_start_s(result.started_at_s)
@@ -288,9 +292,7 @@ class Native:
     name = NAME
     deployment = None
     prefixes: tuple[str, ...] = ()
-    workloads = native_micro.WORKLOADS | {
-        "terasort", "terasort-skewed", "wordcount", "aggregate", "sort",
-    }  # fmt: skip
+    workloads = native_micro.WORKLOADS | SORTED
 
     def __init__(self, *, environ: Mapping[str, str]) -> None:
         self._environ = environ
@@ -324,6 +326,7 @@ class Native:
                 threads=order.threads,
                 uniform=order.uniform,
                 verify=order.verify,
+                timeout_s=order.timeout_s,
             ),
             engine_version=order.agent_version,
             scale=order.scale,

@@ -70,7 +70,7 @@ class MicroJob:
             return self._teragen(step)
         if job == "teravalidate":
             return self._teravalidate(step)
-        result = self._files(step, job.removeprefix("dfsio-"))
+        result = self._files(step, job.removeprefix("dfsio-"), self.order.timeout_s)
         moved = result.read(FilesMoved)
         stored = [path.stat().st_size for path in self._stored()]
         self._answer = {
@@ -112,7 +112,7 @@ class MicroJob:
     def _pi(self, step: Step) -> Report:
         size = self.order.size
         points = ("--points", size.records, "--parts", size.parts or 1)
-        result = step.run("pi", *points, *self._threads())
+        result = step.run("pi", *points, *self._threads(), timeout_s=self.order.timeout_s)
         counted = result.read(PiCounted)
         self._answer = {"inside": counted.inside}
         rate = Sample("points_per_s", counted.points / counted.elapsed_s, "1/s")
@@ -124,7 +124,7 @@ class MicroJob:
         path = self._folders()[0] / "part-00000"
         path.unlink(missing_ok=True)  # of the repetition before, if data are kept
         records = ("--count", self.order.size.records, "--checksum", "--output", path)
-        result = step.run("gen", *records, *self._threads())
+        result = step.run("gen", *records, *self._threads(), timeout_s=self.order.timeout_s)
         made = result.read(Generated)
         self._answer = {"checksum": made.checksum}
         samples = (Sample("bytes_written", made.bytes, "B"), Sample("cpu_s", made.cpu_s, "s"))
@@ -133,7 +133,7 @@ class MicroJob:
     def _teravalidate(self, step: Step) -> Report:
         assert self._given is not None
         inputs = [part for file in self._given.files for part in ("--input", file)]
-        result = step.run("validate", *inputs)
+        result = step.run("validate", *inputs, timeout_s=self.order.timeout_s)
         seen = result.read(Validated)
         self._answer = {
             "records": seen.records,
@@ -143,7 +143,7 @@ class MicroJob:
         samples = (Sample("bytes_read", seen.bytes, "B"), Sample("cpu_s", seen.cpu_s, "s"))
         return _report(step, result, seen.elapsed_s, samples)
 
-    def _files(self, step: Step, what: str) -> AgentResult:
+    def _files(self, step: Step, what: str, timeout_s: float | None = None) -> AgentResult:
         size = self.order.size
         files = size.parts or 1
         if what == "write":
@@ -151,7 +151,7 @@ class MicroJob:
                 path.unlink()
         dirs = [part for folder in self._folders() for part in ("--dir", folder)]
         each = ("--count", files, "--bytes", (size.bytes or 0) // files)
-        return step.run("files", what, *dirs, *each, *self._threads())
+        return step.run("files", what, *dirs, *each, *self._threads(), timeout_s=timeout_s)
 
     def _folders(self) -> tuple[Path, ...]:
         return self.order.folders.of("output")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
 import select
+import shutil
 import subprocess
 import sys
 import time
@@ -23,6 +25,8 @@ SUPERVISOR = Path(__file__).with_name("supervise.py")
 CLEAN_UP_S = 30.0
 CHECK_EVERY_S = 0.25
 TAIL_BYTES = 256 * 1024
+# With less free than this a disk is full: what an engine removes when it ends is little.
+FULL_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,7 @@ _CAUSES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
             "No space left on device",
             "DiskOutOfSpaceException",
             "Disk quota exceeded",
+            "No space available in any of the local directories",
             "could only be written to 0 of",  # HDFS: no DataNode has room for a block
         ),
         "VEN-ENGINE-SPACE",
@@ -61,6 +66,12 @@ _CAUSES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
         "VEN-ENGINE-MEMORY",
         "the engine ran out of memory",
         "give it more with --memory, or a smaller input",
+    ),
+    (
+        ("Too small maximum heap", "Invalid maximum heap size", "must be at least 471859200"),
+        "VEN-ENGINE-MEMORY",
+        "the engine cannot start with so little memory",
+        "give it more with --memory",
     ),
 )
 
@@ -156,7 +167,7 @@ def run_together(
     if broken:
         # Those that were ended because of it ended later.
         first = min(broken, key=lambda each: each.ended_s)
-        raise _failure(engine, first.status, tail(first.program.log), kept)
+        raise _failure(engine, first.status, first.program, kept)
     return tuple(each.result() for each in running)
 
 
@@ -275,8 +286,15 @@ def known_cause(text: str) -> tuple[str, str, str] | None:
     return None
 
 
-def _failure(engine: str, status: int, text: str, attachments: tuple[Attachment, ...]) -> JobFailed:
-    if cause := known_cause(text):
+def _failure(
+    engine: str, status: int, program: Program, attachments: tuple[Attachment, ...]
+) -> JobFailed:
+    text = tail(program.log)
+    cause = known_cause(text)
+    # The log may lie on the disk that is full, and end before it says so.
+    if cause is None and shutil.disk_usage(program.log.parent).free < FULL_BYTES:
+        cause = known_cause(os.strerror(errno.ENOSPC))
+    if cause:
         code, sentence, hint = cause
         return JobFailed(code, f"{engine}: {sentence}", hint=hint, attachments=attachments)
     how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"

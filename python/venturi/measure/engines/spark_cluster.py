@@ -24,12 +24,13 @@ from typing import Protocol
 
 import venturi
 from venturi.errors import VenturiError
+from venturi.measure.engines import MOST_INSTANCES
 from venturi.measure.engines.daemons import Daemons, on_free_ports, wait_until
 from venturi.measure.engines.hadoop_cluster import Cluster, GivenCluster, open_cluster
 from venturi.measure.engines.hdfs import Hdfs
 from venturi.measure.engines.install import Hadoop
 from venturi.measure.engines.java import Java
-from venturi.measure.engines.job import MOST_INSTANCES, memory_bytes_of, threads_of
+from venturi.measure.engines.job import memory_bytes_of, threads_of
 from venturi.measure.engines.process import tail
 from venturi.measure.engines.protocol import Ground, Task
 from venturi.measure.folders import DataFolders
