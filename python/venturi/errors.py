@@ -80,6 +80,7 @@ CODES: Mapping[str, str] = MappingProxyType(
         "VEN-ENGINE-MEMORY": "A job on an engine ran out of memory.",
         "VEN-ENGINE-SPACE": "A disk got full under an engine.",
         "VEN-ENGINE-DAEMON": "A daemon of an engine ended, and so did what needed it.",
+        "VEN-ENGINE-EXECUTOR": "An executor ended before its application; its work was done again.",
         "VEN-ENGINE-CLUSTER": "A cluster that was given does not answer, or is none.",
         "VEN-ENGINE-HDFS": "HDFS does not answer, or refuses what was asked of it.",
         "VEN-ENGINE-PORT": "A port that an engine needs is taken.",

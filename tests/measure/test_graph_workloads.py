@@ -190,6 +190,32 @@ def test_the_reference_of_pagerank_is_its_definition(
     assert graph_check.page_ranks([file], 9, iterations, damping) == pytest.approx(ranks)
 
 
+def test_an_empty_answer_is_right_where_there_is_nothing_to_find(tmp_path: Path) -> None:
+    definition = DEFINITIONS["nhop"]
+    size = graph.size_of_bytes(definition, 2_700, {"hops": 3})
+    (tmp_path / "in").mkdir()
+    answer = graph_data.write(definition, tmp_path / "in", size, 0, lambda _: None)
+    files = tuple(sorted((tmp_path / "in").iterdir()))
+    data = InputData(files, 2_700, size.records, answer=answer)
+    output = tmp_path / "out"
+    problem = checking(definition, size, data, output)
+    assert problem() == "there is no output"
+    output.mkdir()
+    assert problem() == "there is no output"
+    (output / "part-00000").touch()
+    assert problem() is None
+    (output / "part-00000").write_text("1\t2\t0.5\n")
+    assert problem() == "1 pairs in the output, 0 in the reference"
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_an_empty_answer_is_wrong_where_there_is_something(name: str, tmp_path: Path) -> None:
+    definition, size, data = made(name, tmp_path / "in", 1)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "part-00000").touch()
+    assert checking(definition, size, data, tmp_path / "out")() is not None
+
+
 @pytest.fixture(scope="module")
 def spark_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One Spark for all programs of this file."""

@@ -25,6 +25,7 @@ from sklearn.linear_model import LogisticRegression
 from spark_session import local_spark
 
 from venturi.errors import VenturiError
+from venturi.measure.engines import checks
 from venturi.measure.engines.checks import Checking
 from venturi.measure.engines.inputs import InputData
 from venturi.measure.runner import Step
@@ -79,6 +80,96 @@ def test_too_few_examples_are_none() -> None:
     assert learning.size_of_bytes(kmeans, 999 * 8 * 21, {}).bytes == 0
     assert learning.size_of_bytes(kmeans, 1000 * 8 * 21, {}).records == 1000
     assert learning.size_of_bytes(kmeans, 1000 * 8 * 21, {"k": 101}).records == 0
+
+
+def test_more_features_than_a_check_can_judge_are_refused() -> None:
+    logistic = DEFINITIONS["logistic-regression"]
+    record_bytes = 8 * 301
+    assert learning.size_of_bytes(logistic, 3_000 * record_bytes, {"features": 300}).records == 3000
+    for chosen, parameter in (
+        ({"features": 300}, "features"),
+        ({"features": 300, "regularisation": 0.3}, "regularisation"),
+    ):
+        with pytest.raises(VenturiError, match="always the same") as raised:
+            learning.size_of_bytes(logistic, 2_999 * record_bytes, chosen)
+        assert raised.value.code == "VEN-MEASURE-WORKLOAD"
+        assert raised.value.where["parameter"] == parameter
+        assert raised.value.hint
+    forest = learning.size_of_bytes(DEFINITIONS["random-forest"], 8 * 2_001_000, {"features": 2000})
+    assert forest.records == 1000
+
+
+def a_model(
+    name: str, size: Size, folder: Path, model: Model | None
+) -> Callable[[int], checks.Verdict]:
+    """What the check says of a model with which an engine claims to have ended."""
+    (folder / "out").mkdir(parents=True)
+    if model is not None:
+        (folder / "out" / learning_check.MODEL).write_text(json.dumps(model))
+
+    def verdict(seed: int) -> checks.Verdict:
+        data = InputData((), size.bytes or 0, size.records, answer={"seed": seed})
+        said: dict[str, Scalar] = {"records": size.records}
+        return checks.check(
+            Checking(cast(Step, None), DEFINITIONS[name], size, data, folder / "out", said)
+        )
+
+    return verdict
+
+
+# The fewest examples of so many features, and the ends of what may be chosen.
+CORNERS: list[tuple[int, dict[str, Scalar]]] = [
+    (examples, {"features": features, "regularisation": regularisation})
+    for examples, features in ((1_000, 1), (1_000, 10), (1_000, 100), (4_000, 400))
+    for regularisation in (0.0, 0.1, 0.2)
+]
+
+
+@pytest.mark.parametrize(("examples", "chosen"), CORNERS)
+def test_a_right_regression_is_told_from_a_constant_answer(
+    examples: int, chosen: dict[str, Scalar], tmp_path: Path
+) -> None:
+    definition, features = DEFINITIONS["logistic-regression"], cast(int, chosen["features"])
+    regularisation = cast(float, chosen["regularisation"])
+    size = learning.size_of_bytes(definition, examples * 8 * (features + 1), chosen)
+    for seed in (1, 2, 3):
+        label, values = read(made(definition, size, tmp_path / f"in-{seed}", seed), size)
+        scale = values.std(axis=0, ddof=1)
+        inverse = 1 / (regularisation * examples) if regularisation else np.inf
+        found = LogisticRegression(C=inverse, max_iter=1_000).fit(values / scale, label)
+        learned = {
+            "coefficients": (found.coef_[0] / scale).tolist(),
+            "intercept": float(found.intercept_[0]),
+        }
+        right = a_model(definition.name, size, tmp_path / f"right-{seed}", learned)
+        assert right(seed).invalid is None
+    constant = {"coefficients": [0.0] * features, "intercept": 1.0}
+    problem = a_model(definition.name, size, tmp_path / "constant", constant)(1).invalid
+    assert problem is not None
+    assert "classified rightly" in problem
+
+
+@pytest.mark.parametrize("features", [4, 100, 2_000])
+@pytest.mark.parametrize(("trees", "depth"), [(1, 1), (1, 5), (10, 1), (10, 30)])
+def test_a_constant_forest_is_refused(
+    features: int, trees: int, depth: int, tmp_path: Path
+) -> None:
+    definition = DEFINITIONS["random-forest"]
+    chosen: dict[str, Scalar] = {"features": features, "trees": trees, "depth": depth}
+    size = learning.size_of_bytes(definition, 1_000 * 8 * (features + 1), chosen)
+    leaf = {name: [None] for name in ("feature", "left", "right", "threshold", "categories")}
+    model = {"trees": [{**leaf, "positive": [0.9]}] * trees}
+    problem = a_model(definition.name, size, tmp_path, model)(SEED).invalid
+    assert problem is not None
+    assert "classified rightly" in problem
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_a_model_that_is_not_there_makes_the_trial_invalid(name: str, tmp_path: Path) -> None:
+    size = learning.size(DEFINITIONS[name], 0, {})
+    problem = a_model(name, size, tmp_path, None)(SEED).invalid
+    assert problem is not None
+    assert "model.json: No such file" in problem
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from venturi.errors import VenturiError
-from venturi.measure.jobs import mapreduce
+from venturi.measure.jobs import avro, mapreduce
 from venturi.measure.jobs.configuration import MASK
 from venturi.measure.jobs.find import Log, histories
 from venturi.measure.jobs.hadoop_xml import read_properties
@@ -159,6 +159,62 @@ def test_a_schema_that_contains_itself_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"Avro-Binary\n" + json.dumps(schema).encode() + b"\n\x00\x00")
     with pytest.raises(VenturiError, match="schema"):
         read(path)
+
+
+def record(name: str, *types: object) -> dict[str, object]:
+    fields = [{"name": f"f{place}", "type": each} for place, each in enumerate(types)]
+    return {"type": "record", "name": name, "fields": fields}
+
+
+def doubled(first: dict[str, object], times: int) -> list[object]:
+    """Types of which each has two of the one before, the first at the innermost."""
+    types: list[object] = [first]
+    return types + [record(f"R{n + 1}", f"R{n}", f"R{n}") for n in range(times)]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "array", "items": "null"}, {"type": "map", "values": "null"},
+        {"type": "array", "items": record("Empty")}, record("Holder", record("Empty")),
+        record("Holder", {"type": "null"}), record("All", *doubled(record("R0"), 40)),
+    ],
+)  # fmt: skip
+def test_types_that_take_no_bytes_are_refused(part: object, tmp_path: Path) -> None:
+    path = tmp_path / "job_1_1.jhist"
+    schema = json.dumps(record("Event", "string", part))
+    path.write_bytes(b"Avro-Binary\n" + schema.encode() + b"\n\x00" + b"\x7e" * 100)
+    with pytest.raises(VenturiError, match="takes no bytes"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("part", "data"),
+    [
+        ({"type": "array", "items": "int"}, b"\x50" + bytes(40)),
+        (record("All", *doubled(record("R0", "int"), 6)), bytes(1_000)),
+        (record("All", *doubled(record("R0", ["null", "int"]), 6)), bytes(1_000)),
+    ],
+)
+def test_a_value_has_so_many_parts_at_most(
+    part: object, data: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "job_1_1.jhist"
+    schema = json.dumps(record("Event", "string", part))
+    path.write_bytes(b"Avro-Binary\n" + schema.encode() + b"\n\x00" + data)
+    monkeypatch.setattr(avro, "_PARTS", 30)
+    with pytest.raises(VenturiError, match="too many parts"):
+        read(path)
+
+
+def test_types_nested_too_deeply_by_name_are_damage(tmp_path: Path) -> None:
+    path = tmp_path / "job_1_1.jhist"
+    chain = [record("R0", "int"), *(record(f"R{n + 1}", f"R{n}") for n in range(3_000))]
+    schema = json.dumps(record("Event", *chain))
+    path.write_bytes(b"Avro-Binary\n" + schema.encode() + b"\n" + bytes(5_000))
+    with pytest.raises(VenturiError) as raised:
+        read(path)
+    assert raised.value.code == "VEN-INGEST-FORMAT"
 
 
 def test_a_line_that_is_too_long_is_counted_(tmp_path: Path) -> None:

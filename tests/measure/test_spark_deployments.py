@@ -247,6 +247,8 @@ def test_an_executor_that_is_killed_under_a_master_that_is_there(
         killer.join()
     assert trial.state is State.SUCCEEDED, trial.failure  # Spark has tried again what was lost
     assert '"SparkListenerExecutorRemoved"' in kept(session, trial, "eventlog.json")
+    (said,) = (each.message for each in trial.warnings if each.code == "VEN-ENGINE-EXECUTOR")
+    assert said.startswith("1 of 2 executors ended before the application did")
     assert trial.configuration["deployment"] == url
     assert "venturi.zip" in kept(session, trial, "configuration.json")
 

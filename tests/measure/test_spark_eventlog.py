@@ -6,6 +6,7 @@ import gzip
 import json
 import random
 import struct
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -378,6 +379,83 @@ def bomb(codec: str, size: int) -> bytes:
     if codec == "gzip":
         return gzip.compress(START + zeros * (size >> 20))
     return bytes(pa.Codec("zstd").compress(START + zeros * (size >> 20), asbytes=True))
+
+
+def test_a_block_of_short_lines_is_never_in_memory_at_once(write: Write) -> None:
+    block_bytes = 6 << 20
+    text = Text([write(lz4_block(START + b"ab\n" * (block_bytes // 3)))])
+    tracemalloc.start()
+    try:
+        assert sum(1 for _ in text.lines()) == 2 + block_bytes // 3
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak_bytes < 8 * block_bytes  # as objects the lines are 18 times as large
+
+
+def test_segments_share_what_a_log_may_unpack_to(tmp_path: Path) -> None:
+    files = [tmp_path / f"events_{number}" for number in (1, 2)]
+    for file in files:
+        file.write_bytes(gzip.compress(START + b"{}\n" * (1 << 20)))
+    limits = Limits(free_bytes=4 << 20, expansion=1)
+    assert sum(1 for _ in Text(files[:1], limits).lines()) == 2 + (1 << 20)
+    with pytest.raises(VenturiError) as raised:
+        list(Text(files, limits).lines())
+    assert raised.value.code == "VEN-INGEST-LIMIT"
+
+
+def job(job_id: int, *stage_ids: int) -> bytes:
+    return event("SparkListenerJobStart", **{"Job ID": job_id, "Stage IDs": stage_ids})
+
+
+def stage(stage_id: int, *parent_ids: int) -> bytes:
+    info = {"Stage ID": stage_id, "Stage Attempt ID": 0, "Parent IDs": parent_ids}
+    return event("SparkListenerStageCompleted", **{"Stage Info": info})
+
+
+def executor(executor_id: int) -> bytes:
+    info = {"Host": "h", "Total Cores": 1}
+    return event(
+        "SparkListenerExecutorAdded", **{"Executor ID": str(executor_id), "Executor Info": info}
+    )
+
+
+@pytest.mark.parametrize(
+    ("limit", "made", "name"),
+    [
+        ("_JOBS", job, "JobStart"), ("_STAGES", stage, "StageCompleted"),
+        ("_EXECUTORS", executor, "ExecutorAdded"),
+    ],
+)  # fmt: skip
+def test_rows_beyond_what_a_table_holds_are_counted(
+    limit: str,
+    made: Callable[[int], bytes],
+    name: str,
+    write: Write,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(spark, limit, 3)
+    account = read(write(START + b"".join(map(made, [0, 1, 2, 2, 3, 4])) + END))
+    tables = (account.jobs, account.stages, account.executors)
+    assert sorted(map(len, tables)) == [0, 0, 3]
+    assert account.reading.lost
+    assert list(lost(account.reading)) == [
+        f"2 events SparkListener{name} are too many and were left out"
+    ]
+    if made is job:
+        assert account.application.outcome == "unfinished"
+        assert account.application.reason == "it has more than the 3 jobs that are read"
+
+
+@pytest.mark.parametrize(("made", "table"), [(job, "jobs"), (stage, "stages")])
+def test_lists_of_stages_are_bounded_in_all(
+    made: Callable[..., bytes], table: str, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark, "_IDS", 5)
+    account = read(write(START + made(10, 1, 2) + made(11, 1, 2) + made(12, 1, 2) + END))
+    lists = account.table(table)["stage_ids" if made is job else "parent_ids"]
+    assert lists.to_list() == [[1, 2], [1, 2], []]
+    assert account.reading.lost
 
 
 @pytest.mark.parametrize("codec", ["lz4", "gzip", "zstd"])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from venturi.errors import VenturiError
 from venturi.measure.engines.inputs import InputData
 from venturi.measure.results import Validated
 from venturi.measure.runner import Step
@@ -49,8 +48,7 @@ def check(checking: Checking) -> Verdict:
             key_bytes=definition.key_bytes, format_=definition.format,
         )  # fmt: skip
     own = import_module(f"venturi.measure.workloads.{family(definition)}_check")
-    with _readable():
-        return Verdict(own.check(checking))
+    return _verdict(lambda: own.check(checking))
 
 
 def output(
@@ -71,20 +69,15 @@ def output(
         return Verdict(None)
     from venturi.measure.workloads.micro_check import check_totals
 
-    with _readable():
-        return Verdict(check_totals(job, files, given.answer))
+    return _verdict(partial(check_totals, job, files, given.answer))
 
 
-@contextmanager
-def _readable() -> Iterator[None]:
+def _verdict(problem: Callable[[], str | None]) -> Verdict:
+    """What `problem` finds; an output that is not there, or cannot be read, is a wrong one."""
     try:
-        yield
+        return Verdict(problem())
     except OSError as error:
-        raise VenturiError(
-            "VEN-MEASURE-INVALID",
-            f"the output cannot be read: {error.strerror}",
-            where={"file": str(error.filename)},
-        ) from error
+        return Verdict(f"the output cannot be read: {error.filename}: {error.strerror}")
 
 
 def _sorted(

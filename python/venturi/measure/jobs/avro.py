@@ -2,6 +2,9 @@
 
 Source: the Avro specification, "Binary Encoding". A compiled reader takes the data and a place in
 it, and gives the value and the place after it. Data that does not fit raises `DamagedError`.
+
+Memory and time are bounded by the data: whatever a record or array holds takes at least a byte, so
+types without any (`null`, an empty record) are read as branches of unions only, as Hadoop has them.
 """
 
 from __future__ import annotations
@@ -16,6 +19,9 @@ Read = Callable[[Any, int], tuple[Any, int]]
 _DEPTH = 32
 _VARINT_BYTES = 10
 _TEXT_BYTES = 64 << 20
+_PARTS = (
+    1 << 20
+)  # fields and items that a value may consist of: a byte of data is far more in memory
 
 
 class DamagedError(ValueError):
@@ -28,33 +34,62 @@ class CutOffError(DamagedError):
 
 def compiled(schema: object) -> Read:
     """A reader of values of `schema`, which is decoded JSON."""
-    return _compiled(schema, {}, 0)
+    types = _Types()
+    read_value = _compiled(schema, types, 0)
+
+    def read(data: Any, place: int) -> tuple[Any, int]:
+        types.parts = 0
+        return read_value(data, place)
+
+    return read
 
 
-def _compiled(schema: object, named: dict[str, Read], depth: int) -> Read:
+class _Types:
+    """The named types of a schema, and how many parts the value being read has so far."""
+
+    def __init__(self) -> None:
+        self.named: dict[str, Read] = {}
+        self.empty: set[Read] = {_null}
+        self.parts = 0
+
+    def add_parts(self, count: int) -> None:
+        self.parts += count
+        if self.parts > _PARTS:
+            raise DamagedError("a value of too many parts")
+
+
+def _part(schema: object, types: _Types, depth: int) -> Read:
+    """A reader of what a record, array or map consists of."""
+    read = _compiled(schema, types, depth + 1)
+    if read in types.empty:
+        raise DamagedError("a schema with a part that takes no bytes")
+    return read
+
+
+def _compiled(schema: object, types: _Types, depth: int) -> Read:
     if depth > _DEPTH:
         raise DamagedError("a schema nested too deeply")
     if isinstance(schema, str):
-        found = _PRIMITIVES.get(schema) or named.get(schema.rpartition(".")[2])
+        found = _PRIMITIVES.get(schema) or types.named.get(schema.rpartition(".")[2])
         if found is None:
             raise DamagedError(f"a schema with an unknown type {schema[:50]!r}")
         return found
     if isinstance(schema, list):
-        return _union([_compiled(each, named, depth + 1) for each in schema])
+        return _union([_compiled(each, types, depth + 1) for each in schema])
     if not isinstance(schema, dict):
         raise DamagedError("a schema that is none")
     kind = schema.get("type")
     if kind == "record":
-        read = _record(schema, named, depth)
+        read = _record(schema, types, depth)
     elif kind == "enum":
         read = _enum([str(symbol) for symbol in schema.get("symbols") or ()])
-        named[str(schema.get("name"))] = read
+        types.named[str(schema.get("name"))] = read
     elif kind == "array":
-        read = _array(_compiled(schema.get("items"), named, depth + 1))
+        read = _array(_part(schema.get("items"), types, depth), types)
     elif kind == "map":
-        read = _map(_compiled(schema.get("values"), named, depth + 1))
+        read = _map(_part(schema.get("values"), types, depth), types)
     else:
-        read = _compiled(kind, named, depth + 1)
+        read = _compiled(kind, types, depth + 1)
     return read
 
 
@@ -138,10 +173,11 @@ def _enum(symbols: list[str]) -> Read:
     return read
 
 
-def _record(schema: dict[str, Any], named: dict[str, Read], depth: int) -> Read:
+def _record(schema: dict[str, Any], types: _Types, depth: int) -> Read:
     fields: list[tuple[str, Read]] = []
 
     def read(data: Any, place: int) -> tuple[dict[str, Any], int]:
+        types.add_parts(len(fields))
         record = {}
         for name, read_field in fields:
             record[name], place = read_field(data, place)
@@ -151,12 +187,14 @@ def _record(schema: dict[str, Any], named: dict[str, Read], depth: int) -> Read:
     for each in schema.get("fields") or ():
         if not isinstance(each, dict):
             raise DamagedError("a schema with a field that is none")
-        fields.append((str(each.get("name")), _compiled(each.get("type"), named, depth + 1)))
-    named[str(schema.get("name"))] = read
+        fields.append((str(each.get("name")), _part(each.get("type"), types, depth)))
+    if not fields:
+        types.empty.add(read)
+    types.named[str(schema.get("name"))] = read
     return read
 
 
-def _blocks(data: Any, place: int, item: Callable[[int], int]) -> int:
+def _blocks(data: Any, place: int, types: _Types, item: Callable[[int], int]) -> int:
     """Calls `item` with the place of each item of an array or map; the place after the last."""
     while True:
         count, place = _long(data, place)
@@ -165,13 +203,12 @@ def _blocks(data: Any, place: int, item: Callable[[int], int]) -> int:
         if count < 0:  # followed by the size of the block
             count = -count
             _, place = _long(data, place)
-        if count > len(data):
-            raise DamagedError("an array of impossible length")
+        types.add_parts(count)
         for _ in range(count):
             place = item(place)
 
 
-def _array(read_item: Read) -> Read:
+def _array(read_item: Read, types: _Types) -> Read:
     def read(data: Any, place: int) -> tuple[list[Any], int]:
         items: list[Any] = []
 
@@ -180,13 +217,13 @@ def _array(read_item: Read) -> Read:
             items.append(value)
             return at
 
-        place = _blocks(data, place, item)
+        place = _blocks(data, place, types, item)
         return items, place
 
     return read
 
 
-def _map(read_value: Read) -> Read:
+def _map(read_value: Read, types: _Types) -> Read:
     def read(data: Any, place: int) -> tuple[dict[str, Any], int]:
         found: dict[str, Any] = {}
 
@@ -195,7 +232,7 @@ def _map(read_value: Read) -> Read:
             found[key], at = read_value(data, at)
             return at
 
-        place = _blocks(data, place, item)
+        place = _blocks(data, place, types, item)
         return found, place
 
     return read

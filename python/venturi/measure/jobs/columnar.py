@@ -10,6 +10,8 @@ from venturi.record.job_account import polars_schema
 if TYPE_CHECKING:
     import polars as pl
 
+TOO_MANY = " (too many)"
+"""Behind the name of an event whose like filled its table: `Reading.damaged` counts it so."""
 _ROWS_A_CHUNK = 16_384
 _INT64 = 1 << 63
 _UNPRINTABLE = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")

@@ -174,7 +174,7 @@ class _Events:
             try:
                 event, place = read_event(data, place)
                 kind, record = str(event["type"]), event["event"]
-            except (avro.DamagedError, KeyError, TypeError) as error:
+            except (avro.DamagedError, KeyError, TypeError, RecursionError) as error:
                 # Without frames nothing after a damaged place can be found again.
                 self.truncated = f"{self._path.name}: {error}"
                 return

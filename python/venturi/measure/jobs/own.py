@@ -16,7 +16,8 @@ from pathlib import Path
 from venturi.errors import VenturiError
 from venturi.measure.jobs import mapreduce, spark
 from venturi.measure.jobs.find import Log
-from venturi.measure.jobs.trial import LOST, lost
+from venturi.measure.jobs.trial import LOST
+from venturi.measure.jobs.trial import warnings as warnings_of
 from venturi.measure.runner import Attachment
 from venturi.record.job_account import JobAccount, files
 from venturi.record.trial import TrialWarning
@@ -56,7 +57,7 @@ def account_of(logs: Sequence[Attachment], execution: Execution, folder: Path) -
         accounts = list(_accounts(logs, warnings))
         if accounts:
             chosen = replace(max(accounts, key=_concern), applications=len(accounts))
-            warnings += [TrialWarning(LOST, said) for said in lost(chosen.reading)]
+            warnings += warnings_of(chosen)
             attachments = _written(aligned(chosen, execution), folder)
     except Exception as error:
         said = f"no account of the job: {type(error).__name__}: {error}"

@@ -10,17 +10,19 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic_core import from_json
 
 from venturi.errors import VenturiError
-from venturi.measure.jobs.columnar import TableBuilder, amount, ends, moment, whole, word
+from venturi.measure.jobs.columnar import TOO_MANY, TableBuilder, amount, ends, moment, whole, word
 from venturi.measure.jobs.configuration import masked, spark_chosen
 from venturi.measure.jobs.find import Log
 from venturi.measure.jobs.streams import LIMITS, Limits, Oversized, Text
 from venturi.record.job_account import Application, JobAccount, Outcome, Reading
 
+Key = TypeVar("Key")
+Row = TypeVar("Row")
 Event = Mapping[str, Any]
 Progress = Callable[[int], None]
 """Called with the bytes of text read so far."""
@@ -36,6 +38,11 @@ _KNOWN = re.compile(
 )
 _KINDS = 200  # of event types that are counted by name
 _RUNNING = 200_000  # tasks that may be running at once
+# A table of a log has no more rows. What is beyond is counted, see `_TooManyError`.
+_JOBS = _STAGES = 100_000
+_EXECUTORS = 20_000
+_IDS = 2_000_000  # of stages that jobs and stages name, in all
+_NAME_CHARACTERS = 500
 _STEP = 2_000  # lines between two calls of progress
 # About half of a task's event repeats its metrics as accumulables. Their names and ends are
 # unescaped, so that no text in the event can be taken for them.
@@ -94,6 +101,10 @@ def read(log: Log, limits: Limits = LIMITS, progress: Progress | None = None) ->
     return told.account(text, log)
 
 
+class _TooManyError(Exception):
+    """There is no room left for what an event tells."""
+
+
 @dataclass(slots=True)
 class _Told:
     """What a log told so far."""
@@ -112,6 +123,8 @@ class _Told:
     stages: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
     job_of_stage: dict[int, int] = field(default_factory=dict)
     executors: dict[str, dict[str, Any]] = field(default_factory=dict)
+    ids: int = 0
+    jobs_left_out: bool = False
     running: dict[int, tuple[Any, ...]] = field(default_factory=dict)
     tasks: TableBuilder = field(default_factory=lambda: TableBuilder("tasks", "spark"))
     last_ms: int | None = None
@@ -141,6 +154,8 @@ class _Told:
             handle(self, event)
         except (KeyError, TypeError, AttributeError):
             self.damaged[name] += 1
+        except _TooManyError:
+            self.damaged[name + TOO_MANY] += 1
 
     def log_start(self, event: Event) -> None:
         self.version = word(event["Spark Version"])
@@ -164,20 +179,18 @@ class _Told:
         name = properties.get("spark.job.description")
         if not name and infos:
             name = _call_site(infos[0].get("Stage Name"))
-        for stage_id in stage_ids:
-            self.job_of_stage.setdefault(stage_id, job_id)
-        self.jobs[job_id] = {
-            "outcome": "unfinished",
-            "name": word(name),
-            "submitted_ms": moment(event.get("Submission Time")),
-            "stage_ids": stage_ids,
-        }
         self._saw(event.get("Submission Time"))
+        job = self._job(job_id)
+        job["name"] = word(name)
+        job["submitted_ms"] = moment(event.get("Submission Time"))
+        self._keep_ids(job, "stage_ids", stage_ids)
+        for stage_id in stage_ids:
+            _row(self.job_of_stage, stage_id, _IDS, job_id)
 
     def job_end(self, event: Event) -> None:
-        job = self.jobs.setdefault(_number(event["Job ID"]), {"outcome": "unfinished"})
+        self._saw(event.get("Completion Time"))
+        job = self._job(_number(event["Job ID"]))
         job["ended_ms"] = moment(event.get("Completion Time"))
-        self._saw(job["ended_ms"])
         result = event["Job Result"]
         if result["Result"] == "JobSucceeded":
             job["outcome"] = "succeeded"
@@ -192,16 +205,18 @@ class _Told:
         failure = ends(info.get("Failure Reason"))
         ended_ms = moment(info.get("Completion Time"))
         outcome = "failed" if failure else "unfinished" if ended_ms is None else "succeeded"
-        self.stages[key] = {
+        parent_ids = [_number(each) for each in info.get("Parent IDs") or ()]
+        self._saw(ended_ms or info.get("Submission Time"))
+        stage = _row(self.stages, key, _STAGES, {})
+        stage |= {
             "name": _call_site(info.get("Stage Name")),
-            "parent_ids": [_number(each) for each in info.get("Parent IDs") or ()],
             "n_tasks": amount(info.get("Number of Tasks")),
             "submitted_ms": moment(info.get("Submission Time")),
             "ended_ms": ended_ms,
             "outcome": outcome,
             "reason": failure,
         }
-        self._saw(ended_ms or info.get("Submission Time"))
+        self._keep_ids(stage, "parent_ids", parent_ids)
 
     def task_start(self, event: Event) -> None:
         info = event["Task Info"]
@@ -231,17 +246,39 @@ class _Told:
 
     def executor_added(self, event: Event) -> None:
         info = event["Executor Info"]
-        self.executors[str(event["Executor ID"])] = {
+        executor = _row(
+            self.executors, str(event["Executor ID"])[:_NAME_CHARACTERS], _EXECUTORS, {}
+        )
+        executor |= {
             "host": word(info.get("Host")),
             "cores": amount(info.get("Total Cores")),
             "added_ms": moment(event.get("Timestamp")),
         }
 
     def executor_removed(self, event: Event) -> None:
-        executor = self.executors.setdefault(str(event["Executor ID"]), {})
+        self._saw(event.get("Timestamp"))
+        executor = _row(
+            self.executors, str(event["Executor ID"])[:_NAME_CHARACTERS], _EXECUTORS, {}
+        )
         executor["removed_ms"] = moment(event.get("Timestamp"))
         executor["reason"] = word(event.get("Removed Reason"))
-        self._saw(event.get("Timestamp"))
+
+    def _job(self, job_id: int) -> dict[str, Any]:
+        try:
+            job = _row(self.jobs, job_id, _JOBS, {})
+        except _TooManyError:
+            self.jobs_left_out = True
+            raise
+        job.setdefault("outcome", "unfinished")
+        return job
+
+    def _keep_ids(self, row: dict[str, Any], name: str, stage_ids: list[int]) -> None:
+        more = len(stage_ids) - len(row.get(name, ()))
+        if self.ids + more > _IDS:
+            row.setdefault(name, [])
+            raise _TooManyError
+        self.ids += more
+        row[name] = stage_ids
 
     def _saw(self, value: object) -> None:
         seen = moment(value)
@@ -313,6 +350,8 @@ class _Told:
         code = whole(self.end.get("ExitCode"))
         if failure := self._failure(code, log):
             return "failed", failure
+        if self.jobs_left_out:
+            return "unfinished", f"it has more than the {_JOBS:,} jobs that are read"
         for job_id, job in self.jobs.items():
             if job["outcome"] == "unfinished":
                 return "unfinished", f"no end of job {job_id} is recorded"
@@ -358,6 +397,13 @@ _HANDLERS: Mapping[str, Callable[[_Told, Event], None]] = {
 
 def _count(counter: Counter[str], name: str) -> None:
     counter[name if name in counter or len(counter) < _KINDS else "others"] += 1
+
+
+def _row(rows: dict[Key, Row], key: Key, most: int, new: Row) -> Row:
+    """The row of `key`, a new one if there is room for it."""
+    if key not in rows and len(rows) >= most:
+        raise _TooManyError
+    return rows.setdefault(key, new)
 
 
 def _call_site(value: object) -> str | None:

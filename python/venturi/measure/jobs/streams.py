@@ -43,6 +43,7 @@ class Limits:
 
     Longer lines are left out and counted. A text of more than `text_bytes` or, beyond the first
     `free_bytes`, of more than `expansion` times the bytes on disk is refused: no log is like that.
+    All are of a whole log, however many files it has.
     """
 
     line_bytes: int = 16 << 20
@@ -126,17 +127,16 @@ class Text:
         name, read = _codec(head, path)
         if self.compression is None or name is not None:
             self.compression = name
-        disk_bytes = path.stat().st_size
-        self.disk_bytes += disk_bytes
-        allowed = self.limits.free_bytes + self.limits.expansion * disk_bytes
+        self.disk_bytes += path.stat().st_size
+        allowed = self.limits.free_bytes + self.limits.expansion * self.disk_bytes
+        allowed = min(allowed, self.limits.text_bytes)
         try:
-            for chunk in read(file):
+            for chunk in _cut(read(file)):
                 self.text_bytes += len(chunk)
-                allowed -= len(chunk)
-                if allowed < 0 or self.text_bytes > self.limits.text_bytes:
+                if self.text_bytes > allowed:
                     raise VenturiError(
                         "VEN-INGEST-LIMIT",
-                        f"{path} unpacks to more than a log of {disk_bytes:,} bytes can hold",
+                        f"{path} unpacks to more than a log of {self.disk_bytes:,} bytes can hold",
                         where={"file": str(path), "text_bytes": self.text_bytes},
                         hint="unpack it with its own tool if you trust it, and ingest the text",
                     )
@@ -174,6 +174,15 @@ def _codec(head: bytes, path: Path) -> tuple[str | None, Callable[[IO[bytes]], I
             hint="write event logs with spark.eventLog.compression.codec zstd, lz4 or snappy",
         )
     return None, _plain
+
+
+def _cut(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """The blocks in pieces: a block of line ends alone would become millions of lines at once."""
+    for block in blocks:
+        if len(block) <= _CHUNK:
+            yield block
+        else:
+            yield from (block[at : at + _CHUNK] for at in range(0, len(block), _CHUNK))
 
 
 def _plain(file: IO[bytes]) -> Iterator[bytes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
+from venturi.measure.jobs.columnar import TOO_MANY
 from venturi.record.importers import SOFTWARE, imported_id
 from venturi.record.job_account import MOMENT, PEAKS, TASK_METRICS, JobAccount, Reading
 from venturi.record.trial import (
@@ -32,6 +33,7 @@ SOURCES = {"spark": "spark-eventlog", "mapreduce": "mapreduce-history"}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST_MS = 1 << 47  # beyond any date that a log can mean
 _PHASES = 500
+_DISMISSED = "killed by driver"  # as dynamic allocation does with idle executors
 _UNITS = {"ms": ("s", 1e-3), "ns": ("s", 1e-9), "B": ("B", 1.0), "1": ("1", 1.0)}
 
 
@@ -63,7 +65,7 @@ def trial_of(account: JobAccount) -> Trial:
         elapsed_s=application.elapsed_s if succeeded else None,
         phases=phases(account),
         samples=samples(account),
-        warnings=tuple(TrialWarning(LOST, said) for said in lost(reading)),
+        warnings=tuple(warnings(account)),
         failure=failure,
     )
 
@@ -118,6 +120,27 @@ def _samples(account: JobAccount) -> Iterator[Sample]:
         yield Sample(column.name, value * scale, unit)
 
 
+def warnings(account: JobAccount) -> Iterator[TrialWarning]:
+    """What a reader of the account must know."""
+    for said in lost(account.reading):
+        yield TrialWarning(LOST, said)
+    ended_ms = account.application.ended_ms
+    gone = [
+        row
+        for row in account.executors.iter_rows(named=True)
+        if row["removed_ms"] is not None
+        and (ended_ms is None or row["removed_ms"] < ended_ms)
+        and _DISMISSED not in (row["reason"] or "")
+    ]
+    if gone:
+        first = gone[0]
+        yield TrialWarning(
+            "VEN-ENGINE-EXECUTOR",
+            f"{len(gone)} of {len(account.executors)} executors ended before the application did; "
+            f"{first['executor_id']} on {first['host']}: {first['reason'] or 'no reason is given'}",
+        )
+
+
 def lost(reading: Reading) -> Iterator[str]:
     """What of the text could not be used though it may matter, one sentence each."""
     if reading.truncated:
@@ -127,6 +150,8 @@ def lost(reading: Reading) -> Iterator[str]:
     if reading.oversized:
         yield f"{reading.oversized:,} events are too long to be read"
     for name, count in sorted(reading.damaged.items()):
-        yield f"{count:,} events {name} lack what they should have"
+        kind = name.removesuffix(TOO_MANY)
+        why = "lack what they should have" if kind == name else "are too many and were left out"
+        yield f"{count:,} events {kind} {why}"
     for name, count in sorted(reading.unknown.items()):
         yield f"{count:,} events of the unknown type {name} were left out"

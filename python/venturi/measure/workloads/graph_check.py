@@ -38,7 +38,7 @@ Columns = tuple[npt.NDArray[Any], ...]
 def check(checking: Checking) -> str | None:
     """Why the output is wrong, or None if it is right."""
     outputs = sorted(checking.output.glob("part-*"))
-    if not any(path.stat().st_size for path in outputs):
+    if not outputs:
         return "there is no output"
     name, parameters = checking.definition.name, checking.size.parameters
     files = checking.given.files
@@ -255,6 +255,8 @@ def page_ranks(files: Sequence[Path], pages: int, iterations: int, damping: floa
 
 def _compare_ranks(expected: F64, outputs: Sequence[Path]) -> str | None:
     columns = list(read_columns(outputs, ("page", "rank"), ("int64", "double")))
+    if not columns:  # every page has a rank
+        return "the output is empty"
     page, rank = (np.concatenate(column) for column in zip(*columns, strict=True))
     order = np.argsort(page)
     if len(page) != len(expected) or (page[order] != np.arange(len(expected))).any():
@@ -301,7 +303,8 @@ def _wrong_line(answers: Answers, limit: int, seen: Mask, vertex: int, pairs: st
 
 
 def _compare_pairs(answers: Answers, outputs: Sequence[Path]) -> str | None:
-    found: list[tuple[I64, I64, F64]] = []
+    none = np.zeros(0, dtype=np.int64)
+    found: list[tuple[I64, I64, F64]] = [(none, none, np.zeros(0))]
     for source, target, score in _weighted(outputs):
         if source.min() < 0 or source.max() >= len(answers.sources):
             return "there is a source that is not in the input"

@@ -19,6 +19,10 @@ CATEGORIES = 20  # values of a categorical feature that is not binary, as spark-
 # With fewer examples, or fewer for each cluster, no model could be told from a bad one.
 FEWEST_EXAMPLES = 1000
 FEWEST_OF_CLUSTER = 10
+# With fewer examples for each feature, or more regularisation, no accuracy tells a right logistic
+# regression from the answer that is always the same. Forests can be told at any size.
+FEWEST_OF_FEATURE = 10
+MOST_REGULARISATION = 0.2
 STORAGE_LEVELS = ("MEMORY_AND_DISK", "MEMORY_AND_DISK_SER", "MEMORY_ONLY", "DISK_ONLY", "NONE")
 
 
@@ -151,6 +155,17 @@ def _size(definition: Definition, examples: int, chosen: Mapping[str, Scalar]) -
     clusters = whole(values, "k") if "k" in values else 0
     if examples < max(FEWEST_EXAMPLES, FEWEST_OF_CLUSTER * clusters):
         examples = 0
+    features = whole(values, "features")
+    if "regularisation" in values and 0 < examples < FEWEST_OF_FEATURE * features:
+        raise VenturiError(
+            "VEN-MEASURE-WORKLOAD",
+            f"of {examples:,} examples with {features:,} features each no logistic regression can "
+            "be told from the answer that is always the same",
+            where={"workload": definition.name, "parameter": "features"},
+            hint=f"at least {FEWEST_OF_FEATURE} examples for each feature: choose fewer features, "
+            "or more bytes",
+            exit_code=ExitCode.USAGE,
+        )
     return Size(examples * record_bytes(values), examples, whole(values, "partitions"), values)
 
 
@@ -162,6 +177,17 @@ def _values(definition: Definition, chosen: Mapping[str, Scalar]) -> dict[str, S
             f"there is no storage level {values['storage_level']!r}",
             where={"workload": definition.name, "parameter": "storage_level"},
             hint="one of: " + ", ".join(STORAGE_LEVELS),
+            exit_code=ExitCode.USAGE,
+        )
+    regularisation = values.get("regularisation", 0.0)
+    assert isinstance(regularisation, float)
+    if regularisation > MOST_REGULARISATION:
+        raise VenturiError(
+            "VEN-MEASURE-WORKLOAD",
+            f"with a regularisation of {regularisation:g} the best logistic regression is hardly "
+            "better than the answer that is always the same: no check can tell them apart",
+            where={"workload": definition.name, "parameter": "regularisation"},
+            hint=f"at most {MOST_REGULARISATION:g}",
             exit_code=ExitCode.USAGE,
         )
     return values

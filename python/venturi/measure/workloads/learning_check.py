@@ -37,13 +37,19 @@ MARGIN = 4.0
 ROUNDING = 1e-6  # relative, of sums over all examples in another order
 READ_BYTES = 2**30  # of the input, to compute a cost: evenly spread stretches of it
 STRETCH_BYTES = 2**20
+# Unseen examples, of which many are read only if they are small; at least so many that chance
+# alone (`MARGIN`) hides neither a right model nor a constant answer.
 HOLD_OUT_BYTES = 2**26
+HOLD_OUT_EXAMPLES = (4_000, 20_000)
 # A cluster that was not found costs about 1/k of what the centres explain. Local optima of Lloyd's
 # iterations lack some: of 20 Spark was seen to lack up to three.
 EXPLAINED = 0.6
 # Accuracy that too few examples cost a logistic regression: this much times the square root of
-# features / examples bounds what was observed from 1/1000 to 2.
-TOO_FEW = 0.1
+# (features + OTHERS) / examples, less chance, bounds what scikit-learn lost of 1,000 examples
+# with 1 to 100 features, and a regularisation from 0 to 0.2. With more features it is more, and
+# with more of either an answer that is always the same comes near: `learning` refuses them.
+TOO_FEW = 0.15
+OTHERS = 30  # the intercept, and how many examples of each class there happen to be
 # Accuracy that a single tree grown to its depth may lose by learning noise; the vote of
 # many lessens it as the mean of as many does.
 OVERGROWN = 0.1
@@ -121,8 +127,9 @@ def _logistic_regression(checking: Checking, model: Mapping[str, Any]) -> None:
         checking,
         TwoClasses(_seed(checking), features),
         lambda values: values @ coefficients + intercept > 0,
-        attainable_accuracy(features, regularisation),
-        TOO_FEW * math.sqrt(features / checking.size.records),
+        possible=attainable_accuracy(features, regularisation),
+        allowed=TOO_FEW * math.sqrt((features + OTHERS) / checking.size.records),
+        constant=1 - TwoClasses.NEGATIVES,
     )
 
 
@@ -168,8 +175,9 @@ def _random_forest(checking: Checking, model: Mapping[str, Any]) -> None:
         lambda values: (
             np.sum([t.positive_shares(values, depth) for t in forest], axis=0) > wanted / 2
         ),
-        accuracy_of_vote(min(depth, features, MOST_QUESTIONS)),
-        OVERGROWN / math.sqrt(wanted),
+        possible=accuracy_of_vote(min(depth, features, MOST_QUESTIONS)),
+        allowed=OVERGROWN / math.sqrt(wanted),
+        constant=0.5,
     )
 
 
@@ -237,16 +245,25 @@ def _classifies(
     checking: Checking,
     source: Population,
     positive: Callable[[F64], npt.NDArray[np.bool_]],
+    *,
     possible: float,
     allowed: float,
+    constant: float,
 ) -> None:
-    """RefusedError if `positive` is right less often than `possible`, less what is `allowed`."""
-    count = checking.size.records // 4  # a fifth of all examples, as spark-perf has it
-    count = min(count, max(1000, HOLD_OUT_BYTES // record_bytes(checking.size.parameters)))
+    """RefusedError if `positive` is right less often than `possible`, less what is `allowed`.
+
+    Or not more often than `constant`, the share of the class that is the more frequent one.
+    """
+    fewest, most = HOLD_OUT_EXAMPLES
+    count = HOLD_OUT_BYTES // record_bytes(checking.size.parameters)
+    count = min(max(count, fewest), most)
     right = 0
     for chunk in examples(source, _seed(checking), HOLD_OUT, 0, count):
         right += int((positive(chunk[:, 1:]) == (chunk[:, 0] > 0.5)).sum())
-    least = possible - allowed - MARGIN * math.sqrt(possible * (1 - possible) / count)
+    least = max(
+        possible - allowed - MARGIN * math.sqrt(possible * (1 - possible) / count),
+        constant + MARGIN * math.sqrt(constant * (1 - constant) / count),
+    )
     if not right / count >= least:
         raise RefusedError(
             f"{right / count:.1%} of {count} unseen examples are classified rightly, "
