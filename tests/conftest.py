@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import pwd
 import shutil
@@ -40,12 +41,21 @@ def _ctrl_c_works() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+_NUMBERS = itertools.count()
+
+
 @pytest.fixture(autouse=True)
-def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests see no VENTURI_ variable of the caller but the agent to be tested."""
+def _no_settings_from_outside(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Tests see no VENTURI_ variable of the caller but the agent to be tested, and wait for nobody
+    else who measures on this host.
+    """
     for setting in SETTINGS:
         if setting.variable != "VENTURI_AGENT":
             monkeypatch.delenv(setting.variable, raising=False)
+    lock = tmp_path_factory.getbasetemp() / f"lock-{next(_NUMBERS)}"
+    monkeypatch.setenv("VENTURI_LOCK", str(lock))
 
 
 @pytest.fixture

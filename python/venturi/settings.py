@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,11 @@ SETTINGS = (
         "SQLite in VENTURI_HOME",
         "SQLAlchemy URL of another database, such as postgresql+psycopg://user@host/name.",
     ),
+    Setting(
+        "VENTURI_LOCK",
+        "venturi-measuring.lock in the folder for temporary files",
+        "File of the lock by which one command at a time measures on this host.",
+    ),
     Setting("VENTURI_AGENT", "found beside Python or on PATH", "Path of the agent binary."),
     Setting("VENTURI_ALLOW_DEBUG", "0", "1 keeps numbers of debug builds (marked as such)."),
     Setting("VENTURI_READ_TOKEN", "none", "Token that `serve` asks of those who read."),
@@ -42,6 +48,7 @@ class Settings:
     database_url: str | None
     agent: Path | None
     allow_debug: bool
+    lock: Path = Path()
     read_token: str | None = field(default=None, repr=False)
     write_token: str | None = field(default=None, repr=False)
     push_token: str | None = field(default=None, repr=False)
@@ -74,6 +81,7 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
         database_url=env.get("VENTURI_DATABASE_URL") or None,
         agent=Path(agent) if agent else None,
         allow_debug=debug == "1",
+        lock=Path(env.get("VENTURI_LOCK") or f"{tempfile.gettempdir()}/venturi-measuring.lock"),
         read_token=env.get("VENTURI_READ_TOKEN") or None,
         write_token=env.get("VENTURI_WRITE_TOKEN") or None,
         push_token=env.get("VENTURI_PUSH_TOKEN") or None,

@@ -86,9 +86,10 @@ def test_a_killed_plan_goes_on_with_what_is_missing(tmp_path: Path, real: dict[s
 
 def test_two_plans_do_not_measure_at_once(tmp_path: Path, real: dict[str, str]) -> None:
     home, file = tmp_path / "home", written(tmp_path)
+    lock = Path(os.environ["VENTURI_LOCK"])
     first = begun(file, home, real)
     try:
-        wait_for(lambda: (home / "measuring.lock").exists() and (home / "venturi.sqlite").exists())
+        wait_for(lambda: lock.exists() and (home / "venturi.sqlite").exists())
         refused = venturi("plan", "resume", file, home=home, **real)
         assert (refused.returncode, "VEN-MEASURE-BUSY" in refused.stderr) == (1, True)
         assert f"process {first.pid}" in refused.stderr

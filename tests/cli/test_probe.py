@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -66,7 +67,7 @@ def test_bad_options_exit_2(tmp_path: Path, arguments: tuple[str, ...], says: st
 
 @pytest.mark.parametrize("arguments", [("probe", "disk"), ("probe", "net"), ("quickstart",)])
 def test_nothing_measures_beside_a_measurement(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    with alone(tmp_path / "home", "a plan"):
+    with alone(Path(os.environ["VENTURI_LOCK"]), "a plan"):
         done = venturi(*arguments, home=tmp_path / "home")
     assert done.returncode == 1
     assert "VEN-MEASURE-BUSY" in done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
 import struct
 import tracemalloc
@@ -497,6 +498,14 @@ def test_what_is_no_event_log_is_refused(content: bytes, write: Write) -> None:
     with pytest.raises(VenturiError) as raised:
         read(write(content))
     assert raised.value.code == "VEN-INGEST-FORMAT"
+
+
+def test_a_pipe_is_refused_and_passed_over_in_folders(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(VenturiError, match="neither a file nor a folder"):
+        spark_logs(tmp_path / "pipe")
+    (tmp_path / "log").write_bytes(TINY.read_bytes())
+    assert [log.path.name for log in spark_logs(tmp_path)] == ["log"]
 
 
 def test_a_folder_is_searched(tmp_path: Path) -> None:

@@ -282,13 +282,13 @@ def test_all_mistakes_are_told_at_once() -> None:
 
 def test_only_one_measures(tmp_path: Path) -> None:
     with (
-        alone(tmp_path, "one"),
+        alone(tmp_path / "lock", "one"),
         pytest.raises(VenturiError, match="already: one") as refused,
-        alone(tmp_path, "two"),
+        alone(tmp_path / "lock", "two"),
     ):
         pytest.fail("both measured")
     assert refused.value.code == "VEN-MEASURE-BUSY"
-    with alone(tmp_path, "two"):
+    with alone(tmp_path / "lock", "two"):
         pass
 
 

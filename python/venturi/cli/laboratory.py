@@ -52,11 +52,10 @@ def laboratory(
 
     agent = find_agent()
     with ExitStack() as stack:
-        home = settings.load().home
-        # What is not to be recorded makes no home either: without one nothing else measures.
-        if alone_as is not None and (record or home.is_dir()):
+        if alone_as is not None:
+            lock = settings.load().lock
             stack.enter_context(
-                alone(home, alone_as, wait=wait, on_wait=lambda who: say(f"waiting for {who}"))
+                alone(lock, alone_as, wait=wait, on_wait=lambda who: say(f"waiting for {who}"))
             )
         repository = stack.enter_context(open_repository() if record else _throwaway(stack))
         on_progress = stack.enter_context(progress_bars(enabled=show_progress))

@@ -13,29 +13,26 @@ from pathlib import Path
 from venturi.errors import VenturiError
 from venturi.record.trial import now
 
-LOCK_FILE = "measuring.lock"
 _LOOK_AGAIN_S = 0.5
 
 
 @contextmanager
 def alone(
-    home: Path, what: str, *, wait: bool = False, on_wait: Callable[[str], None] | None = None
+    path: Path, what: str, *, wait: bool = False, on_wait: Callable[[str], None] | None = None
 ) -> Iterator[None]:
-    """Holds the lock in `home` (VENTURI_HOME) while `what` measures; the kernel ends it with us.
+    """Holds the lock in the file `path` while `what` measures; the kernel ends it with us.
 
     If another holds it: VEN-MEASURE-BUSY with who that is, or with `wait` waits, after telling
     `on_wait` once who is in the way.
     """
-    path = home / LOCK_FILE
     try:
-        home.mkdir(parents=True, exist_ok=True)
-        lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)  # closed in every child
+        lock = _opened(path)
     except OSError as error:
         raise VenturiError(
             "VEN-RECORD-DATABASE",
             f"the lock of measurements cannot be made: {error.strerror}",
             where={"file": str(path)},
-            hint="set VENTURI_HOME to a folder you may write to",
+            hint="set VENTURI_LOCK to a file you may write to",
         ) from error
     try:
         told = False
@@ -58,6 +55,20 @@ def alone(
         yield
     finally:
         os.close(lock)
+
+
+def _opened(path: Path) -> int:
+    """The file, which all users of the host share, closed in every child.
+
+    In a folder that all may write to nobody is led elsewhere, and only who makes it creates it.
+    """
+    flags = os.O_RDWR | os.O_NOFOLLOW
+    try:
+        return os.open(path, flags)
+    except FileNotFoundError:
+        lock = os.open(path, flags | os.O_CREAT, 0o666)
+        os.fchmod(lock, 0o666)  # whatever the umask
+        return lock
 
 
 def _taken(lock: int) -> bool:

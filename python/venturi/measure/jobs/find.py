@@ -32,7 +32,7 @@ class Log:
 def spark_logs(path: Path) -> list[Log]:
     """The event logs at `path`: a file, a rolling folder, or a folder of both."""
     if not path.is_dir():
-        return [Log(path, (path,))]
+        return [_single(path)]
     if path.name.startswith(ROLLING):
         return [_rolling(path)]
     logs = []
@@ -40,7 +40,7 @@ def spark_logs(path: Path) -> list[Log]:
         if entry.is_dir():
             if entry.name.startswith(ROLLING):
                 logs.append(_rolling(entry))
-        elif not entry.name.endswith(".crc"):
+        elif entry.is_file() and not entry.name.endswith(".crc"):
             logs.append(Log(entry, (entry,)))
     return _some(logs, path, "Spark event log")
 
@@ -48,11 +48,24 @@ def spark_logs(path: Path) -> list[Log]:
 def histories(path: Path) -> list[Log]:
     """The job histories at `path`: a file, or a folder that holds some at any depth."""
     if not path.is_dir():
-        return [Log(path, (path,))]
+        return [_single(path)]
     logs = []
     for folder in _folders(path):
-        logs += [Log(each, (each,)) for each in _entries(folder) if each.suffix == ".jhist"]
+        found = (each for each in _entries(folder) if each.suffix == ".jhist")
+        logs += [Log(each, (each,)) for each in found if each.is_file()]
     return _some(logs, path, "MapReduce job history (.jhist)")
+
+
+def _single(path: Path) -> Log:
+    """A pipe or a device might never end; what is not there is said where it is opened."""
+    if path.exists() and not path.is_file():
+        raise VenturiError(
+            "VEN-INGEST-FORMAT",
+            f"{path} is neither a file nor a folder",
+            where={"file": str(path)},
+            hint="write it to a file first",
+        )
+    return Log(path, (path,))
 
 
 def _folders(path: Path) -> Iterator[Path]:
