@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from venturi.model.curves import (
@@ -107,6 +107,7 @@ def test_as_many_coefficients_as_points_have_no_interval() -> None:
 
 
 @settings(max_examples=60, deadline=None)
+@example([1, 199, 200], [1.0, 5e4, 1.0])  # a power through the last two is infinite at the first
 @given(
     st.lists(st.integers(1, 200), min_size=3, max_size=12, unique=True),
     st.lists(st.floats(0.5, 5e4), min_size=12, max_size=12),

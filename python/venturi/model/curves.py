@@ -109,7 +109,8 @@ def _design(shape: Shape, x: Array) -> Array:
 
 def _evaluate(shape: Shape, x: Array, coefficients: Array) -> Array:
     value = _design(shape, x) @ coefficients
-    return np.asarray(np.exp(value) if shape is Shape.POWER else value, dtype=np.float64)
+    with np.errstate(over="ignore"):  # far from where it was fitted a power may be infinite
+        return np.asarray(np.exp(value) if shape is Shape.POWER else value, dtype=np.float64)
 
 
 def _solve(shape: Shape, x: Array, times: Array, weights: Array) -> Array:
@@ -156,7 +157,7 @@ def _left_out(shape: Shape, x: Array, times: Array) -> float:
         kept = np.arange(len(x)) != place
         solved = _solve(shape, x[kept], times[kept, None], times[kept])
         predicted = float(_evaluate(shape, x[place : place + 1], solved)[0, 0])
-        if predicted <= 0:
+        if not 0 < predicted < math.inf:
             return math.inf
         squares.append(math.log(predicted / times[place]) ** 2)
     return math.sqrt(statistics.fmean(squares))
