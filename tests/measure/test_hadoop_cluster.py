@@ -320,20 +320,6 @@ def test_java_that_is_too_new(engines_home: Path, tmp_path: Path) -> None:
     made.stop()
 
 
-def test_hdfs_is_full(
-    hadoop: MapReduce, session: Session, folders: DataFolders, disk: Path
-) -> None:
-    if not disk.is_mount():
-        pytest.skip("a small disk can be mounted by root alone")
-    size = Size(4 * DISK_BYTES // 3, 2, 2)
-    once = {"mapreduce.map.maxattempts": "1", "dfs.blocksize": "8m"}
-    with pytest.raises(VenturiError) as caught:
-        execute(hadoop, session, folders, "dfsio-write", size, settings=UBER | once)
-    assert caught.value.code == "VEN-ENGINE-SPACE"
-    assert running(hadoop) == []
-    wait_until(lambda: shutil.disk_usage(disk).free > DISK_BYTES * 3 // 4)
-
-
 def test_a_job_that_fails_keeps_its_account(
     hadoop: MapReduce, session: Session, folders: DataFolders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -352,6 +338,20 @@ def test_a_job_that_fails_keeps_its_account(
     trial = session.repository.get(str(caught.value.where["trial"]))
     kept = {each.name for each in trial.artifacts}
     assert {"history.jhist", "job-account.json", "stages.parquet"} <= kept
+
+
+def test_hdfs_is_full(
+    hadoop: MapReduce, session: Session, folders: DataFolders, disk: Path
+) -> None:
+    if not disk.is_mount():
+        pytest.skip("a small disk can be mounted by root alone")
+    size = Size(4 * DISK_BYTES // 3, 2, 2)
+    once = {"mapreduce.map.maxattempts": "1", "dfs.blocksize": "8m"}
+    with pytest.raises(VenturiError) as caught:
+        execute(hadoop, session, folders, "dfsio-write", size, settings=UBER | once)
+    assert caught.value.code == "VEN-ENGINE-SPACE"
+    assert running(hadoop) == []
+    wait_until(lambda: shutil.disk_usage(disk).free > DISK_BYTES * 3 // 4)
 
 
 def test_time_is_up(hadoop: MapReduce, session: Session, folders: DataFolders) -> None:
