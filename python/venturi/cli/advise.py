@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from venturi.cli.machines import (
     type_and_nodes,
 )
 from venturi.cli.options import DURATION, json_option, print_json
+from venturi.cli.screen import show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from venturi.advise.explain import Explanation
     from venturi.advise.hardware import Advice
     from venturi.model.catalog import Catalog
-
-WIDTH = 100  # into a pipe
 
 
 @click.group()
@@ -190,13 +188,9 @@ def _need_types(names: Iterable[str], catalogs: Sequence[Catalog]) -> None:
 
 
 def _print(advice: Advice) -> None:
-    from rich.console import Console
-
     from venturi.present.advice import advice_lines
 
-    console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
-    for line in advice_lines(advice):
-        console.print(line)
+    show(*advice_lines(advice))
 
 
 def _print_json(advice: Advice) -> None:
@@ -207,14 +201,10 @@ def _print_json(advice: Advice) -> None:
 
 def print_explanations(explanations: tuple[Explanation, ...], *, as_json: bool) -> None:
     """Each explanation, as tables or as JSON."""
-    from rich.console import Console
-
     from venturi.present.advice import explanation_data, explanation_lines
 
     if as_json:
         print_json({"explanations": [explanation_data(each) for each in explanations]})
         return
-    console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
     for each in explanations:
-        for line in explanation_lines(each):
-            console.print(line)
+        show(*explanation_lines(each))

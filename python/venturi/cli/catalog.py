@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -14,12 +13,11 @@ import click
 
 from venturi.cli.html import command_line, free_for_page, html_options, write_html
 from venturi.cli.options import json_option, print_json, writing
+from venturi.cli.screen import show
 from venturi.errors import VenturiError
 from venturi.record.files import refuse_existing, replacing
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from venturi.model.catalog import Catalog, Fact
     from venturi.model.catalog.importers import Imported, Source
     from venturi.model.catalog.units_check import Doubt
@@ -76,7 +74,7 @@ def list_catalogs(
     if as_json:
         print_json([asdict(summary) for summary in summaries], tuple(warnings))
         return
-    _print(tables.list_table(summaries))
+    show(tables.list_table(summaries))
     _warn(warnings)
 
 
@@ -85,7 +83,7 @@ def list_catalogs(
 @click.argument("type_name", metavar="[TYPE]", required=False)
 @html_options
 @json_option
-def show(
+def show_(
     *, catalog_name: str, type_name: str | None, html: Path | None, overwrite: bool, as_json: bool
 ) -> None:
     """Show the types of CATALOG, or all that it knows of one TYPE and why the rest is unknown."""
@@ -111,7 +109,7 @@ def show(
         ]
         print_json(data[0] if chosen is not None else data, tuple(warnings))
         return
-    _print(tables.types_table(catalog) if chosen is None else tables.type_table(chosen))
+    show(tables.types_table(catalog) if chosen is None else tables.type_table(chosen))
     _warn(warnings)
 
 
@@ -271,7 +269,7 @@ def diff_(*, old: str, new: str, html: Path | None, overwrite: bool, as_json: bo
             rest = f" and {more} more (--json lists them)" if more > 0 else ""
             click.echo(f"{what} {of}: {', '.join(names[:NAMES_SHOWN])}{rest}")
     if difference.changes:
-        _print(tables.diff_table(difference))
+        show(tables.diff_table(difference))
     elif not difference.removed and not difference.added:
         click.echo("no difference", err=True)
 
@@ -373,11 +371,3 @@ def _probes(ids: Sequence[str], type_name: str) -> list[Trial]:
 def _warn(warnings: Sequence[str]) -> None:
     for warning in warnings:
         click.echo(f"warning: {warning}", err=True)
-
-
-def _print(table: Table) -> None:
-    from rich.console import Console
-
-    # Into a pipe go whole lines; a terminal gets its own width.
-    console = Console(width=None if sys.stdout.isatty() else 250, highlight=False)
-    console.print(table)

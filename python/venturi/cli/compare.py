@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi.cli.options import json_option, print_json
+from venturi.cli.screen import show
 from venturi.errors import VenturiError
 
 if TYPE_CHECKING:
     from venturi.model.compare import Comparison
-    from venturi.model.stats import Interval
+    from venturi.model.stats import Interval, Verdict
     from venturi.record.repository import Repository
     from venturi.record.trial import Trial
 
@@ -42,7 +43,7 @@ def command(groups: tuple[str, ...], metric: str, as_json: bool) -> None:
     if as_json:
         print_json(as_data(comparison), comparison.warnings)
         return
-    _print_table(comparison)
+    _print(comparison)
     for warning in comparison.warnings:
         click.echo(f"warning: {warning}", err=True)
 
@@ -93,40 +94,50 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
     return data
 
 
-def _print_table(comparison: Comparison) -> None:
-    from rich.console import Console
-    from rich.table import Table
+def _print(comparison: Comparison) -> None:
+    from venturi.present.table import Line, table
 
-    table = Table(title=f"{comparison.metric} [{comparison.unit}]", title_justify="left")
-    for heading in ("group", "what", "n", "median", "interval", "CV", "difference", "verdict"):
-        table.add_column(heading, overflow="fold")
+    made = table(
+        "group", "what", "n", "median", "interval", "CV", "difference", "verdict",
+        left=2, prose=("what", "interval", "difference", "verdict"), spare=("CV", "interval"),
+    )  # fmt: skip
+    reasons: dict[str, list[str]] = {}  # each is said once, with the groups that it is about
     for result in comparison.groups:
         summary, verdict = result.summary, result.against_first
-        difference = "—"
-        if verdict and verdict.shift is not None:
-            difference = f"{verdict.shift:+.4g}"
-            if verdict.relative is not None:
-                difference += f" ({verdict.relative:+.1%})"
-            if verdict.shift_interval:
-                difference += f", {_interval(verdict.shift_interval)}"
+        if summary.interval is None:
+            reasons.setdefault(summary.reasons["interval"], []).append(result.group_key)
+        if verdict and verdict.reason:
+            reasons.setdefault(verdict.reason, []).append(result.group_key)
         spread = summary.coefficient_of_variation
-        table.add_row(
+        made.add(
             result.group_key,
             result.label,
             str(summary.n),
             "—" if summary.median is None else f"{summary.median:.4g}",
-            _interval(summary.interval)
-            if summary.interval
-            else f"— ({summary.reasons['interval']})",
+            "—" if summary.interval is None else _interval(summary.interval),
             "—" if spread is None else f"{spread:.1%}",
-            difference,
-            comparison.in_words(result),
+            _difference(verdict),
+            comparison.outcome(result),
         )
-    Console(highlight=False).print(table)
+    show(Line(f"{comparison.metric} [{comparison.unit}]", "bold"), made)
+    for reason, keys in reasons.items():
+        about = "" if len(keys) == len(comparison.groups) else f"{', '.join(keys)}: "
+        show(f"{about}{reason}")
     for result in comparison.groups:
         if result.left_out:
             counts = ", ".join(f"{count} {why}" for why, count in sorted(result.left_out.items()))
-            click.echo(f"{result.group_key}: not counted: {counts}")
+            show(f"{result.group_key}: not counted: {counts}")
+
+
+def _difference(verdict: Verdict | None) -> str:
+    if verdict is None or verdict.shift is None:
+        return "—"
+    told = f"{verdict.shift:+.4g}"
+    if verdict.relative is not None:
+        told += f" ({verdict.relative:+.1%})"
+    if verdict.shift_interval:
+        told += f", {_interval(verdict.shift_interval)}"
+    return told
 
 
 def _interval(interval: Interval) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi.cli.options import json_option, print_json
+from venturi.cli.screen import show
 from venturi.errors import ExitCode, VenturiError
 from venturi.units import format_bytes
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from venturi.advise.doctor import Finding
+    from venturi.present.table import Line
 
 _STYLES = {"problem": "bold red", "advice": "yellow", "unknown": "magenta", "ok": "green"}
 _WORDS = {"unknown": "cannot tell"}
@@ -126,15 +126,11 @@ def _value(finding: Finding) -> str:
 
 
 def _print(findings: Sequence[Finding], hostname: object) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     from venturi.advise.doctor import Severity
+    from venturi.present.table import Line, table
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("finding", "about", "evidence", "wanted"):
-        table.add_column(name, overflow="fold")
+    headings = ("finding", "about", "evidence", "wanted")
+    made = table(*headings, prose=headings[1:], spare=("wanted",))
     order = list(Severity)
     ranked = sorted(findings, key=lambda finding: order.index(finding.severity))
     for finding in ranked:
@@ -142,34 +138,26 @@ def _print(findings: Sequence[Finding], hostname: object) -> None:
         known = [] if finding.value is None else [_value(finding)]
         why = [] if finding.reason is None else [finding.reason]
         evidence = f"{finding.fact}: {'; '.join(known + why)}"
-        table.add_row(
-            Text(_WORDS.get(severity, severity), style=_STYLES[severity]),
-            Text(finding.title),
-            Text(evidence),
-            Text(finding.checks),
-        )
-    # Into a pipe go whole lines; a terminal gets its own width.
-    console = Console(width=None if sys.stdout.isatty() else 200, highlight=False)
+        named = (_WORDS.get(severity, severity), _STYLES[severity])
+        made.add(named, finding.title, evidence, finding.checks)
     if hostname is not None:
-        console.print(Text(f"{hostname}", style="bold"))
-    console.print(table)
+        show(Line(f"{hostname}", "bold"))
+    show(made)
     for finding in ranked:
         if finding.fix is not None:
-            console.print()
-            console.print(_details(finding), soft_wrap=True)
+            show("", *_details(finding))
     counts = _counts(findings)
     click.echo(
         ", ".join(f"{count} {_WORDS.get(name, name)}" for name, count in counts.items()), err=True
     )
 
 
-def _details(finding: Finding) -> Text:
-    from rich.text import Text
+def _details(finding: Finding) -> Iterator[Line]:
+    from venturi.present.table import Line
 
     severity = finding.severity.value
-    text = Text()
-    text.append(f"{severity}: ", _STYLES[severity])
-    text.append(f"{finding.title} ({finding.fact}: {_value(finding)})\n", "bold")
-    text.append(f"  effect: {finding.effect}\n  source: {finding.source}\n  mend:   ")
-    text.append(str(finding.fix), "cyan")
-    return text
+    about = f"{severity}: {finding.title} ({finding.fact}: {_value(finding)})"
+    yield Line(about, _STYLES[severity])
+    yield Line(f"effect: {finding.effect}", indent=2)
+    yield Line(f"source: {finding.source}", indent=2)
+    yield Line(f"mend:   {finding.fix}", "cyan", 2)

@@ -8,6 +8,7 @@ from dataclasses import asdict
 import click
 
 from venturi.cli.options import json_option, print_json
+from venturi.cli.screen import show
 from venturi.errors import ExitCode
 
 
@@ -26,14 +27,17 @@ def command(context: click.Context, as_json: bool) -> None:
     if as_json:
         print_json([{**asdict(each), "usable": each.usable} for each in found])
         return
+    from venturi.present.table import UNKNOWN, table
+
+    made = table("engine", "version", "state", "part", "what", left=5, prose=("state", "what"))
     for each in found:
-        state = "usable" if each.usable else "not usable"
-        click.echo(f"{each.engine:<11}{each.version or '—':<12}{state}")
+        about = (each.engine, each.version or UNKNOWN, "usable" if each.usable else "not usable")
         for name, text in each.parts.items():
-            click.echo(f"{'':<11}{name:<12}{text}")
+            made.add(*about, name, text)
         for lack in each.missing:
-            click.echo(f"{'':<11}{'missing':<12}{lack.what}")
-            click.echo(f"{'':<11}{'do':<12}{lack.mend}")
+            made.add(*about, "missing", lack.what)
+            made.add(*about, "do", lack.mend)
+    show(made)
 
 
 @command.command("install")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import getpass
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,6 +10,7 @@ import click
 
 from venturi.cli.options import json_option, print_json
 from venturi.cli.repository import open_repository
+from venturi.cli.screen import show
 
 if TYPE_CHECKING:
     from venturi.record.exclusions import Exclusion
@@ -122,27 +122,18 @@ def _tell(data: dict[str, Any], as_json: bool, told: str) -> None:
 
 
 def _print(found: list[dict[str, Any]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    from venturi.present.table import Table
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("id", "since (UTC)", "by"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("trials", no_wrap=True, justify="right")
-    table.add_column("conditions", overflow="fold")
-    table.add_column("reason", overflow="fold")
+    made = Table(
+        ("id", "since (UTC)", "by", "trials", "conditions", "reason"),
+        (False, False, False, True, False, False),
+        prose=frozenset({"conditions", "reason"}), spare=("since (UTC)", "by"),
+    )  # fmt: skip
     for each in found:
         revoked = each["revoked_at"]
         ended = f"revoked {revoked[:10]} by {each['revoked_by']}: " if revoked else ""
-        table.add_row(
-            each["id"],
-            each["created_at"][:16].replace("T", " "),
-            Text(each["author"]),
-            f"{each['trials']:,}",
-            Text(", ".join(each["conditions"])),
-            Text(ended + each["reason"]),
-        )
-    # Into a pipe goes the whole line; a terminal gets its own width.
-    width = None if sys.stdout.isatty() else 250
-    Console(width=width, soft_wrap=width is not None).print(table)
+        made.add(
+            each["id"], each["created_at"][:16].replace("T", " "), each["author"],
+            f"{each['trials']:,}", ", ".join(each["conditions"]), ended + each["reason"],
+        )  # fmt: skip
+    show(made)

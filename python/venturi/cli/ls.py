@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from venturi.cli.options import json_option, print_json
 from venturi.cli.repository import filter_options, filters, open_repository
+from venturi.cli.screen import show
 from venturi.units import format_bytes_decimal, format_duration
 
 if TYPE_CHECKING:
+    from venturi.present.table import Table
     from venturi.record.query import Query, TrialRow
     from venturi.record.repository import Repository
 
@@ -45,7 +46,7 @@ def command(as_json: bool, **options: Any) -> None:
     if not rows:
         click.echo("no trials match", err=True)
         return
-    _print_table(rows)
+    show(_table(rows))
     if len(rows) == options["limit"]:
         first = "newest" if options["sort"] == "-started_at" else "first"
         click.echo(f"the {first} {len(rows)}; --limit shows more", err=True)
@@ -103,30 +104,25 @@ def summary(row: TrialRow) -> dict[str, object]:
     }
 
 
-def _print_table(rows: list[TrialRow]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+def _table(rows: list[TrialRow]) -> Table:
+    """One trial a row; id, engine, input and time stay whatever the width."""
+    from venturi.present.table import UNKNOWN, Table
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("id", "started (UTC)", "workload", "engine", "state"):
-        table.add_column(name, no_wrap=True)
-    for name in ("input", "time"):
-        table.add_column(name, no_wrap=True, justify="right")
-    for name in ("group", "experiment"):
-        table.add_column(name, no_wrap=True)
+    headings = ("id", "started (UTC)", "workload", "engine", "state", "input", "time", "group",
+                "experiment")  # fmt: skip
+    numeric = tuple(name in {"input", "time"} for name in headings)
+    spare = ("experiment", "group", "started (UTC)", "state")
+    made = Table(headings, numeric, frozenset({"workload", "engine", "state"}), spare)
     for row in rows:
-        table.add_row(
+        made.add(
             row.id,
-            "—" if row.started_at is None else f"{row.started_at:%Y-%m-%d %H:%M}",
-            Text(f"{row.workload}/{row.scale}" if row.scale else row.workload),
-            Text(row.engine),
-            Text(row.state + (" (warm-up)" if row.warm_up else ""), _STYLES.get(row.state, "")),
+            UNKNOWN if row.started_at is None else f"{row.started_at:%Y-%m-%d %H:%M}",
+            f"{row.workload}/{row.scale}" if row.scale else row.workload,
+            row.engine,
+            (row.state + (" (warm-up)" if row.warm_up else ""), _STYLES.get(row.state, "")),
             format_bytes_decimal(row.input_bytes),
             format_duration(row.elapsed_s),
             row.group,
-            Text(row.experiment or "—"),
+            row.experiment or UNKNOWN,
         )
-    # Into a pipe goes the whole line; a terminal gets its own width.
-    width = None if sys.stdout.isatty() else 250
-    Console(width=width, soft_wrap=width is not None).print(table)
+    return made

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from venturi.cli.advise import WIDTH, print_explanations, write_advice
+from venturi.cli.advise import print_explanations, write_advice
 from venturi.cli.html import free_for_page, html_options
 from venturi.cli.machines import (
     DURABILITIES,
@@ -20,6 +19,7 @@ from venturi.cli.machines import (
     type_and_nodes,
 )
 from venturi.cli.options import json_option, print_json
+from venturi.cli.screen import show
 from venturi.errors import VenturiError
 
 if TYPE_CHECKING:
@@ -104,17 +104,15 @@ def command(
             data["spot"] = {name: asdict(cost) for name, cost in on_spot.items()}
         print_json(data)
         return
-    from rich.console import Console
+    from venturi.present.table import Line
 
-    console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
-    console.print(f"{job.name}, {job.durability.value}", style="bold", markup=False)
-    console.print(prediction_table(options))
+    show(Line(f"{job.name}, {job.durability.value}", "bold"), prediction_table(options))
     for name, why in unpriced(options):
-        console.print(f"  no cost of {name}: {why}", style="dim", markup=False)
+        show(Line(f"no cost of {name}: {why}", "dim", 2))
     for name, cost in on_spot.items():
-        console.print(_spot_line(name, cost), markup=False)
+        show(Line(_spot_line(name, cost), indent=2))
     if any(each.lower_bound for each in options):
-        console.print("  ≥ at least: of a rate only an upper bound is known", style="dim")
+        show(Line("≥ at least: of a rate only an upper bound is known", "dim", 2))
 
 
 def _spot(text: str, option: Option, catalogs: Sequence[Catalog]) -> SpotCost:
@@ -150,7 +148,7 @@ def _spot_line(name: str, cost: SpotCost) -> str:
     from venturi.units import format_duration
 
     told = (
-        f"  spot, {name}, every loss starting the job again: ${cost.metered.mean:,.2f} in the mean "
+        f"spot, {name}, every loss starting the job again: ${cost.metered.mean:,.2f} in the mean "
         f"(median ${cost.metered.p50:,.2f}, 95 % below ${cost.metered.p95:,.2f}), "
         f"{cost.losses:.2f} losses; "
         f"{format_duration(cost.elapsed_s.p50)}, 95 % below {format_duration(cost.elapsed_s.p95)}"

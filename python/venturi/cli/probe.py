@@ -19,10 +19,9 @@ from venturi.cli.options import (
     quiet_option,
     wait_option,
 )
+from venturi.cli.screen import show
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from venturi.record.trial import Trial
 
 DISK_MODES = ("read", "write", "read_write", "random_read", "shuffle_read")
@@ -217,24 +216,21 @@ def _show(trial: Trial, *, as_json: bool) -> None:
     if as_json:
         print_json(records([trial])[0], tuple(warning.message for warning in trial.warnings))
     else:
-        from rich.console import Console
-
-        console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
-        _print(console, trial)
+        _print(trial)
     if trial.state is State.INVALID:
         sys.exit(ExitCode.INVALID)
 
 
-def _print(console: Console, trial: Trial) -> None:
+def _print(trial: Trial) -> None:
     from venturi.present import terminal
 
     if trial.workload.name == "hostfacts":
-        console.print(terminal.host_facts(trial.cluster.hosts[0].facts))
+        show(terminal.host_facts(trial.cluster.hosts[0].facts))
     else:
         names = {"diskbench": terminal.DISK_NAMES, "netbench": terminal.NET_NAMES}
         if trial.cluster.network is not None:
-            console.print(trial.cluster.network, markup=False)
-        console.print(terminal.rates(trial, names[trial.workload.name]))
+            show(trial.cluster.network)
+        show(terminal.rates(trial, names[trial.workload.name]))
     for warning in trial.warnings:
-        console.print(f"warning: {warning.message}", markup=False)
-    console.print(f"trial {trial.id} ({terminal.outcome(trial)})", markup=False)
+        show(f"warning: {warning.message}")
+    show(f"trial {trial.id} ({terminal.outcome(trial)})")

@@ -15,6 +15,7 @@ import click
 
 from venturi.cli.laboratory import Predictor, laboratory, records, say
 from venturi.cli.options import DURATION, json_option, print_json, quiet_option, wait_option
+from venturi.cli.screen import show
 from venturi.errors import ExitCode, Interrupted, VenturiError
 
 if TYPE_CHECKING:
@@ -368,21 +369,18 @@ def _print(
     report: Path,
     elapsed_s: float,
 ) -> None:
-    from rich.console import Console
-
     from venturi.present import terminal
     from venturi.present.advice import prediction_table, ranking
+    from venturi.present.table import Line, pairs
     from venturi.units import format_duration
 
-    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
-
     def heading(text: str) -> None:
-        console.print(f"\n{text}", style="bold", markup=False)
+        show(Line(f"\n{text}", "bold"))
 
     heading("This machine")
-    console.print(terminal.host_facts(job.session.host.facts))
+    show(terminal.host_facts(job.session.host.facts))
     if findings is not None:
-        console.print(findings, markup=False)
+        show(findings)
     names = {
         "diskbench": ("Disk (DiskBench)", terminal.DISK_NAMES),
         "netbench": ("Network (NetBench)", terminal.NET_NAMES),
@@ -391,16 +389,16 @@ def _print(
         if trial.workload.name in names:
             title, metrics = names[trial.workload.name]
             heading(f"{title}: {trial.cluster.network}" if trial.cluster.network else title)
-            console.print(terminal.rates(trial, metrics))
+            show(terminal.rates(trial, metrics))
         else:
             heading(f"Sort {terminal.regime(trial)}")
-            console.print(terminal.sort_summary(trial))
+            show(terminal.sort_summary(trial))
     heading(f"What {PRICED_JOB} would take and cost, by the catalogue's rates")
-    console.print(ranking(advice, advice.classes[0]))
+    show(ranking(advice, advice.classes[0]))
     if advice.classes[0].at_least:
-        console.print(prediction_table(advice.classes[0].at_least))
-        console.print("≥ at least: of the network only the line rate is known", style="dim")
+        show(prediction_table(advice.classes[0].at_least))
+        show(Line("≥ at least: of the network only the line rate is known", "dim"))
     if job.skipped:
         heading("Not done")
-        console.print(terminal.pairs((each.step, each.reason) for each in job.skipped))
-    console.print(f"\n{report} written, {format_duration(elapsed_s)} in all", markup=False)
+        show(pairs((each.step, each.reason) for each in job.skipped))
+    show(f"\n{report} written, {format_duration(elapsed_s)} in all")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import click
 
 from venturi.cli.options import json_option, print_json
 from venturi.cli.repository import open_repository
+from venturi.cli.screen import show
 from venturi.units import format_duration
 
 if TYPE_CHECKING:
@@ -135,24 +135,27 @@ def _data(ranking: Ranking, keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _print(ranking: Ranking, keys: tuple[str, ...]) -> None:
-    from rich.console import Console
-
     from venturi.model.ranking import AXES, Standing
-    from venturi.present.terminal import add, table
+    from venturi.present.table import table
 
     axes = AXES[ranking.objective]
-    heads = (f"median {axis.value.removesuffix('_s')}" for axis in axes)
-    made = table("#", *keys, "trials", *heads, "standing", left=1 + len(keys))
-    made.columns[-1].justify = "left"
-    made.columns[-1].overflow = "fold"
+    heads = tuple(f"median {axis.value.removesuffix('_s')}" for axis in axes)
+    made = table(
+        "#",
+        *keys,
+        "trials",
+        *heads,
+        "standing",
+        left=1 + len(keys),
+        prose=(*keys, *heads, "standing"),
+    )
     for one in ranking.groups:
         cells = [_summary(one, axis) for axis in axes]
         count = max((s.n for s in one.summaries.values()), default=0)
         why = f": {one.reason}" if one.standing is Standing.CANNOT_TELL else ""
         standing = one.standing.value + why
-        add(made, _text(one.rank), *map(_text, one.key), str(count), *cells, standing)
-    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
-    console.print(made)
+        made.add(_text(one.rank), *map(_text, one.key), str(count), *cells, standing)
+    show(made)
     if len(ranking.tie) > 1:
         click.echo(f"{len(ranking.tie)} groups cannot be told apart at the top (alpha "
                    f"{ranking.alpha:g} for all comparisons together)")  # fmt: skip

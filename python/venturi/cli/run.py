@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ import click
 
 from venturi.cli.laboratory import laboratory, records, say
 from venturi.cli.options import BYTES, DURATION, json_option, print_json, quiet_option, wait_option
+from venturi.cli.screen import show
 from venturi.errors import ExitCode, VenturiError
 
 if TYPE_CHECKING:
@@ -339,17 +339,15 @@ def _show(trials: list[Trial], *, as_json: bool) -> None:
     if as_json:
         print_json(records(trials), tuple(w.message for t in trials for w in t.warnings))
         return
-    from rich.console import Console
+    from venturi.present.table import pairs
+    from venturi.present.terminal import narrowest_rows, repetitions
 
-    from venturi.present.terminal import narrowest_rows, pairs, repetitions
-
-    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
     engines: dict[str, list[Trial]] = {}
     for trial in trials:
         engines.setdefault(_deployed(trial), []).append(trial)
     for name, own in engines.items():
         if len(engines) > 1:
-            console.print(f"{name}, {own[-1].engine.version}")
-        console.print(repetitions(own))
+            show(f"{name}, {own[-1].engine.version}")
+        show(repetitions(own))
         if name == "native" and own[-1].elapsed_s is not None:
-            console.print(pairs(narrowest_rows(own[-1])))
+            show(pairs(narrowest_rows(own[-1])))

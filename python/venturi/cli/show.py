@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,13 +13,12 @@ from venturi import units
 from venturi.cli.html import free_for_page, html_options, page_of, write_html
 from venturi.cli.options import json_option, print_json
 from venturi.cli.repository import open_repository
+from venturi.cli.screen import show
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table
-
     from venturi.model.stage import Analysis
     from venturi.present.meanwhile import Meanwhile
+    from venturi.present.table import Line, Table
     from venturi.record.job_account import JobAccount
     from venturi.record.repository import Repository
     from venturi.record.trial import Sample, Trial
@@ -65,12 +63,7 @@ def command(*, id_: str, html: Path | None, overwrite: bool, as_json: bool) -> N
                 data["job"]["host"] = _host(analysis, host)
             print_json(data)
             return
-        from rich.console import Console
-
-        width = None if sys.stdout.isatty() else 160
-        console = Console(width=width, highlight=False)
-        for part in _parts(trial, _job(repository, trial)):
-            console.print(part)
+        show(*_parts(trial, _job(repository, trial)))
 
 
 def _job(repository: Repository, trial: Trial) -> tuple[JobAccount, Analysis, Meanwhile] | None:
@@ -96,8 +89,8 @@ def _host(analysis: Analysis, host: Meanwhile) -> dict[str, Any]:
 
 def _parts(
     trial: Trial, job: tuple[JobAccount, Analysis, Meanwhile] | None
-) -> Iterator[RenderableType]:
-    from rich.text import Text
+) -> Iterator[Line | Table]:
+    from venturi.present.table import Line, pairs
 
     yield _facts(trial)
     if job is not None:
@@ -105,16 +98,16 @@ def _parts(
 
         yield from parts(*job)
     for title, table in (
-        ("Configuration", _pairs((key, _scalar(v)) for key, v in trial.configuration.items())),
+        ("Configuration", pairs((key, _scalar(v)) for key, v in trial.configuration.items())),
         ("Phases", _phases(trial)),
         ("Narrowest point", _narrowest(trial)),
         ("Stages (times summed over workers)", _stages(trial)),
         ("Samples", _samples(trial)),
-        ("Warnings", _pairs((w.code, w.message) for w in trial.warnings)),
+        ("Warnings", pairs((w.code, w.message) for w in trial.warnings)),
         ("Artifacts", _artifacts(trial)),
     ):
-        if table.row_count:
-            yield Text(f"\n{title}", style="bold")
+        if table.rows:
+            yield Line(f"\n{title}", "bold")
             yield table
 
 
@@ -154,38 +147,46 @@ def _facts(trial: Trial) -> Table:
     rows += [
         (f"disks: {role}", ", ".join(dirs)) for role, dirs in trial.cluster.disks_by_role.items()
     ]
-    return _pairs((name, value) for name, value in rows if value)
+    from venturi.present.table import pairs
+
+    return pairs((name, value) for name, value in rows if value)
 
 
 def _phases(trial: Trial) -> Table:
-    table = _table("phase", "started", "took")
+    from venturi.present.table import table
+
+    made = table("phase", "started", "took")
     for phase in trial.phases:
-        _add(
-            table,
+        made.add(
             phase.name,
             units.format_duration(phase.started_s),
             units.format_duration(phase.elapsed_s),
         )
-    return table
+    return made
 
 
 def _narrowest(trial: Trial) -> Table:
     from venturi.model.bottleneck import narrowest_points
+    from venturi.present.table import table
 
-    table = _table("phase", "narrowest point", right=())
+    made = table("phase", "narrowest point", prose=("narrowest point",))
     for finding in narrowest_points(trial):
         place = finding.stage or ""
         if finding.device:
             place += f" on {finding.device}"
         said = f"cannot tell: {finding.reason}" if finding.reason else place
-        _add(table, finding.phase, said)
+        made.add(finding.phase, said)
         for line in finding.evidence:
-            _add(table, "", f"  {line}")
-    return table
+            made.add("", f"  {line}")
+    return made
 
 
 def _stages(trial: Trial) -> Table:
-    table = _table("phase", "stage", "device", *(title for _, title in _STAGE_COLUMNS), left=3)
+    from venturi.present.table import table
+
+    titles = [title for _, title in _STAGE_COLUMNS]
+    made = table("phase", "stage", "device", *titles, left=3,
+                 spare=("workers", "started", "ended", "device", "bytes"))  # fmt: skip
     rows: dict[tuple[str, str, str], dict[str, Sample]] = {}
     for sample in trial.samples:
         if sample.metric.startswith("stage_"):
@@ -194,13 +195,16 @@ def _stages(trial: Trial) -> Table:
             row[sample.metric] = sample
     for place, row in rows.items():
         cells = (row.get(metric) for metric, _ in _STAGE_COLUMNS)
-        _add(table, *place, *("—" if sample is None else _value(sample) for sample in cells))
-    return table
+        made.add(*place, *("—" if sample is None else _value(sample) for sample in cells))
+    return made
 
 
 def _samples(trial: Trial) -> Table:
     """Samples that differ only in their iteration share a line."""
-    table = _table("metric", "phase", "labels", "n", "value", left=3)
+    from venturi.present.table import table
+
+    made = table("metric", "phase", "labels", "n", "value", left=3, prose=("labels", "value"),
+                 spare=("n", "phase"))  # fmt: skip
     groups: dict[tuple[str, str, str], list[Sample]] = {}
     for sample in trial.samples:
         if sample.metric.startswith("stage_"):
@@ -215,16 +219,19 @@ def _samples(trial: Trial) -> Table:
         )
         texts = [" to ".join(dict.fromkeys((present[0][1], present[-1][1])))] if present else []
         texts += dict.fromkeys(_value(sample) for sample in samples if sample.value is None)
-        _add(table, metric, phase, labels, str(len(samples)), ", ".join(texts))
-    return table
+        made.add(metric, phase, labels, str(len(samples)), ", ".join(texts))
+    return made
 
 
 def _artifacts(trial: Trial) -> Table:
-    table = _table("artifact", "kind", "size", "sha256", right=(2,))
+    from venturi.present.table import Table
+
+    made = Table(("artifact", "kind", "size", "sha256"), (False, False, True, False),
+                 frozenset({"artifact"}), ("sha256",))  # fmt: skip
     for artifact in trial.artifacts:
         size = units.format_bytes(artifact.size_bytes)
-        _add(table, artifact.path, artifact.kind, size, artifact.sha256[:16])
-    return table
+        made.add(artifact.path, artifact.kind, size, artifact.sha256[:16])
+    return made
 
 
 def _value(sample: Sample) -> str:
@@ -254,29 +261,3 @@ _WRITTEN: dict[str, Callable[[float], str]] = {
 
 def _scalar(value: object) -> str:
     return "—" if value is None else str(value)
-
-
-def _table(*columns: str, left: int = 1, right: tuple[int, ...] | None = None) -> Table:
-    """A table whose columns from `left` on, or those in `right`, hold numbers."""
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for number, name in enumerate(columns):
-        numeric = number >= left if right is None else number in right
-        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
-    return table
-
-
-def _pairs(pairs: Iterable[tuple[str, str]]) -> Table:
-    table = _table("", "", right=())
-    table.show_header = False
-    for pair in pairs:
-        _add(table, *pair)
-    return table
-
-
-def _add(table: Table, *cells: str) -> None:
-    from rich.text import Text
-
-    # Text: what was recorded is never markup.
-    table.add_row(*(Text(cell) for cell in cells))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -24,6 +23,7 @@ from venturi.cli.machines import (
 )
 from venturi.cli.options import DURATION, json_option, print_json, quiet_option
 from venturi.cli.progress import progress_bars
+from venturi.cli.screen import show
 
 if TYPE_CHECKING:
     from venturi.model.catalog import InstanceType
@@ -169,7 +169,7 @@ def command(
     if as_json:
         print_json(as_data(result, deadline), warnings_of(result))
         return
-    show(result, deadline)
+    _print(result, deadline)
     for warning in warnings_of(result):
         click.echo(f"warning: {warning}", err=True)
 
@@ -381,27 +381,21 @@ def _spread(counts: Any) -> dict[str, float]:
     return {"mean": float(counts.mean()), "max": int(counts.max())}
 
 
-def show(result: SimulationResult, deadline_s: float | None) -> None:
+def _print(result: SimulationResult, deadline_s: float | None) -> None:
     """Prints the result: settings, quantiles, histogram, what happened."""
-    from rich.console import Console
-
     from venturi.model.simulate import PHASES
-    from venturi.present import terminal
+    from venturi.present.table import pairs, table
     from venturi.units import format_duration
 
-    console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
-    console.print(terminal.pairs(settings_of(result.scenario)))
-    console.print()
     heads = [f"{100 * level:g} %" if level != 0.5 else "median" for level in LEVELS]
-    times = terminal.table("done within [s]", "equal nodes", *heads)
+    times = table("done within [s]", "equal nodes", *heads)
     expected_s = sum(result.expected_s) + result.scenario.job.startup_s
     quantiles = [result.quantile_s(level) for level in LEVELS]
-    terminal.add(times, "job", *map(_seconds, (expected_s, *quantiles)))
+    times.add("job", *map(_seconds, (expected_s, *quantiles)))
     for index, name in enumerate(PHASES):
         quantiles = [result.phase_quantile_s(index, level) for level in LEVELS]
-        terminal.add(times, name, *map(_seconds, (result.expected_s[index], *quantiles)))
-    console.print(times)
-    console.print()
+        times.add(name, *map(_seconds, (result.expected_s[index], *quantiles)))
+    show(pairs(settings_of(result.scenario)), "", times, "")
     low, high = result.interval_s()
     middle = format_duration(result.median_s) if math.isfinite(result.median_s) else "never"
     click.echo(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,6 +21,7 @@ from venturi.cli.options import (
     quiet_option,
     record_bytes_option,
 )
+from venturi.cli.screen import show
 from venturi.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -160,9 +160,6 @@ def _show(trial: Trial, *, as_json: bool) -> None:
     if as_json:
         print_json(records([trial])[0], tuple(warning.message for warning in trial.warnings))
         return
-    from rich.console import Console
-
     from venturi.present.terminal import sort_summary
 
-    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
-    console.print(sort_summary(trial))
+    show(sort_summary(trial))

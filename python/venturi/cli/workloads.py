@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from venturi.cli.options import json_option, print_json
+from venturi.cli.screen import show
 
 if TYPE_CHECKING:
     from venturi.measure.workloads import Definition, Size
@@ -33,18 +33,15 @@ def command(name: str | None, *, as_json: bool) -> None:
     if as_json:
         print_json([_record(each, runs_on[each.name]) for each in chosen])
         return
-    from rich.console import Console
+    from venturi.present.table import table
 
-    from venturi.present.terminal import add, table
-
-    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
     if name is not None:
-        _show(console, chosen[0], runs_on[name])
+        _show(chosen[0], runs_on[name])
         return
-    listing = table("workload", "engines", "what", left=3)
+    listing = table("workload", "engines", "what", left=3, prose=("engines", "what"))
     for each in chosen:
-        add(listing, each.name, ", ".join(runs_on[each.name]), each.summary)
-    console.print(listing)
+        listing.add(each.name, ", ".join(runs_on[each.name]), each.summary)
+    show(listing)
 
 
 def _sizes(definition: Definition) -> dict[str, Size]:
@@ -67,11 +64,11 @@ def _record(definition: Definition, engines: list[str]) -> dict[str, Any]:
     }
 
 
-def _show(console: Any, definition: Definition, engines: list[str]) -> None:
-    from venturi.present.terminal import add, pairs, table
+def _show(definition: Definition, engines: list[str]) -> None:
+    from venturi.present.table import pairs, table
     from venturi.units import format_bytes_decimal
 
-    console.print(
+    show(
         pairs(
             [
                 ("workload", f"{definition.name} (version {definition.version})"),
@@ -87,13 +84,11 @@ def _show(console: Any, definition: Definition, engines: list[str]) -> None:
     scales = table("scale", "input", "records", *varied, left=1)
     for scale, size in sizes.items():
         read = "none" if size.bytes is None else format_bytes_decimal(size.bytes)
-        add(scales, scale, read, f"{size.records:,}", *(str(size.parameters[k]) for k in varied))
-    console.print()
-    console.print(scales)
+        scales.add(scale, read, f"{size.records:,}", *(str(size.parameters[k]) for k in varied))
+    show("", scales)
     if definition.parameters:
-        parameters = table("--param", "default", "meaning", left=3)
+        parameters = table("--param", "default", "meaning", left=3, prose=("meaning",))
         for each in definition.parameters:
             default = "by scale" if each.name in varied else str(each.default)
-            add(parameters, each.name, default, each.meaning)
-        console.print()
-        console.print(parameters)
+            parameters.add(each.name, default, each.meaning)
+        show("", parameters)

@@ -49,11 +49,15 @@ class Comparison:
     def in_words(self, group: GroupResult) -> str:
         """The verdict on `group` in a word or a sentence."""
         verdict = group.against_first
+        why = verdict.reason if verdict else None
+        return f"{self.outcome(group)}: {why}" if why else self.outcome(group)
+
+    def outcome(self, group: GroupResult) -> str:
+        """The verdict on `group` in a word or two, without its reason."""
+        verdict = group.against_first
         if verdict is None:
             return "the reference"
-        if verdict.reason:
-            return f"{verdict.outcome}: {verdict.reason}"
-        if self.higher_is_better is None:
+        if verdict.reason or self.higher_is_better is None:
             return str(verdict.outcome)
         better = (verdict.outcome == "higher") == self.higher_is_better
         return f"{verdict.outcome}: {'better' if better else 'worse'}"

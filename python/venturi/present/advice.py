@@ -1,6 +1,6 @@
 """What `advise hardware` and `predict` show on a terminal, and the same as data for `--json`.
 
-Renderables made from the answer; cli prints them. The tables fit into 100 columns.
+Lines and tables made from the answer; cli prints them.
 """
 
 from __future__ import annotations
@@ -10,23 +10,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rich.console import RenderableType
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
-
 from venturi.advise.decide import Measurement
 from venturi.advise.explain import Explanation, Sensitivity
 from venturi.advise.hardware import Advice, ClassAdvice, nearest
 from venturi.advise.option import Exclusion, Objective, Option
 from venturi.model.dataflow import Span
 from venturi.model.quantity import Quantity
-from venturi.present.terminal import add, pairs
+from venturi.present.table import Line, Table, pairs
 from venturi.units import format_duration, format_rate, format_usd
 
 FRONTIER_SHOWN = 12
 DETAILS_SHOWN = 4  # groups of excluded types under one reason
 TYPES_SHOWN = 6  # names in such a group
+SPARE = ("price of", "ties", "known", "billed", "narrowest")  # where a terminal is narrow
 SHORT = {"network": "net", "storage": "disk", "volumes": "volume"}
 
 
@@ -55,7 +51,7 @@ def _range(span: Span, scale: float, before: str, after: str, at_least: bool) ->
     return told if bounds[0] == bounds[1] else f"{told} ({bounds[0]}–{bounds[1]})"
 
 
-def advice_lines(advice: Advice) -> Iterator[RenderableType]:
+def advice_lines(advice: Advice) -> Iterator[Line | Table]:
     """Everything that is shown, in order."""
     request = advice.request
     asked = [f"network {request.network}", f"objective {request.objective}"]
@@ -65,13 +61,13 @@ def advice_lines(advice: Advice) -> Iterator[RenderableType]:
         asked.append(f"budget {format_usd(request.budget_usd)}")
     for found in advice.classes:
         title = f"{request.job.name}, {found.durability}, on {' and '.join(advice.catalogs)}"
-        yield Text(title, style="bold")
-        yield _indented(2, f"{', '.join(asked)}", style="dim")
+        yield Line(title, "bold")
+        yield Line(f"{', '.join(asked)}", "dim", 2)
         yield from _class_lines(advice, found)
-        yield Text("")
+        yield Line("")
 
 
-def _class_lines(advice: Advice, found: ClassAdvice) -> Iterator[RenderableType]:
+def _class_lines(advice: Advice, found: ClassAdvice) -> Iterator[Line | Table]:
     limit = advice.request.shown
     shown = found.ranked[:limit]
     if shown:
@@ -79,32 +75,27 @@ def _class_lines(advice: Advice, found: ClassAdvice) -> Iterator[RenderableType]
         yield from _notes(advice, found)
     else:
         near = nearest(found.excluded)
-        yield Text("No type can be ranked." + (f" Nearest: {near}." if near else ""))
+        yield Line("No type can be ranked." + (f" Nearest: {near}." if near else ""))
     if found.at_least:
-        yield Text("\nAt least (≥), not ranked: of network or volumes only the line rate is known",
-                   style="bold")  # fmt: skip
+        yield Line("\nAt least (≥), not ranked: of network or volumes only the line rate is known",
+                   "bold")  # fmt: skip
         yield prediction_table(found.at_least[:limit])
         yield from _more(len(found.at_least) - limit)
     if found.frontier:
-        yield Text("\nFrontier: no other is surely better in time and cost", style="bold")
+        yield Line("\nFrontier: no other is surely better in time and cost", "bold")
         yield _frontier(found)
         others = sum(not point.by_middle for point in found.frontier)
         if others:
-            yield _indented(2, f"{others} more may be as good within their ranges (see --json)",
-                       style="dim")  # fmt: skip
+            told = f"{others} more may be as good within their ranges (see --json)"
+            yield Line(told, "dim", 2)
     if found.excluded:
-        yield Text(f"\nNo options: {len(found.excluded)} types", style="bold")
+        yield Line(f"\nNo options: {len(found.excluded)} types", "bold")
         yield from _excluded(found.excluded)
 
 
-def _indented(by: int, text: str, style: str = "") -> Padding:
-    """A paragraph all of whose lines begin `by` columns in."""
-    return Padding(Text(text, style=style), (0, 0, 0, by), expand=False)
-
-
-def _more(count: int) -> Iterator[RenderableType]:
+def _more(count: int) -> Iterator[Line | Table]:
     if count > 0:
-        yield _indented(2, f"and {count} more (--limit)", style="dim")
+        yield Line(f"and {count} more (--limit)", "dim", 2)
 
 
 def ranking(advice: Advice, found: ClassAdvice) -> Table:
@@ -114,8 +105,7 @@ def ranking(advice: Advice, found: ClassAdvice) -> Table:
     for number, option in enumerate(found.ranked[: advice.request.shown], 1):
         ties = [str(sum(pair) - number) for pair in found.undecided if number in pair]
         may_miss = " may miss" if limited and option.within_limits is False else ""
-        add(
-            made,
+        made.add(
             str(number),
             _name(advice, option),
             f"{option.nodes:,}",
@@ -136,12 +126,10 @@ def _name(advice: Advice, option: Option) -> str:
     return f"{option.instance_type} ({option.catalog})"
 
 
-def _table(*columns: str) -> Table:
-    made = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 1, 0, 0))
-    for name in columns:
-        right = name in {"#", "nodes"}
-        made.add_column(name, justify="right" if right else "left", overflow="fold")
-    return made
+def _table(*headings: str, prose: Sequence[str] = ()) -> Table:
+    """A table of options, of which only counts are flush right."""
+    numeric = tuple(name in {"#", "nodes"} for name in headings)
+    return Table(headings, numeric, frozenset(prose), SPARE)
 
 
 def _narrowest(option: Option) -> str:
@@ -155,14 +143,14 @@ def _price_date(option: Option) -> str:
     return f"{option.price_as_of:%Y-%m}{'!' if option.price_is_stale else ''}"
 
 
-def _notes(advice: Advice, found: ClassAdvice) -> Iterator[RenderableType]:
+def _notes(advice: Advice, found: ClassAdvice) -> Iterator[Line | Table]:
     shown = found.ranked[: advice.request.shown]
     notes = ["narrowest: of map+shuffle, sort+reduce; ? if another may be"]
     if any(option.price_is_stale for option in shown):
         notes.append("! price older than a year")
     if any(option.billed_usd is None for option in shown):
         notes.append("cost by the second: in which steps time is billed is not known")
-    yield _indented(2, f"{'; '.join(notes)}", style="dim")
+    yield Line(f"{'; '.join(notes)}", "dim", 2)
     best = found.ranked[0]
     yield from _more_nodes(advice, found, best)
     told = [pair for pair in found.undecided if 1 in pair]
@@ -170,17 +158,17 @@ def _notes(advice: Advice, found: ClassAdvice) -> Iterator[RenderableType]:
     if told:
         rivals = ", ".join(f"{b} ({shown[b - 1].instance_type})" for _, b in told[:3])
         more = f" and {len(told) - 3} more" if len(told) > 3 else ""
-        yield Text(f"Cannot tell whether 1 ({best.instance_type}) or {rivals}{more} is {less}.",
-                   style="yellow")  # fmt: skip
+        yield Line(f"Cannot tell whether 1 ({best.instance_type}) or {rivals}{more} is {less}.",
+                   "yellow")  # fmt: skip
         for each in found.measure[:1]:
-            yield _indented(2, f"Measure {_measure(each)}.")
+            yield Line(f"Measure {_measure(each)}.", indent=2)
     elif len(shown) > 1:
-        yield Text(f"1 ({best.instance_type}) is {less} than the others whatever the truth within "
-                   "the ranges is.", style="green")  # fmt: skip
+        yield Line(f"1 ({best.instance_type}) is {less} than the others whatever the truth within "
+                   "the ranges is.", "green")  # fmt: skip
     yield from _more(len(found.ranked) - len(shown))
 
 
-def _more_nodes(advice: Advice, found: ClassAdvice, best: Option) -> Iterator[RenderableType]:
+def _more_nodes(advice: Advice, found: ClassAdvice, best: Option) -> Iterator[Line | Table]:
     """Says it where the best type has a faster count at the same cost."""
     if advice.request.objective is not Objective.CHEAPEST:
         return
@@ -194,11 +182,11 @@ def _more_nodes(advice: Advice, found: ClassAdvice, best: Option) -> Iterator[Re
     ]
     if same:
         fast = min(same, key=lambda option: option.time_s.value)
-        yield _indented(
-            2,
+        yield Line(
             f"More nodes cost the same by this model, up to {fast.nodes:,} {fast.instance_type} "
             f"in {format_duration(fast.time_s.value)}; the fewest are shown.",
-            style="dim",
+            "dim",
+            2,
         )
 
 
@@ -224,13 +212,13 @@ def _frontier(found: ClassAdvice) -> Table:
     made = _table("type", "nodes", "time", "cost", "narrowest", "known")
     points = _ends([point.option for point in found.frontier if point.by_middle])
     for option in points[:FRONTIER_SHOWN]:
-        add(
-            made, option.instance_type, f"{option.nodes:,}", time_text(option.time_s),
+        made.add(
+            option.instance_type, f"{option.nodes:,}", time_text(option.time_s),
             usd_text(option.usd), _narrowest(option),
             "—" if option.weakest is None else option.weakest.value,
         )  # fmt: skip
     if len(points) > FRONTIER_SHOWN:
-        add(made, f"and {len(points) - FRONTIER_SHOWN} more", "", "", "", "", "")
+        made.add(f"and {len(points) - FRONTIER_SHOWN} more", "", "", "", "", "")
     return made
 
 
@@ -244,19 +232,19 @@ def _ends(options: Sequence[Option]) -> list[Option]:
     ]
 
 
-def _excluded(excluded: Sequence[Exclusion]) -> Iterator[RenderableType]:
+def _excluded(excluded: Sequence[Exclusion]) -> Iterator[Line | Table]:
     groups: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for each in excluded:
         groups[each.reason.value][each.detail].append(each.instance_type)
     for reason, details in sorted(groups.items(), key=lambda g: -sum(map(len, g[1].values()))):
-        yield _indented(2, f"{sum(map(len, details.values()))}: {reason}")
+        yield Line(f"{sum(map(len, details.values()))}: {reason}", indent=2)
         ordered = sorted(details.items(), key=lambda item: -len(item[1]))
         for detail, names in ordered[:DETAILS_SHOWN]:
             more = f" and {len(names) - TYPES_SHOWN} more" if len(names) > TYPES_SHOWN else ""
-            yield _indented(5, f"{', '.join(names[:TYPES_SHOWN])}{more}: {detail}", style="dim")
+            yield Line(f"{', '.join(names[:TYPES_SHOWN])}{more}: {detail}", "dim", 5)
         rest = sum(len(names) for _, names in ordered[DETAILS_SHOWN:])
         if rest:
-            yield _indented(5, f"and {rest} more (--json lists them)", style="dim")
+            yield Line(f"and {rest} more (--json lists them)", "dim", 5)
 
 
 def prediction_table(options: Sequence[Option]) -> Table:
@@ -264,8 +252,8 @@ def prediction_table(options: Sequence[Option]) -> Table:
     made = _table("type", "nodes", "time", "cost", "billed", "narrowest", "known", "price of")
     for option in options:
         bound = option.lower_bound
-        add(
-            made, option.instance_type, f"{option.nodes:,}", time_text(option.time_s, bound),
+        made.add(
+            option.instance_type, f"{option.nodes:,}", time_text(option.time_s, bound),
             usd_text(option.metered_usd, bound), usd_text(option.billed_usd, bound),
             _narrowest(option), "—" if option.weakest is None else option.weakest.value,
             _price_date(option),
@@ -284,12 +272,12 @@ def unpriced(options: Sequence[Option]) -> list[tuple[str, str]]:
     )
 
 
-def explanation_lines(explanation: Explanation) -> Iterator[RenderableType]:
+def explanation_lines(explanation: Explanation) -> Iterator[Line | Table]:
     """One option with every figure's origin."""
     option, job = explanation.option, explanation.job
     bound = option.lower_bound
-    yield Text(f"{job.name}, {job.durability}, on {option.nodes:,} {option.instance_type}",
-               style="bold")  # fmt: skip
+    yield Line(f"{job.name}, {job.durability}, on {option.nodes:,} {option.instance_type}",
+               "bold")  # fmt: skip
     rows = [
         ("time", time_text(option.time_s, bound)),
         ("cost, by the second", usd_text(option.metered_usd, bound)),
@@ -300,15 +288,15 @@ def explanation_lines(explanation: Explanation) -> Iterator[RenderableType]:
         *(("assumed", text) for text in option.assumptions),
     ]
     yield pairs(rows)
-    yield Text("\nTime: each phase takes as long as its slowest term (*)", style="bold")
-    terms = _table("", "phase", "what", "formula", "time")
+    yield Line("\nTime: each phase takes as long as its slowest term (*)", "bold")
+    terms = _table("", "phase", "what", "formula", "time", prose=("what", "formula"))
     for term in explanation.terms:
-        add(
-            terms, "*" if term.narrowest else "", f"{term.phase} {term.equation}",
+        terms.add(
+            "*" if term.narrowest else "", f"{term.phase} {term.equation}",
             f"{term.resource}: {term.what}", term.formula, time_text(term.seconds),
         )  # fmt: skip
     yield terms
-    yield Text("\nRates of one node", style="bold")
+    yield Line("\nRates of one node", "bold")
     seen: dict[str, Quantity] = {}
     for term in explanation.terms:
         if term.rate is not None:
@@ -317,42 +305,44 @@ def explanation_lines(explanation: Explanation) -> Iterator[RenderableType]:
         yield from _rate_lines(name, rate)
     yield from _bill_lines(explanation)
     if explanation.sensitivity:
-        yield Text("\nWhat would change the answer: one rate at either end of its range",
-                   style="bold")  # fmt: skip
+        yield Line("\nWhat would change the answer: one rate at either end of its range",
+                   "bold")  # fmt: skip
         changes = _table("rate", "at", "time", "cost", "rank")
         for each in explanation.sensitivity:
             _add_sensitivity(changes, each, option, explanation.rank)
         yield changes
 
 
-def _rate_lines(name: str, rate: Quantity) -> Iterator[RenderableType]:
+def _rate_lines(name: str, rate: Quantity) -> Iterator[Line | Table]:
     limit = ", at most" if rate.upper_bound else ""
-    yield _indented(2, f"{name.replace('_', ' ')}: {_known(rate)} MB/s{limit}")
+    yield Line(f"{name.replace('_', ' ')}: {_known(rate)} MB/s{limit}", indent=2)
     as_of = f", {rate.as_of}" if rate.as_of else ""
-    yield _indented(5, f"source: {rate.source}{as_of}", style="dim")
+    yield Line(f"source: {rate.source}{as_of}", "dim", 5)
     if rate.range_from:
-        yield _indented(5, f"range:  {rate.range_from}", style="dim")
+        yield Line(f"range:  {rate.range_from}", "dim", 5)
     if rate.note:
-        yield _indented(5, f"note:   {rate.note}", style="dim")
+        yield Line(f"note:   {rate.note}", "dim", 5)
 
 
-def _bill_lines(explanation: Explanation) -> Iterator[RenderableType]:
+def _bill_lines(explanation: Explanation) -> Iterator[Line | Table]:
     bill = explanation.bill
     if bill is None:
-        yield Text(f"\nNo cost: {explanation.no_price}", style="bold")
+        yield Line(f"\nNo cost: {explanation.no_price}", "bold")
         return
-    yield Text("\nBill, by the middle of the time", style="bold")
-    made = _table("item", "by the second", "billed", "formula", "price of")
+    yield Line("\nBill, by the middle of the time", "bold")
+    made = _table(
+        "item", "by the second", "billed", "formula", "price of", prose=("item", "formula")
+    )
     for item in bill.items:
-        add(
-            made, item.name, format_usd(item.amount), format_usd(item.billed), item.formula,
+        made.add(
+            item.name, format_usd(item.amount), format_usd(item.billed), item.formula,
             "—" if item.as_of is None else item.as_of.isoformat(),
         )  # fmt: skip
     yield made
     for item in bill.items:
-        yield _indented(2, f"{item.name}: {item.source}", style="dim")
+        yield Line(f"{item.name}: {item.source}", "dim", 2)
     for text in (*bill.assumptions, *bill.missing):
-        yield _indented(2, f"{text}", style="dim")
+        yield Line(f"{text}", "dim", 2)
 
 
 def _add_sensitivity(made: Table, each: Sensitivity, option: Option, rank: int | None) -> None:
@@ -365,8 +355,8 @@ def _add_sensitivity(made: Table, each: Sensitivity, option: Option, rank: int |
         new = None if each.rank is None else each.rank[end]
         sign = "-" if seconds < 0 else "+"
         moved = "—" if new is None else f"{new}" if new == rank else f"{rank} -> {new}"
-        add(
-            made, each.rate.replace("_", " ") if end == 0 else "", format_rate(at),
+        made.add(
+            each.rate.replace("_", " ") if end == 0 else "", format_rate(at),
             f"{sign}{format_duration(abs(seconds))}", usd, moved,
         )  # fmt: skip
 

@@ -6,15 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from rich.table import Table
-
 from venturi.model.catalog import Catalog, Fact, InstanceType
 from venturi.model.catalog.diff import Difference
 from venturi.model.price import is_stale
-from venturi.present.terminal import add, table
+from venturi.present.table import UNKNOWN, Table, table
 from venturi.units import format_bytes_decimal
-
-UNKNOWN = "—"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +43,11 @@ def summarise(catalog: Catalog, today: date, name: str = "") -> Summary:
 
 def list_table(summaries: Sequence[Summary]) -> Table:
     """One catalogue a row."""
-    made = table("catalogue", "types", "values", "unknown", "from", "to", "prices", "over a year")
+    made = table("catalogue", "types", "values", "unknown", "from", "to", "prices", "over a year",
+                 spare=("from", "unknown"))  # fmt: skip
     for each in summaries:
-        add(
-            made, each.name, str(each.types), str(each.values), str(each.unknown),
+        made.add(
+            each.name, str(each.types), str(each.values), str(each.unknown),
             _day(each.oldest), _day(each.newest), str(each.prices), str(each.stale_prices),
         )  # fmt: skip
     return made
@@ -58,7 +55,8 @@ def list_table(summaries: Sequence[Summary]) -> Table:
 
 def types_table(catalog: Catalog) -> Table:
     """One instance type a row: what matters most."""
-    made = table("type", "vCPUs", "memory", "local disks", "network", "price", "as of")
+    made = table("type", "vCPUs", "memory", "local disks", "network", "price", "as of",
+                 spare=("as of", "vCPUs"))  # fmt: skip
     for each in catalog.types.values():
         local = each.local_bytes
         network = next(
@@ -66,8 +64,8 @@ def types_table(catalog: Catalog) -> Table:
              if (f := each.fact(name)).value is not None),
             each.fact("network_rate"),
         )  # fmt: skip
-        add(
-            made, each.name, value_text(each.fact("vcpus")), value_text(each.fact("memory")),
+        made.add(
+            each.name, value_text(each.fact("vcpus")), value_text(each.fact("memory")),
             UNKNOWN if local is None else format_bytes_decimal(local),
             value_text(network), value_text(each.fact("price")), _day(each.fact("price").as_of),
         )  # fmt: skip
@@ -76,11 +74,13 @@ def types_table(catalog: Catalog) -> Table:
 
 def type_table(instance_type: InstanceType) -> Table:
     """One value a row, with its range, kind, day and source, or why it is unknown."""
-    made = table("attribute", "value", "range", "kind", "as of", "source; note", left=6)
+    made = table("attribute", "value", "range", "kind", "as of", "source; note", left=6,
+                 prose=("value", "attribute", "source; note"),
+                 spare=("range", "as of"))  # fmt: skip
     for attribute, fact in instance_type.facts.items():
         words = [fact.source, fact.note] if fact.value is not None else [f"unknown: {fact.note}"]
-        add(
-            made, attribute, value_text(fact), range_text(fact), fact.kind or "",
+        made.add(
+            attribute, value_text(fact), range_text(fact), fact.kind or "",
             _day(fact.as_of) if fact.value is not None else "",
             "; ".join(word for word in words if word),
         )  # fmt: skip
@@ -89,12 +89,13 @@ def type_table(instance_type: InstanceType) -> Table:
 
 def diff_table(difference: Difference) -> Table:
     """One change a row."""
-    made = table("type", "attribute", "old", "new", "change", "kind", left=2)
+    made = table("type", "attribute", "old", "new", "change", "kind", left=2,
+                 prose=("attribute", "old", "new", "kind"), spare=("kind",))  # fmt: skip
     for change in difference.changes:
         kinds = [fact.kind if fact and fact.kind else UNKNOWN for fact in (change.old, change.new)]
         relative = change.relative
-        add(
-            made, change.instance_type, change.attribute, value_text(change.old),
+        made.add(
+            change.instance_type, change.attribute, value_text(change.old),
             value_text(change.new), "" if relative is None else f"{relative:+.1%}",
             kinds[0] if kinds[0] == kinds[1] else f"{kinds[0]} -> {kinds[1]}",
         )  # fmt: skip

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
-
 from venturi.model.stage import Analysis, Bound, Skew, Stage, Straggler
 from venturi.model.stage_verdict import WORDS
 from venturi.present.meanwhile import Meanwhile, sentence
-from venturi.present.terminal import add, pairs, table
+from venturi.present.table import Line, Table, pairs, table
 from venturi.record.job_account import JobAccount
 from venturi.units import format_bytes, format_duration
 
@@ -21,7 +17,7 @@ _LEAST_SHARE = 0.005
 _NAME = 40
 
 
-def parts(account: JobAccount, analysis: Analysis, host: Meanwhile) -> Iterator[RenderableType]:
+def parts(account: JobAccount, analysis: Analysis, host: Meanwhile) -> Iterator[Line | Table]:
     """Titles and tables, in the order in which they are read."""
     stages, left_out = _shown(analysis.stages)
     for title, content in (
@@ -39,8 +35,8 @@ def parts(account: JobAccount, analysis: Analysis, host: Meanwhile) -> Iterator[
         ("Speculative copies", _speculation(analysis)),
         ("What was read", _reading(account)),
     ):
-        if content.row_count:
-            yield Text(f"\n{title}", style="bold")
+        if content.rows:
+            yield Line(f"\n{title}", "bold")
             yield content
 
 
@@ -88,32 +84,33 @@ def _shares(analysis: Analysis) -> Table:
     for part, share in analysis.verdict.shares.items():
         if share >= _LEAST_SHARE and analysis.verdict.of_s is not None:
             time = format_duration(share * analysis.verdict.of_s)
-            add(made, WORDS[part], time, f"{share:.0%}")
+            made.add(WORDS[part], time, f"{share:.0%}")
     return made
 
 
 def _path(analysis: Analysis) -> Table:
     labels = {stage.key: stage for stage in analysis.stages}
-    made = table("step", "name", "from", "took", left=2)
+    made = table("step", "name", "from", "took", left=2, prose=("name",))
     steps = [step for step in analysis.path if step.elapsed_s >= 0.001]
     for step in steps[:SHOWN_STAGES]:
         stage = None if step.key is None else labels[step.key]
         step_name = "driver" if stage is None else f"stage {stage.label}"
         name = "" if stage is None else _cut(stage.name)
-        add(made, step_name, name, format_duration(step.from_s), format_duration(step.elapsed_s))
+        made.add(step_name, name, format_duration(step.from_s), format_duration(step.elapsed_s))
     if len(steps) > SHOWN_STAGES:
-        add(made, f"and {len(steps) - SHOWN_STAGES} more steps", "", "", "")
+        made.add(f"and {len(steps) - SHOWN_STAGES} more steps", "", "", "")
     return made
 
 
 def _stages(stages: Sequence[Stage]) -> Table:
     made = table(
         "stage", "name", "outcome", "started", "took", "tasks", "attempts", "slots", "offered",
-        "waves", "slot use", "task time", "spilled", left=3,
+        "waves", "slot use", "task time", "spilled", left=3, prose=("name", "attempts"),
+        spare=("offered", "slots", "waves", "slot use", "started", "attempts"),
     )  # fmt: skip
     for stage in stages:
-        add(
-            made, stage.label, _cut(stage.name), stage.outcome,
+        made.add(
+            stage.label, _cut(stage.name), stage.outcome,
             format_duration(stage.started_s), format_duration(stage.elapsed_s),
             _count(stage.n_tasks), _attempts(stage), str(stage.slots), _count(stage.offered_slots),
             "—" if stage.waves is None else f"{stage.waves:.1f}",
@@ -138,17 +135,17 @@ def _causes(stages: Sequence[Stage]) -> Table:
                 for each in stage.causes
             ]
             rest = f"{stage.unattributed_s / stage.task_s:.1%}"
-            add(made, stage.label, *shares, rest, f"{stage.n_without_metrics} tasks")
+            made.add(stage.label, *shares, rest, f"{stage.n_without_metrics} tasks")
     return made
 
 
 def _skews(stages: Sequence[Stage]) -> Table:
-    made = table("stage", "of", "median", "largest", "largest / median", left=2)
+    made = table("stage", "of", "median", "largest", "largest / median", left=2, prose=("of",))
     for stage in stages:
         for skew in stage.skews:
             if skew.ratio is not None:
                 values = (_amount(skew, skew.median), _amount(skew, skew.largest))
-                add(made, stage.label, skew.what, *values, f"{skew.ratio:.1f}")
+                made.add(stage.label, skew.what, *values, f"{skew.ratio:.1f}")
     return made
 
 
@@ -157,13 +154,14 @@ def _amount(skew: Skew, value: float | None) -> str:
 
 
 def _stragglers(stages: Sequence[Stage]) -> Table:
-    made = table("stage", "task", "host", "executor", "took", "medians", "bytes / median", left=4)
+    made = table("stage", "task", "host", "executor", "took", "medians", "bytes / median", left=4,
+                 prose=("task", "host"), spare=("executor", "bytes / median"))  # fmt: skip
     for stage in stages:
         for each in stage.stragglers:
-            add(made, stage.label, *_straggler(each))
+            made.add(stage.label, *_straggler(each))
         if stage.n_stragglers > len(stage.stragglers):
             more = f"and {stage.n_stragglers - len(stage.stragglers)} more"
-            add(made, stage.label, more, "", "", "", "", "")
+            made.add(stage.label, more, "", "", "", "", "")
     return made
 
 
@@ -180,11 +178,13 @@ def _verdicts(stages: Sequence[Stage]) -> Table:
 
 
 def _bounds(bounds: Sequence[Bound], elapsed_s: float | None) -> Table:
-    made = table("without", "of what is recorded", "at most", "share of the whole")
+    made = table(
+        "without", "of what is recorded", "at most", "share of the whole", prose=("without",)
+    )
     for bound in bounds:
         recorded = "not recorded" if bound.recorded_s is None else format_duration(bound.recorded_s)
         share = "—" if not elapsed_s else f"{bound.at_most_s / elapsed_s:.1%}"
-        add(made, bound.without, recorded, format_duration(bound.at_most_s), share)
+        made.add(bound.without, recorded, format_duration(bound.at_most_s), share)
     return made
 
 
@@ -193,7 +193,7 @@ def _speculation(analysis: Analysis) -> Table:
     seen = analysis.speculation
     if seen.launched:
         wasted = ("at least " if seen.unended else "") + format_duration(seen.wasted_s)
-        add(made, str(seen.launched), str(seen.won), wasted, str(seen.unended))
+        made.add(str(seen.launched), str(seen.won), wasted, str(seen.unended))
     return made
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
-
-from rich.table import Table
-from rich.text import Text
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from venturi.model.bottleneck import narrowest_points
 from venturi.model.stats import summarise
+from venturi.present.table import Table, pairs, table
 from venturi.record.trial import Sample, Scalar, State, Trial
 from venturi.units import (
     format_bytes,
@@ -19,33 +17,6 @@ from venturi.units import (
 )
 
 REGIMES = {"in-memory": "in memory", "hybrid": "in two passes"}
-
-
-def table(*columns: str, left: int = 1, title: str | None = None) -> Table:
-    """A plain table whose columns from `left` on hold numbers."""
-    made = Table(
-        box=None, pad_edge=False, header_style="dim", title=title, title_justify="left",
-        title_style="bold",
-    )  # fmt: skip
-    for number, name in enumerate(columns):
-        # Text: a unit such as [s] is no markup.
-        justify: Literal["left", "right"] = "left" if number < left else "right"
-        made.add_column(Text(name), justify=justify, overflow="fold")
-    return made
-
-
-def add(to: Table, *cells: str) -> None:
-    """Adds a row; what was measured or named by somebody is never markup."""
-    to.add_row(*(Text(cell) for cell in cells))
-
-
-def pairs(rows: Iterable[tuple[str, str]]) -> Table:
-    """Names and values, without a header."""
-    made = table("", "", left=2)
-    made.show_header = False
-    for row in rows:
-        add(made, *row)
-    return made
 
 
 def one(trial: Trial, metric: str) -> float | None:
@@ -159,13 +130,14 @@ def _label(key: str, value: Scalar) -> str:
 
 def rates(trial: Trial, metrics: Mapping[str, str]) -> Table:
     """Mean, least, greatest and deviation over iterations of the metrics, by their plain names."""
-    made = table("what", "how", "mean", "min", "max", "stdev", left=2)
+    made = table("what", "how", "mean", "min", "max", "stdev", left=2,
+                 prose=("how", "mean"), spare=("stdev",))  # fmt: skip
     for (metric, labels), samples in _grouped(trial, tuple(metrics)).items():
         values = [sample.value for sample in samples if sample.value is not None]
         unit = samples[0].unit
         if not values:
             reason = samples[0].missing_reason or "not measured"
-            add(made, metrics[metric], labels, f"— ({reason})", "", "", "")
+            made.add(metrics[metric], labels, f"— ({reason})", "", "", "")
             continue
         mean = sum(values) / len(values)
         deviation = "—"
@@ -173,7 +145,7 @@ def rates(trial: Trial, metrics: Mapping[str, str]) -> Table:
             variance = sum((value - mean) ** 2 for value in values) / (len(values) - 1)
             deviation = _rate(variance**0.5, unit)
         cells = (_rate(value, unit) for value in (mean, min(values), max(values)))
-        add(made, metrics[metric], labels, *cells, deviation)
+        made.add(metrics[metric], labels, *cells, deviation)
     return made
 
 
@@ -243,13 +215,14 @@ def narrowest_rows(trial: Trial) -> list[tuple[str, str]]:
 
 def repetitions(trials: Sequence[Trial]) -> Table:
     """Each repetition, then the median of those that count."""
-    made = table("repetition", "trial", "outcome", "regime", "time", "rate", left=4)
+    made = table("repetition", "trial", "outcome", "regime", "time", "rate", left=4,
+                 prose=("outcome",), spare=("regime",))  # fmt: skip
     for trial in trials:
         size_bytes, elapsed_s = trial.workload.input_bytes, trial.elapsed_s
         rate = size_bytes / elapsed_s if size_bytes is not None and elapsed_s else None
         name = f"{trial.repetition}{' (warm-up)' if trial.warm_up else ''}"
-        add(
-            made, name, trial.id, outcome(trial), regime(trial), format_duration(elapsed_s),
+        made.add(
+            name, trial.id, outcome(trial), regime(trial), format_duration(elapsed_s),
             format_rate(rate),
         )  # fmt: skip
     counted = [
@@ -259,5 +232,5 @@ def repetitions(trials: Sequence[Trial]) -> Table:
     ]
     middle_s = summarise(counted).median
     if middle_s is not None:
-        add(made, "median", f"of {len(counted)}", "", "", format_duration(middle_s), "")
+        made.add("median", f"of {len(counted)}", "", "", format_duration(middle_s), "")
     return made

@@ -1,0 +1,32 @@
+"""What a verb answers on stdout: tables and lines, for a terminal or for a pipe."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from venturi.present.table import Line, Table
+
+
+def show(*parts: Table | Line | str) -> None:
+    """Prints `parts` one below the other.
+
+    A terminal gets them fitted to its width and with colours (unless NO_COLOR is set); whatever
+    else stdout is gets whole lines of plain text, one a row (see `present.table`).
+    """
+    from venturi.present.table import Line
+
+    printable = [Line(part) if isinstance(part, str) else part for part in parts]
+    if not sys.stdout.isatty():
+        for part in printable:
+            for line in part.lines():
+                click.echo(line)
+        return
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    for part in printable:
+        console.print(part)

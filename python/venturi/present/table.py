@@ -1,0 +1,181 @@
+"""Tables and lines of text: whole lines into a pipe, fitted to the width of a terminal.
+
+Into a pipe a row is one line whatever its length, its cells two or more spaces apart, none of them
+empty. On a terminal a table that is too wide first gives up its spare columns, then wraps its prose
+between words; what is still too wide is written row by row, a cell a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.text import Text
+
+GAP = 2  # spaces between columns
+PROSE_WIDTH_MIN = 12  # of a column whose text may be wrapped
+UNKNOWN = "—"
+
+Cell = str | tuple[str, str]
+"""A text, or a text and the style that it has on a terminal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A paragraph; on a terminal it has a style, and all its lines begin `indent` columns in."""
+
+    text: str
+    style: str = ""
+    indent: int = 0
+
+    def lines(self) -> Iterator[str]:
+        """As a pipe gets it."""
+        for line in self.text.split("\n"):
+            yield " " * self.indent + plain(line)
+
+    def __rich__(self) -> RenderableType:
+        from rich.padding import Padding
+
+        text = "\n".join(plain(line) for line in self.text.split("\n"))
+        told = _text((text, self.style))
+        return Padding(told, (0, 0, 0, self.indent), expand=False) if self.indent else told
+
+
+@dataclass(slots=True)
+class Table:
+    """Rows of text under headings; `numeric` columns are flush right, `prose` may be wrapped.
+
+    `spare` are the headings of columns that a narrow terminal need not show, the first one first.
+    """
+
+    headings: tuple[str, ...]
+    numeric: tuple[bool, ...]
+    prose: frozenset[str]
+    spare: tuple[str, ...]
+    header: bool = True
+    rows: list[tuple[Cell, ...]] = field(default_factory=list)
+
+    def add(self, *cells: Cell) -> None:
+        """Adds a row, a cell for each heading."""
+        assert len(cells) == len(self.headings), (self.headings, cells)
+        self.rows.append(cells)
+
+    def lines(self) -> Iterator[str]:
+        """As a pipe gets it."""
+        from rich.cells import cell_len
+
+        if not self.rows:
+            return
+        used = [n for n, name in enumerate(self.headings) if name or any(r[n] for r in self.rows)]
+        texts = [[plain(_words(row[n])) or UNKNOWN for n in used] for row in self.rows]
+        if self.header:
+            texts.insert(0, [self.headings[n] for n in used])
+        widths = [max(cell_len(cells[place]) for cells in texts) for place in range(len(used))]
+        for cells in texts:
+            padded = []
+            for place, cell in enumerate(cells):
+                space = " " * (widths[place] - cell_len(cell))
+                padded.append(space + cell if self.numeric[used[place]] else cell + space)
+            yield (" " * GAP).join(padded).rstrip()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[object]:
+        if not self.rows:
+            return
+        widths = self._fitted(options.max_width)
+        if widths is None:
+            yield from self._stacked()
+            return
+        yield self._side_by_side(widths)
+        left_out = [name for n, name in enumerate(self.headings) if n not in widths]
+        if left_out:
+            yield _text((f"too narrow for {', '.join(left_out)}", "dim"))
+
+    def _fitted(self, width: int) -> dict[int, int] | None:
+        """The width of each column that is shown; None if not even those that must be have room."""
+        from rich.cells import cell_len
+
+        natural, least = {}, {}
+        for n, name in enumerate(self.headings):
+            texts = [plain(_words(row[n])) for row in self.rows] + [name] * self.header
+            natural[n] = max(map(cell_len, texts))
+            least[n] = natural[n]
+            if name in self.prose:
+                longest = max(cell_len(word) for text in texts for word in text.split() or [""])
+                least[n] = min(natural[n], max(PROSE_WIDTH_MIN, min(longest, 3 * PROSE_WIDTH_MIN)))
+        going = [n for name in self.spare for n, each in enumerate(self.headings) if each == name]
+        while _needed(least.values()) > width and going:
+            del least[going.pop(0)]
+        room = width - _needed(least.values())
+        if room < 0:
+            return None
+        # What is left goes to the prose, the narrowest column first as it needs the least of it.
+        wrapped = sorted((n for n in least if least[n] < natural[n]), key=lambda n: natural[n])
+        for place, n in enumerate(wrapped):
+            more = min(natural[n] - least[n], room // (len(wrapped) - place))
+            least[n] += more
+            room -= more
+        return least
+
+    def _side_by_side(self, widths: dict[int, int]) -> RenderableType:
+        from rich.table import Table as RichTable
+
+        made = RichTable(
+            box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="dim",
+            show_header=self.header,
+        )  # fmt: skip
+        for n, width in widths.items():
+            justify = "right" if self.numeric[n] else "left"
+            made.add_column(_text(self.headings[n]), justify=justify, width=width, overflow="fold")  # type: ignore[arg-type]
+        for row in self.rows:
+            made.add_row(*(_text(row[n]) for n in widths))
+        return made
+
+    def _stacked(self) -> Iterator[object]:
+        """Row by row, a cell a line, for a terminal that is too narrow for a table."""
+        for number, row in enumerate(self.rows):
+            if number:
+                yield _text("")
+            for name, cell in zip(self.headings, row, strict=True):
+                if _words(cell):
+                    yield Line(f"{name}: {_words(cell)}" if name else _words(cell))
+
+
+def table(
+    *headings: str, left: int = 1, prose: Iterable[str] = (), spare: Sequence[str] = ()
+) -> Table:
+    """An empty table; from column `left` on they hold numbers, unless they are prose."""
+    texts = frozenset(prose)
+    numeric = tuple(n >= left and name not in texts for n, name in enumerate(headings))
+    return Table(headings, numeric, texts, tuple(spare))
+
+
+def pairs(rows: Iterable[tuple[str, Cell]]) -> Table:
+    """Names and values, without a header."""
+    made = Table(("", "value"), (False, False), frozenset({"value"}), (), header=False)
+    for row in rows:
+        made.add(*row)
+    return made
+
+
+def plain(text: str) -> str:
+    """`text` as one line without what a terminal would obey; others may have written it."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
+
+
+def _needed(widths: Iterable[int]) -> int:
+    found = tuple(widths)
+    return sum(found) + GAP * (len(found) - 1)
+
+
+def _words(cell: Cell) -> str:
+    return cell if isinstance(cell, str) else cell[0]
+
+
+def _text(cell: Cell) -> Text:
+    from rich.text import Text
+
+    # Text: a unit such as [s] is no markup.
+    return Text(cell) if isinstance(cell, str) else Text(*cell)

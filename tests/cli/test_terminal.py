@@ -1,0 +1,123 @@
+"""What a terminal of 80 columns shows, and what a pipe gets."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from venturi.record.repository import Repository
+from venturi.record.trial import State, Trial
+from venturi.settings import Settings
+
+MakeTrial = Callable[..., Trial]
+STYLE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def on_terminal(settings: Settings, *arguments: str, columns: int = 80) -> list[str]:
+    """The lines that `venturi` shows on a terminal, without their colours."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    environ = {k: v for k, v in os.environ.items() if k != "COLUMNS"}
+    environ |= {"VENTURI_HOME": str(settings.home), "TERM": "xterm", "NO_COLOR": "1"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "venturi.cli.main", *arguments],
+        stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL, env=environ,
+    )  # fmt: skip
+    os.close(theirs)
+    said = b""
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:  # the other end was closed
+            break
+        if not part:
+            break
+        said += part
+    os.close(ours)
+    assert process.wait() == 0
+    return [line.rstrip() for line in STYLE.sub("", said.decode()).splitlines()]
+
+
+def into_pipe(settings: Settings, *arguments: str) -> list[str]:
+    environ = os.environ | {"VENTURI_HOME": str(settings.home)}
+    done = subprocess.run(
+        [sys.executable, "-m", "venturi.cli.main", *arguments],
+        stdout=subprocess.PIPE, env=environ, check=True, text=True,
+    )  # fmt: skip
+    return done.stdout.splitlines()
+
+
+@pytest.fixture
+def groups(settings: Settings, make_trial: MakeTrial) -> list[str]:
+    """The keys of two groups of three trials that cannot be compared."""
+    keys = []
+    with Repository.open(settings) as repository:
+        for threads in (1, 2):
+            for repetition in range(3):
+                trial = make_trial(repetition=repetition, experiment="a night on the big host")
+                trial = replace(trial, configuration={"threads": threads})
+                for state in (State.PREPARING, State.EXECUTING, State.VALIDATING):
+                    trial = trial.advance(state)
+                trial = replace(trial, elapsed_s=61.0 + repetition).advance(State.SUCCEEDED)
+                repository.add(trial)
+            keys.append(trial.group_key)
+    return keys
+
+
+def test_ls_keeps_engine_input_and_time(settings: Settings, groups: list[str]) -> None:
+    shown = on_terminal(settings, "ls")
+    assert max(map(len, shown)) <= 80
+    assert shown[0].split()[-2:] == ["input", "time"]
+    assert "engine" in shown[0]
+    assert len(shown) == 1 + 6 + 1  # header, a line a trial, what there was no room for
+    assert shown[-1].startswith("too narrow for")
+
+
+def test_a_pipe_gets_a_line_a_trial_with_everything(settings: Settings, groups: list[str]) -> None:
+    lines = into_pipe(settings, "ls")
+    assert len(lines) == 1 + 6
+    for line in lines[1:]:
+        cells = re.split(" {2,}", line)
+        assert len(cells) == len(re.split(" {2,}", lines[0]))
+        assert cells[-1] == "a night on the big host"
+
+
+def test_compare_says_a_reason_once_and_breaks_no_word(
+    settings: Settings, groups: list[str]
+) -> None:
+    shown = on_terminal(settings, "compare", *groups)
+    assert max(map(len, shown)) <= 80
+    assert {"difference", "verdict"} <= set(shown[1].split())
+    assert sum("cannot carry" in line for line in shown) == 1
+    lines = into_pipe(settings, "compare", *groups)
+    assert sum(line.startswith(tuple(groups)) for line in lines) >= 2
+    assert any("cannot tell" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("rank", "--by", "threads", "--by", "engine"),
+        ("catalog", "show", "ec2-2014"),
+        ("workloads",),
+        ("engines",),
+        ("advise", "hardware", "--sort", "100TB", "--deadline", "30min"),
+    ],
+)
+def test_listings_fit_a_terminal(
+    settings: Settings, groups: list[str], words: tuple[str, ...]
+) -> None:
+    shown = on_terminal(settings, *words)
+    assert shown
+    assert max(map(len, shown)) <= 80
+    assert not [line for line in shown if re.fullmatch(r"\s*\w\s*", line)]  # no column of letters
