@@ -7,8 +7,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from api_client import Server, client_of
 
+from api_client import Server, client_of
 from venturi.record.repository import Repository
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from api_client import READ_TOKEN, UPLOAD_BYTES_MAX, WRITE_TOKEN, client_of
 
+from api_client import READ_TOKEN, UPLOAD_BYTES_MAX, WRITE_TOKEN, client_of
 from venturi.errors import VenturiError
 from venturi.present.api.security import BODY_BYTES_MAX, Access
 from venturi.record.repository import Repository

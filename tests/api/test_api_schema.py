@@ -11,7 +11,6 @@ import httpx
 import pytest
 import requests
 import schemathesis
-from api_client import UPLOAD_BYTES_MAX, WRITE_TOKEN, client_of
 from hypothesis import HealthCheck, assume, settings
 from schemathesis import Case
 from schemathesis.checks import not_a_server_error
@@ -22,6 +21,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from api_client import UPLOAD_BYTES_MAX, WRITE_TOKEN, client_of
 from venturi.present.api.app import create_app
 from venturi.present.api.context import Services
 from venturi.present.api.security import Access

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from api_client import READ_TOKEN, WRITE_TOKEN, Server
 from click.testing import CliRunner
 
+from api_client import READ_TOKEN, WRITE_TOKEN, Server
 from venturi.cli.main import cli
 from venturi.errors import VenturiError
 from venturi.record.query import Query, count

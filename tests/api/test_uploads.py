@@ -17,8 +17,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from api_client import UPLOAD_BYTES_MAX, WRITE_TOKEN, Server, client_of
 
+from api_client import UPLOAD_BYTES_MAX, WRITE_TOKEN, Server, client_of
 from venturi.present.api.security import Access
 from venturi.record.exchange import export_trials
 from venturi.record.query import Query, count
