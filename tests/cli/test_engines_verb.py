@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_main import venturi
 
+from command_line import venturi
 from venturi.measure.engines.install import PINNED, pins, place_of
 
 

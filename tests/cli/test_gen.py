@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from test_main import venturi
+
+from command_line import venturi
 
 
 def test_a_size_is_a_number_of_records(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -13,24 +12,8 @@ from pathlib import Path
 import click
 import pytest
 
+from command_line import started, venturi
 from venturi.cli.main import VERBS, cli
-
-FAKE_AGENT = Path(__file__).parents[1] / "measure" / "fake_agent.py"
-
-
-def venturi(*args: object, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "venturi.cli.main", *map(str, args)],
-        env={
-            **os.environ,
-            "VENTURI_HOME": str(home),
-            "VENTURI_AGENT": str(FAKE_AGENT),
-            **environment,
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def test_help_lists_every_verb_and_imports_none(tmp_path: Path) -> None:
@@ -103,19 +86,9 @@ def test_a_stopped_trial_is_recorded_and_cleaned(tmp_path: Path, number: signal.
     marker = tmp_path / "temporary"
     disk = tmp_path / "disk"
     disk.mkdir()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "venturi.cli.main", "run", "terasort", "--bytes", "10kB",
-         "--dir", str(disk)],
-        env={
-            **os.environ,
-            "VENTURI_HOME": str(tmp_path / "home"),
-            "VENTURI_AGENT": str(FAKE_AGENT),
-            "FAKE_FAULT": "hang-in-sort",
-            "FAKE_MARKER": str(marker),
-        },
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+    process = started(
+        "run", "terasort", "--bytes", "10kB", "--dir", disk,
+        home=tmp_path / "home", FAKE_FAULT="hang-in-sort", FAKE_MARKER=str(marker),
     )  # fmt: skip
     while not marker.exists():
         assert process.poll() is None, process.communicate()

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_main import venturi
+
+from command_line import venturi
 
 PLAN = """
 repeats = 3

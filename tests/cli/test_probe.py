@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 import pytest
-from test_main import venturi
 
+from command_line import venturi
 from venturi.measure.alone import alone
 
 

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from test_main import venturi
+
+from command_line import venturi
 
 SMALL = {"FAKE_SLOWER": "150"}  # slow disks: little data fits the time
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_main import FAKE_AGENT, venturi
 
+from command_line import FAKE_AGENT, venturi
 from venturi.cli.main import cli
 from venturi.errors import VenturiError
 from venturi.measure import engines

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from test_main import venturi
+
+from command_line import venturi
 
 
 @pytest.fixture

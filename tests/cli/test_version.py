@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from test_main import FAKE_AGENT, venturi
-
+from command_line import FAKE_AGENT, venturi
 from venturi import __version__
 from venturi.record.trial import SCHEMA_VERSION
 

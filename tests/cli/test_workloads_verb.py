@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from test_main import venturi
-
+from command_line import venturi
 from venturi.measure.workloads import SCALES, WORKLOADS
 
 

@@ -158,26 +158,26 @@ def _fetch(
         maven, "-B", "--strict-checksums", "-f", part / "pom.xml", f"-Dmaven.repo.local={cache}",
         _COPY, f"-DoutputDirectory={part / 'jars'}", "-DincludeScope=runtime",
     ]  # fmt: skip
-    process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, env=dict(environ), cwd=part, process_group=0,
-    )  # fmt: skip
     fetched, complaints = 0, []
     total = len(pins())
-    try:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if "Downloaded from" in line and ".jar" in line:
-                fetched += 1
-                if fetched % 20 == 0:
-                    say(f"{fetched} jars (Hadoop has {total}, Maven needs some for itself)")
-            elif "[ERROR]" in line:
-                complaints.append(line.strip())
-        status = process.wait()
-    except KeyboardInterrupt:
-        process.terminate()
-        process.wait()
-        raise Interrupted from None
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, env=dict(environ), cwd=part, process_group=0,
+    ) as process:  # fmt: skip
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if "Downloaded from" in line and ".jar" in line:
+                    fetched += 1
+                    if fetched % 20 == 0:
+                        say(f"{fetched} jars (Hadoop has {total}, Maven needs some for itself)")
+                elif "[ERROR]" in line:
+                    complaints.append(line.strip())
+            status = process.wait()
+        except KeyboardInterrupt:
+            process.terminate()
+            process.wait()
+            raise Interrupted from None
     if status != 0:
         raise VenturiError(
             "VEN-ENGINE-INSTALL",

@@ -1,0 +1,59 @@
+"""`venturi` as a user calls it: in this process, or in one of its own where the process matters."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from venturi.cli.main import main
+
+PROGRAM = (sys.executable, "-m", "venturi.cli.main")
+FAKE_AGENT = Path(__file__).parent / "measure" / "fake_agent.py"
+
+
+def venturi(*args: object, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """`venturi ARGS` in this process, on the fake agent unless `environment` names another."""
+    command = ["venturi", *map(str, args)]
+    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
+    with pytest.MonkeyPatch.context() as patch, handlers_kept():
+        for name, value in _environment(home, environment).items():
+            patch.setenv(name, value)
+        patch.setattr(sys, "argv", command)
+        with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as exited:
+            main()
+    out.seek(0)
+    err.seek(0)
+    status = int(exited.value.code or 0)
+    return subprocess.CompletedProcess(command, status, out.read(), err.read())
+
+
+def started(*args: object, home: Path, **environment: str) -> subprocess.Popen[str]:
+    """`venturi ARGS` as a process of its own, to be killed, piped or waited for."""
+    return subprocess.Popen(
+        [*PROGRAM, *map(str, args)],
+        env={**os.environ, **_environment(home, environment)},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+@contextmanager
+def handlers_kept() -> Iterator[None]:
+    """What handles the signals that `main` takes over is as before in the end."""
+    former = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+def _environment(home: Path, changes: dict[str, str]) -> dict[str, str]:
+    return {"VENTURI_HOME": str(home), "VENTURI_AGENT": str(FAKE_AGENT), **changes}
