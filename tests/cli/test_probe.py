@@ -16,7 +16,9 @@ def test_disk(tmp_path: Path) -> None:
     home = tmp_path / "home"
     done = venturi("probe", "disk", "--dir", tmp_path, "--mode", "read,read_write", home=home)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("2,100 MB/s") == 1  # not again as "all directories"
+    verdict, *table = done.stdout.splitlines()
+    assert "It reads 2,100 MB/s" in verdict
+    assert sum("2,100 MB/s" in row for row in table) == 1  # not again as "all directories"
     assert "read, while writing" in done.stdout
     assert "random" not in done.stdout
     assert "/slow: read" in done.stdout
@@ -27,9 +29,33 @@ def test_disk(tmp_path: Path) -> None:
 def test_net_says_that_loopback_is_no_network(tmp_path: Path) -> None:
     done = venturi("probe", "net", "--no-record", home=tmp_path / "home")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("loopback: memory copying, not a network")
+    assert done.stdout.startswith("loopback: cannot tell: the peers are on this machine")
+    assert "\nloopback: memory copying, not a network" in done.stdout
     assert "slowest peer" in done.stdout
     assert not (tmp_path / "home").exists()
+
+
+def test_the_verdict_is_in_the_json(tmp_path: Path) -> None:
+    done = venturi("probe", "disk", "--dir", tmp_path, "--mode", "read", "--json", home=tmp_path)
+    (verdict,) = json.loads(done.stdout)["data"]["verdicts"]
+    assert verdict["standing"] == "cannot tell"  # the stand-in's facts name no file system
+    assert verdict["measured_bytes_per_s"] == 2.1e9
+
+
+def test_tests_that_did_not_settle_are_one_line(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("a", "b")]
+    for folder in folders:
+        folder.mkdir()
+    dirs = [word for folder in folders for word in ("--dir", str(folder))]
+    arguments = ("probe", "disk", *dirs, "--mode", "write", "--no-record")
+    done = venturi(*arguments, home=tmp_path / "home")
+    (line,) = (row for row in done.stdout.splitlines() if "did not settle" in row)
+    assert line.startswith("warning: 2 tests did not settle (--verbose says how each varied)")
+    for place in (folders[0], "all directories together"):
+        assert f"4.0 MiB blocks, depth 4 on {place}" in line
+    each = venturi(*arguments, "--verbose", home=tmp_path / "home").stdout
+    assert each.count("the last third was 30 % slower") == 2
+    assert "did not settle" not in each
 
 
 def test_host(tmp_path: Path) -> None:

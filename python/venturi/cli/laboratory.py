@@ -138,8 +138,14 @@ def say(text: str) -> None:
     click.echo(text, err=True)
 
 
-def records(trials: Sequence[Trial]) -> list[object]:
-    """The trials as `--json` prints them: whole records."""
+def record_of(trial: Trial) -> dict[str, object]:
+    """The trial as `--json` prints it: its whole record."""
     from venturi.record.trial import ADAPTER
 
-    return [ADAPTER.dump_python(trial, mode="json") for trial in trials]
+    record: dict[str, object] = ADAPTER.dump_python(trial, mode="json")
+    return record
+
+
+def records(trials: Sequence[Trial]) -> list[dict[str, object]]:
+    """The trials as `--json` prints them: whole records."""
+    return [record_of(trial) for trial in trials]

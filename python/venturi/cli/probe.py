@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from venturi.cli.laboratory import NO_RECORD_HELP, laboratory, records
+from venturi.cli.laboratory import NO_RECORD_HELP, laboratory, record_of
 from venturi.cli.options import (
     BYTES,
     DURATION,
@@ -46,6 +47,9 @@ class ListType(click.ParamType[tuple[Any, ...]]):
 SIZES = ListType(BytesType())
 NUMBERS = ListType(click.IntRange(1))
 record_option = click.option("--no-record", is_flag=True, help=NO_RECORD_HELP)
+verbose_option = click.option(
+    "--verbose", is_flag=True, help="Every warning by itself, not those of one kind in one line."
+)
 experiment_option = click.option("--experiment", metavar="NAME", help="What the trial belongs to.")
 
 
@@ -101,6 +105,7 @@ def host(experiment: str | None, *, no_record: bool, as_json: bool) -> None:
 )
 @record_option
 @experiment_option
+@verbose_option
 @wait_option
 @quiet_option
 @json_option
@@ -112,6 +117,7 @@ def disk(
     random_time: float | None,
     experiment: str | None,
     no_record: bool,
+    verbose: bool,
     wait: bool,
     quiet: bool,
     as_json: bool,
@@ -119,13 +125,15 @@ def disk(
 ) -> None:
     """DiskBench: read, write, both at once, random read, shuffle read.
 
+    Begins with a verdict: whether each disk is as fast as its class, by the facts of this host.
     Random data, direct I/O where the file system allows it, and the flush to disk are part of the
     time. Test files are removed at the end.
     """
     from venturi.measure.probes import DiskOptions, probe_disk
 
     options = DiskOptions(
-        dirs=tuple(folder.absolute() for folder in dirs) or (Path.cwd(),),
+        # Resolved, since the disk behind a link is what is measured.
+        dirs=tuple(folder.resolve() for folder in dirs) or (Path.cwd(),),
         bytes=size_bytes,
         max_seconds=max_time,
         random_seconds=random_time,
@@ -136,7 +144,7 @@ def disk(
         show_progress=show_progress, record=not no_record, alone_as="probe disk", wait=wait
     ) as session:
         trial = probe_disk(session, options, experiment)
-    _show(trial, as_json=as_json)
+    _show(trial, as_json=as_json, verbose=verbose)
 
 
 @command.command()
@@ -187,6 +195,8 @@ def net(
 ) -> None:
     """NetBench: pairwise and all-to-all, the slowest peer is the figure.
 
+    Begins with a verdict: whether the network is as fast as this host's link speed allows.
+
     Peers are agents that listen elsewhere (`venturi-agent net --listen ADDR:PORT`), or --loopback
     peers here; without either, two peers over loopback.
     """
@@ -209,19 +219,25 @@ def net(
     _show(trial, as_json=as_json)
 
 
-def _show(trial: Trial, *, as_json: bool) -> None:
+def _show(trial: Trial, *, as_json: bool, verbose: bool = False) -> None:
+    from venturi.advise.verdict import verdicts
     from venturi.errors import ExitCode
     from venturi.record.trial import State
 
     if as_json:
-        print_json(records([trial])[0], tuple(warning.message for warning in trial.warnings))
+        print_json(
+            {**record_of(trial), "verdicts": [asdict(verdict) for verdict in verdicts(trial)]},
+            tuple(warning.message for warning in trial.warnings),
+        )
     else:
-        _print(trial)
+        for verdict in verdicts(trial):
+            show(f"{verdict.subject}: {verdict.text}")
+        _print(trial, verbose=verbose)
     if trial.state is State.INVALID:
         sys.exit(ExitCode.INVALID)
 
 
-def _print(trial: Trial) -> None:
+def _print(trial: Trial, *, verbose: bool) -> None:
     from venturi.present import terminal
 
     if trial.workload.name == "hostfacts":
@@ -231,6 +247,7 @@ def _print(trial: Trial) -> None:
         if trial.cluster.network is not None:
             show(trial.cluster.network)
         show(terminal.rates(trial, names[trial.workload.name]))
-    for warning in trial.warnings:
-        show(f"warning: {warning.message}")
+    told = [warning.message for warning in trial.warnings]
+    for message in told if verbose else terminal.folded(trial.warnings):
+        show(f"warning: {message}")
     show(f"trial {trial.id} ({terminal.outcome(trial)})")

@@ -347,10 +347,12 @@ def _status(job: Job) -> int:
 def _print_json(
     job: Job, advice: Advice, findings: str | None, report: Path, elapsed_s: float
 ) -> None:
+    from venturi.advise.verdict import verdicts
     from venturi.present.advice import advice_data
 
     data = {
         "trials": records(job.trials),
+        "verdicts": [asdict(each) for trial in job.trials for each in verdicts(trial)],
         "skipped": [asdict(each) for each in job.skipped],
         "data": None if job.data is None else asdict(job.data),
         "doctor": findings,
@@ -369,6 +371,7 @@ def _print(
     report: Path,
     elapsed_s: float,
 ) -> None:
+    from venturi.advise.verdict import verdicts
     from venturi.present import terminal
     from venturi.present.advice import prediction_table, ranking
     from venturi.present.table import Line, pairs
@@ -389,6 +392,8 @@ def _print(
         if trial.workload.name in names:
             title, metrics = names[trial.workload.name]
             heading(f"{title}: {trial.cluster.network}" if trial.cluster.network else title)
+            for verdict in verdicts(trial):
+                show(f"{verdict.subject}: {verdict.text}")
             show(terminal.rates(trial, metrics))
         else:
             heading(f"Sort {terminal.regime(trial)}")

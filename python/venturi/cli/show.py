@@ -90,8 +90,11 @@ def _host(analysis: Analysis, host: Meanwhile) -> dict[str, Any]:
 def _parts(
     trial: Trial, job: tuple[JobAccount, Analysis, Meanwhile] | None
 ) -> Iterator[Line | Table]:
+    from venturi.advise.verdict import verdicts
     from venturi.present.table import Line, pairs
 
+    for verdict in verdicts(trial):
+        yield Line(f"{verdict.subject}: {verdict.text}")
     yield _facts(trial)
     if job is not None:
         from venturi.present.jobs import parts

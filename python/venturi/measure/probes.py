@@ -21,6 +21,7 @@ from venturi.record.trial import (
     TrialWarning,
     Workload,
 )
+from venturi.units import format_bytes
 
 DISK_MODES = ("read", "write", "read_write", "random_read", "shuffle_read")
 NET_PATTERNS = ("pairwise", "all_to_all")
@@ -164,7 +165,7 @@ class _DiskJob:
         self._report = report = result.read(DiskReport)
         samples = [sample for m in report.measurements for sample in _disk_samples(m)]
         warnings = [
-            TrialWarning("VEN-MEASURE-UNSTEADY", _unsteady(m))
+            TrialWarning("VEN-MEASURE-UNSTEADY", _unsteady(m, self._options.dirs))
             for m in report.measurements
             # One directory alone is also all of them together: said once.
             if not m.steady and (m.dir is not None or len(self._options.dirs) > 1)
@@ -311,10 +312,21 @@ def _shifted(phases: Sequence[Phase], by_s: float) -> tuple[Phase, ...]:
     return tuple(Phase(p.name, p.started_s + by_s, p.elapsed_s) for p in phases)
 
 
-def _unsteady(measurement: DiskMeasurement) -> str:
-    place = measurement.dir or "all directories together"
+# (mode, role) of the agent, as people say it.
+_TESTS: Mapping[tuple[str, str], str] = {
+    ("read_write", "read"): "read while writing",
+    ("read_write", "write"): "write while reading",
+}
+
+
+def _unsteady(measurement: DiskMeasurement, dirs: Sequence[Path]) -> str:
+    """Which test did not settle, a colon, and why; the directory only where there are several."""
+    mode, role = measurement.mode, measurement.role
+    test = _TESTS.get((mode, role), mode.replace("_", " "))
+    place = f" on {measurement.dir or 'all directories together'}" if len(dirs) > 1 else ""
     reason = measurement.unsteady_reason or "no reason given"
-    return f"{measurement.mode} ({measurement.role}) on {place}: {reason}"
+    blocks = f"{format_bytes(measurement.block_bytes)} blocks, depth {measurement.queue_depth}"
+    return f"{test} ({blocks}){place}: {reason}"
 
 
 def _disk_samples(measurement: DiskMeasurement) -> list[Sample]:

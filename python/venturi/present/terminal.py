@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from venturi.model.bottleneck import narrowest_points
 from venturi.model.stats import summarise
 from venturi.present.table import Table, pairs, table
-from venturi.record.trial import Sample, Scalar, State, Trial
+from venturi.record.trial import Sample, Scalar, State, Trial, TrialWarning
 from venturi.units import (
     format_bytes,
     format_bytes_decimal,
@@ -98,6 +98,25 @@ def host_facts(facts: Mapping[str, Any]) -> Table:
             )
         )
     return pairs(rows)
+
+
+def folded(warnings: Iterable[TrialWarning]) -> Iterator[str]:
+    """The warnings, those of rates that did not settle as one line that names each test."""
+    unsteady = []
+    for warning in warnings:
+        if warning.code == "VEN-MEASURE-UNSTEADY":
+            unsteady.append(warning.message)
+        else:
+            yield warning.message
+    if len(unsteady) < 2:
+        yield from unsteady
+        return
+    settings: dict[str, list[str]] = {}
+    for message in unsteady:
+        test, _, setting = message.partition(": ")[0].partition(" (")
+        settings.setdefault(test, []).append(setting.replace(")", ""))
+    names = ", ".join(f"{test} ({'; '.join(told)})" for test, told in settings.items())
+    yield f"{len(unsteady)} tests did not settle (--verbose says how each varied): {names}"
 
 
 def _grouped(trial: Trial, metrics: Sequence[str]) -> dict[tuple[str, str], list[Sample]]:

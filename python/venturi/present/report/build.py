@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from venturi.advise.verdict import Verdict, verdicts
 from venturi.model.predict import DiskRates, Prediction, disk_rates_from_trial
 from venturi.model.stats import Missing
 from venturi.present.report import words
@@ -90,6 +91,13 @@ def _limits(probes: Sequence[Trial]) -> DiskRates | Missing:
     return disk_rates_from_trial(done[-1]) if done else Missing("no disk probe succeeded")
 
 
+def _verdicts(probes: Iterable[Trial]) -> tuple[Verdict, ...]:
+    """What the probes say of this machine's class; loopback is no network to be judged."""
+    done = [probe for probe in probes if probe.state is State.SUCCEEDED]
+    found = (verdict for probe in done for verdict in verdicts(probe))
+    return tuple(verdict for verdict in found if verdict.device_class != "loopback")
+
+
 def _row(trial: Trial, name: str) -> TrialRow:
     failed = trial.failure
     return TrialRow(
@@ -146,6 +154,7 @@ def report_data(
         generated_at=generated_at,
         headline=words.headline(host, sorts),
         answers=words.answers(
+            verdicts=_verdicts((*probes[-1:], *networks[-1:])),
             rates=rates,
             network=network,
             network_label=network_label,

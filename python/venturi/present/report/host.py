@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from venturi.advise.devices import mount_of
 from venturi.model.stats import Missing
 from venturi.present.report.data import Fact, FactGroup, Text
 from venturi.record.trial import Trial
@@ -69,14 +70,9 @@ def _mounts_in_use(facts: Facts, trials: Sequence[Trial]) -> list[Facts]:
     used: dict[str, Facts] = {}
     roles = [dirs for trial in trials for dirs in trial.cluster.disks_by_role.values()]
     for directory in {directory for dirs in roles for directory in dirs}:
-        above = [
-            mount
-            for mount in facts.get("file_systems") or ()
-            if f"{directory}/".startswith(f"{str(mount['mount_point']).rstrip('/')}/")
-        ]
-        if above:
-            best = max(above, key=lambda mount: len(str(mount["mount_point"])))
-            used[str(best["mount_point"])] = best
+        mount = mount_of(facts, directory)
+        if mount is not None:
+            used[str(mount["mount_point"])] = mount
     return [used[name] for name in sorted(used)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from venturi.advise.verdict import Verdict
 from venturi.model.stats import Missing
 from venturi.present.report.data import (
     Answer,
@@ -187,6 +188,7 @@ def _price(job: str, prices: Sequence[Price]) -> tuple[str, ...]:
 
 def answers(
     *,
+    verdicts: Sequence[Verdict],
     rates: Rates,
     network: Rates,
     network_label: str,
@@ -201,7 +203,14 @@ def answers(
         (f"Not priced: {prices.reason}.",) if isinstance(prices, Missing) else _price(job, priced)
     )
     return (
-        Answer("What can this machine do?", (*_disk(rates), *_network(network, network_label))),
+        Answer(
+            "What can this machine do?",
+            (
+                *_disk(rates),
+                *_network(network, network_label),
+                *(f"{verdict.subject}: {verdict.text}" for verdict in verdicts),
+            ),
+        ),
         Answer("How long did the sort take?", tuple(_duration(sort) for sort in sorts) or none),
         Answer("Was that predicted?", tuple(_predicted(s) for s in good(sorts)) or none),
         Answer(

@@ -1,0 +1,235 @@
+"""The verdict on what a probe measured: is this as fast as its class is?
+
+A class (SATA SSD, 10 GbE) and its rates with source come from `devices`. The judgement is on the
+sequential read of a disk and on the slowest pair of a network, each iteration's rate against the
+range of the class: all below is slower, all above is faster, else the median decides where it can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import median
+from typing import Any
+
+from venturi.advise.devices import (
+    Link,
+    device_of,
+    disk_class,
+    load_devices,
+    mount_of,
+)
+from venturi.advise.doctor import ELEMENTS, Severity, examine, load_rules
+from venturi.record.trial import Trial
+from venturi.units import format_bytes_decimal, format_rate
+
+Facts = Mapping[str, Any]
+
+# Single disks from slow to fast: what a disk of unknown medium is set beside.
+_LADDER = ("hdd", "sata-ssd", "nvme-ssd")
+_CACHE = (
+    "a cache is suspected to answer in place of the disk (of the host, of a controller): measure "
+    "with --bytes above its memory"
+)
+
+
+class Standing(StrEnum):
+    """How a device compares with its class."""
+
+    AS_FAST = "as fast as its class"
+    SLOWER = "slower than its class"
+    FASTER = "faster than its class"
+    CANNOT_TELL = "cannot tell"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One device's verdict. `text` is the whole sentence, made of the other fields.
+
+    `measured_bytes_per_s` is a median, None if it was not measured; `low_bytes_per_s` to
+    `high_bytes_per_s` is the range of the class, None if the class has none.
+    """
+
+    subject: str
+    standing: Standing
+    text: str
+    device_class: str | None = None
+    measured_bytes_per_s: float | None = None
+    low_bytes_per_s: float | None = None
+    high_bytes_per_s: float | None = None
+    source: str | None = None
+    as_of: str | None = None
+
+
+def verdicts(trial: Trial) -> tuple[Verdict, ...]:
+    """The verdicts of a probe: one for each disk, network or host; none for other trials."""
+    facts = trial.cluster.hosts[0].facts if trial.cluster.hosts else {}
+    if trial.workload.name == "diskbench":
+        folders = dict.fromkeys(d for dirs in trial.cluster.disks_by_role.values() for d in dirs)
+        return tuple(_disk(trial, facts, folder) for folder in folders)
+    if trial.workload.name == "netbench":
+        return (_network(trial, facts),)
+    return (_host(facts),) if trial.workload.name == "hostfacts" else ()
+
+
+def _disk(trial: Trial, facts: Facts, folder: str) -> Verdict:
+    mount = mount_of(facts, folder)
+    device = device_of(facts, mount or {})
+    subject = f"{folder} ({device['name']})" if device else folder
+    rates = _rates(trial, "disk_read_bytes_per_s", "dir", folder)
+    if not rates:
+        return _unknown(subject, "sequential read was not measured (--mode read)")
+    found = disk_class(mount or {}, device)
+    if found is None or found.read_mb_per_s is None:
+        reason = "the facts of this host do not say what kind of disk it is"
+        if found is not None and found.reason is not None:
+            reason = f"{found.title}, and {found.reason}"
+        text = f"{reason}. {_beside_known_disks(median(rates))}"
+        return _unknown(subject, text, median(rates), found.title if found else None)
+    low, high = (mb * 1e6 for mb in found.read_mb_per_s)
+    standing = _standing(rates, low, high)
+    more = {
+        Standing.FASTER: f"; {_CACHE}",
+        Standing.SLOWER: "; look for other load, a slower port or bus, a full or failing disk",
+        Standing.CANNOT_TELL: f"; the iterations range from {format_rate(min(rates))} to "
+        f"{format_rate(max(rates))}: measure again with nothing else running",
+    }.get(standing, "")
+    text = (
+        f"{_words(standing, 'disk')} ({found.title}: {_range(low, high)} sequential read; "
+        f"source: {found.source}, {found.as_of}). It reads {format_rate(median(rates))}{more}."
+    )
+    return Verdict(
+        subject, standing, text, found.title, median(rates), low, high, found.source, found.as_of
+    )  # fmt: skip
+
+
+def _beside_known_disks(rate: float) -> str:
+    """What a rate says where the class does not: which single disks reach it."""
+    ladder = [next(c for c in load_devices().disk if c.id == name) for name in _LADDER]
+    said = f"It reads {format_rate(rate)}: "
+    for slower, disk in zip((None, *ladder), ladder, strict=False):
+        assert disk.read_mb_per_s is not None
+        low, high = (mb * 1e6 for mb in disk.read_mb_per_s)
+        if rate > high:
+            continue
+        if rate >= low:
+            return f"{said}as one {disk.title} does ({_range(low, high)})."
+        if slower is None:
+            return f"{said}less than any {disk.title} ({_range(low, high)})."
+        return f"{said}more than one {slower.title} and less than one {disk.title}."
+    return f"{said}more than any single disk; {_CACHE}."
+
+
+def _network(trial: Trial, facts: Facts) -> Verdict:
+    rates = _rates(trial, "net_pairwise_bytes_per_s", "slowest", False)
+    label = trial.cluster.network or ""
+    if "loopback" in label:
+        return _unknown(
+            "loopback",
+            "the peers are on this machine: this is memory copying, not a network. To measure "
+            "one, run `venturi-agent net --listen ADDR:PORT` on other hosts and give each as "
+            "--peer HOST:PORT",
+            median(rates) if rates else None,
+            "loopback",
+        )
+    if not rates:
+        return _unknown("network", "pairs were not measured (--pattern pairwise)")
+    link = load_devices().link
+    links = ELEMENTS["links"](list(facts.get("network_interfaces") or ()))
+    speeds = {(nic.get("speed_bits_per_s"), nic.get("mtu_bytes") or 1500) for nic in links}
+    speed, mtu = next(iter(speeds)) if len(speeds) == 1 else (None, 1500)
+    if speed is None:
+        reason = (
+            "no interface of this host tells its link speed"
+            if len(speeds) <= 1
+            else "the interfaces of this host have different speeds"
+        )
+        return _unknown(
+            "network", f"{reason}. {_beside_known_links(median(rates), link)}", median(rates)
+        )
+    high = link.payload_bytes_per_s(speed, mtu)
+    low = speed / 8 * link.least_share
+    title = f"{speed / 1e9:g} GbE"
+    standing = _standing(rates, low, high)
+    text = (
+        f"{_words(standing, 'network')} ({title}: {_range(low, high)} of payload at MTU {mtu}; "
+        f"source: {link.source}, {link.as_of}). A pair of peers moves "
+        f"{format_rate(median(rates))}. The link speed is this host's; the peers' are taken to be "
+        "the same."
+    )
+    return Verdict(
+        "network", standing, text, title, median(rates), low, high, link.source, link.as_of
+    )  # fmt: skip
+
+
+def _beside_known_links(rate: float, link: Link) -> str:
+    said = f"A pair of peers moves {format_rate(rate)}: "
+    speed = link.at_least(rate)
+    if speed is None:
+        return f"{said}more than any Ethernet link carries; are the peers on one machine?"
+    carries = format_rate(link.payload_bytes_per_s(speed))
+    return f"{said}it takes a {speed / 1e9:g} GbE link ({carries} of payload at MTU 1500)."
+
+
+def _host(facts: Facts) -> Verdict:
+    """Facts alone have no speed: the kinds of devices, and what the settings' check finds."""
+    findings = examine(facts, load_rules())
+    count = {s: sum(f.severity is s for f in findings) for s in Severity}
+    problems, advice = count[Severity.PROBLEM], count[Severity.ADVICE]
+    disks = []
+    for device in ELEMENTS["disks"](list(facts.get("block_devices") or ())):
+        found = disk_class({}, device)
+        size = format_bytes_decimal(device.get("size_bytes"))
+        disks.append(f"{device['name']} {found.title if found else 'unknown kind'}, {size}")
+    links = [
+        f"{nic['name']} {f'{speed / 1e9:g} GbE' if speed else 'speed not reported'}"
+        for nic in ELEMENTS["links"](list(facts.get("network_interfaces") or ()))
+        for speed in (nic.get("speed_bits_per_s"),)
+    ]
+    settings = (
+        f"{problems} of {len(findings)} settings checked {'is' if problems == 1 else 'are'} known "
+        f"to slow data-intensive work, {advice} may be improved: `venturi doctor` says which"
+    )
+    text = (
+        f"facts alone do not say how fast this host is: `venturi probe disk` and `probe net` "
+        f"measure it. Disks: {'; '.join(disks) or 'none visible'}. Network: "
+        f"{'; '.join(links) or 'no link is up'}. {settings}."
+    )
+    return _unknown(str(facts.get("hostname") or "host"), text)
+
+
+def _standing(rates: Sequence[float], low: float, high: float) -> Standing:
+    if max(rates) < low:
+        return Standing.SLOWER
+    if min(rates) > high:
+        return Standing.FASTER
+    return Standing.AS_FAST if low <= median(rates) <= high else Standing.CANNOT_TELL
+
+
+def _words(standing: Standing, thing: str) -> str:
+    if standing is Standing.CANNOT_TELL:
+        return f"cannot tell whether this {thing} is as fast as its class"
+    return f"this {thing} is {standing.value}"
+
+
+def _unknown(
+    subject: str, reason: str, measured: float | None = None, device_class: str | None = None
+) -> Verdict:
+    return Verdict(
+        subject, Standing.CANNOT_TELL, f"cannot tell: {reason}", device_class, measured
+    )  # fmt: skip
+
+
+def _rates(trial: Trial, metric: str, label: str, value: object) -> list[float]:
+    return [
+        sample.value
+        for sample in trial.samples
+        if sample.metric == metric
+        and sample.labels.get(label) == value
+        and sample.value is not None
+    ]
+
+
+def _range(low: float, high: float) -> str:
+    return f"{low / 1e6:,.0f}-{high / 1e6:,.0f} MB/s"
