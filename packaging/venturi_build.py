@@ -1,0 +1,146 @@
+"""The build backend: maturin, and before it the web pages, so that no wheel is without them.
+
+From a clone npm builds the pages when they are missing or older than their sources. A source
+distribution carries them built, and so needs Rust but no Node. Standard library and maturin only:
+installers run this before anything else is there.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import maturin
+from maturin import (
+    prepare_metadata_for_build_editable,
+    prepare_metadata_for_build_wheel,
+)
+
+__all__ = [
+    "build_editable",
+    "build_sdist",
+    "build_wheel",
+    "get_requires_for_build_editable",
+    "get_requires_for_build_sdist",
+    "get_requires_for_build_wheel",
+    "prepare_metadata_for_build_editable",
+    "prepare_metadata_for_build_wheel",
+]
+
+ROOT = Path(__file__).resolve().parents[1]
+WEB = ROOT / "web"
+ASSETS = ROOT / "python/venturi/present/assets"
+# The two results of `npm run build`: the pages of a file, and those that are served.
+PAGES = (ASSETS / "page.js", ASSETS / "app/index.html")
+
+Settings = Mapping[str, Any] | None
+
+
+def build_wheel(folder: str, settings: Settings = None, metadata: str | None = None) -> str:
+    """Writes a wheel with the agent and the pages into `folder`; its file name."""
+    build_pages()
+    return maturin.build_wheel(folder, settings, metadata)
+
+
+def build_editable(folder: str, settings: Settings = None, metadata: str | None = None) -> str:
+    """Writes a wheel that refers to this folder; its file name."""
+    build_pages()
+    return maturin.build_editable(folder, settings, metadata)
+
+
+def build_sdist(folder: str, settings: Settings = None) -> str:
+    """Writes the sources with the built pages into `folder`; its file name."""
+    build_pages()
+    return maturin.build_sdist(folder, settings)
+
+
+def get_requires_for_build_wheel(settings: Settings = None) -> list[str]:
+    """Nothing more from an index; refuses at once where Rust or Node is missing."""
+    check_rust()
+    if pages_are_old():
+        check_node()
+    return []
+
+
+get_requires_for_build_editable = get_requires_for_build_wheel
+get_requires_for_build_sdist = get_requires_for_build_wheel
+
+
+def check_rust() -> None:
+    """Refuses without cargo. Maturin alone would fetch a whole toolchain without asking."""
+    if shutil.which("cargo") is None:
+        refuse(
+            "Venturi's agent is compiled from Rust, and there is no cargo on PATH: install Rust "
+            "(a package of your system, or rustup), or install a wheel, which needs none"
+        )
+
+
+def check_node() -> None:
+    """Refuses without npm, or with a Node older than the pages' build needs."""
+    wanted = json.loads((WEB / "package.json").read_text("utf-8"))["engines"]["node"]
+    if shutil.which("npm") is None or shutil.which("node") is None:
+        refuse(
+            f"the web pages are not built, and there is no npm on PATH to build them: install "
+            f"Node {wanted}, or install from a wheel or a source distribution, which carry them"
+        )
+    found = subprocess.run(["node", "--version"], capture_output=True, text=True, check=False)
+    if _numbers(found.stdout) < _numbers(wanted):
+        refuse(f"the web pages are built with Node {wanted}; this is {found.stdout.strip()}")
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.strip().lstrip(">=v").split("."))
+
+
+def pages_are_old() -> bool:
+    """Whether the pages are missing, or older than what they are made from."""
+    if any(not page.is_file() for page in PAGES):
+        if not WEB.is_dir():
+            refuse(f"{ROOT} has neither the built pages nor web/ to build them from: it is damaged")
+        return True
+    if not WEB.is_dir():  # a source distribution
+        return False
+    sources = [
+        *WEB.glob("*.json"),
+        *WEB.glob("*.html"),
+        *WEB.glob("*.config.ts"),
+        *(path for path in (WEB / "src").rglob("*") if path.is_file()),
+    ]
+    newest = max(path.stat().st_mtime for path in sources)
+    return min(page.stat().st_mtime for page in PAGES) < newest
+
+
+def build_pages() -> None:
+    """Builds the pages if they are old, with exactly the packages that are locked."""
+    if not pages_are_old():
+        return
+    check_node()
+    modules = WEB / "node_modules/.package-lock.json"
+    if (
+        not modules.is_file()
+        or modules.stat().st_mtime < (WEB / "package-lock.json").stat().st_mtime
+    ):
+        _npm("ci", "--no-audit", "--no-fund", "--loglevel=error")
+    _npm("run", "--silent", "build")
+    for page in PAGES:
+        page.touch()
+
+
+def _npm(*arguments: str) -> None:
+    # Standard output is the installer's: what npm says goes where people read.
+    done = subprocess.run(["npm", *arguments], cwd=WEB, stdout=sys.stderr, check=False)
+    if done.returncode != 0:
+        refuse(
+            f"the web pages could not be built: `npm {arguments[0]}` in {WEB} ended with status "
+            f"{done.returncode}; its own message stands above"
+        )
+
+
+def refuse(sentence: str) -> None:
+    """Ends the build with one sentence instead of a traceback."""
+    sys.exit(f"error: {sentence}")
