@@ -124,8 +124,6 @@ def _warm_up() -> None:
     import gc
 
     import polars  # noqa: F401
-    import scipy.optimize
-    import scipy.special  # noqa: F401
 
     import venturi.model.bottleneck
     import venturi.present.advice  # noqa: F401

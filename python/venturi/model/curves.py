@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from venturi.model.bootstrap import SEED
+from venturi.model.quantiles import student_quantile
 from venturi.model.stats import MEDIAN_LEVEL, Missing
 
 RESAMPLES = 1_000
@@ -64,8 +65,6 @@ class CurveFit:
         Percentiles of the resampled curves; their distance from the curve, as a ratio, is widened
         by t(freedom) / z, as so few points say little of their own scatter.
         """
-        from scipy.special import stdtrit
-
         middle = self.at(x)
         if self.resampled is None:
             nothing = np.full_like(middle, math.nan)
@@ -73,7 +72,7 @@ class CurveFit:
         drawn = _evaluate(self.shape, np.asarray(x, dtype=np.float64), self.resampled)
         ends = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=1)
         upper = (1 + level) / 2
-        wider = float(stdtrit(self.freedom, upper)) / statistics.NormalDist().inv_cdf(upper)
+        wider = student_quantile(self.freedom, upper) / statistics.NormalDist().inv_cdf(upper)
         logs = np.clip(wider * np.log(ends / middle), -50, 50)
         return middle * np.exp(np.minimum(logs[0], 0)), middle * np.exp(np.maximum(logs[1], 0))
 
@@ -129,12 +128,6 @@ def _nonnegative(design: Array, target: Array) -> Array:
     """
     scale = np.linalg.norm(design, axis=0)
     scaled = design / scale
-    if target.shape[1] == 1:
-        from scipy.optimize import nnls
-
-        only = nnls(scaled, target[:, 0])[0]
-        only[only < 1e-9 * np.linalg.norm(target)] = 0.0  # rounding, not a term
-        return np.asarray(only / scale)[:, None]
     count = design.shape[1]
     best = np.full(target.shape[1], math.inf)
     found = np.zeros((count, target.shape[1]))
@@ -236,8 +229,6 @@ def find_cliff(sizes: Sequence[float], elapsed_s: Sequence[float]) -> FoundCliff
     change of slope; and the first size beyond takes more than the 97.5 % prediction limit of the
     line before. The thresholds are ours.
     """
-    from scipy.special import stdtrit
-
     points = sorted(zip(map(float, sizes), map(float, elapsed_s), strict=True))
     x, t = (np.array(each) for each in zip(*points, strict=True)) if points else (None, None)
     if x is None or t is None or len(x) < LEAST_WITHIN + LEAST_BEYOND or x[0] <= 0 or t.min() <= 0:
@@ -265,7 +256,7 @@ def find_cliff(sizes: Sequence[float], elapsed_s: Sequence[float]) -> FoundCliff
     spread = math.sqrt(float(residuals @ residuals) / (count - 2))
     centred = x[:count] - x[:count].mean()
     lever = float((x[count] - x[:count].mean()) ** 2 / (centred @ centred))
-    reach = float(stdtrit(count - 2, 0.975)) * spread * math.sqrt(1 + 1 / count + lever)
+    reach = student_quantile(count - 2, 0.975) * spread * math.sqrt(1 + 1 / count + lever)
     if t[count] <= predicted + reach:
         return None
     return FoundCliff(

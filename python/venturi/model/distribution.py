@@ -19,6 +19,7 @@ from venturi.errors import ExitCode, VenturiError
 from venturi.model.catalog import InstanceType
 from venturi.model.io_cost import invalid
 from venturi.model.node import Network, node_of, rate_of
+from venturi.model.quantiles import normal_quantiles
 from venturi.model.quantity import Quantity
 from venturi.model.slowest import implied_deviation
 from venturi.units import parse_rate
@@ -234,9 +235,7 @@ class SlowestOf:
         return implied_deviation(self.mean, self.slowest, self.nodes)
 
     def draw(self, rng: np.random.Generator, trials: int, count: int) -> Array:
-        from scipy.special import ndtri
-
-        extreme = ndtri(rng.random((trials, 1)) ** (1 / self.nodes))
+        extreme = normal_quantiles(rng.random((trials, 1)) ** (1 / self.nodes))
         sd = (self.mean - self.slowest) / np.maximum(extreme, _LEAST_EXTREME)
         return _normal_above_zero(rng, self.mean, sd, count)
 

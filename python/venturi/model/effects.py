@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from venturi.model.bootstrap import SEED, Places, middle_places
+from venturi.model.quantiles import student_quantile
 from venturi.model.ranking import LEAST_TRIALS
 from venturi.model.stats import MEDIAN_LEVEL, Interval, Missing
 
@@ -124,9 +125,7 @@ def matched_effect(pairs: Sequence[Pair], level: float = MEDIAN_LEVEL) -> Effect
 
 @lru_cache(maxsize=1024)
 def _expanded_tail(n: int, level: float) -> float:
-    from scipy.special import stdtrit
-
-    t = math.sqrt(n / (n - 1)) * float(stdtrit(n - 1, (1 + level) / 2))
+    t = math.sqrt(n / (n - 1)) * student_quantile(n - 1, (1 + level) / 2)
     return statistics.NormalDist().cdf(-t)
 
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from venturi.errors import VenturiError
 from venturi.model.io_cost import invalid
+from venturi.model.quantiles import student_quantile
 from venturi.model.quantity import Kind, Quantity
 from venturi.record.trial import ProvenanceKind, Sample, State, Trial
 from venturi.units import format_rate
@@ -101,13 +102,11 @@ class CurveFit:
         ln B +- t * s * sqrt(1 + x'(A'A)^-1 x), x being the gradient of ln B (Draper and Smith
         1998; for LINE and SHARED by the delta method).
         """
-        from scipy.special import stdtrit
-
         value = self.value(nodes)
         x = _design(self.curve, np.array([float(nodes)]))[0]
         x = x * {Curve.LINE: 1 / value, Curve.SHARED: value}.get(self.curve, 1.0)
         spread = self.spread * math.sqrt(1 + float(x @ self.inverse @ x))
-        half = min(float(stdtrit(self.freedom, (1 + LEVEL) / 2)) * spread, 300.0)
+        half = min(student_quantile(self.freedom, (1 + LEVEL) / 2) * spread, 300.0)
         return value * math.exp(-half), value * math.exp(half)
 
     @property

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from venturi.errors import VenturiError
 from venturi.model.io_cost import invalid
+from venturi.model.quantiles import log_normal_cdf, normal_quantiles, root
 from venturi.model.quantity import Kind, Quantity
 from venturi.model.scaling import LEVEL, check_range
 
@@ -161,15 +162,13 @@ def implied_deviation(
         return (mean_bytes_per_s - slowest_bytes_per_s) / -expected_lowest(nodes)
     if family is Family.EMPIRICAL:
         raise invalid("family", family, "normal or lognormal")
-    from scipy.optimize import brentq
-
     z, weights = _density(nodes)
     factor = slowest_bytes_per_s / mean_bytes_per_s
 
-    def excess(sigma: float) -> float:
-        return float(weights @ np.exp(sigma * z - sigma**2 / 2)) - factor
+    def missing(sigma: float) -> float:
+        return factor - float(weights @ np.exp(sigma * z - sigma**2 / 2))
 
-    sigma = 0.0 if factor == 1 else float(brentq(excess, 0.0, 8.0))
+    sigma = 0.0 if factor == 1 else root(missing, 0.0, 8.0)
     return mean_bytes_per_s * math.sqrt(math.expm1(sigma**2))
 
 
@@ -180,10 +179,7 @@ def _need_nodes(nodes: int, least: int = 1) -> None:
 
 def _lowest_z(fraction: Array, nodes: int) -> Array:
     """Standard normal quantile of the minimum of N: F_min = 1 - (1 - F)^N, inverted."""
-    from scipy.special import ndtri
-
-    quantiles: Array = ndtri(-np.expm1(np.log1p(-fraction) / nodes))
-    return quantiles
+    return normal_quantiles(-np.expm1(np.log1p(-fraction) / nodes))
 
 
 def _density(nodes: int) -> tuple[Array, Array]:
@@ -191,10 +187,8 @@ def _density(nodes: int) -> tuple[Array, Array]:
 
     The trapezoid rule on a smooth density that vanishes at both ends is exact to rounding.
     """
-    from scipy.special import log_ndtr
-
     z = np.linspace(-14.0, 14.0, 28_001)
-    weights = np.exp(-(z**2) / 2 + (nodes - 1) * log_ndtr(-z))
+    weights = np.exp(-(z**2) / 2 + (nodes - 1) * log_normal_cdf(-z))
     return z, weights / weights.sum()
 
 

@@ -1,0 +1,67 @@
+"""Distribution functions that the models need and the standard library has not.
+
+They are few and take no time to load, where SciPy is 140 MB to install; tests compare them with it.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+_HALVINGS = 60  # of an interval of order 1: to rounding
+
+_NORMAL = statistics.NormalDist()
+
+
+@lru_cache(maxsize=1024)
+def student_quantile(freedom: int, p: float) -> float:
+    """The `p` quantile (0 < p < 1) of Student's t with `freedom` >= 1 degrees of freedom.
+
+    Inverts the distribution function, which for whole degrees of freedom is a finite sum of powers
+    of cos(atan(t / sqrt(freedom))) (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4).
+    """
+    if p < 0.5:
+        return -student_quantile(freedom, 1 - p)
+    odd = freedom % 2
+    steps = np.arange(2 if odd else 1, freedom - 1, 2, dtype=np.float64)
+    # Each term has the factor of the one before it: 2/3, 4/5, ... or 1/2, 3/4, ...
+    factors = np.cumprod(np.concatenate([[1.0], steps / (steps + 1)]))[: freedom // 2]
+
+    def inside(angle: float) -> float:
+        """P(-t < T < t), less what is asked for."""
+        powers = math.cos(angle) ** (2 * np.arange(len(factors)) + odd)
+        total = math.sin(angle) * float(factors @ powers)
+        return (2 / math.pi * (angle + total) if odd else total) - (2 * p - 1)
+
+    return math.sqrt(freedom) * math.tan(root(inside, 0.0, math.pi / 2))
+
+
+def root(function: Callable[[float], float], low: float, high: float) -> float:
+    """Where `function`, which grows from below 0 at `low` to above 0 at `high`, is 0."""
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if function(middle) < 0:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def normal_quantiles(p: Array) -> Array:
+    """The standard normal quantile of each value; minus and plus infinity at 0 and 1."""
+    ends = {0.0: -math.inf, 1.0: math.inf}
+    inverted = [ends[x] if x in ends else _NORMAL.inv_cdf(x) for x in p.ravel().tolist()]
+    return np.array(inverted, dtype=np.float64).reshape(p.shape)
+
+
+def log_normal_cdf(z: Array) -> Array:
+    """The logarithm of the standard normal distribution function, for z above -37."""
+    tail = np.array([math.erfc(abs(x) / math.sqrt(2)) / 2 for x in z.ravel().tolist()])
+    tail = tail.reshape(z.shape)
+    return np.asarray(np.where(z < 0, np.log(tail), np.log1p(-tail)))
