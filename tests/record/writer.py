@@ -12,8 +12,9 @@ import os
 import sys
 from pathlib import Path
 
-# What opening a repository imports, so that a child spends its short life on the repository.
+# What a repository and a series import, so that a child spends its short life on writing.
 import alembic.command  # noqa: F401
+import polars  # noqa: F401
 import psycopg  # noqa: F401
 
 from venturi.record.owner import current_owner

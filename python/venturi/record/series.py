@@ -9,27 +9,17 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING, BinaryIO, Self
 
 from venturi.errors import VenturiError
 from venturi.record.files import replacing
+from venturi.record.growing import GrowingTable
 
 if TYPE_CHECKING:
     import polars as pl
 
-SCHEMA = pa.schema(
-    [
-        pa.field("t_s", pa.float64(), nullable=False),
-        pa.field("metric", pa.string(), nullable=False),
-        pa.field("device", pa.string()),
-        pa.field("value", pa.float64()),
-        pa.field("unit", pa.string(), nullable=False),
-    ]
-)
-_ROWS_A_GROUP = 65_536
+_COLUMNS = ("t_s", "metric", "device", "value", "unit")
+_ROWS_A_PIECE = 65_536
 
 
 class SeriesWriter:
@@ -39,29 +29,33 @@ class SeriesWriter:
     """
 
     def __init__(self, path: Path) -> None:
+        import polars as pl
+
+        types = (pl.Float64, pl.String, pl.String, pl.Float64, pl.String)
         self._rows: list[tuple[float, str, str | None, float | None, str]] = []
-        with ExitStack() as stack:
-            file = stack.enter_context(replacing(path))
-            self._parquet = stack.enter_context(pq.ParquetWriter(file, SCHEMA, compression="zstd"))
-            self._stack = stack.pop_all()
+        self._table = GrowingTable(dict(zip(_COLUMNS, types, strict=True)))
+        self._stack = ExitStack()
+        self._file: BinaryIO | None = self._stack.enter_context(replacing(path))
 
     def append(
         self, t_s: float, metric: str, device: str | None, value: float | None, unit: str
     ) -> None:
         """Adds one value at `t_s` seconds; None is a value that could not be read."""
         self._rows.append((t_s, metric, device, value, unit))
-        if len(self._rows) >= _ROWS_A_GROUP:
+        if len(self._rows) >= _ROWS_A_PIECE:
             self._flush()
 
     def close(self) -> None:
         """Makes the file appear; a second call does nothing."""
+        file, self._file = self._file, None
         with self._stack:
             self._flush()
+            if file is not None:
+                self._table.write(file)
 
     def _flush(self) -> None:
         if self._rows:
-            columns = [list(column) for column in zip(*self._rows, strict=True)]
-            self._parquet.write_table(pa.table(columns, schema=SCHEMA))
+            self._table.append(self._rows)
             self._rows.clear()
 
     def __enter__(self) -> Self:
@@ -81,7 +75,7 @@ def read_series(path: Path) -> pl.DataFrame:
     import polars as pl
 
     try:
-        return pl.read_parquet(path, columns=SCHEMA.names)
+        return pl.read_parquet(path, columns=list(_COLUMNS))
     except (OSError, pl.exceptions.PolarsError) as error:
         raise VenturiError(
             "VEN-RECORD-ARTIFACT", f"not a readable series: {error}", where={"file": str(path)}

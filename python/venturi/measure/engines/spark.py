@@ -37,6 +37,8 @@ SPARK_4 = (4, 0)
 JAVA_3, JAVA_4 = range(8, 22), range(17, 100)
 PROGRAM = Path(__file__).parent / "spark_programs" / "main.py"
 PARTITION_BYTES = 64 * 2**20  # of sorted data
+# What Venturi's programs for Spark, their data and their checks import beside Spark itself.
+PACKAGES = ("pyarrow", "scipy")
 
 
 class Spark:
@@ -200,6 +202,12 @@ class Spark:
                     f"Spark {version or 'of unknown version'} is older than {least}",
                     "pip install --upgrade 'venturi[spark]'",
                 )
+        lacking = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
+        if home is not None and lacking:
+            yield Missing(
+                f"the workloads on Spark need {' and '.join(lacking)}",
+                "pip install 'venturi[workloads]'",
+            )
         mend = "apt-get install openjdk-17-jre-headless"
         if java is None:
             yield Missing("there is no Java", mend)

@@ -11,22 +11,28 @@ from __future__ import annotations
 import gzip
 import hashlib
 import struct
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
+
+import cramjam
 
 from venturi.errors import VenturiError
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 _CHUNK = 1 << 20
 # Source: net.jpountz.lz4.LZ4BlockOutputStream. Magic, token, compressed and plain length, checksum.
 _LZ4_MAGIC = b"LZ4Block"
 _LZ4_HEAD = struct.Struct("<8sBiiI")
 _LZ4_RAW, _LZ4_COMPRESSED = 0x10, 0x20
+_ZSTD_BLOCK_BYTES = 128 << 10  # at most; a damaged block takes no more than itself along
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _GZIP_MAGIC = b"\x1f\x8b"
 # Source: org.xerial.snappy.SnappyOutputStream. Magic, version, oldest version that can read it.
@@ -201,66 +207,25 @@ def _gzip(file: IO[bytes]) -> Iterator[bytes]:
 
 def _zstd(file: IO[bytes]) -> Iterator[bytes]:
     """Frames, one after another; of a cut one, every byte before the cut."""
-    import pyarrow as pa
-
-    given = 0
-    try:
-        for chunk in _reads(file, _CHUNK):
-            given += len(chunk)
-            yield chunk
-        return
-    except (OSError, pa.ArrowException) as error:
-        failure = error
-    # The failed call threw away what it had unpacked so far: again, byte by byte from there on.
-    file.seek(0)
-    passed = 0
-    rest = bytearray()
-    try:
-        for chunk in _reads(file, _CHUNK, given):
-            passed += len(chunk)
-            if passed > given:
-                rest += chunk
-    except (OSError, pa.ArrowException):
-        pass
-    yield bytes(rest)
-    raise CutOffError(f"damaged or cut off: {failure}") from failure
-
-
-def _reads(file: IO[bytes], size: int, until: int | None = None) -> Iterator[bytes]:
-    """What zstd frames hold, in reads of `size`; beyond `until` bytes, in reads of one."""
-    import pyarrow as pa
-
-    done = 0
-    # The stream would close the file, which is read once more after a failure.
-    with pa.CompressedInputStream(pa.PythonFile(_Borrowed(file), mode="r"), "zstd") as unpacked:
-        while True:
-            wanted = size if until is None else max(min(size, until - done), 1)
-            chunk = unpacked.read(wanted)
-            if not chunk:
-                return
-            done += len(chunk)
-            yield chunk
-
-
-class _Borrowed:
-    """A file for reading that its user cannot close."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self.closed = False
-
-    def read(self, size: int = -1) -> bytes:
-        return self._file.read(size)
-
-    def close(self) -> None:
-        self.closed = True
+    frame, begun, packed = zstd.ZstdDecompressor(), False, b""
+    while True:
+        if frame.eof:
+            packed, frame, begun = frame.unused_data, zstd.ZstdDecompressor(), False
+        if not packed and frame.needs_input and not (packed := file.read(_CHUNK)):
+            break
+        try:
+            plain = frame.decompress(packed, _ZSTD_BLOCK_BYTES)
+        except zstd.ZstdError as error:
+            raise CutOffError(f"damaged or cut off: {error}") from error
+        packed, begun = b"", True
+        if plain:
+            yield plain
+    if begun:
+        raise CutOffError("cut off in the middle of a zstd frame")
 
 
 def _lz4(file: IO[bytes]) -> Iterator[bytes]:
     """Blocks as lz4-java writes them. Checksums are not compared: no library here has xxHash."""
-    import pyarrow as pa
-
-    codec = pa.Codec("lz4_raw")
     while head := file.read(_LZ4_HEAD.size):
         if len(head) < _LZ4_HEAD.size:
             raise CutOffError("cut off in the head of an lz4 block")
@@ -280,26 +245,20 @@ def _lz4(file: IO[bytes]) -> Iterator[bytes]:
         if method == _LZ4_RAW:
             yield packed
         else:
-            yield _unpacked(codec, packed, plain_bytes)
+            yield _unpacked("lz4", cramjam.lz4.decompress_block_into, packed, plain_bytes)
 
 
 def _xerial_snappy(file: IO[bytes]) -> Iterator[bytes]:
-    import pyarrow as pa
-
-    codec = pa.Codec("snappy")
     while head := file.read(4):
         if len(head) == 4 and head == _SNAPPY_MAGIC[:4]:  # another stream begins
             _exactly(file, _SNAPPY_HEAD_BYTES - 4, "snappy")
             continue
         packed = _exactly(file, _length(head), "snappy")
-        yield _unpacked(codec, packed, _snappy_length(packed))
+        yield _unsnapped(packed, _snappy_length(packed))
 
 
 def _hadoop_snappy(file: IO[bytes]) -> Iterator[bytes]:
     """Hadoop's BlockCompressorStream: plain length, then parts with their own packed lengths."""
-    import pyarrow as pa
-
-    codec = pa.Codec("snappy")
     while head := file.read(4):
         missing = _length(head)
         while missing > 0:
@@ -308,7 +267,7 @@ def _hadoop_snappy(file: IO[bytes]) -> Iterator[bytes]:
             missing -= plain_bytes
             if plain_bytes <= 0 or missing < 0:
                 raise CutOffError("damaged snappy block")
-            yield _unpacked(codec, packed, plain_bytes)
+            yield _unsnapped(packed, plain_bytes)
 
 
 def _length(head: bytes) -> int:
@@ -339,9 +298,20 @@ def _exactly(file: IO[bytes], size: int, what: str) -> bytes:
     return data
 
 
-def _unpacked(codec: pa.Codec, packed: bytes, plain_bytes: int) -> bytes:
+def _unsnapped(packed: bytes, plain_bytes: int) -> bytes:
+    into = cramjam.snappy.decompress_raw_into
+    return _unpacked("snappy", into, packed, plain_bytes)
+
+
+def _unpacked(
+    codec: str, into: Callable[[bytes, bytearray], int], packed: bytes, plain_bytes: int
+) -> bytes:
+    """The block `packed`, which says that it has `plain_bytes`, and gets no byte more."""
+    plain = bytearray(plain_bytes)
     try:
-        plain: bytes = codec.decompress(packed, plain_bytes, asbytes=True)
-    except (OSError, ValueError) as error:  # what pyarrow raises for bad data is an OSError
-        raise CutOffError(f"damaged {codec.name} block") from error
-    return plain
+        written = into(packed, plain)
+    except cramjam.DecompressionError as error:
+        raise CutOffError(f"damaged {codec} block") from error
+    if written != plain_bytes:
+        raise CutOffError(f"damaged {codec} block")
+    return bytes(plain)

@@ -1,7 +1,7 @@
-"""Whole selections as files: NDJSON, CSV and Parquet, made page by page while they are sent.
+"""Whole selections as files: NDJSON and CSV, made page by page while they are sent, and Parquet.
 
 Pages go by id, so that memory is bounded and no trial is missed or sent twice while others are
-added.
+added. Parquet says at its end where everything is: it is compressed page by page, then sent.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from venturi.errors import ExitCode, VenturiError
+from venturi.record.growing import GrowingTable
 from venturi.record.query import COLUMNS, Page, Query, TrialRow, keys, rows
 from venturi.record.query.conditions import PREFIX
 from venturi.record.query.selection import PAGE_ROWS_MAX
@@ -30,6 +31,7 @@ MEDIA_TYPES: dict[str, str] = {
     "parquet": "application/vnd.apache.parquet",
 }
 COLUMNS_MAX = 1_000
+_PIECE_BYTES = 1 << 20
 # What a spreadsheet would take for a formula, unless it is a number.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
@@ -116,53 +118,24 @@ def _cell(value: Any) -> Any:
     return guarded(value) if isinstance(value, str) else value
 
 
-class _Sink(io.RawIOBase):
-    """Keeps what is written until it is taken."""
-
-    def __init__(self) -> None:
-        self._parts: list[bytes] = []
-        self._position = 0
-
-    def writable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def write(self, data: Any) -> int:
-        part = bytes(data)
-        self._parts.append(part)
-        self._position += len(part)
-        return len(part)
-
-    def take(self) -> bytes:
-        taken = b"".join(self._parts)
-        self._parts.clear()
-        return taken
-
-
 def _parquet(pages: Iterator[Page], columns: Sequence[str]) -> Iterator[bytes]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    import polars as pl
 
-    def kind(column: str) -> pa.DataType:
+    def kind(column: str) -> pl.DataType | type[pl.DataType]:
         found = COLUMNS.get(column)
         if found is None:
-            return pa.string()
+            return pl.String
         if found is TRIALS.c.started_at_us:
-            return pa.timestamp("us", tz="UTC")
-        types = {int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
-        return types.get(found.type.python_type, pa.string())
+            return pl.Datetime("us", "UTC")
+        types = {int: pl.Int64, float: pl.Float64, bool: pl.Boolean}
+        return types.get(found.type.python_type, pl.String)
 
     getters = [_getter(column) for column in columns]
-    schema = pa.schema([pa.field(column, kind(column)) for column in columns])
-    sink = _Sink()
-    with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
-        for page in pages:
-            arrays = [
-                pa.array([get(row) for row in page.rows], type=field.type)
-                for get, field in zip(getters, schema, strict=True)
-            ]
-            writer.write_table(pa.table(arrays, schema=schema))
-            yield sink.take()
-    yield sink.take()
+    table = GrowingTable({column: kind(column) for column in columns})
+    for page in pages:
+        table.append([[get(row) for get in getters] for row in page.rows])
+    file = io.BytesIO()
+    table.write(file)
+    file.seek(0)
+    while piece := file.read(_PIECE_BYTES):
+        yield piece

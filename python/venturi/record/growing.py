@@ -1,0 +1,38 @@
+"""Tables that grow by pieces and become one Parquet file; until then they are kept compressed."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class GrowingTable:
+    """Rows of one schema in their order, in a few bytes a row."""
+
+    def __init__(self, schema: Mapping[str, pl.DataType | type[pl.DataType]]) -> None:
+        self._schema = schema
+        self._pieces: list[bytes] = []
+
+    def append(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Adds rows; a value of another type than its column's is Polars' error."""
+        import polars as pl
+
+        piece = io.BytesIO()
+        frame = pl.DataFrame(rows, schema=self._schema, orient="row")
+        frame.write_parquet(piece, compression="zstd")
+        self._pieces.append(piece.getvalue())
+
+    def write(self, file: BinaryIO) -> None:
+        """Writes all rows to `file`."""
+        import polars as pl
+
+        if len(self._pieces) > 1:
+            pl.scan_parquet(self._pieces).sink_parquet(file, compression="zstd")
+        elif self._pieces:
+            file.write(self._pieces[0])
+        else:
+            pl.DataFrame(schema=self._schema).write_parquet(file)
