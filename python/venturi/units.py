@@ -15,17 +15,38 @@ _BYTES = {
     "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "PB": 10**15,
     "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40, "PIB": 2**50,
 }  # fmt: skip
-_SECONDS = {"": 1.0, "MS": 1e-3, "S": 1.0, "MIN": 60.0, "M": 60.0, "H": 3600.0, "D": 86400.0}
+_SECONDS = {
+    name: seconds
+    for seconds, names in (
+        (86400.0, "d day days"),
+        (3600.0, "h hr hrs hour hours"),
+        (60.0, "min m mins minute minutes"),
+        (1.0, "s sec secs second seconds"),
+        (1e-3, "ms"),
+    )
+    for name in names.split()
+}
 _BITS = re.compile(r"[0-9]\s*([KMGTP]i?b)\s*\Z")  # an upper-case prefix before a lower-case b
-_QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*\Z")
+_NUMBER = r"[0-9]+(?:\.[0-9]+)?"
+_QUANTITY = re.compile(rf"\s*({_NUMBER})\s*([A-Za-z]*)\s*\Z")
+_PART = re.compile(rf"\s*({_NUMBER})\s*([A-Za-z]*)")
 
 
-def _parse(text: str, scale: dict[str, int] | dict[str, float], what: str, examples: str) -> float:
+def _parse(text: str, what: str, examples: str) -> float:
+    """Bytes in `text`; `what` they are the number of is named where it is none."""
     match = _QUANTITY.match(text)
     unit = match.group(2).upper() if match else ""
-    if match is None or unit not in scale:
+    if match is not None and unit in {"K", "M", "G", "T", "P"}:
+        prefix = "k" if unit == "K" else unit
+        raise _bad(text, f"is not a {what}: {prefix}B or {unit[0]}iB?", f"write "
+                   f"{match.group(1)}{prefix}B (powers of 1000) or {match.group(1)}{unit[0]}iB "
+                   "(powers of 1024)")  # fmt: skip
+    if match is None or unit not in _BYTES:
         raise _bad(text, f"is not a {what}", f"write it like {examples}")
-    value = float(match.group(1)) * scale[unit]
+    return _finite(float(match.group(1)) * _BYTES[unit], text, what, examples)
+
+
+def _finite(value: float, text: str, what: str, examples: str) -> float:
     if math.isinf(value):
         raise _bad(text[:40], f"is too large for a {what}", f"write it like {examples}")
     return value
@@ -41,14 +62,20 @@ def _bad(text: str, problem: str, hint: str) -> VenturiError:
     )
 
 
-def parse_bytes(text: str) -> int:
-    """Bytes in `text`, such as `4GiB`, `100TB` or `512`. `Gb` may mean bits and is refused."""
+def parse_bytes(text: str, *, unit_needed: bool = False) -> int:
+    """Bytes in `text`, such as `4GiB`, `2 GB` or `512`. `Gb` may mean bits and is refused.
+
+    With `unit_needed` so is a bare number, which is more often a slip than a count of bytes.
+    """
+    number = text.strip()
+    if unit_needed and re.fullmatch(_NUMBER, number):
+        raise _bad(text, "has no unit", f"did you mean {number}GB or {number}TB?")
     bits = _BITS.search(text)
     if bits is not None:
         unit = bits.group(1)
         raise _bad(text, "may mean bits or bytes", f"write {unit[:-1]}B for bytes, and a rate in "
                    f"bits as {unit[0]}bit/s")  # fmt: skip
-    return round(_parse(text, _BYTES, "size", "4GiB, 100GB or 512"))
+    return round(_parse(text, "size", "4GiB, 100GB or 512"))
 
 
 def parse_rate(text: str) -> float:
@@ -68,13 +95,27 @@ def parse_rate(text: str) -> float:
             hint=f"write it like {examples}",
             exit_code=ExitCode.USAGE,
         )
-    scaled = _parse(amount[:-3] + "B" if bits else amount, _BYTES, "rate", examples)
+    scaled = _parse(amount[:-3] + "B" if bits else amount, "rate", examples)
     return scaled / 8 if bits else scaled
 
 
 def parse_duration_s(text: str) -> float:
-    """Seconds in `text`, such as `3min`, `90s` or `1.5h`."""
-    return _parse(text, _SECONDS, "duration", "90s, 3min or 1.5h")
+    """Seconds in `text`, such as `90s`, `1.5h`, `1h30m` or `2 days`. A bare number is refused."""
+    examples = "90s, 30min, 1.5h or 1h30m"
+    bare = text.strip()
+    if re.fullmatch(_NUMBER, bare):
+        raise _bad(text, "has no unit", f"did you mean {bare}s, {bare}min or {bare}h?")
+    total_s, before_s, end = 0.0, math.inf, 0
+    while end < len(text.rstrip()):
+        match = _PART.match(text, end)
+        unit_s = _SECONDS.get(match.group(2).lower()) if match else None
+        if match is None or unit_s is None or unit_s >= before_s:  # hours come before minutes
+            raise _bad(text[:40], "is not a duration", f"write it like {examples}")
+        total_s += float(match.group(1)) * unit_s
+        before_s, end = unit_s, match.end()
+    if not end:
+        raise _bad(text, "is not a duration", f"write it like {examples}")
+    return _finite(total_s, text, "duration", examples)
 
 
 def _scaled(value: float, step: float, names: tuple[str, ...], digits: int) -> str:
@@ -97,6 +138,13 @@ def format_bytes_decimal(value_bytes: float | None) -> str:
     if value_bytes is None:
         return "—"
     return _scaled(value_bytes, 1000.0, ("B", "kB", "MB", "GB", "TB", "PB"), 1)
+
+
+def decimal_size(value_bytes: float) -> str:
+    """`value_bytes` as a user would write it, nothing rounded away: `100 TB`, `1.5 GB`."""
+    powers = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
+    scale, name = next((each for each in powers if value_bytes >= each[0]), (1, "B"))
+    return f"{value_bytes / scale:.12g} {name}"
 
 
 def format_rate(bytes_per_s: float | None) -> str:

@@ -101,3 +101,41 @@ def test_a_stopped_trial_is_recorded_and_cleaned(tmp_path: Path, number: signal.
     listed = venturi("ls", "--json", home=tmp_path / "home")
     assert '"interrupted"' in listed.stdout
     assert "found interrupted" not in listed.stderr  # it was recorded at once, not recovered
+
+
+@pytest.mark.parametrize("module", ["venturi", "venturi.cli.main"])
+@pytest.mark.parametrize("option", ["--version", "-V"])
+def test_the_version_is_an_option_too(module: str, option: str) -> None:
+    words = [sys.executable, "-m", module, option]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("venturi 0.")
+
+
+def test_a_misspelt_verb_option_or_file_is_guessed(tmp_path: Path) -> None:
+    assert "did you mean rank" in venturi("rnk", home=tmp_path).stderr
+    assert "--engine" in venturi("ls", "--enginee", "x", home=tmp_path).stderr
+    (tmp_path / "study.toml").write_text("")
+    done = venturi("plan", "check", tmp_path / "stduy.toml", home=tmp_path)
+    assert done.returncode == 2
+    assert f"did you mean {tmp_path / 'study.toml'}?" in done.stderr
+
+
+def test_an_engine_by_its_other_name_is_understood_and_said(tmp_path: Path) -> None:
+    done = venturi("run", "kmeans", "--engine", "hadoop:cluster", home=tmp_path)
+    assert "hadoop:cluster is the engine mapreduce:cluster" in done.stderr
+    assert (
+        "did you mean mapreduce?" in venturi("run", "pi", "--engine", "hadop", home=tmp_path).stderr
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("advise", "hardware", "--sort", "100"), "100TB"),
+        (("simulate", "--sort", "1TB", "--on", "i2.8xlarge:9", "--deadline", "30"), "30min"),
+    ],
+)
+def test_a_bare_number_is_asked_about(tmp_path: Path, words: tuple[str, ...], meant: str) -> None:
+    done = venturi(*words, home=tmp_path)
+    assert done.returncode == 2
+    assert meant in done.stderr

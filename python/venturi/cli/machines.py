@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from venturi.cli.options import BYTES
+from venturi.cli.options import SIZE
 from venturi.errors import VenturiError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def job_options(command: F) -> F:
         "stdin).",
     )(command)  # fmt: skip
     return click.option(
-        "--sort", "sort_bytes", metavar="SIZE", type=BYTES,
+        "--sort", "sort_bytes", metavar="SIZE", type=SIZE,
         help="The job is to sort so much, such as 100TB.",
     )(command)  # fmt: skip
 

@@ -6,6 +6,7 @@ import importlib
 import os
 import signal
 import sys
+from pathlib import Path
 
 import click
 
@@ -48,6 +49,20 @@ class Verbs(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            if args[0] in VERBS or args[0].startswith("-"):
+                raise
+            from venturi.wording import near
+
+            close = near(args[0], VERBS)
+            meant = f": did you mean {' or '.join(close)}?" if close else ""
+            raise click.UsageError(f"there is no command {args[0]!r}{meant}", ctx) from error
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
@@ -62,6 +77,9 @@ class Verbs(click.Group):
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(
+    None, "-V", "--version", package_name="venturi", message="venturi %(version)s"
+)
 def cli() -> None:
     """Venturi measures machines, runs data-intensive workloads on them, finds the narrowest point,
     and prices the job elsewhere."""
@@ -77,6 +95,7 @@ def main() -> None:
         status = cli.main(standalone_mode=False)
         sys.stdout.flush()
     except VenturiError as error:
+        _near_file(error)
         _report(error, as_json)
         sys.exit(error.exit_code)
     except click.ClickException as error:
@@ -95,6 +114,23 @@ def main() -> None:
 def _terminate(signum: int, frame: object) -> None:
     """SIGTERM is Ctrl-C from afar, SIGHUP a lost terminal: the same clean-up and exit status."""
     raise KeyboardInterrupt
+
+
+def _near_file(error: VenturiError) -> None:
+    """Adds what a file or folder that is not there may have meant."""
+    given = next((error.where[key] for key in ("file", "dir", "folder") if key in error.where), "")
+    path = Path(str(given))
+    try:
+        if not given or path.exists() or not path.parent.is_dir():
+            return
+        from venturi.wording import near
+
+        close = near(path.name, (each.name for each in path.parent.iterdir()))
+    except (OSError, ValueError):  # a name that no file can have, a folder that cannot be read
+        return
+    if close:
+        meant = " or ".join(str(path.with_name(name)) for name in close)
+        error.hint = f"did you mean {meant}?" + (f" Else {error.hint}" if error.hint else "")
 
 
 def _report(error: VenturiError, as_json: bool) -> None:

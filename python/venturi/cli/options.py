@@ -18,26 +18,47 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class BytesType(click.ParamType[int]):
-    """A size such as `4GiB` or `100GB`, in bytes."""
+    """A size such as `4GiB` or `100GB`, in bytes; a bare number is bytes, or refused."""
 
     name = "size"
 
+    def __init__(self, *, unit_needed: bool = False) -> None:
+        self.unit_needed = unit_needed
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        return value if isinstance(value, int) else units.parse_bytes(value)
+        if isinstance(value, int):
+            return value
+        with _of(param):
+            return units.parse_bytes(value, unit_needed=self.unit_needed)
 
 
 class DurationType(click.ParamType[float]):
-    """A duration such as `90s` or `3min`, in seconds."""
+    """A duration such as `90s` or `1h30m`, in seconds."""
 
     name = "duration"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        return float(value) if isinstance(value, int | float) else units.parse_duration_s(value)
+        if isinstance(value, int | float):
+            return float(value)
+        with _of(param):
+            return units.parse_duration_s(value)
+
+
+@contextmanager
+def _of(param: click.Parameter | None) -> Iterator[None]:
+    """Names the option in an error of its value."""
+    try:
+        yield
+    except VenturiError as error:
+        if param is not None and param.opts:
+            error.where = {"option": param.opts[0], **error.where}
+        raise
 
 
 BYTES = BytesType()
+SIZE = BytesType(unit_needed=True)
 DURATION = DurationType()
 
 json_option: Callable[[F], F] = click.option(

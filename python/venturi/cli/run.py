@@ -184,11 +184,15 @@ def _engines(
 ) -> list[Engine]:
     """The engines named, each once; all must have a program for the workload, and take `limits`."""
     from venturi import settings
-    from venturi.measure.engines import engine
+    from venturi.measure.engines import engine, full_spec
     from venturi.measure.engines.job import require_instances
 
     home = settings.load().home
-    wanted = dict.fromkeys(name.strip() for name in names.split(","))
+    given = [name.strip() for name in names.split(",")]
+    wanted = dict.fromkeys(map(full_spec, given))
+    for name, full in zip(given, map(full_spec, given), strict=True):
+        if name != full:
+            say(f"{name} is the engine {full}")
     found = [
         engine(name, home=home, environ=os.environ, hadoop_conf=hadoop_conf) for name in wanted
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import re
 import tomllib
@@ -15,11 +14,12 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from venturi import units
 from venturi.errors import CODES, ExitCode, VenturiError
-from venturi.measure.engines import CLUSTERS, MOST_INSTANCES, split_spec
+from venturi.measure.engines import ALIASES, CLUSTERS, MOST_INSTANCES, split_spec
 from venturi.measure.folders import ROLES
 from venturi.measure.study import OF_WORKLOAD, RETRYABLE, Class, Combination, Order, Plan
 from venturi.measure.workloads import SCALES, WORKLOADS, size_of_bytes, workload
 from venturi.record.trial import Scalar
+from venturi.wording import did_you_mean
 
 MAX_PLACES = 100_000
 _HEADER = re.compile(r"\s*(\[\[?)([^\[\]]+)\]\]?\s*(?:#.*)?$")
@@ -50,6 +50,8 @@ def _bytes(value: Any) -> Any:
 
 
 def _seconds(value: Any) -> Any:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = str(value)  # which is refused: 30 of what?
     return _quantity(units.parse_duration_s, value)
 
 
@@ -66,8 +68,7 @@ def _code(name: str) -> str:
     """A warning's code. The agent's own are not known here, but they are of other families."""
     families = {code.rpartition("-")[0] for code in CODES}
     if name not in CODES and (name.rpartition("-")[0] in families or not name.startswith("VEN-")):
-        near = difflib.get_close_matches(name, CODES, n=1)
-        raise ValueError(f"there is no warning {name!r}" + (f"; is it {near[0]}?" if near else ""))
+        raise ValueError(f"there is no warning {name!r}; {did_you_mean(name, CODES)}")
     return name
 
 
@@ -386,8 +387,8 @@ def _strangers(
     words = list(known)
     for value in values:
         if value not in words:
-            choice = ", ".join(words) or "there are none"
-            yield ("factors", name), f"there is no {name} {value!r} (one of: {choice})"
+            hint = did_you_mean(ALIASES.get(value, value), words, "one of")
+            yield ("factors", name), f"there is no {name} {value!r}; {hint}"
 
 
 def _at(factor: str, given: _File) -> KeyPath:

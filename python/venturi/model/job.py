@@ -6,7 +6,6 @@ fault by its field.
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,7 +16,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from venturi.errors import VenturiError
 from venturi.model.io_cost import invalid, need_rate, need_size
-from venturi.units import parse_bytes, parse_duration_s
+from venturi.units import decimal_size, parse_bytes, parse_duration_s
+from venturi.wording import near
 
 # Beyond these a figure is a slip, and the arithmetic of node counts and seconds would overflow.
 MOST: Mapping[str, float] = {
@@ -95,7 +95,8 @@ class Job:
 
 def sort_job(data_bytes: float, durability: Durability = Durability.TWO_IO) -> Job:
     """A sort: as many bytes come out of each pass as go in."""
-    return Job(f"sort of {data_bytes / 1e12:g} TB", data_bytes, data_bytes, data_bytes, durability)
+    name = f"sort of {decimal_size(data_bytes)}"
+    return Job(name, data_bytes, data_bytes, data_bytes, durability)
 
 
 def _parsed(parse: Callable[[str], float]) -> Callable[[Any], Any]:
@@ -145,11 +146,9 @@ def _bad_field(file: str, error: ValidationError) -> VenturiError:
     if first["type"] == "missing":
         problem, hint = "is missing", f'write it like {field} = "100TB"; {fields}'
     elif first["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(field, _JobFile.model_fields, 1)
-        problem, hint = (
-            "is no field of a job",
-            f"did you mean {near[0]}? {fields}" if near else fields,
-        )
+        problem, hint = "is no field of a job", fields
+        if close := near(field, _JobFile.model_fields, 1):
+            hint = f"did you mean {close[0]}? {fields}"
     else:
         problem = first["msg"].replace("Input should be", "must be").removeprefix("Value error, ")
         hint = f"sizes are text with a unit or a number of bytes; {fields}"

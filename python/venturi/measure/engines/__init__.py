@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from venturi.errors import ExitCode, VenturiError
+from venturi.wording import did_you_mean, near
 
 if TYPE_CHECKING:
     from venturi.measure.engines.protocol import Engine
@@ -23,6 +24,9 @@ of a master that is there."""
 CLUSTERS = frozenset({"cluster", "standalone", "yarn"})
 """Deployments whose daemons Venturi starts."""
 
+ALIASES: Mapping[str, str] = {"hadoop": "mapreduce", "mr": "mapreduce", "pyspark": "spark"}
+"""What else people call an engine."""
+
 MOST_INSTANCES = 64
 """Executions of a workload at once, as one trial."""
 
@@ -36,6 +40,12 @@ def split_spec(spec: str) -> tuple[str, str]:
     return name, deployment
 
 
+def full_spec(spec: str) -> str:
+    """`spec` with the engine's own name in place of an alias: `mapreduce:cluster`."""
+    name, colon, deployment = spec.partition(":")
+    return ALIASES.get(name.lower(), name) + colon + deployment
+
+
 def engine(
     spec: str, *, home: Path, environ: Mapping[str, str], hadoop_conf: Path | None = None
 ) -> Engine:
@@ -45,10 +55,10 @@ def engine(
     """
     name, deployment = split_spec(spec)
     if name not in ENGINES:
-        raise _unknown(f"there is no engine {name!r}", spec, ENGINES)
+        raise _unknown(f"there is no engine {name!r}", name, spec, ENGINES)
     known = DEPLOYMENTS[name]
     if deployment and deployment not in known and not (name == "spark" and ":" in deployment):
-        raise _unknown(f"{name} cannot be deployed as {deployment!r}", spec, known)
+        raise _unknown(f"{name} cannot be deployed as {deployment!r}", deployment, spec, known)
     if name == "native":
         from venturi.measure.engines.native import Native
 
@@ -63,11 +73,14 @@ def engine(
     return Spark(home=home, environ=environ, deployment=where, hadoop_conf=hadoop_conf)
 
 
-def _unknown(problem: str, spec: str, known: tuple[str, ...]) -> VenturiError:
+def _unknown(problem: str, name: str, spec: str, known: tuple[str, ...]) -> VenturiError:
+    hint = did_you_mean(name, known, "one of") if known else "name it alone"
+    if known is ENGINES and (close := near(name, ALIASES)):
+        hint = f"did you mean {ALIASES[close[0]]}?"
     return VenturiError(
         "VEN-MEASURE-WORKLOAD",
         problem,
         where={"value": spec},
-        hint="one of: " + ", ".join(known) if known else "name it alone",
+        hint=hint,
         exit_code=ExitCode.USAGE,
     )

@@ -9,6 +9,7 @@ from venturi.errors import ExitCode, VenturiError
 from venturi.measure.workloads import graph, learning, micro, sql, tera
 from venturi.measure.workloads.definition import SCALES, Definition, Format, Parameter, Size
 from venturi.record.trial import Scalar
+from venturi.wording import did_you_mean
 
 __all__ = ["SCALES", "WORKLOADS", "Definition", "Format", "Parameter", "Size", "family", "size_of",
            "size_of_bytes", "space_factors", "workload"]  # fmt: skip
@@ -30,7 +31,7 @@ def workload(name: str) -> Definition:
             "VEN-MEASURE-WORKLOAD",
             f"there is no workload {name!r}",
             where={"value": name},
-            hint="one of: " + ", ".join(_BY_NAME),
+            hint=f"{did_you_mean(name, _BY_NAME)} (`venturi workloads` lists them)",
             exit_code=ExitCode.USAGE,
         )
     return _BY_NAME[name]
@@ -63,7 +64,7 @@ def size_of(definition: Definition, scale: str, chosen: Mapping[str, Scalar] | N
             "VEN-MEASURE-WORKLOAD",
             f"there is no scale {scale!r}",
             where={"value": scale},
-            hint="one of: " + ", ".join(SCALES),
+            hint=did_you_mean(scale, SCALES, "one of"),
             exit_code=ExitCode.USAGE,
         )
     found: Size = _FAMILY[definition.name].size(definition, SCALES.index(scale), chosen or {})

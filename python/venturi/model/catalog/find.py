@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import io
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from venturi.errors import VenturiError
 from venturi.model.catalog import Catalog, InstanceType, load, load_shipped, shipped
 from venturi.model.catalog.units_check import ACCEPTED, Doubt, check_units, doubt_error
+from venturi.wording import did_you_mean
 
 
 def find(name_or_path: str) -> Catalog:
@@ -77,10 +77,6 @@ def unknown(
     message: str, name: str, known: Iterable[str], has: str, where: dict[str, object]
 ) -> VenturiError:
     """VEN-CATALOG-UNKNOWN, whose hint names what is `known` and near to `name`."""
-    names = list(known)
-    by_lower = {each.lower(): each for each in names}
-    near = [by_lower[n] for n in difflib.get_close_matches(name.lower(), by_lower, 5, 0.6)]
-    shown = names[:10]
-    more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
-    hint = f"did you mean {' or '.join(near)}?" if near else f"{has}: {', '.join(shown)}{more}"
-    return VenturiError("VEN-CATALOG-UNKNOWN", message, where=where, hint=hint)
+    return VenturiError(
+        "VEN-CATALOG-UNKNOWN", message, where=where, hint=did_you_mean(name, known, has)
+    )

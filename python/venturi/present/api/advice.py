@@ -117,7 +117,7 @@ def advice(
     today = datetime.now(UTC).date()
     found = [_catalog(name) for name in dict.fromkeys(catalog or (DEFAULT_CATALOG,))]
     request = Request(
-        job=sort_job(parse_bytes(sort)),
+        job=sort_job(parse_bytes(sort, unit_needed=True)),
         durabilities=tuple(Durability(name) for name in durability or ()),
         objective=Objective(objective),
         deadline_s=None if deadline is None else parse_duration_s(deadline),
@@ -161,7 +161,7 @@ def predictions(
     """Time and cost of a job on given machines, each figure with its formula and origin."""
     today = datetime.now(UTC).date()
     found = [_catalog(name) for name in dict.fromkeys(catalog or (DEFAULT_CATALOG,))]
-    job = replace(sort_job(parse_bytes(sort)), durability=Durability(durability))
+    job = replace(sort_job(parse_bytes(sort, unit_needed=True)), durability=Durability(durability))
     request = Request(job=job, network=Network(network.replace("-", " ")), today=today)
     explanations = []
     for text in dict.fromkeys(on):

@@ -1,0 +1,5 @@
+"""`python -m venturi`, the same as `venturi`."""
+
+from venturi.cli.main import main
+
+main()

@@ -1,0 +1,33 @@
+"""Words that every message needs: counted things, and what a misspelt name may have meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+NAMES_SHOWN = 10
+
+
+def count_of(count: int, noun: str, plural: str = "") -> str:
+    """`1 trial`, `40,000 trials`; `plural` where an s is not enough."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def near(name: str, known: Iterable[str], most: int = 3) -> list[str]:
+    """Those of `known` that `name` may have meant, shortened or misspelt."""
+    by_lower = {each.lower(): each for each in known}
+    lower = name.lower()
+    alike = difflib.get_close_matches(lower, by_lower, most, 0.6)
+    longer = sorted(each for each in by_lower if len(lower) > 1 and each.startswith(lower))
+    return [by_lower[each] for each in dict.fromkeys((*longer, *alike))][:most]
+
+
+def did_you_mean(name: str, known: Iterable[str], has: str = "there are") -> str:
+    """A hint: the names that are near to `name`, else the first of what is `known`."""
+    names = list(known)
+    if close := near(name, names):
+        return f"did you mean {' or '.join(close)}?"
+    if not names:
+        return f"{has}: none"
+    more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+    return f"{has}: {', '.join(names[:NAMES_SHOWN])}{more}"
