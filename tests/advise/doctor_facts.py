@@ -49,8 +49,10 @@ TUNED_WORKER: dict[str, Any] = {
     ],
     "network_interfaces": [
         {"name": "lo", "kind": "loopback", "state": "unknown", "mtu_bytes": 65536},
-        {"name": "eth0", "kind": "physical", "state": "up", "mtu_bytes": 9000},
-        {"name": "eth1", "kind": "physical", "state": "down", "mtu_bytes": 1500},
+        {"name": "eth0", "kind": "physical", "state": "up", "mtu_bytes": 9000,
+         "speed_bits_per_s": 10_000_000_000, "driver": "ixgbe"},
+        {"name": "eth1", "kind": "physical", "state": "down", "mtu_bytes": 1500,
+         "speed_bits_per_s": 10_000_000_000},
         {"name": "docker0", "kind": "virtual", "state": "up", "mtu_bytes": 1500},
     ],
     "missing": {},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import Any
 
@@ -19,7 +20,7 @@ BY_ID = {rule.id: rule for rule in RULES}
 FIRES: dict[str, tuple[str, Any, str, Any, str]] = {
     "swappiness": (
         "sysctls/vm.swappiness", "60", "sysctls.vm.swappiness", "60", "vm.swappiness = 1"),
-    "swap-in-use": ("swap_free_bytes", 2**30, "swap_used_bytes", 7 * 2**30, "swapoff -a"),
+    "swap-in-use": ("swap_free_bytes", 2**30, "swap_used_bytes", 7 * 2**30, "free -b"),
     "thp-enabled": (
         "transparent_huge_pages", "always", "transparent_huge_pages", "always", "echo madvise"),
     "thp-defrag": (
@@ -29,7 +30,7 @@ FIRES: dict[str, tuple[str, Any, str, Any, str]] = {
     "processes": ("limit_processes_soft", 1000, "limit_processes_soft", 1000, "nproc 4096"),
     "mtu": (
         "network_interfaces/1/mtu_bytes", 1500, "network_interfaces.eth0.mtu_bytes", 1500,
-        "ip link set dev eth0 mtu 9000"),
+        "every switch port, router and peer of eth0 carries 9000 bytes"),
     "socket-receive-buffer": (
         "sysctls/net.core.rmem_max", "212992", "sysctls.net.core.rmem_max", "212992", "4194304"),
     "socket-send-buffer": (
@@ -38,7 +39,7 @@ FIRES: dict[str, tuple[str, Any, str, Any, str]] = {
         "sysctls/net.core.somaxconn", "128", "sysctls.net.core.somaxconn", "128", "4096"),
     "file-system": (
         "file_systems/2/kind", "btrfs", "file_systems./data.kind", "btrfs",
-        "mkfs.xfs /dev/nvme0n1"),
+        "copy its data elsewhere first"),
     "noatime": (
         "file_systems/2/options", ["rw", "relatime"], "file_systems./data.options",
         ["rw", "relatime"], "noatime /data"),
@@ -64,7 +65,7 @@ FIRES: dict[str, tuple[str, Any, str, Any, str]] = {
         "vm.zone_reclaim_mode = 0"),
     "io-uring": (
         "sysctls/kernel.io_uring_disabled", "2", "sysctls.kernel.io_uring_disabled", "2",
-        "io_uring_disabled = 0"),
+        "io_uring_disabled to 0"),
 }  # fmt: skip
 
 
@@ -227,6 +228,33 @@ def test_dirty_memory_may_be_limited_in_bytes() -> None:
     assert (finding.severity, finding.value) == (Severity.ADVICE, 50.0)
     del facts["memory_total_bytes"]
     assert only(facts, "dirty-ratio").severity is Severity.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("fact", "value"),
+    [
+        ("mtu_bytes", 1400),  # a tunnel is underneath
+        ("speed_bits_per_s", None),
+        ("speed_bits_per_s", 10**9),
+        ("driver", "virtio_net"),
+    ],
+)
+def test_jumbo_frames_are_not_advised_where_they_may_not_be_carried(fact: str, value: Any) -> None:
+    facts = changed("network_interfaces/1/mtu_bytes", 1500)
+    assert [finding.severity for finding in found(facts, "mtu")] == [Severity.ADVICE]
+    facts["network_interfaces"][1][fact] = value
+    assert [finding.severity for finding in found(facts, "mtu")] == [Severity.OK]
+
+
+# What may cut a host off, erase data or end processes where it is pasted into a root shell.
+DANGEROUS = re.compile(r"\b(mkfs|ip link|ifconfig|swapoff|dd|rm|reboot|umount|fdisk|parted)\b")
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_no_advice_is_a_command_that_can_do_harm(rule: Rule) -> None:
+    assert not DANGEROUS.search(rule.fix)
+    # Words, that a shell would not run, wherever there is a risk.
+    assert rule.risk is None or rule.fix[0].isupper()
 
 
 def test_each_link_disk_and_file_system_has_its_own_finding() -> None:

@@ -200,7 +200,7 @@ def test_a_host_is_told_by_its_devices_and_settings() -> None:
     (verdict,) = verdicts(probe("hostfacts", facts, ()))
     assert verdict.subject == "worker7"
     assert "nvme0n1 NVMe SSD" in verdict.text
-    assert "eth0 speed not reported" in verdict.text
+    assert "eth0 10 GbE" in verdict.text
     assert "1 of 25 settings checked is known" in verdict.text
     assert "venturi doctor" in verdict.text
 

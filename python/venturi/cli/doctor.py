@@ -38,8 +38,9 @@ _WORDS = {"unknown": "cannot tell"}
 def command(facts_file: Path | None, *, as_json: bool) -> int:
     """Check this host's settings against what the field recommends.
 
-    Looks, and changes nothing: each finding has its source and the command that mends it. A
-    problem is a setting known to hurt; advice may help, measure it.
+    Looks, and changes nothing: each finding has its source and says how to mend it, with the risk
+    where the change can break something. A problem is a setting known to hurt; advice may help,
+    measure it.
 
     Exit status: 0 if there is no problem (advice and `cannot tell` are none), 1 if there is one.
     """
@@ -160,4 +161,6 @@ def _details(finding: Finding) -> Iterator[Line]:
     yield Line(about, _STYLES[severity])
     yield Line(f"effect: {finding.effect}", indent=2)
     yield Line(f"source: {finding.source}", indent=2)
+    if finding.risk is not None:
+        yield Line(f"risk:   {finding.risk}", "bold red", 2)
     yield Line(f"mend:   {finding.fix}", "cyan", 2)
