@@ -25,7 +25,8 @@ from urllib.parse import quote
 import httpx
 
 from benchmarks.repository import VALUES, synthetic_trials
-from venturi.record.query import Query, rows
+from venturi.record.query.paging import rows
+from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
 from venturi.settings import Settings
 

@@ -20,8 +20,10 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from venturi.record import exclusions, query
-from venturi.record.query import Condition, Op, Query
+from venturi.record import exclusions
+from venturi.record.query import counting, grouping, known_keys, paging
+from venturi.record.query.conditions import Condition, Op
+from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
 from venturi.record.trial import (
     Cluster,
@@ -94,7 +96,7 @@ def questions(repository: Repository) -> dict[str, Callable[[], object]]:
     everything = Query()
     deep = Query(sort="elapsed_s", descending=False, limit=1_000)
     for _ in range(30):
-        deep = replace(deep, cursor=query.rows(repository, deep).next_cursor)
+        deep = replace(deep, cursor=paging.rows(repository, deep).next_cursor)
     deep_page = replace(deep, limit=50)
     numbers = (Condition("maps", Op.AT_LEAST, (8,)), Condition("elapsed_s", Op.BELOW, (500,)))
     eight = ("disk", "net", "maps", "io_sort_factor", "replication", "compression", "block_mib",
@@ -104,27 +106,27 @@ def questions(repository: Repository) -> dict[str, Callable[[], object]]:
     three = ("disk", "maps", "replication")
     of_five = (Condition("io_sort_factor", Op.ONE_OF, (5, 10, 20, 50)),)
     return {
-        "first page, no filter": lambda: query.rows(repository, everything),
-        "first page, two filters": lambda: query.rows(repository, first),
-        "page 601, no filter": lambda: query.rows(repository, deep_page),
-        "page by a configuration key": lambda: query.rows(repository, Query(sort="maps")),
-        "count, two filters": lambda: query.count(repository, first),
-        "count, two ranges": lambda: query.count(repository, Query(numbers)),
-        "facets of 8 keys": lambda: query.facets(repository, everything, eight),
-        "facets of 8 keys, two filters": lambda: query.facets(repository, first, eight),
-        "facets of 8 keys, two ranges": lambda: query.facets(repository, Query(numbers), eight),
-        "facets of 8 columns, two ranges": lambda: query.facets(
+        "first page, no filter": lambda: paging.rows(repository, everything),
+        "first page, two filters": lambda: paging.rows(repository, first),
+        "page 601, no filter": lambda: paging.rows(repository, deep_page),
+        "page by a configuration key": lambda: paging.rows(repository, Query(sort="maps")),
+        "count, two filters": lambda: counting.count(repository, first),
+        "count, two ranges": lambda: counting.count(repository, Query(numbers)),
+        "facets of 8 keys": lambda: counting.facets(repository, everything, eight),
+        "facets of 8 keys, two filters": lambda: counting.facets(repository, first, eight),
+        "facets of 8 keys, two ranges": lambda: counting.facets(repository, Query(numbers), eight),
+        "facets of 8 columns, two ranges": lambda: counting.facets(
             repository, Query(numbers), columns
         ),
-        "facets of a unique key": lambda: query.facets(repository, everything, ["run"]),
-        "240 groups by 3 keys": lambda: query.group_by(repository, everything, three),
-        "240 groups by 3 keys, one filter": lambda: query.group_by(
+        "facets of a unique key": lambda: counting.facets(repository, everything, ["run"]),
+        "240 groups by 3 keys": lambda: grouping.group_by(repository, everything, three),
+        "240 groups by 3 keys, one filter": lambda: grouping.group_by(
             repository, Query(of_five), three
         ),
-        "240 groups by 3 columns": lambda: query.group_by(
+        "240 groups by 3 columns": lambda: grouping.group_by(
             repository, everything, ("workload", "instance_type", "network")
         ),
-        "keys": lambda: query.keys(repository),
+        "keys": lambda: known_keys.keys(repository),
     }
 
 
@@ -136,7 +138,7 @@ def measure(repository: Repository) -> None:
         report = repository.add_many(trials)
         print(f"{TRIALS:,} trials {what}: {time.perf_counter() - begun:.1f} s, {report}")
     begun = time.perf_counter()
-    query.keys(repository)
+    known_keys.keys(repository)
     print(f"keys, for the first time: {(time.perf_counter() - begun) * 1e3:.0f} ms")
     print(f"{'query':36} {'median ms':>10} {'p95 ms':>10}")
     _time(questions(repository))

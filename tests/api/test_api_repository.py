@@ -256,7 +256,7 @@ def test_a_download_of_many_pages_is_complete_while_others_write(
     with client_of(repository) as client:
         app = client._transport._app.app  # type: ignore[attr-defined]
     from venturi.present.api import downloads
-    from venturi.record.query import Query
+    from venturi.record.query.selection import Query
 
     parts = downloads.stream(app.state.services.repository, Query(), "ndjson", ())
     first = next(parts)

@@ -20,7 +20,8 @@ from click.testing import CliRunner
 from api_client import READ_TOKEN, WRITE_TOKEN, Server
 from venturi.cli.main import cli
 from venturi.errors import VenturiError
-from venturi.record.query import Query, count
+from venturi.record.query.counting import count
+from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
 from venturi.record.trial import State, Trial
 from venturi.settings import Settings

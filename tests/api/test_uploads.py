@@ -21,7 +21,8 @@ import pytest
 from api_client import UPLOAD_BYTES_MAX, WRITE_TOKEN, Server, client_of
 from venturi.present.api.security import Access
 from venturi.record.exchange import export_trials
-from venturi.record.query import Query, count
+from venturi.record.query.counting import count
+from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
 from venturi.record.trial import State, Trial
 from venturi.settings import Settings

@@ -23,8 +23,9 @@ from venturi.model.groups import (
 from venturi.model.legacy import joined_on_time_alone
 from venturi.model.price import Tariff
 from venturi.model.stats import Missing, summarise
-from venturi.record.query import Group as FromQuery
-from venturi.record.query import Query, group_by
+from venturi.record.query.grouping import Group as FromQuery
+from venturi.record.query.grouping import group_by
+from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
 from venturi.record.trial import Trial
 from venturi.settings import Settings

@@ -16,8 +16,10 @@ from alembic import command
 from alembic.config import Config
 
 from venturi.errors import VenturiError
-from venturi.record import query, tables
-from venturi.record.query import Query, parse_condition
+from venturi.record import tables
+from venturi.record.query import counting, paging
+from venturi.record.query.conditions import parse_condition
+from venturi.record.query.selection import Query
 from venturi.record.repository import AddReport, Repository
 from venturi.record.trial import (
     Cluster,
@@ -47,7 +49,7 @@ def test_many_are_added_once(repository: Repository, make_trial: MakeTrial) -> N
     assert sorted(repository.find(), key=lambda trial: trial.id) == sorted(
         trials, key=lambda trial: trial.id
     )
-    assert query.count(repository, Query((parse_condition("n>=0"),))) == 2_345
+    assert counting.count(repository, Query((parse_condition("n>=0"),))) == 2_345
 
 
 def test_what_raises_leaves_nothing(repository: Repository, make_trial: MakeTrial) -> None:
@@ -68,7 +70,7 @@ def test_what_raises_leaves_nothing(repository: Repository, make_trial: MakeTria
             repository.add_many([make_trial(), bad])
         assert caught.value.code == "VEN-RECORD-SCHEMA"
     assert repository.find() == [kept]
-    (facet,) = query.facets(repository, Query(), ["threads"])
+    (facet,) = counting.facets(repository, Query(), ["threads"])
     assert (facet.values, facet.missing) == ((("2", 1),), 0)
 
 
@@ -85,7 +87,7 @@ def test_imports_at_once_store_every_trial_once(
 
     def read() -> None:
         for _ in range(20):
-            counted.append(query.count(repository, Query()))
+            counted.append(counting.count(repository, Query()))
 
     threads = [threading.Thread(target=write, args=(order,)) for order in orders]
     threads.append(threading.Thread(target=read))
@@ -96,7 +98,7 @@ def test_imports_at_once_store_every_trial_once(
     assert sum(report.added for report in reports) == 300
     assert sum(report.already_present for report in reports) == sum(map(len, orders)) - 300
     assert set(counted) <= {0, 100, 300}, "a reader sees whole imports"
-    assert query.count(repository, Query()) == 300
+    assert counting.count(repository, Query()) == 300
 
 
 def test_trials_without_a_date_come_last_and_are_never_recent(
@@ -108,7 +110,7 @@ def test_trials_without_a_date_come_last_and_are_never_recent(
         for number, moment in enumerate(moments)
     )
     assert [trial.id for trial in repository.find()] == ["t2", "t0", "t3", "t1"]
-    assert [row.id for row in query.rows(repository, Query()).rows] == ["t2", "t0", "t3", "t1"]
+    assert [row.id for row in paging.rows(repository, Query()).rows] == ["t2", "t0", "t3", "t1"]
     assert [t.id for t in repository.find(since=datetime.min.replace(tzinfo=UTC))] == ["t2", "t0"]
     assert repository.get("t1").started_at is None
 

@@ -13,8 +13,10 @@ from alembic import command
 from alembic.config import Config
 
 from venturi.errors import CODES, ExitCode, VenturiError
-from venturi.record import exclusions, query, tables, views
-from venturi.record.query import Query, parse_condition
+from venturi.record import exclusions, tables, views
+from venturi.record.query import counting, paging
+from venturi.record.query.conditions import parse_condition
+from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
 from venturi.record.trial import Trial, now
 from venturi.settings import Settings
@@ -31,7 +33,7 @@ def error_of(action: Callable[[], object]) -> VenturiError:
 
 def ids(repository: Repository, *texts: str, with_excluded: bool = False) -> set[str]:
     conditions = tuple(map(parse_condition, texts))
-    page = query.rows(repository, Query(conditions, with_excluded=with_excluded))
+    page = paging.rows(repository, Query(conditions, with_excluded=with_excluded))
     return {row.id for row in page.rows}
 
 
@@ -74,14 +76,14 @@ def test_the_oldest_of_several_rules_is_named(
     repository.add(make_trial(id="t0", configuration={"disk": "SSD"}))
     texts = [("disk=SSD",), ("elapsed_s=",), ("disk=HDD",)]
     first, second, _ = (exclusions.add(repository, each, "me", "why") for each in texts)
-    (row,) = query.rows(repository, Query(with_excluded=True)).rows
+    (row,) = paging.rows(repository, Query(with_excluded=True)).rows
     assert row.excluded == first.id
     assert exclusions.covering(repository, ["t0"]) == {"t0": (first.id, second.id)}
     exclusions.revoke(repository, first.id, "me")
-    (row,) = query.rows(repository, Query(with_excluded=True)).rows
+    (row,) = paging.rows(repository, Query(with_excluded=True)).rows
     assert row.excluded == second.id
-    assert query.rows(repository, Query()).rows == ()
-    assert query.excluded_count(repository, Query((parse_condition("disk=SSD"),))) == 1
+    assert paging.rows(repository, Query()).rows == ()
+    assert counting.excluded_count(repository, Query((parse_condition("disk=SSD"),))) == 1
 
 
 def test_a_missing_value_is_covered_only_where_it_is_asked_for(
@@ -213,4 +215,4 @@ def test_going_back_would_lose_what_people_added_and_is_refused(
     with Repository.open(repository_settings) as repository:
         assert [trial.id for trial in repository.find()] == ["t"]
         exclusions.add(repository, ["id=t"], "me", "again")
-        assert query.count(repository, Query()) == 0
+        assert counting.count(repository, Query()) == 0

@@ -17,16 +17,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from venturi.errors import ExitCode, VenturiError
-from venturi.record import exclusions, query
-from venturi.record.query import (
-    Condition,
-    Group,
-    Op,
-    Query,
-    counting,
-    grouping,
-    parse_condition,
-)
+from venturi.record import exclusions
+from venturi.record.query import counting, grouping, known_keys, paging
+from venturi.record.query.conditions import COLUMNS, Condition, Op, parse_condition
+from venturi.record.query.grouping import Group
+from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
 from venturi.record.trial import (
     Cluster,
@@ -104,7 +99,9 @@ def as_number(text: str) -> float | None:
 
 
 def canonical(key: str) -> str:
-    return key if key in query.COLUMNS else "configuration." + key.removeprefix("configuration.")
+    return (
+        key if key in COLUMNS else "configuration." + key.removeprefix("configuration.")
+    )
 
 
 def value_of(trial: Trial, key: str) -> Any:
@@ -122,7 +119,7 @@ def meets(trial: Trial, condition: Condition) -> bool:
         return value is None
     if value is None:
         return False
-    is_column = condition.key in query.COLUMNS
+    is_column = condition.key in COLUMNS
     if condition.op is Op.ONE_OF:
         return value in [v if is_column else as_text(v) for v in condition.values]
     number = value if is_column else as_number(value)
@@ -146,7 +143,7 @@ def in_order(trials: list[Trial], key: str, descending: bool) -> list[Trial]:
         number = as_number(value) if isinstance(value, str) else value
         if value is None:
             ranked[2].append(((trial.id,), trial))
-        elif key in query.COLUMNS:
+        elif key in COLUMNS:
             ranked[0].append(((value, trial.id), trial))
         elif number is not None:
             ranked[0].append(((number, value, trial.id), trial))
@@ -214,9 +211,9 @@ def conditions() -> st.SearchStrategy[Condition]:
     return st.one_of(choices)
 
 
-def pages(repository: Repository, question: Query) -> Iterator[query.Page]:
+def pages(repository: Repository, question: Query) -> Iterator[paging.Page]:
     while True:
-        page = query.rows(repository, question)
+        page = paging.rows(repository, question)
         yield page
         if page.next_cursor is None:
             return
@@ -280,10 +277,10 @@ def test_queries_answer_as_plain_python_does(
     answers_as_python_does(repository, question, kept, keys, {})
     wanted = [trial for trial in made if all(meets(trial, c) for c in chosen)]
     left_out = len([trial for trial in wanted if trial.id in excluded])
-    assert query.excluded_count(repository, question) == left_out
+    assert counting.excluded_count(repository, question) == left_out
     for rule in in_force:
         exclusions.revoke(repository, rule.id, "me")
-    assert query.count(repository, question) == len(wanted)
+    assert counting.count(repository, question) == len(wanted)
 
 
 def answers_as_python_does(
@@ -297,7 +294,7 @@ def answers_as_python_does(
     wanted = [trial for trial in made if all(meets(trial, c) for c in chosen)]
     found = [row for page in pages(repository, question) for row in page.rows]
     assert [row.id for row in found] == [t.id for t in in_order(wanted, sort, descending)]
-    assert query.count(repository, question) == len(wanted)
+    assert counting.count(repository, question) == len(wanted)
     by_id = {trial.id: trial for trial in made}
     for row in found:
         expected = columns_of(by_id[row.id])
@@ -305,7 +302,7 @@ def answers_as_python_does(
         assert row.configuration == by_id[row.id].configuration
         assert row.excluded == excluded.get(row.id)
 
-    for facet in query.facets(repository, question, [*FACET_KEYS]):
+    for facet in counting.facets(repository, question, [*FACET_KEYS]):
         others = [c for c in chosen if canonical(c.key) != canonical(facet.key)]
         values = [value_of(t, facet.key) for t in made if all(meets(t, c) for c in others)]
         counts = Counter(value for value in values if value is not None)
@@ -313,7 +310,7 @@ def answers_as_python_does(
         assert (facet.distinct, facet.missing) == (len(counts), values.count(None))
         assert [n for _, n in facet.values] == sorted(counts.values(), reverse=True)
 
-    groups = query.group_by(repository, question, keys)
+    groups = grouping.group_by(repository, question, keys)
     assert {group.values: group for group in groups} == plain_groups(wanted, keys)
     assert len({group.values for group in groups}) == len(groups)
     assert [group.n for group in groups] == sorted((g.n for g in groups), reverse=True)
@@ -339,9 +336,9 @@ def test_a_cursor_that_was_not_given_out_is_refused(
 ) -> None:
     repository.add_many(make_trial(elapsed_s=float(number)) for number in range(4))
     question = Query(sort="elapsed_s", limit=2)
-    cursor = query.rows(repository, question).next_cursor
+    cursor = paging.rows(repository, question).next_cursor
     assert cursor is not None
-    assert len(query.rows(repository, replace(question, cursor=cursor)).rows) == 2
+    assert len(paging.rows(repository, replace(question, cursor=cursor)).rows) == 2
     same = resealed(cursor, lambda values: values)
     assert same == cursor
     middle = len(cursor) // 2
@@ -361,7 +358,7 @@ def test_a_cursor_that_was_not_given_out_is_refused(
         resealed(cursor, lambda v: [1, *v[1:]]),
     ]  # fmt: skip
     for text in bad:
-        error = refusal(partial(query.rows, repository, replace(question, cursor=text)))
+        error = refusal(partial(paging.rows, repository, replace(question, cursor=text)))
         assert error.code == "VEN-QUERY-CURSOR", text
     others = [
         replace(question, sort="started_at"),
@@ -370,9 +367,9 @@ def test_a_cursor_that_was_not_given_out_is_refused(
         replace(question, conditions=(Condition("hosts", Op.ONE_OF, (1,)),)),
     ]
     for other in others:
-        error = refusal(partial(query.rows, repository, replace(other, cursor=cursor)))
+        error = refusal(partial(paging.rows, repository, replace(other, cursor=cursor)))
         assert "another query" in error.message
-    assert query.rows(repository, replace(question, limit=1, cursor=cursor)).rows, "limit is free"
+    assert paging.rows(repository, replace(question, limit=1, cursor=cursor)).rows, "limit is free"
 
 
 def test_pages_stay_in_step_while_trials_are_added(
@@ -452,12 +449,12 @@ def test_too_many_groups_facets_and_keys_are_refused(
     monkeypatch.setattr(grouping, "GROUPS_MAX", 11)
     monkeypatch.setattr(counting, "FACET_VALUES_MAX", 10)
     everything = Query()
-    (facet,) = query.facets(repository, everything, ["run"])
+    (facet,) = counting.facets(repository, everything, ["run"])
     assert (len(facet.values), facet.distinct, facet.missing) == (10, 12, 0)
     for ask in (
-        lambda: query.group_by(repository, everything, ["run"]),
-        lambda: query.group_by(repository, everything, ["a"] * 9),
-        lambda: query.facets(repository, everything, ["a"] * 51),
+        lambda: grouping.group_by(repository, everything, ["run"]),
+        lambda: grouping.group_by(repository, everything, ["a"] * 9),
+        lambda: counting.facets(repository, everything, ["a"] * 51),
     ):
         assert refusal(ask).code == "VEN-QUERY-VALUE"
 
@@ -469,18 +466,18 @@ def test_saving_keeps_what_is_searched_in_step(
     repository.add(trial)
     trial = replace(trial.advance(State.PREPARING), configuration={"threads": True, "new": None})
     repository.save(trial)
-    (row,) = query.rows(repository, Query()).rows
+    (row,) = paging.rows(repository, Query()).rows
     assert (row.state, row.configuration) == ("preparing", {"threads": True, "new": None})
-    threads, old, new = query.facets(repository, Query(), ["threads", "old", "new"])
+    threads, old, new = counting.facets(repository, Query(), ["threads", "old", "new"])
     assert threads.values == (("true", 1),)
     assert (old.missing, new.missing) == (1, 1)
     failed = trial.advance(State.FAILED, failure=Failure("space", "VEN-X", "full"))
     repository.save(failed)
-    assert query.count(repository, Query((parse_condition("failure_kind=space"),))) == 1
+    assert counting.count(repository, Query((parse_condition("failure_kind=space"),))) == 1
 
 
 def test_keys_are_known_with_what_they_hold(repository: Repository, make_trial: MakeTrial) -> None:
-    assert {key.n for key in query.keys(repository)} == {0}
+    assert {key.n for key in known_keys.keys(repository)} == {0}
     values: list[Any] = [1, 2.5, True, "SSD", "7", None]
     repository.add_many(
         make_trial(
@@ -492,8 +489,8 @@ def test_keys_are_known_with_what_they_hold(repository: Repository, make_trial: 
         )
         for number, value in enumerate(values)
     )  # fmt: skip
-    known = {key.key: key for key in query.keys(repository)}
-    assert set(query.COLUMNS) < set(known)
+    known = {key.key: key for key in known_keys.keys(repository)}
+    assert set(COLUMNS) < set(known)
 
     def told(key: str) -> tuple[str, str, int, int]:
         found = known[key]
@@ -512,9 +509,9 @@ def test_keys_are_known_with_what_they_hold(repository: Repository, make_trial: 
     assert told("configuration.hosts") == ("configuration", "text", 6, 1)
     assert told("configuration.configuration.x") == ("configuration", "number", 6, 1)
     # Every name reaches the values it was counted from.
-    (facets_of_hosts,) = query.facets(repository, Query(), ["configuration.hosts"])
+    (facets_of_hosts,) = counting.facets(repository, Query(), ["configuration.hosts"])
     assert facets_of_hosts.values == (("x", 6),)
     trial = repository.find()[0]
     repository.save(replace(trial.advance(State.PREPARING), configuration={"new": 1}))
-    after = {key.key: key.n for key in query.keys(repository)}
+    after = {key.key: key.n for key in known_keys.keys(repository)}
     assert (after["new"], after["flag"]) == (1, 5), "what was known before is not told again"

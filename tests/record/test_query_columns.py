@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from venturi.record import query
-from venturi.record.query import Query, TooManyGroupsError, columns, grouping, parse_condition
+from venturi.record.query import columns, counting, grouping
+from venturi.record.query.conditions import parse_condition
+from venturi.record.query.grouping import TooManyGroupsError
+from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
 from venturi.record.trial import Trial
 
@@ -25,11 +27,11 @@ def test_few_and_many_trials_are_read_alike(
     settings = [{"disk": ("SSD", "HDD", None)[n % 3], "maps": n % 4} for n in range(24)]
     repository.add_many(make_trial(configuration=each) for each in settings)
     asked = Query(tuple(map(parse_condition, conditions)))
-    few = query.group_by(repository, asked, KEYS), query.facets(repository, asked, KEYS)
+    few = grouping.group_by(repository, asked, KEYS), counting.facets(repository, asked, KEYS)
     monkeypatch.setattr(columns, "FEW", -1)
-    many = query.group_by(repository, asked, KEYS), query.facets(repository, asked, KEYS)
+    many = grouping.group_by(repository, asked, KEYS), counting.facets(repository, asked, KEYS)
     assert many == few
-    assert sum(group.n for group in query.group_by(repository, Query(), ["maps", "disk"])) == 24
+    assert sum(group.n for group in grouping.group_by(repository, Query(), ["maps", "disk"])) == 24
 
 
 def test_too_many_values_of_one_column_are_refused_as_groups(
@@ -39,4 +41,4 @@ def test_too_many_values_of_one_column_are_refused_as_groups(
     monkeypatch.setattr(grouping, "GROUPS_MAX", 3)
     for key in ("id", "group", "run"):
         with pytest.raises(TooManyGroupsError, match="4 groups or more"):
-            query.group_by(repository, Query(), [key])
+            grouping.group_by(repository, Query(), [key])

@@ -8,7 +8,10 @@ import pytest
 
 from venturi.errors import VenturiError
 from venturi.record.importing import Reason, import_results
-from venturi.record.query import Query, count, facets, group_by, parse_condition
+from venturi.record.query.conditions import parse_condition
+from venturi.record.query.counting import count, facets
+from venturi.record.query.grouping import group_by
+from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
 from venturi.record.starter import TABLES, import_starter, starter_present
 from venturi.record.trial import ProvenanceKind, State, Trial

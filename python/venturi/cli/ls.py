@@ -13,7 +13,8 @@ from venturi.units import format_bytes_decimal, format_duration
 
 if TYPE_CHECKING:
     from venturi.present.table import Table
-    from venturi.record.query import Query, TrialRow
+    from venturi.record.query.paging import TrialRow
+    from venturi.record.query.selection import Query
     from venturi.record.repository import Repository
 
 _STYLES = {"succeeded": "green", "failed": "red", "invalid": "red", "interrupted": "yellow"}
@@ -53,7 +54,8 @@ def command(as_json: bool, **options: Any) -> None:
 
 
 def _query(options: dict[str, Any]) -> Query:
-    from venturi.record.query import Condition, Op, Query, parse_condition
+    from venturi.record.query.conditions import Condition, Op, parse_condition
+    from venturi.record.query.selection import Query
 
     chosen = filters(options)
     conditions = [parse_condition(text) for text in options["where"]]
@@ -71,7 +73,7 @@ def _rows(repository: Repository, query: Query, limit: int) -> list[TrialRow]:
     """The first `limit` rows, or all if it is 0, page by page."""
     from dataclasses import replace
 
-    from venturi.record.query import rows
+    from venturi.record.query.paging import rows
 
     page = rows(repository, query)
     found = list(page.rows)

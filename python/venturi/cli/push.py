@@ -23,7 +23,7 @@ from venturi.errors import ExitCode, VenturiError
 if TYPE_CHECKING:
     import httpx
 
-    from venturi.record.query import Query
+    from venturi.record.query.selection import Query
     from venturi.record.repository import Repository
     from venturi.record.trial import Trial
 
@@ -227,7 +227,8 @@ def _is_loopback(host: str) -> bool:
 
 
 def _query(options: dict[str, Any]) -> Query:
-    from venturi.record.query import Condition, Op, Query, parse_condition
+    from venturi.record.query.conditions import Condition, Op, parse_condition
+    from venturi.record.query.selection import Query
 
     chosen = filters(options)
     conditions = [parse_condition(text) for text in options["where"]]
@@ -245,7 +246,7 @@ def _chosen(
     """The ids of the trials to be sent; those that have not ended are left out, and named."""
     from dataclasses import replace
 
-    from venturi.record.query import rows
+    from venturi.record.query.paging import rows
     from venturi.record.trial import TERMINAL
 
     if ids:

@@ -57,7 +57,9 @@ def command(
     """
     from venturi.model.groups import groups_from
     from venturi.model.ranking import Objective, rank_groups
-    from venturi.record.query import Query, group_by, parse_condition
+    from venturi.record.query.conditions import parse_condition
+    from venturi.record.query.grouping import group_by
+    from venturi.record.query.selection import Query
 
     if usd_per_hour is None and (objective != "time" or plus):
         raise click.UsageError("a cost needs --usd-per-hour")

@@ -16,7 +16,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from venturi.errors import ExitCode, VenturiError
-from venturi.record.query import Op, parse_condition, selection
+from venturi.record.query import selection
+from venturi.record.query.conditions import Op, parse_condition
 from venturi.record.query.selection import Rule, rules_of
 from venturi.record.repository import Repository
 from venturi.record.tables import EXCLUSIONS, microseconds, moment, storable

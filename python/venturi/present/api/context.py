@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast
 from fastapi import Depends, Request
 from fastapi import Query as Parameter
 
-from venturi.record.query import Condition, Op, Query, parse_condition
+from venturi.record.query.conditions import Condition, Op, parse_condition
+from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
 
 if TYPE_CHECKING:

@@ -18,9 +18,10 @@ import sqlalchemy as sa
 
 from venturi.errors import ExitCode, VenturiError
 from venturi.record.growing import GrowingTable
-from venturi.record.query import COLUMNS, Page, Query, TrialRow, keys, rows
-from venturi.record.query.conditions import PREFIX
-from venturi.record.query.selection import PAGE_ROWS_MAX
+from venturi.record.query.conditions import COLUMNS, PREFIX
+from venturi.record.query.known_keys import keys
+from venturi.record.query.paging import Page, TrialRow, rows
+from venturi.record.query.selection import PAGE_ROWS_MAX, Query
 from venturi.record.repository import Repository
 from venturi.record.tables import RECORDS, TRIALS, text_of
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from venturi.present.meanwhile import HostUse
-from venturi.record.query import TrialRow
+from venturi.record.query.paging import TrialRow
 from venturi.record.views import View
 
 Scalar = str | int | float | bool | None

@@ -17,12 +17,13 @@ from venturi.present.api.analysis.spreads import spread_of
 from venturi.present.api.context import SelectionDep, Services, ServicesDep
 from venturi.present.api.security import role_of
 from venturi.present.api.series import series_of
-from venturi.record import exclusions, query, starter
+from venturi.record import exclusions, starter
 from venturi.record.job_account import has_account
-from venturi.record.query import Condition, Op, Query
+from venturi.record.query import counting, grouping, known_keys, paging
+from venturi.record.query.conditions import Condition, Op
 from venturi.record.query.counting import FACET_KEYS_MAX
 from venturi.record.query.grouping import GROUP_KEYS_MAX
-from venturi.record.query.selection import PAGE_ROWS_MAX
+from venturi.record.query.selection import PAGE_ROWS_MAX, Query
 from venturi.record.trial import ADAPTER, Trial
 
 SIBLINGS_MAX = 200
@@ -51,8 +52,8 @@ def status(services: ServicesDep, request: Request) -> shapes.Status:
     everything = Query()
     return shapes.Status(
         version=version("venturi"),
-        trials=query.count(services.repository, everything),
-        trials_excluded=query.excluded_count(services.repository, everything),
+        trials=counting.count(services.repository, everything),
+        trials_excluded=counting.excluded_count(services.repository, everything),
         role=role_of(request) if services.changes is not None else "read",
         uploads=request.app.state.access.write_token is not None,
         starter_present=starter.starter_present(services.repository),
@@ -62,7 +63,7 @@ def status(services: ServicesDep, request: Request) -> shapes.Status:
 @router.get("/keys")
 def keys(services: ServicesDep) -> shapes.Keys:
     """Everything that can be filtered, sorted and grouped by."""
-    found = query.keys(services.repository)
+    found = known_keys.keys(services.repository)
     return shapes.Keys(
         tuple(shapes.KeyInfo(key.key, key.kind, key.type, key.n, key.distinct) for key in found)
     )
@@ -90,14 +91,14 @@ def trials(
 ) -> shapes.TrialPage:
     """One page of the trials that meet the conditions."""
     asked = selection.query(sort=sort, descending=desc, limit=limit, cursor=cursor)
-    page = query.rows(services.repository, asked)
+    page = paging.rows(services.repository, asked)
     excluded = 0
     if not selection.with_excluded:
-        excluded = query.excluded_count(services.repository, asked)
+        excluded = counting.excluded_count(services.repository, asked)
     return shapes.TrialPage(
         rows=page.rows,
         next_cursor=page.next_cursor,
-        total=query.count(services.repository, asked),
+        total=counting.count(services.repository, asked),
         excluded=excluded,
     )
 
@@ -117,7 +118,7 @@ def facets(
 ) -> shapes.Facets:
     """How many trials have which value of each key, under the conditions on all other keys."""
     chosen = tuple(dict.fromkeys(key)) if key else _usual_keys(services)
-    found = query.facets(services.repository, selection.query(), chosen)
+    found = counting.facets(services.repository, selection.query(), chosen)
     return shapes.Facets(
         tuple(
             shapes.Facet(
@@ -137,7 +138,7 @@ def trial(services: ServicesDep, id: Id) -> shapes.TrialDetail:
     found = trial_of(services, id)
     same = (Condition("group", Op.ONE_OF, (found.group_key,)),)
     limit = SIBLINGS_MAX + 1
-    group = query.rows(services.repository, Query(same, limit=limit, with_excluded=True)).rows
+    group = paging.rows(services.repository, Query(same, limit=limit, with_excluded=True)).rows
     return shapes.TrialDetail(
         trial=ADAPTER.dump_python(found, mode="json"),
         group=found.group_key,
@@ -243,7 +244,7 @@ def groups(
     ],
 ) -> shapes.Groups:
     """The trials grouped by any keys, with quantiles and the interval of the median."""
-    found = query.group_by(services.repository, selection.query(), by)
+    found = grouping.group_by(services.repository, selection.query(), by)
     return shapes.Groups(
         tuple(by),
         tuple(
@@ -292,7 +293,7 @@ def _usual_keys(services: Services) -> Sequence[str]:
     """The columns people look by, and the settings that tell most trials apart."""
     settings = [
         info
-        for info in query.keys(services.repository)
+        for info in known_keys.keys(services.repository)
         if info.kind == "configuration" and 1 < info.distinct <= FACET_DISTINCT_MAX
     ]
     settings.sort(key=lambda info: (-info.n, info.key))

@@ -15,8 +15,7 @@ from fastapi import Query as Parameter
 from venturi.errors import ExitCode, VenturiError
 from venturi.present.api.context import Selection
 from venturi.present.api.shapes import Key, Scalar
-from venturi.record.query import group_by
-from venturi.record.query.grouping import GROUP_KEYS_MAX
+from venturi.record.query.grouping import GROUP_KEYS_MAX, group_by
 from venturi.record.repository import Repository
 from venturi.record.tables import number_of, text_of
 

@@ -30,8 +30,9 @@ from venturi.present.api.analysis.cells import (
 from venturi.present.api.analysis.spreads import interval, percent, spread_of
 from venturi.present.api.context import Selection, SelectionDep, ServicesDep
 from venturi.present.api.shapes import ComparedGroup, Comparison, Key, Scalar
-from venturi.record.query import COLUMNS, Condition, Op, rows
+from venturi.record.query.conditions import COLUMNS, Condition, Op
 from venturi.record.query.grouping import GROUP_KEYS_MAX
+from venturi.record.query.paging import rows
 from venturi.record.repository import Repository
 from venturi.units import format_duration
 

@@ -36,8 +36,10 @@ from venturi.present.api.analysis.cells import (
 from venturi.present.api.analysis.spreads import no_spread, scaled, spread_of
 from venturi.present.api.context import Selection, SelectionDep, ServicesDep
 from venturi.present.api.shapes import Key, Prices, RankedGroup, Ranking, Scalar, Spread
-from venturi.record.query import COLUMNS, rows, stored_order
+from venturi.record.query.conditions import COLUMNS
 from venturi.record.query.grouping import GROUP_KEYS_MAX
+from venturi.record.query.paging import rows
+from venturi.record.query.repeats import stored_order
 from venturi.record.repository import Repository
 from venturi.record.tables import text_of
 from venturi.units import format_duration

@@ -20,7 +20,8 @@ from venturi.present.api.analysis.speedup import by_count, split
 from venturi.present.api.analysis.spreads import interval, percent, times
 from venturi.present.api.context import Selection
 from venturi.present.api.shapes import ParameterEffect, Scalar
-from venturi.record.query import GROUPS_MAX, Settings, TooManyGroupsError, chosen_of
+from venturi.record.query.grouping import GROUPS_MAX, TooManyGroupsError
+from venturi.record.query.repeats import Settings, chosen_of
 from venturi.record.repository import Repository
 
 VALUES_MAX = 50  # effects of one key
