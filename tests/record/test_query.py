@@ -99,9 +99,7 @@ def as_number(text: str) -> float | None:
 
 
 def canonical(key: str) -> str:
-    return (
-        key if key in COLUMNS else "configuration." + key.removeprefix("configuration.")
-    )
+    return key if key in COLUMNS else "configuration." + key.removeprefix("configuration.")
 
 
 def value_of(trial: Trial, key: str) -> Any:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from venturi.measure.engines.native import Predict
     from venturi.measure.runner import Session
     from venturi.model.predict import Prediction
-    from venturi.record.repository import Repository
+    from venturi.record.keeping import Keeper
     from venturi.record.trial import Trial
 
 NO_RECORD_HELP = "Do not keep the trial in the repository."
@@ -42,13 +41,14 @@ def laboratory(
     alone_as: str | None = None,
     wait: bool = False,
 ) -> Iterator[Session]:
-    """A session to run trials in; with `record` False in a repository that is thrown away.
+    """A session to run trials in; with `record` False they, and their series, are kept nowhere.
 
     With `alone_as`, under that name, nothing else on this host measures meanwhile: another command
     that does is waited for, or VEN-MEASURE-BUSY says which one it is.
     """
     from venturi.measure.alone import alone
     from venturi.measure.runner import open_session
+    from venturi.record.keeping import Nowhere
 
     agent = find_agent()
     with ExitStack() as stack:
@@ -57,18 +57,14 @@ def laboratory(
             stack.enter_context(
                 alone(lock, alone_as, wait=wait, on_wait=lambda who: say(f"waiting for {who}"))
             )
-        repository = stack.enter_context(open_repository() if record else _throwaway(stack))
+        keeper: Keeper = stack.enter_context(open_repository()) if record else Nowhere()
         on_progress = stack.enter_context(progress_bars(enabled=show_progress))
         yield open_session(
-            agent, repository, on_progress=on_progress, sample_interval_ms=sample_interval_ms
+            agent,
+            keeper,
+            on_progress=on_progress,
+            sample_interval_ms=sample_interval_ms if record else None,
         )
-
-
-def _throwaway(stack: ExitStack) -> Repository:
-    from venturi.record.repository import Repository
-
-    home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="venturi-")))
-    return Repository.open(replace(settings.load(), home=home, database_url=None))
 
 
 @dataclass

@@ -42,7 +42,7 @@ from venturi.record.trial import (
 from venturi.units import format_duration
 
 if TYPE_CHECKING:
-    from venturi.record.repository import Repository
+    from venturi.record.keeping import Keeper
 
 FOUND = frozenset({"regime_expected"})
 """What a job adds to its trial's configuration once it has begun: it was found, not chosen."""
@@ -50,22 +50,22 @@ FOUND = frozenset({"regime_expected"})
 
 @dataclass(frozen=True)
 class Session:
-    """What all trials of one command share."""
+    """What all trials of one command share; without an interval no series is sampled."""
 
     agent: Agent
-    repository: Repository
+    repository: Keeper
     host: Host
     software: Software
     on_progress: OnProgress | None = None
-    sample_interval_ms: int = 1000
+    sample_interval_ms: int | None = 1000
 
 
 def open_session(
     agent: Agent,
-    repository: Repository,
+    repository: Keeper,
     *,
     on_progress: OnProgress | None = None,
-    sample_interval_ms: int = 1000,
+    sample_interval_ms: int | None = 1000,
 ) -> Session:
     """Reads the host's facts and the agent's identity once, for all trials to come."""
     from venturi import __version__
@@ -226,7 +226,7 @@ def run_trial(session: Session, job: Job) -> Trial:
     step = Step(session.agent, origin_s, session.on_progress)
     with tempfile.TemporaryDirectory(prefix="venturi-series-") as folder:
         sampler = None
-        if job.spec.series:
+        if job.spec.series and session.sample_interval_ms is not None:
             sampler = Sampler(
                 session.agent,
                 Path(folder) / "series.parquet",
@@ -301,7 +301,7 @@ def _planned(session: Session, spec: Spec) -> Trial:
 class _Life:
     """A trial on its way through the states; every change is saved before work goes on."""
 
-    def __init__(self, repository: Repository, trial: Trial, sampler: Sampler | None) -> None:
+    def __init__(self, repository: Keeper, trial: Trial, sampler: Sampler | None) -> None:
         self.repository = repository
         self.trial = trial
         self._sampler = sampler

@@ -15,7 +15,6 @@ from typing import Any
 from venturi.errors import Interrupted, VenturiError
 from venturi.measure.agent import Agent
 from venturi.measure.hosts import Process
-from venturi.record.series import SeriesWriter
 from venturi.record.trial import TrialWarning
 
 GRACE_S = 5.0
@@ -67,6 +66,9 @@ class Sampler:
 
     def _listen(self) -> None:
         assert self._process is not None
+        # Parquet's library is loaded here, beside the work, and not before it.
+        from venturi.record.series import SeriesWriter
+
         try:
             with ExitStack() as stack:
                 writer = stack.enter_context(SeriesWriter(self._path))

@@ -1,0 +1,63 @@
+"""Where the trials of a command are kept: a repository, or nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from venturi.errors import VenturiError
+from venturi.record.trial import Artifact, State, Trial
+
+if TYPE_CHECKING:
+    from venturi.record.repository import ArtifactKind
+
+
+class Keeper(Protocol):
+    """What measuring needs of a repository; `Repository` says what each does."""
+
+    def add(self, trial: Trial) -> None: ...
+
+    def save(self, trial: Trial) -> None: ...
+
+    def find(
+        self, *, experiment: str | None = None, state: State | None = None,
+        since: datetime | None = None, limit: int | None = None,
+    ) -> Sequence[Trial]: ...  # fmt: skip
+
+    def attach(
+        self, trial: Trial, kind: ArtifactKind, name: str, source: Path | bytes
+    ) -> Trial: ...
+
+    def artifact_path(self, artifact: Artifact) -> Path: ...
+
+
+class Nowhere:
+    """Keeps nothing, for trials that are only to be shown; opens no file and no database."""
+
+    def add(self, trial: Trial) -> None:
+        """Forgets `trial`."""
+
+    def save(self, trial: Trial) -> None:
+        """Forgets `trial`."""
+
+    def find(
+        self, *, experiment: str | None = None, state: State | None = None,
+        since: datetime | None = None, limit: int | None = None,
+    ) -> Sequence[Trial]:  # fmt: skip
+        """No trial."""
+        return ()
+
+    def attach(self, trial: Trial, kind: ArtifactKind, name: str, source: Path | bytes) -> Trial:
+        """`trial` as it is: the file is not kept."""
+        return trial
+
+    def artifact_path(self, artifact: Artifact) -> Path:
+        """An error: no file was kept."""
+        raise VenturiError(
+            "VEN-RECORD-ARTIFACT",
+            "the artifact's file was not kept",
+            where={"artifact": artifact.path},
+            hint="record the trial: leave out --no-record",
+        )
