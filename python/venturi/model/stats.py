@@ -144,7 +144,7 @@ def _median_rank(n: int, level: float) -> int:
     k, missed_at_most = (n + 1) // 2, (1 - level) * (1 + 1e-9)  # equal but for rounding is enough
 
     def resampled_at_most(j: int) -> float:
-        return 1.0 if j == n else math.fsum(_binomial(n, i, j / n) for i in range(k, n + 1))
+        return 1.0 if j == n else _binomial_at_least(n, k, j / n)
 
     narrowest = 1 + bisect_left(range(1, n + 1), (1 - level) / 2, key=resampled_at_most)
     j, below = 1, _binomial(n, 0, 0.5)
@@ -158,6 +158,16 @@ def _binomial(n: int, i: int, p: float) -> float:
     """P(Binomial(n, p) = i) for 0 < p < 1, of any size."""
     ways = math.lgamma(n + 1) - math.lgamma(i + 1) - math.lgamma(n - i + 1)
     return math.exp(ways + i * math.log(p) + (n - i) * math.log1p(-p))
+
+
+def _binomial_at_least(n: int, k: int, p: float) -> float:
+    """P(Binomial(n, p) >= k) for 0 < p < 1: each term from the one before."""
+    odds = p / (1 - p)
+    term = total = _binomial(n, k, p)
+    for i in range(k, n):
+        term *= odds * (n - i) / (i + 1)
+        total += term
+    return total
 
 
 def u_distribution(n: int, m: int) -> list[int]:
