@@ -1,0 +1,176 @@
+"""What each verb costs before it works: `python -m benchmarks.start_up [--write]`.
+
+Each verb that answers from the repository or a catalogue is asked one question, on 40,000 synthetic
+trials in a SQLite database of its own, with everything compiled and in the page cache: median of
+seven processes. The figures to reach: 500 ms, and 150 ms for --help and --version. Beside it stands
+what a verb loads of the heavy libraries, seen with `-X importtime`. With --write the table goes to
+docs/reference/start-up.md; a test holds its libraries to what is true.
+"""
+
+from __future__ import annotations
+
+import argparse
+import compileall
+import os
+import platform
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from itertools import islice
+from pathlib import Path
+
+import venturi
+from benchmarks.repository import synthetic_trials
+from venturi.record.query.paging import rows
+from venturi.record.query.selection import Query
+from venturi.record.repository import Repository
+from venturi.settings import Settings
+
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "start-up.md"
+TRIALS, REPEATS = 40_000, 7
+HEAVY = ("alembic", "fastapi", "httpx", "numpy", "polars", "pyarrow", "pydantic", "rich", "scipy",
+         "sqlalchemy")  # fmt: skip
+# {trial}, {a} and {b} stand for a trial and for two repeat groups, {folder} for one to write into.
+QUESTIONS: tuple[str, ...] = (
+    "--help",
+    "--version",
+    "version",
+    "ls",
+    "ls --where disk=SSD --sort elapsed_s",
+    "show {trial}",
+    "compare {a} {b}",
+    "rank --by disk --by net",
+    "rank --by workload --where disk=SSD --usd-per-hour 3.5",
+    "exclude ls",
+    "export {trial} -o {folder}/trial.zip --overwrite",
+    "report /compare?by=disk -o {folder}/page.html --overwrite",
+    "workloads",
+    "engines",
+    "catalog ls",
+    "catalog show ec2-2014 i2.8xlarge",
+    "advise hardware --sort 100TB --deadline 30min",
+    "predict --sort 100TB --on i2.8xlarge:178",
+    "simulate --sort 100TB --on i2.8xlarge:178",
+    "doctor",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """`elapsed_s` of one process, and the libraries of HEAVY that it loads."""
+
+    question: str
+    elapsed_s: float
+    libraries: tuple[str, ...]
+
+
+def environment(home: Path) -> dict[str, str]:
+    """That of a user whose repository is in `home`."""
+    return {**os.environ, "VENTURI_HOME": str(home), "COLUMNS": "100"}
+
+
+def libraries_of(question: str, names: Mapping[str, str], home: Path) -> tuple[str, ...]:
+    """What the verb loads of HEAVY to answer `question`, by name."""
+    command = [
+        sys.executable,
+        "-X",
+        "importtime",
+        "-m",
+        "venturi.cli.main",
+        *filled(question, names),
+    ]
+    done = subprocess.run(
+        command, env=environment(home), capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        said = [line for line in done.stderr.splitlines() if not line.startswith("import time:")]
+        raise SystemExit(f"venturi {question}: exit {done.returncode}: {' '.join(said)}")
+    loaded = set(re.findall(r"\| +(\w+)$", done.stderr, re.MULTILINE))
+    return tuple(name for name in HEAVY if name in loaded)
+
+
+def filled(question: str, names: Mapping[str, str]) -> list[str]:
+    """The words of `question` with its placeholders replaced."""
+    return [word.format_map(names) for word in question.split()]
+
+
+def elapsed_s(question: str, names: Mapping[str, str], home: Path) -> float:
+    """Seconds from the start to the end of one process; the median of REPEATS after a first."""
+    command = [sys.executable, "-m", "venturi.cli.main", *filled(question, names)]
+    found = []
+    for _ in range(1 + REPEATS):
+        start_s = time.perf_counter()
+        subprocess.run(command, env=environment(home), capture_output=True, check=True)
+        found.append(time.perf_counter() - start_s)
+    return statistics.median(found[1:])
+
+
+def names_of(repository: Repository, folder: Path) -> dict[str, str]:
+    """A trial and two comparable groups to put into the questions."""
+    found = rows(repository, Query(limit=1_000)).rows
+    first = found[0]
+    other = next(
+        row for row in found
+        if row.group != first.group and row.workload == first.workload
+        and row.workload_version == first.workload_version
+    )  # fmt: skip
+    return {"trial": first.id, "a": first.group, "b": other.group, "folder": str(folder)}
+
+
+def table(costs: list[Cost], today: date) -> str:
+    """The page of the reference."""
+    lines = [
+        "# Start-up of the commands",
+        "",
+        "<!-- Written by `python -m benchmarks.start_up --write`. -->",
+        "",
+        "What a command takes from its start to its end, and which heavy libraries it loads: "
+        "only those it uses.",
+        f"{TRIALS:,} trials in SQLite, everything compiled and in the page cache; median of "
+        f"{REPEATS} processes on",
+        f"{os.cpu_count()} processors, Python {platform.python_version()}, {today.isoformat()}.",
+        "",
+        "| `venturi ...` | ms | loads |",
+        "|---|---|---|",
+    ]
+    for cost in costs:
+        loads = ", ".join(cost.libraries) or "none"
+        lines.append(f"| `{cost.question}` | {1e3 * cost.elapsed_s:.0f} | {loads} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Prints the page, or writes it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
+    write = parser.parse_args().write
+    for package in (Path(venturi.__file__).parent, *map(Path, sys.path[-1:])):
+        compileall.compile_dir(package, quiet=2)
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        settings = Settings(home, None, None, allow_debug=False)
+        with Repository.open(settings) as repository:
+            repository.add_many(islice(synthetic_trials(), TRIALS))
+            names = names_of(repository, home)
+        costs = []
+        for question in QUESTIONS:
+            cost = Cost(
+                question, elapsed_s(question, names, home), libraries_of(question, names, home)
+            )
+            costs.append(cost)
+            print(f"{1e3 * cost.elapsed_s:6.0f} ms  {question}", file=sys.stderr)
+    text = table(costs, date.today())
+    if write:
+        PAGE.write_text(text)
+    else:
+        print(text, end="")
+
+
+if __name__ == "__main__":
+    main()
