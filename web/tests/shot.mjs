@@ -1,32 +1,43 @@
-// Takes the pictures of the documentation from a report.
-// node tests/shot.mjs CHROMIUM REPORT FOLDER
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+// Takes the pictures of the documentation: node tests/shot.mjs CHROMIUM JOB FOLDER
+// The file JOB has, for each picture: name, url, and how it is cut: `until` and `element` are
+// selectors (down to the end of the first; the last such element alone), `height` is in px.
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+import { launch, open } from "./browser.mjs";
 
-const [executablePath, report, folder] = process.argv.slice(2);
-const profile = mkdtempSync(join(tmpdir(), "venturi-shot-"));
-const context = await chromium.launchPersistentContext(profile, {
-  executablePath,
-  headless: true,
-  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"],
-  viewport: { width: 1280, height: 1000 },
-  colorScheme: "light",
-  offline: true,
-});
+const WIDTH = 1280;
+const MARGIN = 24;
+const MARK = `main h1, #answer`;
+
+const [executablePath, job, folder] = process.argv.slice(2);
+const browser = await launch(executablePath);
 try {
-  const page = await context.newPage();
-  await page.goto(pathToFileURL(report).href, { waitUntil: "load" });
-  await page.waitForSelector("#answer");
-  const answer = await page.locator("#answer").boundingBox();
-  const height = Math.ceil(answer.y + answer.height + 24);
-  const clip = { x: 0, y: 0, width: 1280, height };
-  await page.screenshot({ path: join(folder, "report.png"), fullPage: true, clip });
-  const sorts = page.locator("article");
-  if (await sorts.count()) await sorts.last().screenshot({ path: join(folder, "report-sort.png") });
+  const context = await browser.newContext({
+    viewport: { width: WIDTH, height: 1000 },
+    colorScheme: "light",
+    reducedMotion: "reduce",
+  });
+  for (const { name, url, until, element, height } of JSON.parse(readFileSync(job, "utf8"))) {
+    const { page, problems, settled } = await open(context);
+    await page.goto(url);
+    await page.waitForSelector(MARK);
+    await settled();
+    const path = join(folder, `${name}.png`);
+    if (element) {
+      await page.locator(element).last().screenshot({ path });
+    } else {
+      const end = until && (await page.locator(until).first().boundingBox());
+      const clip = {
+        x: 0,
+        y: 0,
+        width: WIDTH,
+        height: height ?? Math.ceil(end.y + end.height) + MARGIN,
+      };
+      await page.screenshot({ path, fullPage: true, clip });
+    }
+    if (problems.length) throw new Error(`${url}: ${problems.join("; ")}`);
+    await page.close();
+  }
 } finally {
-  await context.close();
-  rmSync(profile, { recursive: true, force: true });
+  await browser.close();
 }

@@ -1,0 +1,108 @@
+"""Takes the pictures of the documentation: fills a repository of its own with real data, serves it,
+and photographs its pages in headless Chromium.
+
+Usage: python scripts/screenshots.py. Takes about two minutes; replaces docs/images/*.png.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlencode
+
+ROOT = Path(__file__).parent.parent
+IMAGES = ROOT / "docs" / "images"
+VENTURI = Path(sys.executable).parent / "venturi"
+DATA = ROOT / "tests" / "data"
+SPARK_LOG = DATA / "spark/4.3.0/spill.log"
+PRICED = [("usd_per_hour", "3.5"), ("plus", "net=IB:0.8"), ("plus", "disk=SSD:0.7"),
+          ("plus", "disk=SS2:1.4"), ("objective", "cost")]  # fmt: skip
+MINERVA = [("where", each) for each in ("cluster=lab-a", "workload=terasort", "scale=")]
+CLIFF = [("where", "source=Jaffe 2017, Table 21"), ("x", "input_bytes")]
+QUICKSTART_BUDGET = "90s"
+
+
+def venturi(folder: Path, *words: object) -> str:
+    """What `venturi` prints on stdout; its talk is shown."""
+    done = subprocess.run(
+        [VENTURI, *map(str, words)],
+        cwd=folder, env=environment(folder), check=True, text=True, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    return done.stdout
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """The caller's, without settings of Venturi, and with a repository in `folder`."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("VENTURI_")}
+    return {**kept, "VENTURI_HOME": str(folder / "home")}
+
+
+def fill(folder: Path) -> str:
+    """Measures, ingests and imports; the id of the Spark application."""
+    venturi(folder, "quickstart", "--time-budget", QUICKSTART_BUDGET, "--report", "report.html")
+    venturi(folder, "ingest", "spark-eventlog", SPARK_LOG)
+    venturi(folder, "import", "published")
+    venturi(folder, "import", "aloja", DATA / "results/aloja-minerva/trials.csv")
+    venturi(folder, "advise", "hardware", "--sort", "100TB", "--html", "advice.html")
+    listed = json.loads(venturi(folder, "ls", "--engine", "spark", "--json"))["data"]
+    return next(str(each["id"]) for each in listed if each["id"].startswith("spark-eventlog-"))
+
+
+def pictures(folder: Path, server: str, application: str) -> list[dict[str, object]]:
+    """The job of web/tests/shot.mjs."""
+    report, advice = ((folder / name).as_uri() for name in ("report.html", "advice.html"))
+    cost = [*MINERVA, ("by", "net"), ("by", "disk"), *PRICED]
+    return [
+        {"name": "report", "url": report, "until": "#answer"},
+        {"name": "report-sort", "url": report, "element": "article"},
+        {"name": "advice", "url": advice, "until": ".chart"},
+        {"name": "trials", "url": f"{server}/trials", "height": 900},
+        {"name": "job", "url": f"{server}/trials/{application}", "until": ".chart"},
+        {"name": "cost", "url": f"{server}/cost?{urlencode(cost)}", "element": ".card:has(.chart)"},
+        {"name": "memory-cliff", "url": f"{server}/scaling?{urlencode(CLIFF)}", "until": ".chart"},
+        {"name": "catalog", "url": f"{server}/catalog?catalog=current", "until": ".chart"},
+    ]
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The address of a server of the repository in `folder`, without a slash at its end."""
+    command = [VENTURI, "serve", "--port", "0"]
+    with subprocess.Popen(
+        command, env=environment(folder), text=True, stdout=subprocess.PIPE
+    ) as server:
+        assert server.stdout is not None
+        try:
+            yield server.stdout.readline().split()[-1].rstrip("/")
+        finally:
+            server.terminate()
+
+
+def main() -> int:
+    """Exit status: 1 if there is no Chromium."""
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+    if chromium is None:
+        sys.stderr.write("there is no Chromium: scripts/system-packages.sh installs it\n")
+        return 1
+    with tempfile.TemporaryDirectory(prefix="lab-") as made:
+        folder = Path(made)
+        application = fill(folder)
+        with served(folder) as server:
+            job = folder / "job.json"
+            job.write_text(json.dumps(pictures(folder, server, application)), encoding="utf-8")
+            shot = ROOT / "web/tests/shot.mjs"
+            subprocess.run(["node", shot, chromium, job, IMAGES], check=True)
+    for path in sorted(IMAGES.iterdir()):
+        sys.stdout.write(f"{path.relative_to(ROOT)}: {path.stat().st_size // 1000} kB\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
