@@ -1,0 +1,62 @@
+"""Every command of the guides, the tutorials and the README does what the page says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from documents import Block, blocks, check, check_parses, parse, steps
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted(
+    path
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    if path.parent.name not in {"reference", "method"}
+)
+DATA = {"text", "toml", "csv", "json"}
+
+
+def named(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_every_block_says_what_it_is(page: Path) -> None:
+    for block in blocks(page.read_text()):
+        assert block.kind in {"sh", "console", *DATA}, f"line {block.line}: kind {block.kind!r}"
+        if block.kind == "console":
+            assert next(steps(block), None), f"line {block.line}: no command after `$ `"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_every_command_does_what_its_page_says(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VENTURI_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLUMNS", "200")
+    folder = tmp_path / "clone"
+    folder.mkdir()
+    for name in ("tests", "docs"):
+        (folder / name).symlink_to(ROOT / name)
+    for block in blocks(page.read_text()):
+        if block.title:
+            (folder / block.title).write_text(block.text)
+        elif block.kind in {"sh", "console"}:
+            follow(block, folder)
+
+
+def follow(block: Block, folder: Path) -> None:
+    for step in steps(block):
+        if block.not_run:
+            check_parses(step.command)
+        elif not step.command.startswith("export VENTURI_HOME="):  # ours is as good
+            check(step, folder)
+
+
+def test_every_question_of_the_readme_has_a_command() -> None:
+    table = re.findall(r"^\| [^|]+\? \| (.+) \|$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    commands = [each for row in table for each in re.findall(r"`venturi ([^`]*)`", row)]
+    assert len(commands) > 20
+    for command in commands:
+        parse(re.findall(r"'[^']*'|\"[^\"]*\"|\S+", command))
