@@ -8,7 +8,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 CARGO := cargo
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo serve test lint bench locks clean system-packages
+.PHONY: help setup demo serve test lint bench docs screenshots locks clean system-packages
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | column -t -s $$'\t'
@@ -50,7 +50,7 @@ serve: setup ## Serve the repository as web pages on this machine
 system-packages:
 	@scripts/system-packages.sh
 
-test: setup system-packages ## Run every test
+test: setup system-packages .tools/docs/.synced ## Run every test
 	$(CARGO) test --locked --profile tested --workspace --quiet
 	$(PY) -m pytest
 
@@ -73,11 +73,23 @@ bench: setup ## Measure Venturi beside its peers and the physical limit, interle
 generated: setup ## Write the generated files anew (schema, reference pages)
 	$(PY) scripts/generated.py
 
+.tools/docs/.synced: requirements-docs.lock $(UV)
+	@test -x .tools/docs/bin/python || $(UV) venv --quiet --python $(PYTHON) .tools/docs
+	$(UV) pip sync --quiet --python .tools/docs/bin/python --require-hashes requirements-docs.lock
+	@touch $@
+
+docs: .tools/docs/.synced ## Write the documentation as a site that opens without a server: site/index.html
+	NO_MKDOCS_2_WARNING=1 .tools/docs/bin/mkdocs build --strict
+
+screenshots: setup system-packages ## Take the pictures of the documentation anew, of what it measures here
+	$(PY) scripts/screenshots.py
+
 locks: $(UV) ## Write the lock files anew
 	$(UV) pip compile --quiet --generate-hashes --no-annotate --universal requirements-uv.in -o requirements-uv.lock
 	$(UV) pip compile --quiet --generate-hashes --no-annotate --universal pyproject.toml -o requirements.lock
 	$(UV) pip compile --quiet --generate-hashes --no-annotate --universal pyproject.toml --group dev -c requirements.lock -o requirements-dev.lock
 	$(UV) pip compile --quiet --generate-hashes --no-annotate --universal --group bench -c requirements-dev.lock -o requirements-bench.lock
+	$(UV) pip compile --quiet --generate-hashes --no-annotate --universal --group docs -o requirements-docs.lock
 
 clean: ## Remove what the other commands made
-	rm -rf target .venv .tools dist web/node_modules python/venturi/present/assets/{*.js,*.css,app} report.html .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf target .venv .tools dist site web/node_modules python/venturi/present/assets/{*.js,*.css,app} report.html .mypy_cache .ruff_cache .pytest_cache .hypothesis
