@@ -82,7 +82,7 @@ def libraries_of(question: str, names: Mapping[str, str], home: Path) -> tuple[s
         "-X",
         "importtime",
         "-m",
-        "venturi.cli.main",
+        "venturi",
         *filled(question, names),
     ]
     done = subprocess.run(
@@ -102,7 +102,7 @@ def filled(question: str, names: Mapping[str, str]) -> list[str]:
 
 def elapsed_s(question: str, names: Mapping[str, str], home: Path) -> float:
     """Seconds from the start to the end of one process; the median of REPEATS after a first."""
-    command = [sys.executable, "-m", "venturi.cli.main", *filled(question, names)]
+    command = [sys.executable, "-m", "venturi", *filled(question, names)]
     found = []
     for _ in range(1 + REPEATS):
         start_s = time.perf_counter()
