@@ -8,7 +8,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 CARGO := cargo
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo serve test lint bench docs screenshots locks clean system-packages
+.PHONY: help setup demo serve test lint wheel release bench docs screenshots locks clean system-packages
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | column -t -s $$'\t'
@@ -20,7 +20,7 @@ $(UV): requirements-uv.lock
 
 $(VENV)/.synced: requirements-dev.lock $(UV)
 	@test -x $(PY) || $(UV) venv --quiet --python $(PYTHON) $(VENV)
-	$(UV) pip sync --quiet --python $(PY) --require-hashes requirements-dev.lock
+	$(UV) pip sync --quiet --compile-bytecode --python $(PY) --require-hashes requirements-dev.lock
 	@rm -f $(VENV)/.installed
 	@touch $@
 
@@ -36,10 +36,12 @@ $(WEB_PAGES): web/node_modules/.package-lock.json $(WEB_SOURCES)
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 $(VENV)/.installed: $(VENV)/.synced $(WEB_PAGES) $(RUST_SOURCES) pyproject.toml
-	$(UV) pip install --quiet --python $(PY) --no-deps --no-build-isolation --reinstall-package venturi --editable .
+	$(UV) pip install --quiet --compile-bytecode --python $(PY) --no-deps --no-build-isolation --reinstall-package venturi --editable .
 	@touch $@
 
+# The sources are not copied into .venv, so that nothing compiles them where PYTHONDONTWRITEBYTECODE is set.
 setup: $(VENV)/.installed ## Install everything into this folder (.venv, target, web/node_modules)
+	@$(PY) -m compileall -q python/venturi
 
 demo: setup ## Run the main job: measure this machine, sort on it, record it, price it
 	$(VENV)/bin/venturi quickstart --report report.html
@@ -65,6 +67,22 @@ lint: setup ## Check format, types, contracts, budgets and generated files
 	$(PY) scripts/budgets.py
 	$(PY) scripts/generated.py --check
 
+# What makes a release is not part of `make setup`: its C compiler for old systems alone is 400 MB.
+RELEASE := .tools/release
+$(RELEASE)/.synced: requirements-release.lock $(UV)
+	@test -x $(RELEASE)/bin/python || $(UV) venv --quiet --python $(PYTHON) $(RELEASE)
+	$(UV) pip sync --quiet --python $(RELEASE)/bin/python --require-hashes requirements-release.lock
+	@touch $@
+
+wheel: $(RELEASE)/.synced ## Write a source distribution, and from it a wheel for any Linux, into dist/
+	@rm -rf dist
+	PATH="$(CURDIR)/$(RELEASE)/bin:$$PATH" CARGO_TARGET_DIR="$(CURDIR)/target" MATURIN_PEP517_ARGS="--zig --compatibility manylinux_2_17" \
+		$(UV) build --quiet --no-build-isolation --python $(RELEASE)/bin/python --out-dir dist
+	@$(RELEASE)/bin/python scripts/check_dist.py dist
+
+release: $(RELEASE)/.synced ## Rehearse a release: what is in its way, wheel, checks, bills of materials; TAG=1 makes the tag
+	@$(RELEASE)/bin/python scripts/release.py $(if $(TAG),--tag)
+
 bench: setup ## Measure Venturi beside its peers and the physical limit, interleaved
 	@scripts/system-packages.sh bench
 	$(UV) pip install --quiet --python $(PY) --require-hashes -r requirements-bench.lock
@@ -88,6 +106,7 @@ locks: $(UV) ## Write the lock files anew
 	$(UV) pip compile --quiet --generate-hashes --no-annotate --universal requirements-uv.in -o requirements-uv.lock
 	$(UV) pip compile --quiet --generate-hashes --no-annotate --universal pyproject.toml -o requirements.lock
 	$(UV) pip compile --quiet --generate-hashes --no-annotate --universal pyproject.toml --group dev -c requirements.lock -o requirements-dev.lock
+	$(UV) pip compile --quiet --generate-hashes --no-annotate --universal --group release -c requirements-dev.lock -o requirements-release.lock
 	$(UV) pip compile --quiet --generate-hashes --no-annotate --universal --group bench -c requirements-dev.lock -o requirements-bench.lock
 	$(UV) pip compile --quiet --generate-hashes --no-annotate --universal --group docs -o requirements-docs.lock
 

@@ -1,0 +1,93 @@
+"""Checks what `make wheel` wrote: that each file is whole, and runs where its name says.
+
+Usage: check_dist.py FOLDER. One line a file; what is wrong goes to stderr, with exit status 1.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+PAGES = ("venturi/present/assets/page.js", "venturi/present/assets/app/index.html")
+SCRIPTS = ("data/scripts/venturi", "data/scripts/venturi-agent")
+SOURCES = (
+    "Cargo.lock", "crates/agent/src/main.rs", "packaging/venturi_build.py",
+    "packaging/venturi.data/scripts/venturi", *(f"python/{page}" for page in PAGES),
+)  # fmt: skip
+# The oldest C library that the wheel may ask for: that of systems of 2014.
+MANYLINUX = "manylinux_2_17"
+
+
+def main() -> int:
+    folder = Path(sys.argv[1])
+    faults = []
+    for kind, check in (("*.whl", wheel_faults), ("*.tar.gz", sdist_faults)):
+        found = sorted(folder.glob(kind))
+        if len(found) != 1:
+            faults.append(f"{folder} has {len(found)} files {kind}, not one")
+        for path in found:
+            faults += [f"{path.name}: {fault}" for fault in check(path)]
+            print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB")
+            twine = subprocess.run(
+                [sys.executable, "-m", "twine", "check", "--strict", path],
+                capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            if twine.returncode:
+                faults.append(f"{path.name}: {twine.stdout.strip() or twine.stderr.strip()}")
+    for fault in faults:
+        print(f"error: {fault}", file=sys.stderr)
+    return 1 if faults else 0
+
+
+def wheel_faults(path: Path) -> Iterator[str]:
+    """What is wrong with a wheel: files that it lacks, a name that promises too much."""
+    with zipfile.ZipFile(path) as wheel:
+        yield from missing(wheel.namelist(), (*PAGES, *SCRIPTS))
+    if MANYLINUX not in path.name:
+        yield f"its name does not say {MANYLINUX}"
+        return
+    audit = subprocess.run(
+        [sys.executable, "-m", "auditwheel", "show", "--json", path],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if audit.returncode:
+        yield f"auditwheel cannot read it: {audit.stderr.strip()}"
+        return
+    needs = json.loads(audit.stdout)["overall_tag"]
+    if older_than(MANYLINUX, needs):
+        yield f"its programs need {needs}, which is newer than the {MANYLINUX} of its name"
+
+
+def older_than(named: str, needed: str) -> bool:
+    """Whether a system of tag `named` may lack what `needed` asks for; linux_* asks for anything.
+
+    `named` is like manylinux_2_17, `needed` like manylinux_2_34_x86_64.
+    """
+    versions = [re.match(r"manylinux_(\d+)_(\d+)", tag) for tag in (named, needed)]
+    if versions[1] is None:
+        return True
+    first, second = (tuple(map(int, found.groups())) for found in versions if found)
+    return first < second
+
+
+def sdist_faults(path: Path) -> Iterator[str]:
+    """What a source distribution lacks to become a wheel without Node."""
+    with tarfile.open(path) as sdist:
+        yield from missing([name.partition("/")[2] for name in sdist.getnames()], SOURCES)
+
+
+def missing(names: Collection[str], wanted: Collection[str]) -> Iterator[str]:
+    """The files of `wanted` with which no name ends."""
+    for each in wanted:
+        if not any(name.endswith(each) for name in names):
+            yield f"{each} is not in it"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

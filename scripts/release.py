@@ -1,0 +1,125 @@
+"""Prepares a release: says what is in its way, builds it, checks it, lists what it is made of.
+
+Without --tag it is a rehearsal: nothing changes but dist/. With --tag, and only if nothing is in
+the way, it makes the tag at the end. It never sends anything anywhere; it prints what to type.
+The version stands in Cargo.toml ([workspace.package]) and nowhere else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+DIST = ROOT / "dist"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tag", action="store_true", help="Make the tag (default: a rehearsal)")
+    parser.add_argument("--no-build", action="store_true", help="Only say what is in the way")
+    options = parser.parse_args()
+    version = version_of((ROOT / "Cargo.toml").read_text("utf-8"))
+    obstacles = obstacles_to(
+        version,
+        tags=git("tag", "--list", "v*").split(),
+        changelog=(ROOT / "CHANGELOG.md").read_text("utf-8"),
+        changed=git("status", "--porcelain").splitlines(),
+    )
+    print(f"release {version}")
+    if not options.no_build:
+        run("make", "--no-print-directory", "wheel")
+        bills_of_materials(version)
+        for path in sorted(DIST.iterdir()):
+            print(f"  {path.relative_to(ROOT)}")
+    for obstacle in obstacles:
+        print(f"in the way: {obstacle}", file=sys.stderr)
+    if obstacles:
+        return 1
+    if not options.tag:
+        print(f"ready; `make release TAG=1` makes the tag v{version}")
+        return 0
+    run("git", "tag", "--annotate", f"v{version}", "--message", f"Venturi {version}")
+    print(f"tagged v{version}; send it with `git push origin v{version}`")
+    return 0
+
+
+def version_of(cargo: str) -> str:
+    """The version in the text of Cargo.toml."""
+    version = tomllib.loads(cargo)["workspace"]["package"]["version"]
+    assert isinstance(version, str)
+    return version
+
+
+def obstacles_to(version: str, *, tags: list[str], changelog: str, changed: list[str]) -> list[str]:
+    """Why `version` cannot be released as things are; each says what to do.
+
+    `tags` are those there are, like v0.1.0; `changed` are lines of `git status --porcelain`.
+    """
+    found = []
+    newest = max((tag[1:] for tag in tags), key=_numbers, default=None)
+    if newest is not None and _numbers(version) <= _numbers(newest):
+        found.append(
+            f"version {version} is not above {newest}, which is tagged: raise it in Cargo.toml, "
+            "then `cargo update --workspace`"
+        )
+    heading, entries = topmost(changelog)
+    if not re.fullmatch(rf"{re.escape(version)} \(\d{{4}}-\d{{2}}-\d{{2}}\)", heading):
+        found.append(
+            f'the topmost section of CHANGELOG.md is "{heading}": call it "{version} (YYYY-MM-DD)"'
+        )
+    if not entries:
+        found.append(f'the section "{heading}" of CHANGELOG.md has no entry')
+    if changed:
+        found.append(f"{len(changed)} files differ from the last commit: commit them")
+    return found
+
+
+def topmost(changelog: str) -> tuple[str, int]:
+    """Heading of the first section, and how many entries it has."""
+    _, _, rest = f"\n{changelog}".partition("\n## ")
+    heading, _, body = rest.partition("\n")
+    section = body.partition("\n## ")[0]
+    return heading.strip(), sum(line.startswith("- ") for line in section.splitlines())
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version))
+
+
+def bills_of_materials(version: str) -> None:
+    """CycloneDX lists of the Python packages and of the pages' packages, into dist/.
+
+    That of the agent's crates is inside the wheel, where maturin puts it.
+    """
+    python = DIST / f"venturi-{version}.python.cdx.json"
+    tool = str(ROOT / ".tools/release/bin/cyclonedx-py")
+    run(tool, "requirements", "requirements.lock", "--pyproject", "pyproject.toml",
+        "--output-reproducible", "--of", "JSON", "-o", str(python))  # fmt: skip
+    pages = subprocess.run(
+        ["npm", "sbom", "--sbom-format", "cyclonedx", "--omit", "dev", "--package-lock-only"],
+        cwd=ROOT / "web", stdout=subprocess.PIPE, text=True, check=True,
+    )  # fmt: skip
+    (DIST / f"venturi-{version}.pages.cdx.json").write_text(pages.stdout, "utf-8")
+
+
+def git(*arguments: str) -> str:
+    done = subprocess.run(
+        ["git", *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
+    )
+    return done.stdout
+
+
+def run(*command: str) -> None:
+    subprocess.run(command, cwd=ROOT, check=True)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"error: `{' '.join(error.cmd)}` ended with status {error.returncode}")
