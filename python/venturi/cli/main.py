@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
 from venturi.errors import ExitCode, VenturiError
 
@@ -39,6 +40,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "import": ("import_", "Read trials from an archive, or the results of others"),
     "ingest": ("ingest", "Read the logs that Spark and MapReduce write of their own jobs"),
     "doctor": ("doctor", "Check this host's settings against what the field recommends"),
+    "completion": ("completion", "What bash, zsh or fish needs to complete verbs and options"),
     "version": ("version", "Versions of Venturi, its agent and its schema"),
 }
 
@@ -74,6 +76,15 @@ class Verbs(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in VERBS.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        # Not Group's own, which asks each command for its help, and so imports them all.
+        verbs = [
+            CompletionItem(name, help=text)
+            for name, (_, text) in VERBS.items()
+            if name.startswith(incomplete)
+        ]
+        return verbs + click.Command.shell_complete(self, ctx, incomplete)
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})

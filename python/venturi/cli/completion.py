@@ -1,0 +1,26 @@
+"""`venturi completion`: what a shell needs to complete verbs, options and their values."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(SHELLS))
+def command(shell: str) -> None:
+    """Write the completion of Venturi's verbs and options for SHELL to stdout.
+
+    \b
+    bash  venturi completion bash > ~/.local/share/bash-completion/completions/venturi
+    zsh   venturi completion zsh > "${fpath[1]}/_venturi"
+    fish  venturi completion fish > ~/.config/fish/completions/venturi.fish
+
+    It holds from the next shell on.
+    """
+    root = click.get_current_context().find_root().command
+    complete = get_completion_class(shell)
+    assert complete is not None
+    click.echo(complete(root, {}, "venturi", "_VENTURI_COMPLETE").source())
