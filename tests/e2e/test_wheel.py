@@ -1,12 +1,22 @@
-"""The wheel in a clean environment: what a user gets from `pip install venturi` works."""
+"""The wheel, installed by an ordinary user who has no network, no Rust and no Node, works.
+
+It is installed with the very lines of the Containerfile. As root the tests become such a user, in a
+network of its own that goes nowhere; otherwise the user who runs them is one already.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import shlex
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +24,24 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 UV = ROOT / ".tools/uv/bin/uv"
+NOBODY = 65534
+INSTALLED_BYTES_MAX = 420 << 20  # all packages, compiled
+# In a network of its own, with nothing but the loopback, as a user who owns nothing. The second
+# shell is there because setpriv itself still starts programs with the rights of root.
+APART = (
+    "unshare", "--net", "sh", "-c",
+    'ip link set lo up && '
+    'exec setpriv --reuid="$0" --regid="$0" --clear-groups sh -c \'exec "$@"\' sh "$@"',
+    str(NOBODY),
+)  # fmt: skip
+TOOLS = ("sh", "id", "ip", "mkdir", "setpriv", "unshare")
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can take itself off the network")
 pytestmark = pytest.mark.slow
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
+Done = subprocess.CompletedProcess[str]
 
 
-def must(*command: object, **options: Any) -> subprocess.CompletedProcess[str]:
+def must(*command: object, **options: Any) -> Done:
     done = subprocess.run(
         [str(part) for part in command], capture_output=True, text=True, check=False, **options
     )
@@ -28,84 +50,212 @@ def must(*command: object, **options: Any) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The `bin` folder of a new virtual environment that has the wheel and its locked needs."""
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel and the source distribution of this tree."""
     if not UV.is_file():
         pytest.fail(f"there is no {UV}: `make setup` installs it")
-    folder = tmp_path_factory.mktemp("wheel")
+    folder = tmp_path_factory.mktemp("dist")
     # The same target folder as `make setup`: what is built already is not built again.
     must(
-        sys.executable, "-m", "maturin", "build", "--release", "--locked", "--quiet",
-        "--out", folder, cwd=ROOT,
+        UV, "build", "--quiet", "--wheel", "--sdist", "--no-build-isolation",
+        "--python", sys.executable, "--out-dir", folder, cwd=ROOT,
     )  # fmt: skip
-    (wheel,) = folder.glob("venturi-*.whl")
-    environment = folder / "venv"
-    must(UV, "venv", "--quiet", "--python", sys.executable, environment)
-    python = environment / "bin/python"
-    install = (UV, "pip", "install", "--quiet", "--python", python)
-    must(*install, "--require-hashes", "-r", ROOT / "requirements.lock")
-    must(*install, "--no-deps", wheel)
-    return environment / "bin"
+    return folder
 
 
-@pytest.fixture
-def venturi(installed: Path, tmp_path: Path) -> Run:
-    """Runs the installed `venturi` in an empty folder, with nothing of this checkout in reach."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("VENTURI_", "PYTHON", "VIRTUAL_ENV"))
-    }
-    environment = {**kept, "VENTURI_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
+@dataclass(frozen=True)
+class User:
+    """Somebody who owns `place` and nothing else, and runs what is in `place`/venv."""
 
-    def run(*args: object) -> subprocess.CompletedProcess[str]:
-        return must(installed / "venturi", *args, cwd=tmp_path, env=environment)
+    place: Path
 
-    return run
+    def run(self, *command: object, **environment: str) -> Done:
+        """Runs a command in a folder of the user's, with nothing of this checkout in reach."""
+        return must(*self._apart(), *command, cwd=self.place, env=self._variables(environment))
+
+    def fails(self, *command: object, **environment: str) -> Done:
+        done = subprocess.run(
+            [*self._apart(), *map(str, command)], capture_output=True, text=True, check=False,
+            cwd=self.place, env=self._variables(environment),
+        )  # fmt: skip
+        assert done.returncode != 0, done.stdout
+        return done
+
+    def _apart(self) -> tuple[str, ...]:
+        return APART if os.geteuid() == 0 else ()
+
+    def _variables(self, more: dict[str, str]) -> dict[str, str]:
+        path = f"{self.place}/venv/bin:{self.place}/bin"
+        return {"HOME": str(self.place), "PATH": path, "LANG": "C.UTF-8", **more}
 
 
-def test_it_finds_its_own_agent_built_for_speed(venturi: Run, installed: Path) -> None:
-    answer = json.loads(venturi("version", "--json").stdout)
+def put_tools(folder: Path) -> None:
+    """Links to the few tools that tests use, so that the user has no others."""
+    folder.mkdir()
+    for name in TOOLS:
+        found = shutil.which(name, path="/usr/bin:/bin:/usr/sbin:/sbin")
+        if found is None:
+            pytest.skip(f"there is no {name}")
+        (folder / name).symlink_to(found)
+
+
+def python_for_all() -> str:
+    """A Python that every user may run and make environments with."""
+    base = getattr(sys, "_base_executable", sys.executable)
+    for python in (base, "/usr/bin/python3"):
+        probe = subprocess.run(
+            [*(APART if os.geteuid() == 0 else ()), python, "-c",
+             "import ensurepip, venv, sys; sys.exit(sys.version_info < (3, 11))"],
+            capture_output=True, check=False,
+        )  # fmt: skip
+        if probe.returncode == 0:
+            return python
+    pytest.skip("no Python 3.11 with venv that another user may run (python3-venv)")
+
+
+@pytest.fixture(scope="module")
+def user(built: Path) -> Iterator[User]:
+    """A user who has installed the wheel, with the lines of the Containerfile and no network."""
+    python = python_for_all()
+    place = Path(tempfile.mkdtemp(prefix="venturi-wheel-"))
+    try:
+        somebody = User(place)
+        (wheel,) = built.glob("venturi-*.whl")
+        shutil.copy(wheel, place)
+        shutil.copy(ROOT / "requirements.lock", place)
+        if os.geteuid() == 0:
+            os.chown(place, NOBODY, NOBODY)
+        somebody.run(python, "-m", "venv", place / "venv")
+        must(
+            place / "venv/bin/python", "-m", "pip", "download", "--quiet", "--require-hashes",
+            "--only-binary", ":all:", "-r", ROOT / "requirements.lock", "-d", place / "wheels",
+        )  # fmt: skip
+        offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(place / "wheels")}
+        for line in pip_lines():
+            somebody.run("sh", "-c", line, PYTHONDONTWRITEBYTECODE="1", **offline)
+        shutil.rmtree(place / "wheels")
+        yield somebody
+    finally:
+        shutil.rmtree(place)
+
+
+def pip_lines() -> list[str]:
+    """What the Containerfile runs to install."""
+    lines = (ROOT / "Containerfile").read_text("utf-8").splitlines()
+    return [line.removeprefix("RUN ") for line in lines if line.startswith("RUN pip ")]
+
+
+@as_root
+def test_the_user_is_nobody_without_network_rust_and_node(user: User) -> None:
+    assert user.run("id", "-u").stdout.strip() == str(NOBODY)
+    assert "default" not in user.run("ip", "route").stdout
+    for tool in ("cargo", "rustc", "npm", "node"):
+        user.fails("sh", "-c", f"command -v {tool}")
+
+
+def test_it_is_light_and_compiled(user: User) -> None:
+    (packages,) = (user.place / "venv/lib").glob("python3.*/site-packages")
+    files = [path for path in packages.rglob("*") if path.is_file() and "pip" not in path.parts]
+    names = {path.relative_to(packages).parts[0] for path in files}
+    assert not names & {"pyarrow", "scipy", "pyspark", "psycopg", "numba"}
+    size = sum(path.stat().st_blocks * 512 for path in files)
+    assert size <= INSTALLED_BYTES_MAX, f"{size >> 20} MiB are installed"
+    # Also where PYTHONDONTWRITEBYTECODE is set, as in many containers: pip compiles all the same.
+    assert list((packages / "venturi/cli/__pycache__").glob("main.*.pyc"))
+
+
+def test_it_finds_its_own_agent_built_for_speed(user: User) -> None:
+    answer = json.loads(user.run("venturi", "version", "--json").stdout)
     assert answer["warnings"] == []
     agent = answer["data"]["agent"]
-    assert agent["path"] == str(installed / "venturi-agent")
+    assert agent["path"] == str(user.place / "venv/bin/venturi-agent")
     assert agent["build_profile"] == "release"
     assert agent["version"] == answer["data"]["venturi"]
 
 
-def test_it_reads_the_hosts_facts(venturi: Run) -> None:
-    data = json.loads(venturi("probe", "host", "--json").stdout)["data"]
-    assert data["state"] == "succeeded"
-    assert data["cluster"]["hosts"][0]["facts"]["memory_total_bytes"] > 0
-
-
-def test_it_generates_sorts_and_validates(venturi: Run, tmp_path: Path) -> None:
-    made = json.loads(venturi("gen", "in", "--bytes", "20MB", "--checksum", "--json").stdout)
-    (tmp_path / "out").mkdir()
-    sort = venturi("sort", "in", "-o", "out", "--verify", "--validate", "--json")
-    trial = json.loads(sort.stdout)["data"]
-    assert trial["state"] == "succeeded"
-    assert trial["workload"]["input_records"] == 200_000
-    parts = sorted(path for path in (tmp_path / "out").rglob("*") if path.stat().st_size >= 100)
-    data = sorted(path for path in parts if path.is_file() and path.suffix not in {".json"})
-    seen = json.loads(venturi("validate", *data, "--json").stdout)["data"]
-    assert seen["ordered"] is True
-    assert seen["records"] == 200_000
-    assert seen["checksum"] == made["data"]["checksum"]
-    shown = venturi("show", trial["id"]).stdout
-    assert "map+shuffle" in shown
-
-
-def test_it_does_the_main_job(venturi: Run, tmp_path: Path) -> None:
-    done = venturi("quickstart", "--time-budget", "15s", "--json")
+def test_it_does_the_main_job(user: User) -> None:
+    done = user.run("venturi", "quickstart", "--time-budget", "15s", "--json")
     data = json.loads(done.stdout)["data"]
     states = {trial["workload"]["name"]: trial["state"] for trial in data["trials"]}
     assert states["diskbench"] == "succeeded", data["skipped"]
     assert states.get("terasort") == "succeeded", data["skipped"]
-    assert "<html" in (tmp_path / "report.html").read_text()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["home", "report.html"]
+    assert "<html" in (user.place / "report.html").read_text()
 
 
-@pytest.mark.parametrize("verb", ["", "quickstart", "run", "ls", "doctor"])
-def test_help_works(venturi: Run, verb: str) -> None:
-    assert "Usage" in venturi(*verb.split(), "--help").stdout
+def test_it_sorts_validates_and_shows(user: User) -> None:
+    made = json.loads(
+        user.run("venturi", "gen", "in", "--bytes", "20MB", "--checksum", "--json").stdout
+    )
+    user.run("mkdir", "out")
+    sort = user.run("venturi", "sort", "in", "-o", "out", "--verify", "--validate", "--json")
+    trial = json.loads(sort.stdout)["data"]
+    assert trial["state"] == "succeeded"
+    parts = sorted((user.place / "out").glob("part-*"))
+    seen = json.loads(user.run("venturi", "validate", *parts, "--json").stdout)["data"]
+    assert (seen["ordered"], seen["records"]) == (True, 200_000)
+    assert seen["checksum"] == made["data"]["checksum"]
+    assert "map+shuffle" in user.run("venturi", "show", trial["id"]).stdout
+
+
+def test_every_verb_and_model_loads_without_the_extras(user: User) -> None:
+    program = """
+import importlib, pkgutil, venturi
+for found in pkgutil.walk_packages(venturi.__path__, "venturi."):
+    parts = found.name.split(".")
+    if not {"spark_programs", "workloads", "migrations", "__main__"} & set(parts):
+        importlib.import_module(found.name)
+"""
+    user.run("venv/bin/python", "-c", program)
+    assert "quickstart" in user.run("venturi", "--help").stdout
+    assert "kmeans" in user.run("venturi", "workloads").stdout
+
+
+def test_logs_of_every_compression_are_read_without_the_extras(user: User) -> None:
+    logs = ROOT / "tests/data/spark/4.3.0"
+    for name in ("tiny.zstd", "tiny.lz4", "tiny-xerial.snappy"):
+        shutil.copy(logs / name, user.place)
+        (user.place / name).chmod(0o644)
+        user.run("venturi", "ingest", "spark-eventlog", name)
+
+
+def test_what_an_extra_is_missed_for_names_it(user: User) -> None:
+    spark = user.fails("venturi", "run", "kmeans", "--engine", "spark", "--scale", "tiny")
+    assert "pip install 'venturi[spark]'" in spark.stderr
+    url = "postgresql://nobody@localhost/none"
+    database = user.fails("venturi", "ls", VENTURI_DATABASE_URL=url)
+    assert "VEN-RECORD-DATABASE" in database.stderr
+    assert "pip install 'venturi[postgresql]'" in database.stderr
+
+
+def test_the_source_distribution_has_all_that_the_wheel_is_made_of(
+    built: Path, tmp_path: Path
+) -> None:
+    """It needs no Node: the pages are in it. Rust reads its locked workspace as it is."""
+    (packed,) = built.glob("venturi-*.tar.gz")
+    with tarfile.open(packed) as sdist:
+        sdist.extractall(tmp_path, filter="data")
+    (source,) = tmp_path.iterdir()
+    (wheel,) = built.glob("venturi-*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        shipped = [name for name in archive.namelist() if name.startswith("venturi/")]
+    assert "venturi/present/assets/page.js" in shipped
+    assert "venturi/present/assets/app/index.html" in shipped
+    assert [name for name in shipped if not (source / "python" / name).is_file()] == []
+    assert (source / "packaging/venturi.data/scripts/venturi").is_file()
+    assert not (source / "web").exists()
+    must("cargo", "metadata", "--locked", "--offline", "--format-version=1", cwd=source)
+
+
+def test_the_containerfile_copies_what_is_there_and_ends_as_a_user() -> None:
+    lines = (ROOT / "Containerfile").read_text("utf-8").splitlines()
+    copied = [
+        name for line in lines if line.startswith("COPY ") for name in shlex.split(line)[1:-1]
+    ]
+    kept = (ROOT / ".containerignore").read_text("utf-8").splitlines()
+    assert kept == ["*", *(f"!{name}" for name in copied)]
+    for name in copied:
+        assert name.startswith("dist/venturi-") or (ROOT / name).is_file()
+    assert len(pip_lines()) == 2
+    order = [line.split()[0] for line in lines if line and not line.startswith("#")]
+    assert order.index("USER") < order.index("ENTRYPOINT")
+    assert 'ENTRYPOINT ["venturi"]' in lines
