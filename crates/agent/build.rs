@@ -13,7 +13,8 @@ fn main() {
     let profile = std::env::var("PROFILE").unwrap_or_else(|_| "unknown".to_owned());
     println!("cargo::rustc-env=VENTURI_PROFILE={profile}");
     if let Some(head) = git(&["rev-parse", "--git-path", "logs/HEAD"]) {
-        println!("cargo::rerun-if-changed=../../{head}");
+        // Relative to this package, in which build scripts run, or absolute: as cargo wants it.
+        println!("cargo::rerun-if-changed={head}");
     }
     println!("cargo::rerun-if-changed=build.rs");
 }
