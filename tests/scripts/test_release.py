@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import zipfile
@@ -49,6 +50,9 @@ def test_the_version_stands_in_one_place() -> None:
         assert "version.workspace = true" in manifest.read_text("utf-8")
     pyproject = (ROOT / "pyproject.toml").read_text("utf-8")
     assert 'dynamic = ["version"]' in pyproject
+    for name in ("package.json", "package-lock.json"):  # the pages have no version of their own
+        web = json.loads((ROOT / "web" / name).read_text("utf-8"))
+        assert web["version"] == "0.0.0"
 
 
 def test_a_rehearsal_says_what_is_in_the_way_and_tags_nothing() -> None:
