@@ -112,7 +112,7 @@ def pages_are_old() -> bool:
         *(path for path in (WEB / "src").rglob("*") if path.is_file()),
     ]
     newest = max(path.stat().st_mtime for path in sources)
-    return min(page.stat().st_mtime for page in PAGES) < newest
+    return PAGES[0].stat().st_mtime < newest  # the one that the Makefile looks at, too
 
 
 def build_pages() -> None:
