@@ -22,11 +22,25 @@ IMAGES = ROOT / "docs" / "images"
 VENTURI = Path(sys.executable).parent / "venturi"
 DATA = ROOT / "tests" / "data"
 SPARK_LOG = DATA / "spark/4.3.0/spill.log"
-PRICED = [("usd_per_hour", "3.5"), ("plus", "net=IB:0.8"), ("plus", "disk=SSD:0.7"),
-          ("plus", "disk=SS2:1.4"), ("objective", "cost")]  # fmt: skip
-MINERVA = [("where", each) for each in ("cluster=lab-a", "workload=terasort", "scale=")]
 CLIFF = [("where", "source=Jaffe 2017, Table 21"), ("x", "input_bytes")]
 QUICKSTART_BUDGET = "90s"
+STUDY = """\
+name = "Threads and memory of a sort"
+repeats = 6
+warm_ups = 1
+order = "random"
+seed = 7
+
+[factors]
+workload = ["terasort"]
+engine = ["native"]
+bytes = ["300MB"]
+threads = [1, 2]
+memory = ["100MiB", "1GiB"]
+"""
+COST = [("where", "engine=native"), ("where", "input_bytes=300000000"),
+        ("by", "threads"), ("by", "memory_bytes"),
+        ("usd_per_hour", "0.1"), ("plus", "threads=2:0.08"), ("objective", "cost")]  # fmt: skip
 
 
 def venturi(folder: Path, *words: object) -> str:
@@ -49,7 +63,8 @@ def fill(folder: Path) -> str:
     venturi(folder, "quickstart", "--time-budget", QUICKSTART_BUDGET, "--report", "report.html")
     venturi(folder, "ingest", "spark-eventlog", SPARK_LOG)
     venturi(folder, "import", "published")
-    venturi(folder, "import", "aloja", DATA / "results/aloja-minerva/trials.csv")
+    (folder / "study.toml").write_text(STUDY, encoding="utf-8")
+    venturi(folder, "plan", "start", "study.toml")
     venturi(folder, "advise", "hardware", "--sort", "100TB", "--html", "advice.html")
     listed = json.loads(venturi(folder, "ls", "--engine", "spark", "--json"))["data"]
     return next(str(each["id"]) for each in listed if each["id"].startswith("spark-eventlog-"))
@@ -58,14 +73,18 @@ def fill(folder: Path) -> str:
 def pictures(folder: Path, server: str, application: str) -> list[dict[str, object]]:
     """The job of web/tests/shot.mjs."""
     report, advice = ((folder / name).as_uri() for name in ("report.html", "advice.html"))
-    cost = [*MINERVA, ("by", "net"), ("by", "disk"), *PRICED]
     return [
         {"name": "report", "url": report, "until": "#answer"},
         {"name": "report-sort", "url": report, "element": "article"},
         {"name": "advice", "url": advice, "until": ".chart"},
         {"name": "trials", "url": f"{server}/trials", "height": 900},
         {"name": "job", "url": f"{server}/trials/{application}", "until": ".chart"},
-        {"name": "cost", "url": f"{server}/cost?{urlencode(cost)}", "element": ".card:has(.chart)"},
+        {
+            "name": "cost",
+            "url": f"{server}/cost?{urlencode(COST)}",
+            "from": ':is(h2, h3, h4):has-text("Time against cost")',
+            "until": 'section:has(h2:has-text("Ranking by"))',
+        },
         {"name": "memory-cliff", "url": f"{server}/scaling?{urlencode(CLIFF)}", "until": ".chart"},
         {"name": "catalog", "url": f"{server}/catalog?catalog=current", "until": ".chart"},
     ]
