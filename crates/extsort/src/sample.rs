@@ -2,9 +2,11 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::num::NonZeroU64;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use rustix::fs::{Advice, fadvise};
 
 use crate::error::SortError;
 use crate::input::InputFile;
@@ -46,21 +48,26 @@ pub(crate) fn sample(
     let window = if matches!(job.input, Format::Fixed { .. }) { 1 } else { 2 };
     let mut bytes = vec![0; PLACE_BYTES.max(window * max_record)];
     let mut ends = 0;
-    let mut places = places.into_iter().peekable();
+    let mut places = &places[..];
     for file in files {
         let begins = ends;
         ends += file.bytes;
-        let mut handle = None;
-        while let Some(place) = places.next_if(|&place| place < ends) {
-            let fail = |source| SortError::Input { path: file.path.clone(), source };
-            let handle = match &mut handle {
-                Some(handle) => handle,
-                None => handle.insert(open(file)?),
-            };
-            let offset = match job.input {
-                Format::Fixed { record, .. } => (place - begins) / record as u64 * record as u64,
-                _ => place - begins,
-            };
+        let (here, others) = places.split_at(places.partition_point(|&place| place < ends));
+        places = others;
+        if here.is_empty() {
+            continue;
+        }
+        let fail = |source| SortError::Input { path: file.path.clone(), source };
+        let mut handle = open(file)?;
+        let offsets = here.iter().map(|&place| match job.input {
+            Format::Fixed { record, .. } => (place - begins) / record as u64 * record as u64,
+            _ => place - begins,
+        });
+        // All places are asked for at once: one after the other the disk would be mostly idle.
+        for offset in offsets.clone() {
+            let _ = fadvise(&handle, offset, NonZeroU64::new(bytes.len() as u64), Advice::WillNeed);
+        }
+        for offset in offsets {
             handle.seek(SeekFrom::Start(offset)).map_err(fail)?;
             let length = bytes.len().min((file.bytes - offset) as usize);
             if let Err(error) = handle.read_exact(&mut bytes[..length]) {
