@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use rawio::{Block, Pool};
+use rawio::{Block, DirectFile, Pool};
 
 use crate::checksum::RecordSum;
 use crate::error::SortError;
@@ -22,6 +22,8 @@ pub(crate) struct Ready {
     pub(crate) chunks: Vec<Filled>,
     pub(crate) common_bits: usize,
     pub(crate) constant: bool,
+    /// A nameless file that is free for the output.
+    pub(crate) file: Option<Arc<DirectFile>>,
     /// Set if other parts hold records with the same key: they share a reducer.
     pub(crate) group: Option<Arc<Group>>,
 }
@@ -106,7 +108,7 @@ impl Emission<'_> {
         sum: &mut RecordSum,
     ) -> Result<Option<u64>, SortError> {
         let expected = if self.job.reducer.is_some() { 0 } else { bytes };
-        let file = self.outputs.create(ready.number, expected)?;
+        let file = self.outputs.create(ready.number, expected, ready.file.clone())?;
         let sum = self.checksum.is_some().then_some(sum);
         let mut stream = Stream {
             emission: self,

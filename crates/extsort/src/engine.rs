@@ -57,11 +57,9 @@ impl Prepared {
         let outputs =
             Outputs::claim(&spec.outputs, &spec.replicas, &files, spec.overwrite, spec.direct)?;
         spec.check_space(&plan, plan_input.input_bytes)?;
-        let scratch = spec
-            .scratch
-            .iter()
-            .enumerate()
-            .map(|(dir, path)| Scratch::create(dir, path, spec.direct))
+        let partition_bytes = plan_input.input_bytes / plan.partitions as u64;
+        let scratch = (0..spec.scratch.len())
+            .map(|dir| Scratch::create(spec, dir, partition_bytes))
             .collect::<Result<Vec<_>, _>>()?;
         let pool = Pool::new(plan.blocks, plan.block_bytes).map_err(|source| SortError::Io {
             action: "allocate",

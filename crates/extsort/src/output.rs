@@ -123,18 +123,28 @@ impl Outputs {
         Ok(this)
     }
 
-    /// Starts file `number`; its replica, if there are replica directories, with it.
+    /// The directory of file `number`.
+    pub(crate) fn dir_of(&self, number: usize) -> usize {
+        number % self.primary
+    }
+
+    /// Starts file `number`, of the nameless file `spare` if there is one; its replica, if there are
+    /// replica directories, with it.
     pub(crate) fn create(
         &self,
         number: usize,
         expected_bytes: u64,
+        spare: Option<Arc<DirectFile>>,
     ) -> Result<Arc<OutFile>, SortError> {
         let replicas = self.dirs.len() - self.primary;
         let replica = match replicas {
             0 => None,
-            n => Some(self.create_in(self.primary + number % n, number, expected_bytes, None)?),
+            n => {
+                let dir = self.primary + number % n;
+                Some(self.create_in(dir, number, expected_bytes, None, None)?)
+            }
         };
-        self.create_in(number % self.primary, number, expected_bytes, replica)
+        self.create_in(self.dir_of(number), number, expected_bytes, spare, replica)
     }
 
     fn create_in(
@@ -142,14 +152,18 @@ impl Outputs {
         dir: usize,
         number: usize,
         expected_bytes: u64,
+        spare: Option<Arc<DirectFile>>,
         replica: Option<Arc<OutFile>>,
     ) -> Result<Arc<OutFile>, SortError> {
         let temporary = self.dirs[dir].path.join(format!("{TEMPORARY}{}.{number:06}.tmp", self.id));
         let fail = |source| SortError::write("create", &temporary, source);
-        let direct = DirectFile::create_new(&temporary, self.direct).map_err(fail)?;
+        let direct = match spare.filter(|file| file.link(&temporary).is_ok()) {
+            Some(file) => file,
+            None => Arc::new(DirectFile::create_new(&temporary, self.direct).map_err(fail)?),
+        };
         direct.preallocate(0, rawio::align_up(expected_bytes as usize) as u64).map_err(fail)?;
         Ok(Arc::new(OutFile {
-            direct: Arc::new(direct),
+            direct,
             dir,
             number,
             temporary,

@@ -5,11 +5,11 @@
 //! is still in memory is written out, and from then on each of its blocks as it fills; so the first
 //! partitions are sorted without ever touching the scratch disks.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rawio::{Block, Pool};
+use rawio::{Block, DirectFile, Pool};
 
 use crate::stage::{ByteQueue, Meter, lock};
 
@@ -27,9 +27,10 @@ impl Filled {
 }
 
 /// Where a filled block lies on a scratch disk.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Spilled {
     pub(crate) dir: usize,
+    pub(crate) file: Arc<DirectFile>,
     pub(crate) offset: u64,
     pub(crate) used: usize,
     pub(crate) records: u32,

@@ -27,8 +27,6 @@ use crate::stage::{ByteQueue, Meter, Shared, lock};
 /// The scratch disks and how all disks are accessed.
 pub(crate) struct Disks<'a> {
     pub(crate) scratch: &'a [Scratch],
-    /// How far each scratch file is filled.
-    ends: Mutex<Vec<u64>>,
     pub(crate) scratch_io: (usize, Backend),
     output_io: (usize, Backend),
     reports: Mutex<Vec<IoReport>>,
@@ -36,10 +34,8 @@ pub(crate) struct Disks<'a> {
 
 impl<'a> Disks<'a> {
     pub(crate) fn new(scratch: &'a [Scratch], plan: &Plan, backend: Backend) -> Self {
-        let ends = Mutex::new(vec![0; scratch.len()]);
         Self {
             scratch,
-            ends,
             scratch_io: (plan.scratch_depth, backend),
             output_io: (plan.queue_depth, backend),
             reports: Mutex::default(),
@@ -194,18 +190,11 @@ impl MapShuffle<'_> {
             });
             for scratch in self.disks.scratch {
                 scope.spawn(move || {
-                    let from = lock(&self.disks.ends)[scratch.dir];
-                    let ended = guarded(shared, || {
-                        scratch.write(shared, store, self.disks.scratch_io, from)
-                    });
-                    if let Some((end, method)) = ended {
-                        lock(&self.disks.ends)[scratch.dir] = end;
-                        if end > 0 {
-                            let direct =
-                                if scratch.file.is_direct() { "direct" } else { "buffered" };
-                            let dir = scratch.file.path().display().to_string();
-                            self.disks.note("scratch", dir, format!("{method}+{direct}"));
-                        }
+                    let io = self.disks.scratch_io;
+                    let method = guarded(shared, || scratch.write(shared, store, io)).flatten();
+                    if let Some(method) = method {
+                        let dir = scratch.path().display().to_string();
+                        self.disks.note("scratch", dir, format!("{method}+{}", scratch.way()));
                     }
                 });
             }
@@ -335,9 +324,10 @@ impl SortReduce<'_> {
     /// since only their output makes room for others.
     fn load(&self, order: &[usize], loads: &Loads, ready: &ByteQueue<Ready>) {
         let mut number = 0;
-        let partitions = order.iter().map(|&id| self.store.take(id)).filter(|p| p.records > 0);
+        let partitions = order.iter().map(|&id| (id, self.store.take(id)));
         let (here, away): (Vec<_>, Vec<_>) = partitions
-            .flat_map(|partition| self.parts(partition, &mut number))
+            .filter(|(_, partition)| partition.records > 0)
+            .flat_map(|(id, partition)| self.parts(id, partition, &mut number))
             .partition(|(_, spilled)| spilled.is_empty());
         for (part, _) in here {
             ready.push(part, 0);
@@ -359,7 +349,12 @@ impl SortReduce<'_> {
     }
 
     /// A partition as parts that fit in memory: one, unless all its records are equal.
-    fn parts(&self, partition: Partition, number: &mut usize) -> Vec<(Ready, Vec<Spilled>)> {
+    fn parts(
+        &self,
+        id: usize,
+        partition: Partition,
+        number: &mut usize,
+    ) -> Vec<(Ready, Vec<Spilled>)> {
         let limit = self.plan.max_partition_bytes;
         let Partition { resident, spilled, common_bits, constant, bytes, .. } = partition;
         let mut pieces: Vec<(Vec<Filled>, Vec<Spilled>)> = vec![(Vec::new(), Vec::new())];
@@ -380,6 +375,9 @@ impl SortReduce<'_> {
             let at = piece(spilled.used, &mut pieces);
             pieces[at].1.push(spilled);
         }
+        // A partition's scratch file is free for its output when all of it has been read.
+        let mut files: Vec<_> = self.disks.scratch.iter().filter_map(|s| s.take(id)).collect();
+        files.retain(|(dir, _)| pieces.len() == 1 && *dir == self.outputs.dir_of(*number));
         let left = AtomicUsize::new(pieces.len());
         let group = (pieces.len() > 1 && self.spec.job.reducer.is_some())
             .then(|| Arc::new(Group { reducer: Mutex::new(None), left }));
@@ -391,6 +389,7 @@ impl SortReduce<'_> {
                     chunks,
                     common_bits,
                     constant,
+                    file: files.pop().map(|(_, file)| file),
                     group: group.clone(),
                 };
                 (ready, spilled)

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use rawio::{Block, Operation, Pool, Queue, Request, align_up};
+use rawio::{Block, Operation, Pool, Queue, align_up};
 
 use crate::distribute::Distribution;
 use crate::engine::empty_partitions;
@@ -17,7 +17,7 @@ use crate::error::SortError;
 use crate::input::Chunk;
 use crate::partition::{Filled, Partition, Spilled};
 use crate::phases::{Feeder, MapShuffle, guarded};
-use crate::spill::Load;
+use crate::spill::{Load, request};
 use crate::splitters::{Sample, Splitters};
 use crate::stage::ByteQueue;
 
@@ -35,6 +35,7 @@ pub(crate) fn split_oversized(
         });
         if oversized {
             let partition = phase.store.take(order[at]);
+            phase.give_up_files(order[at]);
             let (first, count) = phase.split(partition)?;
             order.splice(at..=at, first..first + count);
             split += 1;
@@ -46,6 +47,11 @@ pub(crate) fn split_oversized(
 }
 
 impl MapShuffle<'_> {
+    /// The scratch files of a partition end with the last of its blocks that is read back.
+    fn give_up_files(&self, partition: usize) {
+        self.disks.scratch.iter().for_each(|scratch| drop(scratch.take(partition)));
+    }
+
     /// Distributes the records of one partition again; returns the number of its first new
     /// partition, and how many there are.
     fn split(&self, partition: Partition) -> Result<(usize, usize), SortError> {
@@ -140,6 +146,7 @@ impl MapShuffle<'_> {
         while self.store.is_spilling() && !self.shared.is_failed() {
             std::thread::sleep(Duration::from_millis(1));
         }
+        self.give_up_files(passing);
         self.store.take(passing).spilled
     }
 
@@ -165,7 +172,7 @@ impl MapShuffle<'_> {
             let Some(block) = buffer.try_take() else {
                 break;
             };
-            take(&self.read_now(*spilled, block)?);
+            take(&self.read_now(spilled, block)?);
         }
         self.shared.check()?;
         Ok(samples)
@@ -179,23 +186,17 @@ impl MapShuffle<'_> {
         })
     }
 
-    fn read_now(&self, spilled: Spilled, block: Block) -> Result<Filled, SortError> {
+    fn read_now(&self, spilled: &Spilled, block: Block) -> Result<Filled, SortError> {
         let scratch = &self.disks.scratch[spilled.dir];
         let fail = |source| SortError::Io {
             action: "read scratch in",
-            path: scratch.file.path().to_owned(),
+            path: scratch.path().to_owned(),
             source,
         };
         let mut queue = Queue::new(1, self.spec.backend).map_err(fail)?;
-        let request = Request {
-            operation: Operation::Read,
-            file: Arc::clone(&scratch.file),
-            offset: spilled.offset,
-            block,
-            range: 0..align_up(spilled.used),
-            tag: 0,
-        };
-        queue.submit(request).map_err(fail)?;
+        let length = align_up(spilled.used);
+        let read = request(Operation::Read, &spilled.file, spilled.offset, block, length);
+        queue.submit(read).map_err(fail)?;
         let done = queue
             .wait()
             .map_err(fail)?

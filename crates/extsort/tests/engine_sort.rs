@@ -374,3 +374,34 @@ proptest! {
         prop_assert!(of(minimum_bytes - (1 << 20).min(minimum_bytes)).is_err(), "{minimum_bytes} is too much");
     }
 }
+
+/// Partitions that were spilled become output where scratch and output share a disk; elsewhere they
+/// are written anew. Neither can be told from a file that was made for the output.
+#[test]
+fn output_files_are_the_same_wherever_they_were_spilled() {
+    use std::os::unix::fs::MetadataExt;
+    let format = Format::Fixed { record: 100, key: 10 };
+    let bytes = data::fixed(Shape::Random, 100, 10, 200_000, 8);
+    for elsewhere in [false, true] {
+        let mut dirs = Dirs::with_input(&bytes);
+        let other = tempfile::tempdir_in("/dev/shm").unwrap();
+        if elsewhere {
+            dirs.scratch = vec![other.path().to_owned()];
+        }
+        let mut spec = dirs.spec(Job::sort(format).unwrap());
+        spec.memory_bytes = minimum_memory(&spec);
+        let report = run(&spec).unwrap();
+        assert!(report.spilled_bytes > 0);
+        assert_same_bytes(&joined(&report.output.files), &common::sorted_records(format, &bytes));
+        let usual = dirs.root.path().join("usual");
+        std::fs::write(&usual, b"").unwrap();
+        let attributes = |path: &std::path::Path| {
+            let meta = std::fs::metadata(path).unwrap();
+            (meta.mode(), meta.nlink(), meta.uid(), meta.gid())
+        };
+        for file in &report.output.files {
+            assert_eq!(attributes(&file.path), attributes(&usual), "{}", file.path.display());
+        }
+        assert!(common::names(other.path()).is_empty());
+    }
+}

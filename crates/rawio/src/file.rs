@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::{AtFlags, FallocateFlags, OFlags, StatxFlags};
+use rustix::fs::{AtFlags, CWD, FallocateFlags, OFlags, StatxFlags};
 use rustix::io::Errno;
 
 /// A file and whether its I/O bypasses the page cache.
@@ -30,21 +30,28 @@ impl DirectFile {
     }
 
     /// Creates a file without a name in `dir`: it vanishes with the last handle, however the process
-    /// ends. Where the file system cannot, the file is created under a name and unlinked at once.
+    /// ends, unless [`DirectFile::link`] gives it a name. Where the file system cannot, the file is
+    /// created under a name and unlinked at once.
     pub fn anonymous(dir: &Path, want_direct: bool) -> io::Result<Self> {
         let mut options = OpenOptions::new();
-        options.read(true).write(true).mode(0o600);
+        options.read(true).write(true);
         let nameless = options.clone().custom_flags(OFlags::TMPFILE.bits() as i32).open(dir);
         match nameless {
             Ok(file) => Ok(Self::wrap(file, dir, want_direct)),
             Err(error) if unsupported(&error) || error.kind() == io::ErrorKind::IsADirectory => {
                 let name = dir.join(format!(".venturi-scratch-{}.tmp", std::process::id()));
-                let file = options.create_new(true).open(&name)?;
+                let file = options.create_new(true).mode(0o600).open(&name)?;
                 std::fs::remove_file(&name)?;
                 Ok(Self::wrap(file, dir, want_direct))
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Gives a nameless file the name `to`, which must be free and on the same mount.
+    pub fn link(&self, to: &Path) -> io::Result<()> {
+        let here = format!("/proc/self/fd/{}", self.fd());
+        Ok(rustix::fs::linkat(CWD, here, CWD, to, AtFlags::SYMLINK_FOLLOW)?)
     }
 
     fn with(options: &OpenOptions, path: &Path, want_direct: bool) -> io::Result<Self> {
