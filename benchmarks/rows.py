@@ -14,7 +14,7 @@ TWO_PASS_RSS = Row(
     "sort.two_pass.rss", "two-pass sort: peak RSS over the budget", "MiB", Bar(high=64)
 )
 IN_MEMORY_FLOOR = Row(
-    "sort.in_memory.over_floor",
+    "sort.in_memory.over_new_file_floor",
     "in-memory sort, 4 GiB in 10 GiB: time / (D/B_read + D/B_write)",
     "x",
     Bar(high=1.15),

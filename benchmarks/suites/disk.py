@@ -23,7 +23,7 @@ DEPTH = 4
 _BYTES = 2 * 2**30
 _RANDOM_BLOCK_BYTES = 4096
 _RANDOM_S = 3
-_SHORTEST_S, _LONGEST_S = "0.001", "600"
+SHORTEST_S, _LONGEST_S = "0.001", "600"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def disk_arguments(mode: Mode, folder: Path, size_bytes: int) -> list[str | Path
             str(mode.depth), "--random-seconds", str(_RANDOM_S),
         ]  # fmt: skip
     # Once over the file, as fio does it; left alone, a fast disk would go round again.
-    once = ("--min-seconds", _SHORTEST_S, "--max-seconds", _LONGEST_S)
+    once = ("--min-seconds", SHORTEST_S, "--max-seconds", _LONGEST_S)
     return [
         *arguments, *once, "--block-bytes", str(mode.block_bytes), "--queue-depth",
         str(mode.depth),
