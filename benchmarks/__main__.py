@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from benchmarks import host, report
+from benchmarks import history, host, report
 from benchmarks.bench import REPOSITORY, Bench, Options, Unavailable, find_agent, work_folder
 from benchmarks.figures import Figure, missing
 from benchmarks.limits import why_not_enforced
@@ -61,6 +61,8 @@ def _suites(ctx: click.Context, param: click.Parameter, value: str) -> list[str]
               help="Where to keep the results.")  # fmt: skip
 @click.option("--no-cgroup", is_flag=True,
               help="Peers: each tool's own memory setting is the only limit.")  # fmt: skip
+@click.option("--history", "show_history", is_flag=True,
+              help="Measure nothing: print the kept figures over time.")  # fmt: skip
 def main(
     *,
     suites: list[str],
@@ -70,8 +72,12 @@ def main(
     folder: Path,
     results: Path,
     no_cgroup: bool,
+    show_history: bool,
 ) -> None:
     """Measure Venturi beside its peers on this machine; the table goes to stdout."""
+    if show_history:
+        click.echo(history.table(history.points(history.load(results), suites)), nl=False)
+        return
     base = _QUICK if quick else Options()
     options = Options(pairs or base.pairs, scale or base.scale, not no_cgroup)
     # Every contender inherits the same cores.
