@@ -107,7 +107,8 @@ def _errors() -> Iterator[str]:
 
 
 def _settings() -> Iterator[str]:
-    yield "Each is an environment variable. An unknown `VENTURI_` variable is an error."
+    yield "Each is an environment variable. An unknown `VENTURI_` variable has no effect: each"
+    yield "command warns of it, and says which setting may have been meant."
     yield from ("", "| variable | default | what it does |", "|---|---|---|")
     for setting in SETTINGS:
         yield f"| `{setting.variable}` | {_cell(setting.default)} | {_cell(setting.help)} |"

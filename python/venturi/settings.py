@@ -54,25 +54,22 @@ class Settings:
     push_token: str | None = field(default=None, repr=False)
 
 
-def load(environ: Mapping[str, str] | None = None) -> Settings:
-    """The settings of `environ` (by default the process's); an unknown name is an error."""
-    env = os.environ if environ is None else environ
+def unknown(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Variables of `environ` that look like settings and are none: they have no effect."""
     known = {setting.variable for setting in SETTINGS}
-    for name in env:
-        if name.startswith("VENTURI_") and name not in known:
-            raise VenturiError(
-                "VEN-SETTING-UNKNOWN",
-                f"{name} is not a setting",
-                where={"variable": name},
-                hint="known settings: " + ", ".join(sorted(known)),
-            )
+    return tuple(name for name in environ if name.startswith("VENTURI_") and name not in known)
+
+
+def load(environ: Mapping[str, str] | None = None) -> Settings:
+    """The settings of `environ` (by default the process's)."""
+    env = os.environ if environ is None else environ
     debug = env.get("VENTURI_ALLOW_DEBUG", "0")
     if debug not in {"0", "1"}:
         raise VenturiError(
             "VEN-SETTING-VALUE",
             f"VENTURI_ALLOW_DEBUG is {debug!r}",
             where={"variable": "VENTURI_ALLOW_DEBUG", "value": debug},
-            hint="use 0 or 1",
+            hint="set it to 0 or 1, or unset it",
         )
     agent = env.get("VENTURI_AGENT")
     home = env.get("VENTURI_HOME") or "~/.local/share/venturi"

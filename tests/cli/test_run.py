@@ -151,8 +151,8 @@ def test_a_wrong_result_exits_3(tmp_path: Path) -> None:
     [
         (("nosort",), 2, "terasort, terasort-skewed, wordcount, aggregate"),
         (("terasort", "--scale", "huger"), 2, "tiny, small"),
-        (("aggregate", "--engine", "spark"), 2, "spark has no program for aggregate"),
-        (("dfsio-write", "--engine", "spark"), 2, "spark has no program for dfsio-write"),
+        (("aggregate", "--engine", "spark"), 2, "the engine spark cannot run aggregate"),
+        (("dfsio-write", "--engine", "spark"), 2, "native and mapreduce can: venturi run dfsio-write --engine native"),
         (("pi", "--engine", "spark", "--bytes", "1MB"), 2, "no input"),
         (("terasort", "--set", "spark.executor.cores=2"), 2, "VEN-ENGINE-SETTING"),
         (("terasort", "--engine", "spark", "--set", "spark.executor.cores"), 2, "no value"),

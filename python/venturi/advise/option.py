@@ -49,7 +49,7 @@ RATES = {
 
 
 class Objective(StrEnum):
-    """What the best option has least of."""
+    """What options are ordered by, the lowest first."""
 
     CHEAPEST = "cheapest"
     FASTEST = "fastest"

@@ -41,24 +41,24 @@ def command() -> None:
 @click.option(
     "--durability", "classes", type=click.Choice(DURABILITIES), multiple=True,
     help="What survives the loss of a node: nothing (2-io), copies on other nodes (replicated), "
-    "or network volumes. May be given several times; default: as the job says, or 2-io.",
+    "or network volumes. Repeatable; default: as in the job file, or 2-io.",
 )  # fmt: skip
 @click.option("--deadline", "deadline_s", metavar="TIME", type=DURATION,
-              help="The job must not take longer, such as 30min.")  # fmt: skip
+              help="Longest time the job may take, such as 30min.")  # fmt: skip
 @click.option("--budget", "budget_usd", metavar="USD", type=float,
-              help="The job must not cost more.")  # fmt: skip
+              help="The most the job may cost.")  # fmt: skip
 @click.option("--objective", type=click.Choice(("cheapest", "fastest")), default="cheapest",
-              show_default=True, help="What the first option has least of.")  # fmt: skip
+              show_default=True, help="What to order the options by: cost or time.")  # fmt: skip
 @click.option(
-    "--nodes", type=click.IntRange(1, MOST_NODES), help="Only so many nodes of each type."
+    "--nodes", type=click.IntRange(1, MOST_NODES), help="Only this number of nodes of each type."
 )
 @click.option(
     "--max-nodes", "caps", metavar="[TYPE=]N", multiple=True,
-    help="At most so many nodes of TYPE; without TYPE, of those whose number the catalogue does "
+    help="At most N nodes of TYPE; without TYPE, of every type whose limit the catalogue does "
     "not give (default 1000).",
 )  # fmt: skip
 @click.option("--limit", type=click.IntRange(1), default=12, show_default=True,
-              help="So many options are shown and compared with one another.")  # fmt: skip
+              help="How many options to show and compare with one another.")  # fmt: skip
 @click.option("--explain", "explained", metavar="TYPE[:N]",
               help="Show where every figure of one option comes from.")  # fmt: skip
 @html_options

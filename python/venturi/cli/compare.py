@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     "--metric",
     default="elapsed_s",
     show_default=True,
-    help="What to compare: elapsed_s or a sample.",
+    help="What to compare: elapsed_s, or a sample by its name.",
 )
 @json_option
 def command(groups: tuple[str, ...], metric: str, as_json: bool) -> None:

@@ -16,7 +16,7 @@ from venturi.errors import ExitCode
 @json_option
 @click.pass_context
 def command(context: click.Context, as_json: bool) -> None:
-    """Which engines can be used here, their versions, what is missing and what mends it."""
+    """List the engines: version, what is missing here, and how to get it."""
     if context.invoked_subcommand is not None:
         return
     from venturi import settings

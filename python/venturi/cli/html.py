@@ -23,12 +23,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 def html_options(function: F) -> F:
     """Adds `--html FILE` and `--overwrite`."""
     file = click.Path(dir_okay=False, path_type=Path)
-    function = click.option("--overwrite", is_flag=True, help="Replace the page if it is there.")(
+    function = click.option("--overwrite", is_flag=True, help="Replace the page if it exists.")(
         function
     )
     return click.option(
         "--html", "html", metavar="FILE", type=file,
-        help="Write the answer with pictures to FILE, which needs no network.",
+        help="Also write the answer with charts to FILE, one self-contained HTML page.",
     )(function)  # fmt: skip
 
 

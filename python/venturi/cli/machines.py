@@ -29,20 +29,20 @@ NETWORKS = ("at-scale", "baseline", "unlimited")
 
 assume_option = click.option(
     "--assume", "assumed", metavar="WHAT=RATE", multiple=True,
-    help="A rate for the types of which it is not known: storage=900MB/s, NVMe=1000MB/s "
-    "(one disk), network=5Gbit/s or network=70% (of the line rate). Marked as assumed, "
-    "from half of it to one and a half.",
+    help="Assume this rate for types whose rate is unknown: storage=900MB/s, NVMe=1000MB/s "
+    "(one disk), network=5Gbit/s or network=70% (of the line rate). It is marked as assumed, "
+    "with a range of 50 to 150 % of it.",
 )  # fmt: skip
 own_option = click.option(
     "--own", "owned", metavar="years=Y,...",
-    help="What an hour of machines costs that were bought: years=4 to write them off over, use=0.6 "
-    "of all hours in which they work, kwh=0.15 and pue=1.4 for power, usd=1.08 for one of another "
-    "currency.",
+    help="Price of owned machines per hour, from their purchase price: years=4 of depreciation, "
+    "use=0.6 (share of hours in use), kwh=0.15 and pue=1.4 for power, usd=1.08 to convert the "
+    "currency. Only years is needed.",
 )  # fmt: skip
 measured_option = click.option(
     "--measured", metavar="FILE|DIR", multiple=True,
-    help="A catalogue, or all CSV files of a folder, whose figures are laid over the "
-    "others where they are better known.",
+    help="A catalogue file, or a folder of them, whose figures replace those of --catalog that are "
+    "less well known (measured before derived before advertised).",
 )  # fmt: skip
 
 
@@ -50,12 +50,12 @@ def job_options(command: F) -> F:
     """`--sort` and `--job`."""
     command = click.option(
         "--job", "job_file", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True),
-        help="The job, a TOML file: input, intermediate and output bytes, durability, ... (- is "
-        "stdin).",
+        help="The job as a TOML file (- is stdin): input, intermediate and output bytes, ...; "
+        "docs/reference/formats.md describes it.",
     )(command)  # fmt: skip
     return click.option(
         "--sort", "sort_bytes", metavar="SIZE", type=SIZE,
-        help="The job is to sort so much, such as 100TB.",
+        help="The job: sort this much data, such as 100TB.",
     )(command)  # fmt: skip
 
 
@@ -74,7 +74,7 @@ def catalog_options(command: F) -> F:
             "--catalog", "catalogs", metavar="NAME|FILE", multiple=True,
             default=(DEFAULT_CATALOG,), show_default=True,
             help="Machines and prices: a shipped catalogue (`venturi catalog ls`) or a CSV file; "
-            "may be given several times.",
+            "repeatable.",
         ),
     ):  # fmt: skip
         command = option(command)

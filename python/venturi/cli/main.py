@@ -15,25 +15,28 @@ from venturi.errors import ExitCode, VenturiError
 
 # One verb a file: name -> (module, one line of help). Static so that --help imports nothing.
 VERBS: dict[str, tuple[str, str]] = {
-    "quickstart": ("quickstart", "The main job: measure this machine, sort on it, record, price"),
+    "quickstart": (
+        "quickstart",
+        "Start here: measure this machine, sort on it, price the job, write a report",
+    ),
     "probe": ("probe", "Measure what this machine can do: host facts, disk, network"),
     "gen": ("gen", "Generate sort-benchmark records (compatible with gensort)"),
     "sort": ("sort", "Sort files with the native 2-IO engine"),
     "validate": ("validate", "Check order, count, checksum and duplicates (as valsort)"),
     "run": ("run", "Run a named workload on an engine, repeated, and record every trial"),
-    "workloads": ("workloads", "What can be run, on which engines, how large"),
-    "plan": ("plan", "Measure what a file says: combinations, repeated, in order, resumable"),
-    "engines": ("engines", "Which engines can be used here, and how to get the others"),
+    "workloads": ("workloads", "List the workloads, their engines and sizes"),
+    "plan": ("plan", "Run an experiment plan: a TOML file of factors; resumable"),
+    "engines": ("engines", "List the engines that work here, and how to get the others"),
     "ls": ("ls", "List recorded trials"),
     "show": ("show", "Show one trial: phases, stages, narrowest point"),
     "compare": ("compare", "Compare repeat groups: which is better, and by how much"),
     "rank": ("rank", "Rank many groups of trials by time or cost, with ties"),
-    "advise": ("advise", "Which machines, how many, for how much, with what certainty"),
-    "predict": ("predict", "Time and cost of a job on given machines, with formula and origin"),
+    "advise": ("advise", "Advise which machines to rent or buy for a job, and how many"),
+    "predict": ("predict", "Predict time and cost of a job on given machines, with formulas"),
     "simulate": ("simulate", "Simulate a job on uneven machines: stragglers, tails, lost nodes"),
     "catalog": ("catalog", "List, show, import, overlay and compare catalogues of machines"),
-    "exclude": ("exclude", "Leave trials out by recorded rules, and take the rules back"),
-    "serve": ("serve", "Serve the repository: web pages, and the same as JSON"),
+    "exclude": ("exclude", "Exclude trials from results by recorded, reversible rules"),
+    "serve": ("serve", "Serve the repository as web pages and as JSON"),
     "report": ("report", "Write a page with its data as one self-contained HTML file"),
     "push": ("push", "Send trials to a server"),
     "export": ("export", "Write trials and their artifacts to one archive"),
@@ -102,6 +105,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _terminate)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # `nohup` has it ignored
         signal.signal(signal.SIGHUP, _terminate)
+    _warn_of_settings()
     try:
         status = cli.main(standalone_mode=False)
         sys.stdout.flush()
@@ -125,6 +129,24 @@ def main() -> None:
 def _terminate(signum: int, frame: object) -> None:
     """SIGTERM is Ctrl-C from afar, SIGHUP a lost terminal: the same clean-up and exit status."""
     raise KeyboardInterrupt
+
+
+def _warn_of_settings() -> None:
+    """A misspelt setting would silently do nothing."""
+    from venturi import settings
+
+    for name in settings.unknown(os.environ):
+        from venturi.wording import near
+
+        prefix = "VENTURI_"  # alike in all of them, so it says nothing
+        known = (setting.variable.removeprefix(prefix) for setting in settings.SETTINGS)
+        close = " or ".join(prefix + each for each in near(name.removeprefix(prefix), known))
+        meant = f"; did you mean {close}?" if close else "; docs/reference/settings.md lists them"
+        click.echo(
+            f"warning[VEN-SETTING-UNKNOWN]: {name} is set and has no effect: Venturi has no such "
+            f"setting{meant}",
+            err=True,
+        )
 
 
 def _near_file(error: VenturiError) -> None:

@@ -30,7 +30,7 @@ file_argument: Callable[[F], F] = click.argument(
 
 @click.group()
 def command() -> None:
-    """Measure what a file says: every combination of its factors, repeated, in its order.
+    """Run an experiment plan: a TOML file of factors, whose combinations are measured repeatedly.
 
     The repository is the only memory of a plan: after a kill, a reboot or a full disk, `resume`
     goes on with what is missing.
@@ -41,7 +41,7 @@ def command() -> None:
 @file_argument
 @json_option
 def check(file: Path, *, as_json: bool) -> None:
-    """How many trials, how long, how much disk; and every mistake with its line."""
+    """Check a plan: mistakes by line, number of trials, time and disk space they need."""
     from venturi.measure.space import existing_parent, usable_bytes
     from venturi.measure.study import peak_bytes
     from venturi.measure.study_run import size_for
@@ -114,18 +114,18 @@ def check(file: Path, *, as_json: bool) -> None:
 @quiet_option
 @json_option
 def start(file: Path, *, wait: bool, quiet: bool, as_json: bool) -> int:
-    """Begin a plan. One that has begun is refused: `resume` goes on with it."""
+    """Start a plan. One that was started before is refused: continue it with `resume`."""
     return _take(file, begun=False, again=False, wait=wait, quiet=quiet, as_json=as_json)
 
 
 @command.command()
 @file_argument
-@click.option("--failed", is_flag=True, help="Try once more what failed for good, too.")
+@click.option("--failed", is_flag=True, help="Also try again what has used up its retries.")
 @wait_option
 @quiet_option
 @json_option
 def resume(file: Path, *, failed: bool, wait: bool, quiet: bool, as_json: bool) -> int:
-    """Go on with a plan: run what is missing, and repeat what was interrupted."""
+    """Continue a plan: run what is missing, and repeat what was interrupted."""
     return _take(file, begun=True, again=failed, wait=wait, quiet=quiet, as_json=as_json)
 
 
@@ -133,7 +133,7 @@ def resume(file: Path, *, failed: bool, wait: bool, quiet: bool, as_json: bool) 
 @file_argument
 @json_option
 def status(file: Path, *, as_json: bool) -> None:
-    """How far a plan has come, by factor, and how long it may still take."""
+    """Show how much of a plan is done, by factor, and about how long the rest takes."""
     from venturi.measure.study import standings
 
     plan = _read(file)

@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 @click.command()
 @job_options
 @click.option("--on", "machines", metavar="TYPE:NODES", multiple=True, required=True,
-              help="On so many of these, such as i2.8xlarge:178; may be repeated.")  # fmt: skip
+              help="Machine type and number, such as i2.8xlarge:178; repeatable.")  # fmt: skip
 @catalog_options
 @click.option("--durability", type=click.Choice(DURABILITIES),
-              help="In this durability class; default: as the job says, or 2-io.")  # fmt: skip
+              help="Durability class (default: as in the job file, or 2-io).")  # fmt: skip
 @click.option("--spot", metavar="USD:LOSSES|catalog",
-              help="Also on interruptible nodes: price and losses of a node and hour, such as "
-              "0.82:0.05, or those of the catalogue.")  # fmt: skip
+              help="Also the cost on interruptible (spot) nodes, by USD and losses per node and "
+              "hour, such as 0.82:0.05, or by those in the catalogue.")  # fmt: skip
 @click.option("--explain", "explained", is_flag=True,
               help="Show where every figure comes from.")  # fmt: skip
 @html_options
@@ -128,9 +128,11 @@ def _spot(text: str, option: Option, catalogs: Sequence[Catalog]) -> SpotCost:
             facts = (instance_type.fact(name) for name in ("spot_price", "spot_loss_rate"))
             raise VenturiError(
                 "VEN-MODEL-INPUT",
-                f"{option.instance_type}: " + "; ".join(f.note for f in facts if f.value is None),
-                where={"instance_type": option.instance_type},
-                hint="give both: --spot USD:LOSSES",
+                f"--spot catalog: of {option.instance_type} "
+                + "; ".join(fact.note for fact in facts if fact.value is None),
+                where={"instance_type": option.instance_type, "catalog": option.catalog},
+                hint="write --spot USD:LOSSES, the price of a node and hour and the losses to "
+                "expect in it, such as --spot 0.82:0.05",
             )
         tariff, loss = known
     else:
@@ -150,7 +152,7 @@ def _spot_line(name: str, cost: SpotCost) -> str:
     told = (
         f"spot, {name}, every loss starting the job again: ${cost.metered.mean:,.2f} in the mean "
         f"(median ${cost.metered.p50:,.2f}, 95 % below ${cost.metered.p95:,.2f}), "
-        f"{cost.losses:.2f} losses; "
-        f"{format_duration(cost.elapsed_s.p50)}, 95 % below {format_duration(cost.elapsed_s.p95)}"
+        f"{cost.losses:.2f} losses expected; time: median {format_duration(cost.elapsed_s.p50)}, "
+        f"95 % below {format_duration(cost.elapsed_s.p95)}"
     )
     return told + (f"; do not use: {cost.do_not_use}" if cost.do_not_use else "")

@@ -48,9 +48,13 @@ SIZES = ListType(BytesType())
 NUMBERS = ListType(click.IntRange(1))
 record_option = click.option("--no-record", is_flag=True, help=NO_RECORD_HELP)
 verbose_option = click.option(
-    "--verbose", is_flag=True, help="Every warning by itself, not those of one kind in one line."
+    "--verbose",
+    is_flag=True,
+    help="List every warning; otherwise warnings of one kind share a line.",
 )
-experiment_option = click.option("--experiment", metavar="NAME", help="What the trial belongs to.")
+experiment_option = click.option(
+    "--experiment", metavar="NAME", help="Record the trial under this experiment."
+)
 
 
 @click.group()
@@ -91,10 +95,12 @@ def host(experiment: str | None, *, no_record: bool, as_json: bool) -> None:
 @click.option("--block-bytes", type=BYTES, help="Size of a request (default 4MiB).")
 @click.option("--queue-depth", type=click.IntRange(1), help="Requests in flight (default 4).")
 @click.option("--random-block-bytes", type=SIZES, default=(), help="Sizes of random reads.")
-@click.option("--random-queue-depth", type=NUMBERS, default=(), help="Depths of random reads.")
+@click.option(
+    "--random-queue-depth", type=NUMBERS, default=(), help="Queue depths of random reads."
+)
 @click.option(
     "--iterations", type=click.IntRange(1), default=3, show_default=True,
-    help="Measure everything so often.",
+    help="Repetitions of each measurement.",
 )  # fmt: skip
 @click.option("--max-time", type=DURATION, help="Longest time of one measurement.")
 @click.option("--random-time", type=DURATION, help="Time of one measurement of random reads.")
@@ -165,7 +171,7 @@ def disk(
 @click.option("--scale", type=NUMBERS, default=(), help="Numbers of peers, such as 2,4,8.")
 @click.option(
     "--iterations", type=click.IntRange(1), default=3, show_default=True,
-    help="Measure everything so often.",
+    help="Repetitions of each measurement.",
 )  # fmt: skip
 @click.option(
     "--pattern",

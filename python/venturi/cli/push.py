@@ -65,12 +65,10 @@ class Sent:
     "--token-file", type=click.Path(dir_okay=False, path_type=Path),
     help="File with the server's write token (or VENTURI_PUSH_TOKEN).",
 )  # fmt: skip
-@click.option(
-    "--insecure", is_flag=True, help="Send the token over http to another machine all the same."
-)
+@click.option("--insecure", is_flag=True, help="Send the token to another machine even over http.")
 @click.option(
     "--retry-for", type=DURATION, default="60s", show_default=True, metavar="DURATION",
-    help="How long to go on while the server does not answer.",
+    help="How long to retry while the server does not answer.",
 )  # fmt: skip
 @json_option
 def command(

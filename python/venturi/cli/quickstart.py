@@ -89,7 +89,7 @@ class Job:
 )  # fmt: skip
 @click.option(
     "--report", type=click.Path(dir_okay=False, path_type=Path), default="report.html",
-    show_default=True, help="Where to write the report; what is there is replaced.",
+    show_default=True, help="Where to write the report; an existing file is replaced.",
 )  # fmt: skip
 @click.option("--keep-data", is_flag=True, help="Do not remove the sorted data at the end.")
 @wait_option

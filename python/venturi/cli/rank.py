@@ -29,9 +29,9 @@ _PLUS = re.compile(r"([^=]+)=(.*):([0-9.]+)")
     help="Only trials with this value of a column or configuration key; several must all hold.",
 )  # fmt: skip
 @click.option("--objective", type=click.Choice(tuple(OBJECTIVES)), default="time",
-              show_default=True, help="What the best group has least of.")  # fmt: skip
+              show_default=True, help="What to rank by, the lowest first.")  # fmt: skip
 @click.option("--usd-per-hour", type=click.FloatRange(0), metavar="USD",
-              help="Price of the whole cluster; without one there is no cost.")  # fmt: skip
+              help="Price of the whole cluster per hour; a cost needs it.")  # fmt: skip
 @click.option(
     "--plus", multiple=True, metavar="KEY=VALUE:USD",
     help="Added to the price of groups with this value of a key of --by, such as net=IB:0.80.",
@@ -62,7 +62,7 @@ def command(
     from venturi.record.query.selection import Query
 
     if usd_per_hour is None and (objective != "time" or plus):
-        raise click.UsageError("a cost needs --usd-per-hour")
+        raise click.UsageError("a cost needs the price of the cluster: add --usd-per-hour USD")
     added = _added(plus, keys)
     query = Query(tuple(parse_condition(text) for text in where))
     with open_repository() as repository:

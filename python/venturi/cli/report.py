@@ -16,7 +16,7 @@ from venturi.cli.repository import open_repository
     "-o", "--output", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
     required=True, help="The HTML file to write; it needs no server and no network.",
 )  # fmt: skip
-@click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
+@click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
 def command(page: str, output: Path, overwrite: bool) -> None:
     """Write a page of the web application, with its data, as one HTML file.
 

@@ -36,12 +36,13 @@ if TYPE_CHECKING:
 @click.option("--bytes", "size_bytes", type=BYTES, help="Size of the input instead of a scale.")
 @click.option(
     "--memory", "memory_bytes", type=BYTES,
-    help="Budget (default: native 60 % of what is free, others a heap of 4 GiB).",
+    help="Memory (default: native 60 % of free memory, other engines a heap of 4 GiB).",
 )  # fmt: skip
-@click.option("--threads", type=click.IntRange(1), help="Threads (default: one a core).")
+@click.option("--threads", type=click.IntRange(1), help="Threads (default: one per core).")
 @click.option(
     "--set", "chosen", multiple=True, metavar="KEY=VALUE",
-    help="A setting by the engine's own name, such as spark.sql.shuffle.partitions=8; repeatable.",
+    help="A setting of Spark or Hadoop by its own name, such as spark.sql.shuffle.partitions=8; "
+    "repeatable.",
 )  # fmt: skip
 @click.option(
     "--param", "parameters", multiple=True, metavar="NAME=VALUE",
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--instances", type=click.IntRange(1), default=1, show_default=True,
-    help="So many executions at once, as one trial (spark).",
+    help="Copies of the workload that run at the same time, as one trial (spark only).",
 )  # fmt: skip
 @click.option(
     "--workers", type=click.IntRange(1),
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--hadoop-conf", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
-    help="Use the Hadoop cluster that this configuration describes, not one of our own.",
+    help="Use the running Hadoop cluster whose configuration is in DIR, instead of starting one.",
 )  # fmt: skip
 @click.option(
     "--timeout", "timeout_s", type=DURATION,
@@ -68,21 +69,23 @@ if TYPE_CHECKING:
     "--series/--no-series", default=True, show_default=True,
     help="Record the host's counters beside each trial.",
 )  # fmt: skip
-@click.option("--indy", "uniform", is_flag=True, help="Keys are uniform: no sampling (native).")
+@click.option(
+    "--indy", "uniform", is_flag=True, help="Skip sampling: the keys are uniform (native)."
+)
 @click.option("--verify", is_flag=True, help="Compare checksums inside the timed sort (native).")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Seed of generated text and pairs.")
 @click.option(
     "--repeat", "--repeats", "repeat", type=click.IntRange(1), default=6, show_default=True,
-    help="Repetitions on each engine, the warm-up ones among them.",
+    help="Repetitions on each engine, warm-ups included.",
 )  # fmt: skip
 @click.option(
     "--warm-up", type=click.IntRange(0), default=1, show_default=True,
-    help="So many of the first repetitions do not count.",
+    help="Repetitions at the start that are warm-ups and do not count.",
 )  # fmt: skip
-@click.option("--experiment", metavar="NAME", help="What the trials belong to.")
+@click.option("--experiment", metavar="NAME", help="Record the trials under this experiment.")
 @click.option(
     "--resume", is_flag=True,
-    help="Leave out what already succeeded in this experiment.",
+    help="Skip repetitions that have already succeeded in this experiment.",
 )  # fmt: skip
 @click.option(
     "--dir", "dirs", multiple=True, metavar="[ROLE=]DIR",
@@ -201,13 +204,29 @@ def _engines(
         if definition.name not in each.workloads:
             raise VenturiError(
                 "VEN-MEASURE-WORKLOAD",
-                f"{each.name} has no program for {definition.name}",
+                f"the engine {each.name} cannot run {definition.name}",
                 where={"engine": each.name, "workload": definition.name},
-                hint="it has: " + ", ".join(sorted(each.workloads)),
+                hint=_engines_with(definition, home),
                 exit_code=ExitCode.USAGE,
             )
         _require_flags(each, definition, indy=limits["uniform"], verify=limits["verify"])
     return found
+
+
+def _engines_with(definition: Definition, home: Path) -> str:
+    """What to type instead: the engines that have a program for a workload."""
+    from venturi.measure.engines import ENGINES, engine
+
+    each = [engine(name, home=home, environ=os.environ) for name in ENGINES]
+    able = [found.name for found in each if definition.name in found.workloads]
+    return f"{' and '.join(able)} can: venturi run {definition.name} --engine {able[0]}"
+
+
+def _setting_hint(known: Sequence[str], engines: Sequence[Engine]) -> str:
+    if known:
+        return f"write --set KEY=VALUE with a KEY that begins like {' or '.join(known)}"
+    names = " and ".join(engine.name for engine in engines)
+    return f"{names} has no settings of its own: leave --set out, and use --memory and --threads"
 
 
 def _require_flags(engine: Engine, definition: Definition, **given: bool) -> None:
@@ -237,7 +256,7 @@ def _settings(chosen: Sequence[str], engines: Sequence[Engine]) -> Mapping[str, 
                 "VEN-ENGINE-SETTING",
                 f"--set {text}: " + ("no engine here has such a setting" if equals else "no value"),
                 where={"value": text},
-                hint="give KEY=VALUE with a KEY like " + (", ".join(known) or "none: use --memory"),
+                hint=_setting_hint(known, engines),
                 exit_code=ExitCode.USAGE,
             )
         for engine in takers:

@@ -45,15 +45,15 @@ _TOKEN_FILE = click.Path(dir_okay=False, path_type=Path)
 )  # fmt: skip
 @click.option(
     "--allow-host", multiple=True, metavar="NAME",
-    help="A further name the server is reached by; others are refused.",
+    help="Another host name that clients use; requests for other names are refused.",
 )  # fmt: skip
 @click.option(
     "--https", is_flag=True,
-    help="It is reached by https, through a proxy: cookies go nowhere else.",
+    help="Clients come by https through a proxy: send cookies over https only.",
 )  # fmt: skip
 @click.option(
     "--upload-limit", type=BYTES, default="1GiB", show_default=True, metavar="SIZE",
-    help="The biggest archive that is taken.",
+    help="Largest archive to accept.",
 )  # fmt: skip
 def command(
     *,

@@ -57,7 +57,7 @@ _DESCRIBED = ("catalog", "measured", "assumed")  # options that describe a type
     type=click.IntRange(1, TRIALS_MAX),
     default=2000,
     show_default=True,
-    help="How often the job is simulated.",
+    help="Number of simulated executions.",
 )
 @click.option(
     "--seed",
@@ -97,14 +97,14 @@ _DESCRIBED = ("catalog", "measured", "assumed")  # options that describe a type
     type=click.FloatRange(0),
     default=0.0,
     metavar="X",
-    help="How often a node is lost.",
+    help="Expected losses per node and hour.",
 )
 @click.option(
     "--recovery",
     type=click.Choice(["job", "tasks"]),
     default="job",
     show_default=True,
-    help="What begins anew when a node is lost.",
+    help="What starts again when a node is lost.",
 )
 @click.option(
     "--speculation/--no-speculation",
@@ -142,7 +142,8 @@ def command(
     lognormal(900MB/s,10%), uniform(800MB/s,1GB/s), slowest(1738MB/s,1515MB/s,178), which is a
     normal known by its mean and the slowest of 178 nodes, bimodal(220MB/s,73MB/s,1.3%), or
     samples(RATE,...), drawn for every node; with shared: before it (shared:uniform(...)) once for
-    the whole cluster; or unlimited. Without, the rates and their spread are the catalogue's.
+    the whole cluster; or unlimited. Without these options, the rates and their spread are the
+    catalogue's.
 
     \b
     venturi simulate --sort 100TB --on i2.8xlarge:178

@@ -46,9 +46,9 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
     help="Directory for a second copy of the output.",
 )  # fmt: skip
 @click.option(
-    "--memory", "memory_bytes", type=BYTES, help="Budget (default: 60 % of what is free)."
+    "--memory", "memory_bytes", type=BYTES, help="Memory budget (default: 60 % of free memory)."
 )
-@click.option("--threads", type=click.IntRange(1), help="Threads (default: one a core).")
+@click.option("--threads", type=click.IntRange(1), help="Threads (default: one per core).")
 @click.option(
     "--job", type=click.Choice(("sort", "wordcount", "aggregate")), default="sort",
     show_default=True, help="What to do with the records.",
@@ -59,13 +59,13 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 )  # fmt: skip
 @record_bytes_option
 @key_bytes_option
-@click.option("--indy", "uniform", is_flag=True, help="Keys are uniform: do not sample them.")
+@click.option("--indy", "uniform", is_flag=True, help="Skip sampling: the keys are uniform.")
 @click.option("--verify", is_flag=True, help="Compare checksums of input and output.")
-@click.option("--validate", "read_again", is_flag=True, help="Read the output again, check order.")
-@click.option("--overwrite", is_flag=True, help="Replace output that is there.")
-@click.option("--plan-only", is_flag=True, help="Say what would be done, and do not do it.")
+@click.option("--validate", "read_again", is_flag=True, help="Read the output again and check it.")
+@click.option("--overwrite", is_flag=True, help="Replace existing output.")
+@click.option("--plan-only", is_flag=True, help="Print the plan of the sort and stop.")
 @click.option("--no-record", is_flag=True, help=NO_RECORD_HELP)
-@click.option("--experiment", metavar="NAME", help="What the trial belongs to.")
+@click.option("--experiment", metavar="NAME", help="Record the trial under this experiment.")
 @quiet_option
 @json_option
 def command(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.argument("name", required=False, metavar="[WORKLOAD]")
 @json_option
 def command(name: str | None, *, as_json: bool) -> None:
-    """What `venturi run` can run; with WORKLOAD its sizes, its parameters, and when it is right."""
+    """List the workloads of `venturi run`; with WORKLOAD: its sizes, its parameters, its check."""
     from venturi import settings
     from venturi.measure.engines import ENGINES, engine
     from venturi.measure.workloads import WORKLOADS, workload

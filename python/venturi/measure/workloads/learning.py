@@ -20,7 +20,7 @@ CATEGORIES = 20  # values of a categorical feature that is not binary, as spark-
 FEWEST_EXAMPLES = 1000
 FEWEST_OF_CLUSTER = 10
 # With fewer examples for each feature, or more regularisation, no accuracy tells a right logistic
-# regression from the answer that is always the same. Forests can be told at any size.
+# regression from a constant predictor (the same answer always). Forests can be told at any size.
 FEWEST_OF_FEATURE = 10
 MOST_REGULARISATION = 0.2
 STORAGE_LEVELS = ("MEMORY_AND_DISK", "MEMORY_AND_DISK_SER", "MEMORY_ONLY", "DISK_ONLY", "NONE")
@@ -160,7 +160,7 @@ def _size(definition: Definition, examples: int, chosen: Mapping[str, Scalar]) -
         raise VenturiError(
             "VEN-MEASURE-WORKLOAD",
             f"of {examples:,} examples with {features:,} features each no logistic regression can "
-            "be told from the answer that is always the same",
+            "be told from a constant predictor, which gives every example the same answer",
             where={"workload": definition.name, "parameter": "features"},
             hint=f"at least {FEWEST_OF_FEATURE} examples for each feature: choose fewer features, "
             "or more bytes",
@@ -185,7 +185,7 @@ def _values(definition: Definition, chosen: Mapping[str, Scalar]) -> dict[str, S
         raise VenturiError(
             "VEN-MEASURE-WORKLOAD",
             f"with a regularisation of {regularisation:g} the best logistic regression is hardly "
-            "better than the answer that is always the same: no check can tell them apart",
+            "better than a constant predictor: no check can tell them apart",
             where={"workload": definition.name, "parameter": "regularisation"},
             hint=f"at most {MOST_REGULARISATION:g}",
             exit_code=ExitCode.USAGE,

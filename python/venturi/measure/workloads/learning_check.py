@@ -47,7 +47,7 @@ EXPLAINED = 0.6
 # Accuracy that too few examples cost a logistic regression: this much times the square root of
 # (features + OTHERS) / examples, less chance, bounds what scikit-learn lost of 1,000 examples
 # with 1 to 100 features, and a regularisation from 0 to 0.2. With more features it is more, and
-# with more of either an answer that is always the same comes near: `learning` refuses them.
+# with more of either a constant predictor comes near: `learning` refuses them.
 TOO_FEW = 0.15
 OTHERS = 30  # the intercept, and how many examples of each class there happen to be
 # Accuracy that a single tree grown to its depth may lose by learning noise; the vote of

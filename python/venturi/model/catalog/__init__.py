@@ -64,7 +64,7 @@ ATTRIBUTES: Mapping[str, tuple[str, str]] = {
     "coremark": ("1/s", "CoreMark iterations per second, all processors"),
     "cpu_factor": ("1", "speed of one virtual processor over the reference's"),
     "spot_price": ("USD/h", "price of one interruptible node"),
-    "spot_loss_rate": ("1/h", "how often an interruptible node is taken away"),
+    "spot_loss_rate": ("1/h", "losses of an interruptible node per hour"),
     "platform_fee": ("USD/h", "fee of a managed platform, for each node"),
     "billing_granularity": ("s", "time is billed in steps of"),
     "billing_minimum": ("s", "least time that is billed"),

@@ -66,6 +66,14 @@ def type_named(catalog: Catalog, name: str) -> InstanceType:
     """The instance type `name` of `catalog`; VEN-CATALOG-UNKNOWN with near matches if none."""
     found = catalog.types.get(name)
     if found is None:
+        elsewhere = [each for each in shipped() if name in load_shipped(each).types]
+        if elsewhere:
+            raise VenturiError(
+                "VEN-CATALOG-UNKNOWN",
+                f"catalogue {catalog.name} has no instance type {name!r}",
+                where={"catalog": catalog.name, "instance_type": name},
+                hint=f"it is in the catalogue {elsewhere[0]}: add --catalog {elsewhere[0]}",
+            )
         raise unknown(
             f"catalogue {catalog.name} has no instance type {name!r}",
             name, catalog.types, "it has", {"catalog": catalog.name, "instance_type": name},

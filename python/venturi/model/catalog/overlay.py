@@ -119,7 +119,17 @@ def network_at(
     The fit and its range are those of `scaling.network_scaling_from_trials`; beyond 8 times the
     largest size measured VEN-MODEL-RANGE, unless `force`.
     """
-    nets = [t for t in trials if t.engine.name == "netbench" and not _unusable(t, type_name)]
+    probes = [t for t in trials if t.engine.name == "netbench"]
+    nets = [t for t in probes if not _unusable(t, type_name)]
+    if not nets:
+        reasons = "; ".join(f"trial {t.id}: {_unusable(t, type_name)}" for t in probes[:5])
+        raise VenturiError(
+            "VEN-MODEL-INPUT",
+            f"--at-nodes needs a network that was probed at several sizes: "
+            f"{reasons or 'no network probe is among the trials'}",
+            where={"trials": " ".join(t.id for t in probes)} if probes else {},
+            hint="measure between hosts: venturi probe net --scale 2,4,8 --peer HOST:PORT ...",
+        )
     rate = network_scaling_from_trials(nets).at(nodes, force=force)
     as_of = rate.as_of or max(started(trial) for trial in nets).date()
     at_scale = Fact(

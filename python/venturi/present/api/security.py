@@ -174,8 +174,9 @@ class Guard:
         changes = request.method not in READING
         if changes and not _same_origin(request):
             raise VenturiError(
-                "VEN-API-FORBIDDEN", "a page of another site may change nothing here",
+                "VEN-API-FORBIDDEN", "the request comes from a page of another site and is refused",
                 where={"origin": request.headers.get("origin")},
+                hint="open this server's own pages, or give its address with --allow-host",
             )  # fmt: skip
         if path == SESSION:
             return None
