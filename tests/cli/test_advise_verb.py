@@ -148,6 +148,13 @@ def test_predict() -> None:
     assert error("predict", "--sort", "1TB", "--on", "i9:4").code == "VEN-CATALOG-UNKNOWN"
 
 
+def test_a_type_of_another_shipped_catalogue_is_found_there() -> None:
+    unknown = error("predict", "--sort", "1TB", "--on", "i4i.8xlarge:10")
+    assert unknown.hint == "it is in the catalogue current: add --catalog current"
+    assert run("predict", "--sort", "1TB", "--on", "i4i.8xlarge:10", "--catalog",
+               "current", "--assume", "storage=1GB/s").exit_code == 0  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "args",
     [
@@ -182,6 +189,7 @@ def test_spot_nodes_cost_more_than_without_losses_and_may_be_advised_against() -
     assert "never end" in hopeless["do_not_use"]
     table = run("predict", "--sort", "100TB", "--on", "i2.8xlarge:178", "--spot", "2.0:0.05").stdout
     assert "every loss starting the job again" in table
+    assert "time: median " in table
 
 
 @pytest.mark.parametrize("spot", ["catalog", "-1:0.1", "1:-1", "nan:1"])
@@ -189,6 +197,12 @@ def test_spot_without_known_figures_is_refused(spot: str) -> None:
     result = run("predict", "--sort", "100TB", "--on", "i2.8xlarge:178", f"--spot={spot}")
     assert isinstance(result.exception, VenturiError)
     assert result.exception.code == "VEN-MODEL-INPUT"
+
+
+def test_spot_of_a_catalogue_without_it_says_what_to_give_instead() -> None:
+    refused = error("predict", "--sort", "1TB", "--on", "i2.8xlarge:10", "--spot", "catalog")
+    assert "does not give the losses of an interruptible node per hour" in refused.message
+    assert "--spot 0.82:0.05" in refused.hint
 
 
 def test_spot_as_nonsense_is_a_usage_error() -> None:

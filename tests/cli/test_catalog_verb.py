@@ -209,6 +209,10 @@ def test_overlay_refuses_loopback_asked_for_and_hosts_mixed(
     out = tmp_path / "measured.csv"
     done = run("overlay", "--from-trials", "net1", "--type", "x", "-o", out)
     assert (done.status, "not a network" in done.stderr) == (1, True)
+    done = run("overlay", "--from-trials", "--at-nodes", "8", "--type", "x", "-o", out)
+    assert done.status == 1
+    assert "--at-nodes needs" in done.stderr
+    assert "trial net1: loopback is memory copying" in done.stderr
     with Repository.open(settings) as repository:
         other = Cluster((Host("n2"),))
         repository.add(

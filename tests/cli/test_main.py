@@ -120,6 +120,15 @@ def test_a_misspelt_verb_option_or_file_is_guessed(tmp_path: Path) -> None:
     assert f"did you mean {tmp_path / 'study.toml'}?" in done.stderr
 
 
+def test_a_setting_that_there_is_not_is_a_warning(tmp_path: Path) -> None:
+    done = venturi("ls", home=tmp_path, VENTURI_HOEM="x", VENTURI_FOO="x")
+    assert done.returncode == 0
+    assert "VENTURI_HOEM is set and has no effect" in done.stderr
+    assert "did you mean VENTURI_HOME?" in done.stderr
+    assert "VENTURI_FOO is set and has no effect" in done.stderr
+    assert "warning" not in venturi("ls", home=tmp_path).stderr
+
+
 def test_an_engine_by_its_other_name_is_understood_and_said(tmp_path: Path) -> None:
     done = venturi("run", "kmeans", "--engine", "hadoop:cluster", home=tmp_path)
     assert "hadoop:cluster is the engine mapreduce:cluster" in done.stderr
