@@ -46,6 +46,12 @@ def test_every_command_does_what_its_page_says(
             follow(block, folder)
 
 
+@pytest.mark.parametrize("folder", ["tutorial", "guide"])
+def test_every_page_begins_with_the_question_that_it_answers(folder: str) -> None:
+    for page in (ROOT / "docs" / folder).glob("*.md"):
+        assert re.match(r"# [^\n]+\n\n\*[^*]+\?\*\n", page.read_text()), page.name
+
+
 def follow(block: Block, folder: Path) -> None:
     for step in steps(block):
         if block.not_run:
