@@ -18,8 +18,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
+import processes
 from venturi.record.repository import Repository
 from venturi.record.trial import (
     Cluster,
@@ -35,10 +37,12 @@ from venturi.record.trial import (
 from venturi.settings import SETTINGS, Settings
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _ctrl_c_works() -> None:
-    """A shell's background job ignores SIGINT, and so would all processes that tests start."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+def pytest_configure(config: pytest.Config) -> None:
+    # A plugin, for hooks of a conftest are not called for fixtures of the whole session.
+    config.pluginmanager.register(processes)
+    # Speed is never asserted.
+    hypothesis.settings.register_profile("venturi", deadline=None)
+    hypothesis.settings.load_profile("venturi")
 
 
 _NUMBERS = itertools.count()
