@@ -6,9 +6,11 @@ PY := $(VENV)/bin/python
 UV := .tools/uv/bin/uv
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 CARGO := cargo
+# Tests share the cores out by file, the longest first.
+PYTEST := $(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo serve test lint wheel release bench docs screenshots locks clean system-packages
+.PHONY: help setup demo serve test check lint wheel release bench docs screenshots locks clean system-packages
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | column -t -s $$'\t'
@@ -52,9 +54,13 @@ serve: setup ## Serve the repository as web pages on this machine
 system-packages:
 	@scripts/system-packages.sh
 
-test: setup system-packages .tools/docs/.synced ## Run every test
+test: setup system-packages .tools/docs/.synced ## Run every test (as root on Debian it installs packages, and says so)
 	$(CARGO) test --locked --profile tested --workspace --quiet
-	$(PY) -m pytest
+	$(PYTEST) --durations 15
+
+check: lint ## For daily work: lint, and the tests without engines, browser and what takes long
+	$(CARGO) test --locked --profile tested --workspace --quiet
+	$(PYTEST) --durations 5 -m "not (slow or engines or browser)"
 
 lint: setup ## Check format, types, contracts, budgets and generated files
 	$(CARGO) fmt --all --check

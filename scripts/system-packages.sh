@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that tests (and, with "bench", the benchmark's peers) use, when it may.
-# Where it may not, the tests that need them skip and say so.
+# Where it may not, or VENTURI_TEST_PACKAGES is "no", the tests that need them skip and say so.
 set -euo pipefail
 missing=()
 want() { command -v "$1" >/dev/null 2>&1 || compgen -G "/usr/lib/postgresql/*/bin/$1" >/dev/null || missing+=("$2"); }
@@ -18,6 +18,11 @@ if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null 2>&1; then
   echo "not installed: ${missing[*]} (needs root on a Debian system); the tests that need them will skip" >&2
   exit 0
 fi
+if [ "${VENTURI_TEST_PACKAGES:-}" = no ]; then
+  echo "not installed: ${missing[*]} (VENTURI_TEST_PACKAGES=no); the tests that need them will skip" >&2
+  exit 0
+fi
+echo "installing Debian packages for the tests: ${missing[*]} (VENTURI_TEST_PACKAGES=no prevents it)" >&2
 export DEBIAN_FRONTEND=noninteractive
 # A failed refresh is no failure: the package lists already here may serve.
 apt-get update -qq >/dev/null 2>&1 || true

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import io
 import os
-import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -23,7 +21,7 @@ def venturi(*args: object, home: Path, **environment: str) -> subprocess.Complet
     """`venturi ARGS` in this process, on the fake agent unless `environment` names another."""
     command = ["venturi", *map(str, args)]
     out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
-    with pytest.MonkeyPatch.context() as patch, handlers_kept():
+    with pytest.MonkeyPatch.context() as patch:
         for name, value in _environment(home, environment).items():
             patch.setenv(name, value)
         patch.setattr(sys, "argv", command)
@@ -42,17 +40,6 @@ def started(*args: object, home: Path, **environment: str) -> subprocess.Popen[s
         env={**os.environ, **_environment(home, environment)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-
-
-@contextmanager
-def handlers_kept() -> Iterator[None]:
-    """What handles the signals that `main` takes over is as before in the end."""
-    former = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
 
 
 def _environment(home: Path, changes: dict[str, str]) -> dict[str, str]:

@@ -45,6 +45,22 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.load_profile("venturi")
 
 
+# The files that take longest, so that no worker is left alone with one of them.
+LONGEST = ("e2e/test_wheel", "measure/test_hadoop_cluster", "measure/test_spark_deployments",
+           "e2e/test_pages", "measure/test_engine_real", "e2e/", "measure/", "benchmarks/",
+           "agent/", "api/test_serve", "contract/")  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files begin first."""
+
+    def rank(item: pytest.Item) -> int:
+        path = item.path.relative_to(Path(__file__).parent).as_posix()
+        return next((n for n, each in enumerate(LONGEST) if path.startswith(each)), len(LONGEST))
+
+    items.sort(key=rank)
+
+
 _NUMBERS = itertools.count()
 
 

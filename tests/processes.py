@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import sys
 import time
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -70,6 +71,17 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, 
 def pytest_fixture_post_finalizer(fixturedef: pytest.FixtureDef[Any]) -> None:
     """An owner that is gone keeps nothing any more."""
     _owners.discard(fixturedef)
+
+
+@pytest.fixture(autouse=True)
+def _handlers_are_kept() -> Iterator[None]:
+    """What `main` takes over, called in process, is as before in the end."""
+    former = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    hook = sys.unraisablehook
+    yield
+    sys.unraisablehook = hook
+    for number, handler in former.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ import click
 import pytest
 
 from command_line import started, venturi
-from venturi.cli.main import VERBS, cli
+from venturi.cli.main import VERBS, cli, main
 
 
 def test_help_lists_every_verb_and_imports_none(tmp_path: Path) -> None:
@@ -148,3 +148,19 @@ def test_a_bare_number_is_asked_about(tmp_path: Path, words: tuple[str, ...], me
     done = venturi(*words, home=tmp_path)
     assert done.returncode == 2
     assert meant in done.stderr
+
+
+def test_ctrl_c_in_a_finalizer_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Finalized:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    def verb(**_: object) -> int:
+        Finalized()
+        time.sleep(60)
+        return 0
+
+    monkeypatch.setattr(cli, "main", verb)
+    with pytest.raises(SystemExit) as exited:
+        main()
+    assert exited.value.code == 130

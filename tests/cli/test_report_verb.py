@@ -88,6 +88,7 @@ def opened(folder: Path, pages: list[Path]) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.browser
 def test_the_pages_show_what_the_api_answers_without_a_server(home: Path, tmp_path: Path) -> None:
     paths = {name: tmp_path / f"{name}.html" for name in PAGES}
     for name, url in PAGES.items():

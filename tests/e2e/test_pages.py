@@ -38,6 +38,8 @@ import pages_samples
 import report_samples
 from api_client import READ_TOKEN, Server
 
+pytestmark = pytest.mark.browser
+
 WEB = Path(__file__).parents[2] / "web"
 LAB = urlencode([("where", f"source={pages_samples.LAB}"), ("where", "hosts=4")])
 ALL = urlencode([("where", f"source={pages_samples.LAB}")])

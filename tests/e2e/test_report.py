@@ -20,6 +20,8 @@ from venturi.model.stats import Missing
 from venturi.present.advice_page import AdvicePage, render_advice, render_simulation, write_page
 from venturi.present.report import ReportData, render, report_data
 
+pytestmark = pytest.mark.browser
+
 WEB = Path(__file__).parents[2] / "web"
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from engine_runs import marked, run, start, wait_for, wait_until_gone
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.engines
 
 DISKS = "VEN-MEASURE-DISKS"
 

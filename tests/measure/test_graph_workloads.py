@@ -223,7 +223,7 @@ def spark_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSes
         yield session
 
 
-@pytest.mark.slow
+@pytest.mark.engines
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_spark_agrees_with_the_reference_and_a_changed_output_does_not(
@@ -262,7 +262,7 @@ def test_spark_agrees_with_the_reference_and_a_changed_output_does_not(
     assert problem() == "there is no output"
 
 
-@pytest.mark.slow
+@pytest.mark.engines
 @pytest.mark.parametrize(
     ("name", "lines"),
     [

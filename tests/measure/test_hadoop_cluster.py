@@ -36,7 +36,7 @@ from venturi.record.repository import Repository
 from venturi.record.trial import State, Trial
 from venturi.settings import Settings
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.engines
 
 WORKERS = 2
 DISK_BYTES = 400 * 2**20

@@ -317,7 +317,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str]
 Trainer = Callable[[str], Trained]
 
 
-@pytest.mark.slow
+@pytest.mark.engines
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_what_spark_learned_is_right(name: str, trained: Trainer) -> None:
     found = trained(name)
@@ -331,7 +331,7 @@ def test_what_spark_learned_is_right(name: str, trained: Trainer) -> None:
         learning_check.check(replace(found.checking, output=Path("/nowhere")))
 
 
-@pytest.mark.slow
+@pytest.mark.engines
 def test_wrong_centres_are_refused(trained: Trainer, monkeypatch: pytest.MonkeyPatch) -> None:
     found = trained("kmeans")
     centres = np.array(found.model["centres"])
@@ -354,7 +354,7 @@ def test_wrong_centres_are_refused(trained: Trainer, monkeypatch: pytest.MonkeyP
     assert "the engine said" in problem(centres + 0.5)
 
 
-@pytest.mark.slow
+@pytest.mark.engines
 def test_wrong_coefficients_are_refused(trained: Trainer) -> None:
     found = trained("logistic-regression")
     model = found.model
@@ -373,7 +373,7 @@ def test_wrong_coefficients_are_refused(trained: Trainer) -> None:
         assert said is None if problem is None else said is not None and problem in said, changed
 
 
-@pytest.mark.slow
+@pytest.mark.engines
 def test_wrong_trees_are_refused(trained: Trainer) -> None:
     found = trained("random-forest")
     trees = found.model["trees"]
@@ -402,7 +402,7 @@ def test_wrong_trees_are_refused(trained: Trainer) -> None:
     assert found.problem({"trees": trees[1:]}) == "model.json does not have 10 trees"
 
 
-@pytest.mark.slow
+@pytest.mark.engines
 def test_the_forest_on_file_is_the_one_spark_has(trained: Trainer) -> None:
     found = trained("random-forest")
     model, frame = found.own
@@ -416,7 +416,7 @@ def test_the_forest_on_file_is_the_one_spark_has(trained: Trainer) -> None:
     np.testing.assert_array_equal([row["label"] for row in rows], label[:500])
 
 
-@pytest.mark.slow
+@pytest.mark.engines
 def test_centres_are_as_good_as_those_of_scikit_learn(trained: Trainer) -> None:
     found = trained("kmeans")
     _, values = read(found.checking.given, found.checking.size)
@@ -425,7 +425,7 @@ def test_centres_are_as_good_as_those_of_scikit_learn(trained: Trainer) -> None:
     assert cost == pytest.approx(reference.inertia_, rel=0.03)
 
 
-@pytest.mark.slow
+@pytest.mark.engines
 def test_coefficients_are_those_of_scikit_learn(trained: Trainer) -> None:
     found = trained("logistic-regression")
     label, values = read(found.checking.given, found.checking.size)
@@ -436,7 +436,7 @@ def test_coefficients_are_those_of_scikit_learn(trained: Trainer) -> None:
     assert found.model["intercept"] == pytest.approx(reference.intercept_[0], abs=1e-4)
 
 
-@pytest.mark.slow
+@pytest.mark.engines
 def test_a_forest_is_as_good_as_that_of_scikit_learn(trained: Trainer) -> None:
     found = trained("random-forest")
     definition, size = found.checking.definition, found.checking.size
@@ -458,7 +458,7 @@ def test_a_forest_is_as_good_as_that_of_scikit_learn(trained: Trainer) -> None:
     assert accuracy == pytest.approx(reference.score(ordered(values), label), abs=0.02)
 
 
-@pytest.mark.slow
+@pytest.mark.engines
 @pytest.mark.usefixtures("spark")
 def test_kmeans_from_the_command_line(tmp_path: Path, mark: str) -> None:
     status, done, err = run(

@@ -37,7 +37,7 @@ from venturi.record.repository import Repository
 from venturi.record.trial import State, Trial
 from venturi.settings import Settings
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.engines
 
 MEMORY_BYTES = 1 << 30
 EXECUTOR = b"CoarseGrainedExecutorBackend"

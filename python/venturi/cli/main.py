@@ -106,6 +106,7 @@ def main() -> None:
     if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # `nohup` has it ignored
         signal.signal(signal.SIGHUP, _terminate)
     _warn_of_settings()
+    sys.unraisablehook = _not_lost
     try:
         status = cli.main(standalone_mode=False)
         sys.stdout.flush()
@@ -147,6 +148,18 @@ def _warn_of_settings() -> None:
             f"setting{meant}",
             err=True,
         )
+
+
+def _not_lost(unraisable: sys.UnraisableHookArgs) -> None:
+    """Ctrl-C that met a finalizer or a weak reference's callback, as imports have them, would be
+    dropped there: it comes again a moment later.
+    """
+    if isinstance(unraisable.exc_value, KeyboardInterrupt):
+        import threading
+
+        threading.Timer(0.01, os.kill, (os.getpid(), signal.SIGINT)).start()
+    else:
+        sys.__unraisablehook__(unraisable)
 
 
 def _near_file(error: VenturiError) -> None:
