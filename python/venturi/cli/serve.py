@@ -123,10 +123,9 @@ def _warm_up() -> None:
     """Loads what the first request of a page would wait for."""
     import gc
 
-    import polars  # noqa: F401
-
     import venturi.model.bottleneck
-    import venturi.present.advice  # noqa: F401
+    import venturi.present.advice
+    import venturi.record.frames  # noqa: F401
 
     # What is there now stays: else each answer of many trials is held up by a search through it.
     gc.collect()

@@ -108,7 +108,7 @@ class _Watched:
     """A host's series; each value is the mean since the sample before."""
 
     def __init__(self, frame: pl.DataFrame) -> None:
-        import polars as pl
+        from venturi.record.frames import pl
 
         moments = frame.select(pl.col("t_s").unique().sort())
         moments = moments.with_columns(from_s=pl.col("t_s").shift(1)).drop_nulls()
@@ -147,7 +147,7 @@ class _Watched:
 
     def _means(self, started_s: float, elapsed_s: float) -> dict[tuple[str, str | None], float]:
         """Metric and device -> the mean over that time, weighted by how much of it each covers."""
-        import polars as pl
+        from venturi.record.frames import pl
 
         to_s = pl.min_horizontal("t_s", pl.lit(started_s + elapsed_s))
         inside_s = to_s - pl.max_horizontal("from_s", pl.lit(started_s))

@@ -19,7 +19,7 @@ class GrowingTable:
 
     def append(self, rows: Sequence[Sequence[Any]]) -> None:
         """Adds rows; a value of another type than its column's is Polars' error."""
-        import polars as pl
+        from venturi.record.frames import pl
 
         piece = io.BytesIO()
         frame = pl.DataFrame(rows, schema=self._schema, orient="row")
@@ -28,7 +28,7 @@ class GrowingTable:
 
     def write(self, file: BinaryIO) -> None:
         """Writes all rows to `file`."""
-        import polars as pl
+        from venturi.record.frames import pl
 
         if len(self._pieces) > 1:
             pl.scan_parquet(self._pieces).sink_parquet(file, compression="zstd")

@@ -160,7 +160,7 @@ def columns(table: str, engine: str) -> tuple[Column, ...]:
 
 def polars_schema(table: str, engine: str) -> dict[str, Any]:
     """The Polars types of a table's columns."""
-    import polars as pl
+    from venturi.record.frames import pl
 
     types = {
         "int": pl.Int64(),
@@ -299,7 +299,7 @@ def has_account(trial: Trial) -> bool:
 
 def load(repository: Repository, trial: Trial) -> JobAccount:
     """The account kept with `trial`; VEN-RECORD-ARTIFACT if there is none or it is damaged."""
-    import polars as pl
+    from venturi.record.frames import pl
 
     paths = {each.name: each for each in trial.artifacts}
     try:

@@ -29,7 +29,7 @@ class SeriesWriter:
     """
 
     def __init__(self, path: Path) -> None:
-        import polars as pl
+        from venturi.record.frames import pl
 
         types = (pl.Float64, pl.String, pl.String, pl.Float64, pl.String)
         self._rows: list[tuple[float, str, str | None, float | None, str]] = []
@@ -72,7 +72,7 @@ class SeriesWriter:
 
 def read_series(path: Path) -> pl.DataFrame:
     """The series in `path`, in the order it was written."""
-    import polars as pl
+    from venturi.record.frames import pl
 
     try:
         return pl.read_parquet(path, columns=list(_COLUMNS))

@@ -33,13 +33,13 @@ class TableBuilder:
 
     def finish(self) -> pl.DataFrame:
         """The table of all rows."""
-        import polars as pl
+        from venturi.record.frames import pl
 
         self._flush()
         return pl.concat(self._chunks)
 
     def _flush(self) -> None:
-        import polars as pl
+        from venturi.record.frames import pl
 
         columns = zip(*self._rows, strict=True) if self._rows else ((),) * len(self._schema)
         self._chunks.append(

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from venturi.measure.workloads import sql
+from venturi.record.frames import pl
 
 if TYPE_CHECKING:
     from venturi.measure.engines.checks import Checking

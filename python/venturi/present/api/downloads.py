@@ -120,7 +120,7 @@ def _cell(value: Any) -> Any:
 
 
 def _parquet(pages: Iterator[Page], columns: Sequence[str]) -> Iterator[bytes]:
-    import polars as pl
+    from venturi.record.frames import pl
 
     def kind(column: str) -> pl.DataType | type[pl.DataType]:
         found = COLUMNS.get(column)

@@ -22,7 +22,7 @@ def series_of(repository: Repository, trial: Trial, points: int) -> SeriesData:
 
     A moment at which nothing was learnt stays null.
     """
-    import polars as pl
+    from venturi.record.frames import pl
 
     kept = [artifact for artifact in trial.artifacts if artifact.kind == "series"]
     if not kept:
@@ -52,7 +52,7 @@ def _host(trial: Trial, artifact: Artifact, kept: Sequence[Artifact]) -> str:
 
 
 def _thinned(frame: pl.DataFrame, points: int) -> SeriesData:
-    import polars as pl
+    from venturi.record.frames import pl
 
     moments = frame["t_s"].unique().sort()
     thinned = len(moments) > points
