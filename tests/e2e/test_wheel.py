@@ -120,6 +120,7 @@ def user(built: Path) -> Iterator[User]:
     place = Path(tempfile.mkdtemp(prefix="venturi-wheel-"))
     try:
         somebody = User(place)
+        put_tools(place / "bin")
         (wheel,) = built.glob("venturi-*.whl")
         shutil.copy(wheel, place)
         shutil.copy(ROOT / "requirements.lock", place)
