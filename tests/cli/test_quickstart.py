@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from command_line import venturi
+from venturi.present import document
 
 SMALL = {"FAKE_SLOWER": "150"}  # slow disks: little data fits the time
 
@@ -85,4 +86,15 @@ def test_bad_input_is_refused_before_anything_is_measured(
     done = venturi("quickstart", option, value, home=tmp_path / "home")
     assert done.returncode == code
     assert says in done.stderr
+    assert not (tmp_path / "home").exists()
+
+
+def test_without_the_pages_nothing_is_measured(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(document, "files", lambda _: tmp_path)
+    done = venturi("quickstart", "--dir", tmp_path, home=tmp_path / "home")
+    assert done.returncode == 1
+    assert "VEN-REPORT-ASSET" in done.stderr
+    assert "install Venturi's wheel anew" in done.stderr
     assert not (tmp_path / "home").exists()

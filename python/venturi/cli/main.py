@@ -7,11 +7,14 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
 from venturi.errors import ExitCode, VenturiError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 # One verb a file: name -> (module, one line of help). Static so that --help imports nothing.
 VERBS: dict[str, tuple[str, str]] = {
@@ -81,6 +84,8 @@ class Verbs(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in VERBS.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
         # Not Group's own, which asks each command for its help, and so imports them all.
         verbs = [
             CompletionItem(name, help=text)

@@ -113,12 +113,14 @@ def command(
     """
     from venturi.measure.folders import DataFolders, parse_roles
     from venturi.measure.plan import require_time
+    from venturi.present.document import require_assets
 
     started_s = time.monotonic()
     require_time(time_budget)
     base = (folder or Path.cwd()).absolute()
     _require_folder(base, "--dir")
     _require_folder(report.absolute().parent, "--report")
+    require_assets()
     talk = not quiet and not as_json
     with (
         laboratory(

@@ -95,6 +95,12 @@ def page(
     )
 
 
+def require_assets() -> None:
+    """VEN-REPORT-ASSET unless pages can be written: to be asked before measuring for one."""
+    for name in ("page.js", "page.css"):
+        _asset(name)
+
+
 def _asset(name: str) -> str:
     """What was built from web/ for pages that stand alone."""
     try:
@@ -103,7 +109,8 @@ def _asset(name: str) -> str:
         raise VenturiError(
             "VEN-REPORT-ASSET",
             f"the pages were not built: present/assets/{name} is not there",
-            hint="build them: make setup (or: cd web && npm ci && npm run build)",
+            hint="install Venturi's wheel anew; in a clone: make setup (or: cd web && npm ci && "
+            "npm run build)",
         ) from error
 
 

@@ -70,7 +70,9 @@ def _file(file: Path) -> Response:
 
 def _missing(for_people: bool) -> Response:
     error = VenturiError(
-        "VEN-API-PAGES", "the web pages were not built", hint=f"build them: {_BUILD}"
+        "VEN-API-PAGES",
+        "the web pages were not built",
+        hint=f"install Venturi's wheel anew; in a clone: {_BUILD}",
     )
     if not for_people:
         raise error
