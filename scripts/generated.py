@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from formats import formats
 
 from venturi.cli.main import cli
 from venturi.errors import CODES, ExitCode
@@ -46,6 +47,7 @@ def files() -> dict[str, str]:
         + "\n",
         "docs/reference/cli.md": _page("Commands", _commands()),
         "docs/reference/errors.md": _page("Errors", _errors()),
+        "docs/reference/formats.md": _page("File formats", formats()),
         "docs/reference/settings.md": _page("Settings", _settings()),
         "docs/reference/trial.md": _page("The trial record", _trial(schema)),
     }

@@ -84,42 +84,78 @@ class _Strict(BaseModel):
 
 
 class _Factors(_Strict):
-    workload: tuple[_Text, ...] = Field(min_length=1)
-    engine: tuple[_Text, ...] = Field(default=("native",), min_length=1)
-    scale: tuple[_Text, ...] = _Some
-    bytes: tuple[_Bytes, ...] = _Some
-    threads: tuple[Annotated[int, Field(ge=1, strict=True)], ...] = _Some
-    memory: tuple[_Bytes, ...] = _Some
-    disk: tuple[_Text, ...] = _Some
-    host: tuple[_Text, ...] = Field(default=("local",), min_length=1)
-    instances: tuple[Annotated[int, Field(ge=1, le=MOST_INSTANCES, strict=True)], ...] = _Some
-    workers: tuple[Annotated[int, Field(ge=1, strict=True)], ...] = _Some
-    settings: dict[str, Annotated[tuple[str | int | float | bool, ...], Field(min_length=1)]] = {}
-    parameters: dict[str, Annotated[tuple[str | int | float, ...], Field(min_length=1)]] = {}
+    workload: tuple[_Text, ...] = Field(min_length=1, description="names of `venturi workloads`")
+    engine: tuple[_Text, ...] = Field(
+        default=("native",), min_length=1, description="engines, `spark:yarn` and the like too"
+    )
+    scale: Annotated[tuple[_Text, ...], Field(description="sizes by name, or else bytes")] = _Some
+    bytes: Annotated[tuple[_Bytes, ...], Field(description="sizes of the input")] = _Some
+    threads: Annotated[
+        tuple[Annotated[int, Field(ge=1, strict=True)], ...], Field(description="threads")
+    ] = _Some
+    memory: Annotated[tuple[_Bytes, ...], Field(description="memory budgets")] = _Some
+    disk: Annotated[tuple[_Text, ...], Field(description="names of tables [disks.NAME]")] = _Some
+    host: tuple[_Text, ...] = Field(
+        default=("local",), min_length=1, description="local: Venturi measures where it runs"
+    )
+    instances: Annotated[
+        tuple[Annotated[int, Field(ge=1, le=MOST_INSTANCES, strict=True)], ...],
+        Field(description="copies of the workload at once (Spark)"),
+    ] = _Some
+    workers: Annotated[
+        tuple[Annotated[int, Field(ge=1, strict=True)], ...],
+        Field(description="worker daemons of clusters"),
+    ] = _Some
+    settings: Annotated[
+        dict[str, Annotated[tuple[str | int | float | bool, ...], Field(min_length=1)]],
+        Field(description="lists of values of an engine's own settings"),
+    ] = {}
+    parameters: Annotated[
+        dict[str, Annotated[tuple[str | int | float, ...], Field(min_length=1)]],
+        Field(description="lists of values of the workload's parameters"),
+    ] = {}
 
 
 class _Budget(_Strict):
-    time: _Seconds | None = None
-    space: _Bytes | None = None
+    time: Annotated[_Seconds | None, Field(description="time of one sitting")] = None
+    space: Annotated[_Bytes | None, Field(description="disk space at the peak")] = None
 
 
 class _Failure(_Strict):
-    retry: dict[str, _Count] = {}
-    warnings: tuple[Annotated[str, AfterValidator(_code)], ...] = ()
+    retry: Annotated[
+        dict[str, _Count], Field(description="how often a class of failure is tried again")
+    ] = {}
+    warnings: Annotated[
+        tuple[Annotated[str, AfterValidator(_code)], ...],
+        Field(description="warnings that make a success a failure"),
+    ] = ()
 
 
-class _File(_Strict):
-    name: str = ""
-    repeats: Annotated[int, Field(ge=1, le=10_000, strict=True)] = 6
-    warm_ups: _Count = 1
-    order: Order = "random"
-    seed: _Count = 0
-    timeout: _Seconds | None = None
-    factors: _Factors
-    disks: dict[str, dict[str, tuple[_Text, ...]]] = {}
-    exclude: tuple[dict[str, Any], ...] = ()
-    budget: _Budget = _Budget()
-    failure: _Failure = _Failure()
+class PlanFile(_Strict):
+    """What a plan file may say."""
+
+    name: Annotated[str, Field(description="what people call the plan")] = ""
+    repeats: Annotated[
+        Annotated[int, Field(ge=1, le=10_000, strict=True)],
+        Field(description="trials of each combination, warm-ups included"),
+    ] = 6
+    warm_ups: Annotated[_Count, Field(description="the first so many do not count")] = 1
+    order: Annotated[
+        Order, Field(description="order of the trials: random, blocked or written")
+    ] = "random"
+    seed: Annotated[_Count, Field(description="seed of the order")] = 0
+    timeout: Annotated[_Seconds | None, Field(description="longest time of one trial")] = None
+    factors: Annotated[_Factors, Field(description="what is varied: every combination is measured")]
+    disks: Annotated[
+        dict[str, dict[str, tuple[_Text, ...]]],
+        Field(description="folders by role: input, scratch, output, replica"),
+    ] = {}
+    exclude: Annotated[
+        tuple[dict[str, Any], ...],
+        Field(description="combinations to leave out: those for which all of a table holds"),
+    ] = ()
+    budget: Annotated[_Budget, Field(description="limits of the whole plan")] = _Budget()
+    failure: Annotated[_Failure, Field(description="what happens after a failure")] = _Failure()
 
 
 def read_plan(path: Path, engines: Mapping[str, EngineWords], default_dir: Path) -> Plan:
@@ -152,7 +188,7 @@ def parse_plan(
         return None, (Mistake(int(at[1]) if at else text.count("\n") + 1, str(error)),)
     lines = _Lines(text)
     try:
-        given = _File.model_validate(table)
+        given = PlanFile.model_validate(table)
     except ValidationError as error:
         return None, _sorted(
             Mistake(lines.of(each["loc"]), _sentence(each)) for each in error.errors()
@@ -186,7 +222,7 @@ def parse_plan(
     ), ()
 
 
-def _doubts(given: _File, engines: Mapping[str, EngineWords]) -> Iterator[tuple[KeyPath, str]]:
+def _doubts(given: PlanFile, engines: Mapping[str, EngineWords]) -> Iterator[tuple[KeyPath, str]]:
     """What each key says wrongly, whatever the others combine to."""
     factors = given.factors
     for name, values in _factors(given).items():
@@ -245,7 +281,7 @@ def _specs(engines: Mapping[str, EngineWords], wanted: Sequence[str]) -> Iterato
     yield from (spec for spec in wanted if spec.startswith("spark:spark://"))
 
 
-def _doubtful_disks(given: _File) -> Iterator[tuple[KeyPath, str]]:
+def _doubtful_disks(given: PlanFile) -> Iterator[tuple[KeyPath, str]]:
     for disk, roles in given.disks.items():
         for role, dirs in roles.items():
             if role not in ROLES:
@@ -256,7 +292,7 @@ def _doubtful_disks(given: _File) -> Iterator[tuple[KeyPath, str]]:
             yield ("disks", disk), f"disk {disk} lacks {', '.join(sorted(lacking))}"
 
 
-def _doubtful_exclusions(given: _File) -> Iterator[tuple[KeyPath, str]]:
+def _doubtful_exclusions(given: PlanFile) -> Iterator[tuple[KeyPath, str]]:
     values_of = _factors(given)
     for index, rule in enumerate(given.exclude):
         if not rule:
@@ -272,7 +308,7 @@ def _doubtful_exclusions(given: _File) -> Iterator[tuple[KeyPath, str]]:
 
 
 def _unfit(
-    given: _File, found: Sequence[Combination], engines: Mapping[str, EngineWords]
+    given: PlanFile, found: Sequence[Combination], engines: Mapping[str, EngineWords]
 ) -> Iterator[tuple[KeyPath, str]]:
     """What is wrong with the combinations."""
     if not found:
@@ -298,7 +334,7 @@ def _unfit(
             yield ("factors", "bytes"), error.message
 
 
-def _factors(given: _File) -> dict[str, tuple[Any, ...]]:
+def _factors(given: PlanFile) -> dict[str, tuple[Any, ...]]:
     """The factors that vary or are fixed by the file, settings among them, as in `values()`."""
     factors = given.factors
     plain = {name: getattr(factors, name) for name in type(factors).model_fields}
@@ -311,7 +347,7 @@ def _factors(given: _File) -> dict[str, tuple[Any, ...]]:
 
 
 def _kept(
-    given: _File, engines: Mapping[str, EngineWords]
+    given: PlanFile, engines: Mapping[str, EngineWords]
 ) -> tuple[tuple[Combination, ...], list[tuple[KeyPath, str]]]:
     """The combinations that no rule excludes, and the rules that exclude nothing."""
     kept: list[Combination] = []
@@ -328,7 +364,7 @@ def _kept(
     ]
 
 
-def _combinations(given: _File, engines: Mapping[str, EngineWords]) -> Iterator[Combination]:
+def _combinations(given: PlanFile, engines: Mapping[str, EngineWords]) -> Iterator[Combination]:
     """Every combination, once; settings go to the engines that know them."""
     factors = _factors(given)
     seen: set[tuple[tuple[str, Scalar], ...]] = set()
@@ -391,7 +427,7 @@ def _strangers(
             yield ("factors", name), f"there is no {name} {value!r}; {hint}"
 
 
-def _at(factor: str, given: _File) -> KeyPath:
+def _at(factor: str, given: PlanFile) -> KeyPath:
     if factor in given.factors.settings:
         return ("factors", "settings", factor)
     if (name := factor.removeprefix(OF_WORKLOAD)) in given.factors.parameters:

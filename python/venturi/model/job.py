@@ -119,22 +119,44 @@ _Seconds = Annotated[
 ]
 
 
-class _JobFile(BaseModel):
+class JobFile(BaseModel):
     """What a job file may say. Sizes are text with a unit (`100TB`) or bytes."""
 
     model_config = ConfigDict(extra="forbid", strict=False)
 
-    name: str = "job"
-    input: Annotated[_Bytes, Field(gt=0)]
-    intermediate: _Bytes | None = None
-    output: _Bytes | None = None
-    durability: Durability = Durability.TWO_IO
-    copies: Annotated[int, Field(ge=1, le=16)] = 1
-    map_core_s_per_gb: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
-    reduce_core_s_per_gb: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
-    startup: _Seconds = 0.0
-    partition_skew: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 1.0
-    retained_share: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    name: Annotated[str, Field(description="what answers call the job")] = "job"
+    input: Annotated[_Bytes, Field(gt=0, description="data read from the disks")]
+    intermediate: Annotated[
+        _Bytes | None, Field(description="data that are shuffled; default: as the input")
+    ] = None
+    output: Annotated[
+        _Bytes | None, Field(description="data written at the end; default: as intermediate")
+    ] = None
+    durability: Annotated[
+        Durability, Field(description="2-io, replicated or volumes: see Durability in the glossary")
+    ] = Durability.TWO_IO
+    copies: Annotated[
+        int, Field(ge=1, le=16, description="remote copies of the output, if replicated")
+    ] = 1
+    map_core_s_per_gb: Annotated[
+        float,
+        Field(ge=0, allow_inf_nan=False, description="core-seconds a GB of input in pass 1"),
+    ] = 0.0
+    reduce_core_s_per_gb: Annotated[
+        float,
+        Field(ge=0, allow_inf_nan=False, description="core-seconds a GB of intermediate in pass 2"),
+    ] = 0.0
+    startup: Annotated[_Seconds, Field(description="time before the first byte, such as 20s")] = 0.0
+    partition_skew: Annotated[
+        float,
+        Field(ge=1, allow_inf_nan=False, description="largest partition over the mean one"),
+    ] = 1.0
+    retained_share: Annotated[
+        float,
+        Field(
+            ge=0, lt=1, description="share of memory that keeps intermediate data between passes"
+        ),
+    ] = 0.0
 
 
 def _bad_field(file: str, error: ValidationError) -> VenturiError:
@@ -142,12 +164,12 @@ def _bad_field(file: str, error: ValidationError) -> VenturiError:
     first = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
     field = ".".join(str(part) for part in first["loc"]) or "file"
     where: dict[str, object] = {"file": file, "field": field}
-    fields = "fields: " + ", ".join(_JobFile.model_fields)
+    fields = "fields: " + ", ".join(JobFile.model_fields)
     if first["type"] == "missing":
         problem, hint = "is missing", f'write it like {field} = "100TB"; {fields}'
     elif first["type"] == "extra_forbidden":
         problem, hint = "is no field of a job", fields
-        if close := near(field, _JobFile.model_fields, 1):
+        if close := near(field, JobFile.model_fields, 1):
             hint = f"did you mean {close[0]}? {fields}"
     else:
         problem = first["msg"].replace("Input should be", "must be").removeprefix("Value error, ")
@@ -165,7 +187,7 @@ def parse_job(text: str, file: str = "job.toml") -> Job:
     `startup`, `partition_skew`, `retained_share`, `name`.
     """
     try:
-        given = _JobFile.model_validate(tomllib.loads(text))
+        given = JobFile.model_validate(tomllib.loads(text))
     except ValidationError as error:
         raise _bad_field(file, error) from error
     except (ValueError, RecursionError) as error:  # also numbers of thousands of digits

@@ -1,9 +1,7 @@
 """A sheet of one's own machines, one CSV row each: `venturi catalog import onprem`.
 
-Required: name, cores, memory_gib. Optional: threads, numa_nodes, processor, architecture, disks,
-disk_size_gb, disk_kind, nic_gbit_per_s, capital, currency, years, power_w, max_nodes, as_of,
-source, note. `disks` may be 0. Machines that are bought have no price an hour: capital and power
-are what a bill is made from.
+COLUMNS says what each column holds; those of REQUIRED must be there. Machines that are bought have
+no price an hour: capital and power are what a bill is made from.
 """
 
 from __future__ import annotations
@@ -33,17 +31,34 @@ NUMBERS: Mapping[str, str] = {
     "power_w": "power",
     "max_nodes": "max_nodes",
 }
-_OTHERS = (
-    "threads", "disks", "disk_size_gb", "disk_kind", "capital", "currency", "years", "processor",
-    "architecture", "as_of", "source", "note",
-)  # fmt: skip
+COLUMNS: Mapping[str, str] = {
+    "name": "what the type of machine is called",
+    "cores": "physical cores",
+    "memory_gib": "main memory in GiB",
+    "threads": "logical processors; default: as many as cores",
+    "numa_nodes": "NUMA nodes",
+    "processor": "processor model",
+    "architecture": "x86_64 or arm64",
+    "disks": "number of local disks; 0 is none",
+    "disk_size_gb": "size of each disk in GB",
+    "disk_kind": "HDD, SSD or NVMe",
+    "nic_gbit_per_s": "line rate of the network in Gbit/s",
+    "capital": "purchase price of one machine",
+    "currency": "of the purchase price, three letters; default USD",
+    "years": "over which it is written off (a note; --own years=... counts)",
+    "power_w": "power drawn by one machine in W",
+    "max_nodes": "how many of them there are",
+    "as_of": "day the figures held, YYYY-MM-DD; default: --as-of",
+    "source": "where the figures come from; default: the file",
+    "note": "anything else",
+}
 
 
 def read(sources: Sequence[Source], options: Options) -> Imported:
     """The catalogue in `sources`."""
     builder = Builder(options)
     for source in sources:
-        rows = csv_rows(source, builder, required=REQUIRED, known=[*NUMBERS, *_OTHERS])
+        rows = csv_rows(source, builder, required=REQUIRED, known=tuple(COLUMNS))
         for place, row in rows:
             with builder.row(place, row["name"]):
                 builder.keep(_entry(source, place, row, options))

@@ -1,0 +1,113 @@
+"""The reference page of the files that people write or exchange, from the models that read them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from venturi.advise.devices import DiskClass
+from venturi.advise.doctor import Rule
+from venturi.measure.study_file import PlanFile
+from venturi.model.catalog import ATTRIBUTES, COLUMNS, Kind
+from venturi.model.catalog.importers import onprem
+from venturi.model.job import JobFile
+from venturi.record import exchange
+
+EXAMPLES = Path(__file__).parent.parent / "docs" / "reference" / "examples"
+
+
+def formats() -> Iterator[str]:
+    """The lines of the page."""
+    yield "Files that Venturi reads. Unknown fields are errors that name the line or the field."
+    yield "Sizes and durations are text with a unit (`100TB`, `4GiB`, `20s`, `10min`) or numbers"
+    yield "of bytes and seconds. 1 MB is 10^6 bytes, 1 MiB is 2^20."
+    yield from _part("Job file", "`predict`, `advise hardware` and `simulate --job FILE.toml`.")
+    yield from _fields(JobFile)
+    yield from _example("job.toml")
+    yield from _part("Plan", "`venturi plan check`, `start`, `status`, `resume FILE.toml`; the "
+                     "[guide](../guide/plans.md) explains them.")  # fmt: skip
+    yield from _fields(PlanFile)
+    for name in ("factors", "budget", "failure"):
+        part = PlanFile.model_fields[name].annotation
+        assert isinstance(part, type)
+        assert issubclass(part, BaseModel)
+        yield from ("", f"### [{name}]", "")
+        yield from _fields(part)
+    yield from _example("plan.toml")
+    yield from _part("Sheet of own machines", "`venturi catalog import onprem FILE.csv -o own.csv` "
+                     "makes a catalogue of it, `--own years=4,...` prices it. CSV, one type of "
+                     "machine a row, the columns in any order.")  # fmt: skip
+    yield from ("| column | needed | what it holds |", "|---|---|---|")
+    for name, meaning in onprem.COLUMNS.items():
+        yield f"| `{name}` | {'yes' if name in onprem.REQUIRED else ''} | {meaning} |"
+    yield from _example("machines.csv")
+    yield from _part("Catalogue", "`--catalog`, `--measured` and `venturi catalog`. CSV, one value "
+                     f"a row, the columns `{','.join(COLUMNS)}` in this order (without `low` and "
+                     "`high` too). `kind` is one of " + ", ".join(f"`{kind}`" for kind in Kind)
+                     + ". A value that is not known is empty, and its note says why.")  # fmt: skip
+    yield from ("| attribute | unit | what it is |", "|---|---|---|")
+    for name, (unit, meaning) in ATTRIBUTES.items():
+        yield f"| `{name}` | {unit or 'text'} | {meaning} |"
+    yield from _example("catalogue.csv")
+    yield from _part("Archive", "`venturi export -o FILE.zip`, `import` and `push`.")
+    assert exchange.__doc__ is not None
+    yield from exchange.__doc__.splitlines()[2:]
+    yield from _part("Advice tables", "Part of the package, `venturi/advise/tables`; each number "
+                     "has its source.")  # fmt: skip
+    for name, made in (("doctor.toml, [[rule]]", Rule), ("devices.toml, [[disk]]", DiskClass)):
+        yield from ("", f"### {name}", "", "| field | default | what it is |", "|---|---|---|")
+        told = _head(name.partition(",")[0])
+        for field in dataclasses.fields(made):
+            default = "needed" if field.default is dataclasses.MISSING else str(field.default)
+            yield f"| `{field.name}` | {default} | {told[field.name]} |"
+
+
+def _part(title: str, use: str) -> Iterator[str]:
+    yield from ("", f"## {title}", "", use, "")
+
+
+def _fields(model: type[BaseModel]) -> Iterator[str]:
+    yield from ("| field | default | what it is |", "|---|---|---|")
+    for name, field in model.model_fields.items():
+        assert field.description, f"{model.__name__}.{name} has no description"
+        if field.is_required():
+            default = "needed"
+        elif isinstance(field.default, BaseModel):
+            default = ""
+        else:
+            default = "" if field.default in (None, (), {}, "") else _value(field.default)
+        yield f"| `{name}` | {default} | {field.description} |"
+
+
+def _value(value: Any) -> str:
+    return f"`{json.dumps(list(value) if isinstance(value, tuple) else value)}`"
+
+
+def _example(name: str) -> Iterator[str]:
+    """An example that a test reads as Venturi does."""
+    text = (EXAMPLES / name).read_text("utf-8").rstrip()
+    yield from ("", f"```{name.rpartition('.')[2]}", text, "```")
+
+
+def _head(table: str) -> Mapping[str, str]:
+    """Field -> meaning, from the comments that open an advice table."""
+    told: dict[str, str] = {}
+    folder = Path(str(import_module("venturi.advise").__file__)).parent / "tables"
+    name = ""
+    for line in (folder / table).read_text("utf-8").splitlines():
+        if not line.startswith("#"):
+            break
+        text = line.removeprefix("#")
+        key, _, meaning = text.strip().partition("  ")
+        if meaning.strip() and not text.startswith("     "):
+            for name in key.split(", "):
+                told[name] = meaning.strip()
+        elif name and text.startswith("     "):
+            told[name] += " " + text.strip()
+    return told

@@ -1,0 +1,57 @@
+"""The examples of docs/reference/formats.md, read as Venturi reads such files."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+from venturi.measure.engines import DEPLOYMENTS
+from venturi.measure.study_file import EngineWords, parse_plan
+from venturi.model import catalog
+from venturi.model.catalog.importers import onprem
+from venturi.model.catalog.importers.reading import Options, Source
+from venturi.model.catalog.units_check import check_units
+from venturi.model.job import Durability, parse_job
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "reference" / "formats.md"
+EXAMPLES = ROOT / "docs" / "reference" / "examples"
+
+
+def example(name: str) -> str:
+    """The example as the page shows it, which is the file."""
+    text = (EXAMPLES / name).read_text()
+    assert text in PAGE.read_text()
+    return text
+
+
+def test_job() -> None:
+    job = parse_job(example("job.toml"))
+    assert (job.input_bytes, job.durability) == (10e12, Durability.REPLICATED)
+
+
+def test_plan() -> None:
+    workloads = frozenset({"terasort"})
+    engines = {"native": EngineWords(workloads, (), DEPLOYMENTS["native"])}
+    plan, mistakes = parse_plan(example("plan.toml"), engines, EXAMPLES, EXAMPLES)
+    assert mistakes == ()
+    assert plan is not None
+    assert len(plan.combinations) == 6  # 8, without 4 GB on one thread
+
+
+def test_sheet_of_own_machines() -> None:
+    source = Source("machines.csv", example("machines.csv"))
+    imported = onprem.read([source], Options(as_of=date(2025, 9, 1)))
+    assert not imported.refused
+    assert imported.catalog.types["flash-node"].number("disk_count") == 4
+
+
+def test_catalogue() -> None:
+    found = catalog.parse(example("catalogue.csv"), "example")
+    assert check_units(found) == ()
+    assert found.types["i2.8xlarge"].number("storage_rate") == 1738
+
+
+def test_every_example_is_on_the_page() -> None:
+    for file in EXAMPLES.iterdir():
+        example(file.name)
