@@ -322,7 +322,7 @@ def test_a_fault_of_ours_tells_nothing_but_the_log(
     def fail(*_: object) -> None:
         raise RuntimeError("secret /etc/passwd")
 
-    monkeypatch.setattr("venturi.record.query.keys", fail)
+    monkeypatch.setattr("venturi.record.query.known_keys.keys", fail)
     with client_of(repository) as client:
         answer = client.get("/api/keys")
     assert problem(answer) == (500, "VEN-API-INTERNAL")
