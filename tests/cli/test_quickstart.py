@@ -77,7 +77,7 @@ def test_a_failing_step_is_reported_and_the_rest_is_kept(tmp_path: Path) -> None
         ("--time-budget", "1s", 1, "VEN-MEASURE-BUDGET"),
         ("--time-budget", "soon", 2, "VEN-UNIT-SYNTAX"),
         ("--dir", "/nowhere", 2, "/nowhere"),
-        ("--report", "/nowhere/r.html", 2, "/nowhere"),
+        ("--report", "/proc/nowhere/r.html", 1, "/proc/nowhere"),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_measured(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,14 @@ import pytest
 
 from command_line import FAKE_AGENT, venturi
 from venturi.cli.main import cli
+from venturi.cli.run import compared
 from venturi.errors import VenturiError
 from venturi.measure import engines
 from venturi.measure.engines.native import Native, NativeJob
 from venturi.measure.engines.protocol import Availability, Ground, Missing, Order
+from venturi.record.repository import Repository
+from venturi.record.trial import Engine, State, Trial, new_id
+from venturi.settings import Settings
 
 
 def states(text: str) -> list[tuple[int, bool, str]]:
@@ -135,6 +140,39 @@ def test_other_engines_take_turns(on_stage: Callable[..., list[str]]) -> None:
 def test_nothing_is_started_if_one_engine_is_missing(on_stage: Callable[..., list[str]]) -> None:
     said = on_stage("one:cluster,two:local", missing="two:local")
     assert said == ["two:local: no such thing"]
+
+
+@pytest.mark.parametrize("times", [(1.0, 9.0, 5), (1.0, 1.0, 5), (1.0, 9.0, 2)])
+def test_several_engines_end_with_their_ratio(
+    settings: Settings, make_trial: Callable[..., Trial], times: tuple[float, float, int]
+) -> None:
+    *middles, count = times
+    trials = [
+        make_trial(engine=Engine(name, "1"), elapsed_s=middle + 0.01 * number, id=new_id(),
+                   state=State.SUCCEEDED)
+        for name, middle in zip(("native", "spark"), middles, strict=True)
+        for number in range(count)
+    ]  # fmt: skip
+    with Repository.open(settings) as repository:
+        repository.add_many(trials)
+        lines = compared(repository, trials)
+    unsure = [line for line in lines if line.startswith("cannot tell which of native and spark")]
+    if count == 2:
+        assert "too few trials" in unsure[0]
+    else:
+        assert bool(unsure) == (middles[1] == 1.0)
+    ratio = float(re.match(r"spark took ([0-9.]+) times as long as native", lines[0])[1])  # type: ignore[index]
+    assert ratio == pytest.approx(middles[1], rel=0.05)
+    assert all(trial.group_key in lines[-1] for trial in trials)
+
+
+def test_a_log_gets_a_line_a_trial_and_the_group(tmp_path: Path) -> None:
+    done = venturi("run", "terasort", "--bytes", "20kB", "--repeat", 3, "--dir", tmp_path,
+                   home=tmp_path / "home")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    steps = re.findall(r"^\d\d:\d\d:\d\d native, repetition (\d): succeeded", done.stderr, re.M)
+    assert steps == ["0", "1", "2"]
+    assert re.search(r"^group [0-9a-f]{16}: ", done.stdout, re.M)
 
 
 def test_a_wrong_result_exits_3(tmp_path: Path) -> None:

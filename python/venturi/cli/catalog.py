@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi.cli.html import command_line, free_for_page, html_options, write_html
-from venturi.cli.options import json_option, print_json, writing
+from venturi.cli.options import json_option, print_json
+from venturi.cli.outputs import ready_file, writing
 from venturi.cli.screen import show
 from venturi.errors import VenturiError
-from venturi.record.files import refuse_existing, replacing
+from venturi.record.files import replacing
 
 if TYPE_CHECKING:
     from venturi.model.catalog import Catalog, Fact
@@ -142,7 +143,7 @@ def import_(
     from venturi.model.catalog.importers import Options, import_catalog
     from venturi.model.catalog.units_check import check_units
 
-    refuse_existing(output, overwrite=overwrite)
+    ready_file(output, overwrite=overwrite)
     options = Options(region, None if as_of is None else as_of.date(), output.stem)
     imported = import_catalog(format_name, [_read(path) for path in files], options)
     doubts = check_units(imported.catalog, imported.places)
@@ -205,7 +206,7 @@ def overlay_(
         raise click.UsageError("--at-nodes needs --from-trials")
     if not from_trials and (not names or onto is None):
         raise click.UsageError("give CATALOGs and --onto, or --from-trials and --type")
-    refuse_existing(output, overwrite=overwrite)
+    ready_file(output, overwrite=overwrite)
     left_out: dict[str, str] = {}
     if type_name is not None:
         trials = _probes(names, type_name)

@@ -38,7 +38,7 @@ def command(groups: tuple[str, ...], metric: str, as_json: bool) -> None:
     from venturi.model.compare import compare_groups
 
     with open_repository() as repository:
-        trials = [_resolve(repository, name) for name in groups]
+        trials = [group_of(repository, name) for name in groups]
     comparison = compare_groups(trials, metric)
     if as_json:
         print_json(as_data(comparison), comparison.warnings)
@@ -48,8 +48,9 @@ def command(groups: tuple[str, ...], metric: str, as_json: bool) -> None:
         click.echo(f"warning: {warning}", err=True)
 
 
-def _resolve(repository: Repository, name: str) -> Sequence[Trial]:
-    """The trials of the group with key `name`, else of the group of the trial `name`."""
+def group_of(repository: Repository, name: str) -> Sequence[Trial]:
+    """What is compared: the trials of the group `name`, else of the group of the trial `name`,
+    that no exclusion leaves out."""
     trials = repository.find(group=name)
     if not trials:
         try:

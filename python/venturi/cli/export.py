@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from venturi.cli.options import json_option, print_json
+from venturi.cli.outputs import ready_file
 from venturi.cli.repository import counting, filter_options, filters, open_repository
 
 
@@ -39,6 +40,7 @@ def command(
     filtered = any(value is not None for value in chosen.values())
     if sum((bool(ids), everything, filtered)) != 1:
         raise click.UsageError("choose trials by IDs, or by --all, or by filters")
+    ready_file(output, overwrite=overwrite)
     from venturi.record.exchange import export_trials
     from venturi.record.trial import TERMINAL
 

@@ -10,6 +10,7 @@ import click
 from venturi import units
 from venturi.cli.laboratory import find_agent
 from venturi.cli.options import BYTES, json_option, print_json, quiet_option
+from venturi.cli.outputs import ready_file
 from venturi.cli.progress import progress_bars
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def command(
                 f"--bytes {size_bytes} is no multiple of {RECORD_BYTES}, the size of a record"
             )
         count = size_bytes // RECORD_BYTES
+    ready_file(output, overwrite=overwrite)
     arguments: list[object] = ["--count", count, "--start", start, "--output", output]
     if threads is not None:
         arguments += ["--threads", threads]

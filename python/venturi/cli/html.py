@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from venturi.cli.options import writing
-from venturi.record.files import refuse_existing
+from venturi.cli.outputs import ready_file, writing
 
 if TYPE_CHECKING:
     from venturi.record.repository import Repository
@@ -34,11 +33,8 @@ def html_options(function: F) -> F:
 
 def free_for_page(path: Path | None, *, overwrite: bool) -> None:
     """Refuses a page that could not be written, before the work for it is done."""
-    if path is None:
-        return
-    refuse_existing(path, overwrite=overwrite)
-    if not path.absolute().parent.is_dir():
-        raise click.UsageError(f"{path}: there is no such folder")
+    if path is not None:
+        ready_file(path, overwrite=overwrite)
 
 
 def write_html(path: Path, text: str, *, overwrite: bool) -> None:

@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -81,20 +80,6 @@ key_bytes_option: Callable[[F], F] = click.option(
     "--key-bytes", type=click.IntRange(1), default=10, show_default=True,
     help="Length of the key at the beginning of a record.",
 )  # fmt: skip
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Turns what keeps `path` from being written into an error of the user's."""
-    try:
-        yield
-    except OSError as error:
-        raise VenturiError(
-            "VEN-OUTPUT-WRITE",
-            f"{path} cannot be written: {error.strerror or error}",
-            where={"file": str(path)},
-            hint="give a file in a folder that can be written to and has space",
-        ) from error
 
 
 def print_json(data: Any, warnings: tuple[str, ...] = ()) -> None:

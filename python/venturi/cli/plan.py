@@ -12,6 +12,7 @@ import click
 
 from venturi.cli.laboratory import laboratory, say
 from venturi.cli.options import json_option, print_json, quiet_option, wait_option
+from venturi.cli.progress import step
 from venturi.cli.repository import open_repository
 from venturi.errors import ExitCode, Interrupted, VenturiError
 
@@ -143,6 +144,7 @@ def status(file: Path, *, as_json: bool) -> None:
 
 
 def _take(file: Path, *, begun: bool, again: bool, wait: bool, quiet: bool, as_json: bool) -> int:
+    from venturi.measure.folders import require_writable
     from venturi.measure.study_run import take
 
     plan = _read(file)
@@ -156,6 +158,12 @@ def _take(file: Path, *, begun: bool, again: bool, wait: bool, quiet: bool, as_j
                 hint=f"`venturi plan resume {file}` goes on with what is missing",
             )
         _require_space(plan)
+        require_writable(
+            folder
+            for each in plan.combinations
+            for folders in plan.folders(each).values()
+            for folder in folders
+        )
         try:
             found = take(plan, session, _engine, again=again, on_trial=_tell if talk else None)
         except (Interrupted, KeyboardInterrupt):
@@ -292,10 +300,10 @@ def _tell(standing: Standing) -> None:
     assert trial is not None
     name = f"{_words(place.combination)}, repetition {place.repetition}"
     if standing.failure is None:
-        say(f"{name}: {format_duration(trial.elapsed_s)}")
+        step(f"{name}: {format_duration(trial.elapsed_s)}")
     else:
         note = ", to be repeated" if standing.status == "left" else ""
-        say(f"{name}: {standing.failure}{note}: {describe(trial)}")
+        step(f"{name}: {standing.failure}{note}: {describe(trial)}")
 
 
 def _show(plan: Plan, found: Sequence[Standing], *, as_json: bool, by_factor: bool) -> None:

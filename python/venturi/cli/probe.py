@@ -135,6 +135,7 @@ def disk(
     Random data, direct I/O where the file system allows it, and the flush to disk are part of the
     time. Test files are removed at the end.
     """
+    from venturi.measure.folders import require_writable
     from venturi.measure.probes import DiskOptions, probe_disk
 
     options = DiskOptions(
@@ -145,6 +146,7 @@ def disk(
         random_seconds=random_time,
         **chosen,
     )
+    require_writable(options.dirs, there=True)
     show_progress = not quiet and not as_json
     with laboratory(
         show_progress=show_progress, record=not no_record, alone_as="probe disk", wait=wait

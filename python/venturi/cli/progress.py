@@ -1,11 +1,14 @@
-"""Progress bars on stderr, from the agent's progress events."""
+"""Progress on stderr: bars on a terminal; elsewhere a line a step, with the time of day."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+import click
 
 if TYPE_CHECKING:
     from rich.progress import Task, TaskID
@@ -13,14 +16,25 @@ if TYPE_CHECKING:
     from venturi.measure.agent import OnProgress, Progress
 
 
+EVERY_S = 10.0
+
+
+def step(text: str) -> None:
+    """Says that something is done, or begins; in a log with the time of day."""
+    click.echo(text if sys.stderr.isatty() else f"{time.strftime('%H:%M:%S')} {text}", err=True)
+
+
 @contextmanager
 def progress_bars(*, enabled: bool = True) -> Iterator[OnProgress | None]:
-    """A callback that shows one bar a phase, with rate and ETA.
+    """A callback that shows one bar a phase, with rate and ETA; None if it is not `enabled`.
 
-    None (nothing is shown) when stderr is no terminal or `enabled` is False.
+    Where stderr is no terminal, a long phase is a line every `EVERY_S` seconds instead.
     """
-    if not enabled or not sys.stderr.isatty():
+    if not enabled:
         yield None
+        return
+    if not sys.stderr.isatty():
+        yield _lines()
         return
     from rich.console import Console
     from rich.progress import BarColumn, ProgressColumn, TextColumn, TimeRemainingColumn
@@ -58,6 +72,22 @@ def progress_bars(*, enabled: bool = True) -> Iterator[OnProgress | None]:
             bars.update(current[1], completed=event.done, total=event.total)
 
         yield show
+
+
+def _lines() -> OnProgress:
+    """Says every `EVERY_S` seconds how far the phase is; a short one says nothing."""
+    last_s = time.monotonic()
+
+    def tell(event: Progress) -> None:
+        nonlocal last_s
+        if time.monotonic() - last_s < EVERY_S:
+            return
+        last_s = time.monotonic()
+        done = amount(event.done, event.total, event.unit)
+        per_s = event.done / event.elapsed_s if event.elapsed_s > 0 else None
+        step(f"{event.phase}: {done}, {rate(per_s, event.unit)}".rstrip(", "))
+
+    return tell
 
 
 def amount(done: float, total: float | None, unit: str) -> str:

@@ -15,6 +15,8 @@ import click
 
 from venturi.cli.laboratory import Predictor, laboratory, records, say
 from venturi.cli.options import DURATION, json_option, print_json, quiet_option, wait_option
+from venturi.cli.outputs import ready_file
+from venturi.cli.progress import step
 from venturi.cli.screen import show
 from venturi.errors import ExitCode, Interrupted, VenturiError
 
@@ -55,7 +57,7 @@ class Job:
     def tell(self, text: str) -> None:
         """Says what is being done."""
         if self.talk:
-            say(text)
+            step(text)
 
     def left_s(self) -> float:
         """Seconds of the time budget that are left."""
@@ -111,15 +113,15 @@ def command(
     and once in two passes, compares with what was predicted, names the narrowest point, prices a
     100 TB sort, and writes a report. Needs no root, and never more than half of the free disk.
     """
-    from venturi.measure.folders import DataFolders, parse_roles
+    from venturi.measure.folders import DataFolders, parse_roles, require_writable
     from venturi.measure.plan import require_time
     from venturi.present.document import require_assets
 
     started_s = time.monotonic()
     require_time(time_budget)
     base = (folder or Path.cwd()).absolute()
-    _require_folder(base, "--dir")
-    _require_folder(report.absolute().parent, "--report")
+    require_writable([base], there=True)
+    ready_file(report, overwrite=True)
     require_assets()
     talk = not quiet and not as_json
     with (
@@ -146,17 +148,6 @@ def command(
     else:
         _print(job, advice, findings, report, elapsed_s)
     return _status(job)
-
-
-def _require_folder(folder: Path, option: str) -> None:
-    if not folder.is_dir():
-        raise VenturiError(
-            "VEN-MEASURE-INPUT",
-            f"{folder} is not a directory",
-            where={"option": option, "dir": str(folder)},
-            hint="make it first, or name another",
-            exit_code=ExitCode.USAGE,
-        )
 
 
 def _disk(job: Job) -> Trial | None:

@@ -12,6 +12,7 @@ import click
 
 from venturi.cli.laboratory import laboratory, records, say
 from venturi.cli.options import BYTES, DURATION, json_option, print_json, quiet_option, wait_option
+from venturi.cli.progress import step
 from venturi.cli.screen import show
 from venturi.errors import ExitCode, VenturiError
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from venturi.measure.engines.protocol import Engine, Ground, Order
     from venturi.measure.runner import Job, Session
     from venturi.measure.workloads import Definition, Size
+    from venturi.record.repository import Repository
     from venturi.record.trial import Trial
 
 
@@ -177,7 +179,7 @@ def command(
         )
         if keep_data:
             say(f"data kept in {', '.join(str(path) for path in folders.of('input'))} and beside")
-    _show(trials, as_json=as_json)
+        _show(session.repository, trials, as_json=as_json)
     invalid = any(trial.state is State.INVALID for trial in trials)
     return ExitCode.INVALID if invalid else ExitCode.OK
 
@@ -345,10 +347,10 @@ def _done(session: Session, job: Job, *, resume: bool, talk: bool) -> Trial:
 
     done = already_succeeded(session, job.spec) if resume else None
     trial = done or run_trial(session, job)
-    if talk and os.isatty(2):
+    if talk:
         note = " (from before)" if done else ""
         time = format_duration(trial.elapsed_s)
-        say(f"{_deployed(trial)}, repetition {trial.repetition}: {outcome(trial)}, {time}{note}")
+        step(f"{_deployed(trial)}, repetition {trial.repetition}: {outcome(trial)}, {time}{note}")
     return trial
 
 
@@ -358,7 +360,7 @@ def _deployed(trial: Trial) -> str:
     return f"{trial.engine.name} {deployment}" if deployment else trial.engine.name
 
 
-def _show(trials: list[Trial], *, as_json: bool) -> None:
+def _show(repository: Repository, trials: list[Trial], *, as_json: bool) -> None:
     if as_json:
         print_json(records(trials), tuple(w.message for t in trials for w in t.warnings))
         return
@@ -374,3 +376,31 @@ def _show(trials: list[Trial], *, as_json: bool) -> None:
         show(repetitions(own))
         if name == "native" and own[-1].elapsed_s is not None:
             show(pairs(narrowest_rows(own[-1])))
+    try:
+        show(*compared(repository, trials))
+    except VenturiError as error:  # such as an exclusion that leaves them out
+        say(f"not compared: {error.message}")
+
+
+def compared(repository: Repository, trials: Sequence[Trial]) -> list[str]:
+    """How the engines stand to the first, as `venturi compare` says, and their groups' keys."""
+    keys = list({_deployed(trial): trial.group_key for trial in trials}.values())
+    names = {trial.group_key: _deployed(trial) for trial in trials}
+    if len(keys) < 2:
+        return [f"group {keys[0]}: `venturi compare {keys[0]} OTHER` sets it against another"]
+    from venturi.cli.compare import group_of
+    from venturi.model.compare import compare_groups
+
+    first = names[keys[0]]
+    comparison = compare_groups([group_of(repository, key) for key in keys])
+    lines = []
+    for result in comparison.groups[1:]:
+        name, ratio = names[result.group_key], comparison.ratio(result)
+        if ratio is not None:
+            times, interval = ratio
+            ends = f" ({interval.low:.3g} to {interval.high:.3g})" if interval else ""
+            lines.append(f"{name} took {times:.3g} times as long as {first}{ends}")
+        if result.against_first and (why := result.against_first.reason):
+            lines.append(f"cannot tell which of {first} and {name} is faster: {why}")
+    lines.append("groups: " + ", ".join(f"{names[key]} {key}" for key in keys))
+    return [*lines, f"`venturi compare {' '.join(keys)}` has the intervals"]

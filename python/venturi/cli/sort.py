@@ -21,6 +21,7 @@ from venturi.cli.options import (
     quiet_option,
     record_bytes_option,
 )
+from venturi.cli.outputs import ready_folder
 from venturi.cli.screen import show
 from venturi.errors import ExitCode
 
@@ -89,6 +90,8 @@ def command(
     if plan_only:
         _plan(job, as_json=as_json)
         return ExitCode.OK
+    for folder in (*job.options.outputs, *job.options.scratch, *job.options.replicas):
+        ready_folder(folder)
     show_progress = not quiet and not as_json
     with laboratory(show_progress=show_progress, record=not no_record) as session:
         job.engine_version = session.software.others["agent"]

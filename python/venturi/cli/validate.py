@@ -15,6 +15,7 @@ from venturi.cli.options import (
     quiet_option,
     record_bytes_option,
 )
+from venturi.cli.outputs import ready_folder
 from venturi.cli.progress import progress_bars
 from venturi.errors import ExitCode
 
@@ -59,6 +60,7 @@ def command(
     if threads is not None:
         arguments += ["--threads", threads]
     if summary_out is not None:
+        ready_folder(summary_out.absolute().parent)
         arguments += ["--summary-out", summary_out]
     if summaries:
         arguments.append("--summaries")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from venturi.errors import VenturiError
+from venturi.errors import ExitCode, VenturiError
+from venturi.measure.space import existing_parent
 from venturi.record.owner import current_owner, is_alive
 from venturi.record.trial import Owner, new_id
 
@@ -32,6 +34,33 @@ def sweep(parent: Path, alive: Callable[[Owner], bool] = is_alive) -> list[Path]
             shutil.rmtree(folder, ignore_errors=True)
             removed.append(folder)
     return removed
+
+
+def require_writable(folders: Iterable[Path], *, there: bool = False) -> None:
+    """VEN-MEASURE-DIR, before anything is measured, if data cannot be put into one of `folders`.
+
+    One that is not there is to be made, in the nearest one above it that is; not if it must be
+    `there`, as where a disk is to be measured that may not be mounted.
+    """
+    for folder in dict.fromkeys(folders):
+        if there and not folder.is_dir():
+            raise VenturiError(
+                "VEN-MEASURE-DIR",
+                f"{folder} is no folder",
+                where={"dir": str(folder)},
+                hint="make it first, or name another with --dir",
+                exit_code=ExitCode.USAGE,
+            )
+        try:
+            with tempfile.TemporaryFile(dir=existing_parent(folder)):  # it has no name
+                pass
+        except OSError as error:
+            raise VenturiError(
+                "VEN-MEASURE-DIR",
+                f"{folder} cannot be written: {error.strerror or error}",
+                where={"dir": str(folder)},
+                hint="go to a folder that you may write to, or name one with --dir",
+            ) from error
 
 
 class DataFolders:
@@ -84,7 +113,9 @@ class DataFolders:
         return folder
 
     def __enter__(self) -> DataFolders:
-        for parent in {parent for dirs in self._parents.values() for parent in dirs}:
+        parents = {parent for dirs in self._parents.values() for parent in dirs}
+        require_writable(parents)
+        for parent in parents:
             if parent.is_dir():
                 self.swept += sweep(parent)
         return self

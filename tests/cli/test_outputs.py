@@ -1,0 +1,80 @@
+"""Where output goes: folders are made; what cannot be written is refused before any work."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def venturi(*words: object, home: Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "venturi", *map(str, words)],
+        env={**os.environ, "VENTURI_HOME": str(home)}, cwd=cwd,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def unwritable(tmp_path: Path) -> Path:
+    """A folder that not even root can write to."""
+    if os.geteuid() == 0:
+        return Path("/sys/kernel")
+    folder = tmp_path / "unwritable"
+    folder.mkdir(mode=0o555)
+    return folder
+
+
+def test_the_readme_s_own_sort(tmp_path: Path, agent_binary: Path) -> None:
+    for words in (
+        ("gen", "--bytes", "1MB", "data/input.dat"),
+        ("sort", "data/input.dat", "-o", "new/sorted", "--memory", "2GiB"),
+        ("validate", "new/sorted", "--summary-out", "new/summary/of.sum"),
+        ("export", "--all", "-o", "archives/trials.zip"),
+        ("catalog", "overlay", "ec2-2014", "--onto", "current", "-o", "catalogs/both.csv"),
+    ):
+        done = venturi(*words, home=tmp_path / "home", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "new/sorted").is_dir()
+    assert (tmp_path / "archives/trials.zip").is_file()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("quickstart",),
+        ("quickstart", "--report", "{tmp}/a-file/report.html"),
+        ("run", "terasort"),
+        ("probe", "disk"),
+        ("gen", "x.dat", "--count", "10"),
+        ("sort", "{tmp}/a-file", "-o", "sorted"),
+        ("export", "--all", "-o", "x.zip"),
+        ("report", "/trials", "-o", "pages/x.html"),
+        ("catalog", "ls", "--html", "x.html"),
+        ("validate", "{tmp}/a-file", "--summary-out", "x.sum"),
+    ],
+    ids=" ".join,
+)
+def test_what_cannot_be_written_is_refused_at_once(
+    tmp_path: Path, unwritable: Path, agent_binary: Path, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "a-file").write_bytes(bytes(100))
+    given = [word.format(tmp=tmp_path) for word in words]
+    cwd = tmp_path if "--report" in given else unwritable
+    done = venturi(*given, home=tmp_path / "home", cwd=cwd)
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "cannot be written" in done.stderr
+    assert "measuring" not in done.stderr
+    assert "hint: " in done.stderr
+
+
+@pytest.mark.parametrize("words", [("quickstart",), ("probe", "disk")])
+def test_a_disk_that_may_not_be_mounted_is_not_made(tmp_path: Path, words: tuple[str, ...]) -> None:
+    done = venturi(*words, "--dir", tmp_path / "data1", home=tmp_path / "home", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "is no folder" in done.stderr
+    assert not (tmp_path / "data1").exists()
