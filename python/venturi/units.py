@@ -147,6 +147,13 @@ def decimal_size(value_bytes: float) -> str:
     return f"{value_bytes / scale:.12g} {name}"
 
 
+def binary_size(value_bytes: int) -> str:
+    """`value_bytes` as a user would write it in binary units, nothing rounded away: `1 GiB`."""
+    powers = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+    scale, name = next((each for each in powers if value_bytes >= each[0]), (1, "B"))
+    return f"{value_bytes / scale:.12g} {name}"
+
+
 def format_rate(bytes_per_s: float | None) -> str:
     """`bytes_per_s` in decimal MB/s, as the field prints it: `1515 MB/s`."""
     if bytes_per_s is None:

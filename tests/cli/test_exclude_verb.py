@@ -77,7 +77,7 @@ def test_rankings_and_comparisons_leave_them_out(venturi: Venturi) -> None:
     keys = {str(row["group"]) for row in data(venturi, "ls")}
     venturi("exclude", "add", "--where", "id=t00", "--reason", "odd")
     status, stdout, stderr = venturi("compare", *sorted(keys), "--json")
-    assert (status, "1 trials are left out by exclusions" in stderr) == (0, True)
+    assert (status, "left out by exclusions: 1 trial\n" in stderr) == (0, True)
     assert sorted(g["summary"]["n"] for g in json.loads(stdout)["data"]["groups"]) == [5, 6]
     ranking = json.loads(venturi("rank", "--by", "disk", "--json")[1])["data"]["groups"]
     assert sorted(one["summaries"]["elapsed_s"]["n"] for one in ranking) == [5, 6]
@@ -96,3 +96,15 @@ def test_what_is_no_rule_is_wrong_usage(venturi: Venturi, words: list[str]) -> N
     status, stdout, _ = venturi("exclude", "add", *words)
     assert (status, stdout) == (2, "")
     assert data(venturi, "exclude", "ls", "--all") == []
+
+
+def test_a_rule_that_covers_nothing_is_refused_or_said(venturi: Venturi) -> None:
+    status, _, stderr = venturi("exclude", "add", "--where", "nokey=zzz", "--reason", "odd")
+    assert (status, "nokey" in stderr) == (2, True)
+    assert data(venturi, "exclude", "ls") == []
+    status, _, stderr = venturi("exclude", "add", "--where", "disk=SDD", "--reason", "odd")
+    assert status == 0
+    assert "covers no trial so far" in stderr
+    assert "did you mean SSD" in stderr
+    status, _, stderr = venturi("exclude", "add", "--where", "id=t01", "--reason", "odd")
+    assert "1 trial is left out" in stderr

@@ -78,3 +78,30 @@ def test_a_disk_that_may_not_be_mounted_is_not_made(tmp_path: Path, words: tuple
     assert done.returncode == 2
     assert "is no folder" in done.stderr
     assert not (tmp_path / "data1").exists()
+
+
+def test_a_folder_where_a_part_would_be_is_named(tmp_path: Path, agent_binary: Path) -> None:
+    (tmp_path / "in").write_bytes(bytes(1000))
+    (tmp_path / "out/part-000000").mkdir(parents=True)
+    words = ("sort", "in", "-o", "out", "--overwrite", "--no-record")
+    done = venturi(*words, home=tmp_path / "home", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "is a folder where a file of the output would be" in done.stderr
+
+
+def test_no_records_are_in_no_order(tmp_path: Path, agent_binary: Path) -> None:
+    (tmp_path / "empty").write_bytes(b"")
+    done = venturi("validate", "empty", home=tmp_path / "home", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "no record to validate" in done.stderr
+
+
+def test_summaries_were_not_read_at_a_rate(tmp_path: Path, agent_binary: Path) -> None:
+    for words in (
+        ("gen", "--count", "1", "one"),
+        ("validate", "one", "--summary-out", "one.sum"),
+    ):
+        assert venturi(*words, home=tmp_path / "home", cwd=tmp_path).returncode == 0
+    done = venturi("validate", "--summaries", "one.sum", home=tmp_path / "home", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "/s" not in done.stdout

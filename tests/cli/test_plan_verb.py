@@ -184,7 +184,7 @@ def test_check_counts_and_estimates(tmp_path: Path, real: dict[str, str]) -> Non
     home, file = tmp_path / "home", written(tmp_path)
     before = venturi("plan", "check", file, home=home, **real)
     assert before.returncode == 0, before.stderr
-    assert "6 trials: 2 combinations, 3 times each" in before.stdout
+    assert "6 trials: 2 combinations, each 3 times" in before.stdout
     assert "time: cannot tell" in before.stdout
     venturi("plan", "start", file, "--quiet", home=home, **real)
     after = json.loads(venturi("plan", "check", file, "--json", home=home, **real).stdout)["data"]
@@ -233,7 +233,7 @@ def test_a_plan_without_disks_is_one_of_its_folder(
     }
     # Also of pi, which has no folders.
     sources = {row["estimated_from"] for row in checked["combinations"]}
-    assert sources <= {"median of 1 earlier trials", "median of 2 earlier trials"}
+    assert sources <= {"median of 1 earlier trial", "median of 2 earlier trials"}
 
 
 def test_a_bad_file_is_refused_with_its_lines(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from venturi.errors import VenturiError
 from venturi.measure import space
-from venturi.measure.folders import DataFolders, parse_roles, sweep
+from venturi.measure.folders import DataFolders, own, parse_roles, sweep
 from venturi.record.owner import current_owner
 
 
@@ -101,3 +101,12 @@ def test_needs_on_one_file_system_add_up(tmp_path: Path) -> None:
     with pytest.raises(VenturiError) as caught:
         space.require({tmp_path / "a": int(free * 0.4), tmp_path / "b": int(free * 0.4)})
     assert caught.value.code == "VEN-MEASURE-SPACE"
+
+
+def test_folders_of_another_name_are_swept_by_it(tmp_path: Path) -> None:
+    dead = tmp_path / "venturi-series-x"
+    dead.mkdir()
+    own(dead)
+    assert sweep(tmp_path, alive=lambda _: False) == []
+    assert sweep(tmp_path, alive=lambda _: True, prefix="venturi-series-") == []
+    assert sweep(tmp_path, alive=lambda _: False, prefix="venturi-series-") == [dead]

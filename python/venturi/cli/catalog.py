@@ -17,6 +17,7 @@ from venturi.cli.outputs import ready_file, writing
 from venturi.cli.screen import show
 from venturi.errors import VenturiError
 from venturi.record.files import replacing
+from venturi.wording import count_of
 
 if TYPE_CHECKING:
     from venturi.model.catalog import Catalog, Fact
@@ -331,8 +332,8 @@ def _written(catalog: Catalog, output: Path) -> dict[str, Any]:
 
 def _say(catalog: Catalog, output: Path) -> None:
     counts = _written(catalog, output)
-    types = "1 type" if counts["types"] == 1 else f"{counts['types']} types"
-    click.echo(f"{types}, {counts['values']} values in {output}", err=True)
+    told = f"{count_of(counts['types'], 'type')}, {count_of(counts['values'], 'value')}"
+    click.echo(f"{told} in {output}", err=True)
 
 
 def _refusals(imported: Imported) -> tuple[str, ...]:
@@ -340,7 +341,7 @@ def _refusals(imported: Imported) -> tuple[str, ...]:
     counts = Counter((r.field, r.reason.split(":")[0]) for r in imported.refused)
     first = {(r.field, r.reason.split(":")[0]): r for r in reversed(imported.refused)}
     return tuple(
-        f"left out {count} {'row' if count == 1 else 'rows'}: {field} {reason}, "
+        f"left out {count_of(count, 'row')}: {field} {reason}, "
         f"first {first[field, reason].value!r} in {first[field, reason].place}"
         for (field, reason), count in counts.most_common()
     )

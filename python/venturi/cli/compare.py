@@ -11,6 +11,7 @@ import click
 from venturi.cli.options import json_option, print_json
 from venturi.cli.screen import show
 from venturi.errors import VenturiError
+from venturi.wording import count_of
 
 if TYPE_CHECKING:
     from venturi.model.compare import Comparison
@@ -77,12 +78,12 @@ def _kept(repository: Repository, name: str, trials: Sequence[Trial]) -> Sequenc
     if not kept:
         raise VenturiError(
             "VEN-COMPARE-GROUPS",
-            f"all {len(trials)} trials of {name} are left out by exclusions",
+            f"all of {name} ({count_of(len(trials), 'trial')}) is left out by exclusions",
             where={"name": name},
             hint="`venturi exclude ls` says by which and why",
         )
     if excluded:
-        click.echo(f"{name}: {len(excluded)} trials are left out by exclusions", err=True)
+        click.echo(f"{name}: left out by exclusions: {count_of(len(excluded), 'trial')}", err=True)
     return kept
 
 

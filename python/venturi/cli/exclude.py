@@ -11,6 +11,7 @@ import click
 from venturi.cli.options import json_option, print_json
 from venturi.cli.repository import open_repository
 from venturi.cli.screen import show
+from venturi.wording import count_of
 
 if TYPE_CHECKING:
     from venturi.record.exclusions import Exclusion
@@ -57,11 +58,20 @@ def add(texts: tuple[str, ...], reason: str, author: str | None, as_json: bool) 
         --reason "the disk of node 3 was failing"
     """
     from venturi.record import exclusions
+    from venturi.record.query.checks import near_values, require_keys
+    from venturi.record.query.conditions import parse_condition
 
     with open_repository() as repository:
+        conditions = [parse_condition(text) for text in texts]
+        require_keys(repository, (each.key for each in conditions))
         made = exclusions.add(repository, texts, author or _login(), reason)
         data = _data(repository, made)
-    _tell(data, as_json, f"{made.id}: {data['trials']:,} trials are left out")
+        if not data["trials"]:
+            click.echo("warning: the rule covers no trial so far", err=True)
+            for line in near_values(repository, conditions):
+                click.echo(f"  {line}", err=True)
+    count = count_of(data["trials"], "trial")
+    _tell(data, as_json, f"{made.id}: {count} {'is' if data['trials'] == 1 else 'are'} left out")
 
 
 @command.command("revoke")
@@ -75,7 +85,7 @@ def revoke(id: str, author: str | None, as_json: bool) -> None:
     with open_repository() as repository:
         revoked = exclusions.revoke(repository, id, author or _login())
         data = _data(repository, revoked)
-    _tell(data, as_json, f"{revoked.id}: revoked; it covered {data['trials']:,} trials")
+    _tell(data, as_json, f"{revoked.id}: revoked; it covered {count_of(data['trials'], 'trial')}")
 
 
 @command.command("ls")

@@ -10,6 +10,7 @@ import click
 from venturi.cli.options import json_option, print_json
 from venturi.cli.outputs import ready_file
 from venturi.cli.repository import counting, filter_options, filters, open_repository
+from venturi.wording import count_of
 
 
 @click.command()
@@ -57,4 +58,7 @@ def command(
         data = {"file": str(output), "trials": [t.id for t in trials], "left_out": unfinished}
         print_json(data)
     else:
-        click.echo(f"{len(trials)} trials in {output} ({output.stat().st_size:,} bytes)", err=True)
+        click.echo(
+            f"{count_of(len(trials), 'trial')} in {output} ({output.stat().st_size:,} bytes)",
+            err=True,
+        )

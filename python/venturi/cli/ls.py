@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi.cli.options import json_option, print_json
-from venturi.cli.repository import filter_options, filters, open_repository
+from venturi.cli.repository import filter_options, filters, open_repository, say_none_match
 from venturi.cli.screen import show
 from venturi.units import format_bytes_decimal, format_duration
 
@@ -38,14 +38,18 @@ def command(as_json: bool, **options: Any) -> None:
 
     GROUP is the key of a repeat group: trials with the same key differ in nothing that was chosen.
     """
+    from venturi.record.query.checks import keys_of, require_keys
+
     query = _query(options)
     with open_repository() as repository:
+        require_keys(repository, (*keys_of(query.conditions), query.sort))
         rows = _rows(repository, query, options["limit"])
+        if not rows:
+            say_none_match(repository, query.conditions)
     if as_json:
         print_json([summary(row) for row in rows])
         return
     if not rows:
-        click.echo("no trials match", err=True)
         return
     show(_table(rows))
     if len(rows) == options["limit"]:

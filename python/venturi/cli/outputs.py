@@ -22,6 +22,11 @@ def ready_file(path: Path, *, overwrite: bool) -> None:
 def ready_folder(folder: Path) -> None:
     """Makes `folder`, with those above it; VEN-OUTPUT-WRITE if it cannot be written."""
     try:
+        str(folder).encode()
+    except UnicodeEncodeError as error:
+        told = Path(str(folder).encode(errors="replace").decode())
+        raise _refused(told, "its name is not UTF-8", "name another folder") from error
+    try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):  # has no name that could be left behind
             pass

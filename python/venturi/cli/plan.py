@@ -15,6 +15,7 @@ from venturi.cli.options import json_option, print_json, quiet_option, wait_opti
 from venturi.cli.progress import step
 from venturi.cli.repository import open_repository
 from venturi.errors import ExitCode, Interrupted, VenturiError
+from venturi.wording import count_of
 
 if TYPE_CHECKING:
     from venturi.measure.engines.protocol import Engine
@@ -92,8 +93,8 @@ def check(file: Path, *, as_json: bool) -> None:
         return
     click.echo(f"{plan.id}  {plan.name}".rstrip())
     click.echo(
-        f"{len(plan.places())} trials: {len(rows)} combinations, {plan.repeats} times each "
-        f"({plan.warm_ups} to warm up), order {plan.order}"
+        f"{count_of(len(plan.places()), 'trial')}: {count_of(len(rows), 'combination')}, each "
+        f"{count_of(plan.repeats, 'time')} ({plan.warm_ups} to warm up), order {plan.order}"
     )
     for combination, seconds, source in rows[:MATRIX_ROWS]:
         time = f"{format_duration(seconds)} a trial" if seconds is not None else "cannot tell"
@@ -102,7 +103,8 @@ def check(file: Path, *, as_json: bool) -> None:
         click.echo(f"  and {len(rows) - MATRIX_ROWS} more; --json has all")
     total = f"about {format_duration(sum(known))}" if known else "cannot tell"
     if known and unknown:
-        total = f"at least {format_duration(sum(known))}; cannot tell for {unknown} combinations"
+        rest = count_of(unknown, "combination")
+        total = f"at least {format_duration(sum(known))}; cannot tell for {rest}"
     click.echo(f"time: {total}")
     click.echo(f"disk at the peak: about {format_bytes_decimal(space_bytes)}")
     for warning in warnings:
@@ -251,7 +253,7 @@ def _estimate(
         and (wall := wall_s(trial)) is not None
     ]
     if walls:
-        return statistics.median(walls), f"median of {len(walls)} earlier trials"
+        return statistics.median(walls), f"median of {count_of(len(walls), 'earlier trial')}"
     if combination.engine == "native" and definition.job == "sort":
         return _predicted(repository, combination)
     return None, "no earlier trial"
@@ -289,7 +291,17 @@ def _predicted(repository: Repository, combination: Combination) -> tuple[float 
 
 
 def _words(combination: Combination) -> str:
-    return ", ".join(f"{name} {value}" for name, value in combination.values().items())
+    return ", ".join(_factor(name, value) for name, value in combination.values().items())
+
+
+def _factor(name: str, value: object) -> str:
+    """A factor and its value for people: `memory 1 GiB`, `bytes 2 GB`."""
+    from venturi.units import binary_size, decimal_size
+
+    if name in {"memory", "bytes"} and str(value).isdecimal():
+        size = int(str(value))
+        return f"{name} {decimal_size(size) if size % 1000 == 0 else binary_size(size)}"
+    return f"{name} {value}"
 
 
 def _tell(standing: Standing) -> None:
@@ -347,7 +359,7 @@ def _show(plan: Plan, found: Sequence[Standing], *, as_json: bool, by_factor: bo
         for name, values in factors.items():
             for value, per in values.items():
                 text = ", ".join(f"{count} {word}" for word, count in per.items() if count)
-                click.echo(f"  {name} {value}: {text}")
+                click.echo(f"  {_factor(name, value)}: {text}")
     for each in failed:
         click.echo(
             f"failed: {_words(each.place.combination)}, repetition {each.place.repetition}: "
@@ -356,7 +368,8 @@ def _show(plan: Plan, found: Sequence[Standing], *, as_json: bool, by_factor: bo
         )
     for u in shaky:
         click.echo(
-            f"unsteady: {_words(u.combination)}: {u.trials} trials vary by {u.variation:.0%}"
+            f"unsteady: {_words(u.combination)}: {count_of(u.trials, 'trial')} vary by "
+            f"{u.variation:.0%}"
         )
     if counts["left"] and not by_factor:
         click.echo("left for lack of time; `venturi plan resume` goes on with them")

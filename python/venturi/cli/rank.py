@@ -57,6 +57,7 @@ def command(
     """
     from venturi.model.groups import groups_from
     from venturi.model.ranking import Objective, rank_groups
+    from venturi.record.query.checks import keys_of, require_keys
     from venturi.record.query.conditions import parse_condition
     from venturi.record.query.grouping import group_by
     from venturi.record.query.selection import Query
@@ -66,6 +67,7 @@ def command(
     added = _added(plus, keys)
     query = Query(tuple(parse_condition(text) for text in where))
     with open_repository() as repository:
+        require_keys(repository, (*keys, *keys_of(query.conditions)))
         found = group_by(repository, query, keys)
     groups = groups_from(found)
     if usd_per_hour is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
@@ -15,6 +15,7 @@ from venturi.cli.progress import progress_bars
 from venturi.errors import ExitCode, VenturiError
 
 if TYPE_CHECKING:
+    from venturi.record.query.conditions import Condition
     from venturi.record.repository import Repository
     from venturi.record.trial import State
 
@@ -70,6 +71,15 @@ class SinceType(click.ParamType[datetime]):
                 hint="write it like 2026-01-31, 2026-01-31T12:00 or 7d",
                 exit_code=ExitCode.USAGE,
             ) from error
+
+
+def say_none_match(repository: Repository, conditions: Sequence[Condition]) -> None:
+    """Says that no trials match, and which values near to those asked for there are."""
+    from venturi.record.query.checks import near_values
+
+    click.echo("no trials match", err=True)
+    for line in near_values(repository, conditions):
+        click.echo(f"  {line}", err=True)
 
 
 class Filters(TypedDict):

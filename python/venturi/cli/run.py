@@ -13,6 +13,7 @@ import click
 from venturi.cli.laboratory import laboratory, records, say
 from venturi.cli.options import BYTES, DURATION, json_option, print_json, quiet_option, wait_option
 from venturi.cli.progress import step
+from venturi.cli.repository import open_repository
 from venturi.cli.screen import show
 from venturi.errors import ExitCode, VenturiError
 
@@ -179,7 +180,7 @@ def command(
         )
         if keep_data:
             say(f"data kept in {', '.join(str(path) for path in folders.of('input'))} and beside")
-        _show(session.repository, trials, as_json=as_json)
+    _show(trials, as_json=as_json)
     invalid = any(trial.state is State.INVALID for trial in trials)
     return ExitCode.INVALID if invalid else ExitCode.OK
 
@@ -360,7 +361,7 @@ def _deployed(trial: Trial) -> str:
     return f"{trial.engine.name} {deployment}" if deployment else trial.engine.name
 
 
-def _show(repository: Repository, trials: list[Trial], *, as_json: bool) -> None:
+def _show(trials: list[Trial], *, as_json: bool) -> None:
     if as_json:
         print_json(records(trials), tuple(w.message for t in trials for w in t.warnings))
         return
@@ -377,7 +378,8 @@ def _show(repository: Repository, trials: list[Trial], *, as_json: bool) -> None
         if name == "native" and own[-1].elapsed_s is not None:
             show(pairs(narrowest_rows(own[-1])))
     try:
-        show(*compared(repository, trials))
+        with open_repository() as repository:
+            show(*compared(repository, trials))
     except VenturiError as error:  # such as an exclusion that leaves them out
         say(f"not compared: {error.message}")
 

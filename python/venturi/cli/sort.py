@@ -23,7 +23,7 @@ from venturi.cli.options import (
 )
 from venturi.cli.outputs import ready_folder
 from venturi.cli.screen import show
-from venturi.errors import ExitCode
+from venturi.errors import ExitCode, VenturiError
 
 if TYPE_CHECKING:
     from venturi.measure.engines.native import NativeJob
@@ -92,6 +92,13 @@ def command(
         return ExitCode.OK
     for folder in (*job.options.outputs, *job.options.scratch, *job.options.replicas):
         ready_folder(folder)
+        if inside := [path for path in folder.glob("part-*") if path.is_dir()]:
+            raise VenturiError(
+                "VEN-OUTPUT-EXISTS",
+                f"{inside[0]} is a folder where a file of the output would be",
+                where={"dir": str(inside[0])},
+                hint="name another folder for the output, or move that one away",
+            )
     show_progress = not quiet and not as_json
     with laboratory(show_progress=show_progress, record=not no_record) as session:
         job.engine_version = session.software.others["agent"]

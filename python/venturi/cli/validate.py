@@ -17,7 +17,7 @@ from venturi.cli.options import (
 )
 from venturi.cli.outputs import ready_folder
 from venturi.cli.progress import progress_bars
-from venturi.errors import ExitCode
+from venturi.errors import ExitCode, VenturiError
 
 
 @click.command()
@@ -69,6 +69,13 @@ def command(
     from venturi.measure.results import Validated
 
     seen = result.read(Validated)
+    if not seen.records:
+        raise VenturiError(
+            "VEN-MEASURE-INPUT",
+            "there is no record to validate",
+            where={"inputs": ", ".join(map(str, inputs))},
+            hint="an empty file is in no order: see that it was written, and is the one meant",
+        )
     if as_json:
         print_json(dict(result.data), tuple(w.message for w in result.warnings))
     else:
@@ -76,10 +83,11 @@ def command(
         click.echo(f"records         {seen.records:,}")
         click.echo(f"checksum        {seen.checksum}")
         click.echo(f"duplicate keys  {seen.duplicate_keys:,}")
-        click.echo(
-            f"read            {units.format_bytes_decimal(seen.bytes)} in "
-            f"{units.format_duration(seen.elapsed_s)} ({units.format_rate(rate)})"
-        )
+        took = "" if summaries else (
+            f" in {units.format_duration(seen.elapsed_s)} ({units.format_rate(rate)})"
+        )  # fmt: skip
+        click.echo(f"{'described' if summaries else 'read':<16}"
+                   f"{units.format_bytes_decimal(seen.bytes)}{took}")  # fmt: skip
         if seen.ordered:
             click.echo("all records are in order")
         else:

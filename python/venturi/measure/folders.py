@@ -19,13 +19,20 @@ PREFIX = "venturi-data-"
 OWNER_FILE = "owner.json"
 
 
-def sweep(parent: Path, alive: Callable[[Owner], bool] = is_alive) -> list[Path]:
-    """Removes the data folders in `parent` whose owner is dead, and returns them.
+def own(folder: Path) -> None:
+    """Writes into `folder` which process it belongs to, for `sweep`."""
+    (folder / OWNER_FILE).write_text(json.dumps(asdict(current_owner())))
+
+
+def sweep(
+    parent: Path, alive: Callable[[Owner], bool] = is_alive, prefix: str = PREFIX
+) -> list[Path]:
+    """Removes the folders in `parent`, named by `prefix`, whose owner is dead; returns them.
 
     Only a folder with our name and a readable owner file is ours; all else is left alone.
     """
     removed: list[Path] = []
-    for folder in sorted(parent.glob(f"{PREFIX}*")):
+    for folder in sorted(parent.glob(f"{prefix}*")):
         try:
             owner = Owner(**json.loads((folder / OWNER_FILE).read_text()))
         except (OSError, ValueError, TypeError):
@@ -102,7 +109,7 @@ class DataFolders:
         try:
             folder.mkdir(parents=True)
             self._made.append(folder)
-            (folder / OWNER_FILE).write_text(json.dumps(asdict(current_owner())))
+            own(folder)
         except OSError as error:
             raise VenturiError(
                 "VEN-MEASURE-SPACE",

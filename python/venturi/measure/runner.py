@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from venturi.errors import ExitCode, Interrupted, VenturiError
 from venturi.measure.agent import CLEAN_UP_GRACE_S, Agent, AgentResult, OnProgress
+from venturi.measure.folders import own, sweep
 from venturi.measure.sampling import Sampler
 from venturi.record.owner import current_owner
 from venturi.record.trial import (
@@ -43,6 +44,8 @@ from venturi.units import format_duration
 
 if TYPE_CHECKING:
     from venturi.record.keeping import Keeper
+
+SERIES_PREFIX = "venturi-series-"
 
 FOUND = frozenset({"regime_expected"})
 """What a job adds to its trial's configuration once it has begun: it was found, not chosen."""
@@ -70,6 +73,7 @@ def open_session(
     """Reads the host's facts and the agent's identity once, for all trials to come."""
     from venturi import __version__
 
+    sweep(Path(tempfile.gettempdir()), prefix=SERIES_PREFIX)  # of those that were killed
     result = agent.run("facts")
     kernel = result.data.get("kernel_release")
     return Session(
@@ -224,7 +228,8 @@ def run_trial(session: Session, job: Job) -> Trial:
     trial = _planned(session, job.spec)
     session.repository.add(trial)
     step = Step(session.agent, origin_s, session.on_progress)
-    with tempfile.TemporaryDirectory(prefix="venturi-series-") as folder:
+    with tempfile.TemporaryDirectory(prefix=SERIES_PREFIX) as folder:
+        own(Path(folder))
         sampler = None
         if job.spec.series and session.sample_interval_ms is not None:
             sampler = Sampler(

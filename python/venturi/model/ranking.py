@@ -15,6 +15,7 @@ lower median and the other the shorter tail have no order that a test of this ki
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -36,6 +37,7 @@ from venturi.model.stats import (
     least_p,
     summarise,
 )
+from venturi.wording import count_of
 
 LEAST_TRIALS = 5  # what the protocol keeps of six, and the fewest that bound a median at 90 %
 
@@ -189,10 +191,16 @@ def rank_groups(
         for index, entry in enumerate(entries)
     ]
     ranked.sort(key=lambda one: one.rank or 0)  # stable: by median within a rank
-    unranked.sort(key=lambda one: repr(one.key))
+    unranked.sort(key=lambda one: (_medians(one), repr(one.key)))
     needs_cost = objective is not Objective.TIME and bool(entries)
     currency = one_currency(e.group.currency or "" for e in entries) if needs_cost else None
     return Ranking(objective, alpha, each_alpha, currency, (*ranked, *unranked))
+
+
+def _medians(one: Ranked) -> tuple[float, ...]:
+    """To order what has no rank by; what is unknown comes last."""
+    medians = (summary.median for summary in one.summaries.values())
+    return tuple(math.inf if median is None else median for median in medians)
 
 
 def _entry(group: Group, objective: Objective, level: float) -> _Entry | Ranked:
@@ -209,7 +217,7 @@ def _entry(group: Group, objective: Objective, level: float) -> _Entry | Ranked:
         summaries[axis] = summarise(found, level)
     n = len(group.elapsed_s)
     if n < LEAST_TRIALS:
-        reason = f"{n} kept trial{'s' * (n != 1)}; a place needs at least {LEAST_TRIALS}"
+        reason = f"{count_of(n, 'kept trial')}; a place needs at least {LEAST_TRIALS}"
     if reason:
         return Ranked(group.key, None, Standing.CANNOT_TELL, reason, summaries)
     medians = tuple(s.median for s in summaries.values() if s.median is not None)

@@ -96,11 +96,17 @@ class Database:
             yield
         except (SQLAlchemyError, sqlite3.Error) as error:  # the latter from a driver's own cursor
             cause = getattr(error, "orig", None) or error
+            hint = "is it running, reachable, writable, and does the disk have room?"
+            if "readonly" in str(cause) or "unable to open" in str(cause):
+                hint = (
+                    "it must be writable even to be read: set VENTURI_HOME to a folder of your "
+                    "own; its owner can hand over trials by `venturi export` or `venturi serve`"
+                )
             raise VenturiError(
                 "VEN-RECORD-DATABASE",
                 f"the database failed: {str(cause).strip()}",
                 where=self._where,
-                hint="is it running, reachable, writable, and does the disk have room?",
+                hint=hint,
             ) from error
 
     def _upgrade(self) -> None:

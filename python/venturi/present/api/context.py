@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast
 from fastapi import Depends, Request
 from fastapi import Query as Parameter
 
+from venturi.record.query.checks import keys_of, require_keys
 from venturi.record.query.conditions import Condition, Op, parse_condition
 from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
@@ -88,6 +89,7 @@ def conditions_of(texts: Sequence[str]) -> tuple[Condition, ...]:
 
 
 def selection(
+    services: ServicesDep,
     where: Annotated[
         list[str] | None,
         Parameter(
@@ -102,7 +104,9 @@ def selection(
     ] = False,
 ) -> Selection:
     """The parameters that choose trials."""
-    return Selection(conditions_of(where or ()), excluded)
+    conditions = conditions_of(where or ())
+    require_keys(services.repository, keys_of(conditions))
+    return Selection(conditions, excluded)
 
 
 SelectionDep = Annotated[Selection, Depends(selection)]

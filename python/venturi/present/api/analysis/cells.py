@@ -10,11 +10,13 @@ from datetime import datetime
 from itertools import chain
 from typing import Annotated, Any
 
+from fastapi import Depends
 from fastapi import Query as Parameter
 
 from venturi.errors import ExitCode, VenturiError
-from venturi.present.api.context import Selection
+from venturi.present.api.context import Selection, ServicesDep
 from venturi.present.api.shapes import Key, Scalar
+from venturi.record.query.checks import require_keys
 from venturi.record.query.grouping import GROUP_KEYS_MAX, group_by
 from venturi.record.repository import Repository
 from venturi.record.tables import number_of, text_of
@@ -23,14 +25,24 @@ COMPARABLE = ("workload", "workload_version", "scale", "input_bytes", "engine")
 """Trials that differ in one of these did different work: their times are not pooled."""
 ORIGIN = ("provenance",)
 
-ByDep = Annotated[
-    list[str] | None,
-    Parameter(
-        max_length=GROUP_KEYS_MAX,
-        description="Group by this column or configuration key; several in this order.",
-        examples=[["net", "disk"]],
-    ),
-]
+
+def known_by(
+    services: ServicesDep,
+    by: Annotated[
+        list[str] | None,
+        Parameter(
+            max_length=GROUP_KEYS_MAX,
+            description="Group by this column or configuration key; several in this order.",
+            examples=[["net", "disk"]],
+        ),
+    ] = None,
+) -> list[str] | None:
+    """The parameter `by`, each key of which some trial has a value of."""
+    require_keys(services.repository, by or ())
+    return by
+
+
+ByDep = Annotated[list[str] | None, Depends(known_by)]
 
 
 def keys_of(by: Sequence[str] | None) -> tuple[str, ...]:

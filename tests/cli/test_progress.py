@@ -1,0 +1,31 @@
+"""Progress where stderr is no terminal: a line at times, and nothing of what is short."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from venturi.cli import progress
+from venturi.measure.agent import Progress
+
+
+def test_a_long_phase_is_a_line_at_times(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = iter((0.0, 3.0, 11.0, 11.0, 12.0, 30.0, 30.0))
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(now))
+    with progress.progress_bars() as show:
+        assert show is not None
+        for done in (1, 2, 3, 4):
+            show(Progress("sort", done * 10**9, 10**10, "bytes", float(done)))
+    lines = capsys.readouterr().err.splitlines()
+    assert [re.sub(r"^\d\d:\d\d:\d\d ", "", line) for line in lines] == [
+        "sort: 2.0 GB of 10.0 GB, 1,000 MB/s",
+        "sort: 4.0 GB of 10.0 GB, 1,000 MB/s",
+    ]
+
+
+def test_nothing_is_said_where_nobody_asks() -> None:
+    with progress.progress_bars(enabled=False) as show:
+        assert show is None

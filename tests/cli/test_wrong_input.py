@@ -1,0 +1,111 @@
+"""What people plausibly mistype: every verb answers with an error of theirs, never a traceback."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from command_line import venturi
+from venturi.cli.main import VERBS
+
+SORT = ("--sort", "1TB")
+MACHINE = ("--on", "i2.8xlarge:10")
+WRONG: tuple[tuple[str, ...], ...] = (
+    ("quickstart", "--time-budget", "3"),
+    ("quickstart", "--dir", "{tmp}/none"),
+    ("quickstart", "--report", "{tmp}"),
+    ("probe", "dsk"),
+    ("probe", "disk", "--dir", "{tmp}/file"),
+    ("probe", "disk", "--bytes", "2G"),
+    ("probe", "disk", "--mode", "reed"),
+    ("probe", "net", "--peer", "nowhere"),
+    ("probe", "net", "--loopback", "one"),
+    ("gen", "{tmp}/x", "--bytes", "12"),
+    ("gen", "{tmp}/x", "--count", "-1"),
+    ("gen", "{tmp}", "--count", "1"),
+    ("gen", "{tmp}/file/x", "--count", "1"),
+    ("sort", "{tmp}/none", "-o", "{tmp}/out"),
+    ("sort", "{tmp}/file", "-o", "{tmp}/file"),
+    ("sort", "{tmp}/file", "-o", "{tmp}/out\udcff"),
+    ("sort", "{tmp}/file", "-o", "{tmp}/out", "--memory", "lots"),
+    ("validate", "{tmp}/none"),
+    ("validate", "{tmp}/file", "--key-bytes", "ten"),
+    ("run", "terasrt"),
+    ("run", "terasort", "--engine", "sparc"),
+    ("run", "terasort", "--engine", ""),
+    ("run", "terasort", "--scale", "smal"),
+    ("run", "terasort", "--timeout", "10"),
+    ("run", "terasort", "--param", "k"),
+    ("run", "terasort", "--dir", "{tmp}/file/x"),
+    ("workloads", "kmean"),
+    ("plan", "check", "{tmp}/none.toml"),
+    ("plan", "check", "{tmp}/file"),
+    ("plan", "start", "{tmp}"),
+    ("plan", "status", "{tmp}/file"),
+    ("engines", "install", "spark"),
+    ("ls", "--where", "nonsense"),
+    ("ls", "--where", "elapsed_s>soon"),
+    ("ls", "--since", "yesterday"),
+    ("ls", "--since", "7"),
+    ("ls", "--limit", "-1"),
+    ("ls", "--state", "done"),
+    ("show", "01ZZZ"),
+    ("show", ""),
+    ("compare", "a"),
+    ("compare", "a", "b"),
+    ("rank", "--by", "engine", "--objective", "cost"),
+    ("rank", "--by", "engine", "--usd-per-hour", "1", "--plus", "net=IB"),
+    ("advise", "hardware", "--sort", "100"),
+    ("advise", "hardware", *SORT, "--deadline", "30"),
+    ("advise", "hardware", *SORT, "--catalog", "ec2-2041"),
+    ("advise", "hardware", *SORT, "--budget", "cheap"),
+    ("advise", "hardware", "--job", "{tmp}/file"),
+    ("advise", "hardware"),
+    ("predict", *SORT, "--on", "i2.8xlarg:10"),
+    ("predict", *SORT, "--on", "i2.8xlarge"),
+    ("predict", *SORT, *MACHINE, "--html", "{tmp}"),
+    ("simulate", *SORT, *MACHINE, "--deadline", "1h30"),
+    ("simulate", *SORT, *MACHINE, "--storage", "fast"),
+    ("simulate", *SORT, *MACHINE, "--skew", "cv:much"),
+    ("catalog", "show", "ec2-2014", "i2.9xlarge"),
+    ("catalog", "show", "{tmp}/file"),
+    ("catalog", "import", "wide", "{tmp}/none", "-o", "{tmp}/c.csv"),
+    ("catalog", "diff", "current", "past"),
+    ("exclude", "add", "--where", "engine", "--reason", "x"),
+    ("exclude", "add", "--where", "engine=spark", "--reason", ""),
+    ("exclude", "revoke", "01ZZZ"),
+    ("serve", "--port", "http"),
+    ("serve", "--host", "0.0.0.0"),
+    ("report", "/nopage", "-o", "{tmp}/x.html"),
+    ("report", "/trials", "-o", "{tmp}"),
+    ("push", "not-a-url"),
+    ("export", "-o", "{tmp}/x.zip"),
+    ("export", "01ZZZ", "-o", "{tmp}/x.zip"),
+    ("import", "{tmp}/none"),
+    ("import", "{tmp}/file"),
+    ("import", "alojaa", "{tmp}/file"),
+    ("ingest", "spark-eventlog", "{tmp}/none"),
+    ("ingest", "spark-event-log", "{tmp}"),
+    ("doctor", "--facts", "{tmp}/file"),
+    ("completion", "tcsh"),
+    ("version", "--jsn"),
+)
+
+
+def test_every_verb_is_tried() -> None:
+    assert {words[0] for words in WRONG} == set(VERBS)
+
+
+@pytest.mark.parametrize("words", WRONG, ids=lambda words: ascii(" ".join(words)))
+def test_wrong_input_is_the_user_s_error(
+    tmp_path: Path, agent_binary: Path, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "file").write_text("neither a log nor a catalogue\n")
+    given = (word.format(tmp=tmp_path) for word in words)
+    done = venturi(*given, home=tmp_path / "home", VENTURI_AGENT=str(agent_binary))
+    assert done.returncode in {1, 2}, done.stdout + done.stderr
+    said = done.stderr
+    assert "Traceback" not in said
+    assert re.search(r"error\[VEN-[A-Z-]+\]: \S|^Error: \S|refused", said, re.M), said
