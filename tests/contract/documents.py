@@ -14,19 +14,20 @@ must exist. `# exit status N` after a command allows that status beside 0.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
-from click.testing import CliRunner
 
+from command_line import venturi
 from venturi.cli.main import cli
-from venturi.errors import VenturiError
 
 _FENCE = re.compile(
     r"^(?P<vary><!-- figures vary -->\n)?```(?P<kind>\w*)(?P<info>[^\n]*)\n(?P<text>.*?)^```$",
@@ -127,26 +128,20 @@ def check_parses(command: str) -> None:
 
 
 def run(command: str, folder: Path) -> tuple[int, str]:
-    """Exit status of `command` and all that it printed; Venturi's in this process."""
+    """Exit status of `command` in `folder` and all that it printed; Venturi's in this process, with
+    its repository beside `folder`.
+    """
     words = arguments(command)
     if words is None:
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", command],
             cwd=folder, capture_output=True, text=True, check=False, timeout=60,
         )  # fmt: skip
-        return done.returncode, done.stdout + done.stderr
-    here = Path.cwd()
-    os.chdir(folder)
-    try:
-        done_here = CliRunner().invoke(cli, words, prog_name="venturi")
-    finally:
-        os.chdir(here)
-    error = done_here.exception
-    if isinstance(error, VenturiError):
-        return error.exit_code, f"{done_here.output}{error}"
-    if error is not None and not isinstance(error, SystemExit):
-        raise error
-    return done_here.exit_code, done_here.output
+    else:
+        agent = os.environ.get("VENTURI_AGENT") or Path(sys.executable).parent / "venturi-agent"
+        with contextlib.chdir(folder):
+            done = venturi(*words, home=folder.parent / "home", VENTURI_AGENT=str(agent))
+    return done.returncode, done.stdout + done.stderr
 
 
 def check(step: Step, folder: Path) -> None:

@@ -33,7 +33,6 @@ def test_every_block_says_what_it_is(page: Path) -> None:
 def test_every_command_does_what_its_page_says(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("VENTURI_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("COLUMNS", "200")
     folder = tmp_path / "clone"
     folder.mkdir()
@@ -66,3 +65,10 @@ def test_every_question_of_the_readme_has_a_command() -> None:
     assert len(commands) > 20
     for command in commands:
         parse(re.findall(r"'[^']*'|\"[^\"]*\"|\S+", command))
+
+
+def test_every_target_of_make_that_a_page_names_is_there() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in [*PAGES, ROOT / "ARCHITECTURE.md", ROOT / ".pre-commit-config.yaml"]:
+        named_targets = set(re.findall(r"(?:`|^|: )make ([a-z-]+)", page.read_text(), re.MULTILINE))
+        assert named_targets <= targets, page.name
