@@ -99,7 +99,7 @@ def steps(block: Block) -> Iterator[Step]:
 
 def arguments(command: str) -> list[str] | None:
     """The arguments of `venturi` in `command`; None if it is another program's."""
-    words = shlex.split(command, comments=True)
+    words = shlex.split(command.replace("\\\n", " "), comments=True)
     return words[1:] if words[:1] == ["venturi"] else None
 
 
