@@ -499,16 +499,21 @@ def test_files_are_durable_before_they_have_a_name_and_the_manifest_is_last(
 ) -> None:
     place = places(noise(8_000_000))
     log = tmp_path / "strace"
-    calls = "openat,fsync,fdatasync,rename,renameat,renameat2,unlink,unlinkat,close"
+    calls = "openat,fsync,fdatasync,linkat,rename,renameat,renameat2,unlink,unlinkat,close"
     strace = ("strace", "-f", "-y", "-o", str(log), "-e", f"trace={calls}")
     run = agent.sort(*place.flags, "--memory", 4 * MIB, prefix=strace)
     if run.status != 0 and "ptrace" in run.stderr:
         pytest.skip(f"may not trace here: {run.stderr.strip()}")
     result = run.result
     events: list[tuple[str, str, str]] = []
+    # A file that was nameless keeps its number in the kernel's eyes: the link says its name.
+    names: dict[str, str] = {}
     for line in log.read_text().splitlines():
-        if synced := re.search(r"f(?:data)?sync\(\d+<([^>]*)>", line):
-            events.append(("sync", synced[1], ""))
+        if linked := re.search(r'linkat\(.*?"/proc/self/fd/(\d+)".*?"([^"]*)"', line):
+            names[linked[1]] = linked[2]
+        elif synced := re.search(r"f(?:data)?sync\((\d+)<([^>]*)>", line):
+            nameless = Path(synced[2]).name.startswith("#")
+            events.append(("sync", names[synced[1]] if nameless else synced[2], ""))
         elif renamed := re.search(r'rename\w*\(.*?"([^"]*)".*?"([^"]*)"(?!.*= -1)', line):
             events.append(("rename", renamed[1], renamed[2]))
     renames = [(i, old, new) for i, (what, old, new) in enumerate(events) if what == "rename"]
