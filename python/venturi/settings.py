@@ -67,7 +67,7 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
     if debug not in {"0", "1"}:
         raise VenturiError(
             "VEN-SETTING-VALUE",
-            f"VENTURI_ALLOW_DEBUG is {debug!r}",
+            f"VENTURI_ALLOW_DEBUG is {debug!r}, neither 0 nor 1",
             where={"variable": "VENTURI_ALLOW_DEBUG", "value": debug},
             hint="set it to 0 or 1, or unset it",
         )

@@ -246,7 +246,7 @@ def test_an_hdfs_of_our_own_needs_space_too() -> None:
         ("[factors]\nworkload = ['terasort']\ninstances = [65]", 3, "less than or equal to 64"),
         ("[failure]\nwarnings = ['VEN-MEASURE-SERIS']\n[factors]\nworkload = ['terasort']", 2,
          "did you mean VEN-MEASURE-SERIES"),
-        ("[factors]\nworkload=['aggregate']\nengine=['spark']", 3, "no program for aggregate"),
+        ("[factors]\nworkload=['aggregate']\nengine=['spark']", 3, "spark cannot run aggregate"),
         ("[factors]\nworkload = ['terasort']\nthreads = [1, 1]", 3, "threads: 1 is there twice"),
         ("[factors]\nworkload = ['terasort']\nhost = ['b']", 3, "the only host is local"),
         ("[factors]\nworkload = ['terasort']\ndisk = ['nvme']", 3, "no disk 'nvme'"),

@@ -45,7 +45,9 @@ def parse_ownership(text: str) -> Ownership:
     for part in text.split(","):
         name, _, amount = (word.strip() for word in part.partition("="))
         if name not in TERMS or name in given:
-            raise _bad(text, f"{name!r} is {'given twice' if name in given else 'no term'}")
+            raise _bad(
+                text, f"{name!r} is {'given twice' if name in given else 'not a part of --own'}"
+            )
         what, low, high = TERMS[name]
         try:
             value = float(amount)

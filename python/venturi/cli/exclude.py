@@ -25,7 +25,9 @@ def _login() -> str:
     try:
         return getpass.getuser()
     except (OSError, KeyError) as error:
-        raise click.UsageError("say who you are with --author") from error
+        raise click.UsageError(
+            "your login name is not known: say who decides this with --author NAME"
+        ) from error
 
 
 author_option: Callable[[F], F] = click.option(

@@ -40,7 +40,9 @@ def command(
     chosen = filters(options)
     filtered = any(value is not None for value in chosen.values())
     if sum((bool(ids), everything, filtered)) != 1:
-        raise click.UsageError("choose trials by IDs, or by --all, or by filters")
+        raise click.UsageError(
+            "say which trials to export: their IDs, --all, or filters such as --workload NAME"
+        )
     ready_file(output, overwrite=overwrite)
     from venturi.record.exchange import export_trials
     from venturi.record.trial import TERMINAL

@@ -90,7 +90,9 @@ def command(
     """
     query = _query(options)
     if sum((bool(ids), everything, bool(query.conditions or options["limit"]))) != 1:
-        raise click.UsageError("choose trials by IDs, or by --all, or by filters")
+        raise click.UsageError(
+            "say which trials to push: their IDs, --all, or filters such as --workload NAME"
+        )
     token = token_in(token_file) or settings.load().push_token
     target = _target(url, token, insecure)
     import httpx
@@ -196,7 +198,7 @@ def _target(url: str, token: str | None, insecure: bool) -> str:
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query:
         raise VenturiError(
-            "VEN-PUSH", f"{url!r} is no address of a server", where=where,
+            "VEN-PUSH", f"{url!r} is not the address of a server", where=where,
             hint="write it like https://host:8321/", exit_code=ExitCode.USAGE,
         )  # fmt: skip
     if parts.username is not None or parts.password is not None:

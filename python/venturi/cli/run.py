@@ -136,9 +136,11 @@ def command(
     validated; one that is not right is recorded as invalid, and the exit status is 3.
     """
     if warm_up >= repeat:
-        raise click.UsageError(f"--warm-up {warm_up} leaves nothing of --repeat {repeat}")
+        raise click.UsageError(
+            f"with --repeat {repeat} and --warm-up {warm_up} no repetition counts: raise --repeat"
+        )
     if resume and experiment is None:
-        raise click.UsageError("--resume needs --experiment NAME: what is to be resumed")
+        raise click.UsageError("--resume needs the experiment to continue: add --experiment NAME")
     from venturi.measure.engines.inputs import inputs_of
     from venturi.measure.engines.protocol import Ground, Order
     from venturi.measure.folders import DataFolders, parse_roles
@@ -240,9 +242,10 @@ def _require_flags(engine: Engine, definition: Definition, **given: bool) -> Non
     if flags and (engine.name != native.NAME or definition.name not in native.SORTED):
         raise VenturiError(
             "VEN-MEASURE-WORKLOAD",
-            f"{definition.name} on {engine.name} knows no {flags}",
+            f"{flags} cannot be used with {definition.name} on {engine.name}",
             where={"engine": engine.name, "workload": definition.name},
-            hint=f"leave it out, or use {native.NAME}: " + ", ".join(sorted(native.SORTED)),
+            hint=f"leave it out; it works with --engine {native.NAME} and one of "
+            + ", ".join(sorted(native.SORTED)),
             exit_code=ExitCode.USAGE,
         )
 

@@ -53,7 +53,7 @@ def require(needs_by_folder: Mapping[Path, int]) -> None:
         if need_bytes > free * SHARE_OF_FREE:
             raise VenturiError(
                 "VEN-MEASURE-SPACE",
-                f"{format_bytes_decimal(need_bytes)} are needed at the peak, "
+                f"{format_bytes_decimal(need_bytes)} of disk space are needed, "
                 f"{format_bytes_decimal(free)} are free, and half of that may be used",
                 where={"dir": str(folder), "needed_bytes": need_bytes, "free_bytes": free},
                 hint="ask for less data, or name another disk with --dir",

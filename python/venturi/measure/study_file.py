@@ -320,7 +320,7 @@ def _unfit(
         if name not in engines[split_spec(engine)[0]].workloads:
             yield (
                 ("factors", "engine"),
-                f"{engine} has no program for {name}: exclude it "
+                f"{engine} cannot run {name}: exclude it "
                 f'([[exclude]] engine = "{engine}", workload = "{name}")',
             )
     sizes = ((c.workload, c.bytes, tuple(c.parameters.items())) for c in found)

@@ -80,7 +80,7 @@ def import_results(
     if chosen is None:
         raise VenturiError(
             "VEN-IMPORT-FORMAT",
-            f"no importer has the name {format!r}",
+            f"{format!r} is not a format that can be imported",
             where={"format": format},
             hint=f"one of {', '.join(IMPORTERS)}",
             exit_code=ExitCode.USAGE,

@@ -183,9 +183,9 @@ class GeneratedInputs:
         if not size.bytes:
             raise VenturiError(
                 "VEN-MEASURE-BUDGET",
-                f"there is no record of {definition.name} in so few bytes",
+                f"--bytes is too small for a single record of {definition.name}",
                 where={"workload": definition.name},
-                hint="ask for more --bytes",
+                hint="give more --bytes, or a --scale",
             )
         self._size_bytes = size.bytes
         self._folders = folders
