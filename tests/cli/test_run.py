@@ -212,7 +212,7 @@ def test_a_wrong_result_exits_3(tmp_path: Path) -> None:
         (("pi", "--indy", "--verify"), 2, "--indy and --verify cannot be used with pi on native"),
         (("terasort", "--engine", "abacus"), 2, "one of: native"),
         (("terasort", "--scale", "tiny", "--bytes", "1MB"), 2, "either --scale or --bytes"),
-        (("terasort", "--repeat", "1"), 2, "--warm-up 1 no repetition counts: raise --repeat"),
+        (("terasort", "--repeat", "1"), 2, "--repeat 1 with --warm-up 1: no repetition counts"),
         (("terasort", "--resume"), 2, "--experiment"),
         (("terasort", "--bytes", "10"), 1, "too small for a single record"),
         (("terasort", "--scale", "bigdata"), 1, "VEN-MEASURE-SPACE"),

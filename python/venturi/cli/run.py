@@ -136,9 +136,7 @@ def command(
     validated; one that is not right is recorded as invalid, and the exit status is 3.
     """
     if warm_up >= repeat:
-        raise click.UsageError(
-            f"with --repeat {repeat} and --warm-up {warm_up} no repetition counts: raise --repeat"
-        )
+        raise click.UsageError(f"--repeat {repeat} with --warm-up {warm_up}: no repetition counts")
     if resume and experiment is None:
         raise click.UsageError("--resume needs the experiment to continue: add --experiment NAME")
     from venturi.measure.engines.inputs import inputs_of

@@ -31,5 +31,10 @@ def token_in(file: Path | None) -> str | None:
             where=where, hint=f"chmod 600 {file}",
         )  # fmt: skip
     if not token:
-        raise VenturiError("VEN-SERVE-TOKEN", f"{file} is empty", where=where)
+        raise VenturiError(
+            "VEN-SERVE-TOKEN",
+            f"{file} is empty: its first line is to be the token",
+            where=where,
+            hint="make one: umask 077; openssl rand -hex 32 > FILE",
+        )
     return token

@@ -272,7 +272,10 @@ class Repository:
             found = connection.execute(query.with_for_update()).one_or_none()
             if found is None:
                 raise VenturiError(
-                    "VEN-RECORD-UNKNOWN", f"trial {id_} is not recorded", where={"trial": id_}
+                    "VEN-RECORD-UNKNOWN",
+                    f"trial {id_} is not recorded",
+                    where={"trial": id_},
+                    hint="`venturi ls` lists the trials",
                 )
             yield connection, _decode(*found)
 

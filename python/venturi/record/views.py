@@ -73,7 +73,10 @@ def delete(repository: Repository, name: str) -> None:
     with repository.writing() as connection:
         if not storable(name) or connection.execute(chosen).rowcount == 0:
             raise VenturiError(
-                "VEN-VIEW-UNKNOWN", f"no view is called {name!r}", where={"name": name}
+                "VEN-VIEW-UNKNOWN",
+                f"no view is called {name!r}",
+                where={"name": name},
+                hint="/api/views lists them",
             )
 
 

@@ -86,7 +86,7 @@ def read(log: Log, limits: Limits = LIMITS, progress: Progress | None = None) ->
         if number == 0 and not _NAME.match(line):
             raise VenturiError(
                 "VEN-INGEST-FORMAT",
-                f"{log.path} is no Spark event log: it does not begin with an event",
+                f"{log.path} is not a Spark event log: it does not begin with an event",
                 where={"file": str(log.path)},
             )
         told.take(line)

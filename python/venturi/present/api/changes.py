@@ -199,7 +199,7 @@ def import_starter(services: ServicesDep) -> shapes.StarterReport:
 
 def _changes(services: Services) -> Changes:
     if services.changes is None:
-        raise VenturiError("VEN-API-FORBIDDEN", "this server changes nothing")
+        raise VenturiError("VEN-API-FORBIDDEN", "this server is read-only: it takes no changes")
     return services.changes
 
 
