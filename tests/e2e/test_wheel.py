@@ -86,7 +86,9 @@ class User:
 
     def _variables(self, more: dict[str, str]) -> dict[str, str]:
         path = f"{self.place}/venv/bin:{self.place}/bin"
-        return {"HOME": str(self.place), "PATH": path, "LANG": "C.UTF-8", **more}
+        # It waits for nobody else who measures on this host.
+        own = {"HOME": str(self.place), "VENTURI_LOCK": str(self.place / "measuring.lock")}
+        return {**own, "PATH": path, "LANG": "C.UTF-8", **more}
 
 
 def put_tools(folder: Path) -> None:
