@@ -6,6 +6,8 @@ another implementation and nothing above it changes.
 
 from __future__ import annotations
 
+import io
+import select
 import shutil
 import signal
 import socket
@@ -14,7 +16,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import IO, Protocol
+from typing import IO, Any, Protocol
 
 from venturi.errors import VenturiError
 
@@ -56,6 +58,32 @@ class Host(Protocol):
         """Starts `argv`; VEN-AGENT-MISSING if it cannot be executed."""
 
 
+class _Awaited(io.RawIOBase):
+    """A pipe that is read when it has something, and looked at twice a second until then.
+
+    A signal that comes just before a read that waits would only be heard of after it: Ctrl-C would
+    wait for the next line.
+    """
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self._pipe = pipe
+        self._poll = select.poll()
+        self._poll.register(pipe, select.POLLIN)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        while not self._poll.poll(500):
+            pass
+        count: int | None = self._pipe.readinto(buffer)  # type: ignore[attr-defined]
+        return count
+
+    def close(self) -> None:
+        self._pipe.close()
+        super().close()
+
+
 class LocalProcess:
     """A child of this process, in a process group of its own.
 
@@ -70,11 +98,12 @@ class LocalProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             process_group=0,
+            bufsize=0,
         )
         assert self._popen.stdout is not None
-        assert self._popen.stderr is not None
-        self._stdout: IO[bytes] = self._popen.stdout
-        self._stderr: IO[bytes] = self._popen.stderr
+        assert isinstance(self._popen.stderr, io.FileIO)
+        self._stdout = io.BufferedReader(_Awaited(self._popen.stdout))
+        self._stderr = io.BufferedReader(self._popen.stderr)
         self._tail: deque[str] = deque(maxlen=STDERR_LINES)
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
