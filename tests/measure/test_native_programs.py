@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import statistics
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -18,6 +16,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from command_line import venturi
 from venturi.errors import VenturiError
 from venturi.measure.agent import Agent, AgentResult
 from venturi.measure.engines import halton
@@ -130,12 +129,10 @@ def test_every_program_through_the_command_line(tmp_path: Path, agent_binary: Pa
     disk = tmp_path / "disk"
     disk.mkdir()
     for name in ("pi", "dfsio-write", "dfsio-read", "teragen", "teravalidate"):
-        done = subprocess.run(
-            [sys.executable, "-m", "venturi.cli.main", "run", name, "--engine", "native",
-             "--scale", "tiny", "--repeat", "1", "--warm-up", "0", "--no-series",
-             "--dir", str(disk), "--json"],
-            env={"VENTURI_HOME": str(tmp_path / "home"), "VENTURI_AGENT": str(agent_binary)},
-            capture_output=True, text=True, check=False,
+        done = venturi(
+            "run", name, "--engine", "native", "--scale", "tiny", "--repeat", 1, "--warm-up", 0,
+            "--no-series", "--dir", disk, "--json",
+            home=tmp_path / "home", VENTURI_AGENT=str(agent_binary),
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         trials = json.loads(done.stdout)["data"]
