@@ -105,3 +105,24 @@ def test_summaries_were_not_read_at_a_rate(tmp_path: Path, agent_binary: Path) -
     done = venturi("validate", "--summaries", "one.sum", home=tmp_path / "home", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "/s" not in done.stdout
+
+
+@pytest.mark.parametrize("name", ["n" * 300, "new/" + "n" * 300, "dangling", "loop"])
+def test_a_name_that_cannot_be_is_said(tmp_path: Path, name: str) -> None:
+    (tmp_path / "dangling").symlink_to("nowhere")
+    (tmp_path / "loop").symlink_to("loop")
+    for words in (("gen", name, "--count", "10"), ("export", "--all", "-o", name)):
+        done = venturi(*words, home=tmp_path / "home", cwd=tmp_path)
+        assert done.returncode == 1
+        assert done.stderr.startswith(("error[VEN-OUTPUT-WRITE]", "error[VEN-OUTPUT-EXISTS]"))
+    assert not (tmp_path / "new").exists()
+
+
+def test_what_is_refused_for_its_words_leaves_no_folder(tmp_path: Path) -> None:
+    for words in (
+        ("export", "no-such-trial", "-o", "new/trials.zip"),
+        ("report", "/no-such-page", "-o", "new/page.html"),
+        ("show", "no-such-trial", "--html", "new/page.html"),
+    ):
+        assert venturi(*words, home=tmp_path / "home", cwd=tmp_path).returncode in {1, 2}
+    assert not (tmp_path / "new").exists()

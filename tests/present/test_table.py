@@ -64,6 +64,11 @@ def test_no_cell_is_empty_in_a_pipe_and_nothing_commands_a_terminal() -> None:
     made = of_trials(("a", "", "\x1b[2Jb\nc"))
     assert list(made.lines())[1].split() == ["a", UNKNOWN, "[2Jb", "c"]
     assert "\x1b" not in "".join(on_terminal(Line("\x1b[2J"), 80))
+    for width in (80, 12):  # side by side, and row by row
+        assert "\x1b" not in "".join(on_terminal(made, width))
+    headed = table("a\x1b[31m", "b")
+    headed.add("x\x1b]0;title\x07", "y")
+    assert "\x1b" not in "".join([*headed.lines(), *on_terminal(headed, 80)])
 
 
 def test_pairs_without_names_have_one_column() -> None:

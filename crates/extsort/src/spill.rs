@@ -21,6 +21,8 @@ use crate::stage::{ByteQueue, Meter, Shared, lock};
 const RESERVE_BYTES: u64 = 64 << 20;
 /// Most partitions that have a file of their own, of all scratch directories together.
 const MOST_FILES: u64 = 512;
+/// Handles that are left to all else when there are few.
+const KEPT_OPEN_FILES: u64 = 128;
 
 /// The files of one scratch directory.
 ///
@@ -102,7 +104,9 @@ impl Scratch {
                 file_bytes: align_up(partition_bytes as usize) as u64,
             });
         let open_files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-        let left = MOST_FILES.min(open_files / 2) as usize / spec.scratch.len();
+        // Outputs, inputs and the process need some themselves.
+        let spare = open_files.saturating_sub(KEPT_OPEN_FILES) / 2;
+        let left = MOST_FILES.min(spare) as usize / spec.scratch.len();
         let files = Files { own: HashMap::new(), left, common: Area::new(common) };
         Ok(Self { dir, path, home, direct: spec.direct, files: Mutex::new(files) })
     }

@@ -10,7 +10,7 @@ import click
 from venturi import units
 from venturi.cli.laboratory import find_agent
 from venturi.cli.options import BYTES, json_option, print_json, quiet_option
-from venturi.cli.outputs import ready_file
+from venturi.cli.outputs import ready_file, ready_folder
 from venturi.cli.progress import progress_bars
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def command(
             )
         count = size_bytes // RECORD_BYTES
     ready_file(output, overwrite=overwrite)
+    ready_folder(output.absolute().parent)
     arguments: list[object] = ["--count", count, "--start", start, "--output", output]
     if threads is not None:
         arguments += ["--threads", threads]

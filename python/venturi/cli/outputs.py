@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from venturi.errors import VenturiError
@@ -12,11 +13,25 @@ from venturi.record.files import refuse_existing
 
 
 def ready_file(path: Path, *, overwrite: bool) -> None:
-    """Makes the folder of `path`; VEN-OUTPUT-EXISTS or -WRITE before the work for it is done."""
+    """VEN-OUTPUT-EXISTS or -WRITE if `path` could not be written, before the work for it is done.
+
+    Folders that are missing are made when it is written, and not by what is refused before that.
+    """
     refuse_existing(path, overwrite=overwrite)
+    with writing(path), suppress(FileNotFoundError):  # what is too long a name is told here
+        path.lstat()
     if path.is_dir():
         raise _refused(path, "it is a folder", "name a file in it")
-    ready_folder(path.absolute().parent)
+    parents = path.absolute().parents
+    above = next(folder for folder in parents if os.path.lexists(folder))
+    new = path.absolute().relative_to(above).parts
+    if max((len(os.fsencode(part)) for part in new), default=0) > os.pathconf(above, "PC_NAME_MAX"):
+        raise _refused(path, "the name is too long", "give a shorter one")
+    try:
+        _try(above)
+    except OSError as error:
+        what = f"no file can be made in {above}: {error.strerror or error}"
+        raise _refused(path, what, "name a file in a folder that you may write to") from error
 
 
 def ready_folder(folder: Path) -> None:
@@ -28,11 +43,17 @@ def ready_folder(folder: Path) -> None:
         raise _refused(told, "its name is not UTF-8", "name another folder") from error
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):  # has no name that could be left behind
-            pass
+        _try(folder)
     except OSError as error:
-        what = "it is a file" if folder.is_file() else error.strerror or str(error)
+        there = os.path.lexists(folder) and not os.path.isdir(folder)  # noqa: PTH112 - raises never
+        what = "it is no folder" if there else error.strerror or str(error)
         raise _refused(folder, what, "name a folder that you may write to") from error
+
+
+def _try(folder: Path) -> None:
+    """OSError if no file can be made in `folder`."""
+    with tempfile.TemporaryFile(dir=folder):  # has no name that could be left behind
+        pass
 
 
 @contextmanager

@@ -124,6 +124,7 @@ def write_page(path: Path, text: str, *, overwrite: bool = False) -> None:
     Raises VEN-OUTPUT-EXISTS when `path` is there and `overwrite` is not asked for.
     """
     refuse_existing(path, overwrite=overwrite)
+    path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

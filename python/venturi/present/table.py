@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType
     from rich.text import Text
 
 GAP = 2  # spaces between columns
@@ -72,7 +72,7 @@ class Table:
         used = [n for n, name in enumerate(self.headings) if name or any(r[n] for r in self.rows)]
         texts = [[plain(_words(row[n])) or UNKNOWN for n in used] for row in self.rows]
         if self.header:
-            texts.insert(0, [self.headings[n] for n in used])
+            texts.insert(0, [plain(self.headings[n]) for n in used])
         widths = [max(cell_len(cells[place]) for cells in texts) for place in range(len(used))]
         for cells in texts:
             padded = []
@@ -127,10 +127,11 @@ class Table:
             show_header=self.header,
         )  # fmt: skip
         for n, width in widths.items():
-            justify = "right" if self.numeric[n] else "left"
-            made.add_column(_text(self.headings[n]), justify=justify, width=width, overflow="fold")  # type: ignore[arg-type]
+            justify: JustifyMethod = "right" if self.numeric[n] else "left"
+            heading = _text(plain(self.headings[n]))
+            made.add_column(heading, justify=justify, width=width, overflow="fold")
         for row in self.rows:
-            made.add_row(*(_text(row[n]) for n in widths))
+            made.add_row(*(_text(_plain(row[n])) for n in widths))
         return made
 
     def _stacked(self) -> Iterator[object]:
@@ -163,6 +164,10 @@ def pairs(rows: Iterable[tuple[str, Cell]]) -> Table:
 def plain(text: str) -> str:
     """`text` as one line without what a terminal would obey; others may have written it."""
     return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
+
+
+def _plain(cell: Cell) -> Cell:
+    return plain(cell) if isinstance(cell, str) else (plain(cell[0]), cell[1])
 
 
 def _needed(widths: Iterable[int]) -> int:

@@ -16,7 +16,8 @@ TEMPORARY_SUFFIX = ".part"
 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
     """VEN-OUTPUT-EXISTS if `path` is there and may not be replaced."""
-    if path.exists() and not overwrite:
+    # A link that leads nowhere is there, too: what it is called would be replaced.
+    if not overwrite and os.path.lexists(path):
         raise VenturiError(
             "VEN-OUTPUT-EXISTS",
             f"{path} is there already",

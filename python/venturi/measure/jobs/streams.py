@@ -28,6 +28,8 @@ else:
     from backports import zstd
 
 _CHUNK = 1 << 20
+# Of many short frames, what follows each is copied: so little is read at once.
+_ZSTD_READ_BYTES = 1 << 16
 # Source: net.jpountz.lz4.LZ4BlockOutputStream. Magic, token, compressed and plain length, checksum.
 _LZ4_MAGIC = b"LZ4Block"
 _LZ4_HEAD = struct.Struct("<8sBiiI")
@@ -211,7 +213,7 @@ def _zstd(file: IO[bytes]) -> Iterator[bytes]:
     while True:
         if frame.eof:
             packed, frame, begun = frame.unused_data, zstd.ZstdDecompressor(), False
-        if not packed and frame.needs_input and not (packed := file.read(_CHUNK)):
+        if not packed and frame.needs_input and not (packed := file.read(_ZSTD_READ_BYTES)):
             break
         try:
             plain = frame.decompress(packed, _ZSTD_BLOCK_BYTES)
