@@ -51,7 +51,7 @@ def command(
         found = [repository.get(id_) for id_ in ids] if ids else repository.find(**chosen)
         # One that was asked for by its id is not left out silently: exporting it is an error.
         trials = [trial for trial in found if ids or trial.state in TERMINAL]
-        unfinished = [trial.id for trial in found if trial not in trials]
+        unfinished = [trial.id for trial in found if not (ids or trial.state in TERMINAL)]
         for id_ in unfinished:
             click.echo(f"left out: trial {id_} has not ended", err=True)
         with counting("export") as progress:
