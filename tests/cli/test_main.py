@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -101,6 +102,18 @@ def test_a_stopped_trial_is_recorded_and_cleaned(tmp_path: Path, number: signal.
     listed = venturi("ls", "--json", home=tmp_path / "home")
     assert '"interrupted"' in listed.stdout
     assert "found interrupted" not in listed.stderr  # it was recorded at once, not recovered
+
+
+def test_ctrl_c_has_the_form_of_an_error(tmp_path: Path) -> None:
+    facts = tmp_path / "facts"
+    os.mkfifo(facts)
+    process = started("doctor", "--facts", facts, "--json", home=tmp_path)
+    with facts.open("w"):  # which waits for the reader
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.strip() == "error[VEN-INTERRUPTED]: interrupted"
+    assert json.loads(out)["error"]["code"] == "VEN-INTERRUPTED"
 
 
 @pytest.mark.parametrize("module", ["venturi", "venturi.cli.main"])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from venturi.errors import ExitCode, VenturiError
+from venturi.errors import ExitCode, Interrupted, VenturiError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -123,7 +123,7 @@ def main() -> None:
         error.show()
         sys.exit(ExitCode.USAGE)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
+        _report(Interrupted(), as_json)
         sys.exit(ExitCode.INTERRUPTED)
     except BrokenPipeError:
         # The reader had enough (`| head`); that is success. Keep Python from complaining at exit.
