@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import sys
 from pathlib import Path
@@ -50,6 +51,21 @@ def test_nothing_of_an_engine_is_here(tmp_path: Path) -> None:
         assert not found[name]["usable"]
         mends = [each["mend"] for each in found[name]["missing"]]
         assert mends == [mend, "apt-get install openjdk-17-jre-headless"]
+
+
+def test_a_row_an_engine_and_what_to_type_below_one_that_is_not_ready(tmp_path: Path) -> None:
+    done = venturi(
+        "engines", home=tmp_path / "home", HADOOP_HOME="", SPARK_HOME=str(tmp_path),
+        JAVA_HOME=java(tmp_path / "java", "17.0.15"),
+    )  # fmt: skip
+    assert [re.split(r"  +", line) for line in done.stdout.splitlines()] == [
+        ["engine", "version", "state"],
+        ["native", "9.9.9", "ready"],
+        ["mapreduce", "—", "not ready: Hadoop is not installed"],
+        ["", "type: venturi engines install mapreduce"],
+        ["spark", "—", "not ready: Spark is not installed"],
+        ["", "type: pip install 'venturi[spark]'"],
+    ]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,12 +13,19 @@ from venturi.cli.options import json_option, print_json
 from venturi.cli.screen import show
 from venturi.errors import ExitCode
 
+if TYPE_CHECKING:
+    from venturi.measure.engines.protocol import Availability
+    from venturi.present.table import Line
+
 
 @click.group(invoke_without_command=True)
 @json_option
 @click.pass_context
 def command(context: click.Context, as_json: bool) -> None:
-    """List the engines: version, what is missing here, and how to get it."""
+    """List the engines: version, what is missing here, and how to get it.
+
+    With --json also their parts: where they are installed, their Java, how they can be deployed.
+    """
     if context.invoked_subcommand is not None:
         return
     from venturi import settings
@@ -27,17 +36,23 @@ def command(context: click.Context, as_json: bool) -> None:
     if as_json:
         print_json([{**asdict(each), "usable": each.usable} for each in found])
         return
-    from venturi.present.table import UNKNOWN, table
+    show(*_lines(found))
 
-    made = table("engine", "version", "state", "part", "what", left=5, prose=("state", "what"))
+
+def _lines(found: Sequence[Availability]) -> Iterator[Line]:
+    """A row an engine, and below one that is not ready what to type."""
+    from venturi.present.table import UNKNOWN, Line, table
+
+    made = table("engine", "version", "state", left=3)
     for each in found:
-        about = (each.engine, each.version or UNKNOWN, "usable" if each.usable else "not usable")
-        for name, text in each.parts.items():
-            made.add(*about, name, text)
-        for lack in each.missing:
-            made.add(*about, "missing", lack.what)
-            made.add(*about, "do", lack.mend)
-    show(made)
+        made.add(each.engine, each.version or UNKNOWN, "ready" if each.usable else "not ready")
+    heading, *rows = made.lines()
+    yield Line(heading, "dim")
+    for row, each in zip(rows, found, strict=True):
+        lacks = "; ".join(lack.what for lack in each.missing)
+        yield Line(f"{row}: {lacks}" if lacks else row)
+        if lacks:
+            yield Line("type: " + "; ".join(lack.mend for lack in each.missing), "cyan", 2)
 
 
 @command.command("install")
