@@ -346,7 +346,6 @@ def test_too_little_space_is_found_before_anything_is_done(
         free = os.statvfs(small)
         assert where["available_bytes"] == free.f_bavail * free.f_frsize
         assert where["needed_bytes"] > where["available_bytes"]
-        assert run.elapsed_s < 5
         assert empty(small)
 
 

@@ -84,7 +84,7 @@ def test_a_daemon_that_ends_fails_the_job(
         )  # fmt: skip
     assert caught.value.code == "VEN-ENGINE-DAEMON"
     assert [each.name for each in caught.value.attachments] == ["log"]
-    assert time.monotonic() - started_s < 20
+    assert time.monotonic() - started_s < 60, "it waits for the client"
     with pytest.raises(VenturiError, match="killed by signal 9"):  # as often as it is asked
         daemons.check()
     assert marked(mark) == []
