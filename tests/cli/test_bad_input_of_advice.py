@@ -331,8 +331,8 @@ def test_machines_that_were_bought_have_a_price_by_their_owners_terms(
         ("years=nan", "0.1 to 50"),
         ("use=1", "years"),
         ("years=4,years=5", "given twice"),
-        ("rent=4", "no term"),
-        ("", "no term"),
+        ("rent=4", "is not a part of --own"),
+        ("", "is not a part of --own"),
     ],
 )
 def test_bad_terms_of_an_owner(run: Run, terms: str, words: str) -> None:
