@@ -146,6 +146,16 @@ class VenturiError(Exception):
         }
 
 
+def unreadable(
+    path: object, error: OSError | UnicodeDecodeError, code: str, hint: str = ""
+) -> VenturiError:
+    """The error of a file that is not there or cannot be read, by the `code` of who reads it."""
+    why = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
+    return VenturiError(
+        code, f"{path} cannot be read: {why or error}", where={"file": str(path)}, hint=hint
+    )
+
+
 class AgentError(VenturiError):
     """An error event of the agent, passed on unchanged."""
 

@@ -73,6 +73,14 @@ def test_several_files_as_json(venturi: Venturi) -> None:
     assert "2 of them failed where they ran" in stderr
 
 
+def test_a_file_that_is_no_archive_may_need_its_format(venturi: Venturi) -> None:
+    status, _, stderr = venturi("import", SCOUT)
+    assert status == 1
+    assert f"{SCOUT} is no archive of `venturi export`" in stderr
+    assert "venturi import FORMAT FILE; formats are aloja, scout" in stderr
+    assert "did you mean scout?" in venturi("import", "scuot", SCOUT)[2]
+
+
 def test_a_file_of_another_format_is_an_error_and_leaves_nothing(
     venturi: Venturi, settings: Settings
 ) -> None:
@@ -101,7 +109,7 @@ def test_what_a_terminal_would_obey_is_shown_in_words(venturi: Venturi, tmp_path
     assert r"\x1b[2Jflink" in stderr
 
 
-@pytest.mark.parametrize("words", [["aloja"], ["alhoa", str(SET4)], ["no-such-file.zip"], []])
+@pytest.mark.parametrize("words", [["aloja"], []])
 def test_what_names_no_file_is_wrong_usage(venturi: Venturi, words: list[str]) -> None:
     status, stdout, stderr = venturi("import", *words)
     assert (status, stdout) == (2, "")

@@ -94,6 +94,18 @@ def test_a_folder_with_good_bad_and_unfinished_logs(
         assert len(repository.find()) == 3
 
 
+def test_many_other_files_are_five_lines_and_a_count(venturi: Venturi, tmp_path: Path) -> None:
+    for number in range(8):
+        (tmp_path / f"{number}.txt").write_text("nothing of Spark's\n")
+    status, stdout, stderr = venturi("ingest", "spark-eventlog", tmp_path, "--json")
+    lines = stderr.splitlines()
+    assert (status, len(data(stdout)), len(lines)) == (1, 8, 7)
+    assert "4.txt: refused" in lines[4]
+    assert lines[5:] == [
+        "and 3 more refused; --json has all", f"no event log found in {tmp_path}",
+    ]  # fmt: skip
+
+
 def test_job_histories(venturi: Venturi, settings: Settings) -> None:
     status, stdout, _ = venturi("ingest", "mapreduce-history", HADOOP, "--json")
     assert status == 0
@@ -148,7 +160,7 @@ def test_the_artifact_that_show_looks_for() -> None:
 @pytest.mark.parametrize("kind", ["spark-eventlog", "mapreduce-history"])
 def test_called_wrongly(kind: str, venturi: Venturi, tmp_path: Path) -> None:
     assert venturi("ingest", kind)[0] == 2
-    assert venturi("ingest", kind, tmp_path / "absent")[0] == 2
+    assert venturi("ingest", kind, tmp_path / "absent")[0] == 1
     status, _, stderr = venturi("ingest", kind, tmp_path)
     assert status == 1
     assert "VEN-INGEST-FORMAT" in stderr

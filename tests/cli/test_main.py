@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -128,9 +129,31 @@ def test_a_misspelt_verb_option_or_file_is_guessed(tmp_path: Path) -> None:
     assert "did you mean rank" in venturi("rnk", home=tmp_path).stderr
     assert "--engine" in venturi("ls", "--enginee", "x", home=tmp_path).stderr
     (tmp_path / "study.toml").write_text("")
-    done = venturi("plan", "check", tmp_path / "stduy.toml", home=tmp_path)
-    assert done.returncode == 2
-    assert f"did you mean {tmp_path / 'study.toml'}?" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("plan", "check"),
+        ("predict", "--on", "i2.8xlarge:1", "--job"),
+        ("import", "aloja"),
+        ("import",),
+        ("ingest", "spark-eventlog"),
+        ("doctor", "--facts"),
+        ("catalog", "import", "wide", "-o", "c.csv"),
+        ("sort", "-o", "out"),
+    ],
+)
+def test_a_file_that_is_not_there_is_said_alike(tmp_path: Path, words: tuple[str, ...]) -> None:
+    (tmp_path / "study.toml").write_text("")
+    asked = tmp_path / "stduy.toml"
+    done = venturi(*words, asked, home=tmp_path)
+    assert done.returncode == 1
+    first, _, hint = done.stderr.splitlines()
+    assert re.fullmatch(
+        rf"error\[VEN-[A-Z-]+\]: {asked} cannot be read: No such file or directory", first
+    )
+    assert hint.startswith(f"  hint: did you mean {tmp_path / 'study.toml'}?")
 
 
 def test_a_setting_that_there_is_not_is_a_warning(tmp_path: Path) -> None:

@@ -244,4 +244,4 @@ def test_a_bad_file_is_refused_with_its_lines(tmp_path: Path) -> None:
     assert "line 1: " in done.stderr
     assert "line 2: warmups is not a key" in done.stderr
     missing = venturi("plan", "start", tmp_path / "no.toml", home=tmp_path / "home")
-    assert (missing.returncode, "Traceback" in missing.stderr) == (2, False)
+    assert (missing.returncode, "Traceback" in missing.stderr) == (1, False)

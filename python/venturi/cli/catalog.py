@@ -15,7 +15,7 @@ from venturi.cli.html import command_line, free_for_page, html_options, write_ht
 from venturi.cli.options import json_option, print_json
 from venturi.cli.outputs import ready_file, writing
 from venturi.cli.screen import show
-from venturi.errors import VenturiError
+from venturi.errors import VenturiError, unreadable
 from venturi.record.files import replacing
 from venturi.wording import count_of
 
@@ -299,10 +299,12 @@ def _read(path: Path) -> Source:
         if size > MAX_IMPORT_BYTES:
             raise ValueError(f"it has {size} bytes, more than {MAX_IMPORT_BYTES}")
         return Source(str(path), path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:  # a UnicodeDecodeError is a ValueError
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(path, error, "VEN-CATALOG-FORMAT") from error
+    except ValueError as error:
         raise VenturiError(
             "VEN-CATALOG-FORMAT",
-            f"{path} cannot be read as UTF-8 text: {error}",
+            f"{path} cannot be read: {error}",
             where={"file": str(path)},
         ) from error
 

@@ -14,7 +14,7 @@ import click
 
 from venturi.cli.options import json_option, print_json
 from venturi.cli.screen import show
-from venturi.errors import ExitCode, VenturiError
+from venturi.errors import ExitCode, VenturiError, unreadable
 from venturi.units import format_bytes
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _STYLES = {"problem": "bold red", "advice": "yellow", "unknown": "magenta", "ok": "green"}
 _WORDS = {"unknown": "cannot tell"}
+_STORE = "store them with `venturi-agent facts > FILE` on the host in question"
 
 
 @click.command()
@@ -74,7 +75,9 @@ def _stored_facts(path: Path) -> Mapping[str, Any]:
     try:
         text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8")
         facts = _find_facts(_parse(text))
-    except (OSError, ValueError) as error:
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(path, error, "VEN-DOCTOR-FACTS", _STORE) from error
+    except ValueError as error:
         raise _no_facts(path, str(error)) from error
     if facts is None:
         raise _no_facts(path, "no object in it is an agent's facts")
@@ -106,7 +109,7 @@ def _no_facts(path: Path, why: str) -> VenturiError:
         "VEN-DOCTOR-FACTS",
         f"{path} holds no facts: {why}",
         where={"file": str(path)},
-        hint="store them with `venturi-agent facts > FILE` on the host in question",
+        hint=_STORE,
     )
 
 

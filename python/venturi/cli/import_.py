@@ -8,13 +8,15 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import is_zipfile
 
 import click
 
 from venturi.cli.options import json_option, print_json
 from venturi.cli.progress import progress_bars
 from venturi.cli.repository import counting, open_repository
-from venturi.errors import ExitCode
+from venturi.errors import ExitCode, VenturiError, unreadable
+from venturi.wording import did_you_mean
 
 if TYPE_CHECKING:
     from venturi.record.exchange import ImportReport
@@ -36,26 +38,25 @@ FORMATS = (
 # The format whose tables are shipped: without a file it means them.
 STARTER = "published"
 _SHOWN = 10
-_FILE = click.Path(exists=True, dir_okay=False)
 
 
 def _format_and_files(
     context: click.Context, parameter: click.Parameter, words: tuple[str, ...]
 ) -> tuple[str | None, tuple[Path, ...]]:
-    """The format, if the first word names one, and the files, which must exist."""
+    """The format, if the first word names one, and the files, which must be there."""
     format_ = words[0] if words[0] in FORMATS else None
     names = words[1:] if format_ else words
     if not names and format_ != STARTER:
         raise click.BadParameter(f"name a file to import as {format_}")
-    try:
-        for name in names:
-            _FILE.convert(name, parameter, context)
-    except click.BadParameter as error:
-        if format_:
-            raise
-        formats = ", ".join(FORMATS)
-        raise click.BadParameter(f"{error.message} Or is a format meant? ({formats})") from error
-    return format_, tuple(map(Path, names))
+    files = tuple(map(Path, names))
+    for file in files:
+        try:
+            file.stat()
+        except OSError as error:
+            code = "VEN-IMPORT-FORMAT" if format_ else "VEN-EXCHANGE-FORMAT"
+            hint = "" if format_ else did_you_mean(file.name, FORMATS, "formats are")
+            raise unreadable(file, error, code, hint) from error
+    return format_, files
 
 
 @click.command()
@@ -94,6 +95,14 @@ def command(what: tuple[str | None, tuple[Path, ...]], as_json: bool) -> int:
 def _read_archive(repository: Repository, file: Path) -> tuple[dict[str, Any], bool]:
     from venturi.record.exchange import import_archive
 
+    if not is_zipfile(file):
+        raise VenturiError(
+            "VEN-EXCHANGE-FORMAT",
+            f"{file} is no archive of `venturi export`, or is cut off",
+            where={"file": str(file)},
+            hint="results of others need their format: venturi import FORMAT FILE; formats are "
+            + ", ".join(FORMATS),
+        )
     with counting(f"import {file.name}") as progress:
         report = import_archive(repository, file, progress=progress)
     _tell_archive(file, report)

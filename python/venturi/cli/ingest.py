@@ -13,7 +13,7 @@ import click
 from venturi.cli.options import json_option, print_json
 from venturi.cli.progress import progress_bars
 from venturi.cli.repository import open_repository
-from venturi.errors import ExitCode, VenturiError
+from venturi.errors import ExitCode, VenturiError, unreadable
 
 if TYPE_CHECKING:
     from venturi.measure.jobs.find import Log
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     Read = Callable[[Log, Callable[[int], None] | None], JobAccount]
 
 _SHOWN = 10
+_REFUSED_SHOWN = 5
 _paths = click.argument(
     "paths", nargs=-1, required=True, metavar="DIR|FILE...",
-    type=click.Path(exists=True, path_type=Path),
+    type=click.Path(path_type=Path),
 )  # fmt: skip
 
 
@@ -54,7 +55,11 @@ def spark_eventlog(paths: tuple[Path, ...], as_json: bool) -> int:
     from venturi.measure.jobs.find import spark_logs
 
     return _ingest(
-        paths, spark_logs, lambda log, progress: spark.read(log, progress=progress), as_json
+        "event log",
+        paths,
+        spark_logs,
+        lambda log, progress: spark.read(log, progress=progress),
+        as_json,
     )
 
 
@@ -71,20 +76,29 @@ def mapreduce_history(paths: tuple[Path, ...], as_json: bool) -> int:
     from venturi.measure.jobs.find import histories
 
     return _ingest(
-        paths, histories, lambda log, progress: mapreduce.read(log, progress=progress), as_json
+        "job history",
+        paths,
+        histories,
+        lambda log, progress: mapreduce.read(log, progress=progress),
+        as_json,
     )
 
 
-def _ingest(paths: tuple[Path, ...], find: Find, read: Read, as_json: bool) -> int:
+def _ingest(what: str, paths: tuple[Path, ...], find: Find, read: Read, as_json: bool) -> int:
+    for path in paths:
+        try:
+            path.stat()
+        except OSError as error:
+            raise unreadable(path, error, "VEN-INGEST-FORMAT") from error
     data: list[dict[str, Any]] = []
-    sound = True
+    refused = taken = 0
     with open_repository() as repository:
         for path in paths:
             try:
                 logs = find(path)
             except VenturiError as error:
-                sound = False
-                data.append(_refused(path, error))
+                refused += 1
+                data.append(_refused(path, error, refused))
                 continue
             for log in logs:
                 try:
@@ -92,18 +106,24 @@ def _ingest(paths: tuple[Path, ...], find: Find, read: Read, as_json: bool) -> i
                         account = read(log, progress)
                     trial, added = _keep(repository, account)
                 except VenturiError as error:
-                    sound = False
-                    data.append(_refused(log.path, error))
+                    refused += 1
+                    data.append(_refused(log.path, error, refused))
                     continue
+                taken += 1
                 data.append(_fields(log, account, trial, added))
                 _tell(log, account, trial, added)
+    if refused > _REFUSED_SHOWN:
+        click.echo(f"and {refused - _REFUSED_SHOWN:,} more refused; --json has all", err=True)
+    if refused and not taken:
+        click.echo(f"no {what} found in {', '.join(map(str, paths))}", err=True)
     if as_json:
         print_json(data)
-    return ExitCode.OK if sound else ExitCode.USER
+    return ExitCode.USER if refused else ExitCode.OK
 
 
-def _refused(path: Path, error: VenturiError) -> dict[str, Any]:
-    click.echo(f"{path}: refused: [{error.code}] {error.message}", err=True)
+def _refused(path: Path, error: VenturiError, number: int) -> dict[str, Any]:
+    if number <= _REFUSED_SHOWN:
+        click.echo(f"{path}: refused: [{error.code}] {error.message}", err=True)
     return {"file": str(path), "error": error.as_dict()}
 
 

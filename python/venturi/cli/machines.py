@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from venturi.cli.options import SIZE
-from venturi.errors import VenturiError
+from venturi.errors import VenturiError, unreadable
 
 if TYPE_CHECKING:
     from datetime import date
@@ -93,9 +93,7 @@ def the_job(sort_bytes: int | None, job_file: Path | None) -> Job:
         with click.open_file(str(job_file), encoding="utf-8") as file:
             text = file.read()
     except (OSError, UnicodeDecodeError) as error:
-        raise VenturiError(
-            "VEN-JOB-FORMAT", f"{job_file} cannot be read: {error}", where={"file": str(job_file)}
-        ) from error
+        raise unreadable(job_file, error, "VEN-JOB-FORMAT") from error
     return parse_job(text, str(job_file))
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from venturi import units
-from venturi.errors import CODES, ExitCode, VenturiError
+from venturi.errors import CODES, ExitCode, VenturiError, unreadable
 from venturi.measure.engines import ALIASES, CLUSTERS, MOST_INSTANCES, split_spec
 from venturi.measure.folders import ROLES
 from venturi.measure.study import OF_WORKLOAD, RETRYABLE, Class, Combination, Order, Plan
@@ -166,8 +166,7 @@ def read_plan(path: Path, engines: Mapping[str, EngineWords], default_dir: Path)
     try:
         text = path.read_bytes().decode()
     except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise _refused(path, [Mistake(1, f"cannot be read: {why}")]) from error
+        raise unreadable(path, error, "VEN-PLAN-FILE") from error
     plan, mistakes = parse_plan(text, engines, path.absolute().parent, default_dir)
     if plan is None:
         raise _refused(path, mistakes)

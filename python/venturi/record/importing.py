@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from venturi.errors import ExitCode, VenturiError
+from venturi.errors import ExitCode, VenturiError, unreadable
 from venturi.record.importers import ALIKE, IMPORTERS, Item, Refusal, Source, Spelling
 from venturi.record.repository import Repository
 from venturi.record.trial import State, Trial
@@ -96,11 +96,7 @@ def import_results(
                 items = _watched(items, file.tell, size_bytes, progress)
             report = repository.add_many(tally.trials(items))
     except OSError as error:
-        raise VenturiError(
-            "VEN-IMPORT-FORMAT",
-            f"the file cannot be read: {error.strerror or error}",
-            where={"file": str(path)},
-        ) from error
+        raise unreadable(path, error, "VEN-IMPORT-FORMAT") from error
     return tally.results(report.added, report.already_present)
 
 

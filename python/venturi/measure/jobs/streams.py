@@ -20,6 +20,7 @@ from typing import IO
 
 import cramjam
 
+from venturi import errors
 from venturi.errors import VenturiError
 
 if sys.version_info >= (3, 14):
@@ -156,11 +157,7 @@ class Text:
 
 def unreadable(path: Path, error: OSError) -> VenturiError:
     """The error of a file that cannot be read."""
-    return VenturiError(
-        "VEN-INGEST-FORMAT",
-        f"{path} cannot be read: {error.strerror or error}",
-        where={"file": str(path)},
-    )
+    return errors.unreadable(path, error, "VEN-INGEST-FORMAT")
 
 
 def _codec(head: bytes, path: Path) -> tuple[str | None, Callable[[IO[bytes]], Iterator[bytes]]]:
