@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 from doctor_facts import changed, tuned
 
-from venturi.cli.doctor import command
+from venturi.advise.doctor import load_rules
+from venturi.cli.doctor import command, words_of
 from venturi.errors import VenturiError
 
 
@@ -28,9 +29,9 @@ def stored(tmp_path: Path) -> Path:
 def test_a_tuned_host_passes(stored: Path) -> None:
     result = doctor("--facts", str(stored))
     assert result.return_value == 0
-    assert "worker7" in result.stdout
-    assert "cannot tell" not in result.stdout
-    assert "0 problem, 0 advice, 0 cannot tell" in result.stderr
+    first, *others = result.stdout.splitlines()
+    assert first.startswith("host worker7: 0 problems, 0 advice, 0 cannot tell, ")
+    assert {line.split(":")[0] for line in others} == {"ok", "  found"}
 
 
 def test_a_problem_fails_and_is_explained(tmp_path: Path) -> None:
@@ -38,10 +39,28 @@ def test_a_problem_fails_and_is_explained(tmp_path: Path) -> None:
     path.write_text(json.dumps(changed("limit_open_files_soft", 1024)))
     result = doctor("--facts", str(path))
     assert result.return_value == 1
-    first = result.stdout.splitlines()[2]
-    assert first.startswith("problem"), "the worst comes first"
-    for part in ("limit_open_files_soft: 1024", "effect:", "source: VMware", "nofile 16384"):
+    host, first, found, *_ = result.stdout.splitlines()
+    assert host.startswith("host worker7: 1 problem, ")
+    assert first == "problem: Open files", "the worst comes first"
+    assert found == "  found:  soft limit of open files: 1,024"
+    for part in ("effect:", "source: VMware", "nofile 16384"):
         assert part in result.stdout
+
+
+def test_every_fact_has_a_name_and_bytes_one_form(tmp_path: Path) -> None:
+    for rule in load_rules():
+        facts = [
+            rule.fact,
+            rule.fact.split("[]")[0],
+            *([rule.only_if.fact] if rule.only_if else []),
+        ]
+        for fact in facts:
+            assert "_" not in words_of(fact.replace("[]", ".sda")) or fact.startswith("sysctls.")
+    path = tmp_path / "facts.json"
+    path.write_text(json.dumps(changed("network_interfaces/1/mtu_bytes", 1500)))
+    said = doctor("--facts", str(path)).stdout
+    assert "  found:  MTU of eth0: 1,500 B\n" in said
+    assert "  found:  swap in use: 0 B\n" in said or "there is no swap space" in said
 
 
 def test_advice_and_unknown_facts_do_not_fail(tmp_path: Path) -> None:

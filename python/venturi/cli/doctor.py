@@ -16,6 +16,7 @@ from venturi.cli.options import json_option, print_json
 from venturi.cli.screen import show
 from venturi.errors import ExitCode, VenturiError, unreadable
 from venturi.units import format_bytes
+from venturi.wording import count_of
 
 if TYPE_CHECKING:
     from venturi.advise.doctor import Finding
@@ -23,6 +24,26 @@ if TYPE_CHECKING:
 
 _STYLES = {"problem": "bold red", "advice": "yellow", "unknown": "magenta", "ok": "green"}
 _WORDS = {"unknown": "cannot tell"}
+_FACTS = {
+    "swap_total_bytes": "swap space in bytes",
+    "swap_used_bytes": "swap in use",
+    "transparent_huge_pages": "transparent huge pages",
+    "transparent_huge_pages_defrag": "compaction for huge pages",
+    "limit_open_files_soft": "soft limit of open files",
+    "limit_processes_soft": "soft limit of processes and threads",
+    "network_interfaces": "network interfaces",
+    "network_interfaces[].mtu_bytes": "MTU",
+    "file_systems": "file systems",
+    "file_systems[].kind": "kind of file system",
+    "file_systems[].options": "mount options",
+    "block_devices": "disks",
+    "block_devices[].scheduler": "I/O scheduler",
+    "block_devices[].read_ahead_bytes": "read-ahead",
+    "dirty_percent": "share of memory",
+    "dirty_background_percent": "share of memory",
+    "cpu_governors": "governors of the processors",
+    "numa_nodes": "memory nodes",
+}
 _STORE = "store them with `venturi-agent facts > FILE` on the host in question"
 
 
@@ -123,45 +144,53 @@ def _counts(findings: Sequence[Finding]) -> dict[str, int]:
 def _value(finding: Finding) -> str:
     value = finding.value
     if isinstance(value, list):
-        return ",".join(str(word) for word in value)
-    if finding.unit == "B" and str(value).isdecimal():
-        return f"{value} B ({format_bytes(int(value))})"
-    return f"{value} {finding.unit}".rstrip()
+        return ", ".join(str(word) for word in value)
+    if not str(value).isdecimal():
+        return f"{value} {finding.unit}".rstrip()
+    number = int(value)
+    if finding.unit == "B" and number % 1024 == 0:  # an MTU is seldom so
+        return format_bytes(number)
+    return f"{number:,} {finding.unit}".rstrip()
+
+
+def words_of(fact: str) -> str:
+    """The name of a fact as a reader calls it: `MTU of eth0`; sysctls have the kernel's names."""
+    name, _, rest = fact.partition(".")
+    if name == "sysctls":
+        return rest
+    element, _, field = rest.rpartition(".")
+    words = _FACTS.get(f"{name}[].{field}" if rest else name, fact)
+    return f"{words} of {element}" if rest else words
 
 
 def _print(findings: Sequence[Finding], hostname: object) -> None:
     from venturi.advise.doctor import Severity
-    from venturi.present.table import Line, table
+    from venturi.present.table import Line
 
-    headings = ("finding", "about", "evidence", "wanted")
-    made = table(*headings, prose=headings[1:], spare=("wanted",))
-    order = list(Severity)
-    ranked = sorted(findings, key=lambda finding: order.index(finding.severity))
-    for finding in ranked:
-        severity = finding.severity.value
-        known = [] if finding.value is None else [_value(finding)]
-        why = [] if finding.reason is None else [finding.reason]
-        evidence = f"{finding.fact}: {'; '.join(known + why)}"
-        named = (_WORDS.get(severity, severity), _STYLES[severity])
-        made.add(named, finding.title, evidence, finding.checks)
-    if hostname is not None:
-        show(Line(f"{hostname}", "bold"))
-    show(made)
-    for finding in ranked:
-        if finding.fix is not None:
-            show("", *_details(finding))
     counts = _counts(findings)
-    click.echo(
-        ", ".join(f"{count} {_WORDS.get(name, name)}" for name, count in counts.items()), err=True
-    )
+    problems = count_of(counts.pop("problem"), "problem")
+    others = (f"{count} {_WORDS.get(name, name)}" for name, count in counts.items())
+    show(Line(f"host {hostname or 'without a name'}: {', '.join((problems, *others))}", "bold"))
+    order = list(Severity)
+    for finding in sorted(findings, key=lambda finding: order.index(finding.severity)):
+        show(*_lines(finding))
 
 
-def _details(finding: Finding) -> Iterator[Line]:
+def _lines(finding: Finding) -> Iterator[Line]:
+    """What was found, and if that is not as it should be: what is wanted, why, and the mend."""
+    from venturi.advise.doctor import Severity
     from venturi.present.table import Line
 
     severity = finding.severity.value
-    about = f"{severity}: {finding.title} ({finding.fact}: {_value(finding)})"
-    yield Line(about, _STYLES[severity])
+    known = [] if finding.value is None else [_value(finding)]
+    why = [] if finding.reason is None else [finding.reason]
+    yield Line(f"{_WORDS.get(severity, severity)}: {finding.title}", _STYLES[severity])
+    yield Line(f"found:  {words_of(finding.fact)}: {'; '.join(known + why)}", indent=2)
+    if finding.severity is Severity.OK:
+        return
+    yield Line(f"wanted: {finding.checks}", indent=2)
+    if finding.fix is None:
+        return
     yield Line(f"effect: {finding.effect}", indent=2)
     yield Line(f"source: {finding.source}", indent=2)
     if finding.risk is not None:
