@@ -163,5 +163,5 @@ class AgentError(VenturiError):
 class Interrupted(VenturiError):  # noqa: N818 - it is what happened, not a fault
     """The user asked to stop; everything temporary was removed."""
 
-    def __init__(self, message: str = "interrupted") -> None:
-        super().__init__("VEN-INTERRUPTED", message, exit_code=ExitCode.INTERRUPTED)
+    def __init__(self, message: str = "interrupted", hint: str = "") -> None:
+        super().__init__("VEN-INTERRUPTED", message, hint=hint, exit_code=ExitCode.INTERRUPTED)

@@ -89,7 +89,7 @@ def test_a_stopped_trial_is_recorded_and_cleaned(tmp_path: Path, number: signal.
     disk = tmp_path / "disk"
     disk.mkdir()
     process = started(
-        "run", "terasort", "--bytes", "10kB", "--dir", disk,
+        "run", "terasort", "--bytes", "10kB", "--dir", disk, "--experiment", "night",
         home=tmp_path / "home", FAKE_FAULT="hang-in-sort", FAKE_MARKER=str(marker),
     )  # fmt: skip
     while not marker.exists():
@@ -103,6 +103,24 @@ def test_a_stopped_trial_is_recorded_and_cleaned(tmp_path: Path, number: signal.
     listed = venturi("ls", "--json", home=tmp_path / "home")
     assert '"interrupted"' in listed.stdout
     assert "found interrupted" not in listed.stderr  # it was recorded at once, not recovered
+    assert "error[VEN-INTERRUPTED]: interrupted: 0 of 6 repetitions are recorded" in err
+    assert "--resume goes on" in err
+
+
+def test_an_interrupted_gen_says_that_nothing_was_written(tmp_path: Path) -> None:
+    marker = tmp_path / "temporary"
+    process = started(
+        "gen", tmp_path / "x", "--count", 1,
+        home=tmp_path / "home", FAKE_FAULT="hang", FAKE_MARKER=str(marker),
+    )  # fmt: skip
+    while not marker.exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert f"[VEN-INTERRUPTED]: interrupted: nothing was written to {tmp_path / 'x'}" in err
+    assert not (tmp_path / "x").exists()
 
 
 def test_ctrl_c_has_the_form_of_an_error(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from venturi.cli.laboratory import find_agent
 from venturi.cli.options import BYTES, json_option, print_json, quiet_option
 from venturi.cli.outputs import ready_file, ready_folder
 from venturi.cli.progress import progress_bars
+from venturi.errors import Interrupted
 
 if TYPE_CHECKING:
     from venturi.measure.results import Generated
@@ -72,8 +73,11 @@ def command(
         "--overwrite": overwrite,
     }
     arguments += [flag for flag, wanted in flags.items() if wanted]
-    with progress_bars(enabled=not quiet and not as_json) as on_progress:
-        result = find_agent().run("gen", *arguments, on_progress=on_progress)
+    try:
+        with progress_bars(enabled=not quiet and not as_json) as on_progress:
+            result = find_agent().run("gen", *arguments, on_progress=on_progress)
+    except (Interrupted, KeyboardInterrupt):
+        raise Interrupted(f"interrupted: nothing was written to {output}") from None
     if as_json:
         print_json(dict(result.data), tuple(w.message for w in result.warnings))
         return

@@ -15,7 +15,8 @@ from venturi.cli.options import BYTES, DURATION, json_option, print_json, quiet_
 from venturi.cli.progress import step
 from venturi.cli.repository import open_repository
 from venturi.cli.screen import show
-from venturi.errors import ExitCode, VenturiError
+from venturi.errors import ExitCode, Interrupted, VenturiError
+from venturi.wording import count_of
 
 if TYPE_CHECKING:
     from venturi.measure.engines.protocol import Engine, Ground, Order
@@ -333,12 +334,28 @@ def _run(
     talk: bool,
 ) -> list[Trial]:
     trials: list[Trial] = []
-    for group in _groups(list(orders)):
-        own = {engine: orders[engine] for engine in group}
-        with _started(group, ground):
-            for job in _jobs(own, repeat=repeat, warm_up=warm_up):
-                trials.append(_done(session, job, resume=resume, talk=talk))
+    try:
+        for group in _groups(list(orders)):
+            own = {engine: orders[engine] for engine in group}
+            with _started(group, ground):
+                for job in _jobs(own, repeat=repeat, warm_up=warm_up):
+                    trials.append(_done(session, job, resume=resume, talk=talk))
+    except (Interrupted, KeyboardInterrupt):
+        named = all(order.experiment for order in orders.values())
+        raise _interrupted(len(trials), repeat * len(orders), resumable=named) from None
     return trials
+
+
+def _interrupted(done: int, whole: int, *, resumable: bool) -> Interrupted:
+    """What is kept of a run, and how it goes on; only those of an experiment can be resumed."""
+    if resumable:
+        hint = "the same command with --resume goes on"
+    else:
+        hint = "with --experiment NAME, a run can be continued with --resume"
+    kept = "is" if done == 1 else "are"
+    return Interrupted(
+        f"interrupted: {done} of {count_of(whole, 'repetition')} {kept} recorded", hint
+    )
 
 
 def _done(session: Session, job: Job, *, resume: bool, talk: bool) -> Trial:
