@@ -137,6 +137,7 @@ def test_every_mode_is_reported_and_nothing_stays(agent_binary: Path, folder: Pa
     assert written["bytes"] >= 64 * MIB
 
 
+@pytest.mark.slow
 def test_reads_reach_the_device(agent_binary: Path, folder: Path) -> None:
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock
     data = result(agent_binary, "disk", "--dir", folder, *SMALL, "--mode", "read,random_read")
@@ -211,6 +212,7 @@ def test_the_next_start_removes_what_a_killed_one_left_and_nothing_in_use(
     assert left[0].parent.name in orphan["message"]
 
 
+@pytest.mark.slow
 def test_kills_at_any_instant_leave_nothing_that_the_next_start_does_not_remove(
     agent_binary: Path, folder: Path
 ) -> None:
@@ -335,6 +337,7 @@ def test_a_peer_that_dies_is_named(agent_binary: Path) -> None:
         assert said[-1]["where"]["address"] in {a, b}
 
 
+@pytest.mark.slow
 def test_a_cancelled_coordinator_leaves_its_peers_in_service(agent_binary: Path) -> None:
     with listening(agent_binary) as (_, a), listening(agent_binary) as (_, b):
         peers = ("--peer", a, "--peer", b)

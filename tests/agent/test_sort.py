@@ -238,6 +238,7 @@ def test_a_directory_that_is_none(agent: Any, places: Places, flag: str, kind: s
     place.assert_nothing_left()
 
 
+@pytest.mark.slow
 def test_a_budget_too_small_says_what_would_do(agent: Any, places: Places) -> None:
     place = places(noise(30_000_000))
     for threads in (1, 2, 4):
@@ -551,6 +552,7 @@ def test_output_is_not_executable_and_obeys_the_mask(agent: Any, places: Places)
         assert path.stat().st_mode & 0o777 == 0o640, path.name
 
 
+@pytest.mark.slow
 def test_open_files_do_not_grow_with_the_output(agent: Any, places: Places) -> None:
     place = places(noise(40_000_000))
     result = agent.sort(

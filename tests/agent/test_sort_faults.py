@@ -253,6 +253,7 @@ def test_two_at_once_in_one_directory(agent: Any, tmp_path: Path) -> None:
         assert sum(states) == 1, "the output is that of one of the two"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace (Debian: strace)")
 def test_two_that_publish_at_the_same_moment(agent: Any, tmp_path: Path) -> None:
     """Every rename and unlink takes 30 ms, so that the two meet where output gets its names."""
@@ -534,6 +535,7 @@ def test_what_a_kernel_lacks_is_done_without(
         assert any(e["event"] == "warning" and method in e["message"] for e in run.events)
 
 
+@pytest.mark.slow
 @root_only
 def test_an_input_disk_that_fails(agent: Any, places: Places, tmp_path: Path) -> None:
     place = places(noise(30_000_000))

@@ -248,6 +248,7 @@ def test_tables_have_the_columns_asked_for(client: httpx.Client) -> None:
     assert str(table.schema.field("started_at").type) == "timestamp[us, tz=UTC]"
 
 
+@pytest.mark.slow
 def test_a_download_of_many_pages_is_complete_while_others_write(
     repository: Repository, succeeded: Make
 ) -> None:

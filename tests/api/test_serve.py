@@ -66,6 +66,7 @@ def test_without_a_token_it_listens_on_loopback_only(tmp_path: Path, host: str) 
     assert not any(tmp_path.iterdir()), "nothing was opened"
 
 
+@pytest.mark.slow
 def test_tokens_come_from_files_that_nobody_else_can_read(
     start_server: Start, tmp_path: Path
 ) -> None:
@@ -116,6 +117,7 @@ def push(*arguments: str) -> tuple[int, dict[str, list[str]]]:
     return result.return_value, json.loads(result.stdout)["data"]
 
 
+@pytest.mark.slow
 def test_trials_are_pushed_once_in_batches(start_server: Start, source: list[str]) -> None:
     server = start_server(VENTURI_WRITE_TOKEN=WRITE_TOKEN)
     status, sent = push(server.url, "--where", "n<10", "--where", "n>=5")
@@ -131,6 +133,7 @@ def test_trials_are_pushed_once_in_batches(start_server: Start, source: list[str
         assert repository.artifact_path(log).read_bytes() == b"ran"
 
 
+@pytest.mark.slow
 def test_a_push_goes_on_when_the_server_comes_back(start_server: Start, source: list[str]) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

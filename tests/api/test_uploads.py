@@ -175,6 +175,7 @@ def test_another_trial_with_an_id_that_is_taken_is_refused(
 CLIENTS, UPLOADS_EACH, TRIALS_EACH = 20, 4, 3
 
 
+@pytest.mark.slow
 def test_no_acknowledged_trial_is_lost_and_none_is_there_twice(
     start_server: Callable[..., Server], archive: Archive
 ) -> None:

@@ -38,6 +38,7 @@ def finish(process: subprocess.Popen[str], tmp_path: Path) -> tuple[int, str, di
     return process.returncode, err, whole, figures
 
 
+@pytest.mark.slow
 def test_sorts_are_measured_checked_and_kept(tmp_path: Path, bench_agent: Path) -> None:
     process = start(tmp_path, bench_agent, "sort,cpu")
     code, err, whole, figures = finish(process, tmp_path)
@@ -69,6 +70,7 @@ def test_peers_sort_rightly_beside_us(tmp_path: Path, bench_agent: Path) -> None
     assert "DuckDB" in timed or "DuckDB not timed: " in headline["note"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["swap", "change"])
 def test_a_wrong_output_is_no_figure(tmp_path: Path, bench_agent: Path, fault: str) -> None:
     process = start(tmp_path, bench_agent, "sort", FAKE_AGENT_FAULT=fault)
@@ -78,6 +80,7 @@ def test_a_wrong_output_is_no_figure(tmp_path: Path, bench_agent: Path, fault: s
     assert any(i["problem"] for i in whole["iterations"])
 
 
+@pytest.mark.slow
 def test_the_agents_error_is_the_reason(tmp_path: Path, bench_agent: Path) -> None:
     process = start(tmp_path, bench_agent, "cpu", FAKE_AGENT_FAULT="die-in-sort")
     _, _, _, figures = finish(process, tmp_path)

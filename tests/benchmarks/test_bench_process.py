@@ -20,6 +20,7 @@ def python(code: str) -> list[str]:
     return [sys.executable, "-c", code]
 
 
+@pytest.mark.slow
 def test_cpu_and_wall_are_of_this_child() -> None:
     sleeper = process.run(["sleep", "0.3"])
     assert sleeper.ending == "ok"

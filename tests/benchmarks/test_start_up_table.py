@@ -38,6 +38,7 @@ def test_the_page_has_every_question() -> None:
     assert tuple(written()) == start_up.QUESTIONS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", start_up.QUESTIONS)
 def test_a_command_loads_what_the_page_says(
     question: str, names: dict[str, str], home: Path

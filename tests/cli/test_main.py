@@ -83,6 +83,7 @@ def test_an_agent_error_exits_1_and_keeps_its_code(tmp_path: Path) -> None:
     assert "dir: /data" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_stopped_trial_is_recorded_and_cleaned(tmp_path: Path, number: signal.Signals) -> None:
     marker = tmp_path / "temporary"

@@ -28,6 +28,7 @@ def unwritable(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_readme_s_own_sort(tmp_path: Path, agent_binary: Path) -> None:
     for words in (
         ("gen", "--bytes", "1MB", "data/input.dat"),
@@ -118,6 +119,7 @@ def test_a_name_that_cannot_be_is_said(tmp_path: Path, name: str) -> None:
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.slow
 def test_what_is_refused_for_its_words_leaves_no_folder(tmp_path: Path) -> None:
     for words in (
         ("export", "no-such-trial", "-o", "new/trials.zip"),

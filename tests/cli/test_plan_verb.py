@@ -85,6 +85,7 @@ def test_a_killed_plan_goes_on_with_what_is_missing(tmp_path: Path, real: dict[s
     assert nothing.returncode == 0, nothing.stderr
 
 
+@pytest.mark.slow
 def test_two_plans_do_not_measure_at_once(tmp_path: Path, real: dict[str, str]) -> None:
     home, file = tmp_path / "home", written(tmp_path)
     lock = Path(os.environ["VENTURI_LOCK"])
@@ -168,6 +169,7 @@ def test_what_does_not_fit_the_time_is_left(tmp_path: Path) -> None:
     assert "left for lack of time" in done.stdout
 
 
+@pytest.mark.slow
 def test_wrong_output_and_a_missing_engine_are_told_apart(tmp_path: Path) -> None:
     once = PLAN.replace("repeats = 3\nwarm_ups = 1", "repeats = 1\nwarm_ups = 0")
     both = once.replace(', "wordcount"', "") + 'engine = ["native", "mapreduce"]\n'

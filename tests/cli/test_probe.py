@@ -35,6 +35,7 @@ def test_net_says_that_loopback_is_no_network(tmp_path: Path) -> None:
     assert not (tmp_path / "home").exists()
 
 
+@pytest.mark.slow
 def test_the_verdict_is_in_the_json(tmp_path: Path) -> None:
     done = venturi("probe", "disk", "--dir", tmp_path, "--mode", "read", "--json", home=tmp_path)
     (verdict,) = json.loads(done.stdout)["data"]["verdicts"]
@@ -67,6 +68,7 @@ def test_host(tmp_path: Path) -> None:
     assert host["facts"]["hostname"] == "fake"
 
 
+@pytest.mark.slow
 def test_lost_messages_exit_3(tmp_path: Path) -> None:
     done = venturi("probe", "net", home=tmp_path / "home", FAKE_FAULT="lost-message")
     assert done.returncode == 3

@@ -13,6 +13,7 @@ from venturi.present import document
 SMALL = {"FAKE_SLOWER": "150"}  # slow disks: little data fits the time
 
 
+@pytest.mark.slow
 def test_the_whole_job(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -45,6 +46,7 @@ def test_the_whole_job(tmp_path: Path) -> None:
     assert list(disk.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_is_left_out_with_a_reason(tmp_path: Path) -> None:
     done = venturi(
         "quickstart", "--time-budget", "5s", "--dir", tmp_path, "--report", tmp_path / "r.html",
@@ -57,6 +59,7 @@ def test_what_does_not_fit_is_left_out_with_a_reason(tmp_path: Path) -> None:
     assert (tmp_path / "r.html").is_file()
 
 
+@pytest.mark.slow
 def test_a_failing_step_is_reported_and_the_rest_is_kept(tmp_path: Path) -> None:
     done = venturi(
         "quickstart", "--time-budget", "30s", "--dir", tmp_path, "--report", tmp_path / "r.html",

@@ -26,6 +26,7 @@ def states(text: str) -> list[tuple[int, bool, str]]:
     return [(t["repetition"], t["warm_up"], t["state"]) for t in json.loads(text)["data"]]
 
 
+@pytest.mark.slow
 def test_the_first_repetition_warms_up(tmp_path: Path) -> None:
     done = venturi(
         "run", "terasort", "--bytes", "20kB", "--repeat", 2, "--dir", tmp_path, "--json",
@@ -35,6 +36,7 @@ def test_the_first_repetition_warms_up(tmp_path: Path) -> None:
     assert states(done.stdout) == [(0, True, "succeeded"), (1, False, "succeeded")]
 
 
+@pytest.mark.slow
 def test_resume_does_not_repeat_what_succeeded(tmp_path: Path) -> None:
     arguments = ("run", "terasort", "--bytes", "20kB", "--experiment", "e", "--dir", tmp_path,
                  "--warm-up", 0)  # fmt: skip
@@ -47,6 +49,7 @@ def test_resume_does_not_repeat_what_succeeded(tmp_path: Path) -> None:
     assert len(after) == 2
 
 
+@pytest.mark.slow
 def test_resume_elsewhere_runs_again(tmp_path: Path) -> None:
     arguments = ("run", "terasort", "--bytes", "20kB", "--experiment", "e", "--warm-up", 0,
                  "--repeat", 1, "--json")  # fmt: skip
@@ -59,6 +62,7 @@ def test_resume_elsewhere_runs_again(tmp_path: Path) -> None:
     assert ids[0] != ids[1]
 
 
+@pytest.mark.slow
 def test_a_trial_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -122,6 +126,7 @@ def on_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., l
     return run
 
 
+@pytest.mark.slow
 def test_a_cluster_is_up_for_its_own_trials_alone(on_stage: Callable[..., list[str]]) -> None:
     assert on_stage("one:cluster,two:local,three:yarn") == [
         step
@@ -130,6 +135,7 @@ def test_a_cluster_is_up_for_its_own_trials_alone(on_stage: Callable[..., list[s
     ]
 
 
+@pytest.mark.slow
 def test_other_engines_take_turns(on_stage: Callable[..., list[str]]) -> None:
     assert on_stage("one,two:local") == [
         "one up", "two:local up", "one 0", "two:local 0", "two:local 1", "one 1",
@@ -166,6 +172,7 @@ def test_several_engines_end_with_their_ratio(
     assert all(trial.group_key in lines[-1] for trial in trials)
 
 
+@pytest.mark.slow
 def test_a_log_gets_a_line_a_trial_and_the_group(tmp_path: Path) -> None:
     done = venturi("run", "terasort", "--bytes", "20kB", "--repeat", 3, "--dir", tmp_path,
                    home=tmp_path / "home")  # fmt: skip
@@ -175,6 +182,7 @@ def test_a_log_gets_a_line_a_trial_and_the_group(tmp_path: Path) -> None:
     assert re.search(r"^group [0-9a-f]{16}: ", done.stdout, re.M)
 
 
+@pytest.mark.slow
 def test_a_wrong_result_exits_3(tmp_path: Path) -> None:
     done = venturi(
         "run", "terasort", "--bytes", "20kB", "--repeat", 2, "--dir", tmp_path,

@@ -18,6 +18,7 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "x"
 
 
+@pytest.mark.slow
 def test_a_sort_is_recorded_and_described(tmp_path: Path, data: Path) -> None:
     home = tmp_path / "home"
     done = venturi("sort", data, "-o", tmp_path / "out", "--memory", "5kB", home=home)
@@ -42,6 +43,7 @@ def test_no_record_leaves_the_repository_alone(tmp_path: Path, data: Path) -> No
     assert not home.exists()
 
 
+@pytest.mark.slow
 def test_validate_reads_the_output_again(tmp_path: Path, data: Path) -> None:
     arguments = ("sort", data, "-o", tmp_path / "out")
     home = tmp_path / "home"

@@ -29,6 +29,7 @@ def test_every_block_says_what_it_is(page: Path) -> None:
             assert next(steps(block), None), f"line {block.line}: no command after `$ `"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_every_command_does_what_its_page_says(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

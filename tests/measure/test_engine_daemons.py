@@ -118,6 +118,7 @@ def test_free_ports_are_free_and_different() -> None:
             server.bind(("127.0.0.1", port))
 
 
+@pytest.mark.slow
 def test_venturi_killed(tmp_path: Path, mark: str) -> None:
     program = (
         "import sys, time; from pathlib import Path\n"

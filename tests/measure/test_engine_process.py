@@ -55,6 +55,7 @@ def test_orphans_of_a_program_that_ended_well_are_ended(tmp_path: Path, mark: st
     assert marked(mark) == []
 
 
+@pytest.mark.slow
 def test_time_is_up(tmp_path: Path, mark: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(JobFailed, match=r"not done after 1\.0 s") as caught:
         run(tmp_path, mark, *stubborn(tmp_path, 600), timeout_s=1.0)
@@ -63,6 +64,7 @@ def test_time_is_up(tmp_path: Path, mark: str, monkeypatch: pytest.MonkeyPatch) 
     assert marked(mark) == []
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_everything(tmp_path: Path, mark: str) -> None:
     def interrupt() -> None:
         while not (tmp_path / "ready").exists():
@@ -75,6 +77,7 @@ def test_ctrl_c_ends_everything(tmp_path: Path, mark: str) -> None:
     assert marked(mark) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("victim", ["venturi", "supervisor"])
 def test_a_kill_leaves_nothing(tmp_path: Path, mark: str, victim: str) -> None:
     program = (

@@ -207,6 +207,7 @@ def test_a_value_has_so_many_parts_at_most(
         read(path)
 
 
+@pytest.mark.slow
 def test_types_nested_too_deeply_by_name_are_damage(tmp_path: Path) -> None:
     path = tmp_path / "job_1_1.jhist"
     chain = [record("R0", "int"), *(record(f"R{n + 1}", f"R{n}") for n in range(3_000))]

@@ -44,6 +44,7 @@ def job_of(folders: DataFolders, name: str = "terasort", **changes: Any) -> Nati
     return replace(job, **changes)
 
 
+@pytest.mark.slow
 def test_a_sort_is_recorded_by_the_contracts_names(
     session: Session, folders: DataFolders, tmp_path: Path
 ) -> None:
@@ -71,6 +72,7 @@ def test_a_sort_is_recorded_by_the_contracts_names(
     assert trial.cluster.disks_by_role == dict.fromkeys(("input", "scratch", "output"), (disk,))
 
 
+@pytest.mark.slow
 def test_repetitions_share_the_input_and_a_group(session: Session, folders: DataFolders) -> None:
     first = job_of(folders, warm_up=True, options=NativeOptions())
     trials = [

@@ -99,6 +99,7 @@ def test_each_state_is_stored_before_its_work(session: Session) -> None:
     assert stored.cluster.hosts[0].facts["kernel_release"] == stored.software.kernel
 
 
+@pytest.mark.slow
 def test_the_series_shares_the_trials_clock(session: Session) -> None:
     trial = run_trial(session, StepwiseJob(session, pause_s=0.7))
     (artifact,) = trial.artifacts
@@ -217,6 +218,7 @@ def test_an_invalid_trial_does_not_count_as_done(session: Session) -> None:
     assert already_succeeded(session, SPEC) is None
 
 
+@pytest.mark.slow
 def test_a_killed_trial_is_found_at_the_next_start(fake_settings: Settings, tmp_path: Path) -> None:
     marker = tmp_path / "temporary"
     environment = {

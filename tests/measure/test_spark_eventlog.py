@@ -382,6 +382,7 @@ def bomb(codec: str, size: int) -> bytes:
     return bytes(pa.Codec("zstd").compress(START + zeros * (size >> 20), asbytes=True))
 
 
+@pytest.mark.slow
 def test_a_block_of_short_lines_is_never_in_memory_at_once(write: Write) -> None:
     block_bytes = 6 << 20
     text = Text([write(lz4_block(START + b"ab\n" * (block_bytes // 3)))])

@@ -18,6 +18,7 @@ from venturi.measure.workloads import size_of, workload
 from venturi.record.trial import State
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "hangs"),
     [
@@ -55,6 +56,7 @@ def test_what_takes_too_long_is_ended(
     assert list(disk.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_what_is_done_in_time_is_not_disturbed(session: Session, tmp_path: Path) -> None:
     definition = workload("terasort")
     size = size_of(definition, "tiny")

@@ -80,6 +80,7 @@ def test_one_more_node_has_the_t_prediction_interval() -> None:
     assert found.high == pytest.approx(values.mean() + half, rel=0.003)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sample", "nodes", "family"),
     [(8, 40, Family.NORMAL), (40, 178, Family.NORMAL), (40, 178, Family.LOGNORMAL),
@@ -149,6 +150,7 @@ def test_the_same_seed_gives_the_same_range() -> None:
     assert slowest_of(values, 50, seed=7) != slowest_of(values, 50, seed=8)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=30)
 @given(st.lists(st.floats(100, 200), min_size=3, max_size=30), st.integers(1, 12))
 def test_more_nodes_have_a_slower_slowest(values: list[float], nodes: int) -> None:

@@ -170,6 +170,7 @@ def old_trials(make_trial: MakeTrial) -> list[Trial]:
     ]
 
 
+@pytest.mark.slow
 def test_an_older_database_is_filled_and_can_go_back(
     repository_settings: Settings, make_trial: MakeTrial
 ) -> None:

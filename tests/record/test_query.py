@@ -233,6 +233,7 @@ def plain_groups(trials: list[Trial], keys: list[str]) -> dict[tuple[Any, ...], 
     }
 
 
+@pytest.mark.slow
 @settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -108,6 +108,7 @@ def trials(draw: st.DrawFn) -> Trial:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(trials())
 def test_every_trial_survives_writing_and_reading(trial: Trial) -> None:
     text = encode(trial)

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -26,6 +28,7 @@ def put(root: Path, name: str, text: str) -> None:
     path.write_text(text)
 
 
+@pytest.mark.slow
 def test_this_project_keeps_its_budgets() -> None:
     assert check(ROOT) == (0, "")
 

@@ -28,10 +28,12 @@ def generated(root: Path, *arguments: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
+@pytest.mark.slow
 def test_the_generated_files_are_fresh() -> None:
     assert generated(ROOT, "--check") == (0, "")
 
 
+@pytest.mark.slow
 def test_what_is_stale_is_named_and_written_anew(tmp_path: Path) -> None:
     for folder in ("scripts", "schema", "docs/reference"):
         shutil.copytree(ROOT / folder, tmp_path / folder)

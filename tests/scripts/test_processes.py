@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 TESTS = Path(__file__).parents[1]
 SLOVENLY = """
 import os, subprocess, pytest
@@ -55,6 +57,7 @@ def pytest_configure(config):
 """
 
 
+@pytest.mark.slow
 def test_what_a_test_leaves_is_ended_and_its_failure(tmp_path: Path) -> None:
     (tmp_path / "test_slovenly.py").write_text(SLOVENLY)
     (tmp_path / "conftest.py").write_text(CONFTEST)

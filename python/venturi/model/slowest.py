@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -187,9 +188,16 @@ def _density(nodes: int) -> tuple[Array, Array]:
 
     The trapezoid rule on a smooth density that vanishes at both ends is exact to rounding.
     """
-    z = np.linspace(-14.0, 14.0, 28_001)
-    weights = np.exp(-(z**2) / 2 + (nodes - 1) * log_normal_cdf(-z))
+    z, above = _points()
+    weights = np.exp(-(z**2) / 2 + (nodes - 1) * above)
     return z, weights / weights.sum()
+
+
+@cache
+def _points() -> tuple[Array, Array]:
+    """Points z of the normal distribution and log(1 - Phi(z)), the same for all N."""
+    z = np.linspace(-14.0, 14.0, 28_001)
+    return z, log_normal_cdf(-z)
 
 
 def _rate(family: Family, mu: float | Array, sigma: float | Array, z: Array) -> Array:
