@@ -61,6 +61,11 @@ def test_a_rule_is_added_listed_and_revoked(venturi: Venturi) -> None:
     assert (rule["author"], rule["reason"], rule["trials"]) == ("ann", "odd", 3)
     assert rule["conditions"] == ["disk=SSD", "elapsed_s>105"]
     assert len(data(venturi, "ls")) == 9
+    for words in (("ls",), ("rank", "--by", "disk"), ("ls", "--where", "elapsed_s>105")):
+        assert (
+            "3 trials are left out by rules (`venturi exclude ls` has them)" in venturi(*words)[2]
+        )
+    assert "left out" not in venturi("ls", "--where", "disk=HDD")[2]
     id_ = str(rule["id"])
     assert id_ in venturi("exclude", "ls")[1]
     assert venturi("exclude", "revoke", id_, "--author", "bob")[0] == 0

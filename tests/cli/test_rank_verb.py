@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from venturi.cli.main import cli
+from venturi.errors import ExitCode, VenturiError
 
 HEADER = (
     "ID,Benchmark,Exe.Time,Net,Disk,Maps,IO.SFac,Rep,IO.FBuf,Comp,Blk.size,Cluster,Cl.Name,"
@@ -96,3 +97,24 @@ def test_the_table_names_every_group_and_where_narrows_it() -> None:
 def test_a_wrong_price_is_a_usage_error(wrong: list[str]) -> None:
     with pytest.raises(click.UsageError):
         run("rank", "--by", "net", *wrong)
+
+
+@pytest.mark.parametrize("words", [(), ("--by",), ("--by", "--json")])
+def test_without_a_key_some_are_named(home: Path, words: tuple[str, ...]) -> None:
+    with pytest.raises(VenturiError) as caught:
+        run("rank", *words)
+    assert caught.value.exit_code == ExitCode.USAGE
+    assert "disk" in caught.value.hint
+    assert "net" in caught.value.hint
+
+
+def test_several_workloads_are_warned_of(home: Path) -> None:
+    def said() -> str:
+        done = CliRunner().invoke(cli, ["rank", "--by", "disk"], standalone_mode=False)
+        return done.stderr
+
+    assert "mixes" not in said()
+    file = home / "runs.csv"
+    file.write_text(file.read_text().replace("terasort", "wordcount"))
+    run("import", "aloja", str(file))
+    assert "this mixes 2 workloads; add --where workload=terasort" in said()

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi.cli.options import json_option, print_json
-from venturi.cli.repository import filter_options, filters, open_repository, say_none_match
+from venturi.cli.repository import (
+    filter_options,
+    filters,
+    open_repository,
+    say_left_out,
+    say_none_match,
+)
 from venturi.cli.screen import show
 from venturi.units import format_bytes_decimal, format_duration
 
@@ -46,6 +52,7 @@ def command(as_json: bool, **options: Any) -> None:
         rows = _rows(repository, query, options["limit"])
         if not rows:
             say_none_match(repository, query.conditions)
+        say_left_out(repository, query)
     if as_json:
         print_json([summary(row) for row in rows])
         return

@@ -9,20 +9,24 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi.cli.options import json_option, print_json
-from venturi.cli.repository import open_repository
+from venturi.cli.repository import open_repository, say_left_out
 from venturi.cli.screen import show
+from venturi.errors import ExitCode, VenturiError
 from venturi.units import format_duration
+from venturi.wording import NAMES_SHOWN
 
 if TYPE_CHECKING:
     from venturi.model.groups import Group
     from venturi.model.ranking import Ranked, Ranking
+    from venturi.record.query.selection import Query
+    from venturi.record.repository import Repository
 
 OBJECTIVES = {"time": "time", "cost": "cost", "cost-time": "cost x time", "pareto": "time and cost"}
 _PLUS = re.compile(r"([^=]+)=(.*):([0-9.]+)")
 
 
 @click.command()
-@click.option("--by", "keys", multiple=True, required=True, metavar="KEY",
+@click.option("--by", "keys", multiple=True, is_flag=False, flag_value="", metavar="KEY",
               help="Group by this column or configuration key; repeat it for more.")  # fmt: skip
 @click.option(
     "--where", multiple=True, metavar="KEY=VALUE|KEY<N|KEY>N",
@@ -67,8 +71,12 @@ def command(
     added = _added(plus, keys)
     query = Query(tuple(parse_condition(text) for text in where))
     with open_repository() as repository:
+        if not all(keys) or not keys:
+            raise _no_key(repository)
         require_keys(repository, (*keys, *keys_of(query.conditions)))
         found = group_by(repository, query, keys)
+        say_left_out(repository, query)
+        _warn_of_a_mix(repository, query)
     groups = groups_from(found)
     if usd_per_hour is not None:
         groups = tuple(_priced(group, keys, usd_per_hour, added) for group in groups)
@@ -82,6 +90,40 @@ def command(
         print_json(_data(ranking, keys))
     else:
         _print(ranking, keys)
+
+
+def _no_key(repository: Repository) -> VenturiError:
+    """VEN-QUERY-VALUE with some of the keys by which trials differ."""
+    from venturi.record.query.known_keys import keys
+
+    varied = [each for each in keys(repository) if each.distinct > 1]
+    texts = [each for each in varied if each.type == "text" and each.key not in {"id", "group"}]
+    columns = [each.key for each in texts if each.kind == "column"]
+    settings = [each.key for each in varied if each.kind == "configuration"]
+    shown = (*(columns or ("workload", "engine")), *settings[:NAMES_SHOWN])
+    more = len(settings) - NAMES_SHOWN
+    return VenturiError(
+        "VEN-QUERY-VALUE",
+        "--by names the key by which trials are grouped, and there is none",
+        where={"option": "--by"},
+        hint=f"write --by KEY with one or more of {', '.join(shown)}"
+        + (f" and {more:,} more" if more > 0 else ""),
+        exit_code=ExitCode.USAGE,
+    )
+
+
+def _warn_of_a_mix(repository: Repository, query: Query) -> None:
+    """Says that the trials are of several workloads, whose times say nothing of each other."""
+    from venturi.record.query.grouping import group_by
+
+    found = group_by(repository, query, ("workload",))
+    names = sorted(_text(group.values[0]) for group in found if group.elapsed_s)
+    if len(names) > 1:
+        click.echo(
+            f"warning: this mixes {len(names):,} workloads; add --where workload={names[0]} or "
+            f"another of {', '.join(names[:NAMES_SHOWN])}",
+            err=True,
+        )
 
 
 def _added(texts: tuple[str, ...], keys: tuple[str, ...]) -> dict[tuple[str, str], float]:

@@ -13,9 +13,11 @@ import click
 from venturi import settings, units
 from venturi.cli.progress import progress_bars
 from venturi.errors import ExitCode, VenturiError
+from venturi.wording import count_of
 
 if TYPE_CHECKING:
     from venturi.record.query.conditions import Condition
+    from venturi.record.query.selection import Query
     from venturi.record.repository import Repository
     from venturi.record.trial import State
 
@@ -80,6 +82,15 @@ def say_none_match(repository: Repository, conditions: Sequence[Condition]) -> N
     click.echo("no trials match", err=True)
     for line in near_values(repository, conditions):
         click.echo(f"  {line}", err=True)
+
+
+def say_left_out(repository: Repository, query: Query) -> None:
+    """Says how many trials would be among those of `query`, were there no exclusions."""
+    from venturi.record.query.counting import excluded_count
+
+    if count := excluded_count(repository, query):
+        trials = f"{count_of(count, 'trial')} {'is' if count == 1 else 'are'}"
+        click.echo(f"{trials} left out by rules (`venturi exclude ls` has them)", err=True)
 
 
 class Filters(TypedDict):
