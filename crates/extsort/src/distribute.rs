@@ -10,9 +10,10 @@ use crate::error::SortError;
 use crate::input::Chunk;
 use crate::job::Job;
 use crate::partition::{Filled, Store};
+use crate::queue::ByteQueue;
 use crate::record::{Format, HEADER_BYTES, prefix};
 use crate::splitters::Splitters;
-use crate::stage::{ByteQueue, Meter, Shared, lock};
+use crate::stage::{Meter, Shared, lock};
 
 /// What all workers of one distribution share.
 pub(crate) struct Distribution<'a> {

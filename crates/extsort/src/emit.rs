@@ -12,9 +12,10 @@ use crate::job::{Job, Reducer};
 use crate::kernels::{Lines, finish_streaming, prefetch, stream};
 use crate::output::{OutFile, Outputs};
 use crate::partition::Filled;
+use crate::queue::ByteQueue;
 use crate::record::Format;
 use crate::sorter::{Sorted, Sorter, wide_location};
-use crate::stage::{ByteQueue, Meter, Shared, lock};
+use crate::stage::{Meter, Shared, lock};
 
 /// A partition, or a part of one whose records are all equal, that is in memory and can be sorted.
 pub(crate) struct Ready {

@@ -10,8 +10,9 @@ use std::sync::atomic::Ordering;
 use rawio::{Backend, Block, DirectFile, Operation, Pool, Queue, Request, align_up};
 
 use crate::error::SortError;
+use crate::queue::ByteQueue;
 use crate::record::Format;
-use crate::stage::{ByteQueue, Meter, Shared};
+use crate::stage::{Meter, Shared};
 
 /// A file to be sorted.
 #[derive(Clone, Debug)]

@@ -22,6 +22,9 @@ mod phases;
 mod plan;
 mod publish;
 mod pump;
+mod queue;
+#[cfg(test)]
+mod queue_tests;
 mod record;
 mod report;
 mod sample;
@@ -31,6 +34,7 @@ mod spill;
 mod split;
 mod splitters;
 mod stage;
+mod sync;
 mod usage;
 pub mod validate;
 

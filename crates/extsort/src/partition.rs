@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use rawio::{Block, DirectFile, Pool};
 
-use crate::stage::{ByteQueue, Meter, lock};
+use crate::queue::ByteQueue;
+use crate::stage::{Meter, lock};
 
 /// A block with whole records from its start on.
 pub(crate) struct Filled {

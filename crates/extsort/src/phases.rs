@@ -18,11 +18,12 @@ use crate::output::{Finished, OutFile, Outputs};
 use crate::partition::{Filled, Partition, Spilled, Store};
 use crate::plan::Plan;
 use crate::pump::pump;
+use crate::queue::ByteQueue;
 use crate::report::IoReport;
 use crate::spec::SortSpec;
 use crate::spill::{Load, Scratch};
 use crate::splitters::Splitters;
-use crate::stage::{ByteQueue, Meter, Shared, lock};
+use crate::stage::{Meter, Shared, lock};
 
 /// The scratch disks and how all disks are accessed.
 pub(crate) struct Disks<'a> {

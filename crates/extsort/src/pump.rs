@@ -3,7 +3,8 @@
 use rawio::{Backend, Queue, Request};
 
 use crate::error::SortError;
-use crate::stage::{ByteQueue, Meter, Shared};
+use crate::queue::ByteQueue;
+use crate::stage::{Meter, Shared};
 
 /// Takes items until there are none, turns each into a request, keeps up to `depth` of them in
 /// flight, and hands each finished one to `done` with the token that `start` gave it. `done` gets the

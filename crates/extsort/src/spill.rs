@@ -13,8 +13,9 @@ use rustix::process::{Resource, getrlimit};
 use crate::error::SortError;
 use crate::partition::{Filled, Spilled, Store};
 use crate::pump::pump;
+use crate::queue::ByteQueue;
 use crate::spec::SortSpec;
-use crate::stage::{ByteQueue, Meter, Shared, lock};
+use crate::stage::{Meter, Shared, lock};
 
 /// Space in the common file is reserved in steps of this many bytes: large enough to be rare, small
 /// enough for a disk that is nearly full.

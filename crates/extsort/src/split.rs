@@ -17,9 +17,9 @@ use crate::error::SortError;
 use crate::input::Chunk;
 use crate::partition::{Filled, Partition, Spilled};
 use crate::phases::{Feeder, MapShuffle, guarded};
+use crate::queue::ByteQueue;
 use crate::spill::{Load, request};
 use crate::splitters::{Sample, Splitters};
-use crate::stage::ByteQueue;
 
 /// Splits partitions that are too large to be sorted in memory until none is left, keeping `order`
 /// the order of their keys. Returns how many were split.

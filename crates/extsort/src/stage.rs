@@ -1,8 +1,7 @@
-//! What every stage shares: the queue before it, the clock on it, and the way to give up together.
+//! What every stage shares: the clock on it, and the way to give up together.
 
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -12,101 +11,6 @@ use crate::error::SortError;
 /// Takes a lock; a thread that panicked while holding it has already failed the sort.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A first-in first-out queue between two stages, bounded by the bytes of what it holds.
-///
-/// An item larger than the quota passes when the queue is empty, so that no item can block forever.
-pub(crate) struct ByteQueue<T> {
-    state: Mutex<QueueState<T>>,
-    changed: Condvar,
-    quota_bytes: usize,
-}
-
-struct QueueState<T> {
-    items: VecDeque<(T, usize)>,
-    bytes: usize,
-    producers: usize,
-    aborted: bool,
-}
-
-impl<T> ByteQueue<T> {
-    /// A queue of at most `quota_bytes`, fed by `producers` who each call [`ByteQueue::finish`].
-    pub(crate) fn new(quota_bytes: usize, producers: usize) -> Self {
-        let state = QueueState { items: VecDeque::new(), bytes: 0, producers, aborted: false };
-        Self { state: Mutex::new(state), changed: Condvar::new(), quota_bytes }
-    }
-
-    /// Appends an item and returns how long that was blocked; `None` if the sort is being abandoned.
-    pub(crate) fn push(&self, item: T, bytes: usize) -> Option<Duration> {
-        let mut state = lock(&self.state);
-        let mut blocked = Duration::ZERO;
-        if !state.items.is_empty() && state.bytes + bytes > self.quota_bytes && !state.aborted {
-            let start = Instant::now();
-            while !state.items.is_empty()
-                && state.bytes + bytes > self.quota_bytes
-                && !state.aborted
-            {
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-            }
-            blocked = start.elapsed();
-        }
-        if state.aborted {
-            return None;
-        }
-        state.bytes += bytes;
-        state.items.push_back((item, bytes));
-        drop(state);
-        self.changed.notify_all();
-        Some(blocked)
-    }
-
-    /// The next item, or `None` when there will be none; the time waited is added to `waited`.
-    pub(crate) fn pop(&self, waited: &mut Duration) -> Option<T> {
-        let mut state = lock(&self.state);
-        if state.items.is_empty() && state.producers > 0 && !state.aborted {
-            let start = Instant::now();
-            while state.items.is_empty() && state.producers > 0 && !state.aborted {
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-            }
-            *waited += start.elapsed();
-        }
-        let (item, bytes) = state.items.pop_front()?;
-        state.bytes -= bytes;
-        drop(state);
-        self.changed.notify_all();
-        Some(item)
-    }
-
-    /// The next item if there is one now.
-    pub(crate) fn try_pop(&self) -> Option<T> {
-        let mut state = lock(&self.state);
-        let (item, bytes) = state.items.pop_front()?;
-        state.bytes -= bytes;
-        drop(state);
-        self.changed.notify_all();
-        Some(item)
-    }
-
-    /// One producer has nothing more to add.
-    pub(crate) fn finish(&self) {
-        lock(&self.state).producers -= 1;
-        self.changed.notify_all();
-    }
-
-    /// One more producer will add items.
-    pub(crate) fn reopen(&self) {
-        lock(&self.state).producers += 1;
-    }
-
-    /// Wakes everybody: the sort is being abandoned.
-    pub(crate) fn abort(&self) {
-        let mut state = lock(&self.state);
-        state.aborted = true;
-        state.items.clear();
-        drop(state);
-        self.changed.notify_all();
-    }
 }
 
 /// Where one worker's time went. Useful is what remains of its life.
@@ -263,40 +167,5 @@ impl<'a> Shared<'a> {
     /// All stage reports, in the order in which the stages first reported.
     pub(crate) fn take_reports(&self) -> Vec<StageReport> {
         std::mem::take(&mut lock(&self.reports))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_full_queue_blocks_until_something_is_taken() {
-        let queue = ByteQueue::new(10, 1);
-        queue.push(1, 8).unwrap();
-        std::thread::scope(|scope| {
-            let producer = scope.spawn(|| queue.push(2, 8));
-            std::thread::sleep(Duration::from_millis(20));
-            let mut waited = Duration::ZERO;
-            assert_eq!(queue.pop(&mut waited), Some(1));
-            assert!(producer.join().unwrap().unwrap() >= Duration::from_millis(5));
-        });
-        queue.finish();
-        let mut waited = Duration::ZERO;
-        assert_eq!(queue.pop(&mut waited), Some(2));
-        assert_eq!(queue.pop(&mut waited), None);
-    }
-
-    #[test]
-    fn an_item_over_the_quota_passes_alone_and_abort_wakes_all() {
-        let queue = ByteQueue::new(1, 1);
-        assert!(queue.push(1, 100).is_some());
-        std::thread::scope(|scope| {
-            let producer = scope.spawn(|| queue.push(2, 100));
-            std::thread::sleep(Duration::from_millis(10));
-            queue.abort();
-            assert!(producer.join().unwrap().is_none());
-        });
-        assert_eq!(queue.pop(&mut Duration::default()), None);
     }
 }
