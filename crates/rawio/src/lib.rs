@@ -6,6 +6,7 @@
 mod file;
 mod pool;
 mod queue;
+mod sync;
 mod threads;
 mod uring;
 
