@@ -21,7 +21,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from venturi.record import exclusions
-from venturi.record.query import counting, grouping, known_keys, paging
+from venturi.record.query import counting, faceting, grouping, known_keys, paging
 from venturi.record.query.conditions import Condition, Op
 from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
@@ -112,13 +112,13 @@ def questions(repository: Repository) -> dict[str, Callable[[], object]]:
         "page by a configuration key": lambda: paging.rows(repository, Query(sort="maps")),
         "count, two filters": lambda: counting.count(repository, first),
         "count, two ranges": lambda: counting.count(repository, Query(numbers)),
-        "facets of 8 keys": lambda: counting.facets(repository, everything, eight),
-        "facets of 8 keys, two filters": lambda: counting.facets(repository, first, eight),
-        "facets of 8 keys, two ranges": lambda: counting.facets(repository, Query(numbers), eight),
-        "facets of 8 columns, two ranges": lambda: counting.facets(
+        "facets of 8 keys": lambda: faceting.facets(repository, everything, eight),
+        "facets of 8 keys, two filters": lambda: faceting.facets(repository, first, eight),
+        "facets of 8 keys, two ranges": lambda: faceting.facets(repository, Query(numbers), eight),
+        "facets of 8 columns, two ranges": lambda: faceting.facets(
             repository, Query(numbers), columns
         ),
-        "facets of a unique key": lambda: counting.facets(repository, everything, ["run"]),
+        "facets of a unique key": lambda: faceting.facets(repository, everything, ["run"]),
         "240 groups by 3 keys": lambda: grouping.group_by(repository, everything, three),
         "240 groups by 3 keys, one filter": lambda: grouping.group_by(
             repository, Query(of_five), three

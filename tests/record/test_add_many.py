@@ -17,7 +17,7 @@ from alembic.config import Config
 
 from venturi.errors import VenturiError
 from venturi.record import tables
-from venturi.record.query import counting, paging
+from venturi.record.query import counting, faceting, paging
 from venturi.record.query.conditions import parse_condition
 from venturi.record.query.selection import Query
 from venturi.record.repository import AddReport, Repository
@@ -70,7 +70,7 @@ def test_what_raises_leaves_nothing(repository: Repository, make_trial: MakeTria
             repository.add_many([make_trial(), bad])
         assert caught.value.code == "VEN-RECORD-SCHEMA"
     assert repository.find() == [kept]
-    (facet,) = counting.facets(repository, Query(), ["threads"])
+    (facet,) = faceting.facets(repository, Query(), ["threads"])
     assert (facet.values, facet.missing) == ((("2", 1),), 0)
 
 

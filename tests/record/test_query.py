@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from venturi.errors import ExitCode, VenturiError
 from venturi.record import exclusions
-from venturi.record.query import counting, grouping, known_keys, paging
+from venturi.record.query import counting, faceting, grouping, known_keys, paging
 from venturi.record.query.conditions import COLUMNS, Condition, Op, parse_condition
 from venturi.record.query.grouping import Group
 from venturi.record.query.selection import Query
@@ -301,7 +301,7 @@ def answers_as_python_does(
         assert row.configuration == by_id[row.id].configuration
         assert row.excluded == excluded.get(row.id)
 
-    for facet in counting.facets(repository, question, [*FACET_KEYS]):
+    for facet in faceting.facets(repository, question, [*FACET_KEYS]):
         others = [c for c in chosen if canonical(c.key) != canonical(facet.key)]
         values = [value_of(t, facet.key) for t in made if all(meets(t, c) for c in others)]
         counts = Counter(value for value in values if value is not None)
@@ -446,14 +446,14 @@ def test_too_many_groups_facets_and_keys_are_refused(
 ) -> None:
     repository.add_many(make_trial(configuration={"run": number}) for number in range(12))
     monkeypatch.setattr(grouping, "GROUPS_MAX", 11)
-    monkeypatch.setattr(counting, "FACET_VALUES_MAX", 10)
+    monkeypatch.setattr(faceting, "FACET_VALUES_MAX", 10)
     everything = Query()
-    (facet,) = counting.facets(repository, everything, ["run"])
+    (facet,) = faceting.facets(repository, everything, ["run"])
     assert (len(facet.values), facet.distinct, facet.missing) == (10, 12, 0)
     for ask in (
         lambda: grouping.group_by(repository, everything, ["run"]),
         lambda: grouping.group_by(repository, everything, ["a"] * 9),
-        lambda: counting.facets(repository, everything, ["a"] * 51),
+        lambda: faceting.facets(repository, everything, ["a"] * 51),
     ):
         assert refusal(ask).code == "VEN-QUERY-VALUE"
 
@@ -467,7 +467,7 @@ def test_saving_keeps_what_is_searched_in_step(
     repository.save(trial)
     (row,) = paging.rows(repository, Query()).rows
     assert (row.state, row.configuration) == ("preparing", {"threads": True, "new": None})
-    threads, old, new = counting.facets(repository, Query(), ["threads", "old", "new"])
+    threads, old, new = faceting.facets(repository, Query(), ["threads", "old", "new"])
     assert threads.values == (("true", 1),)
     assert (old.missing, new.missing) == (1, 1)
     failed = trial.advance(State.FAILED, failure=Failure("space", "VEN-X", "full"))
@@ -508,7 +508,7 @@ def test_keys_are_known_with_what_they_hold(repository: Repository, make_trial: 
     assert told("configuration.hosts") == ("configuration", "text", 6, 1)
     assert told("configuration.configuration.x") == ("configuration", "number", 6, 1)
     # Every name reaches the values it was counted from.
-    (facets_of_hosts,) = counting.facets(repository, Query(), ["configuration.hosts"])
+    (facets_of_hosts,) = faceting.facets(repository, Query(), ["configuration.hosts"])
     assert facets_of_hosts.values == (("x", 6),)
     trial = repository.find()[0]
     repository.save(replace(trial.advance(State.PREPARING), configuration={"new": 1}))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from venturi.record.query import columns, counting, grouping
+from venturi.record.query import columns, faceting, grouping
 from venturi.record.query.conditions import parse_condition
 from venturi.record.query.grouping import TooManyGroupsError
 from venturi.record.query.selection import Query
@@ -27,9 +27,9 @@ def test_few_and_many_trials_are_read_alike(
     settings = [{"disk": ("SSD", "HDD", None)[n % 3], "maps": n % 4} for n in range(24)]
     repository.add_many(make_trial(configuration=each) for each in settings)
     asked = Query(tuple(map(parse_condition, conditions)))
-    few = grouping.group_by(repository, asked, KEYS), counting.facets(repository, asked, KEYS)
+    few = grouping.group_by(repository, asked, KEYS), faceting.facets(repository, asked, KEYS)
     monkeypatch.setattr(columns, "FEW", -1)
-    many = grouping.group_by(repository, asked, KEYS), counting.facets(repository, asked, KEYS)
+    many = grouping.group_by(repository, asked, KEYS), faceting.facets(repository, asked, KEYS)
     assert many == few
     assert sum(group.n for group in grouping.group_by(repository, Query(), ["maps", "disk"])) == 24
 

@@ -9,7 +9,8 @@ import pytest
 from venturi.errors import VenturiError
 from venturi.record.importing import Reason, import_results
 from venturi.record.query.conditions import parse_condition
-from venturi.record.query.counting import count, facets
+from venturi.record.query.counting import count
+from venturi.record.query.faceting import facets
 from venturi.record.query.grouping import group_by
 from venturi.record.query.selection import Query
 from venturi.record.repository import Repository

@@ -19,9 +19,9 @@ from venturi.present.api.security import role_of
 from venturi.present.api.series import series_of
 from venturi.record import exclusions, starter
 from venturi.record.job_account import has_account
-from venturi.record.query import counting, grouping, known_keys, paging
+from venturi.record.query import counting, faceting, grouping, known_keys, paging
 from venturi.record.query.conditions import Condition, Op
-from venturi.record.query.counting import FACET_KEYS_MAX
+from venturi.record.query.faceting import FACET_KEYS_MAX
 from venturi.record.query.grouping import GROUP_KEYS_MAX
 from venturi.record.query.selection import PAGE_ROWS_MAX, Query
 from venturi.record.trial import ADAPTER, Trial
@@ -118,7 +118,7 @@ def facets(
 ) -> shapes.Facets:
     """How many trials have which value of each key, under the conditions on all other keys."""
     chosen = tuple(dict.fromkeys(key)) if key else _usual_keys(services)
-    found = counting.facets(services.repository, selection.query(), chosen)
+    found = faceting.facets(services.repository, selection.query(), chosen)
     return shapes.Facets(
         tuple(
             shapes.Facet(

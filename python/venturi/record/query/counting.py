@@ -1,49 +1,15 @@
-"""How many trials there are, and how many have which value of a key."""
+"""How many trials there are, and how many of them are left out."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-import numpy as np
 import sqlalchemy as sa
 
-from venturi.record.query.columns import Column, read
-from venturi.record.query.conditions import (
-    COLUMNS,
-    Condition,
-    Value,
-    at_most,
-    canonical,
-)
-from venturi.record.query.selection import (
-    Query,
-    Rule,
-    covered,
-    publisher,
-    rules_for,
-    rules_of,
-    where,
-)
+from venturi.record.query.conditions import Condition
+from venturi.record.query.selection import Query, Rule, covered, rules_for, rules_of, where
 from venturi.record.repository import Repository
 from venturi.record.tables import TRIALS
-
-FACET_KEYS_MAX = 50
-FACET_VALUES_MAX = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Facet:
-    """How many trials have which value of a key, under the conditions on all other keys.
-
-    `values` holds the 1,000 most frequent of `distinct` values, as a column's type or as the text
-    of a configuration value; `missing` counts the trials without one.
-    """
-
-    key: str
-    values: tuple[tuple[Value, int], ...]
-    distinct: int
-    missing: int
 
 
 def count(repository: Repository, query: Query) -> int:
@@ -61,36 +27,6 @@ def excluded_count(repository: Repository, query: Query) -> int:
         chosen = covered(rules).where(*where(query.conditions, ()))
         statement = sa.select(sa.func.count()).select_from(chosen.subquery())
         return int(connection.execute(statement).scalar_one())
-
-
-def facets(repository: Repository, query: Query, keys: Sequence[str]) -> tuple[Facet, ...]:
-    """For each of `keys` (at most 50), how many trials have which value.
-
-    The conditions on a key do not narrow its own facet, so that it shows what else could be chosen.
-    """
-    at_most("facets", len(keys), FACET_KEYS_MAX)
-    # Keys under the same conditions are counted together.
-    together: dict[tuple[Condition, ...], list[str]] = {}
-    for key in dict.fromkeys(keys):
-        others = tuple(c for c in query.conditions if canonical(c.key) != canonical(key))
-        together.setdefault(others, []).append(key)
-    found: dict[str, Facet] = {}
-    with repository.reading() as connection:
-        rules = rules_for(connection, query)
-        for conditions, of in together.items():
-            columns = read(connection, where(conditions, rules), of)
-            found |= {key: _facet(key, columns[key]) for key in of}
-    return tuple(found[key] for key in keys)
-
-
-def _facet(key: str, column: Column) -> Facet:
-    counts = np.bincount(column.codes, minlength=len(column.values)).tolist()
-    pairs = zip(column.values, counts, strict=True)
-    present = [(value, n) for value, n in pairs if n and value is not None]
-    ranked = sorted(present, key=lambda pair: (-pair[1], pair[0]))[:FACET_VALUES_MAX]
-    show = publisher(COLUMNS.get(key))
-    missing = len(column.codes) - sum(n for _, n in present)
-    return Facet(key, tuple((show(value), n) for value, n in ranked), len(present), missing)
 
 
 def _count(
