@@ -11,7 +11,6 @@ import base64
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from venturi.errors import VenturiError
-from venturi.record.files import refuse_existing
+from venturi.record.files import refuse_existing, replacing
 
 # Inside <script> only these can end or restart it; as \u escapes they are still the same JSON.
 _JSON_ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
@@ -124,15 +123,6 @@ def write_page(path: Path, text: str, *, overwrite: bool = False) -> None:
     Raises VEN-OUTPUT-EXISTS when `path` is there and `overwrite` is not asked for.
     """
     refuse_existing(path, overwrite=overwrite)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            os.fchmod(handle, 0o644)
-            file.write(text)
-            file.flush()
-            os.fsync(handle)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with replacing(path) as file:
+        os.fchmod(file.fileno(), 0o644)
+        file.write(text.encode())
