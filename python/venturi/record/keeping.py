@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -23,7 +22,7 @@ class Keeper(Protocol):
 
     def find(
         self, *, experiment: str | None = None, state: State | None = None,
-        since: datetime | None = None, limit: int | None = None,
+        limit: int | None = None,
     ) -> Sequence[Trial]: ...  # fmt: skip
 
     def attach(
@@ -44,7 +43,7 @@ class Nowhere:
 
     def find(
         self, *, experiment: str | None = None, state: State | None = None,
-        since: datetime | None = None, limit: int | None = None,
+        limit: int | None = None,
     ) -> Sequence[Trial]:  # fmt: skip
         """No trial."""
         return ()
