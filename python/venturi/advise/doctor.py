@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shlex
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import resources
@@ -112,6 +112,11 @@ class Finding:
     source: str
     fix: str | None
     risk: str | None
+
+
+def counts_of(findings: Sequence[Finding]) -> dict[Severity, int]:
+    """How many findings there are of each severity."""
+    return {each: sum(finding.severity is each for finding in findings) for each in Severity}
 
 
 def load_rules() -> tuple[Rule, ...]:

@@ -20,7 +20,7 @@ from venturi.advise.devices import (
     load_devices,
     mount_of,
 )
-from venturi.advise.doctor import ELEMENTS, Severity, examine, load_rules
+from venturi.advise.doctor import ELEMENTS, Severity, counts_of, examine, load_rules
 from venturi.record.trial import Trial
 from venturi.units import format_bytes_decimal, format_rate
 
@@ -175,7 +175,7 @@ def _beside_known_links(rate: float, link: Link) -> str:
 def _host(facts: Facts) -> Verdict:
     """Facts alone have no speed: the kinds of devices, and what the settings' check finds."""
     findings = examine(facts, load_rules())
-    count = {s: sum(f.severity is s for f in findings) for s in Severity}
+    count = counts_of(findings)
     problems, advice = count[Severity.PROBLEM], count[Severity.ADVICE]
     disks = []
     for device in ELEMENTS["disks"](list(facts.get("block_devices") or ())):

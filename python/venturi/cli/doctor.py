@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -135,10 +134,9 @@ def _no_facts(path: Path, why: str) -> VenturiError:
 
 
 def _counts(findings: Sequence[Finding]) -> dict[str, int]:
-    from venturi.advise.doctor import Severity
+    from venturi.advise.doctor import counts_of
 
-    counts = Counter(finding.severity for finding in findings)
-    return {severity.value: counts[severity] for severity in Severity}
+    return {severity.value: count for severity, count in counts_of(findings).items()}
 
 
 def _value(finding: Finding) -> str:

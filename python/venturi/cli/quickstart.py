@@ -294,12 +294,9 @@ def _prices() -> tuple[Advice, list[Catalog]]:
 
 def _doctor(job: Job) -> str:
     """The checks of `venturi doctor` in one line."""
-    from venturi.advise.doctor import Severity, examine, load_rules
+    from venturi.advise.doctor import counts_of, examine, load_rules
 
-    findings = examine(job.session.host.facts, load_rules())
-    counts = {
-        severity: sum(finding.severity is severity for finding in findings) for severity in Severity
-    }
+    counts = counts_of(examine(job.session.host.facts, load_rules()))
     told = ", ".join(f"{count} {severity.value}" for severity, count in counts.items() if count)
     return f"doctor: {told or 'nothing to check'} (`venturi doctor` has the details)"
 
