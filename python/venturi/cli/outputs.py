@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -32,6 +32,21 @@ def ready_file(path: Path, *, overwrite: bool) -> None:
     except OSError as error:
         what = f"no file can be made in {above}: {error.strerror or error}"
         raise _refused(path, what, "name a file in a folder that you may write to") from error
+
+
+@contextmanager
+def ready_folders(folders: Iterable[Path]) -> Iterator[None]:
+    """Makes `folders` as `ready_folder` does; those that it made and that end empty go again."""
+    made: list[Path] = []
+    try:
+        for folder in folders:
+            made += [each for each in (folder, *folder.parents) if not os.path.lexists(each)]
+            ready_folder(folder)
+        yield
+    finally:
+        for each in sorted(made, key=lambda path: -len(path.parts)):
+            with suppress(OSError):  # it holds something
+                each.rmdir()
 
 
 def ready_folder(folder: Path) -> None:

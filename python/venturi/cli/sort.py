@@ -21,7 +21,7 @@ from venturi.cli.options import (
     quiet_option,
     record_bytes_option,
 )
-from venturi.cli.outputs import ready_folder
+from venturi.cli.outputs import ready_folders
 from venturi.cli.screen import show
 from venturi.errors import ExitCode, VenturiError
 
@@ -90,8 +90,8 @@ def command(
     if plan_only:
         _plan(job, as_json=as_json)
         return ExitCode.OK
-    for folder in (*job.options.outputs, *job.options.scratch, *job.options.replicas):
-        ready_folder(folder)
+    folders = (*job.options.outputs, *job.options.scratch, *job.options.replicas)
+    for folder in folders:
         if inside := [path for path in folder.glob("part-*") if path.is_dir()]:
             raise VenturiError(
                 "VEN-OUTPUT-EXISTS",
@@ -100,7 +100,10 @@ def command(
                 hint="name another folder for the output, or move that one away",
             )
     show_progress = not quiet and not as_json
-    with laboratory(show_progress=show_progress, record=not no_record) as session:
+    with (
+        ready_folders(folders),
+        laboratory(show_progress=show_progress, record=not no_record) as session,
+    ):
         job.engine_version = session.software.others["agent"]
         trial = run_trial(session, job)
     _show(trial, as_json=as_json)
