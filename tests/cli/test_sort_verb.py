@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from command_line import venturi
+from venturi.measure.alone import alone
 
 
 @pytest.fixture
@@ -65,3 +67,29 @@ def test_missing_input_is_an_error_before_anything_starts(tmp_path: Path) -> Non
     assert "VEN-MEASURE-INPUT" in done.stderr
     assert str(tmp_path / "no") in done.stderr
     assert not (tmp_path / "home").exists()
+
+
+def test_a_sort_beside_a_measurement_is_done_and_says_so(tmp_path: Path, data: Path) -> None:
+    arguments = ("sort", data, "-o", tmp_path / "out", "--no-record", "--json")
+    with alone(Path(os.environ["VENTURI_LOCK"]), "quickstart"):
+        done = venturi(*arguments, home=tmp_path / "home")
+    assert done.returncode == 0, done.stderr
+    trial = json.loads(done.stdout)["data"]
+    assert trial["state"] == "succeeded"
+    (warning,) = (each for each in trial["warnings"] if each["code"] == "VEN-MEASURE-BUSY")
+    assert "quickstart" in warning["message"]
+    assert warning["message"] in done.stderr
+    alone_again = venturi(*arguments, home=tmp_path / "home")
+    assert "VEN-MEASURE-BUSY" not in alone_again.stdout
+    assert "warning" not in alone_again.stderr
+
+
+def test_folders_that_a_failed_sort_made_go_again(tmp_path: Path, data: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    done = venturi(
+        "sort", data, "-o", tmp_path / "new" / "out", "--scratch", tmp_path / "mine",
+        home=tmp_path / "home", FAKE_FAULT="error",
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert not (tmp_path / "new").exists()
+    assert (tmp_path / "mine").is_dir()

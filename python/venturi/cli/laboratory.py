@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from venturi.measure.runner import Session
     from venturi.model.predict import Prediction
     from venturi.record.keeping import Keeper
-    from venturi.record.trial import Trial
+    from venturi.record.trial import Trial, TrialWarning
 
 NO_RECORD_HELP = "Do not keep the trial in the repository."
 
@@ -44,16 +44,21 @@ def laboratory(
     """A session to run trials in; with `record` False they, and their series, are kept nowhere.
 
     With `alone_as`, under that name, nothing else on this host measures meanwhile: another command
-    that does is waited for, or VEN-MEASURE-BUSY says which one it is.
+    that does is waited for, or VEN-MEASURE-BUSY says which one it is. Without, what is done is the
+    user's own work, which waits for nobody; the trials then have a warning that names who measured.
     """
-    from venturi.measure.alone import alone
+    from venturi.measure.alone import alone, measuring
     from venturi.measure.runner import open_session
     from venturi.record.keeping import Nowhere
 
     agent = find_agent()
+    lock = settings.load().lock
+    warnings: tuple[TrialWarning, ...] = ()
     with ExitStack() as stack:
-        if alone_as is not None:
-            lock = settings.load().lock
+        if alone_as is None:
+            if who := measuring(lock):
+                warnings = (_disturbing(who),)
+        else:
             stack.enter_context(
                 alone(lock, alone_as, wait=wait, on_wait=lambda who: say(f"waiting for {who}"))
             )
@@ -64,7 +69,16 @@ def laboratory(
             keeper,
             on_progress=on_progress,
             sample_interval_ms=sample_interval_ms if record else None,
+            warnings=warnings,
         )
+
+
+def _disturbing(who: str) -> TrialWarning:
+    from venturi.record.trial import TrialWarning
+
+    text = f"at the start {who} was measuring on this host: each disturbs the other's times"
+    say(f"warning: {text}")
+    return TrialWarning("VEN-MEASURE-BUSY", text)
 
 
 @dataclass

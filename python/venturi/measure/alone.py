@@ -57,6 +57,18 @@ def alone(
         os.close(lock)
 
 
+def measuring(path: Path) -> str | None:
+    """Who measures on this host, holding the lock in the file `path`; None if nobody does."""
+    try:
+        lock = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError:  # nobody has measured yet
+        return None
+    try:
+        return None if _taken(lock, fcntl.LOCK_SH) else _holder(path)
+    finally:
+        os.close(lock)
+
+
 def _opened(path: Path) -> int:
     """The file, which all users of the host share, closed in every child.
 
@@ -71,9 +83,9 @@ def _opened(path: Path) -> int:
         return lock
 
 
-def _taken(lock: int) -> bool:
+def _taken(lock: int, how: int = fcntl.LOCK_EX) -> bool:
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(lock, how | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

@@ -53,7 +53,10 @@ FOUND = frozenset({"regime_expected"})
 
 @dataclass(frozen=True)
 class Session:
-    """What all trials of one command share; without an interval no series is sampled."""
+    """What all trials of one command share; without an interval no series is sampled.
+
+    `warnings` are what was wrong before any of them began; every trial has them.
+    """
 
     agent: Agent
     repository: Keeper
@@ -61,6 +64,7 @@ class Session:
     software: Software
     on_progress: OnProgress | None = None
     sample_interval_ms: int | None = 1000
+    warnings: tuple[TrialWarning, ...] = ()
 
 
 def open_session(
@@ -69,6 +73,7 @@ def open_session(
     *,
     on_progress: OnProgress | None = None,
     sample_interval_ms: int | None = 1000,
+    warnings: tuple[TrialWarning, ...] = (),
 ) -> Session:
     """Reads the host's facts and the agent's identity once, for all trials to come."""
     from venturi import __version__
@@ -89,6 +94,7 @@ def open_session(
         ),
         on_progress=on_progress,
         sample_interval_ms=sample_interval_ms,
+        warnings=warnings,
     )
 
 
@@ -300,6 +306,7 @@ def _planned(session: Session, spec: Spec) -> Trial:
         warm_up=spec.warm_up,
         seed=spec.seed,
         owner=current_owner(),
+        warnings=session.warnings,
     )
 
 
