@@ -1,8 +1,10 @@
-"""Progress where stderr is no terminal: a line at times, and nothing of what is short."""
+"""Progress: bars on a terminal while something is under way; elsewhere a line at times."""
 
 from __future__ import annotations
 
+import io
 import re
+import sys
 
 import pytest
 
@@ -24,6 +26,30 @@ def test_a_long_phase_is_a_line_at_times(
         "sort: 2.0 GB of 10.0 GB, 1,000 MB/s",
         "sort: 4.0 GB of 10.0 GB, 1,000 MB/s",
     ]
+
+
+class Terminal(io.StringIO):
+    """A stderr that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+    def shown_after(self, text: str) -> str:
+        """What is below `text`, which goes above the bars."""
+        progress.step(text)
+        return self.getvalue().rpartition(text)[2]
+
+
+def test_a_bar_goes_when_what_it_shows_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with progress.progress_bars() as show:
+        assert show is not None
+        show(Progress("merging", 5 * 10**9, 10**10, "bytes", 1.0))
+        assert "merging" in terminal.shown_after("half way")
+        show(None)
+        assert "merging" not in terminal.shown_after("the next thing")
 
 
 def test_nothing_is_said_where_nobody_asks() -> None:

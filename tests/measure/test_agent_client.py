@@ -22,16 +22,18 @@ from venturi.settings import Settings
 def test_a_result_comes_with_identity_progress_and_typed_data(
     fake_agent: Agent, tmp_path: Path
 ) -> None:
-    heard: list[Progress] = []
+    heard: list[Progress | None] = []
     result = fake_agent.run(
         "gen", "--count", 10, "--output", tmp_path / "x", on_progress=heard.append
     )
     assert result.read(Generated) == Generated(10, 1000, None, 0.5, 0.5)
     assert result.identity.build_profile == "release"
     assert result.exit_code == 0
-    assert [(p.phase, p.done, p.total, p.unit) for p in heard] == [
+    *told, end = heard
+    assert [(p.phase, p.done, p.total, p.unit) for p in told if p] == [
         ("generate", 1000, 1000, "bytes")
     ]
+    assert end is None
 
 
 def test_status_3_is_a_result(fake_agent: Agent, tmp_path: Path) -> None:
@@ -137,7 +139,7 @@ def test_a_failing_callback_leaves_no_process(
     monkeypatch.setenv("FAKE_MARKER", str(marker))
     fault("hang")
 
-    def fail(_: Progress) -> None:
+    def fail(_: Progress | None) -> None:
         raise RuntimeError("the terminal went away")
 
     with pytest.raises(RuntimeError, match="terminal"):

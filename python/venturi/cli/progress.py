@@ -26,7 +26,7 @@ def step(text: str) -> None:
 
 @contextmanager
 def progress_bars(*, enabled: bool = True) -> Iterator[OnProgress | None]:
-    """A callback that shows one bar a phase, with rate and ETA; None if it is not `enabled`.
+    """A callback that shows a bar, with rate and ETA, while a phase lasts; None if not `enabled`.
 
     Where stderr is no terminal, a long phase is a line every `EVERY_S` seconds instead.
     """
@@ -61,11 +61,14 @@ def progress_bars(*, enabled: bool = True) -> Iterator[OnProgress | None]:
     with Bars(*columns, console=console, transient=True, redirect_stdout=False) as bars:
         current: tuple[str, TaskID] | None = None
 
-        def show(event: Progress) -> None:
+        def show(event: Progress | None) -> None:
             nonlocal current
-            if current is not None and current[0] != event.phase:
+            if current is not None and (event is None or current[0] != event.phase):
                 bars.remove_task(current[1])
                 current = None
+            if event is None:
+                bars.refresh()  # at once: what is said next would be followed by it
+                return
             if current is None:
                 task = bars.add_task(event.phase, total=event.total, unit=event.unit)
                 current = (event.phase, task)
@@ -78,9 +81,9 @@ def _lines() -> OnProgress:
     """Says every `EVERY_S` seconds how far the phase is; a short one says nothing."""
     last_s = time.monotonic()
 
-    def tell(event: Progress) -> None:
+    def tell(event: Progress | None) -> None:
         nonlocal last_s
-        if time.monotonic() - last_s < EVERY_S:
+        if event is None or time.monotonic() - last_s < EVERY_S:
             return
         last_s = time.monotonic()
         done = amount(event.done, event.total, event.unit)

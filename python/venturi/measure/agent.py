@@ -35,7 +35,8 @@ class Progress:
     elapsed_s: float
 
 
-OnProgress = Callable[[Progress], None]
+# None says that what was under way has ended.
+OnProgress = Callable[[Progress | None], None]
 OnEvent = Callable[[Mapping[str, Any]], None]
 
 
@@ -242,9 +243,13 @@ class Agent:
     ) -> AgentResult:
         """Reads the events of a started subcommand until it ends; raises as `run` does."""
         collector = _Collector(command, self.allow_debug, on_progress, on_event)
-        for number, line in enumerate(process.lines(), start=1):
-            collector.take(line, number)
-        status = process.wait()
+        try:
+            for number, line in enumerate(process.lines(), start=1):
+                collector.take(line, number)
+            status = process.wait()
+        finally:
+            if on_progress is not None:
+                on_progress(None)
         if status == ExitCode.INTERRUPTED:
             raise Interrupted
         if collector.error is not None:

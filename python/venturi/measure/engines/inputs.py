@@ -276,6 +276,9 @@ class GeneratedInputs:
                 f"the input cannot be written: {error.strerror}",
                 where={"file": str(error.filename or folder)},
             ) from error
+        finally:
+            if step.on_progress is not None:
+                step.on_progress(None)
         files = tuple(sorted(path for path in folder.rglob("*") if path.is_file()))
         if definition.job == "sort":
             # Lines of one length: what sorts them is checked as any sort is.
