@@ -121,3 +121,11 @@ def test_listings_fit_a_terminal(
     assert shown
     assert max(map(len, shown)) <= 80
     assert not [line for line in shown if re.fullmatch(r"\s*\w\s*", line)]  # no column of letters
+
+
+def test_the_ranking_of_several_catalogues_keeps_what_is_narrowest(settings: Settings) -> None:
+    shown = on_terminal(settings, "advise", "hardware", "--sort", "100TB",
+                        "--catalog", "ec2-2014", "--catalog", "current")  # fmt: skip
+    header = next(line for line in shown if line.startswith("#"))
+    assert header.split() == ["#", "type", "nodes", "time", "cost", "narrowest"]
+    assert any("(ec2-2014)" in line for line in shown)

@@ -100,7 +100,8 @@ def _more(count: int) -> Iterator[Line | Table]:
 
 def ranking(advice: Advice, found: ClassAdvice) -> Table:
     """The options in the order of the objective."""
-    made = _table("#", "type", "nodes", "time", "cost", "narrowest", "known", "ties", "price of")
+    made = _table("#", "type", "nodes", "time", "cost", "narrowest", "known", "ties", "price of",
+                  prose=("type",))  # fmt: skip
     limited = advice.request.deadline_s is not None or advice.request.budget_usd is not None
     for number, option in enumerate(found.ranked[: advice.request.shown], 1):
         ties = [str(sum(pair) - number) for pair in found.undecided if number in pair]
