@@ -240,7 +240,15 @@ def test_a_job_that_fits_nowhere_is_told_the_nearest_limit() -> None:
     one = nowhere(request(nodes=2), machine("a"))
     assert "4 a" in one.hint
     dark = nowhere(request(), without(machine("a"), "storage_rate"))
-    assert "--assume" in dark.hint
+    assert "--assume storage=900MB/s (" in dark.hint
+    assert dark.message.endswith("a figure is unknown (1)")
+    unknown = nowhere(
+        request(), *(without(machine(name), "storage_rate") for name in "ab"),
+        without(machine("c"), "storage_rate", "network_rate"),
+    )  # fmt: skip
+    assert str(unknown.where["a figure is unknown"]).startswith("2 types: storage: ")
+    assert "; 1 type: " in str(unknown.where["a figure is unknown"])
+    assert "--assume storage=900MB/s --assume network=5Gbit/s" in unknown.hint
     nowhere(request())
 
 

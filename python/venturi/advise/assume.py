@@ -22,6 +22,12 @@ RESOURCES = {
     "volume-read": ("volume_read_rate", ("volume_read_rate",), "volume_line_rate"),
     "volume-write": ("volume_write_rate", ("volume_write_rate",), "volume_line_rate"),
 }
+EXAMPLE_OF = {
+    "storage": "storage=900MB/s",
+    "network": "network=5Gbit/s",
+    "volume-read": "volume-read=500MB/s",
+    "volume-write": "volume-write=500MB/s",
+}
 # As in catalog.units_check: of one disk, else of a node.
 PLAUSIBLE_MB_PER_S = {"HDD": (1, 400), "SSD": (5, 16_000), "NVMe": (5, 16_000)}
 LOW, HIGH = 0.5, 1.5  # the range of an assumption: our own caution

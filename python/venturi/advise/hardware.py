@@ -19,6 +19,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from venturi.advise.assume import EXAMPLE_OF
 from venturi.advise.decide import Measurement, measurements, objective_of, undecided_pairs
 from venturi.advise.frontier import Mask, unbeaten, undominated_counts
 from venturi.advise.option import (
@@ -43,10 +44,12 @@ from venturi.model.io_cost import invalid
 from venturi.model.job import Durability, Job
 from venturi.model.node import Network, Node, node_of
 from venturi.units import format_bytes_decimal, format_duration, format_usd
+from venturi.wording import count_of
 
 DEFAULT_MAX_NODES = 1000  # where nobody knows how many can be had
 MOST_NODES = 1_000_000  # more than any cluster has; what is asked beyond is a slip
 GRID_POINTS = 50
+SAID = 3  # details under one reason, in the error that no type is an option
 SAME_COST = 0.01  # the fewest nodes of those whose cost differs by less: what is left out of the
 # model (stragglers, start-up, a slower network at scale) only ever adds cost to more nodes
 
@@ -466,17 +469,17 @@ def nearest(excluded: Sequence[Exclusion]) -> str:
 def _nowhere(request: Request, excluded: Sequence[Exclusion]) -> VenturiError:
     """The error when no type is an option: which limits are hit, and the nearest that would do."""
     by_reason = Counter(each.reason for each in excluded)
-    told = ", ".join(f"{count} {reason}" for reason, count in by_reason.most_common())
+    told = ", ".join(f"{reason} ({count})" for reason, count in by_reason.most_common())
     near = nearest(excluded)
     hints = [f"nearest: {near}"] if near else []
     where: dict[str, object] = {}
-    for reason, count in by_reason.most_common():
+    for reason, _ in by_reason.most_common():
         details = Counter(each.detail for each in excluded if each.reason is reason)
-        detail, same = details.most_common(1)[0]
-        which = "all" if same == count else f"{same} of them"
-        where[reason.value] = f"{count}, {which}: {detail}"
+        where[reason.value] = "; ".join(
+            f"{count_of(same, 'type')}: {detail}" for detail, same in details.most_common(SAID)
+        ) + (f"; and {len(details) - SAID} other reasons" if len(details) > SAID else "")
     if Reason.UNKNOWN in by_reason:
-        hints.append("give unknown rates with --assume or --measured")
+        hints.append(_assumable(excluded))
     if Reason.NO_PRICE in by_reason:
         hints.append("give prices in USD, with their source, in a catalogue of --measured")
     if not by_reason:
@@ -487,3 +490,17 @@ def _nowhere(request: Request, excluded: Sequence[Exclusion]) -> VenturiError:
         where=where,
         hint="; ".join(hints),
     )
+
+
+def _assumable(excluded: Sequence[Exclusion]) -> str:
+    """What to type for the rates that are not known."""
+    said = [each.detail for each in excluded if each.reason is Reason.UNKNOWN]
+    lacking = [
+        example
+        for resource, example in EXAMPLE_OF.items()
+        if any(f"{resource.replace('-', ' ')}: " in detail for detail in said)
+    ]
+    if not lacking:
+        return "give the figures in a catalogue with --measured"
+    assumed = " ".join(f"--assume {example}" for example in lacking)
+    return f"add {assumed} (with rates that you expect of a node), or measured ones with --measured"
