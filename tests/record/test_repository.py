@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -56,6 +56,18 @@ def test_a_beginning_of_an_id_is_enough_if_only_one_has_it(
         error = error_of(lambda prefix=unknown: repository.get(prefix))
         assert error.code == "VEN-RECORD-UNKNOWN"
         assert ("several" in error.message) == (unknown in {"a", "aa"})
+
+
+def test_last_is_the_newest(repository: Repository, make_trial: MakeTrial) -> None:
+    assert error_of(lambda: repository.get("last")).code == "VEN-RECORD-UNKNOWN"
+    for day in (3, 1, 2):
+        repository.add(make_trial(started_at=datetime(2026, 1, day, tzinfo=UTC)))
+    found = [repository.get(name) for name in ("last", "last~0", "last~1", "last~2")]
+    newest, second, third = repository.find()
+    assert found == [newest, newest, second, third]
+    for unknown in ("last~3", "last~999999999", "last~", "last~-1", "Last", "last~9999999999"):
+        error = error_of(lambda name=unknown: repository.get(name))
+        assert error.code == "VEN-RECORD-UNKNOWN", unknown
 
 
 def test_find_filters_and_sorts(repository: Repository, make_trial: MakeTrial) -> None:

@@ -167,7 +167,8 @@ def import_(
 @click.option(
     "--from-trials",
     is_flag=True,
-    help="Take figures from recorded probes: the trials given by ID, or all of the machine's.",
+    help="Take figures from recorded probes: the trials given by ID (`last` is the newest), "
+    "or all of the machine's.",
 )
 @click.option("--type", "type_name", metavar="NAME", help="The instance type that was measured.")
 @click.option("--onto", metavar="CATALOG", help="The catalogue to lay the others over.")

@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 def command(groups: tuple[str, ...], metric: str, as_json: bool) -> None:
     """Compare repeat groups: which is better, and by how much.
 
-    Give two or more group keys, or ids of trials that stand for their groups. The first is the
-    reference. A verdict may be "cannot tell", with the reason.
+    Give two or more group keys, or ids of trials that stand for their groups (`last` is the newest
+    trial, `last~1` the one before). The first is the reference. A verdict may be "cannot tell",
+    with the reason.
     """
     from venturi.cli.repository import open_repository
     from venturi.model.compare import compare_groups

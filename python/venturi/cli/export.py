@@ -33,9 +33,9 @@ def command(
 ) -> None:
     """Write trials and their artifacts to one archive.
 
-    Choose them by ID (or the beginning of one), by --all, or by the options that `ls` has too.
-    Trials that have not ended are left out, and named. `venturi import` reads the archive;
-    importing it twice changes nothing.
+    Choose them by ID (or its beginning; `last`, `last~1`), by --all, or by the options that
+    `ls` has too. Trials that have not ended are left out, and named. `venturi import` reads the
+    archive; importing it twice changes nothing.
     """
     chosen = filters(options)
     filtered = any(value is not None for value in chosen.values())

@@ -84,9 +84,9 @@ def command(
 ) -> int:
     """Send trials that have ended, with their artifacts, to the server at URL.
 
-    Choose them by ID (or the beginning of one), by --all, or by the options that `ls` has too.
-    They go in batches, and a batch is sent again if the server did not answer: sending a trial
-    twice changes nothing. The exit status is 1 if the server refused a trial.
+    Choose them by ID (or its beginning; `last`, `last~1`), by --all, or by the options that
+    `ls` has too. They go in batches, and a batch is sent again if the server did not answer:
+    sending a trial twice changes nothing. The exit status is 1 if the server refused a trial.
     """
     query = _query(options)
     if sum((bool(ids), everything, bool(query.conditions or options["limit"]))) != 1:

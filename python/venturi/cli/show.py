@@ -45,7 +45,8 @@ _STAGE_COLUMNS = (
 def command(*, id_: str, html: Path | None, overwrite: bool, as_json: bool) -> None:
     """Show one trial: what ran where, how it ended, phases, narrowest point, samples.
 
-    ID may be shortened as long as only one trial begins with it.
+    ID may be shortened as long as only one trial begins with it. `last` is the newest trial,
+    `last~1` the one before.
     """
     free_for_page(html, overwrite=overwrite)
     with open_repository() as repository:

@@ -43,6 +43,8 @@ from venturi.settings import Settings
 
 ArtifactKind = Literal["series", "log", "manifest", "other"]
 _ARTIFACT_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+-]{0,199}")
+_LAST = re.compile(r"last(?:~(\d{1,9}))?")
+_NEWEST_FIRST = (TRIALS.c.started_at_us.desc().nulls_last(), TRIALS.c.id.desc())
 _BATCH = 1_000
 # A record, to be decoded.
 _STORED = sa.select(RECORDS.c.id, RECORDS.c.record)
@@ -143,7 +145,12 @@ class Repository:
         return self._database.writing(alone=alone)
 
     def get(self, id_prefix: str) -> Trial:
-        """The trial whose id is `id_prefix`, or the only one whose id begins with it."""
+        """The trial whose id is `id_prefix`, or the only one whose id begins with it.
+
+        `last` is the newest trial, `last~1` the one before it, in the order of `find`.
+        """
+        if ago := _LAST.fullmatch(id_prefix):
+            return self._last(int(ago[1] or 0))
         # Every character an id may hold sorts before "~".
         here = (id_prefix <= RECORDS.c.id) & (RECORDS.c.id < id_prefix + "~")
         query = _STORED.where(here).order_by(RECORDS.c.id).limit(2)
@@ -159,6 +166,23 @@ class Repository:
                 hint="`venturi ls` lists the trials",
             )
         return _decode(*rows[0])
+
+    def _last(self, before: int) -> Trial:
+        """The newest trial, or the one that has so many newer ones."""
+        query = _STORED.join(TRIALS, TRIALS.c.id == RECORDS.c.id).order_by(*_NEWEST_FIRST)
+        with self._database.reading() as connection:
+            row = connection.execute(query.offset(before).limit(1)).one_or_none()
+        if row is None:
+            name = f"last~{before}" if before else "last"
+            raise VenturiError(
+                "VEN-RECORD-UNKNOWN",
+                f"there is no trial {name}: so many are not recorded"
+                if before
+                else "there is no last trial: none is recorded",
+                where={"id": name},
+                hint="`venturi ls` lists the trials, the last one first",
+            )
+        return _decode(*row)
 
     def find(
         self,
@@ -185,7 +209,7 @@ class Repository:
         query = (
             _STORED.join(TRIALS, TRIALS.c.id == RECORDS.c.id)
             .where(*conditions)
-            .order_by(TRIALS.c.started_at_us.desc().nulls_last(), TRIALS.c.id.desc())
+            .order_by(*_NEWEST_FIRST)
             .limit(limit)
         )
         with self._database.reading() as connection:
