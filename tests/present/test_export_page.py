@@ -9,18 +9,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html.parser import HTMLParser
+from http import HTTPStatus
 from typing import Any
 
 import pytest
-from fastapi import FastAPI
 from hypothesis import given
 from hypothesis import strategies as st
 
+from api_client import client_of
 from venturi.errors import CODES, VenturiError
 from venturi.model.stats import Missing
 from venturi.present import document
-from venturi.present.api.app import create_app
 from venturi.present.api.context import Services
+from venturi.present.api.pages import PAGES, requests_of
+from venturi.present.api.twins import answer
 from venturi.present.export import export_page
 from venturi.record.repository import Repository
 from venturi.record.trial import Provenance, ProvenanceKind, State, Trial
@@ -125,7 +127,7 @@ def test_what_json_has_no_number_for_is_refused(bad: float) -> None:
 
 
 @pytest.fixture
-def app(settings: Settings, make_trial: Callable[..., Trial]) -> Any:
+def services(settings: Settings, make_trial: Callable[..., Trial]) -> Any:
     """600 trials in four groups; a disk has a hostile name."""
     imported = Provenance(ProvenanceKind.IMPORTED, "aloja")
     with Repository.open(settings) as repository:
@@ -140,14 +142,14 @@ def app(settings: Settings, make_trial: Callable[..., Trial]) -> Any:
             )
             for number in range(600)
         )  # fmt: skip
-        yield create_app(Services(repository))
+        yield Services(repository)
 
 
 COMPARE = "/compare?by=configuration.net&by=configuration.disk&where=workload%3Dterasort"
 
 
-def test_a_comparison_has_its_answers_and_is_small(app: FastAPI) -> None:
-    text = export_page(app, COMPARE, AT)
+def test_a_comparison_has_its_answers_and_is_small(services: Services) -> None:
+    text = export_page(services, COMPARE, AT)
     assert len(text.encode()) < SIZE_MAX_BYTES
     found = Page(text)
     assert [each["data-page"] for each in found.all("div")] == [COMPARE]
@@ -158,17 +160,71 @@ def test_a_comparison_has_its_answers_and_is_small(app: FastAPI) -> None:
 
 
 @pytest.mark.parametrize("url", ["/nowhere", "http://example.org/cost", "trials", "//x/cost"])
-def test_what_is_no_page_is_refused(app: FastAPI, url: str) -> None:
+def test_what_is_no_page_is_refused(services: Services, url: str) -> None:
     with pytest.raises(VenturiError) as refused:
-        export_page(app, url, AT)
+        export_page(services, url, AT)
     assert refused.value.code == "VEN-API-UNKNOWN"
 
 
 @pytest.mark.parametrize(
     "url", ["/trials/nothing", "/compare?where=nonsense", "/cost?usd_per_hour=-1&by=net"]
 )
-def test_what_the_api_refuses_is_an_error(app: FastAPI, url: str) -> None:
+def test_what_the_api_refuses_is_an_error(services: Services, url: str) -> None:
     with pytest.raises(VenturiError) as refused:
-        export_page(app, url, AT)
+        export_page(services, url, AT)
     assert refused.value.code in CODES
     assert refused.value.message
+
+
+QUERIES = {
+    "/trials": "?where=disk%3DSSD&sort=elapsed_s&desc=false&limit=7&excluded=true",
+    "/cost": "?by=disk&by=net&usd_per_hour=3.5&price_as_of=2026-07-01",
+    "/compare": "?by=net",
+    "/speedup": "?by=net",
+    "/parameter": "?by=disk",
+    "/scaling": "?x=nodes",
+    "/improvement": "?by=disk",
+    "/advice": "?sort=1TB&durability=2-io&deadline=1h&explain=i2.8xlarge:20",
+    "/catalog": "?catalog=ec2-2014&type=i2.8xlarge",
+}
+
+
+@pytest.mark.parametrize("page", [*PAGES, "/trials/t0001"])
+def test_a_page_says_what_the_server_says(services: Services, page: str) -> None:
+    with client_of(services.repository) as server:
+        for url in requests_of(page + QUERIES.get(page, "")):
+            response = server.get(url)
+            if url == "/api/status":  # this server may be written to
+                continue
+            if response.status_code != HTTPStatus.OK:
+                with pytest.raises(VenturiError) as refused:
+                    answer(services, url)
+                assert refused.value.message == response.json()["detail"], url
+                continue
+            said = answer(services, url)
+            text = json.dumps(said, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+            assert response.content == text.encode(), url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "/api/trials?limit=0",
+        "/api/trials?limit=many",
+        "/api/trials?excluded=perhaps",
+        "/api/trials?where=disk",
+        "/api/facets?key=",
+        "/api/groups",
+        "/api/groups?" + "&".join(f"by=key{number}" for number in range(9)),
+        "/api/trials/nothing",
+        "/api/advice?objective=best",
+        "/api/advice?budget=inf",
+        "/api/catalog?type=" + "x" * 201,
+    ],
+)
+def test_a_page_is_refused_what_the_server_refuses(services: Services, url: str) -> None:
+    with client_of(services.repository) as server:
+        problem = server.get(url).json()
+    with pytest.raises(VenturiError) as refused:
+        answer(services, url)
+    assert (refused.value.code, refused.value.message) == (problem["code"], problem["detail"])

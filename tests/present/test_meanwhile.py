@@ -10,7 +10,8 @@ import pytest
 
 import own_samples
 from venturi.model.stage import Analysis, Stage, analyse
-from venturi.present.meanwhile import HostUse, Meanwhile, meanwhile, sentence
+from venturi.present.host_use import HostUse
+from venturi.present.meanwhile import Meanwhile, meanwhile, sentence
 from venturi.record.job_account import JobAccount, attach
 from venturi.record.repository import Repository
 from venturi.record.series import SeriesWriter, read_series

@@ -48,11 +48,10 @@ def write_html(path: Path, text: str, *, overwrite: bool) -> None:
 
 def page_of(repository: Repository, url: str) -> str:
     """The page at `url` (path and query) of the web application, with its data, as one file."""
-    from venturi.present.api.app import create_app
     from venturi.present.api.context import Services
     from venturi.present.export import export_page
 
-    return export_page(create_app(Services(repository)), url, datetime.now(UTC))
+    return export_page(Services(repository), url, datetime.now(UTC))
 
 
 def command_line() -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from venturi.errors import VenturiError
 from venturi.model.stage import Analysis, Stage
 from venturi.model.stage_verdict import WORDS
+from venturi.present.host_use import PROCESSOR, HostUse
 from venturi.present.report.timeline import CPU_STATES, NO_SERIES, stacked_on_others
 from venturi.record.series import read_series
 from venturi.units import format_rate
@@ -30,7 +31,6 @@ BUSY = 0.8
 COVERED = 0.5  # of a stage, at least, by samples
 DISK_READ = "disk_read_bytes_per_s"
 LO = "lo"
-PROCESSOR = "processor"
 _WAITING = CPU_STATES["waiting for I/O"]
 _WORKING = tuple(m for metrics in CPU_STATES.values() for m in metrics if m not in _WAITING)
 # What an engine's causes ask of a host; of the others no device can be named.
@@ -41,32 +41,6 @@ _ASKS = {
     "result serialisation": PROCESSOR,
     "shuffle write": "disk",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class HostUse:
-    """Means over one stage; None where the sampler said nothing.
-
-    `cpu_busy` and `cpu_iowait` are fractions of all processors, `disk_busy` the fraction of time in
-    which the busiest disk (`disk`) had a request in flight. Rates are sums over devices, without
-    those that lie on others and without loopback.
-    """
-
-    cpu_busy: float | None
-    cpu_iowait: float | None
-    disk: str | None
-    disk_busy: float | None
-    disk_read_bytes_per_s: float | None
-    disk_write_bytes_per_s: float | None
-    net_receive_bytes_per_s: float | None
-    net_transmit_bytes_per_s: float | None
-
-    @property
-    def busiest(self) -> tuple[str, float] | None:
-        """The busiest device and the share of time in which it was."""
-        shares = [(PROCESSOR, self.cpu_busy), (f"disk {self.disk}", self.disk_busy)]
-        known = [(device, busy) for device, busy in shares if busy is not None]
-        return max(known, key=lambda each: each[1], default=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,6 @@ from functools import lru_cache
 from shlex import join
 from typing import Annotated, Literal
 
-from fastapi import APIRouter
-from fastapi import Query as Parameter
-from fastapi.responses import JSONResponse
-
 from venturi.advise.bars import network_costs
 from venturi.advise.explain import Explanation, explain_first, explain_type
 from venturi.advise.explain import explain as explain_option
@@ -38,25 +34,21 @@ from venturi.model.job import Durability, sort_job
 from venturi.model.node import Network
 from venturi.present.advice_page.build import advice_page
 from venturi.present.advice_page.data import AdvicePage
+from venturi.present.api.asking import Parameter
 from venturi.present.api.shapes import CatalogInfo, Catalogs
 from venturi.present.catalog import summarise
 from venturi.present.catalog_page import CatalogPage, difference_page, list_page, show_page
-from venturi.present.document import encode
 from venturi.units import parse_bytes, parse_duration_s
-
-router = APIRouter(prefix="/api", tags=["advice"])
 
 DEFAULT_CATALOG = "ec2-2014"
 DEFAULT_SORT = "100TB"
 
 
-@router.get("/catalogs")
 def catalogs() -> Catalogs:
     """The catalogues that come with Venturi: only they can be asked through the server."""
     return Catalogs(tuple(map(_info, shipped())), DEFAULT_CATALOG)
 
 
-@router.get("/catalog", response_model=CatalogPage)
 def catalog(
     *,
     name: Annotated[
@@ -70,21 +62,18 @@ def catalog(
     against: Annotated[
         str | None, Parameter(max_length=200, description="What changed to this catalogue?")
     ] = None,
-) -> JSONResponse:
+) -> CatalogPage:
     """What is known of machines, and from where; what changed between two catalogues."""
     at = _this_day()
     if name is None:
         summaries = tuple(summarise(_shipped(each), at.date(), each) for each in shipped())
-        return JSONResponse(encode(list_page(summaries, at)))
+        return list_page(summaries, at)
     known = _catalog(name)
     if against is not None:
-        shown = difference_page(name, against, diff(known, _catalog(against)), at)
-    else:
-        shown = show_page(known, None if type_name is None else type_named(known, type_name), at)
-    return JSONResponse(encode(shown))
+        return difference_page(name, against, diff(known, _catalog(against)), at)
+    return show_page(known, None if type_name is None else type_named(known, type_name), at)
 
 
-@router.get("/advice", response_model=AdvicePage)
 def advice(
     *,
     sort: Annotated[
@@ -112,7 +101,7 @@ def advice(
     explain: Annotated[
         str | None, Parameter(max_length=200, description="TYPE or TYPE:NODES; default: the first.")
     ] = None,
-) -> JSONResponse:
+) -> AdvicePage:
     """Which machines, how many, for how much, with what certainty."""
     today = datetime.now(UTC).date()
     found = [_catalog(name) for name in dict.fromkeys(catalog or (DEFAULT_CATALOG,))]
@@ -136,7 +125,6 @@ def advice(
     return _answered(answer, found, explanations, command)
 
 
-@router.get("/predict", response_model=AdvicePage)
 def predictions(
     *,
     on: Annotated[
@@ -157,7 +145,7 @@ def predictions(
         Parameter(description="What survives the loss of a node."),
     ] = "2-io",
     network: Literal["at-scale", "baseline", "unlimited"] = "at-scale",
-) -> JSONResponse:
+) -> AdvicePage:
     """Time and cost of a job on given machines, each figure with its formula and origin."""
     today = datetime.now(UTC).date()
     found = [_catalog(name) for name in dict.fromkeys(catalog or (DEFAULT_CATALOG,))]
@@ -180,15 +168,14 @@ def predictions(
 
 def _answered(
     answer: Advice, catalogs: Sequence[Catalog], explanations: Sequence[Explanation], command: str
-) -> JSONResponse:
-    page = advice_page(
+) -> AdvicePage:
+    return advice_page(
         answer,
         bars=network_costs(answer, catalogs),
         explanations=explanations,
         generated_at=_this_day(),
         command=command,
     )
-    return JSONResponse(encode(page))
 
 
 def _this_day() -> datetime:

@@ -12,7 +12,7 @@ from anyio import to_thread
 from fastapi import FastAPI
 from pydantic import TypeAdapter
 
-from venturi.present.api import advice, analysis, changes, problems, trials
+from venturi.present.api import changes, files, problems, routing
 from venturi.present.api.assets import FOLDER, Assets
 from venturi.present.api.context import Services
 from venturi.present.api.security import COOKIE, Access, Guard
@@ -47,8 +47,8 @@ def create_app(
     )
     app.state.services = services
     app.state.access = access or Access()
-    for routes in (trials, analysis, advice, changes):
-        app.include_router(routes.router)
+    for router in (routing.twins(), files.router, changes.router):
+        app.include_router(router)
     app.router.default = Assets(assets)
     problems.handle(app)
     app.add_middleware(Guard, access=app.state.access)

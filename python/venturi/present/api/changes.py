@@ -15,11 +15,11 @@ from pydantic import Field
 
 from venturi.errors import VenturiError
 from venturi.present.api import shapes
-from venturi.present.api.context import Changes, Services, ServicesDep
-from venturi.present.api.presets import PRESETS
+from venturi.present.api.context import Changes, Services
+from venturi.present.api.routing import ServicesDep
 from venturi.present.api.security import COOKIE, SESSION, SESSION_S, UPLOADS, Access
 from venturi.present.api.trials import KEY_LENGTH_MAX, shown_exclusion
-from venturi.record import exclusions, starter, views
+from venturi.record import starter, views
 from venturi.record.exchange import ImportReport
 from venturi.record.exclusions import CONDITIONS_MAX
 
@@ -142,13 +142,6 @@ async def upload(
     )
 
 
-@router.get("/exclusions")
-def all_exclusions(services: ServicesDep) -> shapes.Exclusions:
-    """All rules that leave trials out, those that were revoked too."""
-    found = exclusions.find(services.repository)
-    return shapes.Exclusions(tuple(shown_exclusion(services, each) for each in found))
-
-
 @router.post("/exclusions", status_code=HTTPStatus.CREATED)
 def exclude(new: NewExclusion, services: ServicesDep) -> shapes.Exclusion:
     """Leaves trials out of analyses; nothing is deleted, and it can be revoked."""
@@ -164,12 +157,6 @@ def revoke(
 ) -> shapes.Exclusion:
     """Brings back what the exclusion left out; the rule stays on record."""
     return shown_exclusion(services, _changes(services).revoke(id, revocation.author))
-
-
-@router.get("/views")
-def all_views(services: ServicesDep) -> shapes.Views:
-    """Saved pages, and those that come with Venturi."""
-    return shapes.Views(tuple(views.find(services.repository)), PRESETS)
 
 
 @router.post("/views", status_code=HTTPStatus.CREATED)

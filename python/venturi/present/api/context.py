@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
-from fastapi import Depends, Request
-from fastapi import Query as Parameter
-
+from venturi.present.api.asking import Given, Parameter
 from venturi.record.query.checks import keys_of, require_keys
 from venturi.record.query.conditions import Condition, Op, parse_condition
 from venturi.record.query.selection import Query
@@ -55,12 +53,12 @@ class Services:
     changes: Changes | None = None
 
 
-def services(request: Request) -> Services:
-    """The services of the application that serves `request`."""
-    return cast(Services, request.app.state.services)
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who asks: what they may do, and whether the server takes `uploads` from anybody."""
 
-
-ServicesDep = Annotated[Services, Depends(services)]
+    role: Literal["read", "write"]
+    uploads: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +87,7 @@ def conditions_of(texts: Sequence[str]) -> tuple[Condition, ...]:
 
 
 def selection(
-    services: ServicesDep,
+    services: Services,
     where: Annotated[
         list[str] | None,
         Parameter(
@@ -109,4 +107,4 @@ def selection(
     return Selection(conditions, excluded)
 
 
-SelectionDep = Annotated[Selection, Depends(selection)]
+SelectionDep = Annotated[Selection, Given(selection)]

@@ -16,7 +16,8 @@ from venturi.present.api.shapes import (
     JobRunning,
     JobStage,
 )
-from venturi.present.meanwhile import HostUse, Meanwhile, meanwhile, sentence
+from venturi.present.host_use import HostUse
+from venturi.present.meanwhile import Meanwhile, meanwhile, sentence
 from venturi.record.job_account import JobAccount, has_account, load
 from venturi.record.repository import Repository
 from venturi.record.trial import Trial

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Mapping
 from dataclasses import asdict
 from http import HTTPStatus
 from typing import Any
@@ -16,6 +15,7 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from venturi.errors import VenturiError
+from venturi.present.api.asking import refused
 from venturi.present.api.shapes import Problem, Scalar
 
 MEDIA_TYPE = "application/problem+json"
@@ -96,21 +96,7 @@ async def _known(_request: Request, error: Exception) -> Response:
 async def _invalid(_request: Request, error: Exception) -> Response:
     """The first thing that is wrong, with the parameter's name and its value."""
     assert isinstance(error, RequestValidationError)
-    first: Mapping[str, Any] = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"])
-    more = len(error.errors()) - 1
-    said = f"{place}: {first['msg'].removeprefix('Value error, ')}"
-    where: dict[str, object] = {"field": place}
-    if isinstance(first.get("input"), str | int | float | bool):
-        where["value"] = first["input"]
-    return response(
-        VenturiError(
-            "VEN-API-REQUEST",
-            said + (f" (and {more} more)" if more else ""),
-            where=where,
-            hint="/api/openapi.json says what is taken",
-        )
-    )
+    return response(refused(error.errors()))
 
 
 async def _http(request: Request, error: Exception) -> Response:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from venturi.present.meanwhile import HostUse
+from venturi.present.host_use import HostUse
 from venturi.record.query.paging import TrialRow
 from venturi.record.views import View
 

@@ -1,4 +1,4 @@
-"""What is in the repository: trials, their facets, groups, series and files."""
+"""What is in the repository: trials, their facets, groups and series, exclusions and views."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from datetime import datetime
 from importlib.metadata import version
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Request
-from fastapi import Query as Parameter
-from fastapi.responses import FileResponse, StreamingResponse
+from pydantic import Field
 
 from venturi.errors import VenturiError
-from venturi.present.api import downloads, shapes
+from venturi.present.api import shapes
 from venturi.present.api.analysis.spreads import spread_of
-from venturi.present.api.context import SelectionDep, Services, ServicesDep
-from venturi.present.api.security import role_of
+from venturi.present.api.asking import Parameter
+from venturi.present.api.context import Asker, SelectionDep, Services
+from venturi.present.api.presets import PRESETS
 from venturi.present.api.series import series_of
-from venturi.record import exclusions, starter
+from venturi.record import exclusions, starter, views
 from venturi.record.job_account import has_account
 from venturi.record.query import counting, faceting, grouping, known_keys, paging
 from venturi.record.query.conditions import Condition, Op
@@ -34,34 +33,29 @@ FACET_COLUMNS = (
 FACET_SETTINGS, FACET_DISTINCT_MAX = 6, 100
 KEY_LENGTH_MAX = 300
 
-router = APIRouter(prefix="/api", tags=["repository"])
-Id = Annotated[
-    str,
-    Path(
-        pattern=r"^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$",
-        description="A trial's id, whole.",
-        examples=["01JZX3J8V0W4Q6N7T2B5C9D1EF"],
-    ),
-]
-KeyName = Annotated[str, Parameter(min_length=1, max_length=KEY_LENGTH_MAX)]
+TRIAL_ID = Parameter(
+    pattern=r"^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$",
+    description="A trial's id, whole.",
+    examples=["01JZX3J8V0W4Q6N7T2B5C9D1EF"],
+)
+Id = Annotated[str, TRIAL_ID]
+KeyName = Annotated[str, Field(min_length=1, max_length=KEY_LENGTH_MAX)]
 
 
-@router.get("/status")
-def status(services: ServicesDep, request: Request) -> shapes.Status:
+def status(services: Services, asker: Asker) -> shapes.Status:
     """What is served, and what the one who asks may do."""
     everything = Query()
     return shapes.Status(
         version=version("venturi"),
         trials=counting.count(services.repository, everything),
         trials_excluded=counting.excluded_count(services.repository, everything),
-        role=role_of(request) if services.changes is not None else "read",
-        uploads=request.app.state.access.write_token is not None,
+        role=asker.role if services.changes is not None else "read",
+        uploads=asker.uploads,
         starter_present=starter.starter_present(services.repository),
     )
 
 
-@router.get("/keys")
-def keys(services: ServicesDep) -> shapes.Keys:
+def keys(services: Services) -> shapes.Keys:
     """Everything that can be filtered, sorted and grouped by."""
     found = known_keys.keys(services.repository)
     return shapes.Keys(
@@ -69,10 +63,9 @@ def keys(services: ServicesDep) -> shapes.Keys:
     )
 
 
-@router.get("/trials")
 def trials(
     *,
-    services: ServicesDep,
+    services: Services,
     selection: SelectionDep,
     sort: Annotated[
         str,
@@ -103,9 +96,8 @@ def trials(
     )
 
 
-@router.get("/facets")
 def facets(
-    services: ServicesDep,
+    services: Services,
     selection: SelectionDep,
     key: Annotated[
         list[KeyName] | None,
@@ -132,8 +124,7 @@ def facets(
     )
 
 
-@router.get("/trials/{id}")
-def trial(services: ServicesDep, id: Id) -> shapes.TrialDetail:
+def trial(services: Services, id: Id) -> shapes.TrialDetail:
     """One trial whole, the others of its repeat group, and what holds it up."""
     found = trial_of(services, id)
     same = (Condition("group", Op.ONE_OF, (found.group_key,)),)
@@ -150,9 +141,8 @@ def trial(services: ServicesDep, id: Id) -> shapes.TrialDetail:
     )
 
 
-@router.get("/trials/{id}/series")
 def series(
-    services: ServicesDep,
+    services: Services,
     id: Id,
     points: Annotated[
         int, Parameter(description="No more moments than these; means of some.", ge=2, le=2_000)
@@ -162,76 +152,15 @@ def series(
     return series_of(services.repository, trial_of(services, id), points)
 
 
-@router.get("/trials/{id}/job")
-def job(services: ServicesDep, id: Id) -> shapes.JobData:
+def job(services: Services, id: Id) -> shapes.JobData:
     """Where the job's time went, stage by stage, from its engine's own account."""
     from venturi.present.api.jobs import job_of
 
     return job_of(services.repository, trial_of(services, id))
 
 
-@router.get(
-    "/trials/{id}/artifacts/{name}",
-    response_class=FileResponse,
-    responses={200: {"content": {"text/plain": {}, "application/octet-stream": {}}}},
-)
-def artifact(
-    services: ServicesDep,
-    id: Id,
-    name: Annotated[str, Path(max_length=KEY_LENGTH_MAX, examples=["agent.log"])],
-) -> FileResponse:
-    """A file that is kept with the trial, as it is."""
-    found = trial_of(services, id)
-    # The name is looked up and never used as a path.
-    kept = next((each for each in found.artifacts if each.name == name), None)
-    if kept is None:
-        raise VenturiError(
-            "VEN-RECORD-ARTIFACT", f"trial {id} has no artifact {name!r}",
-            where={"trial": id, "artifact": name}, hint="the trial's record lists its artifacts",
-        )  # fmt: skip
-    return FileResponse(
-        services.repository.artifact_path(kept),
-        media_type="text/plain" if kept.kind == "log" else "application/octet-stream",
-        filename=kept.name,
-        headers={"ETag": f'"{kept.sha256}"'},
-    )
-
-
-@router.get(
-    "/download",
-    response_class=StreamingResponse,
-    responses={
-        200: {"content": {kind.partition(";")[0]: {} for kind in downloads.MEDIA_TYPES.values()}}
-    },
-)
-def download(
-    services: ServicesDep,
-    selection: SelectionDep,
-    format: Annotated[
-        downloads.Format,
-        Parameter(description="ndjson: whole records; csv and parquet: a row a trial."),
-    ] = "ndjson",
-    columns: Annotated[
-        list[KeyName] | None,
-        Parameter(
-            description="Columns and configuration keys; by default all.",
-            max_length=downloads.COLUMNS_MAX,
-            examples=[["id", "elapsed_s", "disk"]],
-        ),
-    ] = None,
-) -> StreamingResponse:
-    """All trials that meet the conditions, as a file."""
-    content = downloads.stream(services.repository, selection.query(), format, columns or ())
-    return StreamingResponse(
-        content,
-        media_type=downloads.MEDIA_TYPES[format],
-        headers={"Content-Disposition": f'attachment; filename="venturi-trials.{format}"'},
-    )
-
-
-@router.get("/groups")
 def groups(
-    services: ServicesDep,
+    services: Services,
     selection: SelectionDep,
     by: Annotated[
         list[KeyName],
@@ -257,6 +186,17 @@ def groups(
             for group in found
         ),
     )
+
+
+def all_exclusions(services: Services) -> shapes.Exclusions:
+    """All rules that leave trials out, those that were revoked too."""
+    found = exclusions.find(services.repository)
+    return shapes.Exclusions(tuple(shown_exclusion(services, each) for each in found))
+
+
+def all_views(services: Services) -> shapes.Views:
+    """Saved pages, and those that come with Venturi."""
+    return shapes.Views(tuple(views.find(services.repository)), PRESETS)
 
 
 def trial_of(services: Services, id_: str) -> Trial:

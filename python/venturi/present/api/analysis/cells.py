@@ -10,11 +10,9 @@ from datetime import datetime
 from itertools import chain
 from typing import Annotated, Any
 
-from fastapi import Depends
-from fastapi import Query as Parameter
-
 from venturi.errors import ExitCode, VenturiError
-from venturi.present.api.context import Selection, ServicesDep
+from venturi.present.api.asking import Given, Parameter
+from venturi.present.api.context import Selection, Services
 from venturi.present.api.shapes import Key, Scalar
 from venturi.record.query.checks import require_keys
 from venturi.record.query.grouping import GROUP_KEYS_MAX, group_by
@@ -27,7 +25,7 @@ ORIGIN = ("provenance",)
 
 
 def known_by(
-    services: ServicesDep,
+    services: Services,
     by: Annotated[
         list[str] | None,
         Parameter(
@@ -42,7 +40,7 @@ def known_by(
     return by
 
 
-ByDep = Annotated[list[str] | None, Depends(known_by)]
+ByDep = Annotated[list[str] | None, Given(known_by)]
 
 
 def keys_of(by: Sequence[str] | None) -> tuple[str, ...]:

@@ -8,8 +8,6 @@ from datetime import datetime
 from typing import Annotated
 
 import numpy as np
-from fastapi import APIRouter
-from fastapi import Query as Parameter
 
 from venturi.model.outliers import FENCE, tukey_log
 from venturi.model.stats import ALPHA, Outcome, Verdict, compare_samples
@@ -28,15 +26,14 @@ from venturi.present.api.analysis.cells import (
     shown,
 )
 from venturi.present.api.analysis.spreads import interval, percent, spread_of
-from venturi.present.api.context import Selection, SelectionDep, ServicesDep
+from venturi.present.api.asking import Parameter
+from venturi.present.api.context import Selection, SelectionDep, Services
 from venturi.present.api.shapes import ComparedGroup, Comparison, Key, Scalar
 from venturi.record.query.conditions import COLUMNS, Condition, Op
 from venturi.record.query.grouping import GROUP_KEYS_MAX
 from venturi.record.query.paging import rows
 from venturi.record.repository import Repository
 from venturi.units import format_duration
-
-router = APIRouter()
 
 GROUPS_MAX = 10
 VALUES_MAX = 2_000
@@ -46,9 +43,8 @@ OUTLIER_RULE = (
 )
 
 
-@router.get("/compare")
 def compare(
-    services: ServicesDep,
+    services: Services,
     selection: SelectionDep,
     by: ByDep = None,
     group: Annotated[

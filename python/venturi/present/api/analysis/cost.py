@@ -10,8 +10,6 @@ from datetime import date
 from typing import Annotated, Literal
 
 import numpy as np
-from fastapi import APIRouter
-from fastapi import Query as Parameter
 
 from venturi.model import ranking as model
 from venturi.model.groups import Columns, Group, best_of, groups_from, with_cost
@@ -34,7 +32,8 @@ from venturi.present.api.analysis.cells import (
     shown,
 )
 from venturi.present.api.analysis.spreads import no_spread, scaled, spread_of
-from venturi.present.api.context import Selection, SelectionDep, ServicesDep
+from venturi.present.api.asking import Parameter
+from venturi.present.api.context import Selection, SelectionDep, Services
 from venturi.present.api.shapes import Key, Prices, RankedGroup, Ranking, Scalar, Spread
 from venturi.record.query.conditions import COLUMNS
 from venturi.record.query.grouping import GROUP_KEYS_MAX
@@ -43,8 +42,6 @@ from venturi.record.query.repeats import stored_order
 from venturi.record.repository import Repository
 from venturi.record.tables import text_of
 from venturi.units import format_duration
-
-router = APIRouter()
 
 OBJECTIVES: Mapping[str, model.Objective] = {
     "time": model.Objective.TIME,
@@ -60,9 +57,8 @@ _PLUS = re.compile(r"([^=]+)=(.*):([0-9]{1,9}(?:\.[0-9]{1,9})?)", re.DOTALL)
 _SUPERLATIVE = {"time": "fastest", "cost": "cheapest", "cost-time": "lowest in cost x time"}
 
 
-@router.get("/cost")
 def cost(
-    services: ServicesDep,
+    services: Services,
     selection: SelectionDep,
     *,
     by: ByDep = None,

@@ -6,9 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter
-from fastapi import Query as Parameter
-
 from venturi.model.effects import Pair, speedup
 from venturi.model.stats import ALPHA, MEDIAN_LEVEL
 from venturi.present.api.analysis.cells import (
@@ -26,7 +23,8 @@ from venturi.present.api.analysis.cells import (
 from venturi.present.api.analysis.matched import effects_of, repeats_of
 from venturi.present.api.analysis.speedup import against
 from venturi.present.api.analysis.spreads import as_fast, interval, no_spread, spread_of
-from venturi.present.api.context import SelectionDep, ServicesDep
+from venturi.present.api.asking import Parameter
+from venturi.present.api.context import SelectionDep, Services
 from venturi.present.api.shapes import (
     ImprovedConfiguration,
     Improvement,
@@ -34,15 +32,12 @@ from venturi.present.api.shapes import (
     ParameterEffect,
 )
 
-router = APIRouter()
-
 CONFIGURATIONS_MAX = 200
 KEYS_MAX = 6  # whose effects are told
 
 
-@router.get("/improvement")
 def improvement(
-    services: ServicesDep,
+    services: Services,
     selection: SelectionDep,
     by: ByDep = None,
     baseline: Annotated[

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter
-from fastapi import Query as Parameter
-
 from venturi.model.groups import groups_from
 from venturi.model.ranking import Objective, Standing, rank_groups
 from venturi.present.api.analysis.cells import (
@@ -23,18 +20,16 @@ from venturi.present.api.analysis.cells import (
 from venturi.present.api.analysis.matched import effects_of, repeats_of
 from venturi.present.api.analysis.speedup import split
 from venturi.present.api.analysis.spreads import spread_of
-from venturi.present.api.context import SelectionDep, ServicesDep
+from venturi.present.api.asking import Parameter
+from venturi.present.api.context import SelectionDep, Services
 from venturi.present.api.shapes import Key, ParameterEvaluation, ParameterGroup, ParameterValue
-
-router = APIRouter()
 
 GROUPS_MAX = 200
 VALUES_MAX = 50
 
 
-@router.get("/parameter")
 def parameter(
-    services: ServicesDep,
+    services: Services,
     selection: SelectionDep,
     *,
     key: Annotated[

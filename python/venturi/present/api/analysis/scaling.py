@@ -9,8 +9,6 @@ from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
-from fastapi import APIRouter
-from fastapi import Query as Parameter
 
 from venturi.model.curves import (
     AMOUNTS,
@@ -33,7 +31,8 @@ from venturi.present.api.analysis.cells import (
     refused,
 )
 from venturi.present.api.analysis.spreads import percent, spread_of
-from venturi.present.api.context import SelectionDep, ServicesDep
+from venturi.present.api.asking import Parameter
+from venturi.present.api.context import SelectionDep, Services
 from venturi.present.api.shapes import (
     Cliff,
     CurvePoint,
@@ -43,8 +42,6 @@ from venturi.present.api.shapes import (
     ScalingPoint,
 )
 from venturi.units import format_bytes_decimal, format_duration
-
-router = APIRouter()
 
 GROUPS_MAX = 50
 POINTS_MAX = 200
@@ -57,9 +54,8 @@ CHOSEN_CURVE = (
 _TWO_LINES = "two lines with a jump between them"
 
 
-@router.get("/scaling")
 def scaling(
-    services: ServicesDep,
+    services: Services,
     selection: SelectionDep,
     *,
     x: Annotated[

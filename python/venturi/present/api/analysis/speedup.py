@@ -7,9 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from fastapi import APIRouter
-from fastapi import Query as Parameter
-
 from venturi.model.effects import Ratio, over_selection, speedup
 from venturi.model.stats import ALPHA, MEDIAN_LEVEL, Missing, Outcome, compare_samples, median
 from venturi.present.api.analysis.cells import (
@@ -23,10 +20,9 @@ from venturi.present.api.analysis.cells import (
     shown,
 )
 from venturi.present.api.analysis.spreads import as_fast, interval, times
-from venturi.present.api.context import SelectionDep, ServicesDep
+from venturi.present.api.asking import Parameter
+from venturi.present.api.context import SelectionDep, Services
 from venturi.present.api.shapes import Key, Scalar, Speedup, Speedups
-
-router = APIRouter()
 
 TOLD_MAX = 400  # speedups with an interval; those of the biggest groups
 MOVES = (
@@ -35,9 +31,8 @@ MOVES = (
 )
 
 
-@router.get("/speedup")
 def speedups(
-    services: ServicesDep,
+    services: Services,
     selection: SelectionDep,
     *,
     factor: Annotated[

@@ -1,0 +1,75 @@
+"""Files that are taken from the repository: a trial's own, and tables of trials."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+from fastapi import Query as Parameter
+from fastapi.responses import FileResponse, StreamingResponse
+
+from venturi.errors import VenturiError
+from venturi.present.api import downloads
+from venturi.present.api.routing import SelectionDep, ServicesDep
+from venturi.present.api.trials import KEY_LENGTH_MAX, TRIAL_ID, KeyName, trial_of
+
+router = APIRouter(prefix="/api", tags=["repository"])
+
+
+@router.get(
+    "/trials/{id}/artifacts/{name}",
+    response_class=FileResponse,
+    responses={200: {"content": {"text/plain": {}, "application/octet-stream": {}}}},
+)
+def artifact(
+    services: ServicesDep,
+    id: Annotated[str, Path(**TRIAL_ID.said)],
+    name: Annotated[str, Path(max_length=KEY_LENGTH_MAX, examples=["agent.log"])],
+) -> FileResponse:
+    """A file that is kept with the trial, as it is."""
+    found = trial_of(services, id)
+    # The name is looked up and never used as a path.
+    kept = next((each for each in found.artifacts if each.name == name), None)
+    if kept is None:
+        raise VenturiError(
+            "VEN-RECORD-ARTIFACT", f"trial {id} has no artifact {name!r}",
+            where={"trial": id, "artifact": name}, hint="the trial's record lists its artifacts",
+        )  # fmt: skip
+    return FileResponse(
+        services.repository.artifact_path(kept),
+        media_type="text/plain" if kept.kind == "log" else "application/octet-stream",
+        filename=kept.name,
+        headers={"ETag": f'"{kept.sha256}"'},
+    )
+
+
+@router.get(
+    "/download",
+    response_class=StreamingResponse,
+    responses={
+        200: {"content": {kind.partition(";")[0]: {} for kind in downloads.MEDIA_TYPES.values()}}
+    },
+)
+def download(
+    services: ServicesDep,
+    selection: SelectionDep,
+    format: Annotated[
+        downloads.Format,
+        Parameter(description="ndjson: whole records; csv and parquet: a row a trial."),
+    ] = "ndjson",
+    columns: Annotated[
+        list[KeyName] | None,
+        Parameter(
+            description="Columns and configuration keys; by default all.",
+            max_length=downloads.COLUMNS_MAX,
+            examples=[["id", "elapsed_s", "disk"]],
+        ),
+    ] = None,
+) -> StreamingResponse:
+    """All trials that meet the conditions, as a file."""
+    content = downloads.stream(services.repository, selection.query(), format, columns or ())
+    return StreamingResponse(
+        content,
+        media_type=downloads.MEDIA_TYPES[format],
+        headers={"Content-Disposition": f'attachment; filename="venturi-trials.{format}"'},
+    )

@@ -1,0 +1,84 @@
+"""Twins as FastAPI's routes, and the values that its other routes share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache, wraps
+from inspect import Signature
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.responses import JSONResponse
+
+from venturi.present.api.asking import Given, Parameter, taken
+from venturi.present.api.context import Asker, Selection, Services, selection
+from venturi.present.api.security import Access, role_of
+from venturi.present.api.twins import PREFIX, TWINS, Twin, said, shape_of
+
+
+def twins() -> APIRouter:
+    """All twins."""
+    router = APIRouter(prefix=PREFIX)
+    for twin in TWINS:
+        router.add_api_route(
+            twin.path, _answering(twin), methods=["GET"], response_model=shape_of(twin),
+            tags=[twin.tag],
+        )  # fmt: skip
+    return router
+
+
+def _answering(twin: Twin) -> Callable[..., JSONResponse]:
+    function = twin.function()
+
+    @wraps(function)
+    def answered(**arguments: Any) -> JSONResponse:
+        return JSONResponse(said(twin, function(**arguments)))
+
+    in_path = frozenset(re.findall(r"\{(\w+)\}", twin.path))
+    answered.__signature__ = _signature(function, in_path)  # type: ignore[attr-defined]
+    return answered
+
+
+@cache
+def _made_by(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` as FastAPI takes a dependency."""
+
+    @wraps(function)
+    def made(**arguments: Any) -> Any:
+        return function(**arguments)
+
+    made.__signature__ = _signature(function, frozenset())  # type: ignore[attr-defined]
+    return made
+
+
+def _signature(function: Callable[..., Any], in_path: frozenset[str]) -> Signature:
+    def as_fastapi_has_it(name: str, kind: Any, how: Parameter | Given | None) -> Any:
+        if isinstance(how, Given):
+            return Annotated[kind, Depends(_made_by(how.function))]
+        if kind in _KNOWN:
+            return Annotated[kind, Depends(_KNOWN[kind])]
+        said = {} if how is None else how.said
+        return Annotated[kind, Path(**said) if name in in_path else Query(**said)]
+
+    return Signature(
+        [
+            declared.replace(annotation=as_fastapi_has_it(name, kind, how))
+            for name, (declared, kind, how) in taken(function).items()
+        ]
+    )
+
+
+def _services(request: Request) -> Services:
+    found: Services = request.app.state.services
+    return found
+
+
+def _asker(request: Request) -> Asker:
+    access: Access = request.app.state.access
+    return Asker(role_of(request), uploads=access.write_token is not None)
+
+
+_KNOWN: dict[Any, Callable[..., Any]] = {Services: _services, Asker: _asker}
+ServicesDep = Annotated[Services, Depends(_services)]
+SelectionDep = Annotated[Selection, Depends(_made_by(selection))]
