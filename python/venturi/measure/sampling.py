@@ -10,12 +10,15 @@ import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from venturi.errors import Interrupted, VenturiError
 from venturi.measure.agent import Agent
 from venturi.measure.hosts import Process
 from venturi.record.trial import TrialWarning
+
+if TYPE_CHECKING:
+    from venturi.record.series import SeriesWriter
 
 GRACE_S = 5.0
 
@@ -24,7 +27,8 @@ class Sampler:
     """Runs `sample` from `start` to `stop` and writes `path` (Parquet).
 
     Times in the file are seconds since `origin_s`, a moment of this process's monotonic clock: the
-    start of the trial, so that series and phases share one axis.
+    start of the trial, so that series and phases share one axis. One moment is no series: a trial
+    that ended before the second sample has none.
     """
 
     def __init__(self, agent: Agent, path: Path, *, origin_s: float, interval_ms: int) -> None:
@@ -66,23 +70,36 @@ class Sampler:
 
     def _listen(self) -> None:
         assert self._process is not None
-        # Parquet's library is loaded here, beside the work, and not before it.
-        from venturi.record.series import SeriesWriter
-
+        first: list[tuple[Any, ...]] = []
+        writer: SeriesWriter | None = None
         try:
             with ExitStack() as stack:
-                writer = stack.enter_context(SeriesWriter(self._path))
 
                 def rows_of(event: Mapping[str, Any]) -> None:
+                    nonlocal writer
                     if event["event"] != "series":
                         return
                     if self._offset_s is None:
                         # The first event tells how far the agent's clock is from the trial's.
                         self._offset_s = time.monotonic() - self._origin_s - float(event["t_s"])
                     t_s = float(event["t_s"]) + self._offset_s
-                    for metric, device, value, unit in event["rows"]:
-                        writer.append(t_s, metric, device, value, unit)
-                        self._rows += 1
+                    rows = [
+                        (t_s, metric, device, value, unit)
+                        for metric, device, value, unit in event["rows"]
+                    ]
+                    self._rows += len(rows)
+                    if not first:
+                        first.extend(rows)
+                        return
+                    if writer is None:
+                        # Parquet's library takes as long as a short trial: it is loaded beside the
+                        # work, and only for a trial that has a series.
+                        from venturi.record.series import SeriesWriter
+
+                        writer = stack.enter_context(SeriesWriter(self._path))
+                        rows = [*first, *rows]
+                    for row in rows:
+                        writer.append(*row)
 
                 self._agent.follow(self._process, "sample", on_event=rows_of)
         except Interrupted:
