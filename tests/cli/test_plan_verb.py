@@ -194,6 +194,20 @@ def test_check_counts_and_estimates(tmp_path: Path, real: dict[str, str]) -> Non
     assert after["combinations"][0]["estimated_from"] == "median of 3 earlier trials"
 
 
+def test_limits_are_told_as_they_were_understood(tmp_path: Path) -> None:
+    text = "timeout = '1h30m'\n" + PLAN + "[budget]\ntime = '1ms'\nspace = '2.5GB'\n"
+    file = written(tmp_path, text)
+    told = "at most 1 h 30 min a trial (timeout), 1 ms in one sitting (budget.time), 2.5 GB"
+    checked = venturi("plan", "check", file, home=tmp_path / "home")
+    assert told in checked.stdout, checked.stdout
+    data = json.loads(venturi("plan", "check", file, "--json", home=tmp_path / "home").stdout)
+    assert (data["data"]["timeout_s"], data["data"]["space_budget_bytes"]) == (5400, 2.5e9)
+    assert told in venturi("plan", "start", file, home=tmp_path / "home").stderr
+    assert "at most" not in venturi("plan", "resume", file, "-q", home=tmp_path / "home").stderr
+    without = venturi("plan", "check", written(tmp_path, PLAN), home=tmp_path / "home")
+    assert "at most" not in without.stdout
+
+
 def test_only_sorts_are_predicted_from_a_disk_probe(tmp_path: Path) -> None:
     home, file = tmp_path / "home", tmp_path / "study.toml"
     names = ["terasort", "sort", "wordcount", "pi", "dfsio-write"]

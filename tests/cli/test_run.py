@@ -67,10 +67,15 @@ def test_a_trial_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     done = venturi(
-        "run", "terasort", "--bytes", "20kB", "--dir", disk, "--timeout", "500ms",
-        home=tmp_path / "home", FAKE_FAULT="hang-in-sort", FAKE_MARKER=str(tmp_path / "marker"),
+        "run", "terasort", "--bytes", "20kB", "--dir", disk, "--timeout", "1500ms",
+        "--memory", "1GiB", home=tmp_path / "home",
+        FAKE_FAULT="hang-in-sort", FAKE_MARKER=str(tmp_path / "marker"),
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
+    understood = (
+        "20.0 kB of input, 6 repetitions (1 to warm up), memory 1.0 GiB, at most 1.5 s each"
+    )
+    assert understood in done.stderr, done.stderr
     assert "VEN-ENGINE-TIMEOUT" in done.stderr
     assert list(disk.iterdir()) == []
 

@@ -80,6 +80,9 @@ def check(file: Path, *, as_json: bool) -> None:
             "plan": plan.id,
             "trials": len(plan.places()),
             "repeats": plan.repeats,
+            "timeout_s": plan.timeout_s,
+            "time_budget_s": plan.time_budget_s,
+            "space_budget_bytes": plan.space_budget_bytes,
             "combinations": [
                 {"values": c.values(), "trial_s": seconds, "estimated_from": source}
                 for c, seconds, source in rows
@@ -96,6 +99,8 @@ def check(file: Path, *, as_json: bool) -> None:
         f"{count_of(len(plan.places()), 'trial')}: {count_of(len(rows), 'combination')}, each "
         f"{count_of(plan.repeats, 'time')} ({plan.warm_ups} to warm up), order {plan.order}"
     )
+    if limits := _limits(plan):
+        click.echo(limits)
     for combination, seconds, source in rows[:MATRIX_ROWS]:
         time = f"{format_duration(seconds)} a trial" if seconds is not None else "cannot tell"
         click.echo(f"  {_words(combination)}: {time} ({source})")
@@ -166,6 +171,8 @@ def _take(file: Path, *, begun: bool, again: bool, wait: bool, quiet: bool, as_j
             for folders in plan.folders(each).values()
             for folder in folders
         )
+        if talk and (limits := _limits(plan)):
+            step(limits)
         try:
             found = take(plan, session, _engine, again=again, on_trial=_tell if talk else None)
         except (Interrupted, KeyboardInterrupt):
@@ -173,6 +180,20 @@ def _take(file: Path, *, begun: bool, again: bool, wait: bool, quiet: bool, as_j
             raise Interrupted from None
     _show(plan, found, as_json=as_json, by_factor=False)
     return _exit_code(found)
+
+
+def _limits(plan: Plan) -> str:
+    """The limits that the file gives, as they were understood; "" if it gives none."""
+    from venturi.units import format_bytes_decimal, format_duration
+
+    limits = []
+    if plan.timeout_s is not None:
+        limits.append(f"{format_duration(plan.timeout_s)} a trial (timeout)")
+    if plan.time_budget_s is not None:
+        limits.append(f"{format_duration(plan.time_budget_s)} in one sitting (budget.time)")
+    if plan.space_budget_bytes is not None:
+        limits.append(f"{format_bytes_decimal(plan.space_budget_bytes)} of disk (budget.space)")
+    return f"at most {', '.join(limits)}" if limits else ""
 
 
 def _exit_code(found: Iterable[Standing]) -> ExitCode:

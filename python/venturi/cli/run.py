@@ -302,6 +302,20 @@ def _groups(engines: Sequence[Engine]) -> list[Sequence[Engine]]:
     return [[engine] for engine in engines]
 
 
+def _understood(order: Order, *, repeat: int, warm_up: int) -> str:
+    """The sizes and times that were chosen, as they were understood."""
+    from venturi.units import format_bytes, format_bytes_decimal, format_duration
+
+    parts = [f"{count_of(repeat, 'repetition')} ({warm_up} to warm up)"]
+    if order.size.bytes:
+        parts.insert(0, f"{format_bytes_decimal(order.size.bytes)} of input")
+    if order.memory_bytes is not None:
+        parts.append(f"memory {format_bytes(order.memory_bytes)}")
+    if order.timeout_s is not None:
+        parts.append(f"at most {format_duration(order.timeout_s)} each")
+    return f"{order.definition.name}: {', '.join(parts)}"
+
+
 @contextmanager
 def _started(engines: Sequence[Engine], ground: Ground) -> Iterator[None]:
     with ExitStack() as stack:
@@ -334,6 +348,8 @@ def _run(
     talk: bool,
 ) -> list[Trial]:
     trials: list[Trial] = []
+    if talk:
+        step(_understood(next(iter(orders.values())), repeat=repeat, warm_up=warm_up))
     try:
         for group in _groups(list(orders)):
             own = {engine: orders[engine] for engine in group}
