@@ -314,6 +314,7 @@ def test_validate_refuses(agent_binary: Path, tmp_path: Path, unsorted: Path) ->
     assert "--record-bytes" in cut["hint"]
     missing = error(agent_binary, "validate", "--input", tmp_path / "no")
     assert missing["code"] == "VEN-VALIDATE-INPUT"
+    assert missing["message"] == f"{tmp_path / 'no'} cannot be read: No such file or directory"
     options = ("--key-bytes", 101)
     assert error(agent_binary, "validate", "--input", unsorted, *options, status=2)["code"] == (
         "VEN-VALIDATE-OPTION"

@@ -123,12 +123,13 @@ impl Events {
 
     /// The last event of a command that did not; the same text goes to stderr for people.
     pub fn error(&self, failure: &Failure) {
+        let message = without_numbers(&failure.message);
         self.write(&json!({
-            "event": "error", "code": failure.code, "message": failure.message,
+            "event": "error", "code": failure.code, "message": message,
             "where": failure.place, "hint": failure.hint,
         }));
         let mut stderr = io::stderr().lock();
-        let _ = writeln!(stderr, "error[{}]: {}", failure.code, failure.message);
+        let _ = writeln!(stderr, "error[{}]: {message}", failure.code);
         if !failure.hint.is_empty() {
             let _ = writeln!(stderr, "  hint: {}", failure.hint);
         }
@@ -139,6 +140,16 @@ impl Events {
         // A reader that went away is no reason to fail: the work itself is the product.
         let _ = writeln!(stdout, "{value}").and_then(|()| stdout.flush());
     }
+}
+
+/// `message` as people say it: `No such file or directory`, without `(os error 2)` after it.
+fn without_numbers(message: &str) -> String {
+    let mut parts = message.split(" (os error ");
+    let mut said = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        said += part.split_once(')').map_or(part, |(_, rest)| rest);
+    }
+    said
 }
 
 /// Which build this is; stored with every number it produces.

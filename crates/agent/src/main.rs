@@ -29,23 +29,23 @@ struct Cli {
 enum Command {
     /// Generate sort-benchmark records, bit-compatible with gensort 1.5
     Gen(cmd::generate::Args),
-    /// Sort with the 2-IO engine
+    /// Sort files of any size: a record is read and written twice at most (2-IO)
     Sort(cmd::sort::Args),
     /// Check order, count, checksum and duplicates, compatible with valsort
     Validate(cmd::validate::Args),
-    /// Count points of the Halton sequence in a circle: processor only
+    /// Estimate pi from points of the Halton sequence: work for the processors alone
     Pi(cmd::pi::Args),
-    /// Write or read many files, one task a file
+    /// Write or read many files at once, as `TestDFSIO` does
     Files(cmd::files::Args),
-    /// DiskBench: what the disks behind some directories can do
+    /// DiskBench: how fast the disks under some directories read and write
     Disk(cmd::disk::Args),
-    /// NetBench: what the network between some hosts can do
+    /// NetBench: how fast hosts send to one another, or this one to itself
     Net(cmd::net::Args),
-    /// How fast memory can be put to use, fresh and again
+    /// How fast memory can be written for the first time, and again
     Memory(cmd::memory::Args),
-    /// Facts about this host
+    /// Describe this host: processor, memory, disks, file systems, network
     Facts(cmd::facts::Args),
-    /// Sample this host's counters until stopped
+    /// Tell at intervals what processor, memory, disks and network do, until stopped
     Sample(cmd::sample::Args),
     /// List every error code with its meaning
     Errors,

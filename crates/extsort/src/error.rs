@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum SortError {
     /// An input cannot be opened or read.
-    #[error("cannot read input {path}: {source}")]
+    #[error("{path} cannot be read: {source}")]
     Input {
         /// The input.
         path: PathBuf,

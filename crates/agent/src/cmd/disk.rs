@@ -40,7 +40,7 @@ pub struct Args {
     /// How often each measurement is made
     #[arg(long, default_value_t = 3)]
     iterations: usize,
-    /// The shortest a single measurement may take, in seconds: fast disks go round their files again
+    /// The shortest a single measurement may take, in seconds: a fast disk does its file several times
     #[arg(long, default_value_t = 1.0, value_parser = seconds)]
     min_seconds: f64,
     /// The longest a single measurement may take, in seconds
@@ -49,7 +49,7 @@ pub struct Args {
     /// How long a single random measurement takes, in seconds
     #[arg(long, default_value_t = 2.0, value_parser = seconds)]
     random_seconds: f64,
-    /// A directory below this share of the median of the others is named slow
+    /// A directory is called slow below this share of the median rate of the others
     #[arg(long, default_value_t = 0.8)]
     slow_factor: f64,
 }

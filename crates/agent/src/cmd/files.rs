@@ -32,16 +32,16 @@ pub struct Args {
     /// Bytes of each file
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     bytes: u64,
-    /// Files at once [default: the processors available]
+    /// Files at once [default: one for each processor available]
     #[arg(long, value_name = "N", value_parser = one_or_more())]
     threads: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum What {
-    /// Make the files; none may be there
+    /// Write the files, none of which may exist
     Write,
-    /// Read them again
+    /// Read the files that `write` has made
     Read,
 }
 

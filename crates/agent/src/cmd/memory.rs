@@ -5,10 +5,10 @@ use crate::events::{EXIT_OK, EXIT_USER, Events, Failure};
 /// Arguments of `venturi-agent memory`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Memory to touch
+    /// Memory to write, in bytes
     #[arg(long, value_name = "BYTES")]
     bytes: u64,
-    /// Threads [default: the processors available]
+    /// Threads [default: one for each processor available]
     #[arg(long, value_name = "N")]
     threads: Option<std::num::NonZero<usize>>,
 }

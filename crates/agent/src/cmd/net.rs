@@ -31,10 +31,10 @@ pub struct Args {
     /// Measure between this many peers in this process, over 127.0.0.1
     #[arg(long)]
     loopback: Option<usize>,
-    /// Secret that listeners demand of the coordinator
+    /// Secret that listening peers ask of whoever measures
     #[arg(long, conflicts_with = "token_file")]
     token: Option<String>,
-    /// File whose first line is the token: other users can see the command line
+    /// File whose first line is the secret; what is given with --token all users of the host can see
     #[arg(long)]
     token_file: Option<PathBuf>,
     /// Bytes that each sender sends in a measurement [default: until the time is up]

@@ -17,7 +17,7 @@ pub struct Args {
     /// Tasks that the points are divided into
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..))]
     parts: u64,
-    /// Tasks at once [default: the processors available]
+    /// Tasks at once [default: one for each processor available]
     #[arg(long, value_name = "N", value_parser = one_or_more())]
     threads: Option<usize>,
 }

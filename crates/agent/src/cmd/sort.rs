@@ -31,25 +31,25 @@ pub struct Args {
     /// Memory budget in bytes [default: 60 % of what is available]
     #[arg(long, value_name = "BYTES")]
     memory: Option<u64>,
-    /// Threads that distribute and sort [default: the processors available]
+    /// Threads that distribute and sort [default: one for each processor available]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     /// What to do with the records
     #[arg(long, value_enum, default_value = "sort")]
     job: JobName,
-    /// Framing of the input [default: fixed for sort, lines for wordcount, kv for aggregate]
+    /// How records follow one another in the input [default: fixed for sort, lines for wordcount, kv for aggregate]
     #[arg(long, value_enum)]
     format: Option<FormatName>,
-    /// Length of a fixed record
+    /// With --format fixed: bytes of a record
     #[arg(long, default_value_t = 100, value_name = "BYTES")]
     record_bytes: usize,
-    /// Length of the key at its start
+    /// With --format fixed: bytes of the key, with which a record begins
     #[arg(long, default_value_t = 10, value_name = "BYTES")]
     key_bytes: usize,
-    /// Longest record of various lengths
+    /// With --format kv or lines: bytes of the longest record
     #[arg(long, default_value_t = 64 << 10, value_name = "BYTES")]
     max_record_bytes: usize,
-    /// Keys are uniformly random: divide their space evenly instead of sampling
+    /// The keys are random, as gensort makes them: share them out evenly, without looking at any
     #[arg(long)]
     indy: bool,
     /// Compare the checksum over all records before and after
@@ -58,16 +58,16 @@ pub struct Args {
     /// Replace output that exists
     #[arg(long)]
     overwrite: bool,
-    /// Say what would be done, and do nothing
+    /// Print how the data would be sorted (memory, passes, bytes spilled) and stop
     #[arg(long)]
     plan_only: bool,
-    /// Seed of the random places that are sampled
+    /// Seed of the choice of places where the input is sampled
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
-    /// Way to the kernel
+    /// How files are read and written
     #[arg(long, value_enum, default_value = "auto")]
     io: IoName,
-    /// Use the page cache even where it could be bypassed
+    /// Read and write through the kernel's page cache, also where that could be avoided
     #[arg(long)]
     buffered: bool,
 }
@@ -86,7 +86,7 @@ enum JobName {
 enum FormatName {
     /// Records of one length
     Fixed,
-    /// Two little-endian u32 (lengths of key and value), key, value
+    /// Length of the key and length of the value (32 bits each, little-endian), key, value
     Kv,
     /// Lines of text
     Lines,

@@ -27,19 +27,19 @@ pub struct Args {
     /// Write a summary of all input to this new file, as valsort's -o
     #[arg(long, value_name = "FILE")]
     summary_out: Option<PathBuf>,
-    /// Framing of the records
+    /// How records follow one another in the input
     #[arg(long, value_enum, default_value = "fixed")]
     format: FormatName,
-    /// Length of a fixed record
+    /// With --format fixed: bytes of a record
     #[arg(long, default_value_t = 100, value_name = "BYTES")]
     record_bytes: usize,
-    /// Length of the key at its start
+    /// With --format fixed: bytes of the key, with which a record begins
     #[arg(long, default_value_t = 10, value_name = "BYTES")]
     key_bytes: usize,
-    /// Threads [default: the processors available]
+    /// Threads [default: one for each processor available]
     #[arg(long, value_name = "N", value_parser = one_or_more())]
     threads: Option<usize>,
-    /// Read through the page cache: for files that are in memory
+    /// Read through the kernel's page cache: faster where the files are in memory
     #[arg(long)]
     buffered: bool,
 }
@@ -48,7 +48,7 @@ pub struct Args {
 enum FormatName {
     /// Records of one length
     Fixed,
-    /// Two little-endian 32-bit lengths, key, value
+    /// Length of the key and length of the value (32 bits each, little-endian), key, value
     Kv,
 }
 

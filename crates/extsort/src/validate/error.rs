@@ -10,7 +10,7 @@ pub enum ValidateError {
     #[error("{0}")]
     Options(String),
     /// An input cannot be opened or read.
-    #[error("cannot read input {path}: {source}")]
+    #[error("{path} cannot be read: {source}")]
     Input {
         /// The input.
         path: PathBuf,
