@@ -6,13 +6,15 @@
 mod file;
 mod pool;
 mod queue;
+mod request;
 mod sync;
 mod threads;
 mod uring;
 
 pub use file::{DirectFile, available_bytes, file_system_id, is_no_space, sync_dir};
 pub use pool::{Block, Pool};
-pub use queue::{Backend, Completion, Method, Operation, Queue, Request};
+pub use queue::{Backend, Method, Queue};
+pub use request::{Completion, Operation, Request};
 
 /// Memory, offsets and lengths of direct I/O are multiples of this many bytes.
 pub const ALIGN: usize = 4096;

@@ -2,12 +2,10 @@
 
 use std::fmt;
 use std::io;
-use std::ops::Range;
-use std::sync::Arc;
 
+use crate::request::{Completion, Request};
 use crate::threads::Threads;
 use crate::uring::Uring;
-use crate::{Block, DirectFile};
 
 /// Which way to the kernel is wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,42 +33,6 @@ impl fmt::Display for Method {
             Self::Posix => "posix",
         })
     }
-}
-
-/// What a request does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    /// From the file into the block.
-    Read,
-    /// From the block into the file.
-    Write,
-}
-
-/// A transfer between a range of a block and a place in a file. While it is in flight the queue owns
-/// the block, so nobody can touch what the kernel is using.
-#[derive(Debug)]
-pub struct Request {
-    /// Direction.
-    pub operation: Operation,
-    /// The file; kept open until the request is done.
-    pub file: Arc<DirectFile>,
-    /// Byte offset in the file.
-    pub offset: u64,
-    /// The memory.
-    pub block: Block,
-    /// Which bytes of the block.
-    pub range: Range<usize>,
-    /// Returned unchanged with the completion.
-    pub tag: u64,
-}
-
-/// A request that has ended.
-#[derive(Debug)]
-pub struct Completion {
-    /// The request, with its block.
-    pub request: Request,
-    /// Bytes transferred: all of the range, or fewer at the end of a file that was read.
-    pub result: io::Result<usize>,
 }
 
 /// Up to `depth` requests in flight. Completions come in any order.
@@ -152,8 +114,10 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
-    use crate::{ALIGN, Pool};
+    use crate::{ALIGN, DirectFile, Operation, Pool};
 
     fn round_trip(backend: Backend, direct: bool) {
         let dir = tempfile::tempdir().unwrap();

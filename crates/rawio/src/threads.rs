@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use crate::ALIGN;
-use crate::queue::{Completion, Operation, Request};
+use crate::request::{Completion, Operation, Request};
 
 pub(crate) struct Threads {
     todo: Option<Sender<Request>>,

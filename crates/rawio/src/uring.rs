@@ -7,7 +7,7 @@ use std::io;
 use io_uring::{IoUring, opcode, types};
 
 use crate::ALIGN;
-use crate::queue::{Completion, Operation, Request};
+use crate::request::{Completion, Operation, Request};
 
 pub(crate) struct Uring {
     ring: IoUring,
