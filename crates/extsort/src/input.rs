@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 use rawio::{Backend, Block, DirectFile, Operation, Pool, Queue, Request, align_up};
 
 use crate::error::SortError;
+use crate::manifest::MANIFEST;
 use crate::queue::ByteQueue;
 use crate::record::Format;
 use crate::stage::{Meter, Shared};
@@ -37,7 +38,7 @@ pub(crate) fn find(paths: &[PathBuf], format: Format) -> Result<Vec<InputFile>, 
                 .map_err(fail)?;
             names.retain(|path| {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
-                !name.starts_with('.') && name != crate::output::MANIFEST && !path.is_dir()
+                !name.starts_with('.') && name != MANIFEST && !path.is_dir()
             });
             names.sort();
             for name in names {

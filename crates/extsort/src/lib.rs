@@ -16,6 +16,7 @@ pub mod halton;
 mod input;
 mod job;
 mod kernels;
+mod manifest;
 mod output;
 mod partition;
 mod phases;
@@ -41,9 +42,8 @@ pub mod validate;
 pub use engine::{Progress, sort};
 pub use error::{CODES, SortError};
 pub use job::{Job, MakeReducer, Mapper, Reducer};
-pub use output::MANIFEST;
+pub use manifest::{MANIFEST, PartFile};
 pub use plan::{Plan, PlanInput, plan};
-pub use publish::PartFile;
 pub use record::{Format, HEADER_BYTES, Order, Records, prefix, push_key_value};
 pub use report::{
     ChecksumReport, IoReport, MemoryReport, PhaseReport, Published, SortReport, Volume,

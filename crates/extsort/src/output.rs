@@ -16,9 +16,8 @@ use rawio::DirectFile;
 
 use crate::error::SortError;
 use crate::input::InputFile;
+use crate::manifest::MANIFEST;
 
-/// Name of the file that says the output is complete, in the first output directory.
-pub const MANIFEST: &str = "manifest.json";
 pub(crate) const PART: &str = "part-";
 pub(crate) const TEMPORARY: &str = ".venturi-sort-";
 const LOCK: &str = ".lock";

@@ -7,39 +7,16 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
-use serde::Serialize;
 
 use crate::error::SortError;
-use crate::output::{Finished, MANIFEST, Outputs, PART, TEMPORARY, parts_in};
-
-/// A published file.
-#[derive(Clone, Debug, Serialize)]
-pub struct PartFile {
-    /// Where it is.
-    pub path: PathBuf,
-    /// Its length.
-    pub bytes: u64,
-    /// Its records.
-    pub records: u64,
-}
+use crate::manifest::{MANIFEST, Manifest, PartFile};
+use crate::output::{Finished, Outputs, PART, TEMPORARY, parts_in};
 
 /// What was published, in the order of keys.
 pub(crate) struct Publication {
     pub(crate) files: Vec<PartFile>,
     pub(crate) replicas: Vec<PartFile>,
     pub(crate) manifest: PathBuf,
-}
-
-#[derive(Serialize)]
-struct Manifest<'a> {
-    schema_version: u32,
-    job: &'a str,
-    records: u64,
-    bytes: u64,
-    checksum: Option<&'a str>,
-    /// In the order of the keys.
-    files: &'a [PartFile],
-    replicas: &'a [PartFile],
 }
 
 /// What the manifest says besides the files.

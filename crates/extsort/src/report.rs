@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use crate::manifest::PartFile;
 use crate::plan::Plan;
-use crate::publish::{PartFile, Publication};
+use crate::publish::Publication;
 use crate::stage::StageReport;
 use crate::usage::CpuTime;
 
