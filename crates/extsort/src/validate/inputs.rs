@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::ValidateError;
+use super::error::ValidateError;
 use crate::record::Format;
 
 const MANIFEST: &str = "manifest.json";

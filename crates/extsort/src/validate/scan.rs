@@ -8,8 +8,10 @@ use std::thread;
 
 use rawio::{ALIGN, Backend, Completion, DirectFile, Operation, Pool, Queue, Request};
 
+use super::error::ValidateError;
 use super::inputs::{InputFile, check_records};
-use super::{MAX_RECORD_BYTES, Summary, ValidateError, ValidateSpec};
+use super::spec::{MAX_RECORD_BYTES, ValidateSpec};
+use super::summary::Summary;
 use crate::record::Format;
 
 /// Bytes of a read past the page cache, and reads in flight, all threads together.

@@ -5,7 +5,8 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::ValidateError;
+use super::error::ValidateError;
+use super::spec::check_format;
 use crate::checksum::RecordSum;
 use crate::record::{Format, prefix};
 
@@ -196,7 +197,7 @@ pub fn write_summary(
 /// Joins all summaries in a file, which may be a concatenation of many.
 pub fn read_summaries(path: &Path, format: Format) -> Result<Summary, ValidateError> {
     let wrong = |reason: String| ValidateError::Summary { path: path.to_owned(), reason };
-    super::check_format(format)?;
+    check_format(format)?;
     let Format::Fixed { record, .. } = format else {
         return Err(ValidateError::Options("only fixed-length records have summaries".to_owned()));
     };
