@@ -39,19 +39,30 @@ _RUST_OPAQUE = re.compile(
 _RUST_FUNCTION = re.compile(r"\bfn\s+(\w+)")
 
 
+def rust_code(text: str) -> str:
+    """A Rust file with spaces for comments, strings and characters; lines keep their numbers."""
+    return _RUST_OPAQUE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+
+
+def item_end(code: str, start: int) -> int:
+    """Where the item around `start` ends in Rust: at its `;` or at the brace that closes its body."""
+    depth = 0
+    for place in range(start, len(code)):
+        letter = code[place]
+        depth += (letter in "([{") - (letter in ")]}")
+        if depth == 0 and letter in ";}":
+            return place
+    return len(code) - 1
+
+
 def rust_functions(text: str) -> Iterator[Function]:
     """The functions of a Rust file that have a body, nested ones too."""
-    code = _RUST_OPAQUE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    code = rust_code(text)
     for head in _RUST_FUNCTION.finditer(code):
-        depth = 0
-        for place in range(head.end(), len(code)):
-            letter = code[place]
-            depth += (letter in "([{") - (letter in ")]}")
-            if depth == 0 and letter in ";}":
-                if letter == "}":
-                    first = code.count("\n", 0, head.start()) + 1
-                    yield head[1], first, code.count("\n", head.start(), place) + 1
-                break
+        end = item_end(code, head.end())
+        if code[end] == "}":
+            first = code.count("\n", 0, head.start()) + 1
+            yield head[1], first, code.count("\n", head.start(), end) + 1
 
 
 def sources(root: Path) -> Iterator[Path]:

@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::error::ValidateError;
+use crate::manifest::MANIFEST;
 use crate::record::Format;
-
-const MANIFEST: &str = "manifest.json";
 
 /// A file to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
