@@ -17,13 +17,11 @@ use rawio::Pool;
 use crate::checksum::RecordSum;
 use crate::error::SortError;
 use crate::input::{self, InputFile};
-use crate::job::Job;
 use crate::output::Outputs;
-use crate::partition::{Partition, Store};
+use crate::partition::Store;
 use crate::phases::{Disks, MapShuffle, SortReduce};
 use crate::plan::{Plan, plan};
 use crate::publish::{Publication, Summary};
-use crate::record::Format;
 use crate::report::{
     ChecksumReport, IoReport, MemoryReport, PhaseReport, Published, SortReport, Volume,
 };
@@ -32,11 +30,8 @@ use crate::spec::SortSpec;
 use crate::spill::Scratch;
 use crate::split::split_oversized;
 use crate::splitters::Splitters;
-use crate::stage::{Meter, Shared, lock};
+use crate::stage::{Meter, Progress, Shared, lock};
 use crate::usage::{CpuTime, cpu_time, peak_rss_bytes};
-
-/// Told now and then: phase, bytes done, bytes in all (if known).
-pub type Progress<'a> = &'a (dyn Fn(&'static str, u64, Option<u64>) + Sync);
 
 /// What is settled before the first record is read.
 struct Prepared {
@@ -239,15 +234,4 @@ fn splitters(
     let splitters = Splitters::from_samples(spec.job.order, samples, partitions);
     shared.report("sample", "sample", None, &meter);
     Ok(splitters)
-}
-
-/// Empty partitions for the ranges between the bounds of `splitters`.
-pub(crate) fn empty_partitions(splitters: &Splitters, job: &Job) -> Vec<Partition> {
-    let with_rest = matches!(job.intermediate, Format::Fixed { .. });
-    (0..splitters.partitions())
-        .map(|partition| {
-            let common_bits = splitters.common_bits(partition, with_rest);
-            Partition::new(common_bits, splitters.is_constant(partition))
-        })
-        .collect()
 }

@@ -39,7 +39,7 @@ mod sync;
 mod usage;
 pub mod validate;
 
-pub use engine::{Progress, sort};
+pub use engine::sort;
 pub use error::{CODES, SortError};
 pub use job::{Job, MakeReducer, Mapper, Reducer};
 pub use manifest::{MANIFEST, PartFile};
@@ -50,5 +50,5 @@ pub use report::{
 };
 pub use spec::{Preview, SortSpec, preview};
 pub use splitters::{Sample, Splitters};
-pub use stage::StageReport;
+pub use stage::{Progress, StageReport};
 pub use usage::{CpuTime, cpu_time, peak_rss_bytes};

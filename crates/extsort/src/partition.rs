@@ -11,7 +11,10 @@ use std::time::Duration;
 
 use rawio::{Block, DirectFile, Pool};
 
+use crate::job::Job;
 use crate::queue::ByteQueue;
+use crate::record::Format;
+use crate::splitters::Splitters;
 use crate::stage::{Meter, lock};
 
 /// A block with whole records from its start on.
@@ -51,11 +54,16 @@ pub(crate) struct Partition {
     spilling: bool,
 }
 
-impl Partition {
-    /// An empty partition.
-    pub(crate) fn new(common_bits: usize, constant: bool) -> Self {
-        Self { common_bits, constant, ..Self::default() }
-    }
+/// Empty partitions for the ranges between the bounds of `splitters`.
+pub(crate) fn empty_partitions(splitters: &Splitters, job: &Job) -> Vec<Partition> {
+    let with_rest = matches!(job.intermediate, Format::Fixed { .. });
+    (0..splitters.partitions())
+        .map(|partition| Partition {
+            common_bits: splitters.common_bits(partition, with_rest),
+            constant: splitters.is_constant(partition),
+            ..Partition::default()
+        })
+        .collect()
 }
 
 /// A block on its way to a scratch disk.

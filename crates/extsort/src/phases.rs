@@ -11,11 +11,10 @@ use rawio::{Backend, Operation, Pool, align_up};
 use crate::checksum::RecordSum;
 use crate::distribute::Distribution;
 use crate::emit::{Emission, Group, OutBlock, Ready, release};
-use crate::engine::{Progress, empty_partitions};
 use crate::error::SortError;
 use crate::input::{InputFile, ReadSpec, Reader, by_device};
 use crate::output::{Finished, OutFile, Outputs};
-use crate::partition::{Filled, Partition, Spilled, Store};
+use crate::partition::{Filled, Partition, Spilled, Store, empty_partitions};
 use crate::plan::Plan;
 use crate::pump::pump;
 use crate::queue::ByteQueue;
@@ -23,7 +22,7 @@ use crate::report::IoReport;
 use crate::spec::SortSpec;
 use crate::spill::{Load, Scratch};
 use crate::splitters::Splitters;
-use crate::stage::{Meter, Shared, lock};
+use crate::stage::{Meter, Progress, Shared, lock};
 
 /// The scratch disks and how all disks are accessed.
 pub(crate) struct Disks<'a> {

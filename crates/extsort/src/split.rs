@@ -12,10 +12,9 @@ use std::time::Duration;
 use rawio::{Block, Operation, Pool, Queue, align_up};
 
 use crate::distribute::Distribution;
-use crate::engine::empty_partitions;
 use crate::error::SortError;
 use crate::input::Chunk;
-use crate::partition::{Filled, Partition, Spilled};
+use crate::partition::{Filled, Partition, Spilled, empty_partitions};
 use crate::phases::{Feeder, MapShuffle, guarded};
 use crate::queue::ByteQueue;
 use crate::spill::{Load, request};

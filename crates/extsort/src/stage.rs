@@ -13,6 +13,9 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Told now and then: phase, bytes done, bytes in all (if known).
+pub type Progress<'a> = &'a (dyn Fn(&'static str, u64, Option<u64>) + Sync);
+
 /// Where one worker's time went. Useful is what remains of its life.
 #[derive(Clone, Debug)]
 pub(crate) struct Meter {
