@@ -15,11 +15,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use rawio::Pool;
 
 use crate::checksum::RecordSum;
+use crate::disks::Disks;
 use crate::error::SortError;
 use crate::input::{self, InputFile};
+use crate::map_shuffle::MapShuffle;
 use crate::output::Outputs;
 use crate::partition::Store;
-use crate::phases::{Disks, MapShuffle, SortReduce};
+use crate::phases::SortReduce;
 use crate::plan::{Plan, plan};
 use crate::publish::{Publication, Summary};
 use crate::report::{

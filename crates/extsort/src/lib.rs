@@ -7,6 +7,7 @@
 //! engine's one job without input or output.
 
 pub mod checksum;
+mod disks;
 mod distribute;
 mod emit;
 mod engine;
@@ -17,6 +18,7 @@ mod input;
 mod job;
 mod kernels;
 mod manifest;
+mod map_shuffle;
 mod output;
 mod partition;
 mod phases;
@@ -36,6 +38,7 @@ mod split;
 mod splitters;
 mod stage;
 mod sync;
+mod threads;
 mod usage;
 pub mod validate;
 

@@ -1,220 +1,25 @@
-//! The threads of each phase.
+//! The threads of the second phase, from partitions to output files.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread::{self, Scope};
+use std::thread;
 use std::time::Duration;
 
-use rawio::{Backend, Operation, Pool, align_up};
+use rawio::{Operation, Pool, align_up};
 
 use crate::checksum::RecordSum;
-use crate::distribute::Distribution;
+use crate::disks::Disks;
 use crate::emit::{Emission, Group, OutBlock, Ready, release};
 use crate::error::SortError;
-use crate::input::{InputFile, ReadSpec, Reader, by_device};
 use crate::output::{Finished, OutFile, Outputs};
-use crate::partition::{Filled, Partition, Spilled, Store, empty_partitions};
+use crate::partition::{Filled, Partition, Spilled, Store};
 use crate::plan::Plan;
 use crate::pump::pump;
 use crate::queue::ByteQueue;
-use crate::report::IoReport;
 use crate::spec::SortSpec;
-use crate::spill::{Load, Scratch};
-use crate::splitters::Splitters;
+use crate::spill::Load;
 use crate::stage::{Meter, Progress, Shared, lock};
-
-/// The scratch disks and how all disks are accessed.
-pub(crate) struct Disks<'a> {
-    pub(crate) scratch: &'a [Scratch],
-    pub(crate) scratch_io: (usize, Backend),
-    output_io: (usize, Backend),
-    reports: Mutex<Vec<IoReport>>,
-}
-
-impl<'a> Disks<'a> {
-    pub(crate) fn new(scratch: &'a [Scratch], plan: &Plan, backend: Backend) -> Self {
-        Self {
-            scratch,
-            scratch_io: (plan.scratch_depth, backend),
-            output_io: (plan.queue_depth, backend),
-            reports: Mutex::default(),
-        }
-    }
-
-    fn note(&self, role: &'static str, dir: String, method: String) {
-        let report = IoReport { role, dir, method };
-        let mut reports = lock(&self.reports);
-        if !reports.contains(&report) {
-            reports.push(report);
-        }
-    }
-
-    pub(crate) fn into_report(self) -> Vec<IoReport> {
-        self.reports.into_inner().unwrap_or_default()
-    }
-}
-
-/// Runs `work`; its error, or a panic in it, fails the sort.
-pub(crate) fn guarded<T>(
-    shared: &Shared<'_>,
-    work: impl FnOnce() -> Result<T, SortError>,
-) -> Option<T> {
-    let result = std::panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-        Err(SortError::Panic(text.unwrap_or("no message").to_owned()))
-    });
-    result.map_err(|error| shared.fail(error)).ok()
-}
-
-/// A thread that brings chunks to a distribution.
-pub(crate) type Feeder<'a> = Box<dyn FnOnce() + Send + 'a>;
-
-/// Watches a phase: wakes everybody when the sort has failed or was cancelled, and tells progress.
-struct Watch<'s> {
-    done: Arc<AtomicBool>,
-    thread: thread::ScopedJoinHandle<'s, ()>,
-}
-
-impl<'s> Watch<'s> {
-    fn start(
-        scope: &'s Scope<'s, '_>,
-        shared: &'s Shared<'_>,
-        tell: impl Fn() + Send + 's,
-        abort: impl Fn() + Send + 's,
-    ) -> Self {
-        let done = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&done);
-        let thread = scope.spawn(move || {
-            while !seen.load(Ordering::Acquire) && !shared.is_failed() {
-                tell();
-                thread::park_timeout(Duration::from_millis(20));
-            }
-            // Looked at once more after the end: others may still wait for one who failed.
-            if shared.is_failed() {
-                abort();
-            }
-        });
-        Self { done, thread }
-    }
-
-    fn stop(self) {
-        self.done.store(true, Ordering::Release);
-        self.thread.thread().unpark();
-        let _ = self.thread.join();
-    }
-}
-
-/// The first phase: from the input to partitions.
-pub(crate) struct MapShuffle<'a> {
-    pub(crate) shared: &'a Shared<'a>,
-    pub(crate) spec: &'a SortSpec,
-    pub(crate) plan: &'a Plan,
-    pub(crate) store: &'a Store,
-    pub(crate) disks: &'a Disks<'a>,
-    pub(crate) progress: Progress<'a>,
-    pub(crate) records_in: &'a AtomicU64,
-    pub(crate) records_passed: &'a AtomicU64,
-    pub(crate) checksum: Option<&'a Mutex<RecordSum>>,
-}
-
-impl MapShuffle<'_> {
-    /// Reads `files` and distributes their records.
-    pub(crate) fn run(&self, files: &[InputFile], splitters: &Splitters) -> Result<(), SortError> {
-        let (shared, plan) = (self.shared, self.plan);
-        let total: u64 = files.iter().map(|file| file.bytes).sum();
-        let pool =
-            Pool::new(plan.read_blocks, plan.io_bytes + plan.headroom_bytes).map_err(|source| {
-                SortError::Io { action: "allocate", path: "memory".into(), source }
-            })?;
-        let groups = by_device(files);
-        let chunks = ByteQueue::new(plan.read_blocks * plan.io_bytes, groups.len());
-        let spec = ReadSpec {
-            format: self.spec.job.input,
-            max_record: self.spec.max_record(),
-            headroom: plan.headroom_bytes,
-            io_bytes: plan.io_bytes,
-            depth: plan.queue_depth,
-            backend: self.spec.backend,
-            direct: self.spec.direct,
-        };
-        let first = self.store.extend(empty_partitions(splitters, &self.spec.job));
-        let distribution = Distribution {
-            shared,
-            job: &self.spec.job,
-            splitters,
-            store: self.store,
-            first,
-            input: &chunks,
-            map: true,
-            checksum: self.checksum,
-            records_in: self.records_in,
-            records_passed: self.records_passed,
-        };
-        let abort = || {
-            pool.close();
-            chunks.abort();
-        };
-        let tell = || {
-            let done = shared.phase_bytes.load(Ordering::Relaxed);
-            (self.progress)("map+shuffle", done, Some(total));
-        };
-        let feeders = groups.iter().map(|group| -> Feeder<'_> {
-            let reader = Reader::new(shared, group, &pool, spec, &chunks);
-            Box::new(move || {
-                let device = group[0].path.parent().unwrap_or(&group[0].path);
-                let device = device.display().to_string();
-                if let Some(method) = guarded(shared, || reader.run(&device)) {
-                    self.disks.note("input", device, method);
-                }
-            })
-        });
-        self.distribute(&distribution, tell, abort, feeders.collect())
-    }
-
-    /// Runs workers and spill writers beside the threads that feed them.
-    pub(crate) fn distribute(
-        &self,
-        distribution: &Distribution<'_>,
-        tell: impl Fn() + Send + Sync,
-        abort: impl Fn() + Send + Sync,
-        feeders: Vec<Feeder<'_>>,
-    ) -> Result<(), SortError> {
-        let (shared, store) = (self.shared, self.store);
-        store.spills.iter().for_each(ByteQueue::reopen);
-        thread::scope(|scope| {
-            let watch = Watch::start(scope, shared, &tell, || {
-                abort();
-                store.abort();
-            });
-            for scratch in self.disks.scratch {
-                scope.spawn(move || {
-                    let io = self.disks.scratch_io;
-                    let method = guarded(shared, || scratch.write(shared, store, io)).flatten();
-                    if let Some(method) = method {
-                        let dir = scratch.path().display().to_string();
-                        self.disks.note("scratch", dir, format!("{method}+{}", scratch.way()));
-                    }
-                });
-            }
-            for feeder in feeders {
-                scope.spawn(feeder);
-            }
-            let workers: Vec<_> = (0..self.spec.threads)
-                .map(|_| scope.spawn(|| guarded(shared, || distribution.run())))
-                .collect();
-            for worker in workers {
-                let _ = worker.join();
-            }
-            // Refused only when the sort is being abandoned, which is checked below.
-            let _ = store.trim();
-            store.spills.iter().for_each(ByteQueue::finish);
-            watch.stop();
-        });
-        shared.check()
-    }
-}
+use crate::threads::{Watch, guarded};
 
 /// The second phase: from partitions to output files.
 pub(crate) struct SortReduce<'a> {

@@ -14,11 +14,12 @@ use rawio::{Block, Operation, Pool, Queue, align_up};
 use crate::distribute::Distribution;
 use crate::error::SortError;
 use crate::input::Chunk;
+use crate::map_shuffle::{Feeder, MapShuffle};
 use crate::partition::{Filled, Partition, Spilled, empty_partitions};
-use crate::phases::{Feeder, MapShuffle, guarded};
 use crate::queue::ByteQueue;
 use crate::spill::{Load, request};
 use crate::splitters::{Sample, Splitters};
+use crate::threads::guarded;
 
 /// Splits partitions that are too large to be sorted in memory until none is left, keeping `order`
 /// the order of their keys. Returns how many were split.
