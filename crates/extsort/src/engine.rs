@@ -21,13 +21,13 @@ use crate::input::{self, InputFile};
 use crate::map_shuffle::MapShuffle;
 use crate::output::Outputs;
 use crate::partition::Store;
-use crate::phases::SortReduce;
 use crate::plan::{Plan, plan};
 use crate::publish::{Publication, Summary};
 use crate::report::{
     ChecksumReport, IoReport, MemoryReport, PhaseReport, Published, SortReport, Volume,
 };
 use crate::sample::sample;
+use crate::sort_reduce::SortReduce;
 use crate::spec::SortSpec;
 use crate::spill::Scratch;
 use crate::split::split_oversized;
