@@ -31,9 +31,10 @@ pub use report::{Device, Measurement, Report, Role, Slow};
 
 use crate::Observer;
 use folder::{Folder, remove_orphans};
+use options::Case;
 use pattern::{Pattern, Shape};
 use place::{Place, check_space};
-use report::{Case, Round};
+use report::Round;
 use stream::{Moved, Shared, Stream, forget_cached};
 
 /// The number of the file that is written by a measurement.

@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use super::error::DiskError;
 use super::pattern::Shape;
-use super::report::Case;
 
 /// Files the data to be read is spread over: the map outputs of the shuffle pattern.
 const DATA_FILES: u64 = 16;
@@ -47,6 +46,14 @@ impl Mode {
             Self::ShuffleRead => "shuffle_read",
         }
     }
+}
+
+/// One measurement: mode, request size, depth.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Case {
+    pub(crate) mode: Mode,
+    pub(crate) block_bytes: usize,
+    pub(crate) depth: usize,
 }
 
 /// What to measure and how.

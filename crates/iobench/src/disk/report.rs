@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 use rawio::Operation;
 use serde::Serialize;
 
-use super::Mode;
+use super::options::{Case, Mode};
 use super::stream::{Moved, histogram};
 use crate::stats::{Latency, Spread, slow_outliers};
 use crate::steady::{Timeline, unsteady_reason};
@@ -96,14 +96,6 @@ pub struct Slow {
     pub bytes_per_s: f64,
     /// The median of the others' mean rates.
     pub median_bytes_per_s: f64,
-}
-
-/// What was measured: mode, request size, depth.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Case {
-    pub(crate) mode: Mode,
-    pub(crate) block_bytes: usize,
-    pub(crate) depth: usize,
 }
 
 /// One iteration of a case: what each stream did, and the window common to all.
