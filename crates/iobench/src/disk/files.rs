@@ -24,7 +24,7 @@ use super::error::DiskError;
 use super::place::{Place, check_space};
 use super::report::{Device, Role};
 use super::stream::forget_cached;
-use super::{side_by_side, warn_buffered, warn_in_memory};
+use super::threads::side_by_side;
 use crate::Observer;
 
 /// Bytes of a request, and after how many the random bytes repeat: part of what files contain.
@@ -89,7 +89,7 @@ pub fn run(
     options.check()?;
     let places = options.dirs.iter().map(|dir| Place::of(dir)).collect::<Result<Vec<_>, _>>()?;
     for place in &places {
-        warn_in_memory(observer, place);
+        place.warn_if_in_memory(observer);
     }
     if options.operation == Operation::Write {
         check_space(&places, &options.needed_bytes())?;
@@ -115,7 +115,7 @@ pub fn run(
         let method = own.peek()?.method;
         let direct = own.all(|task| task.direct);
         if !direct {
-            warn_buffered(observer, &place.dir);
+            place.warn_buffered(observer);
         }
         Some(place.device(method, direct))
     });

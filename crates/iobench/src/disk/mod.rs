@@ -15,12 +15,11 @@ mod pattern;
 mod place;
 mod report;
 mod stream;
+mod threads;
 
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use rawio::{DirectFile, Method, Operation};
@@ -36,6 +35,7 @@ use pattern::{Pattern, Shape};
 use place::{Place, check_space};
 use report::Round;
 use stream::{Moved, Shared, Stream, forget_cached};
+use threads::side_by_side;
 
 /// The number of the file that is written by a measurement.
 const WRITE_FILE: usize = 900;
@@ -109,7 +109,7 @@ fn places(options: &Options, observer: &dyn Observer) -> Result<Vec<Place>, Disk
                 ),
             );
         }
-        warn_in_memory(observer, &place);
+        place.warn_if_in_memory(observer);
         for (orphan, bytes) in remove_orphans(dir).map_err(|e| problem(e.to_string()))? {
             observer.warning(
                 "VEN-DISK-ORPHAN",
@@ -291,66 +291,9 @@ impl Bench<'_> {
 
     fn warn_if_buffered(&self) {
         for site in self.sites.iter().filter(|site| !site.direct) {
-            warn_buffered(self.observer, &site.place.dir);
+            site.place.warn_buffered(self.observer);
         }
     }
-}
-
-/// Runs each job on a thread of its own, and `tick` ten times a second meanwhile. A job that fails
-/// sees to it that the others stop.
-fn side_by_side<T: Send>(
-    jobs: impl Iterator<Item = impl FnOnce() -> Result<T, DiskError> + Send>,
-    tick: impl Fn(),
-) -> Result<Vec<T>, DiskError> {
-    let outcomes: Vec<Result<T, DiskError>> = std::thread::scope(|scope| {
-        let (alive, ended) = channel::<()>();
-        let workers: Vec<_> = jobs
-            .map(|job| {
-                let alive = alive.clone();
-                scope.spawn(move || {
-                    let _alive = alive;
-                    job()
-                })
-            })
-            .collect();
-        drop(alive);
-        while ended.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout) {
-            tick();
-        }
-        workers
-            .into_iter()
-            .map(|worker| worker.join().unwrap_or_else(|p| std::panic::resume_unwind(p)))
-            .collect()
-    });
-    let mut done = Vec::with_capacity(outcomes.len());
-    let mut failure = None;
-    for outcome in outcomes {
-        match outcome {
-            Ok(value) => done.push(value),
-            // A job that was stopped because another failed says "interrupted".
-            Err(DiskError::Interrupted) if failure.is_some() => {}
-            Err(error) => failure = Some(error),
-        }
-    }
-    failure.map_or(Ok(done), Err)
-}
-
-fn warn_in_memory(observer: &dyn Observer, place: &Place) {
-    if place.in_memory() {
-        let message = format!("{} is in memory, not on a disk", place.dir.display());
-        observer.warning("VEN-DISK-MEMORY", &message);
-    }
-}
-
-fn warn_buffered(observer: &dyn Observer, dir: &Path) {
-    observer.warning(
-        "VEN-DISK-BUFFERED",
-        &format!(
-            "{}: direct I/O was not used: the page cache takes part (what is read was dropped from \
-             it before)",
-            dir.display()
-        ),
-    );
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use rawio::Method;
 
 use super::error::DiskError;
 use super::report::Device;
+use crate::Observer;
 
 /// A directory to measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,8 +63,24 @@ impl Place {
         }
     }
 
-    pub(crate) fn in_memory(&self) -> bool {
-        matches!(self.file_system.as_deref(), Some("tmpfs" | "ramfs"))
+    /// Says that what is measured is memory, if it is.
+    pub(crate) fn warn_if_in_memory(&self, observer: &dyn Observer) {
+        if matches!(self.file_system.as_deref(), Some("tmpfs" | "ramfs")) {
+            let message = format!("{} is in memory, not on a disk", self.dir.display());
+            observer.warning("VEN-DISK-MEMORY", &message);
+        }
+    }
+
+    /// Says that direct I/O was refused here.
+    pub(crate) fn warn_buffered(&self, observer: &dyn Observer) {
+        observer.warning(
+            "VEN-DISK-BUFFERED",
+            &format!(
+                "{}: direct I/O was not used: the page cache takes part (what is read was dropped \
+                 from it before)",
+                self.dir.display()
+            ),
+        );
     }
 }
 
