@@ -45,7 +45,7 @@ def rust_code(text: str) -> str:
 
 
 def item_end(code: str, start: int) -> int:
-    """Where the item around `start` ends in Rust: at its `;` or at the brace that closes its body."""
+    """Where the Rust item around `start` ends: at its `;` or the brace that closes its body."""
     depth = 0
     for place in range(start, len(code)):
         letter = code[place]
