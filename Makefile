@@ -62,7 +62,7 @@ check: lint ## For daily work: lint, and the tests without engines, browser and 
 	$(CARGO) test --locked --profile tested --workspace --quiet
 	$(PYTEST) --durations 5 -m "not (slow or engines or browser)"
 
-lint: setup ## Check format, types, contracts, budgets and generated files
+lint: setup ## Check format, types, contracts, budgets, circles and generated files
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --release --workspace --all-targets --quiet -- -D warnings
 	$(VENV)/bin/ruff format --check .
@@ -71,6 +71,7 @@ lint: setup ## Check format, types, contracts, budgets and generated files
 	$(VENV)/bin/lint-imports --no-logo
 	cd web && npm run --silent lint
 	$(PY) scripts/budgets.py
+	$(PY) scripts/circles.py rust
 	$(PY) scripts/generated.py --check
 
 # What makes a release is not part of `make setup`: its C compiler for old systems alone is 400 MB.
