@@ -13,7 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from engine_runs import RUN, wait_until_gone
+from command_line import PROGRAM
+from engine_runs import wait_until_gone
 
 from venturi.measure.agent import Agent
 from venturi.measure.engines import engine
@@ -75,7 +76,7 @@ def engines_home() -> Path:
         if shutil.which("mvn") is None or shutil.which("java") is None:
             pytest.skip("Hadoop needs Maven and Java (Debian packages maven, openjdk-17-jdk)")
         done = subprocess.run(
-            [*RUN, "engines", "install", "mapreduce"],
+            [*PROGRAM, "engines", "install", "mapreduce"],
             env={**os.environ, "VENTURI_HOME": str(home)},
             capture_output=True, text=True, check=False, timeout=280,
         )  # fmt: skip

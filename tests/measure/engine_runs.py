@@ -1,33 +1,40 @@
-"""`venturi run` on real engines as a process, and whose processes are left of it."""
+"""`venturi run` on real engines, and whose processes are left of it."""
 
 from __future__ import annotations
 
 import json
 import os
 import subprocess
-import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from command_line import started, venturi
+
 MARK = "ENGINE_TEST_MARK"
-RUN = (sys.executable, "-m", "venturi.cli.main")
 
 
-def start(home: Path, mark: str, *arguments: object, **environment: str) -> subprocess.Popen[str]:
-    disk = home.parent / "disk"
-    disk.mkdir(exist_ok=True)
-    return subprocess.Popen(
-        [*RUN, "run", *map(str, arguments), "--dir", str(disk), "--warm-up", "0", "--json"],
-        env={**os.environ, "VENTURI_HOME": str(home), MARK: mark, **environment},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+def start(home: Path, mark: str, *arguments: object) -> subprocess.Popen[str]:
+    """`venturi run ARGUMENTS` as a process of its own, to be killed."""
+    return started(*_whole(home, arguments), home=home, **_environment(mark))
 
 
 def run(home: Path, mark: str, *arguments: object, **environment: str) -> tuple[int, Any, str]:
-    process = start(home, mark, *arguments, **environment)
-    out, err = process.communicate(timeout=280)
-    return process.returncode, json.loads(out) if out else None, err
+    """Status, JSON and stderr of `venturi run ARGUMENTS`."""
+    done = venturi(*_whole(home, arguments), home=home, **_environment(mark), **environment)
+    return done.returncode, json.loads(done.stdout) if done.stdout else None, done.stderr
+
+
+def _whole(home: Path, arguments: Iterable[object]) -> list[object]:
+    disk = home.parent / "disk"
+    disk.mkdir(exist_ok=True)
+    return ["run", *arguments, "--dir", disk, "--warm-up", "0", "--json"]
+
+
+def _environment(mark: str) -> dict[str, str]:
+    # Empty is as if it were not set: the agent beside Python.
+    return {MARK: mark, "VENTURI_AGENT": os.environ.get("VENTURI_AGENT", "")}
 
 
 def wait_for(mark: str, program: bytes) -> int:
