@@ -1,6 +1,6 @@
 """The fake agent as Venturi meets it, a session that uses it, and the real engines.
 
-Hadoop is fetched once and kept in the user's cache folder.
+Hadoop is fetched once and kept in the user's cache folder, as is an archive of Spark's classes.
 """
 
 from __future__ import annotations
@@ -11,17 +11,23 @@ import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from command_line import PROGRAM
+import spark_classes
 from engine_runs import wait_until_gone
+from spark_session import local_spark
 
+from command_line import PROGRAM
 from venturi.measure.agent import Agent
 from venturi.measure.engines import engine
 from venturi.measure.engines.install import installed
 from venturi.measure.runner import Session, open_session
 from venturi.record.repository import Repository
 from venturi.settings import Settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 FAKE_AGENT = Path(__file__).parent / "fake_agent.py"
 
@@ -67,11 +73,15 @@ def session(fake_agent: Agent, sqlite: Repository) -> Session:
     return open_session(fake_agent, sqlite, sample_interval_ms=20)
 
 
+def _cache() -> Path:
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "venturi-tests"
+
+
 @pytest.fixture(scope="session")
 def engines_home() -> Path:
     """A VENTURI_HOME in which Hadoop is installed, kept between test runs."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    home = cache / "venturi-tests"
+    home = _cache()
     if installed(home) is None:
         if shutil.which("mvn") is None or shutil.which("java") is None:
             pytest.skip("Hadoop needs Maven and Java (Debian packages maven, openjdk-17-jdk)")
@@ -86,12 +96,26 @@ def engines_home() -> Path:
     return home
 
 
-@pytest.fixture(scope="session")
-def spark() -> None:
-    """Skips where Spark cannot run."""
+@pytest.fixture(scope="module")
+def spark() -> Iterator[None]:
+    """Skips where Spark cannot run; where it can, its JVMs begin with an archive of classes."""
     found = engine("spark", home=Path(), environ=os.environ).available()
     if not found.usable:
         pytest.skip("; ".join(each.what for each in found.missing))
+    parts = found.parts
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in spark_classes.environment(
+            Path(parts["home"]), parts["java"], _cache()
+        ).items():
+            patch.setenv(name, value)
+        yield
+
+
+@pytest.fixture(scope="module")
+def spark_session(spark: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """One Spark in this process for the programs of a file."""
+    with local_spark(tmp_path_factory.mktemp("spark")) as session:
+        yield session
 
 
 @pytest.fixture

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import pytest
-
-from venturi.measure.engines import engine
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,9 +16,6 @@ QUICK = "-XX:TieredStopAtLevel=1"  # a JVM of seconds does not repay its second 
 @contextmanager
 def local_spark(folder: Path) -> Iterator[SparkSession]:
     """A session with two threads whose files are in `folder`; its JVM is gone in the end."""
-    found = engine("spark", home=Path(), environ=os.environ).available()
-    if not found.usable:
-        pytest.skip("; ".join(each.what for each in found.missing))
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 

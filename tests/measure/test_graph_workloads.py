@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spark_session import local_spark
 
 from venturi.errors import VenturiError
 from venturi.measure.engines.checks import Checking
@@ -214,13 +213,6 @@ def test_an_empty_answer_is_wrong_where_there_is_something(name: str, tmp_path: 
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "part-00000").touch()
     assert checking(definition, size, data, tmp_path / "out")() is not None
-
-
-@pytest.fixture(scope="module")
-def spark_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """One Spark for all programs of this file."""
-    with local_spark(tmp_path_factory.mktemp("spark")) as session:
-        yield session
 
 
 @pytest.mark.engines

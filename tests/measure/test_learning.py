@@ -279,13 +279,15 @@ class Trained:
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Trained]]:
+def trained(
+    spark: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[str], Trained]]:
     """Trains each workload once, in one Spark."""
     folder = tmp_path_factory.mktemp("learning")
     done: dict[str, Trained] = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_PYTHON", sys.executable)
-        with local_spark(folder) as spark:
+        with local_spark(folder) as session:
             from pyspark.ml import Estimator
 
             from venturi.measure.engines.spark_programs import learning as programs
@@ -305,7 +307,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str]
                         "input": str(folder / name / "in"), "output": str(output), "hdfs": None,
                         "parameters": dict(size.parameters),
                     }  # fmt: skip
-                    answer = programs.PROGRAMS[name](spark, task)
+                    answer = programs.PROGRAMS[name](session, task)
                     samples = {metric: value for metric, value, _ in answer.pop("samples")}
                     checking = Checking(cast(Step, None), definition, size, data, output, answer)
                     done[name] = Trained(checking, own[-1], samples)

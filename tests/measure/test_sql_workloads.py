@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, cast
 import polars as pl
 import pytest
 from pyarrow import parquet
-from spark_session import local_spark
 
 from venturi.measure.engines.checks import Checking
 from venturi.measure.engines.inputs import InputData
@@ -142,13 +141,6 @@ def test_the_references_are_what_plain_python_finds(tmp_path: Path) -> None:
     found = sql_check.analysis(**given).rows()
     assert len(found) == len(analysed)
     assert set(found) == analysed
-
-
-@pytest.fixture(scope="module")
-def spark_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """One Spark for all queries of this file."""
-    with local_spark(tmp_path_factory.mktemp("spark")) as session:
-        yield session
 
 
 def first_but(column: str, value: object) -> Callable[[pl.DataFrame], pl.DataFrame]:
