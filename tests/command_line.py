@@ -14,6 +14,7 @@ import pytest
 from venturi.cli.main import main
 
 PROGRAM = (sys.executable, "-m", "venturi.cli.main")
+AGENT = Path(os.environ.get("VENTURI_AGENT") or Path(sys.executable).parent / "venturi-agent")
 FAKE_AGENT = Path(__file__).parent / "measure" / "fake_agent.py"
 
 

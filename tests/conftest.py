@@ -19,9 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import hypothesis
+import psycopg
 import pytest
 
 import processes
+from command_line import AGENT
 from venturi.record.repository import Repository
 from venturi.record.trial import (
     Cluster,
@@ -78,6 +80,18 @@ def _no_settings_from_outside(
     monkeypatch.setenv("VENTURI_LOCK", str(lock))
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _python3_is_this_one(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """`python3` is this interpreter. The stand-in for the agent is started hundreds of times, and a
+    version manager's `python3` is a shell script that takes longer than it.
+    """
+    folder = tmp_path_factory.mktemp("bin")
+    (folder / "python3").symlink_to(Path(sys.executable).resolve())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(folder), prepend=os.pathsep)
+        yield
+
+
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     """Settings with a home of their own and SQLite."""
@@ -87,10 +101,9 @@ def settings(tmp_path: Path) -> Settings:
 @pytest.fixture(scope="session")
 def agent_binary() -> Path:
     """The agent: VENTURI_AGENT, or the one installed beside Python."""
-    path = Path(os.environ.get("VENTURI_AGENT") or Path(sys.executable).parent / "venturi-agent")
-    if not path.exists():
-        pytest.fail(f"there is no agent at {path}: `make setup` builds it")
-    return path
+    if not AGENT.exists():
+        pytest.fail(f"there is no agent at {AGENT}: `make setup` builds it")
+    return AGENT
 
 
 @pytest.fixture
@@ -114,12 +127,33 @@ def make_trial() -> Callable[..., Trial]:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def repository_settings(request: pytest.FixtureRequest, settings: Settings) -> Settings:
-    """`settings` with an empty database, once on SQLite and once on PostgreSQL."""
-    if request.param == "sqlite":
+def kind_of_database(request: pytest.FixtureRequest) -> str:
+    """SQLite and PostgreSQL, one after the other."""
+    return str(request.param)
+
+
+@pytest.fixture
+def repository_settings(
+    kind_of_database: str, settings: Settings, request: pytest.FixtureRequest
+) -> Settings:
+    """`settings` with an empty repository, once on SQLite and once on PostgreSQL.
+
+    Its tables are a copy: they are created once for all tests.
+    """
+    if kind_of_database == "sqlite":
+        shutil.copytree(request.getfixturevalue("home_without_trials"), settings.home)
         return settings
-    server: Callable[[], str] = request.getfixturevalue("new_postgresql_database")
-    return replace(settings, database_url=server())
+    return replace(settings, database_url=request.getfixturevalue("postgresql").new_repository())
+
+
+@pytest.fixture
+def bare_settings(
+    kind_of_database: str, settings: Settings, request: pytest.FixtureRequest
+) -> Settings:
+    """`settings` with a database without tables, for tests of how they are created."""
+    if kind_of_database == "sqlite":
+        return settings
+    return replace(settings, database_url=request.getfixturevalue("postgresql").new_database())
 
 
 @pytest.fixture
@@ -130,8 +164,16 @@ def repository(repository_settings: Settings) -> Iterator[Repository]:
 
 
 @pytest.fixture(scope="session")
-def new_postgresql_database() -> Iterator[Callable[[], str]]:
-    """Makes empty databases, and returns their URLs, on a PostgreSQL server of our own."""
+def home_without_trials(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home of an empty repository on SQLite, to be copied."""
+    home = tmp_path_factory.mktemp("repository")
+    Repository.open(Settings(home, None, None, allow_debug=False)).close()
+    return home
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[_Postgresql]:
+    """A PostgreSQL server of our own."""
     programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     if not programs:
         pytest.skip("PostgreSQL is not installed (Debian package postgresql)")
@@ -140,7 +182,7 @@ def new_postgresql_database() -> Iterator[Callable[[], str]]:
     try:
         server = _Postgresql(programs[-1].parent, folder)
         try:
-            yield server.new_database
+            yield server
         finally:
             server.stop()
     finally:
@@ -174,15 +216,26 @@ class _Postgresql:
             )  # fmt: skip
         try:
             self._wait_until_ready()
+            first = self.new_database()  # test1
+            Repository.open(Settings(folder, first, None, allow_debug=False)).close()
         except BaseException:
             self.stop()
             raise
 
     def new_database(self) -> str:
+        """The URL of a new database without tables."""
+        return self._create("template1")
+
+    def new_repository(self) -> str:
+        """The URL of a new database with the tables of an empty repository."""
+        return self._create("test1")
+
+    def _create(self, template: str) -> str:
         self._databases += 1
         name = f"test{self._databases}"
-        createdb = (self._programs / "createdb", "-h", self._folder, "-U", "venturi", name)
-        subprocess.run(createdb, check=True, timeout=60, **self._as)
+        server = f"host={self._folder} user=venturi dbname=postgres"
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}".encode())
         return f"postgresql+psycopg://venturi@/{name}?host={self._folder}"
 
     def stop(self) -> None:

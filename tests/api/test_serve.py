@@ -6,7 +6,6 @@ import json
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -18,6 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from api_client import READ_TOKEN, WRITE_TOKEN, Server
+from command_line import venturi
 from venturi.cli.main import cli
 from venturi.errors import VenturiError
 from venturi.record.query.counting import count
@@ -31,11 +31,7 @@ Start = Callable[..., Server]
 
 def serve(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A server that is expected not to start."""
-    return subprocess.run(
-        [sys.executable, "-m", "venturi.cli.main", "serve", *arguments],
-        env={"VENTURI_HOME": str(home), "PATH": ""},
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+    return venturi("serve", *arguments, home=home)
 
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])

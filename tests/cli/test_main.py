@@ -31,19 +31,34 @@ def test_help_lists_every_verb_and_imports_none(tmp_path: Path) -> None:
     assert all(verb in done.stdout for verb in VERBS)
 
 
-@pytest.mark.parametrize("verb", list(VERBS))
-def test_the_help_of_a_verb_stays_light(verb: str) -> None:
-    program = (
-        f"import sys; from venturi.cli.main import cli; "
-        f"cli(['{verb}', '--help'], standalone_mode=False); "
-        "sys.exit(sorted(m for m in sys.modules if m in {'rich', 'numpy', 'sqlalchemy', "
-        "'polars', 'scipy', 'pyarrow'}) or None)"
-    )
+@pytest.fixture(scope="module")
+def helps() -> dict[str, tuple[str, list[str]]]:
+    """The help of each verb, shown one after the other in one process, and the heavy modules that
+    are loaded by then.
+    """
+    program = """
+import contextlib, io, json, sys
+from venturi.cli.main import VERBS, cli
+heavy = {'rich', 'numpy', 'sqlalchemy', 'polars', 'scipy', 'pyarrow'}
+helps = {}
+for verb in VERBS:
+    with contextlib.redirect_stdout(io.StringIO()) as shown:
+        cli([verb, '--help'], standalone_mode=False)
+    helps[verb] = shown.getvalue(), sorted(heavy & set(sys.modules))
+print(json.dumps(helps))
+"""
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert "Usage" in done.stdout
+    return {verb: (shown, loaded) for verb, (shown, loaded) in json.loads(done.stdout).items()}
+
+
+@pytest.mark.parametrize("verb", list(VERBS))
+def test_the_help_of_a_verb_stays_light(helps: dict[str, tuple[str, list[str]]], verb: str) -> None:
+    shown, loaded = helps[verb]
+    assert loaded == []
+    assert "Usage" in shown
 
 
 def test_every_option_says_what_it_does() -> None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+import command_line
+
 
 def venturi(*words: object, home: Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "venturi", *map(str, words)],
-        env={**os.environ, "VENTURI_HOME": str(home)}, cwd=cwd,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    """`venturi WORDS` on the real agent, in the folder `cwd`."""
+    with contextlib.chdir(cwd):
+        return command_line.venturi(*words, home=home, VENTURI_AGENT=str(command_line.AGENT))
 
 
 @pytest.fixture

@@ -15,18 +15,16 @@ must exist. `# exit status N` after a command allows that status beside 0.
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
 
-from command_line import venturi
+from command_line import AGENT, venturi
 from venturi.cli.main import cli
 
 _FENCE = re.compile(
@@ -138,9 +136,8 @@ def run(command: str, folder: Path) -> tuple[int, str]:
             cwd=folder, capture_output=True, text=True, check=False, timeout=60,
         )  # fmt: skip
     else:
-        agent = os.environ.get("VENTURI_AGENT") or Path(sys.executable).parent / "venturi-agent"
         with contextlib.chdir(folder):
-            done = venturi(*words, home=folder.parent / "home", VENTURI_AGENT=str(agent))
+            done = venturi(*words, home=folder.parent / "home", VENTURI_AGENT=str(AGENT))
     return done.returncode, done.stdout + done.stderr
 
 

@@ -172,26 +172,26 @@ def old_trials(make_trial: MakeTrial) -> list[Trial]:
 
 @pytest.mark.slow
 def test_an_older_database_is_filled_and_can_go_back(
-    repository_settings: Settings, make_trial: MakeTrial
+    bare_settings: Settings, make_trial: MakeTrial
 ) -> None:
     trials = old_trials(make_trial)
-    old = OldDatabase(repository_settings)
+    old = OldDatabase(bare_settings)
     old.move(command.upgrade, "0001")
     old.fill(trials)
     before = old.rows("trials")
     for _ in range(2):
-        with Repository.open(repository_settings) as repository:
+        with Repository.open(bare_settings) as repository:
             assert repository.find() == sorted(trials, key=lambda t: t.id, reverse=True)
             filled = {name: old.rows(name) for name in ("records", "trials", "configuration")}
         old.move(command.downgrade, "0001")
         assert old.rows("trials") == before
     # What the migration derived is what adding the same trials writes.
-    with Repository.open(repository_settings):
+    with Repository.open(bare_settings):
         pass
     with old.engine.begin() as connection:
         for name in filled:
             connection.execute(sa.text(f"DELETE FROM {name}"))
-    with Repository.open(repository_settings) as repository:
+    with Repository.open(bare_settings) as repository:
         repository.add_many(trials)
 
     def comparable(rows: list[dict[str, Any]], ids: dict[int, str]) -> list[Any]:

@@ -65,8 +65,8 @@ def reached(acknowledged: State, stored: State) -> bool:
 
 
 @pytest.mark.slow
-def test_killed_writers_lose_at_most_the_step_in_progress(repository_settings: Settings) -> None:
-    settings = repository_settings
+def test_killed_writers_lose_at_most_the_step_in_progress(bare_settings: Settings) -> None:
+    settings = bare_settings
     settings.home.mkdir(parents=True)
     chance = random.Random(20260102)
     accepted: dict[str, State] = {}
@@ -126,9 +126,9 @@ def check_artifacts(settings: Settings) -> None:
 
 
 @pytest.mark.slow
-def test_concurrent_writers_and_readers(repository_settings: Settings) -> None:
+def test_concurrent_writers_and_readers(bare_settings: Settings) -> None:
     """Four processes that open one new repository at once, write, and are read meanwhile."""
-    settings, writers, each = repository_settings, 4, 4
+    settings, writers, each = bare_settings, 4, 4
     settings.home.mkdir(parents=True)
     with writer(settings, each) as (stdin, stdout):
         stdin.write(" ".join(map(str, range(writers))) + "\n")
