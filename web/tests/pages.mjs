@@ -1,6 +1,7 @@
 // Uses the served pages in the system's Chromium as a reader would; says on stdout, as JSON, what
 // was met. node pages.mjs CHROMIUM JOB, where the JSON in the file JOB has: server, empty, locked
-// (addresses), token, pages (name -> path), shots and downloads (folders), and facts of the data.
+// (addresses), token, pages (name -> path), downloads and shots (folders; of the pages only if
+// there is one), and facts of the data.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { accessible, inspect, launch, open } from "./browser.mjs";
@@ -27,8 +28,10 @@ async function openAll(width) {
       else await settled();
       // All that axe knows once; what depends on width and colours each time.
       const once = colorScheme === SCHEMES[0] && width === WIDTHS[0];
-      const shot = join(job.shots, `${name}-${width}-${colorScheme}.png`);
-      await page.screenshot({ path: shot, fullPage: true });
+      if (job.shots) {
+        const shot = join(job.shots, `${name}-${width}-${colorScheme}.png`);
+        await page.screenshot({ path: shot, fullPage: true });
+      }
       const violations = await accessible(page, once ? undefined : DEPENDENT);
       const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
       found.push({
@@ -54,7 +57,8 @@ async function play(name, scene) {
     const met = await scene({ ...opened, context, browser, job, ask });
     return [name, { ...met, problems: opened.problems }];
   } catch (error) {
-    await opened.page.screenshot({ path: join(job.shots, `failed-${name}.png`) }).catch(() => {});
+    const shot = join(job.shots || job.downloads, `failed-${name}.png`);
+    await opened.page.screenshot({ path: shot }).catch(() => {});
     return [name, { failed: `${error}\n${error.stack}` }];
   } finally {
     await context.close();
