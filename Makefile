@@ -10,7 +10,7 @@ CARGO := cargo
 PYTEST := $(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo serve test check lint wheel release bench docs screenshots locks clean system-packages
+.PHONY: help setup demo serve test test-rust test-daily check lint lint-rust lint-types lint-python lint-web wheel release bench docs screenshots locks clean system-packages
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | column -t -s $$'\t'
@@ -54,25 +54,46 @@ serve: setup ## Serve the repository as web pages on this machine
 system-packages:
 	@scripts/system-packages.sh
 
-test: setup system-packages .tools/docs/.synced ## Run every test (as root on Debian it installs packages, and says so)
-	$(CARGO) test --locked --profile tested --workspace --quiet
+# Independent targets beside each other, each with its output in one piece.
+LINT := lint-rust lint-types lint-python lint-web
+BESIDE = $(MAKE) --no-print-directory --jobs 2 --output-sync=$(SYNC)
+SYNC := target
+
+test: system-packages ## Run every test (as root on Debian it installs packages, and says so)
+	@$(BESIDE) setup test-rust .tools/docs/.synced
 	$(PYTEST) --durations 15
 
-check: lint ## For daily work: lint, and the tests without engines, browser and what takes long
+# The tests say how far they are.
+check: SYNC := none
+check: setup ## For daily work: lint, and the tests without engines, browser and what takes long
+	@$(BESIDE) test-daily test-rust $(LINT)
+
+test-rust:
 	$(CARGO) test --locked --profile tested --workspace --quiet
+
+test-daily:
 	$(PYTEST) --durations 5 -m "not (slow or engines or browser)"
 
 lint: setup ## Check format, types, contracts, budgets, circles and generated files
+	@$(BESIDE) $(LINT)
+
+lint-rust:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --release --workspace --all-targets --quiet -- -D warnings
+
+lint-types:
+	$(PY) -m mypy
+
+lint-python:
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
-	$(PY) -m mypy
 	$(VENV)/bin/lint-imports --no-logo
-	cd web && npm run --silent lint
 	$(PY) scripts/budgets.py
 	$(PY) scripts/circles.py rust
 	$(PY) scripts/generated.py --check
+
+lint-web:
+	cd web && npm run --silent lint
 
 # What makes a release is not part of `make setup`: its C compiler for old systems alone is 400 MB.
 RELEASE := .tools/release
