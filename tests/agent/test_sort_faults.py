@@ -350,6 +350,7 @@ def test_too_little_space_is_found_before_anything_is_done(
         assert empty(small)
 
 
+@pytest.mark.slow
 @root_only
 @pytest.mark.parametrize("method", [[], ["--io", "posix", "--buffered"]])
 @pytest.mark.parametrize("role", ["output", "scratch", "replica"])

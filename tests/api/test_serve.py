@@ -34,6 +34,7 @@ def serve(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return venturi("serve", *arguments, home=home)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
 def test_it_says_where_it_listens_and_ends_when_asked(start_server: Start, by: int) -> None:
     server = start_server()
@@ -146,6 +147,7 @@ def test_a_push_goes_on_when_the_server_comes_back(start_server: Start, source: 
     assert (status, sent["added"]) == (0, source[:3])
 
 
+@pytest.mark.slow
 def test_a_trial_that_the_server_refuses_does_not_hold_up_others(
     start_server: Start, source: list[str], make_trial: Callable[..., Trial], tmp_path: Path
 ) -> None:
@@ -181,6 +183,7 @@ def test_a_token_is_not_sent_where_others_can_read_it(monkeypatch: pytest.Monkey
     assert "--token-file" in caught.value.hint
 
 
+@pytest.mark.slow
 def test_a_push_says_why_it_ends(start_server: Start, source: list[str]) -> None:
     with pytest.raises(VenturiError) as caught:
         push("http://127.0.0.1:9/", source[0], "--retry-for", "0.3s")

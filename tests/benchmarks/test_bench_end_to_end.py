@@ -95,6 +95,7 @@ def test_without_an_agent_every_row_says_so(tmp_path: Path) -> None:
     assert len(figures) > 15
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_was_measured_and_leaves_nothing(
     tmp_path: Path, bench_agent: Path
 ) -> None:

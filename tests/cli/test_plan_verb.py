@@ -62,6 +62,7 @@ def wait_for(condition: Any) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_a_killed_plan_goes_on_with_what_is_missing(tmp_path: Path, real: dict[str, str]) -> None:
     home, file = tmp_path / "home", written(tmp_path)
     child = begun(file, home, real)
@@ -103,6 +104,7 @@ def test_two_plans_do_not_measure_at_once(tmp_path: Path, real: dict[str, str]) 
     assert first.returncode == 0
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path, real: dict[str, str]) -> None:
     home, file = tmp_path / "home", written(tmp_path, PLAN.replace("96kB", "200MB"))
     child = begun(file, home, real, "--quiet")

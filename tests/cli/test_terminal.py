@@ -92,6 +92,7 @@ def test_a_pipe_gets_a_line_a_trial_with_everything(settings: Settings, groups: 
         assert cells[-1] == "a night on the big host"
 
 
+@pytest.mark.slow
 def test_compare_says_a_reason_once_and_breaks_no_word(
     settings: Settings, groups: list[str]
 ) -> None:

@@ -125,6 +125,7 @@ CORNERS: list[tuple[int, dict[str, Scalar]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("examples", "chosen"), CORNERS)
 def test_a_right_regression_is_told_from_a_constant_answer(
     examples: int, chosen: dict[str, Scalar], tmp_path: Path

@@ -181,6 +181,7 @@ sys.exit(1)
 """
 
 
+@pytest.mark.slow
 def test_a_trial_whose_job_failed_has_its_account(tmp_path: Path, mark: str) -> None:
     """A stand-in for spark-submit leaves a recorded log, moved to now, and fails."""
     log = SPARK / "killed.log.inprogress"

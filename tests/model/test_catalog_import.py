@@ -316,6 +316,7 @@ def snapshot() -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_provider_s_whole_list_is_imported_and_read_again() -> None:
     text = snapshot().read_text(encoding="utf-8")
     imported = import_catalog("wide", [Source("snapshot.csv", text)], Options(None, DAY))

@@ -39,6 +39,7 @@ MakeTrial = Callable[..., Trial]
 IMPORTED = Provenance(ProvenanceKind.IMPORTED, "aloja", "0" * 64)
 
 
+@pytest.mark.slow
 def test_many_are_added_once(repository: Repository, make_trial: MakeTrial) -> None:
     trials = [make_trial(id=f"t{number}", configuration={"n": number}) for number in range(2_345)]
     changed = replace(trials[7], configuration={"n": -1})

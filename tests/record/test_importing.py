@@ -152,6 +152,7 @@ def test_the_whole_of_scout(sqlite: Repository) -> None:
     assert len(workloads) == 18
 
 
+@pytest.mark.slow
 def test_the_whole_of_ibm_s_set(sqlite: Repository) -> None:
     results = import_results(sqlite, "ibm", dataset("ibm_multicloud.csv"))
     assert (rows_of(results), results.added, results.failed) == (2_507, 2_507, 305)
