@@ -113,6 +113,13 @@ def test_the_series_shares_the_trials_clock(session: Session) -> None:
     assert trial.warnings == ()
 
 
+def test_one_moment_is_no_series(session: Session) -> None:
+    hourly = replace(session, sample_interval_ms=3_600_000)
+    trial = run_trial(hourly, StepwiseJob(hourly, pause_s=0.3))
+    assert trial.state is State.SUCCEEDED
+    assert trial.artifacts == ()
+
+
 @pytest.mark.parametrize("name", ["sampler-dies", "sampler-nonsense"])
 def test_a_broken_sampler_is_a_warning_not_a_failure(
     session: Session, fault: Callable[[str], None], name: str
