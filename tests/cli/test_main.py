@@ -234,3 +234,19 @@ def test_ctrl_c_in_a_finalizer_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(SystemExit) as exited:
         main()
     assert exited.value.code == 130
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("run", "kmeans", "--engine", "spark", "--param", "itertions=3"), "mean iterations or"),
+        (("run", "kmeans", "--engine", "spark", "--param", "k=few"), "k is: clusters there are"),
+        (("run", "terasort", "--engine", "spark", "--set", "sprk.sql.x=3"), "mean spark.sql.x?"),
+        (("catalog", "import", "skypilt", "x.csv", "-o", "c.csv"), "mean skypilot?"),
+        (("ls", "--state", "fialed"), "mean failed or"),
+    ],
+)
+def test_what_is_misspelt_is_guessed(tmp_path: Path, words: tuple[str, ...], meant: str) -> None:
+    done = venturi(*words, home=tmp_path)
+    assert done.returncode == 2
+    assert meant in done.stderr

@@ -263,3 +263,11 @@ def test_a_bad_file_is_refused_with_its_lines(tmp_path: Path) -> None:
     assert "line 2: warmups is not a key" in done.stderr
     missing = venturi("plan", "start", tmp_path / "no.toml", home=tmp_path / "home")
     assert (missing.returncode, "Traceback" in missing.stderr) == (1, False)
+
+
+def test_a_misspelt_key_of_a_plan_is_guessed(tmp_path: Path) -> None:
+    file = written(tmp_path, "repeat = 2\n[factors]\nworkloads = ['terasort']\n[budget]\ntme = 1\n")
+    said = venturi("plan", "check", file, home=tmp_path).stderr
+    assert "repeat is not a key that a plan has; did you mean repeats?" in said
+    assert "factors.workloads is not a key that a plan has; did you mean workload or" in said
+    assert "budget.tme is not a key that a plan has; did you mean time?" in said

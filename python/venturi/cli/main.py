@@ -6,6 +6,7 @@ import atexit
 import gc
 import importlib
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -124,6 +125,8 @@ def main() -> None:
         sys.exit(error.exit_code)
     except click.ClickException as error:
         error.show()
+        if meant := _near_choice(error):
+            click.echo(meant, err=True)
         sys.exit(ExitCode.USAGE)
     except (click.Abort, KeyboardInterrupt):
         _report(Interrupted(), as_json)
@@ -195,6 +198,19 @@ def _near_file(error: VenturiError) -> None:
     if close:
         meant = " or ".join(str(path.with_name(name)) for name in close)
         error.hint = f"did you mean {meant}?" + (f" Else {error.hint}" if error.hint else "")
+
+
+def _near_choice(error: click.ClickException) -> str:
+    """Which of the values that an option takes a misspelt one may have meant."""
+    if not isinstance(error, click.BadParameter) or error.param is None:
+        return ""
+    given = re.match("'(.*)' is not one of ", error.message)
+    if not given or not isinstance(error.param.type, click.Choice):
+        return ""
+    from venturi.wording import near
+
+    close = near(given[1], map(str, error.param.type.choices))
+    return f"Did you mean {' or '.join(close)}?" if close else ""
 
 
 def _report(error: VenturiError, as_json: bool) -> None:

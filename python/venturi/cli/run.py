@@ -16,7 +16,7 @@ from venturi.cli.progress import step
 from venturi.cli.repository import open_repository
 from venturi.cli.screen import show
 from venturi.errors import ExitCode, Interrupted, VenturiError
-from venturi.wording import count_of
+from venturi.wording import count_of, near
 
 if TYPE_CHECKING:
     from venturi.measure.engines.protocol import Engine, Ground, Order
@@ -226,7 +226,11 @@ def _engines_with(definition: Definition, home: Path) -> str:
     return f"{' and '.join(able)} can: venturi run {definition.name} --engine {able[0]}"
 
 
-def _setting_hint(known: Sequence[str], engines: Sequence[Engine]) -> str:
+def _setting_hint(key: str, known: Sequence[str], engines: Sequence[Engine]) -> str:
+    first, dot, rest = key.partition(".")
+    close = near(f"{first}.", (prefix.rstrip("*") for prefix in known))
+    if dot and close and f"{first}." not in close:
+        return f"did you mean {' or '.join(prefix + rest for prefix in close)}?"
     if known:
         return f"write --set KEY=VALUE with a KEY that begins like {' or '.join(known)}"
     names = " and ".join(engine.name for engine in engines)
@@ -261,7 +265,7 @@ def _settings(chosen: Sequence[str], engines: Sequence[Engine]) -> Mapping[str, 
                 "VEN-ENGINE-SETTING",
                 f"--set {text}: " + ("no engine here has such a setting" if equals else "no value"),
                 where={"value": text},
-                hint=_setting_hint(known, engines),
+                hint=_setting_hint(key, known, engines),
                 exit_code=ExitCode.USAGE,
             )
         for engine in takers:

@@ -441,8 +441,20 @@ def _sorted(mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:
 def _sentence(error: Any) -> str:
     place = ".".join(str(part) for part in error["loc"])
     if error["type"] == "extra_forbidden":
-        return f"{place} is not a key that a plan has"
+        hint = did_you_mean(str(error["loc"][-1]), _keys_at(error["loc"][:-1]), "keys here are")
+        return f"{place} is not a key that a plan has; {hint}"
     return f"{place}: {error['msg'].removeprefix('Value error, ')}"
+
+
+def _keys_at(table: Sequence[str | int]) -> list[str]:
+    """The keys that a plan may have in `table`, such as `factors`."""
+    model: type[BaseModel] = PlanFile
+    for name in table:
+        part = model.model_fields[str(name)].annotation
+        assert isinstance(part, type)
+        assert issubclass(part, BaseModel)
+        model = part
+    return list(model.model_fields)
 
 
 def _refused(path: Path, mistakes: Sequence[Mistake]) -> VenturiError:

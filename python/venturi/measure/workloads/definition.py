@@ -11,6 +11,7 @@ from typing import Literal
 
 from venturi.errors import ExitCode, VenturiError
 from venturi.record.trial import Scalar
+from venturi.wording import did_you_mean
 
 Format = Literal["fixed", "kv", "lines", "parquet", "none"]
 SCALES = ("tiny", "small", "large", "huge", "gigantic", "bigdata")
@@ -101,17 +102,19 @@ class Definition:
         for name, given in chosen.items():
             if name not in known:
                 problem = f"{self.name} has no parameter {name!r}"
+                hint = did_you_mean(name, known, "it has")
             else:
                 try:
                     values[name] = known[name].value(given)
                     continue
                 except ValueError as error:
                     problem = f"{name}: {error}"
+                    hint = f"{name} is: {known[name].meaning} (default {known[name].default})"
             raise VenturiError(
                 "VEN-MEASURE-WORKLOAD",
                 problem,
                 where={"workload": self.name, "parameter": name, "value": given},
-                hint="it has: " + (", ".join(known) or "none"),
+                hint=hint,
                 exit_code=ExitCode.USAGE,
             )
         return values
