@@ -66,6 +66,7 @@ def formats() -> Iterator[str]:
         for field in dataclasses.fields(made):
             default = "needed" if field.default is dataclasses.MISSING else str(field.default)
             yield f"| `{field.name}` | {default} | {told[field.name]} |"
+        yield from _example(name.partition(",")[0])
 
 
 def _part(title: str, use: str) -> Iterator[str]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
 from datetime import date
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
+from venturi.advise.devices import DiskClass
+from venturi.advise.doctor import Rule, load_rules
 from venturi.measure.engines import DEPLOYMENTS
 from venturi.measure.study_file import EngineWords, parse_plan
 from venturi.model import catalog
@@ -50,6 +55,17 @@ def test_catalogue() -> None:
     found = catalog.parse(example("catalogue.csv"), "example")
     assert check_units(found) == ()
     assert found.types["i2.8xlarge"].number("storage_rate") == 1738
+
+
+def test_advice_tables() -> None:
+    (rule,) = TypeAdapter(tuple[Rule, ...]).validate_python(
+        tomllib.loads(example("doctor.toml"))["rule"]
+    )
+    assert rule in load_rules()
+    (disk,) = TypeAdapter(tuple[DiskClass, ...]).validate_python(
+        tomllib.loads(example("devices.toml"))["disk"]
+    )
+    assert disk.read_mb_per_s == (500, 560)
 
 
 def test_every_example_is_on_the_page() -> None:
