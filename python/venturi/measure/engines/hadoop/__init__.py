@@ -1,0 +1,1 @@
+"""Hadoop: its clusters, HDFS, and MapReduce."""

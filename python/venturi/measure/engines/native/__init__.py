@@ -1,0 +1,1 @@
+"""The native engine: the agent's own sort, and its small commands."""

@@ -1,0 +1,1 @@
+"""Apache Spark, and where its applications run."""

@@ -1,1 +1,0 @@
-"""What runs inside Spark: started by spark-submit, never imported by Venturi itself."""

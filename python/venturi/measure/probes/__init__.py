@@ -1,0 +1,1 @@
+"""Probes of a machine: its disks, its network, the host's facts."""

@@ -1,0 +1,1 @@
+"""What is varied, in which order, and how far it has come."""

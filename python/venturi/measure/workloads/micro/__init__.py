@@ -1,0 +1,1 @@
+"""The micro workloads of the field."""

@@ -1,0 +1,79 @@
+"""What can be run: an explicit list of definitions and the scales they come in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType, ModuleType
+
+from venturi.errors import ExitCode, VenturiError
+from venturi.measure.workloads import graph, learning, micro, sql, tera
+from venturi.measure.workloads.definition import SCALES, Definition, Format, Parameter, Size
+from venturi.record.trial import Scalar
+from venturi.wording import did_you_mean
+
+__all__ = ["SCALES", "WORKLOADS", "Definition", "Format", "Parameter", "Size", "family", "size_of",
+           "size_of_bytes", "space_factors", "workload"]  # fmt: skip
+
+# Each has WORKLOADS, `size` and `size_of_bytes`, and SPACE for those that need more than usual.
+_FAMILIES = (tera, micro, learning, graph, sql)
+WORKLOADS: tuple[Definition, ...] = tuple(each for module in _FAMILIES for each in module.WORKLOADS)
+_FAMILY: Mapping[str, ModuleType] = MappingProxyType(
+    {each.name: module for module in _FAMILIES for each in module.WORKLOADS}
+)
+_SPACE = (2.0, 1.1)  # shuffled data and the engine's own copies; a little more than comes in
+_BY_NAME: Mapping[str, Definition] = MappingProxyType({each.name: each for each in WORKLOADS})
+
+
+def workload(name: str) -> Definition:
+    """The workload called `name`, or VEN-MEASURE-WORKLOAD."""
+    if name not in _BY_NAME:
+        raise VenturiError(
+            "VEN-MEASURE-WORKLOAD",
+            f"there is no workload {name!r}",
+            where={"value": name},
+            hint=f"{did_you_mean(name, _BY_NAME)} (`venturi workloads` lists them)",
+            exit_code=ExitCode.USAGE,
+        )
+    return _BY_NAME[name]
+
+
+def family(definition: Definition) -> str:
+    """The name of the module that defines `definition`; its data and its check lie beside it."""
+    return _FAMILY[definition.name].__name__.rpartition(".")[2]
+
+
+def space_factors(definition: Definition, *, hdfs: bool = False) -> tuple[float, float, float]:
+    """What is needed for input, scratch data and output, over the bytes of a size.
+
+    In an `hdfs` of our own, which lies on the output's disks, input and output are there once more,
+    the output of a `format` that nobody fetches only there.
+    """
+    own: Mapping[str, tuple[float, float]] = getattr(_FAMILY[definition.name], "SPACE", {})
+    given, (scratch, output) = 1.0, own.get(definition.name, _SPACE)
+    if definition.generator == "none":  # what the workload has bytes of is its output
+        given, scratch, output = 0.0, 0.0, 1.0
+    if hdfs:
+        output = given + output * (1 if definition.format == "none" else 2)
+    return given, scratch, output
+
+
+def size_of(definition: Definition, scale: str, chosen: Mapping[str, Scalar] | None = None) -> Size:
+    """The size of `definition` at `scale` with the `chosen` parameters, or VEN-MEASURE-WORKLOAD."""
+    if scale not in SCALES:
+        raise VenturiError(
+            "VEN-MEASURE-WORKLOAD",
+            f"there is no scale {scale!r}",
+            where={"value": scale},
+            hint=did_you_mean(scale, SCALES, "one of"),
+            exit_code=ExitCode.USAGE,
+        )
+    found: Size = _FAMILY[definition.name].size(definition, SCALES.index(scale), chosen or {})
+    return found
+
+
+def size_of_bytes(
+    definition: Definition, size_bytes: int, chosen: Mapping[str, Scalar] | None = None
+) -> Size:
+    """The size of an input of (at most) `size_bytes`, in whole records."""
+    found: Size = _FAMILY[definition.name].size_of_bytes(definition, size_bytes, chosen or {})
+    return found

@@ -1,0 +1,1 @@
+"""What programs, data and checks of several families share."""

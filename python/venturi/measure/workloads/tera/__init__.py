@@ -1,0 +1,1 @@
+"""The other two of the TeraSort suite."""

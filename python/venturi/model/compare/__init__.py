@@ -1,0 +1,1 @@
+"""Comparing groups of trials: what differs, what it brings, which is best."""

@@ -1,0 +1,1 @@
+"""What a job takes and costs: equations, nodes, jobs, prices, bills."""

@@ -1,0 +1,1 @@
+"""Beyond what was measured: more nodes, more data, slower peers."""

@@ -1,0 +1,1 @@
+"""Jobs on nodes that are not equal and may be lost, drawn many times."""

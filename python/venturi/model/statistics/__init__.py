@@ -1,0 +1,1 @@
+"""Statistics of small groups, and the distribution functions they need."""
