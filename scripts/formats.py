@@ -13,10 +13,10 @@ from pydantic import BaseModel
 
 from venturi.advise.devices import DiskClass
 from venturi.advise.doctor import Rule
-from venturi.measure.study_file import PlanFile
+from venturi.measure.studies.plan_file import PlanFile
 from venturi.model.catalog import ATTRIBUTES, COLUMNS, Kind
 from venturi.model.catalog.importers import onprem
-from venturi.model.job import JobFile
+from venturi.model.cost.job import JobFile
 from venturi.record import exchange
 
 EXAMPLES = Path(__file__).parent.parent / "docs" / "reference" / "examples"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from venturi.model.stats import Missing
+from venturi.model.statistics.stats import Missing
 from venturi.present.advice_page import (
     AdvicePage,
     BarRow,

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import report_samples
-from venturi.measure.jobs import spark
-from venturi.measure.jobs.find import Log
+from venturi.record.accounts import spark
+from venturi.record.accounts.find import Log
 from venturi.record.job_account import JobAccount, attach
 from venturi.record.repository import Repository
 from venturi.record.trial import Phase, Trial

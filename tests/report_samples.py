@@ -11,8 +11,8 @@ import polars as pl
 
 from venturi.advise.hardware import Request, advise
 from venturi.model.catalog import load_shipped
-from venturi.model.job import sort_job
-from venturi.model.predict import (
+from venturi.model.cost.job import sort_job
+from venturi.model.cost.predict import (
     NativeSortPlan,
     Prediction,
     disk_rates_from_trial,

@@ -19,8 +19,8 @@ from benchmarks import rows
 from benchmarks.bench import REPOSITORY, Bench, Unavailable, settle_disk
 from benchmarks.figures import Figure, figure, missing, ratio_figure
 from benchmarks.suites.startup import find_cli
-from venturi.measure.engines.hadoop_cluster import open_cluster
-from venturi.measure.engines.install import HADOOP_VERSION, look_for_hadoop
+from venturi.measure.engines.hadoop.cluster import open_cluster
+from venturi.measure.engines.hadoop.install import HADOOP_VERSION, look_for_hadoop
 from venturi.measure.engines.protocol import Ground
 
 _BYTES = 320_000_000

@@ -1,7 +1,7 @@
 """The model against the machine: predicted and measured time of the native sort.
 
 Before each sort DiskBench measures the same directory, `--plan-only` says what would be spilled,
-and `venturi.model.predict` has only these to go by.
+and `venturi.model.cost.predict` has only these to go by.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from benchmarks.bench import Bench, Unavailable
 from benchmarks.figures import Figure, figure, missing, relative_error
 from benchmarks.suites.disk import BLOCK_BYTES
 from benchmarks.suites.sort import Job, need_memory
-from venturi.model.predict import DiskRates, NativeSortPlan, Rate, predict_native_sort
+from venturi.model.cost.predict import DiskRates, NativeSortPlan, Rate, predict_native_sort
 
 _SIZES_GIB = (1, 2, 4, 8)
 # Budget over input; between the two regimes part of the data stays in memory (hybrid).

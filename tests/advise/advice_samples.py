@@ -8,7 +8,7 @@ from datetime import date
 from venturi.advise.hardware import Request
 from venturi.model import catalog
 from venturi.model.catalog import Catalog, Fact, InstanceType
-from venturi.model.job import Durability, Job, sort_job
+from venturi.model.cost.job import Durability, Job, sort_job
 from venturi.model.quantity import Kind
 
 TB = 10**12

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from test_sort_faults import empty, mounted, root_only, shell
 
-from venturi.measure.engines.halton import reference
+from venturi.measure.workloads.shared.halton import reference
 
 MIB = 1 << 20
 SIGNALS = (signal.SIGINT, signal.SIGTERM)

@@ -10,7 +10,7 @@ from benchmarks.suites.disk import MODES, disk_arguments, disk_rates, fio_comman
 from benchmarks.suites.net import iperf_rate, net_rate
 from benchmarks.suites.peers import CONTENDERS, Task
 from benchmarks.suites.predict import predicted_s
-from venturi.model.predict import NativeSortPlan
+from venturi.model.cost.predict import NativeSortPlan
 
 # fio 3.33, one reader and one writer, cut to the keys that are read.
 FIO = """fio: this platform does not support process shared mutexes

@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 from venturi.cli import machines
 from venturi.cli.main import cli
 from venturi.errors import VenturiError
-from venturi.model.job import Durability
-from venturi.model.node import Network
+from venturi.model.cost.job import Durability
+from venturi.model.cost.node import Network
 
 SORT = ("advise", "hardware", "--sort", "100TB")
 

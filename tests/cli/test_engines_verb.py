@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from command_line import venturi
-from venturi.measure.engines.install import PINNED, pins, place_of
+from venturi.measure.engines.hadoop.install import PINNED, pins, place_of
 
 
 def engines(tmp_path: Path, **environment: str) -> dict[str, Any]:

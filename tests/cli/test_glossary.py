@@ -10,7 +10,7 @@ import pytest
 from command_line import venturi
 from venturi.advise.doctor import Severity
 from venturi.model.catalog import Kind
-from venturi.model.job import Durability
+from venturi.model.cost.job import Durability
 from venturi.record.trial import ADAPTER, State
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "glossary.md").read_text()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from command_line import venturi
-from venturi.measure.alone import alone
+from venturi.measure.hosts.lock import alone
 
 
 def test_disk(tmp_path: Path) -> None:

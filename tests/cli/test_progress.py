@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from venturi.cli import progress
-from venturi.measure.agent import Progress
+from venturi.measure.hosts.agent import Progress
 
 
 def test_a_long_phase_is_a_line_at_times(

@@ -15,7 +15,7 @@ from venturi.cli.main import cli
 from venturi.cli.run import compared
 from venturi.errors import VenturiError
 from venturi.measure import engines
-from venturi.measure.engines.native import Native, NativeJob
+from venturi.measure.engines.native.engine import Native, NativeJob
 from venturi.measure.engines.protocol import Availability, Ground, Missing, Order
 from venturi.record.repository import Repository
 from venturi.record.trial import Engine, State, Trial, new_id

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from command_line import venturi
-from venturi.measure.workloads import SCALES, WORKLOADS
+from venturi.measure.workloads.registry import SCALES, WORKLOADS
 
 
 def test_every_workload_is_listed_with_growing_sizes(tmp_path: Path) -> None:

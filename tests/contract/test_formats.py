@@ -11,12 +11,12 @@ from pydantic import TypeAdapter
 from venturi.advise.devices import DiskClass
 from venturi.advise.doctor import Rule, load_rules
 from venturi.measure.engines import DEPLOYMENTS
-from venturi.measure.study_file import EngineWords, parse_plan
+from venturi.measure.studies.plan_file import EngineWords, parse_plan
 from venturi.model import catalog
 from venturi.model.catalog.importers import onprem
 from venturi.model.catalog.importers.reading import Options, Source
 from venturi.model.catalog.units_check import check_units
-from venturi.model.job import Durability, parse_job
+from venturi.model.cost.job import Durability, parse_job
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "formats.md"

@@ -16,7 +16,7 @@ import pytest
 
 import advice_page_samples
 import report_samples
-from venturi.model.stats import Missing
+from venturi.model.statistics.stats import Missing
 from venturi.present.advice_page import AdvicePage, render_advice, render_simulation, write_page
 from venturi.present.report import ReportData, render, report_data
 

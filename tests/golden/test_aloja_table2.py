@@ -15,13 +15,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from venturi.model.bootstrap import ratio_of_medians_interval, resampled_medians
-from venturi.model.groups import Best, Columns, Group, Key, best_of, group_columns, with_cost
-from venturi.model.legacy import LegacyBest, joined_on_time_alone
-from venturi.model.outliers import modified_z, tukey_log
-from venturi.model.price import Part, Tariff, metered
-from venturi.model.ranking import Axis, Objective, Ranking, Standing, rank_groups
-from venturi.model.stats import Interval, median
+from venturi.model.compare.groups import (
+    Best,
+    Columns,
+    Group,
+    Key,
+    best_of,
+    group_columns,
+    with_cost,
+)
+from venturi.model.compare.legacy import LegacyBest, joined_on_time_alone
+from venturi.model.compare.outliers import modified_z, tukey_log
+from venturi.model.compare.ranking import Axis, Objective, Ranking, Standing, rank_groups
+from venturi.model.cost.price import Part, Tariff, metered
+from venturi.model.statistics.bootstrap import ratio_of_medians_interval, resampled_medians
+from venturi.model.statistics.stats import Interval, median
 
 ROOT = Path(__file__).parents[2]
 ALOJA = ROOT / "tests/data/aloja2016"

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from venturi.model.catalog import load_shipped
-from venturi.model.charges import Volumes
-from venturi.model.price import Part, Tariff, bill, billed, metered, tariff_of
+from venturi.model.cost.charges import Volumes
+from venturi.model.cost.price import Part, Tariff, bill, billed, metered, tariff_of
 
 ROOT = Path(__file__).parents[2]
 

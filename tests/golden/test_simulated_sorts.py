@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from venturi.model.catalog import load_shipped
-from venturi.model.dataflow import job_time
-from venturi.model.distribution import Rate, bimodal, distributions_of
-from venturi.model.job import Durability, Job, sort_job
-from venturi.model.node import Node, node_of
+from venturi.model.cost.dataflow import job_time
+from venturi.model.cost.job import Durability, Job, sort_job
+from venturi.model.cost.node import Node, node_of
 from venturi.model.quantity import UNLIMITED, Kind, Quantity
-from venturi.model.scenario import Scenario
-from venturi.model.simulate import SimulationResult, simulate
+from venturi.model.simulate.distribution import Rate, bimodal, distributions_of
+from venturi.model.simulate.scenario import Scenario
+from venturi.model.simulate.simulation import SimulationResult, simulate
 
 TYPES = load_shipped("ec2-2014").types
 SORTED_BYTES = 100e12

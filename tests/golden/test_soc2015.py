@@ -12,11 +12,11 @@ import pytest
 
 from venturi.advise.hardware import predict
 from venturi.advise.option import least_nodes
-from venturi.model import io_cost
 from venturi.model.catalog import load_shipped
-from venturi.model.charges import Volumes
-from venturi.model.job import sort_job
-from venturi.model.node import Network, node_of
+from venturi.model.cost import io_cost
+from venturi.model.cost.charges import Volumes
+from venturi.model.cost.job import sort_job
+from venturi.model.cost.node import Network, node_of
 
 ROOT = Path(__file__).parents[2]
 MB = 1e6

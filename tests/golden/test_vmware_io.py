@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from venturi.model.extensions import (
+from venturi.model.cost.extensions import (
     bonded,
     capped,
     fit_memory_cliff,

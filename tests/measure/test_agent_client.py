@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from venturi.errors import AgentError, ExitCode, Interrupted, VenturiError
-from venturi.measure.agent import Agent, Progress
-from venturi.measure.results import Generated, Validated
+from venturi.measure.hosts.agent import Agent, Progress
+from venturi.measure.hosts.agent_results import Generated, Validated
 from venturi.settings import Settings
 
 

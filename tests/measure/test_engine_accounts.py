@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from venturi.errors import VenturiError
-from venturi.measure.engines.halton import points_inside
+from venturi.measure.engines.hadoop.job_log import read_counters, read_dfsio, read_phases
 from venturi.measure.engines.java import find_java
-from venturi.measure.engines.mapreduce_log import read_counters, read_dfsio, read_phases
-from venturi.measure.engines.process import Ended
-from venturi.measure.workloads import SCALES, WORKLOADS, size_of, size_of_bytes, workload
+from venturi.measure.trial.programs import Ended
+from venturi.measure.workloads.registry import SCALES, WORKLOADS, size_of, size_of_bytes, workload
+from venturi.measure.workloads.shared.halton import points_inside
 
 LOG = """\
 2026-11-20 20:00:01,000 INFO terasort.TeraSort: starting

@@ -16,9 +16,9 @@ from engine_runs import MARK, marked, wait_until_gone
 from test_engine_process import STUBBORN
 
 from venturi.errors import VenturiError
-from venturi.measure.engines import process
-from venturi.measure.engines.daemons import Daemons, free_ports, on_free_ports, wait_until
-from venturi.measure.runner import JobFailed
+from venturi.measure.hosts.daemons import Daemons, free_ports, on_free_ports, wait_until
+from venturi.measure.trial import programs as process
+from venturi.measure.trial.job import JobFailed
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_free_ports_are_free_and_different() -> None:
 def test_venturi_killed(tmp_path: Path, mark: str) -> None:
     program = (
         "import sys, time; from pathlib import Path\n"
-        "from venturi.measure.engines.daemons import Daemons\n"
+        "from venturi.measure.hosts.daemons import Daemons\n"
         "daemons = Daemons('abacus', Path(sys.argv[1]))\n"
         "for name in 'ab':\n"
         "    daemons.start(name, sys.argv[2:], env={}, cwd=Path(sys.argv[1]))\n"

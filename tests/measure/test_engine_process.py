@@ -14,8 +14,8 @@ import pytest
 from engine_runs import MARK, marked, wait_until_gone
 
 from venturi.errors import Interrupted
-from venturi.measure.engines import process
-from venturi.measure.runner import JobFailed
+from venturi.measure.trial import programs as process
+from venturi.measure.trial.job import JobFailed
 
 # A program whose child leaves its session, ignores SIGTERM and outlives it, as a daemon would.
 STUBBORN = (
@@ -81,9 +81,9 @@ def test_ctrl_c_ends_everything(tmp_path: Path, mark: str) -> None:
 @pytest.mark.parametrize("victim", ["venturi", "supervisor"])
 def test_a_kill_leaves_nothing(tmp_path: Path, mark: str, victim: str) -> None:
     program = (
-        "import sys; from pathlib import Path; from venturi.measure.engines import process\n"
+        "import sys; from pathlib import Path; from venturi.measure.trial import programs\n"
         "log, *command = sys.argv[1:]\n"
-        "process.run(command, engine='abacus', log=Path(log), cwd=Path(log).parent, env={},"
+        "programs.run(command, engine='abacus', log=Path(log), cwd=Path(log).parent, env={},"
         " timeout_s=None)"
     )
     # Killed itself, the supervisor cannot end what hides from it: only its own child is.

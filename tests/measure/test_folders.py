@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from venturi.errors import VenturiError
-from venturi.measure import space
-from venturi.measure.folders import DataFolders, own, parse_roles, sweep
+from venturi.measure.trial import space
+from venturi.measure.trial.folders import DataFolders, own, parse_roles, sweep
 from venturi.record.owner import current_owner
 
 

@@ -13,12 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
-from venturi.measure.engines.checks import Checking
-from venturi.measure.engines.inputs import InputData
-from venturi.measure.engines.spark_programs import graph as programs
-from venturi.measure.runner import Step
-from venturi.measure.workloads import graph, graph_check, graph_data
+from venturi.measure.trial.job import Step
+from venturi.measure.workloads.checking import Checking
 from venturi.measure.workloads.definition import Definition, Size
+from venturi.measure.workloads.graph import check as graph_check
+from venturi.measure.workloads.graph import data as graph_data
+from venturi.measure.workloads.graph import definition as graph
+from venturi.measure.workloads.graph import on_spark as programs
+from venturi.measure.workloads.inputs import InputData
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -22,16 +22,19 @@ from typing import Any, NoReturn
 import pytest
 
 from venturi.errors import VenturiError
-from venturi.measure.agent import Agent
-from venturi.measure.engines import daemons, engine, hadoop_cluster, mapreduce
-from venturi.measure.engines.hadoop_conf import containers
-from venturi.measure.engines.inputs import inputs_of
-from venturi.measure.engines.mapreduce import MapReduce
-from venturi.measure.engines.mapreduce_place import OnCluster
+from venturi.measure.engines import engine
+from venturi.measure.engines.hadoop import cluster as hadoop_cluster
+from venturi.measure.engines.hadoop import engine as mapreduce
+from venturi.measure.engines.hadoop.conf import containers
+from venturi.measure.engines.hadoop.engine import MapReduce
+from venturi.measure.engines.hadoop.place import OnCluster
 from venturi.measure.engines.protocol import Ground, Order
-from venturi.measure.folders import PREFIX, DataFolders
-from venturi.measure.runner import Session, open_session, run_trial
-from venturi.measure.workloads import Size, size_of, workload
+from venturi.measure.hosts import daemons
+from venturi.measure.hosts.agent import Agent
+from venturi.measure.trial.folders import PREFIX, DataFolders
+from venturi.measure.trial.runner import Session, open_session, run_trial
+from venturi.measure.workloads.inputs import inputs_of
+from venturi.measure.workloads.registry import Size, size_of, workload
 from venturi.record.repository import Repository
 from venturi.record.trial import State, Trial
 from venturi.settings import Settings

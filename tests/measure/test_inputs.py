@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from venturi.measure.agent import Agent
-from venturi.measure.engines.inputs import KEPT, GeneratedInputs, InputData
-from venturi.measure.folders import DataFolders
-from venturi.measure.runner import Step
-from venturi.measure.workloads import size_of_bytes, workload
+from venturi.measure.hosts.agent import Agent
+from venturi.measure.trial.folders import DataFolders
+from venturi.measure.trial.job import Step
+from venturi.measure.workloads.inputs import KEPT, GeneratedInputs, InputData
+from venturi.measure.workloads.registry import size_of_bytes, workload
 
 
 @contextmanager

@@ -25,12 +25,14 @@ from sklearn.linear_model import LogisticRegression
 from spark_session import local_spark
 
 from venturi.errors import VenturiError
-from venturi.measure.engines import checks
-from venturi.measure.engines.checks import Checking
-from venturi.measure.engines.inputs import InputData
-from venturi.measure.runner import Step
-from venturi.measure.workloads import learning, learning_check, learning_data
+from venturi.measure.trial.job import Step
+from venturi.measure.workloads import outputs as checks
+from venturi.measure.workloads.checking import Checking
 from venturi.measure.workloads.definition import MB, SCALES, Definition, Size
+from venturi.measure.workloads.inputs import InputData
+from venturi.measure.workloads.learning import check as learning_check
+from venturi.measure.workloads.learning import data as learning_data
+from venturi.measure.workloads.learning import definition as learning
 from venturi.record.trial import Scalar
 
 DEFINITIONS = {each.name: each for each in learning.WORKLOADS}
@@ -291,7 +293,7 @@ def trained(
         with local_spark(folder) as session:
             from pyspark.ml import Estimator
 
-            from venturi.measure.engines.spark_programs import learning as programs
+            from venturi.measure.workloads.learning import on_spark as programs
 
             own: list[Any] = []
             fit = Estimator.fit

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from venturi.errors import VenturiError
-from venturi.measure.jobs import avro, mapreduce
-from venturi.measure.jobs.configuration import MASK
-from venturi.measure.jobs.find import Log, histories
-from venturi.measure.jobs.hadoop_xml import read_properties
-from venturi.measure.jobs.streams import Limits
-from venturi.measure.jobs.trial import trial_of
+from venturi.record.accounts import avro, mapreduce
+from venturi.record.accounts.configuration import MASK
+from venturi.record.accounts.find import Log, histories
+from venturi.record.accounts.hadoop_xml import read_properties
+from venturi.record.accounts.streams import Limits
+from venturi.record.accounts.trial import trial_of
 from venturi.record.job_account import JobAccount, columns
 from venturi.record.trial import State, decode, encode
 

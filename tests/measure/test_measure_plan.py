@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
-from venturi.measure import plan
-from venturi.measure.plan import DataSize, DiskProbeSize, Rates, Skipped
+from venturi.measure.studies import sizes as plan
+from venturi.measure.studies.sizes import DataSize, DiskProbeSize, Rates, Skipped
 
 SIZES = st.integers(0, 10**15)
 SPEEDS = st.floats(1e5, 1e11)

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from venturi.errors import VenturiError
-from venturi.measure import space
-from venturi.measure.engines.inputs import GeneratedInputs, GivenInputs
-from venturi.measure.engines.native import NativeJob, NativeOptions
-from venturi.measure.folders import DataFolders, parse_roles
-from venturi.measure.results import SortPlan
-from venturi.measure.runner import Session, run_trial
-from venturi.measure.workloads import Definition, size_of_bytes, workload
+from venturi.measure.engines.native.engine import NativeJob, NativeOptions
+from venturi.measure.hosts.agent_results import SortPlan
+from venturi.measure.trial import space
+from venturi.measure.trial.folders import DataFolders, parse_roles
+from venturi.measure.trial.runner import Session, run_trial
+from venturi.measure.workloads.inputs import GeneratedInputs, GivenInputs
+from venturi.measure.workloads.registry import Definition, size_of_bytes, workload
 from venturi.record.trial import Sample, State
 
 Usage = namedtuple("Usage", "total used free")

@@ -18,14 +18,15 @@ from hypothesis import strategies as st
 
 from command_line import venturi
 from venturi.errors import VenturiError
-from venturi.measure.agent import Agent, AgentResult
-from venturi.measure.engines import halton
-from venturi.measure.engines.inputs import inputs_of
-from venturi.measure.engines.native import Native
+from venturi.measure.engines.native.engine import Native
 from venturi.measure.engines.protocol import Order
-from venturi.measure.folders import DataFolders, parse_roles
-from venturi.measure.runner import Job, Session, open_session, run_trial
-from venturi.measure.workloads import size_of, workload
+from venturi.measure.hosts.agent import Agent, AgentResult
+from venturi.measure.trial.folders import DataFolders, parse_roles
+from venturi.measure.trial.job import Job
+from venturi.measure.trial.runner import Session, open_session, run_trial
+from venturi.measure.workloads.inputs import inputs_of
+from venturi.measure.workloads.registry import size_of, workload
+from venturi.measure.workloads.shared import halton
 from venturi.record.repository import Repository
 from venturi.record.trial import State, Trial
 from venturi.settings import Settings

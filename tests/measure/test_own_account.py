@@ -13,8 +13,8 @@ import pytest
 from engine_runs import run
 
 import own_samples
-from venturi.measure.jobs import own
-from venturi.measure.runner import Attachment
+from venturi.measure.engines import account as own
+from venturi.measure.trial.job import Attachment
 from venturi.record import job_account
 from venturi.record.job_account import JobAccount
 from venturi.record.repository import Repository

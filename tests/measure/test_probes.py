@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from venturi.errors import VenturiError
-from venturi.measure.probes import DiskOptions, NetOptions, probe_disk, probe_host, probe_net
-from venturi.measure.runner import Session
-from venturi.model.predict import disk_rates_from_trial
+from venturi.measure.probes.probes import DiskOptions, NetOptions, probe_disk, probe_host, probe_net
+from venturi.measure.trial.runner import Session
+from venturi.model.cost.predict import disk_rates_from_trial
 from venturi.record.trial import State
 
 

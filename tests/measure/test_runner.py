@@ -16,15 +16,9 @@ from pathlib import Path
 import pytest
 
 from venturi.errors import ExitCode, Interrupted, VenturiError
-from venturi.measure.runner import (
-    Report,
-    Session,
-    Spec,
-    Step,
-    already_succeeded,
-    run_trial,
-)
-from venturi.measure.study import Class, failure_class
+from venturi.measure.studies.study import Class, failure_class
+from venturi.measure.trial.job import Report, Spec, Step
+from venturi.measure.trial.runner import Session, already_succeeded, run_trial
 from venturi.record.repository import Repository
 from venturi.record.series import read_series
 from venturi.record.trial import Engine, Host, Phase, Sample, State, Workload

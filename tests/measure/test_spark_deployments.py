@@ -23,16 +23,18 @@ import pytest
 from engine_runs import MARK, marked, wait_for, wait_until_gone
 
 from venturi.errors import ExitCode, VenturiError
-from venturi.measure.agent import Agent
-from venturi.measure.engines import daemons, engine, spark_cluster
-from venturi.measure.engines.inputs import inputs_of
-from venturi.measure.engines.job import require_instances
+from venturi.measure.engines import engine
+from venturi.measure.engines.process_job import require_instances
 from venturi.measure.engines.protocol import Ground, Order
-from venturi.measure.engines.spark import Spark
-from venturi.measure.engines.spark_cluster import MIB, shares
-from venturi.measure.folders import DataFolders
-from venturi.measure.runner import Session, open_session, run_trial
-from venturi.measure.workloads import Size, size_of, workload
+from venturi.measure.engines.spark import deployment as spark_cluster
+from venturi.measure.engines.spark.deployment import MIB, shares
+from venturi.measure.engines.spark.engine import Spark
+from venturi.measure.hosts import daemons
+from venturi.measure.hosts.agent import Agent
+from venturi.measure.trial.folders import DataFolders
+from venturi.measure.trial.runner import Session, open_session, run_trial
+from venturi.measure.workloads.inputs import inputs_of
+from venturi.measure.workloads.registry import Size, size_of, workload
 from venturi.record.repository import Repository
 from venturi.record.trial import State, Trial
 from venturi.settings import Settings

@@ -16,11 +16,11 @@ import pyarrow as pa
 import pytest
 
 from venturi.errors import VenturiError
-from venturi.measure.jobs import spark
-from venturi.measure.jobs.configuration import MASK
-from venturi.measure.jobs.find import Log, spark_logs
-from venturi.measure.jobs.streams import Limits, Oversized, Text
-from venturi.measure.jobs.trial import lost, trial_of
+from venturi.record.accounts import spark
+from venturi.record.accounts.configuration import MASK
+from venturi.record.accounts.find import Log, spark_logs
+from venturi.record.accounts.streams import Limits, Oversized, Text
+from venturi.record.accounts.trial import lost, trial_of
 from venturi.record.job_account import JobAccount, columns
 from venturi.record.trial import State, decode, encode
 

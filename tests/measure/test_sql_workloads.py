@@ -12,12 +12,14 @@ import polars as pl
 import pytest
 from pyarrow import parquet
 
-from venturi.measure.engines.checks import Checking
-from venturi.measure.engines.inputs import InputData
-from venturi.measure.engines.spark_programs import sql as programs
-from venturi.measure.runner import Step
-from venturi.measure.workloads import sql, sql_check, sql_data
+from venturi.measure.trial.job import Step
+from venturi.measure.workloads.checking import Checking
 from venturi.measure.workloads.definition import Definition, Size
+from venturi.measure.workloads.inputs import InputData
+from venturi.measure.workloads.sql import check as sql_check
+from venturi.measure.workloads.sql import data as sql_data
+from venturi.measure.workloads.sql import definition as sql
+from venturi.measure.workloads.sql import on_spark as programs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

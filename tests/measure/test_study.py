@@ -12,10 +12,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
-from venturi.measure.alone import alone
-from venturi.measure.study import Class, Combination, Plan, failure_class, peak_bytes, standings
-from venturi.measure.study_file import EngineWords, Mistake, parse_plan
-from venturi.measure.workloads import workload
+from venturi.measure.hosts.lock import alone
+from venturi.measure.studies.plan_file import EngineWords, Mistake, parse_plan
+from venturi.measure.studies.study import (
+    Class,
+    Combination,
+    Plan,
+    failure_class,
+    peak_bytes,
+    standings,
+)
+from venturi.measure.workloads.registry import workload
 from venturi.record.trial import Failure, State, Trial, Workload
 
 QUICK = settings(

@@ -12,9 +12,10 @@ import pytest
 from venturi.errors import VenturiError
 from venturi.measure.engines import split_spec
 from venturi.measure.engines.protocol import Availability, Engine, Ground, Order
-from venturi.measure.runner import Report, Session, Spec, Step
-from venturi.measure.study import Class, Combination, Plan, Standing
-from venturi.measure.study_run import take
+from venturi.measure.studies.run import take
+from venturi.measure.studies.study import Class, Combination, Plan, Standing
+from venturi.measure.trial.job import Report, Spec, Step
+from venturi.measure.trial.runner import Session
 from venturi.record.trial import Engine as EngineRecord
 from venturi.record.trial import State, Workload
 

@@ -10,9 +10,9 @@ from zlib import crc32
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from venturi.measure.engines.spark_programs.records import Range
-from venturi.measure.engines.spark_programs.storage import Disk
-from venturi.measure.engines.spark_programs.tera import (
+from venturi.measure.workloads.shared.spark_records import Range
+from venturi.measure.workloads.shared.spark_storage import Disk
+from venturi.measure.workloads.tera.on_spark import (
     CHUNK_RECORDS,
     RECORD_BYTES,
     look_at,

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from venturi.errors import VenturiError
-from venturi.measure.engines.inputs import inputs_of
-from venturi.measure.engines.native import Native
+from venturi.measure.engines.native.engine import Native
 from venturi.measure.engines.protocol import Order
-from venturi.measure.folders import DataFolders, parse_roles
-from venturi.measure.runner import Session, run_trial
-from venturi.measure.study import Class, failure_class
-from venturi.measure.workloads import size_of, workload
+from venturi.measure.studies.study import Class, failure_class
+from venturi.measure.trial.folders import DataFolders, parse_roles
+from venturi.measure.trial.runner import Session, run_trial
+from venturi.measure.workloads.inputs import inputs_of
+from venturi.measure.workloads.registry import size_of, workload
 from venturi.record.trial import State
 
 

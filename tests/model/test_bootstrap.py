@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
-from venturi.model.bootstrap import (
+from venturi.model.statistics.bootstrap import (
     cost_per_success,
     cost_per_success_interval,
     ratio_of_medians,
     ratio_of_medians_interval,
     resampled_medians,
 )
-from venturi.model.stats import Interval, Missing, summarise
+from venturi.model.statistics.stats import Interval, Missing, summarise
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 8, 21, 250])

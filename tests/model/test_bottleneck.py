@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from model_trials import MakeTrial, succeeded
 
-from venturi.model.bottleneck import PhaseFinding, narrowest_points
+from venturi.model.stages.bottleneck import PhaseFinding, narrowest_points
 from venturi.record.trial import Phase, Sample, Trial
 
 PHASE_S = 10.0

@@ -13,7 +13,10 @@ from model_trials import succeeded
 
 from venturi.errors import VenturiError
 from venturi.model.catalog import ATTRIBUTES, Catalog, Fact, InstanceType, parse
-from venturi.model.catalog.overlay import (
+from venturi.model.catalog.units_check import check_units
+from venturi.model.catalog.write import render
+from venturi.model.cost.node import node_of
+from venturi.model.cost.overlay import (
     FromTrials,
     need_facts,
     network_at,
@@ -21,9 +24,6 @@ from venturi.model.catalog.overlay import (
     overlay_from_trials,
     replace_facts,
 )
-from venturi.model.catalog.units_check import check_units
-from venturi.model.catalog.write import render
-from venturi.model.node import node_of
 from venturi.model.quantity import Kind
 from venturi.record.trial import (
     Cluster,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from venturi.model.curves import (
+from venturi.model.scaling.curves import (
     AMOUNTS,
     MISFIT,
     RESOURCES,
@@ -20,7 +20,7 @@ from venturi.model.curves import (
     find_cliff,
     fit_curve,
 )
-from venturi.model.stats import Missing
+from venturi.model.statistics.stats import Missing
 
 TABLE_21 = Path(__file__).parents[1] / "data/vmware2017/logreg_scaling.csv"
 TB = 1e12

@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
-from venturi.model import catalog, io_cost
+from venturi.model import catalog
 from venturi.model.catalog import load_shipped
-from venturi.model.dataflow import MAP, REDUCE, Span, job_time
-from venturi.model.job import Durability, Job, parse_job, sort_job
-from venturi.model.node import Network, Node, node_of
+from venturi.model.cost import io_cost
+from venturi.model.cost.dataflow import MAP, REDUCE, Span, job_time
+from venturi.model.cost.job import Durability, Job, parse_job, sort_job
+from venturi.model.cost.node import Network, Node, node_of
 from venturi.model.quantity import Kind, Quantity
 
 TB = 1e12

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from venturi.errors import ExitCode, VenturiError
 from venturi.model.catalog import load_shipped
-from venturi.model.distribution import (
+from venturi.model.cost.node import Network
+from venturi.model.simulate.distribution import (
     Constant,
     Distribution,
     Empirical,
@@ -27,7 +28,6 @@ from venturi.model.distribution import (
     parse_distribution,
     parse_rates,
 )
-from venturi.model.node import Network
 from venturi.units import parse_rate
 
 TYPES = load_shipped("ec2-2014").types

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from venturi.model.bootstrap import ratio_of_medians_interval
-from venturi.model.effects import (
+from venturi.model.compare.effects import (
     LEAST_STRATA,
     going_along,
     matched_effect,
@@ -19,7 +18,8 @@ from venturi.model.effects import (
     pairs_of,
     speedup,
 )
-from venturi.model.stats import Interval, Missing
+from venturi.model.statistics.bootstrap import ratio_of_medians_interval
+from venturi.model.statistics.stats import Interval, Missing
 
 TIMES = st.lists(st.floats(1.0, 1e4), min_size=5, max_size=40)
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
-from venturi.model import io_cost
-from venturi.model.extensions import (
+from venturi.model.cost import io_cost
+from venturi.model.cost.extensions import (
     bonded,
     capped,
     fit_memory_cliff,

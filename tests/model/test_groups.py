@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
-from venturi.model.groups import (
+from venturi.model.compare.groups import (
     Best,
     Columns,
     Group,
@@ -20,9 +20,9 @@ from venturi.model.groups import (
     groups_from,
     with_cost,
 )
-from venturi.model.legacy import joined_on_time_alone
-from venturi.model.price import Tariff
-from venturi.model.stats import Missing, summarise
+from venturi.model.compare.legacy import joined_on_time_alone
+from venturi.model.cost.price import Tariff
+from venturi.model.statistics.stats import Missing, summarise
 from venturi.record.query.grouping import Group as FromQuery
 from venturi.record.query.grouping import group_by
 from venturi.record.query.selection import Query

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
-from venturi.model import io_cost
+from venturi.model.cost import io_cost
 
 sizes = st.floats(1, 1e15)
 rates = st.floats(1, 1e12)

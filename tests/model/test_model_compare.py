@@ -13,7 +13,7 @@ from model_trials import MakeTrial
 from venturi import settings
 from venturi.cli.main import cli
 from venturi.errors import VenturiError
-from venturi.model.compare import compare_groups, read_group
+from venturi.model.compare.repeat_groups import compare_groups, read_group
 from venturi.record.repository import Repository
 from venturi.record.trial import (
     Failure,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
-from venturi.model.outliers import (
+from venturi.model.compare.outliers import (
     LEAST_TRIALS,
     RULES,
     Marks,

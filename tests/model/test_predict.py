@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from model_trials import MakeTrial
 
 from venturi.errors import VenturiError
-from venturi.model.predict import (
+from venturi.model.cost.predict import (
     CpuCost,
     DiskRates,
     NativeSortPlan,

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from venturi.errors import VenturiError
 from venturi.model import catalog
 from venturi.model.catalog import InstanceType
-from venturi.model.charges import Egress, ObjectStore, Volumes, volumes_of
-from venturi.model.on_premises import OnPremises, on_premises_of
-from venturi.model.price import (
+from venturi.model.cost.charges import Egress, ObjectStore, Volumes, volumes_of
+from venturi.model.cost.on_premises import OnPremises, on_premises_of
+from venturi.model.cost.price import (
     ExchangeRate,
     Item,
     Part,

@@ -10,7 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import log_ndtr, ndtri, stdtrit
 
-from venturi.model.quantiles import log_normal_cdf, normal_quantiles, root, student_quantile
+from venturi.model.statistics.quantiles import (
+    log_normal_cdf,
+    normal_quantiles,
+    root,
+    student_quantile,
+)
 
 
 @given(freedom=st.integers(1, 20_000), p=st.floats(1e-4, 1 - 1e-4))

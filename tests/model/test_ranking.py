@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
-from venturi.model.groups import Group
-from venturi.model.ranking import Axis, Objective, Ranked, Standing, rank_groups
-from venturi.model.stats import median
+from venturi.model.compare.groups import Group
+from venturi.model.compare.ranking import Axis, Objective, Ranked, Standing, rank_groups
+from venturi.model.statistics.stats import median
 
 times = st.lists(st.floats(1, 1e4), min_size=5, max_size=9)
 many = st.lists(times, min_size=1, max_size=5)

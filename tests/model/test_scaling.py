@@ -16,7 +16,7 @@ from model_trials import MakeTrial
 
 from venturi.errors import VenturiError
 from venturi.model.quantity import Kind
-from venturi.model.scaling import (
+from venturi.model.scaling.network import (
     RIVAL,
     Curve,
     NetworkScaling,

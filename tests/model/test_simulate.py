@@ -12,8 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
-from venturi.model.dataflow import job_time
-from venturi.model.distribution import (
+from venturi.model.cost.dataflow import job_time
+from venturi.model.cost.job import Durability, Job, sort_job
+from venturi.model.cost.node import Node
+from venturi.model.quantity import UNLIMITED, Kind, Quantity
+from venturi.model.simulate.distribution import (
     Constant,
     Distribution,
     Normal,
@@ -22,11 +25,8 @@ from venturi.model.distribution import (
     bimodal,
     within_range,
 )
-from venturi.model.job import Durability, Job, sort_job
-from venturi.model.node import Node
-from venturi.model.quantity import UNLIMITED, Kind, Quantity
-from venturi.model.scenario import NODES_MAX, Recovery, Scenario, Speculation
-from venturi.model.simulate import SimulationResult, simulate
+from venturi.model.simulate.scenario import NODES_MAX, Recovery, Scenario, Speculation
+from venturi.model.simulate.simulation import SimulationResult, simulate
 
 TB, MB = 1e12, 1e6
 

@@ -15,7 +15,7 @@ from scipy.stats import t
 
 from venturi.errors import VenturiError
 from venturi.model.quantity import Kind
-from venturi.model.slowest import (
+from venturi.model.scaling.slowest import (
     Family,
     expected_lowest,
     implied_deviation,

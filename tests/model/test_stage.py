@@ -15,12 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
-from venturi.measure.jobs import mapreduce, spark
-from venturi.measure.jobs.find import histories, spark_logs
-from venturi.model.stage import Analysis, Stage, analyse
-from venturi.model.stage_causes import TaskTimes
-from venturi.model.stage_path import Span, critical_path, without_stage_s
-from venturi.model.stage_replay import schedule, slots_used
+from venturi.model.stages.analysis import analyse
+from venturi.model.stages.causes import TaskTimes
+from venturi.model.stages.path import Span, critical_path, without_stage_s
+from venturi.model.stages.replay import schedule, slots_used
+from venturi.model.stages.stage import Analysis, Stage
+from venturi.record.accounts import mapreduce, spark
+from venturi.record.accounts.find import histories, spark_logs
 from venturi.record.job_account import Application, JobAccount, Reading, columns, polars_schema
 
 DATA = Path(__file__).parents[1] / "data"

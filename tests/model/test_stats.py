@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
-from venturi.model.stats import (
+from venturi.model.statistics.stats import (
     Interval,
     Missing,
     Outcome,

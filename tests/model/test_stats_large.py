@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from venturi.model.stats import Interval, compare_samples, median_interval, shift_interval
+from venturi.model.statistics.stats import (
+    Interval,
+    compare_samples,
+    median_interval,
+    shift_interval,
+)
 
 
 @pytest.mark.parametrize(("n", "m"), [(5, 5), (6, 11), (50, 50), (51, 50), (300, 200)])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from venturi.model import stats
+from venturi.model.statistics import stats
 
 
 def test_a_p_that_misses_alpha_is_not_called_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:

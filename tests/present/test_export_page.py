@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from api_client import client_of
 from venturi.errors import CODES, VenturiError
-from venturi.model.stats import Missing
+from venturi.model.statistics.stats import Missing
 from venturi.present import document
 from venturi.present.api.context import Services
 from venturi.present.api.pages import PAGES, requests_of

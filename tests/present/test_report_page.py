@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import report_samples as samples
 from venturi.errors import CODES, VenturiError
-from venturi.model.stats import Missing
+from venturi.model.statistics.stats import Missing
 from venturi.present import document
 from venturi.present.report import render, report_data, write_report
 from venturi.present.report.data import Answer, Number, ReportData

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from venturi.advise.hardware import Advice, predict
 from venturi.errors import VenturiError
 from venturi.model.catalog import Catalog
-from venturi.model.job import Job
-from venturi.model.node import Network
-from venturi.model.stats import Missing
+from venturi.model.cost.job import Job
+from venturi.model.cost.node import Network
+from venturi.model.statistics.stats import Missing
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from venturi.advise.option import RATES, Candidate, Objective, Option, inputs_of, span, with_rate
-from venturi.model.dataflow import Span
+from venturi.model.cost.dataflow import Span
 from venturi.model.quantity import Quantity
 
 

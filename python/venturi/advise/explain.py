@@ -28,9 +28,9 @@ from venturi.advise.option import (
 from venturi.errors import VenturiError
 from venturi.model.catalog import Catalog
 from venturi.model.catalog.find import type_named
-from venturi.model.dataflow import Phase, Span, Term
-from venturi.model.job import Job
-from venturi.model.price import Bill
+from venturi.model.cost.dataflow import Phase, Span, Term
+from venturi.model.cost.job import Job
+from venturi.model.cost.price import Bill
 from venturi.model.quantity import Quantity
 from venturi.units import format_bytes_decimal, format_rate
 

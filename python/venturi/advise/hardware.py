@@ -40,9 +40,9 @@ from venturi.advise.option import (
 from venturi.errors import VenturiError
 from venturi.model.catalog import Catalog, InstanceType
 from venturi.model.catalog.find import type_named
-from venturi.model.io_cost import invalid
-from venturi.model.job import Durability, Job
-from venturi.model.node import Network, Node, node_of
+from venturi.model.cost.job import Durability, Job
+from venturi.model.cost.node import Network, Node, node_of
+from venturi.model.domain import invalid
 from venturi.units import format_bytes_decimal, format_duration, format_usd
 from venturi.wording import count_of
 

@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from venturi.model.catalog import InstanceType
-from venturi.model.charges import volumes_of
-from venturi.model.dataflow import JobTime, Span, Term, job_time
-from venturi.model.io_cost import SECONDS_PER_HOUR, nodes_for_capacity
-from venturi.model.job import Durability, Job
-from venturi.model.node import Node
-from venturi.model.price import (
+from venturi.model.cost.charges import volumes_of
+from venturi.model.cost.dataflow import JobTime, Span, Term, job_time
+from venturi.model.cost.io_cost import SECONDS_PER_HOUR, nodes_for_capacity
+from venturi.model.cost.job import Durability, Job
+from venturi.model.cost.node import Node
+from venturi.model.cost.price import (
     Bill,
     Part,
     Tariff,

@@ -12,8 +12,8 @@ from datetime import date
 
 from venturi.errors import ExitCode, VenturiError
 from venturi.model.catalog import Catalog, Fact, InstanceType
-from venturi.model.on_premises import on_premises_of
-from venturi.model.price import ExchangeRate, convert
+from venturi.model.cost.on_premises import on_premises_of
+from venturi.model.cost.price import ExchangeRate, convert
 from venturi.model.quantity import Kind
 
 # term -> (what it is, the least and the most it can be)

@@ -93,7 +93,7 @@ def hardware(
     from venturi.advise.explain import explain_type
     from venturi.advise.hardware import DEFAULT_MAX_NODES, Request, advise
     from venturi.advise.option import Objective
-    from venturi.model.node import Network
+    from venturi.model.cost.node import Network
 
     free_for_page(html, overwrite=overwrite)
     today = datetime.now(UTC).date()

@@ -193,14 +193,14 @@ def overlay_(
     probe` on a machine of the type NAME, otherwise those of the CATALOGs given.
     """
     from venturi.model.catalog.find import find
-    from venturi.model.catalog.overlay import (
+    from venturi.model.catalog.units_check import check_units
+    from venturi.model.cost.overlay import (
         need_facts,
         network_at,
         overlay,
         overlay_from_trials,
         replace_facts,
     )
-    from venturi.model.catalog.units_check import check_units
 
     if from_trials != (type_name is not None):
         raise click.UsageError("--from-trials and --type NAME go together")

@@ -14,8 +14,8 @@ from venturi.errors import VenturiError
 from venturi.wording import count_of
 
 if TYPE_CHECKING:
-    from venturi.model.compare import Comparison
-    from venturi.model.stats import Interval, Verdict
+    from venturi.model.compare.repeat_groups import Comparison
+    from venturi.model.statistics.stats import Interval, Verdict
     from venturi.record.repository import Repository
     from venturi.record.trial import Trial
 
@@ -37,7 +37,7 @@ def command(groups: tuple[str, ...], metric: str, as_json: bool) -> None:
     with the reason.
     """
     from venturi.cli.repository import open_repository
-    from venturi.model.compare import compare_groups
+    from venturi.model.compare.repeat_groups import compare_groups
 
     with open_repository() as repository:
         trials = [group_of(repository, name) for name in groups]

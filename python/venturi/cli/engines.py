@@ -65,7 +65,7 @@ def install(name: str, *, as_json: bool) -> int:
     'venturi[spark]'`.
     """
     from venturi import settings
-    from venturi.measure.engines.install import HADOOP_VERSION, install_hadoop
+    from venturi.measure.engines.hadoop.install import HADOOP_VERSION, install_hadoop
 
     def say(text: str) -> None:
         if not as_json:

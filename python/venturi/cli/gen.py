@@ -15,7 +15,7 @@ from venturi.cli.progress import progress_bars
 from venturi.errors import Interrupted
 
 if TYPE_CHECKING:
-    from venturi.measure.results import Generated
+    from venturi.measure.hosts.agent_results import Generated
 
 RECORD_BYTES = 100
 
@@ -81,7 +81,7 @@ def command(
     if as_json:
         print_json(dict(result.data), tuple(w.message for w in result.warnings))
         return
-    from venturi.measure.results import Generated
+    from venturi.measure.hosts.agent_results import Generated
 
     _print(result.read(Generated), output)
 

@@ -187,7 +187,7 @@ def _reading(what: str) -> Iterator[Callable[[int, int], None] | None]:
         if show is None:
             yield None
             return
-        from venturi.measure.agent import Progress
+        from venturi.measure.hosts.agent import Progress
 
         start_s = time.monotonic()
         yield lambda done, total: show(

@@ -16,7 +16,7 @@ from venturi.cli.repository import open_repository
 from venturi.errors import ExitCode, VenturiError, unreadable
 
 if TYPE_CHECKING:
-    from venturi.measure.jobs.find import Log
+    from venturi.record.accounts.find import Log
     from venturi.record.job_account import JobAccount
     from venturi.record.repository import Repository
     from venturi.record.trial import Trial
@@ -51,8 +51,8 @@ def spark_eventlog(paths: tuple[Path, ...], as_json: bool) -> int:
     Spark 2 to 4; plain, or compressed with lz4, zstd, snappy or gzip. Of a log that was cut off,
     what it holds is taken in. The exit status is 1 if any file is no event log.
     """
-    from venturi.measure.jobs import spark
-    from venturi.measure.jobs.find import spark_logs
+    from venturi.record.accounts import spark
+    from venturi.record.accounts.find import spark_logs
 
     return _ingest(
         "event log",
@@ -72,8 +72,8 @@ def mapreduce_history(paths: tuple[Path, ...], as_json: bool) -> int:
     Hadoop 2 and 3; the configuration (JOBID_conf.xml) is read where it lies beside a history. The
     exit status is 1 if any file is no history.
     """
-    from venturi.measure.jobs import mapreduce
-    from venturi.measure.jobs.find import histories
+    from venturi.record.accounts import mapreduce
+    from venturi.record.accounts.find import histories
 
     return _ingest(
         "job history",
@@ -129,7 +129,7 @@ def _refused(path: Path, error: VenturiError, number: int) -> dict[str, Any]:
 
 def _keep(repository: Repository, account: JobAccount) -> tuple[Trial, bool]:
     """The trial of `account`, and whether it is new: a log that is here already stays as it is."""
-    from venturi.measure.jobs.trial import trial_of
+    from venturi.record.accounts.trial import trial_of
     from venturi.record.job_account import attach
 
     trial = trial_of(account)
@@ -192,7 +192,7 @@ def _reading(log: Log) -> Iterator[Callable[[int], None] | None]:
         if show is None:
             yield None
             return
-        from venturi.measure.agent import Progress
+        from venturi.measure.hosts.agent import Progress
 
         start_s = time.monotonic()
         yield lambda done: show(

@@ -15,10 +15,10 @@ from venturi.cli.progress import progress_bars
 from venturi.cli.repository import open_repository
 
 if TYPE_CHECKING:
-    from venturi.measure.agent import Agent
-    from venturi.measure.engines.native import Predict
-    from venturi.measure.runner import Session
-    from venturi.model.predict import Prediction
+    from venturi.measure.hosts.agent import Agent
+    from venturi.measure.engines.native.engine import Predict
+    from venturi.measure.trial.runner import Session
+    from venturi.model.cost.predict import Prediction
     from venturi.record.keeping import Keeper
     from venturi.record.trial import Trial, TrialWarning
 
@@ -27,7 +27,7 @@ NO_RECORD_HELP = "Do not keep the trial in the repository."
 
 def find_agent() -> Agent:
     """The agent of the settings in force."""
-    from venturi.measure.agent import Agent
+    from venturi.measure.hosts.agent import Agent
 
     return Agent.find(settings.load())
 
@@ -47,8 +47,8 @@ def laboratory(
     that does is waited for, or VEN-MEASURE-BUSY says which one it is. Without, what is done is the
     user's own work, which waits for nobody; the trials then have a warning that names who measured.
     """
-    from venturi.measure.alone import alone, measuring
-    from venturi.measure.runner import open_session
+    from venturi.measure.hosts.lock import alone, measuring
+    from venturi.measure.trial.runner import open_session
     from venturi.record.keeping import Nowhere
 
     agent = find_agent()
@@ -91,8 +91,8 @@ class Predictor:
 
     def hook(self) -> Predict:
         """What `NativeJob.predict` wants."""
-        from venturi.measure.results import SortPlan
-        from venturi.model.predict import (
+        from venturi.measure.hosts.agent_results import SortPlan
+        from venturi.model.cost.predict import (
             NativeSortPlan,
             disk_rates_from_trial,
             predict_native_sort,
@@ -138,7 +138,7 @@ class Predictor:
 
 def on_one_device(folders: Sequence[Path]) -> bool:
     """Whether all of `folders` (or what exists above them) lie on one file system."""
-    from venturi.measure.space import existing_parent
+    from venturi.measure.trial.space import existing_parent
 
     return len({existing_parent(folder).stat().st_dev for folder in folders}) <= 1
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from venturi.model.catalog import Catalog
-    from venturi.model.job import Durability, Job
+    from venturi.model.cost.job import Durability, Job
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -83,7 +83,7 @@ def catalog_options(command: F) -> F:
 
 def the_job(sort_bytes: int | None, job_file: Path | None) -> Job:
     """The job that the options describe; exactly one of both must be given."""
-    from venturi.model.job import parse_job, sort_job
+    from venturi.model.cost.job import parse_job, sort_job
 
     if (sort_bytes is None) == (job_file is None):
         raise click.UsageError("give either --sort SIZE or --job FILE")
@@ -108,7 +108,7 @@ def the_catalogs(
     from venturi.advise.assume import assume, parse_assumption
     from venturi.advise.own import own, parse_ownership
     from venturi.model.catalog.find import find
-    from venturi.model.catalog.overlay import overlay
+    from venturi.model.cost.overlay import overlay
 
     assumptions = [parse_assumption(text) for text in assumed]
     ownership = None if owned is None else parse_ownership(owned)
@@ -154,6 +154,6 @@ def type_and_nodes(text: str) -> tuple[str, int | None]:
 
 def durabilities(names: tuple[str, ...]) -> tuple[Durability, ...]:
     """The durability classes named."""
-    from venturi.model.job import Durability
+    from venturi.model.cost.job import Durability
 
     return tuple(Durability(name) for name in names)

@@ -19,7 +19,7 @@ from venturi.wording import count_of
 
 if TYPE_CHECKING:
     from venturi.measure.engines.protocol import Engine
-    from venturi.measure.study import Combination, Plan, Standing
+    from venturi.measure.studies.study import Combination, Plan, Standing
     from venturi.record.repository import Repository
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -44,9 +44,9 @@ def command() -> None:
 @json_option
 def check(file: Path, *, as_json: bool) -> None:
     """Check a plan: mistakes by line, number of trials, time and disk space they need."""
-    from venturi.measure.space import existing_parent, usable_bytes
-    from venturi.measure.study import peak_bytes
-    from venturi.measure.study_run import size_for
+    from venturi.measure.studies.run import size_for
+    from venturi.measure.studies.study import peak_bytes
+    from venturi.measure.trial.space import existing_parent, usable_bytes
     from venturi.units import format_bytes_decimal, format_duration
 
     plan = _read(file)
@@ -142,7 +142,7 @@ def resume(file: Path, *, failed: bool, wait: bool, quiet: bool, as_json: bool) 
 @json_option
 def status(file: Path, *, as_json: bool) -> None:
     """Show how much of a plan is done, by factor, and about how long the rest takes."""
-    from venturi.measure.study import standings
+    from venturi.measure.studies.study import standings
 
     plan = _read(file)
     with open_repository() as repository:
@@ -151,8 +151,8 @@ def status(file: Path, *, as_json: bool) -> None:
 
 
 def _take(file: Path, *, begun: bool, again: bool, wait: bool, quiet: bool, as_json: bool) -> int:
-    from venturi.measure.folders import require_writable
-    from venturi.measure.study_run import take
+    from venturi.measure.studies.run import take
+    from venturi.measure.trial.folders import require_writable
 
     plan = _read(file)
     talk = not quiet and not as_json
@@ -197,7 +197,7 @@ def _limits(plan: Plan) -> str:
 
 
 def _exit_code(found: Iterable[Standing]) -> ExitCode:
-    from venturi.measure.study import Class
+    from venturi.measure.studies.study import Class
 
     missing = [each for each in found if each.status != "done"]
     if any(each.failure is Class.WRONG for each in missing):
@@ -206,8 +206,8 @@ def _exit_code(found: Iterable[Standing]) -> ExitCode:
 
 
 def _require_space(plan: Plan) -> None:
-    from venturi.measure.study import peak_bytes
-    from venturi.measure.study_run import size_for
+    from venturi.measure.studies.run import size_for
+    from venturi.measure.studies.study import peak_bytes
     from venturi.units import format_bytes_decimal
 
     need_bytes = peak_bytes(plan, {c: size_for(c)[1].bytes or 0 for c in plan.combinations})
@@ -231,7 +231,7 @@ def _engine(name: str) -> Engine:
 
 def _read(file: Path) -> Plan:
     from venturi.measure.engines import DEPLOYMENTS, ENGINES
-    from venturi.measure.study_file import EngineWords, read_plan
+    from venturi.measure.studies.plan_file import EngineWords, read_plan
 
     engines = [_engine(name) for name in ENGINES]
     words = {
@@ -256,8 +256,8 @@ def _estimate(
 ) -> tuple[float | None, str]:
     """Seconds of one trial of `combination` and where that comes from."""
     from venturi.measure.engines import split_spec
-    from venturi.measure.study import alike, wall_s
-    from venturi.measure.study_run import size_for
+    from venturi.measure.studies.run import size_for
+    from venturi.measure.studies.study import alike, wall_s
     from venturi.record.trial import State
 
     definition, size = size_for(combination)
@@ -282,9 +282,13 @@ def _estimate(
 
 def _predicted(repository: Repository, combination: Combination) -> tuple[float | None, str]:
     """What the model of the native sort says; it knows of no other job."""
-    from venturi.measure import plan as sizes
-    from venturi.measure.study_run import size_for
-    from venturi.model.predict import NativeSortPlan, disk_rates_from_trial, predict_native_sort
+    from venturi.measure.studies import sizes
+    from venturi.measure.studies.run import size_for
+    from venturi.model.cost.predict import (
+        NativeSortPlan,
+        disk_rates_from_trial,
+        predict_native_sort,
+    )
     from venturi.record.trial import State
 
     probes = repository.find(engine="diskbench", state=State.SUCCEEDED, limit=1)
@@ -326,7 +330,7 @@ def _factor(name: str, value: object) -> str:
 
 
 def _tell(standing: Standing) -> None:
-    from venturi.measure.study_run import describe
+    from venturi.measure.studies.run import describe
     from venturi.units import format_duration
 
     trial, place = standing.trial, standing.place
@@ -340,8 +344,8 @@ def _tell(standing: Standing) -> None:
 
 
 def _show(plan: Plan, found: Sequence[Standing], *, as_json: bool, by_factor: bool) -> None:
-    from venturi.measure.study import unsteady
-    from venturi.measure.study_run import describe, summary_of
+    from venturi.measure.studies.run import describe, summary_of
+    from venturi.measure.studies.study import unsteady
     from venturi.units import format_duration
 
     counts = summary_of(found)
@@ -398,7 +402,7 @@ def _show(plan: Plan, found: Sequence[Standing], *, as_json: bool, by_factor: bo
 
 def _by_factor(found: Iterable[Standing]) -> Mapping[str, Mapping[str, Mapping[str, int]]]:
     """How many places are in which status, by value of every factor that varies."""
-    from venturi.measure.study_run import summary_of
+    from venturi.measure.studies.run import summary_of
 
     by: dict[str, dict[str, list[Standing]]] = {}
     for each in found:
@@ -413,7 +417,7 @@ def _by_factor(found: Iterable[Standing]) -> Mapping[str, Mapping[str, Mapping[s
 
 def _eta_s(found: Sequence[Standing]) -> float | None:
     """Time for what is left, by the median of each combination's own trials; None if unknown."""
-    from venturi.measure.study import wall_s
+    from venturi.measure.studies.study import wall_s
 
     walls: dict[int, list[float]] = {}
     for each in found:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from venturi.advise.option import Option
     from venturi.model.catalog import Catalog
-    from venturi.model.spot import SpotCost
+    from venturi.model.cost.spot import SpotCost
 
 
 @click.command()
@@ -67,8 +67,8 @@ def command(
     from venturi.advise.explain import explain
     from venturi.advise.hardware import Request, compared, predict
     from venturi.model.catalog.find import type_named
-    from venturi.model.job import Durability
-    from venturi.model.node import Network
+    from venturi.model.cost.job import Durability
+    from venturi.model.cost.node import Network
 
     free_for_page(html, overwrite=overwrite)
     wanted = [type_and_nodes(text) for text in machines]
@@ -117,8 +117,8 @@ def command(
 
 def _spot(text: str, option: Option, catalogs: Sequence[Catalog]) -> SpotCost:
     """What the option takes and costs on interruptible nodes."""
-    from venturi.model.price import Tariff
-    from venturi.model.spot import Loss, spot_cost, spot_of
+    from venturi.model.cost.price import Tariff
+    from venturi.model.cost.spot import Loss, spot_cost, spot_of
 
     if text == "catalog":
         catalog = next(each for each in catalogs if each.name == option.catalog)

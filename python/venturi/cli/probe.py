@@ -68,7 +68,7 @@ def command() -> None:
 @json_option
 def host(experiment: str | None, *, no_record: bool, as_json: bool) -> None:
     """Facts about this host: processor, memory, disks, network, limits, settings."""
-    from venturi.measure.probes import probe_host
+    from venturi.measure.probes.probes import probe_host
 
     with laboratory(show_progress=False, record=not no_record) as session:
         trial = probe_host(session, experiment)
@@ -135,8 +135,8 @@ def disk(
     Random data, direct I/O where the file system allows it, and the flush to disk are part of the
     time. Test files are removed at the end.
     """
-    from venturi.measure.folders import require_writable
-    from venturi.measure.probes import DiskOptions, probe_disk
+    from venturi.measure.probes.probes import DiskOptions, probe_disk
+    from venturi.measure.trial.folders import require_writable
 
     options = DiskOptions(
         # Resolved, since the disk behind a link is what is measured.
@@ -210,7 +210,7 @@ def net(
     """
     if peers and loopback is not None:
         raise click.UsageError("give either --peer or --loopback")
-    from venturi.measure.probes import NetOptions, probe_net
+    from venturi.measure.probes.probes import NetOptions, probe_net
 
     options = NetOptions(
         peers=peers,

@@ -13,7 +13,7 @@ import click
 if TYPE_CHECKING:
     from rich.progress import Task, TaskID
 
-    from venturi.measure.agent import OnProgress, Progress
+    from venturi.measure.hosts.agent import OnProgress, Progress
 
 
 EVERY_S = 10.0

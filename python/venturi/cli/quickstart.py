@@ -22,12 +22,12 @@ from venturi.errors import ExitCode, Interrupted, VenturiError
 
 if TYPE_CHECKING:
     from venturi.advise.hardware import Advice
-    from venturi.measure.engines.inputs import GeneratedInputs
-    from venturi.measure.folders import DataFolders
-    from venturi.measure.plan import DataSize, Skipped
-    from venturi.measure.runner import Session
+    from venturi.measure.studies.sizes import DataSize, Skipped
+    from venturi.measure.trial.folders import DataFolders
+    from venturi.measure.trial.runner import Session
+    from venturi.measure.workloads.inputs import GeneratedInputs
     from venturi.model.catalog import Catalog
-    from venturi.model.predict import Prediction
+    from venturi.model.cost.predict import Prediction
     from venturi.record.trial import Trial
 
 PRICED_BYTES = 100 * 10**12
@@ -65,7 +65,7 @@ class Job:
 
     def attempt(self, step: str, work: Callable[[], T]) -> T | None:
         """What `work` returns; if it fails, the reason is kept and the main job goes on."""
-        from venturi.measure.plan import Skipped
+        from venturi.measure.studies.sizes import Skipped
 
         try:
             return work()
@@ -113,8 +113,8 @@ def command(
     and once in two passes, compares with what was predicted, names the narrowest point, prices a
     100 TB sort, and writes a report. Needs no root, and never more than half of the free disk.
     """
-    from venturi.measure.folders import DataFolders, parse_roles, require_writable
-    from venturi.measure.plan import require_time
+    from venturi.measure.studies.sizes import require_time
+    from venturi.measure.trial.folders import DataFolders, parse_roles, require_writable
     from venturi.present.document import require_assets
 
     started_s = time.monotonic()
@@ -151,8 +151,9 @@ def command(
 
 
 def _disk(job: Job) -> Trial | None:
-    from venturi.measure import plan, space
-    from venturi.measure.probes import DiskOptions, probe_disk
+    from venturi.measure.probes.probes import DiskOptions, probe_disk
+    from venturi.measure.studies import sizes as plan
+    from venturi.measure.trial import space
 
     size = plan.disk_probe_size(space.usable_bytes(job.folder), job.time_budget_s)
     if isinstance(size, plan.Skipped):
@@ -174,8 +175,8 @@ def _disk(job: Job) -> Trial | None:
 
 
 def _net(job: Job) -> None:
-    from venturi.measure import plan
-    from venturi.measure.probes import NetOptions, probe_net
+    from venturi.measure.probes.probes import NetOptions, probe_net
+    from venturi.measure.studies import sizes as plan
 
     seconds = plan.net_probe_seconds(job.time_budget_s)
     if isinstance(seconds, plan.Skipped):
@@ -199,9 +200,10 @@ def _keep(job: Job, trial: Trial | None) -> Trial | None:
 
 
 def _sorts(job: Job, folders: DataFolders, disk: Trial | None) -> None:
-    from venturi.measure import plan, space
-    from venturi.measure.engines.inputs import GeneratedInputs
-    from venturi.measure.workloads import size_of_bytes, workload
+    from venturi.measure.studies import sizes as plan
+    from venturi.measure.trial import space
+    from venturi.measure.workloads.inputs import GeneratedInputs
+    from venturi.measure.workloads.registry import size_of_bytes, workload
 
     rates = _rates(disk)
     memory_bytes = plan.available_memory_bytes(job.session.host.facts)
@@ -234,8 +236,8 @@ def _sorts(job: Job, folders: DataFolders, disk: Trial | None) -> None:
 
 def _rates(disk: Trial | None) -> Any:
     """The disk's rates, or why there are none."""
-    from venturi.measure.plan import Rates
-    from venturi.model.predict import disk_rates_from_trial
+    from venturi.measure.studies.sizes import Rates
+    from venturi.model.cost.predict import disk_rates_from_trial
 
     if disk is None:
         return "the disk was not measured, so no size can be chosen"
@@ -255,9 +257,9 @@ def _sort(
     memory_bytes: int,
 ) -> int | None:
     """One recorded sort; the engine's minimum of memory for this input, None if it failed."""
-    from venturi.measure.engines.native import NativeJob, NativeOptions
-    from venturi.measure.runner import run_trial
-    from venturi.measure.workloads import workload
+    from venturi.measure.engines.native.engine import NativeJob, NativeOptions
+    from venturi.measure.trial.runner import run_trial
+    from venturi.measure.workloads.registry import workload
     from venturi.units import format_bytes, format_bytes_decimal
 
     job.tell(
@@ -285,7 +287,7 @@ def _prices() -> tuple[Advice, list[Catalog]]:
     """What the job would take and cost on the shipped catalogues."""
     from venturi.advise.hardware import Request, advise
     from venturi.model.catalog import load_shipped, shipped
-    from venturi.model.job import sort_job
+    from venturi.model.cost.job import sort_job
 
     catalogs = [load_shipped(name) for name in shipped()]
     today = datetime.now(UTC).date()

@@ -16,8 +16,8 @@ from venturi.units import format_duration
 from venturi.wording import NAMES_SHOWN
 
 if TYPE_CHECKING:
-    from venturi.model.groups import Group
-    from venturi.model.ranking import Ranked, Ranking
+    from venturi.model.compare.groups import Group
+    from venturi.model.compare.ranking import Ranked, Ranking
     from venturi.record.query.selection import Query
     from venturi.record.repository import Repository
 
@@ -59,8 +59,8 @@ def command(
     venturi rank --by net --by disk --where workload=terasort --objective cost \\
         --usd-per-hour 3.50 --plus net=IB:0.80 --plus disk=SSD:0.70
     """
-    from venturi.model.groups import groups_from
-    from venturi.model.ranking import Objective, rank_groups
+    from venturi.model.compare.groups import groups_from
+    from venturi.model.compare.ranking import Objective, rank_groups
     from venturi.record.query.checks import keys_of, require_keys
     from venturi.record.query.conditions import parse_condition
     from venturi.record.query.grouping import group_by
@@ -145,8 +145,8 @@ def _added(texts: tuple[str, ...], keys: tuple[str, ...]) -> dict[tuple[str, str
 def _priced(
     group: Group, keys: tuple[str, ...], usd_per_hour: float, added: Mapping[tuple[str, str], float]
 ) -> Group:
-    from venturi.model.groups import with_cost
-    from venturi.model.price import Tariff
+    from venturi.model.compare.groups import with_cost
+    from venturi.model.cost.price import Tariff
 
     extra = sum(added.get((k, _text(v)), 0.0) for k, v in zip(keys, group.key, strict=True))
     return with_cost(group, Tariff(usd_per_hour + extra, "USD", source="--usd-per-hour"))
@@ -181,7 +181,7 @@ def _data(ranking: Ranking, keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _print(ranking: Ranking, keys: tuple[str, ...]) -> None:
-    from venturi.model.ranking import AXES, Standing
+    from venturi.model.compare.ranking import AXES, Standing
     from venturi.present.table import table
 
     axes = AXES[ranking.objective]
@@ -209,7 +209,7 @@ def _print(ranking: Ranking, keys: tuple[str, ...]) -> None:
 
 def _summary(one: Ranked, axis: Any) -> str:
     """The median and its interval, where there are any."""
-    from venturi.model.ranking import Axis
+    from venturi.model.compare.ranking import Axis
 
     summary = one.summaries.get(axis)
     if summary is None or summary.median is None:

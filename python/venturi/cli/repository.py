@@ -155,7 +155,7 @@ def counting(what: str) -> Iterator[Callable[[int, int], None]]:
         if show is None:
             yield lambda done, total: None
             return
-        from venturi.measure.agent import Progress
+        from venturi.measure.hosts.agent import Progress
 
         start_s = time.monotonic()
         yield lambda done, total: show(

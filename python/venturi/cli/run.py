@@ -20,8 +20,9 @@ from venturi.wording import count_of, near
 
 if TYPE_CHECKING:
     from venturi.measure.engines.protocol import Engine, Ground, Order
-    from venturi.measure.runner import Job, Session
-    from venturi.measure.workloads import Definition, Size
+    from venturi.measure.trial.job import Job
+    from venturi.measure.trial.runner import Session
+    from venturi.measure.workloads.registry import Definition, Size
     from venturi.record.repository import Repository
     from venturi.record.trial import Trial
 
@@ -140,10 +141,10 @@ def command(
         raise click.UsageError(f"--repeat {repeat} with --warm-up {warm_up}: no repetition counts")
     if resume and experiment is None:
         raise click.UsageError("--resume needs the experiment to continue: add --experiment NAME")
-    from venturi.measure.engines.inputs import inputs_of
     from venturi.measure.engines.protocol import Ground, Order
-    from venturi.measure.folders import DataFolders, parse_roles
-    from venturi.measure.workloads import workload as find_workload
+    from venturi.measure.trial.folders import DataFolders, parse_roles
+    from venturi.measure.workloads.inputs import inputs_of
+    from venturi.measure.workloads.registry import workload as find_workload
     from venturi.record.trial import State
 
     definition = find_workload(workload)
@@ -192,7 +193,7 @@ def _engines(
     """The engines named, each once; all must have a program for the workload, and take `limits`."""
     from venturi import settings
     from venturi.measure.engines import engine, full_spec
-    from venturi.measure.engines.job import require_instances
+    from venturi.measure.engines.process_job import require_instances
 
     home = settings.load().home
     given = [name.strip() for name in names.split(",")]
@@ -239,7 +240,7 @@ def _setting_hint(key: str, known: Sequence[str], engines: Sequence[Engine]) -> 
 
 def _require_flags(engine: Engine, definition: Definition, **given: bool) -> None:
     """VEN-MEASURE-WORKLOAD if a flag is given to an engine that would ignore it."""
-    from venturi.measure.engines import native
+    from venturi.measure.engines.native import engine as native
 
     flags = " and ".join(f"--{name}" for name, chosen in given.items() if chosen)
     if flags and (engine.name != native.NAME or definition.name not in native.SORTED):
@@ -277,7 +278,7 @@ def _size(
     definition: Definition, scale: str | None, size_bytes: int | None, parameters: Sequence[str]
 ) -> tuple[str | None, Size]:
     """The scale that was chosen (None: bytes were), and how much that is."""
-    from venturi.measure.workloads import size_of, size_of_bytes
+    from venturi.measure.workloads.registry import size_of, size_of_bytes
 
     if scale is not None and size_bytes is not None:
         raise click.UsageError("give either --scale or --bytes")
@@ -380,7 +381,7 @@ def _interrupted(done: int, whole: int, *, resumable: bool) -> Interrupted:
 
 def _done(session: Session, job: Job, *, resume: bool, talk: bool) -> Trial:
     """The trial of `job`: with `resume` that of an earlier command, if there is one."""
-    from venturi.measure.runner import already_succeeded, run_trial
+    from venturi.measure.trial.runner import already_succeeded, run_trial
     from venturi.present.terminal import outcome
     from venturi.units import format_duration
 
@@ -429,7 +430,7 @@ def compared(repository: Repository, trials: Sequence[Trial]) -> list[str]:
     if len(keys) < 2:
         return [f"group {keys[0]}: `venturi compare {keys[0]} OTHER` sets it against another"]
     from venturi.cli.compare import group_of
-    from venturi.model.compare import compare_groups
+    from venturi.model.compare.repeat_groups import compare_groups
 
     first = names[keys[0]]
     comparison = compare_groups([group_of(repository, key) for key in keys])

@@ -123,7 +123,7 @@ def _warm_up() -> None:
     """Loads what the first request of a page would wait for."""
     import gc
 
-    import venturi.model.bottleneck
+    import venturi.model.stages.bottleneck
     import venturi.present.advice
     import venturi.record.frames  # noqa: F401
 

@@ -16,7 +16,7 @@ from venturi.cli.repository import open_repository
 from venturi.cli.screen import show
 
 if TYPE_CHECKING:
-    from venturi.model.stage import Analysis
+    from venturi.model.stages.stage import Analysis
     from venturi.present.meanwhile import Meanwhile
     from venturi.present.table import Line, Table
     from venturi.record.job_account import JobAccount
@@ -71,7 +71,7 @@ def _job(repository: Repository, trial: Trial) -> tuple[JobAccount, Analysis, Me
     """The engine's own account of `trial`, if it has one, and what can be told from it."""
     if all(artifact.name != ACCOUNT for artifact in trial.artifacts):
         return None
-    from venturi.model.stage import analyse
+    from venturi.model.stages.analysis import analyse
     from venturi.present.meanwhile import meanwhile
     from venturi.record.job_account import load
 
@@ -170,7 +170,7 @@ def _phases(trial: Trial) -> Table:
 
 
 def _narrowest(trial: Trial) -> Table:
-    from venturi.model.bottleneck import narrowest_points
+    from venturi.model.stages.bottleneck import narrowest_points
     from venturi.present.table import table
 
     made = table("phase", "narrowest point", prose=("narrowest point",))

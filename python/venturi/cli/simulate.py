@@ -27,11 +27,11 @@ from venturi.cli.screen import show
 
 if TYPE_CHECKING:
     from venturi.model.catalog import InstanceType
-    from venturi.model.distribution import Rate
-    from venturi.model.job import Job
-    from venturi.model.node import Node
-    from venturi.model.scenario import Scenario
-    from venturi.model.simulate import SimulationResult
+    from venturi.model.cost.job import Job
+    from venturi.model.cost.node import Node
+    from venturi.model.simulate.distribution import Rate
+    from venturi.model.simulate.scenario import Scenario
+    from venturi.model.simulate.simulation import SimulationResult
 
 TRIALS_MAX = 1_000_000
 LEVELS = (0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975)
@@ -203,8 +203,8 @@ def scenario_of(
 ) -> Scenario:
     """What the command line describes; `more` goes into the `Scenario` as it is."""
     from venturi.advise.hardware import need_room
-    from venturi.model.job import Durability
-    from venturi.model.scenario import Recovery, Scenario, Speculation
+    from venturi.model.cost.job import Durability
+    from venturi.model.simulate.scenario import Recovery, Scenario, Speculation
 
     job = _job(job_file, sort_bytes, durability)
     stated = {"storage": storage, "network": network, "volumes": volumes}
@@ -226,8 +226,8 @@ def scenario_of(
 
 def run(scenario: Scenario, trials: int, seed: int, *, quiet: bool = False) -> SimulationResult:
     """The simulation, with its progress on stderr."""
-    from venturi.measure.agent import Progress
-    from venturi.model.simulate import simulate
+    from venturi.measure.hosts.agent import Progress
+    from venturi.model.simulate.simulation import simulate
 
     started = time.monotonic()
     with progress_bars(enabled=not quiet) as show_progress:
@@ -241,7 +241,7 @@ def run(scenario: Scenario, trials: int, seed: int, *, quiet: bool = False) -> S
 
 
 def _job(file: Path | None, sort_bytes: int | None, durability: str | None) -> Job:
-    from venturi.model.job import Durability
+    from venturi.model.cost.job import Durability
 
     job = the_job(sort_bytes, file)
     return job if durability is None else replace(job, durability=Durability(durability))
@@ -256,7 +256,7 @@ def _on(text: str) -> tuple[str, int]:
 
 def _skew(text: str) -> tuple[float, float]:
     """The largest share over the mean, and the coefficient of variation of the shares."""
-    from venturi.model.distribution import parse_share
+    from venturi.model.simulate.distribution import parse_share
 
     if text.startswith("cv:"):
         return 1.0, parse_share(text.removeprefix("cv:"))
@@ -267,9 +267,9 @@ def _machine(
     instance_type: InstanceType, stated: Mapping[str, str | None]
 ) -> tuple[Node, dict[str, Rate]]:
     """The node and the distributions of its rates: as stated, else the catalogue's."""
-    from venturi.model.distribution import distributions_of, parse_rates
-    from venturi.model.node import node_of
+    from venturi.model.cost.node import node_of
     from venturi.model.quantity import UNLIMITED, Kind, Quantity
+    from venturi.model.simulate.distribution import distributions_of, parse_rates
 
     node, rates = node_of(instance_type), distributions_of(instance_type)
     for resource, text in stated.items():
@@ -332,7 +332,7 @@ def settings_of(scenario: Scenario) -> list[tuple[str, str]]:
 
 def as_data(result: SimulationResult, deadline_s: float | None = None) -> dict[str, Any]:
     """The result as `--json` prints it; a time is null where that share did not finish."""
-    from venturi.model.simulate import PHASES
+    from venturi.model.simulate.simulation import PHASES
 
     scenario = result.scenario
     counts, edges = result.histogram(_BINS)
@@ -384,7 +384,7 @@ def _spread(counts: Any) -> dict[str, float]:
 
 def _print(result: SimulationResult, deadline_s: float | None) -> None:
     """Prints the result: settings, quantiles, histogram, what happened."""
-    from venturi.model.simulate import PHASES
+    from venturi.model.simulate.simulation import PHASES
     from venturi.present.table import pairs, table
     from venturi.units import format_duration
 

@@ -26,7 +26,7 @@ from venturi.cli.screen import show
 from venturi.errors import ExitCode, VenturiError
 
 if TYPE_CHECKING:
-    from venturi.measure.engines.native import NativeJob
+    from venturi.measure.engines.native.engine import NativeJob
     from venturi.record.trial import Trial
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -83,7 +83,7 @@ def command(
 
     The input is never modified. Output appears only whole, under its final name, with a manifest.
     """
-    from venturi.measure.runner import run_trial
+    from venturi.measure.trial.runner import run_trial
     from venturi.record.trial import State
 
     job = _job(inputs, experiment, chosen)
@@ -111,10 +111,10 @@ def command(
 
 
 def _job(inputs: tuple[Path, ...], experiment: str | None, chosen: dict[str, Any]) -> NativeJob:
-    from venturi.measure.engines.inputs import GivenInputs
-    from venturi.measure.engines.native import NativeJob, NativeOptions
-    from venturi.measure.folders import DataFolders
-    from venturi.measure.workloads import Definition
+    from venturi.measure.engines.native.engine import NativeJob, NativeOptions
+    from venturi.measure.trial.folders import DataFolders
+    from venturi.measure.workloads.inputs import GivenInputs
+    from venturi.measure.workloads.registry import Definition
 
     job: Literal["sort", "wordcount", "aggregate"] = chosen["job"]
     usual: dict[str, Literal["fixed", "kv", "lines"]] = {
@@ -155,7 +155,7 @@ def _job(inputs: tuple[Path, ...], experiment: str | None, chosen: dict[str, Any
 def _plan(job: NativeJob, *, as_json: bool) -> None:
     from dataclasses import asdict
 
-    from venturi.measure.runner import Step
+    from venturi.measure.trial.job import Step
     from venturi.units import format_bytes
 
     job.prepare(Step(find_agent(), 0.0, None))

@@ -66,7 +66,7 @@ def command(
         arguments.append("--summaries")
     with progress_bars(enabled=not quiet and not as_json) as on_progress:
         result = find_agent().run("validate", *arguments, on_progress=on_progress)
-    from venturi.measure.results import Validated
+    from venturi.measure.hosts.agent_results import Validated
 
     seen = result.read(Validated)
     if not seen.records:

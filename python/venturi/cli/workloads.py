@@ -11,7 +11,7 @@ from venturi.cli.options import json_option, print_json
 from venturi.cli.screen import show
 
 if TYPE_CHECKING:
-    from venturi.measure.workloads import Definition, Size
+    from venturi.measure.workloads.registry import Definition, Size
 
 
 @click.command()
@@ -21,7 +21,7 @@ def command(name: str | None, *, as_json: bool) -> None:
     """List the workloads of `venturi run`; with WORKLOAD: its sizes, its parameters, its check."""
     from venturi import settings
     from venturi.measure.engines import ENGINES, engine
-    from venturi.measure.workloads import WORKLOADS, workload
+    from venturi.measure.workloads.registry import WORKLOADS, workload
 
     home = settings.load().home
     engines = [engine(each, home=home, environ=os.environ) for each in ENGINES]
@@ -45,7 +45,7 @@ def command(name: str | None, *, as_json: bool) -> None:
 
 
 def _sizes(definition: Definition) -> dict[str, Size]:
-    from venturi.measure.workloads import SCALES, size_of
+    from venturi.measure.workloads.registry import SCALES, size_of
 
     return {scale: size_of(definition, scale) for scale in SCALES}
 

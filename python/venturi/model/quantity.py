@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 
-from venturi.model.io_cost import invalid
+from venturi.model.domain import invalid
 
 
 class Kind(StrEnum):

@@ -14,7 +14,7 @@ from venturi.advise.decide import Measurement
 from venturi.advise.explain import Explanation, Sensitivity
 from venturi.advise.hardware import Advice, ClassAdvice, nearest
 from venturi.advise.option import Exclusion, Objective, Option
-from venturi.model.dataflow import Span
+from venturi.model.cost.dataflow import Span
 from venturi.model.quantity import Quantity
 from venturi.present.table import Line, Table, pairs
 from venturi.units import format_duration, format_rate, format_usd

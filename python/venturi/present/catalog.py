@@ -8,7 +8,7 @@ from datetime import date
 
 from venturi.model.catalog import Catalog, Fact, InstanceType
 from venturi.model.catalog.diff import Difference
-from venturi.model.price import is_stale
+from venturi.model.cost.price import is_stale
 from venturi.present.table import UNKNOWN, Table, table
 from venturi.units import format_bytes_decimal
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from venturi.model.catalog import Catalog, Fact, InstanceType
 from venturi.model.catalog.diff import Change, Difference
-from venturi.model.node import Network, Node, node_of
-from venturi.model.price import is_stale
+from venturi.model.cost.node import Network, Node, node_of
+from venturi.model.cost.price import is_stale
 from venturi.model.quantity import Quantity
-from venturi.model.stats import Missing
+from venturi.model.statistics.stats import Missing
 from venturi.present.catalog import Summary, range_text, summarise, value_text
 from venturi.present.document import encode, page
 from venturi.present.report.data import Number, Text, number

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from venturi.model.stage import Analysis, Bound, Skew, Stage, Straggler
-from venturi.model.stage_verdict import WORDS
+from venturi.model.stages.stage import Analysis, Bound, Skew, Stage, Straggler
+from venturi.model.stages.verdict import WORDS
 from venturi.present.meanwhile import Meanwhile, sentence
 from venturi.present.table import Line, Table, pairs, table
 from venturi.record.job_account import JobAccount

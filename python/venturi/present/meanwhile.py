@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from venturi.errors import VenturiError
-from venturi.model.stage import Analysis, Stage
-from venturi.model.stage_verdict import WORDS
+from venturi.model.stages.stage import Analysis, Stage
+from venturi.model.stages.verdict import WORDS
 from venturi.present.host_use import PROCESSOR, HostUse
 from venturi.present.report.timeline import CPU_STATES, NO_SERIES, stacked_on_others
 from venturi.record.series import read_series

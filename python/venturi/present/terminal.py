@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from venturi.model.bottleneck import narrowest_points
-from venturi.model.stats import summarise
+from venturi.model.stages.bottleneck import narrowest_points
+from venturi.model.statistics.stats import summarise
 from venturi.present.table import Table, pairs, table
 from venturi.record.trial import Sample, Scalar, State, Trial, TrialWarning
 from venturi.units import (

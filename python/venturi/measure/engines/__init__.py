@@ -60,15 +60,15 @@ def engine(
     if deployment and deployment not in known and not (name == "spark" and ":" in deployment):
         raise _unknown(f"{name} cannot be deployed as {deployment!r}", deployment, spec, known)
     if name == "native":
-        from venturi.measure.engines.native import Native
+        from venturi.measure.engines.native.engine import Native
 
         return Native(environ=environ)
     where = deployment or known[0]
     if name == "mapreduce":
-        from venturi.measure.engines.mapreduce import MapReduce
+        from venturi.measure.engines.hadoop.engine import MapReduce
 
         return MapReduce(home=home, environ=environ, deployment=where, hadoop_conf=hadoop_conf)
-    from venturi.measure.engines.spark import Spark
+    from venturi.measure.engines.spark.engine import Spark
 
     return Spark(home=home, environ=environ, deployment=where, hadoop_conf=hadoop_conf)
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from venturi.errors import VenturiError
-from venturi.measure.jobs import mapreduce, spark
-from venturi.measure.jobs.find import Log
-from venturi.measure.jobs.trial import LOST
-from venturi.measure.jobs.trial import warnings as warnings_of
-from venturi.measure.runner import Attachment
+from venturi.measure.trial.job import Attachment
+from venturi.record.accounts import mapreduce, spark
+from venturi.record.accounts.find import Log
+from venturi.record.accounts.trial import LOST
+from venturi.record.accounts.trial import warnings as warnings_of
 from venturi.record.job_account import JobAccount, files
 from venturi.record.trial import TrialWarning
 

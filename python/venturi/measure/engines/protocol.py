@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Protocol
 
 from venturi.errors import VenturiError
-from venturi.measure.engines.inputs import Inputs
-from venturi.measure.engines.process import Ended
-from venturi.measure.folders import DataFolders
-from venturi.measure.runner import Attachment, Job
-from venturi.measure.workloads import Definition, Size
+from venturi.measure.trial.folders import DataFolders
+from venturi.measure.trial.job import Attachment, Job
+from venturi.measure.trial.programs import Ended
+from venturi.measure.workloads.inputs import Inputs
+from venturi.measure.workloads.registry import Definition, Size
 from venturi.record.trial import Phase, Sample, Scalar
 
 

@@ -6,22 +6,19 @@ when its stdin closes. That happens however this process ends, also when it is k
 
 from __future__ import annotations
 
-import json
-import os
 import random
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
 from venturi.errors import VenturiError
-from venturi.measure.engines.process import CLEAN_UP_S, SUPERVISOR, complaint, known_cause, tail
+from venturi.measure.hosts.logs import complaint, known_cause, tail
+from venturi.measure.hosts.supervised import Supervised
 from venturi.units import format_duration
 
 POLL_S = 0.1
@@ -40,19 +37,17 @@ class Daemon:
 
     name: str
     log: Path
-    supervisor: subprocess.Popen[bytes]
+    process: Supervised
 
     @property
     def ended(self) -> bool:
         """Whether it is gone."""
-        return self.supervisor.poll() is not None
+        return self.process.ended
 
     @cached_property
     def last_words(self) -> str:
         """What one that has ended said at its end, or the signal that killed it."""
-        assert self.supervisor.stdout is not None
-        line = self.supervisor.stdout.readline()
-        status = json.loads(line)["status"] if line else self.supervisor.returncode
+        status = self.process.report["status"]
         return f"killed by signal {-status}" if status < 0 else tail(self.log)[-LAST_WORDS:]
 
 
@@ -69,15 +64,7 @@ class Daemons:
     ) -> Daemon:
         """Starts `command` and returns at once; its log is `NAME.log` in our folder."""
         log = self.folder / f"{name}.log"
-        supervisor = subprocess.Popen(
-            [sys.executable, "-I", "-S", SUPERVISOR, log, "--", *command],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            cwd=cwd,
-            env={**os.environ, **env},
-            process_group=0,
-        )
-        daemon = Daemon(name, log, supervisor)
+        daemon = Daemon(name, log, Supervised(command, log=log, cwd=cwd, env=env))
         self._daemons[name] = daemon
         return daemon
 
@@ -128,29 +115,16 @@ class Daemons:
         self._daemons.clear()
         # All pipes first: should we be interrupted while we wait, everything still ends.
         for daemon in daemons:
-            assert daemon.supervisor.stdin is not None
-            with suppress(OSError):
-                daemon.supervisor.stdin.close()
+            daemon.process.release()
         with ExitStack() as stack:
             for daemon in daemons:
-                stack.callback(_reap, daemon.supervisor)
+                stack.callback(daemon.process.reap)
 
     def __enter__(self) -> Daemons:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-
-
-def _reap(supervisor: subprocess.Popen[bytes]) -> None:
-    assert supervisor.stdout is not None
-    try:
-        supervisor.wait(CLEAN_UP_S)
-    except subprocess.TimeoutExpired:
-        supervisor.kill()
-        supervisor.wait()
-    finally:
-        supervisor.stdout.close()
 
 
 def wait_until(ready: Callable[[], bool], *, daemons: Daemons, what: str, timeout_s: float) -> None:

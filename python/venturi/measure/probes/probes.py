@@ -9,9 +9,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from venturi.errors import VenturiError
-from venturi.measure import space
-from venturi.measure.results import DiskMeasurement, DiskReport, NetMeasurement, NetReport
-from venturi.measure.runner import Report, Session, Spec, Step, run_trial
+from venturi.measure.hosts.agent_results import (
+    DiskMeasurement,
+    DiskReport,
+    NetMeasurement,
+    NetReport,
+)
+from venturi.measure.trial import space
+from venturi.measure.trial.job import Report, Spec, Step
+from venturi.measure.trial.runner import Session, run_trial
 from venturi.record.trial import (
     Engine,
     Phase,

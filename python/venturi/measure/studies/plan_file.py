@@ -15,9 +15,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from venturi import units
 from venturi.errors import CODES, ExitCode, VenturiError, unreadable
 from venturi.measure.engines import ALIASES, CLUSTERS, MOST_INSTANCES, split_spec
-from venturi.measure.folders import ROLES
-from venturi.measure.study import OF_WORKLOAD, RETRYABLE, Class, Combination, Order, Plan
-from venturi.measure.workloads import SCALES, WORKLOADS, size_of_bytes, workload
+from venturi.measure.studies.study import OF_WORKLOAD, RETRYABLE, Class, Combination, Order, Plan
+from venturi.measure.trial.folders import ROLES
+from venturi.measure.workloads.registry import SCALES, WORKLOADS, size_of_bytes, workload
 from venturi.record.trial import Scalar
 from venturi.wording import did_you_mean
 

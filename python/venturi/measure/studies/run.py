@@ -12,12 +12,21 @@ from types import FrameType
 
 from venturi.errors import Interrupted, VenturiError
 from venturi.measure.engines import split_spec
-from venturi.measure.engines.inputs import Inputs, inputs_of
 from venturi.measure.engines.protocol import Engine, Ground, Order
-from venturi.measure.folders import DataFolders
-from venturi.measure.runner import Job, Report, Session, Spec, Step, run_trial
-from venturi.measure.study import Combination, Place, Plan, Standing, input_key, standings, wall_s
-from venturi.measure.workloads import Definition, Size, size_of, size_of_bytes, workload
+from venturi.measure.studies.study import (
+    Combination,
+    Place,
+    Plan,
+    Standing,
+    input_key,
+    standings,
+    wall_s,
+)
+from venturi.measure.trial.folders import DataFolders
+from venturi.measure.trial.job import Job, Report, Spec, Step
+from venturi.measure.trial.runner import Session, run_trial
+from venturi.measure.workloads.inputs import Inputs, inputs_of
+from venturi.measure.workloads.registry import Definition, Size, size_of, size_of_bytes, workload
 from venturi.record.trial import Engine as EngineRecord
 from venturi.record.trial import Trial, Workload
 from venturi.units import format_duration

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Literal
 
 from venturi.measure.engines import ON_HDFS, split_spec
-from venturi.measure.folders import ROLES
-from venturi.measure.workloads import space_factors, workload
+from venturi.measure.trial.folders import ROLES
+from venturi.measure.workloads.registry import space_factors, workload
 from venturi.record.trial import TERMINAL, ProvenanceKind, Scalar, State, Trial
 
 Order = Literal["random", "blocked", "written"]

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from venturi.errors import ExitCode, VenturiError
-from venturi.measure.space import existing_parent
+from venturi.measure.trial.space import existing_parent
 from venturi.record.owner import current_owner, is_alive
 from venturi.record.trial import Owner, new_id
 

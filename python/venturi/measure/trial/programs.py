@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import errno
-import json
 import math
 import os
 import select
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from venturi.errors import Interrupted, VenturiError
-from venturi.measure.runner import Attachment, JobFailed
+from venturi.measure.hosts.logs import complaint, known_cause, tail
+from venturi.measure.hosts.supervised import Supervised
+from venturi.measure.trial.job import Attachment, JobFailed
 from venturi.units import format_duration
 
-SUPERVISOR = Path(__file__).with_name("supervise.py")
-CLEAN_UP_S = 30.0
 CHECK_EVERY_S = 0.25
-TAIL_BYTES = 256 * 1024
 # With less free than this a disk is full: what an engine removes when it ends is little.
 FULL_BYTES = 4 << 20
 
@@ -39,41 +33,6 @@ class Ended:
     system_s: float
     peak_rss_bytes: int
     log: Path
-
-
-# What a log says -> code, sentence, hint. The first that is found counts: causes before effects.
-_CAUSES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
-    (
-        (
-            "No space left on device",
-            "DiskOutOfSpaceException",
-            "Disk quota exceeded",
-            "No space available in any of the local directories",
-            "could only be written to 0 of",  # HDFS: no DataNode has room for a block
-        ),
-        "VEN-ENGINE-SPACE",
-        "the disk is full",
-        "free some space, or name another disk with --dir",
-    ),
-    (
-        ("UnsupportedClassVersionError", "getSubject is not supported"),
-        "VEN-ENGINE-JAVA",
-        "this Java is not one the engine works with",
-        "set JAVA_HOME to another one; `venturi engines` says which are fit",
-    ),
-    (
-        ("OutOfMemoryError", "There is insufficient memory for the Java Runtime"),
-        "VEN-ENGINE-MEMORY",
-        "the engine ran out of memory",
-        "give it more with --memory, or a smaller input",
-    ),
-    (
-        ("Too small maximum heap", "Invalid maximum heap size", "must be at least 471859200"),
-        "VEN-ENGINE-MEMORY",
-        "the engine cannot start with so little memory",
-        "give it more with --memory",
-    ),
-)
 
 
 @dataclass(frozen=True)
@@ -172,41 +131,28 @@ def run_together(
 
 
 class _Running:
-    """A program under its supervisor, whose stdin holds the two together.
-
-    A pipe, not a signal: it closes however this process ends.
-    """
+    """A program under its supervisor."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self.started_s = time.monotonic()
-        self.supervisor = subprocess.Popen(
-            [sys.executable, "-I", "-S", SUPERVISOR, program.log, "--", *program.command],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            cwd=program.cwd,
-            env={**os.environ, **program.env},
-            process_group=0,
+        self.process = Supervised(
+            program.command, log=program.log, cwd=program.cwd, env=program.env
         )
-        assert self.supervisor.stdin is not None
-        assert self.supervisor.stdout is not None
-        self.stdin, self.stdout = self.supervisor.stdin, self.supervisor.stdout
         self.ended_s = math.inf
-        self._report: Mapping[str, Any] = {}
 
     @property
     def status(self) -> int:
-        """Its exit status; the supervisor's own if that could not report."""
-        return int(self._report["status"])
+        """Its exit status."""
+        return int(self.process.report["status"])
 
     def hear(self) -> None:
-        """Reads the supervisor's report: it writes nothing else, once all has ended."""
-        line = self.stdout.readline()
+        """Waits for its end, and notes when that was."""
+        _ = self.process.report
         self.ended_s = time.monotonic()
-        self._report = json.loads(line) if line else {"status": self.supervisor.wait()}
 
     def result(self) -> Ended:
-        report = self._report
+        report = self.process.report
         return Ended(
             started_s=self.started_s,
             ended_s=self.ended_s,
@@ -225,12 +171,12 @@ def _wait(
     Raises what `check` raises.
     """
     deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
-    waiting = {each.stdout: each for each in running}
+    waiting = {each.process: each for each in running}
     while waiting:
         left_s = None if deadline_s is None else max(0.0, deadline_s - time.monotonic())
         pause_s = left_s if check is None else min(CHECK_EVERY_S, left_s or CHECK_EVERY_S)
-        for stdout in select.select(list(waiting), [], [], pause_s)[0]:
-            ended = waiting.pop(stdout)
+        for process in select.select(list(waiting), [], [], pause_s)[0]:
+            ended = waiting.pop(process)
             ended.hear()
             if ended.status != 0:
                 return True
@@ -253,37 +199,13 @@ def _complaint_of(check: Callable[[], None]) -> VenturiError | None:
 
 def _stop(running: Sequence[_Running]) -> None:
     """Ends what is left of them, all at the same time."""
-    left = [each for each in running if not each.stdout.closed]
+    left = [each for each in running if not each.process.reaped]
     for each in left:
-        with suppress(OSError):
-            each.stdin.close()
+        each.process.release()
     for each in left:
-        try:
-            each.supervisor.wait(CLEAN_UP_S)
-        except subprocess.TimeoutExpired:
-            each.supervisor.kill()
-            each.supervisor.wait()
+        each.process.reap()
         if each.ended_s == math.inf:
-            each.hear()
-        each.stdout.close()
-
-
-def tail(log: Path) -> str:
-    """The end of a log, as text."""
-    try:
-        with log.open("rb") as file:
-            file.seek(max(0, log.stat().st_size - TAIL_BYTES))
-            return file.read().decode(errors="replace")
-    except OSError:
-        return ""
-
-
-def known_cause(text: str) -> tuple[str, str, str] | None:
-    """Code, sentence and hint of what a log says went wrong, None if it is nothing we know."""
-    for signs, code, sentence, hint in _CAUSES:
-        if any(sign in text for sign in signs):
-            return code, sentence, hint
-    return None
+            each.ended_s = time.monotonic()
 
 
 def _failure(
@@ -305,14 +227,3 @@ def _failure(
         hint="the engine's own log is kept with the trial",
         attachments=attachments,
     )
-
-
-def complaint(text: str) -> str:
-    """The line of a log that most likely says why."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    signs = ("Caused by:", "Exception", "Error", "ERROR", "FATAL")
-    for sign in signs:
-        named = [line for line in lines if sign in line and not line.startswith("at ")]
-        if named:
-            return named[-1][:300]
-    return lines[-1][:300] if lines else "it said nothing"

@@ -9,38 +9,32 @@ from __future__ import annotations
 
 import errno
 import tempfile
-import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any
 
 from venturi.errors import ExitCode, Interrupted, VenturiError
-from venturi.measure.agent import CLEAN_UP_GRACE_S, Agent, AgentResult, OnProgress
-from venturi.measure.folders import own, sweep
-from venturi.measure.sampling import Sampler
+from venturi.measure.hosts.agent import Agent, OnProgress
+from venturi.measure.trial.folders import own, sweep
+from venturi.measure.trial.job import Attachment, Job, JobFailed, Report, Spec, Step
+from venturi.measure.trial.sampling import Sampler
 from venturi.record.owner import current_owner
 from venturi.record.trial import (
     Cluster,
-    Engine,
     Failure,
     Host,
-    Phase,
     Provenance,
     ProvenanceKind,
-    Sample,
-    Scalar,
     Software,
     State,
     Trial,
     TrialWarning,
-    Workload,
     new_id,
     now,
 )
-from venturi.units import format_duration
 
 if TYPE_CHECKING:
     from venturi.record.keeping import Keeper
@@ -96,132 +90,6 @@ def open_session(
         sample_interval_ms=sample_interval_ms,
         warnings=warnings,
     )
-
-
-@dataclass(frozen=True)
-class Spec:
-    """What was chosen for a trial, before anything is measured."""
-
-    workload: Workload
-    engine: Engine
-    configuration: Mapping[str, Scalar]
-    disks_by_role: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    network: str | None = None
-    experiment: str | None = None
-    repetition: int = 0
-    warm_up: bool = False
-    seed: int | None = None
-    series: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Attachment:
-    """A file to be kept with the trial under `name`; copied before the job cleans up."""
-
-    kind: Literal["log", "manifest", "other"]
-    name: str
-    path: Path
-
-
-class JobFailed(VenturiError):  # noqa: N818 - it is what happened
-    """A job that failed, with what there is to be kept of it."""
-
-    def __init__(
-        self,
-        code: str,
-        message: str,
-        *,
-        where: Mapping[str, object] | None = None,
-        hint: str = "",
-        attachments: tuple[Attachment, ...] = (),
-    ) -> None:
-        super().__init__(code, message, where=where, hint=hint)
-        self.attachments = attachments
-        self.warnings: tuple[TrialWarning, ...] = ()
-
-
-@dataclass(frozen=True)
-class Report:
-    """What a step of a job found out. `invalid` says why the result cannot be believed."""
-
-    phases: tuple[Phase, ...] = ()
-    samples: tuple[Sample, ...] = ()
-    warnings: tuple[TrialWarning, ...] = ()
-    configuration: Mapping[str, Scalar] = field(default_factory=dict)
-    elapsed_s: float | None = None
-    workload: Workload | None = None
-    network: str | None = None
-    invalid: str | None = None
-    attachments: tuple[Attachment, ...] = ()
-
-
-@dataclass(frozen=True)
-class Step:
-    """What a job is given: the agent, and the trial's own clock."""
-
-    agent: Agent
-    origin_s: float
-    on_progress: OnProgress | None
-
-    def run(self, command: str, *args: object, timeout_s: float | None = None) -> AgentResult:
-        """Runs a subcommand of the agent, showing its progress.
-
-        VEN-ENGINE-TIMEOUT, and the agent has ended and cleaned up, if it takes over `timeout_s`.
-        """
-        if timeout_s is None:
-            return self.agent.run(command, *args, on_progress=self.on_progress)
-        process = self.agent.start(command, *args)
-        late = threading.Event()
-
-        def end() -> None:
-            late.set()
-            process.stop(CLEAN_UP_GRACE_S)
-
-        timer = threading.Timer(timeout_s, end)
-        timer.start()
-        try:
-            return self.agent.follow(process, command, on_progress=self.on_progress)
-        except BaseException as error:
-            if not late.is_set():
-                process.stop(CLEAN_UP_GRACE_S)
-                raise
-            timer.join()
-            if isinstance(error, KeyboardInterrupt):
-                raise
-            raise VenturiError(
-                "VEN-ENGINE-TIMEOUT",
-                f"the agent's {command} was not done after {format_duration(timeout_s)} "
-                "and was ended",
-                where={"command": command},
-                hint="give it more with --timeout",
-            ) from None
-        finally:
-            timer.cancel()
-
-    def since_start_s(self, monotonic_s: float | None = None) -> float:
-        """Seconds from the start of the trial to `monotonic_s` (by default now)."""
-        moment_s = time.monotonic() if monotonic_s is None else monotonic_s
-        return moment_s - self.origin_s
-
-
-class Job(Protocol):
-    """One trial's work on one engine. Each step raises VenturiError if it fails."""
-
-    @property
-    def spec(self) -> Spec:
-        """What was chosen."""
-
-    def prepare(self, step: Step) -> Report:
-        """Makes ready what is not timed: input, space, predictions."""
-
-    def execute(self, step: Step) -> Report:
-        """The timed work; its report has `elapsed_s`."""
-
-    def validate(self, step: Step) -> Report:
-        """Whether the result is right."""
-
-    def clean(self) -> None:
-        """Removes what the trial left on disk; called however it ended."""
 
 
 def run_trial(session: Session, job: Job) -> Trial:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from venturi.errors import Interrupted, VenturiError
-from venturi.measure.agent import Agent
-from venturi.measure.hosts import Process
+from venturi.measure.hosts.agent import Agent
+from venturi.measure.hosts.host import Process
 from venturi.record.trial import TrialWarning
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from venturi.measure.results import CpuTime
+from venturi.measure.hosts.agent_results import CpuTime
 from venturi.record.trial import Sample
 
 

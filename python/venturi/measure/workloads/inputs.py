@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from venturi.errors import VenturiError
-from venturi.measure.agent import Progress
-from venturi.measure.folders import DataFolders
-from venturi.measure.results import Generated, Validated
-from venturi.measure.runner import Step
-from venturi.measure.workloads import Definition, Size, family
+from venturi.measure.hosts.agent import Progress
+from venturi.measure.hosts.agent_results import Generated, Validated
+from venturi.measure.trial.folders import DataFolders
+from venturi.measure.trial.job import Step
+from venturi.measure.workloads.registry import Definition, Size, family
 from venturi.record.files import replacing
 from venturi.record.trial import Phase
 
@@ -267,7 +267,7 @@ class GeneratedInputs:
                 )
 
         definition = self._definition
-        data = import_module(f"venturi.measure.workloads.{family(definition)}_data")
+        data = import_module(f"{family(definition)}.data")
         try:
             answer = data.write(definition, folder, self._size, self._seed, tick)
         except OSError as error:

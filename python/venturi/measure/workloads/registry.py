@@ -6,8 +6,12 @@ from collections.abc import Mapping
 from types import MappingProxyType, ModuleType
 
 from venturi.errors import ExitCode, VenturiError
-from venturi.measure.workloads import graph, learning, micro, sql, tera
 from venturi.measure.workloads.definition import SCALES, Definition, Format, Parameter, Size
+from venturi.measure.workloads.graph import definition as graph
+from venturi.measure.workloads.learning import definition as learning
+from venturi.measure.workloads.micro import definition as micro
+from venturi.measure.workloads.sql import definition as sql
+from venturi.measure.workloads.tera import definition as tera
 from venturi.record.trial import Scalar
 from venturi.wording import did_you_mean
 
@@ -38,8 +42,10 @@ def workload(name: str) -> Definition:
 
 
 def family(definition: Definition) -> str:
-    """The name of the module that defines `definition`; its data and its check lie beside it."""
-    return _FAMILY[definition.name].__name__.rpartition(".")[2]
+    """The package of the family of `definition`, as it is imported: its data, its check and its
+    programs are modules of it.
+    """
+    return _FAMILY[definition.name].__name__.rpartition(".")[0]
 
 
 def space_factors(definition: Definition, *, hdfs: bool = False) -> tuple[float, float, float]:

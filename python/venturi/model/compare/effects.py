@@ -16,10 +16,10 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from venturi.model.bootstrap import SEED, Places, middle_places
-from venturi.model.quantiles import student_quantile
-from venturi.model.ranking import LEAST_TRIALS
-from venturi.model.stats import MEDIAN_LEVEL, Interval, Missing
+from venturi.model.compare.ranking import LEAST_TRIALS
+from venturi.model.statistics.bootstrap import SEED, Places, middle_places
+from venturi.model.statistics.quantiles import student_quantile
+from venturi.model.statistics.stats import MEDIAN_LEVEL, Interval, Missing
 
 RESAMPLES = 2_000
 LEAST_STRATA = 5  # as many as a group needs trials

@@ -17,8 +17,8 @@ from typing import Protocol
 import numpy as np
 
 from venturi.errors import VenturiError
-from venturi.model.price import Tariff, metered
-from venturi.model.stats import Missing
+from venturi.model.cost.price import Tariff, metered
+from venturi.model.statistics.stats import Missing
 
 KeyValue = str | int | float | bool | datetime | None
 Key = tuple[KeyValue, ...]

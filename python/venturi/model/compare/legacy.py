@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from venturi.model.groups import Columns, Key, group_columns
+from venturi.model.compare.groups import Columns, Key, group_columns
 
 
 @dataclass(frozen=True, slots=True)

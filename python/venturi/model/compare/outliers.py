@@ -16,8 +16,8 @@ from types import MappingProxyType
 import numpy as np
 
 from venturi.errors import VenturiError
-from venturi.model.groups import Key
-from venturi.model.stats import Missing, median, quantile
+from venturi.model.compare.groups import Key
+from venturi.model.statistics.stats import Missing, median, quantile
 
 LEAST_TRIALS = 10  # below, modified z-scores mark up to every fifth good group
 Z_THRESHOLD = 3.5

@@ -24,9 +24,9 @@ from types import MappingProxyType
 import numpy as np
 
 from venturi.errors import VenturiError
-from venturi.model.groups import Group, Key
-from venturi.model.price import one_currency
-from venturi.model.stats import (
+from venturi.model.compare.groups import Group, Key
+from venturi.model.cost.price import one_currency
+from venturi.model.statistics.stats import (
     ALPHA,
     MEDIAN_LEVEL,
     Missing,

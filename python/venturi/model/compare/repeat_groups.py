@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from venturi.errors import VenturiError
-from venturi.model.stats import (
+from venturi.model.statistics.stats import (
     ALPHA,
     MEDIAN_LEVEL,
     Interval,

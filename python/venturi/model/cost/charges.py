@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from datetime import date
 
 from venturi.model.catalog import InstanceType
-from venturi.model.io_cost import SECONDS_PER_HOUR, need_rate, need_size
-from venturi.model.price import Item, Part, currency_of
+from venturi.model.cost.io_cost import SECONDS_PER_HOUR
+from venturi.model.cost.price import Item, Part, currency_of
+from venturi.model.domain import need_rate, need_size
 
 # Implied by the published cost of the SoCC 2015 paper's volumes; 730 and 744 are in use too.
 HOURS_PER_MONTH = 720.0

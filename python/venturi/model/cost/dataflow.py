@@ -21,9 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from venturi.model.io_cost import invalid
-from venturi.model.job import Durability, Job
-from venturi.model.node import Node
+from venturi.model.cost.job import Durability, Job
+from venturi.model.cost.node import Node
+from venturi.model.domain import invalid
 from venturi.model.quantity import Quantity
 
 Array = npt.NDArray[np.float64]

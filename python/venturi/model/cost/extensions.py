@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from venturi.errors import VenturiError
-from venturi.model.io_cost import invalid, need_rate, need_size
+from venturi.model.domain import invalid, need_rate, need_size
 from venturi.model.quantity import Quantity
-from venturi.model.scaling import check_range
+from venturi.model.scaling.network import check_range
 from venturi.units import format_rate
 
 

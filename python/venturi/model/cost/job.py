@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from venturi.errors import VenturiError
-from venturi.model.io_cost import invalid, need_rate, need_size
+from venturi.model.domain import invalid, need_rate, need_size
 from venturi.units import decimal_size, parse_bytes, parse_duration_s
 from venturi.wording import near
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from venturi.model.catalog import BYTES_PER_S, Fact, InstanceType
-from venturi.model.extensions import bonded, capped
+from venturi.model.cost.extensions import bonded, capped
 from venturi.model.quantity import UNLIMITED, Kind, Quantity
 
 

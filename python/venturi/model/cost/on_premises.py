@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import date
 
 from venturi.model.catalog import InstanceType
-from venturi.model.io_cost import invalid, need_rate, need_size
-from venturi.model.price import Part, Tariff, currency_of, one_currency
+from venturi.model.cost.price import Part, Tariff, currency_of, one_currency
+from venturi.model.domain import invalid, need_rate, need_size
 
 HOURS_PER_YEAR = 8760.0
 

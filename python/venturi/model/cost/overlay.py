@@ -13,9 +13,9 @@ from datetime import date
 
 from venturi.errors import VenturiError
 from venturi.model.catalog import ATTRIBUTES, Catalog, Fact, InstanceType
-from venturi.model.predict import DiskRates, Rate, disk_rates_from_trial
+from venturi.model.cost.predict import DiskRates, Rate, disk_rates_from_trial
 from venturi.model.quantity import Kind
-from venturi.model.scaling import network_scaling_from_trials
+from venturi.model.scaling.network import network_scaling_from_trials
 from venturi.record.trial import State, Trial, started
 
 _KINDS = tuple(Kind)

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from venturi.errors import VenturiError
-from venturi.model.io_cost import invalid, need_rate, need_size
+from venturi.model.domain import invalid, need_rate, need_size
 from venturi.record.trial import Sample, State, Trial
 
 

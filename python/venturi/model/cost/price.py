@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from venturi.errors import VenturiError
 from venturi.model.catalog import Fact, InstanceType
-from venturi.model.io_cost import SECONDS_PER_HOUR, invalid, need_rate, need_size
+from venturi.model.cost.io_cost import SECONDS_PER_HOUR
+from venturi.model.domain import invalid, need_rate, need_size
 from venturi.record.trial import PriceQuote
 
 STALE_AFTER_DAYS = 365

@@ -16,9 +16,9 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from venturi.model.bootstrap import SEED
-from venturi.model.quantiles import student_quantile
-from venturi.model.stats import MEDIAN_LEVEL, Missing
+from venturi.model.statistics.bootstrap import SEED
+from venturi.model.statistics.quantiles import student_quantile
+from venturi.model.statistics.stats import MEDIAN_LEVEL, Missing
 
 RESAMPLES = 1_000
 MIN_POINTS = 3  # two coefficients and one degree of freedom

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from venturi.errors import VenturiError
-from venturi.model.io_cost import invalid
-from venturi.model.quantiles import student_quantile
+from venturi.model.domain import invalid
 from venturi.model.quantity import Kind, Quantity
+from venturi.model.statistics.quantiles import student_quantile
 from venturi.record.trial import ProvenanceKind, Sample, State, Trial
 from venturi.units import format_rate
 

@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from venturi.errors import VenturiError
-from venturi.model.io_cost import invalid
-from venturi.model.quantiles import log_normal_cdf, normal_quantiles, root
+from venturi.model.domain import invalid
 from venturi.model.quantity import Kind, Quantity
-from venturi.model.scaling import LEVEL, check_range
+from venturi.model.scaling.network import LEVEL, check_range
+from venturi.model.statistics.quantiles import log_normal_cdf, normal_quantiles, root
 
 Array = npt.NDArray[np.float64]
 

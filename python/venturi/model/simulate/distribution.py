@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from venturi.errors import ExitCode, VenturiError
 from venturi.model.catalog import InstanceType
-from venturi.model.io_cost import invalid
-from venturi.model.node import Network, node_of, rate_of
-from venturi.model.quantiles import normal_quantiles
+from venturi.model.cost.node import Network, node_of, rate_of
+from venturi.model.domain import invalid
 from venturi.model.quantity import Quantity
-from venturi.model.slowest import implied_deviation
+from venturi.model.scaling.slowest import implied_deviation
+from venturi.model.statistics.quantiles import normal_quantiles
 from venturi.units import parse_rate
 
 Array = npt.NDArray[np.float64]

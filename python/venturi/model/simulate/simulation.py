@@ -28,12 +28,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from venturi.model.dataflow import MAP, REDUCE
-from venturi.model.distribution import Array
-from venturi.model.io_cost import SECONDS_PER_HOUR, invalid
-from venturi.model.job import Durability
-from venturi.model.node_loss import Survivors, restart_job
-from venturi.model.scenario import RESOURCES, Plan, Recovery, Scenario, Speeds, plan_of, times
+from venturi.model.cost.dataflow import MAP, REDUCE
+from venturi.model.cost.io_cost import SECONDS_PER_HOUR
+from venturi.model.cost.job import Durability
+from venturi.model.domain import invalid
+from venturi.model.simulate.distribution import Array
+from venturi.model.simulate.node_loss import Survivors, restart_job
+from venturi.model.simulate.scenario import (
+    RESOURCES,
+    Plan,
+    Recovery,
+    Scenario,
+    Speeds,
+    plan_of,
+    times,
+)
 
 PHASES = (MAP, REDUCE)
 NODE_LEVELS = (0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)  # of the nodes' finishing times

@@ -15,7 +15,7 @@ from heapq import heappush, heapreplace
 import numpy as np
 import numpy.typing as npt
 
-from venturi.model.stage_causes import Seconds, TaskTimes
+from venturi.model.stages.causes import Seconds, TaskTimes
 
 
 def slots_used(launched_s: Seconds, finished_s: Seconds) -> int:

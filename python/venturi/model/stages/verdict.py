@@ -7,15 +7,11 @@ in which slots stood idle; and the rest by the causes of its tasks' time.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from venturi.model.stage_causes import UNATTRIBUTED
+from venturi.model.stages.causes import UNATTRIBUTED
+from venturi.model.stages.path import Step
+from venturi.model.stages.stage import CauseTime, NarrowestPoint, Skew, Stage
 from venturi.units import format_duration
-
-if TYPE_CHECKING:
-    from venturi.model.stage import CauseTime, Skew, Stage
-    from venturi.model.stage_path import Step
 
 # Our judgement, not measured: two parts within MARGIN of the whole cannot be told apart by one
 # trial, and below LEAST nothing is narrow.
@@ -43,39 +39,28 @@ _SILENCE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """`narrowest` is None if it cannot be told; `sentence` says it either way.
-
-    `shares` divides the whole (`of_s` seconds) by part, the largest first, and adds up to 1.
-    """
-
-    narrowest: str | None
-    sentence: str
-    shares: Mapping[str, float]
-    of_s: float | None
-
-
 def stage_verdict(
     elapsed_s: float | None,
     slot_use: float | None,
     causes: Sequence[CauseTime],
     unattributed_s: float,
     skews: Sequence[Skew],
-) -> Verdict:
+) -> NarrowestPoint:
     """The narrowest point of one stage."""
     if not elapsed_s or slot_use is None:
-        return Verdict(None, "cannot tell: no task of it has a recorded time", {}, elapsed_s)
+        return NarrowestPoint(None, "cannot tell: no task of it has a recorded time", {}, elapsed_s)
     parts = _parts(slot_use, causes, unattributed_s)
     return _judge(parts, elapsed_s, _skewed(skews), None)
 
 
 def application_verdict(
     stages: Sequence[Stage], path: Sequence[Step], elapsed_s: float | None, engine: str
-) -> Verdict:
+) -> NarrowestPoint:
     """The narrowest point of the whole."""
     if not elapsed_s:
-        return Verdict(None, "cannot tell: start or end of the application is not known", {}, None)
+        return NarrowestPoint(
+            None, "cannot tell: start or end of the application is not known", {}, None
+        )
     by_key = {stage.key: stage for stage in stages}
     whole: dict[str, float] = {}
     where: dict[str, dict[str, float]] = {}
@@ -126,20 +111,24 @@ def _skewed(skews: Sequence[Skew]) -> str:
     return ""
 
 
-def _judge(parts: Mapping[str, float], of_s: float, evidence: str, silence: str | None) -> Verdict:
+def _judge(
+    parts: Mapping[str, float], of_s: float, evidence: str, silence: str | None
+) -> NarrowestPoint:
     shares = dict(sorted(parts.items(), key=lambda each: -each[1]))
     (top, share), *others = shares.items()
     said = f"{WORDS[top]} took {share:.0%} of {format_duration(of_s)}"
     if top == UNATTRIBUTED:
         why = f"cannot tell: {said}" + (f" ({silence})" if silence else "")
-        return Verdict(None, why, shares, of_s)
+        return NarrowestPoint(None, why, shares, of_s)
     if share < LEAST:
-        return Verdict(None, f"cannot tell: no part stands out; {said} at most", shares, of_s)
+        return NarrowestPoint(
+            None, f"cannot tell: no part stands out; {said} at most", shares, of_s
+        )
     if others and share - others[0][1] < MARGIN:
         second, next_share = others[0]
         why = f"cannot tell: {said} and {WORDS[second]} {next_share:.0%}"
-        return Verdict(None, why, shares, of_s)
+        return NarrowestPoint(None, why, shares, of_s)
     sentence = said + (f", {evidence}" if evidence and (silence or top == IDLE) else "")
     if others:
         sentence += f"; next is {WORDS[others[0][0]]} with {others[0][1]:.0%}"
-    return Verdict(top, sentence, shares, of_s)
+    return NarrowestPoint(top, sentence, shares, of_s)

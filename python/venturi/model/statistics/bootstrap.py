@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from venturi.errors import VenturiError
-from venturi.model.stats import MEDIAN_LEVEL, Interval, Missing, median, median_interval
+from venturi.model.statistics.stats import MEDIAN_LEVEL, Interval, Missing, median, median_interval
 
 RESAMPLES = 4_000
 SEED = 1979

@@ -15,10 +15,10 @@ from venturi.advise.explain import Explanation as Explained
 from venturi.advise.explain import TermShown
 from venturi.advise.hardware import Advice, ClassAdvice, Request
 from venturi.advise.option import Exclusion, Option, Price
-from venturi.model import dataflow
-from venturi.model.node import Network
-from venturi.model.simulate import PHASES, SimulationResult
-from venturi.model.stats import Missing
+from venturi.model.cost import dataflow
+from venturi.model.cost.node import Network
+from venturi.model.simulate.simulation import PHASES, SimulationResult
+from venturi.model.statistics.stats import Missing
 from venturi.present.advice_page.data import (
     AdvicePage,
     BarRow,

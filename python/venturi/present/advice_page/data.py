@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Literal
 
 from venturi.errors import VenturiError
-from venturi.model.stats import Missing
+from venturi.model.statistics.stats import Missing
 from venturi.present.report.data import Fact, Number, Text
 
 Frontier = Literal["yes", "no", "cannot tell"]

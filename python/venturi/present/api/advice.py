@@ -30,8 +30,8 @@ from venturi.errors import ExitCode, VenturiError
 from venturi.model.catalog import Catalog, load_shipped, shipped
 from venturi.model.catalog.diff import diff
 from venturi.model.catalog.find import type_named, unknown
-from venturi.model.job import Durability, sort_job
-from venturi.model.node import Network
+from venturi.model.cost.job import Durability, sort_job
+from venturi.model.cost.node import Network
 from venturi.present.advice_page.build import advice_page
 from venturi.present.advice_page.data import AdvicePage
 from venturi.present.api.asking import Parameter

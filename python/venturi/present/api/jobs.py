@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from venturi.errors import VenturiError
-from venturi.model.stage import Analysis, Stage, analyse
-from venturi.model.stage_causes import Floats
-from venturi.model.stage_verdict import WORDS
+from venturi.model.stages.analysis import analyse
+from venturi.model.stages.causes import Floats
+from venturi.model.stages.stage import Analysis, Stage
+from venturi.model.stages.verdict import WORDS
 from venturi.present.api.shapes import (
     JobBound,
     JobCause,

@@ -250,7 +250,7 @@ def _exclusions_of(services: Services, trial: Trial) -> Iterator[shapes.Exclusio
 
 def _narrowest(trial: Trial) -> Iterator[str]:
     """A sentence for each phase, as `venturi show` tells it."""
-    from venturi.model.bottleneck import narrowest_points
+    from venturi.model.stages.bottleneck import narrowest_points
 
     for finding in narrowest_points(trial):
         if finding.reason:

@@ -1,6 +1,6 @@
 """The report: one self-contained HTML file about a machine and the sorts it did."""
 
-from venturi.model.stats import Missing
+from venturi.model.statistics.stats import Missing
 from venturi.present.report.build import report_data
 from venturi.present.report.data import ReportData, Skipped
 from venturi.present.report.page import render, write_report

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from venturi.advise.verdict import Verdict, verdicts
-from venturi.model.predict import DiskRates, Prediction, disk_rates_from_trial
-from venturi.model.stats import Missing
+from venturi.model.cost.predict import DiskRates, Prediction, disk_rates_from_trial
+from venturi.model.statistics.stats import Missing
 from venturi.present.report import words
 from venturi.present.report.data import (
     Fact,

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from datetime import datetime
 
-from venturi.model.stats import Missing
+from venturi.model.statistics.stats import Missing
 
 Number = float | Missing
 Text = str | Missing

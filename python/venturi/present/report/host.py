@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from venturi.advise.devices import mount_of
-from venturi.model.stats import Missing
+from venturi.model.statistics.stats import Missing
 from venturi.present.report.data import Fact, FactGroup, Text
 from venturi.record.trial import Trial
 from venturi.units import format_bytes, format_bytes_decimal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from venturi.model.stats import Missing
+from venturi.model.statistics.stats import Missing
 from venturi.present.report.data import (
     Latency,
     Number,

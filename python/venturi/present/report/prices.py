@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from venturi.advise.hardware import Advice
 from venturi.advise.option import Exclusion, Option, price_of
 from venturi.model.catalog import Catalog, InstanceType
-from venturi.model.job import Job
-from venturi.model.node import Network, Node, node_of
-from venturi.model.price import is_stale
+from venturi.model.cost.job import Job
+from venturi.model.cost.node import Network, Node, node_of
+from venturi.model.cost.price import is_stale
 from venturi.model.quantity import Quantity
-from venturi.model.stats import Missing
+from venturi.model.statistics.stats import Missing
 from venturi.present.report.data import Number, Price, Text
 
 

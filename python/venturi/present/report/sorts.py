@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from venturi.model.bottleneck import FLOW, PhaseFinding, narrowest_points
-from venturi.model.predict import DiskRates, Prediction
-from venturi.model.stats import Missing
+from venturi.model.cost.predict import DiskRates, Prediction
+from venturi.model.stages.bottleneck import FLOW, PhaseFinding, narrowest_points
+from venturi.model.statistics.stats import Missing
 from venturi.present.report.data import (
     Comparison,
     Narrowest,
@@ -141,7 +141,7 @@ def _limit(read: Number, write: Number, rates: DiskRates | Missing) -> tuple[Num
     """Bytes per second that the disk allows for this mix, and how that was worked out.
 
     What is read and written at once goes at the total rate of both (`m`), the rest at the rate
-    alone (`R`, `W`): the mix of `venturi.model.predict`.
+    alone (`R`, `W`): the mix of `venturi.model.cost.predict`.
     """
     if isinstance(read, Missing) or isinstance(write, Missing):
         return (read if isinstance(read, Missing) else write), ""

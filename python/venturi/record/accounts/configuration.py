@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from venturi.measure.jobs.columnar import word
+from venturi.record.accounts.columnar import word
 
 MASK = "*********(redacted)"
 """What Spark itself writes in the place of a secret."""

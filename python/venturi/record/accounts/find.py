@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from venturi.errors import VenturiError
-from venturi.measure.jobs.streams import unreadable
+from venturi.record.accounts.streams import unreadable
 
 ROLLING = "eventlog_v2_"
 # Source: RollingEventLogFilesWriter and EventLogFileCompactor.

@@ -7,7 +7,7 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from venturi.errors import VenturiError
-from venturi.measure.jobs.streams import unreadable
+from venturi.record.accounts.streams import unreadable
 
 _FILE_BYTES = 32 << 20
 _PROPERTIES = 50_000

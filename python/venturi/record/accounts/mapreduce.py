@@ -19,12 +19,12 @@ from typing import Any
 from pydantic_core import from_json
 
 from venturi.errors import VenturiError
-from venturi.measure.jobs import avro
-from venturi.measure.jobs.columnar import TableBuilder, amount, ends, moment, word
-from venturi.measure.jobs.configuration import hadoop_chosen, masked
-from venturi.measure.jobs.find import Log
-from venturi.measure.jobs.hadoop_xml import read_properties
-from venturi.measure.jobs.streams import LIMITS, Limits, Oversized, Text, unreadable
+from venturi.record.accounts import avro
+from venturi.record.accounts.columnar import TableBuilder, amount, ends, moment, word
+from venturi.record.accounts.configuration import hadoop_chosen, masked
+from venturi.record.accounts.find import Log
+from venturi.record.accounts.hadoop_xml import read_properties
+from venturi.record.accounts.streams import LIMITS, Limits, Oversized, Text, unreadable
 from venturi.record.job_account import (
     MAPREDUCE_TASK_METRICS,
     Application,

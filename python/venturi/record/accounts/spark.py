@@ -15,10 +15,18 @@ from typing import Any, TypeVar
 from pydantic_core import from_json
 
 from venturi.errors import VenturiError
-from venturi.measure.jobs.columnar import TOO_MANY, TableBuilder, amount, ends, moment, whole, word
-from venturi.measure.jobs.configuration import masked, spark_chosen
-from venturi.measure.jobs.find import Log
-from venturi.measure.jobs.streams import LIMITS, Limits, Oversized, Text
+from venturi.record.accounts.columnar import (
+    TOO_MANY,
+    TableBuilder,
+    amount,
+    ends,
+    moment,
+    whole,
+    word,
+)
+from venturi.record.accounts.configuration import masked, spark_chosen
+from venturi.record.accounts.find import Log
+from venturi.record.accounts.streams import LIMITS, Limits, Oversized, Text
 from venturi.record.job_account import Application, JobAccount, Outcome, Reading
 
 Key = TypeVar("Key")

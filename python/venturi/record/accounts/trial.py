@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from venturi.measure.jobs.columnar import TOO_MANY
+from venturi.record.accounts.columnar import TOO_MANY
 from venturi.record.importers import SOFTWARE, imported_id
 from venturi.record.job_account import MOMENT, PEAKS, TASK_METRICS, JobAccount, Reading
 from venturi.record.trial import (

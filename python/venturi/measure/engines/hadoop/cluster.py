@@ -20,16 +20,16 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from venturi.errors import VenturiError
-from venturi.measure.engines import hadoop_conf
-from venturi.measure.engines.daemons import POLL_S, Daemons, on_free_ports, wait_until
-from venturi.measure.engines.hadoop_conf import Addresses, Containers, Ports, read_addresses
-from venturi.measure.engines.hdfs import FileMissing, Hdfs
-from venturi.measure.engines.install import Hadoop
+from venturi.measure.engines.hadoop import conf as hadoop_conf
+from venturi.measure.engines.hadoop.conf import Addresses, Containers, Ports, read_addresses
+from venturi.measure.engines.hadoop.install import Hadoop
 from venturi.measure.engines.java import Java
-from venturi.measure.engines.job import DEFAULT_MEMORY_BYTES
-from venturi.measure.engines.process import run
+from venturi.measure.engines.process_job import DEFAULT_MEMORY_BYTES
 from venturi.measure.engines.protocol import Ground
-from venturi.measure.folders import DataFolders
+from venturi.measure.hosts.daemons import POLL_S, Daemons, on_free_ports, wait_until
+from venturi.measure.hosts.hdfs import FileMissing, Hdfs
+from venturi.measure.trial.folders import DataFolders
+from venturi.measure.trial.programs import run
 from venturi.record.trial import new_id
 
 ENGINE = "hadoop"

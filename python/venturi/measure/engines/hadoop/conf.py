@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 from xml.sax.saxutils import escape
 
 from venturi.errors import VenturiError
-from venturi.measure.engines.install import Hadoop
+from venturi.measure.engines.hadoop.install import Hadoop
 from venturi.measure.engines.java import Java
-from venturi.measure.jobs.hadoop_xml import read_properties
+from venturi.record.accounts.hadoop_xml import read_properties
 
 MIB = 2**20
 HOST = "localhost"

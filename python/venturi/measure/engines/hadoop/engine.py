@@ -10,13 +10,12 @@ from pathlib import Path
 
 from venturi.errors import VenturiError
 from venturi.measure.engines import ON_HDFS
-from venturi.measure.engines.hadoop_cluster import open_cluster
-from venturi.measure.engines.hadoop_conf import LOGGING
-from venturi.measure.engines.install import Hadoop, look_for_hadoop
-from venturi.measure.engines.job import ProcessJob
-from venturi.measure.engines.mapreduce_log import dfsio_samples, read_counters, read_dfsio, samples
-from venturi.measure.engines.mapreduce_place import MIB, Local, OnCluster, Place
-from venturi.measure.engines.process import Ended, run
+from venturi.measure.engines.hadoop.cluster import open_cluster
+from venturi.measure.engines.hadoop.conf import LOGGING
+from venturi.measure.engines.hadoop.install import Hadoop, look_for_hadoop
+from venturi.measure.engines.hadoop.job_log import dfsio_samples, read_counters, read_dfsio, samples
+from venturi.measure.engines.hadoop.place import MIB, Local, OnCluster, Place
+from venturi.measure.engines.process_job import ProcessJob
 from venturi.measure.engines.protocol import (
     Availability,
     Collected,
@@ -25,8 +24,9 @@ from venturi.measure.engines.protocol import (
     Task,
     require,
 )
-from venturi.measure.runner import Attachment, JobFailed
-from venturi.measure.workloads import Definition, Size
+from venturi.measure.trial.job import Attachment, JobFailed
+from venturi.measure.trial.programs import Ended, run
+from venturi.measure.workloads.registry import Definition, Size
 from venturi.record.trial import Scalar
 
 NAME = "mapreduce"

@@ -20,7 +20,7 @@ from venturi.measure.engines.protocol import Missing
 
 HADOOP_VERSION = "3.4.2"
 JAVA = range(8, 23)  # Subject.getSubject, which Hadoop 3.4 calls, is gone from 23 on
-PINNED = Path(__file__).parent / "hadoop"
+PINNED = Path(__file__).parent
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 _NEEDED_BYTES = 700 * 10**6
 

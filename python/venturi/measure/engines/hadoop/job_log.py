@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from venturi.errors import VenturiError
-from venturi.measure.engines.job import LAUNCH, START
-from venturi.measure.engines.process import Ended
+from venturi.measure.engines.process_job import LAUNCH, START
+from venturi.measure.trial.programs import Ended
 from venturi.record.trial import Phase, Sample
 
 MIB = 2**20

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Protocol
 
 from venturi.errors import VenturiError
-from venturi.measure.engines.hadoop_cluster import Cluster
-from venturi.measure.engines.hadoop_conf import LIGHT, containers
-from venturi.measure.engines.mapreduce_log import CLUSTER, LOCAL, read_counters, read_phases
-from venturi.measure.engines.process import Ended, tail
+from venturi.measure.engines.account import HISTORY, HISTORY_CONF
+from venturi.measure.engines.hadoop.cluster import Cluster
+from venturi.measure.engines.hadoop.conf import LIGHT, containers
+from venturi.measure.engines.hadoop.job_log import CLUSTER, LOCAL, read_counters, read_phases
 from venturi.measure.engines.protocol import Collected, Task
-from venturi.measure.jobs.own import HISTORY, HISTORY_CONF
-from venturi.measure.runner import Attachment
-from venturi.measure.workloads import Definition
+from venturi.measure.hosts.logs import tail
+from venturi.measure.trial.job import Attachment
+from venturi.measure.trial.programs import Ended
+from venturi.measure.workloads.registry import Definition
 from venturi.record.trial import Phase, Sample, Scalar
 
 MIB = 2**20

@@ -7,16 +7,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from venturi.errors import AgentError, VenturiError
-from venturi.measure import space
-from venturi.measure.agent import Agent
-from venturi.measure.engines import checks, native_micro
-from venturi.measure.engines.inputs import InputData, Inputs
+from venturi.measure.engines.native import micro as native_micro
 from venturi.measure.engines.protocol import Availability, Ground, Missing, Order
-from venturi.measure.engines.usage import usage_samples
-from venturi.measure.folders import DataFolders
-from venturi.measure.results import MemoryTouched, Sorted, SortPlan, SortStage
-from venturi.measure.runner import Report, Spec, Step
-from venturi.measure.workloads import Definition
+from venturi.measure.hosts.agent import Agent
+from venturi.measure.hosts.agent_results import MemoryTouched, Sorted, SortPlan, SortStage
+from venturi.measure.trial import space
+from venturi.measure.trial.folders import DataFolders
+from venturi.measure.trial.job import Report, Spec, Step
+from venturi.measure.trial.usage import usage_samples
+from venturi.measure.workloads import outputs
+from venturi.measure.workloads.checking import Verdict
+from venturi.measure.workloads.inputs import InputData, Inputs
+from venturi.measure.workloads.registry import Definition
 from venturi.record.trial import Engine, Phase, Sample, Scalar, Workload
 from venturi.settings import load
 
@@ -180,12 +182,12 @@ class NativeJob:
         assert data is not None
         started_s = step.since_start_s()
         invalid = _check_result(self.definition, self._input, data)
-        verdict = checks.Verdict(invalid)
+        verdict = Verdict(invalid)
         if invalid is None and (self.options.read_output_again or self._input.answer is not None):
             expected = self._input
             if expected.checksum is None and data.checksum is not None:
                 expected = replace(expected, checksum=data.checksum.input)
-            verdict = checks.output(
+            verdict = outputs.output(
                 step,
                 self.definition.job,
                 replace(expected, records=data.input.records),

@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean, pstdev
 
-from venturi.measure import space
-from venturi.measure.agent import AgentResult
-from venturi.measure.engines import checks
-from venturi.measure.engines.inputs import InputData
 from venturi.measure.engines.protocol import Order
-from venturi.measure.engines.usage import usage_samples
-from venturi.measure.results import FilesMoved, Generated, PiCounted, Validated
-from venturi.measure.runner import Report, Spec, Step
+from venturi.measure.hosts.agent import AgentResult
+from venturi.measure.hosts.agent_results import FilesMoved, Generated, PiCounted, Validated
+from venturi.measure.trial import space
+from venturi.measure.trial.job import Report, Spec, Step
+from venturi.measure.trial.usage import usage_samples
+from venturi.measure.workloads import outputs
+from venturi.measure.workloads.checking import Checking
+from venturi.measure.workloads.inputs import InputData
 from venturi.record.trial import Engine, Phase, Sample, Scalar, Workload
 
 WORKLOADS = frozenset({"pi", "dfsio-write", "dfsio-read", "teragen", "teravalidate"})
@@ -86,8 +87,8 @@ class MicroJob:
         order = self.order
         started_s = step.since_start_s()
         output = self._folders()[0]
-        verdict = checks.check(
-            checks.Checking(step, order.definition, order.size, self._given, output, self._answer)
+        verdict = outputs.check(
+            Checking(step, order.definition, order.size, self._given, output, self._answer)
         )
         phase = Phase("validate", started_s, step.since_start_s() - started_s)
         return Report(phases=(phase,), warnings=verdict.warnings, invalid=verdict.invalid)

@@ -25,16 +25,16 @@ from typing import Protocol
 import venturi
 from venturi.errors import VenturiError
 from venturi.measure.engines import MOST_INSTANCES
-from venturi.measure.engines.daemons import Daemons, on_free_ports, wait_until
-from venturi.measure.engines.hadoop_cluster import Cluster, GivenCluster, open_cluster
-from venturi.measure.engines.hdfs import Hdfs
-from venturi.measure.engines.install import Hadoop
+from venturi.measure.engines.hadoop.cluster import Cluster, GivenCluster, open_cluster
+from venturi.measure.engines.hadoop.install import Hadoop
 from venturi.measure.engines.java import Java
-from venturi.measure.engines.job import memory_bytes_of, threads_of
-from venturi.measure.engines.process import tail
+from venturi.measure.engines.process_job import memory_bytes_of, threads_of
 from venturi.measure.engines.protocol import Ground, Task
-from venturi.measure.folders import DataFolders
-from venturi.measure.runner import Attachment
+from venturi.measure.hosts.daemons import Daemons, on_free_ports, wait_until
+from venturi.measure.hosts.hdfs import Hdfs
+from venturi.measure.hosts.logs import tail
+from venturi.measure.trial.folders import DataFolders
+from venturi.measure.trial.job import Attachment
 
 NAME = "spark"
 LOOPBACK = "127.0.0.1"

@@ -1,4 +1,4 @@
-"""`spark-submit main.py TASK.json`: one workload. What it found goes to the file TASK names.
+"""`spark-submit driver.py TASK.json`: one workload. What it found goes to the file TASK names.
 
 All times are of the monotonic clock, which all processes of a machine share.
 """
@@ -10,65 +10,19 @@ import sys
 import time
 from collections.abc import Callable
 from importlib import import_module
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession, functions
+from pyspark.sql import SparkSession
 
-from venturi.measure.engines.spark_programs.storage import storage_of
+from venturi.measure.workloads.shared.spark_storage import storage_of
 
 Program = Callable[[SparkSession, dict[str, Any]], dict[str, Any] | None]
 
 
-def terasort(spark: SparkSession, task: dict[str, Any]) -> None:
-    """Range partitioning by sampling, then a sort in each partition: what orderBy is."""
-    from venturi.measure.engines.spark_programs.records import read_records, write_records
-
-    write_records(read_records(spark, task).orderBy("value"), task)
-
-
-def sort(spark: SparkSession, task: dict[str, Any]) -> None:
-    """Text lines in the order of their bytes."""
-    spark.read.text(task["input"]).orderBy("value").write.text(task["output"])
-
-
-def wordcount(spark: SparkSession, task: dict[str, Any]) -> None:
-    """`word<TAB>count` in the order of the words."""
-    lines = spark.read.text(task["input"])
-    words = lines.select(functions.explode(functions.split("value", " ")).alias("word"))
-    counts = words.where("word != ''").groupBy("word").count().orderBy("word")
-    counts.select(functions.concat_ws("\t", "word", "count")).write.text(task["output"])
-
-
-def pi(spark: SparkSession, task: dict[str, Any]) -> dict[str, Any]:
-    """Points of the Halton sequence, counted in vectors."""
-    from venturi.measure.engines.halton import points_inside
-
-    points, parts = task["records"], task["parts"]
-    bounds = [points * part // parts for part in range(parts + 1)]
-    ranges = list(pairwise(bounds))
-    counted = spark.sparkContext.parallelize(ranges, parts).map(
-        lambda each: points_inside(each[1] - each[0], each[0])
-    )
-    return {"inside": counted.sum()}
-
-
-PROGRAMS: dict[str, Program] = {
-    "terasort": terasort,
-    "terasort-skewed": terasort,
-    "sort": sort,
-    "wordcount": wordcount,
-    "pi": pi,
-}
-
-
 def program(task: dict[str, Any]) -> Program:
-    """What runs the workload of `task`: here, or in the module of its family."""
-    if (found := PROGRAMS.get(task["workload"])) is not None:
-        return found
-    family = import_module(f"venturi.measure.engines.spark_programs.{task['family']}")
-    own: Program = family.PROGRAMS[task["workload"]]
+    """What runs the workload of `task`: in `on_spark` of its family."""
+    own: Program = import_module(f"{task['family']}.on_spark").PROGRAMS[task["workload"]]
     return own
 
 

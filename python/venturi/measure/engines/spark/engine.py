@@ -13,11 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from venturi.measure.engines import ON_HDFS, spark_cluster
-from venturi.measure.engines.install import Hadoop, look_for_hadoop
+from venturi.measure.engines import ON_HDFS
+from venturi.measure.engines.hadoop.install import Hadoop, look_for_hadoop
 from venturi.measure.engines.java import find_java
-from venturi.measure.engines.job import START, SYNC, ProcessJob, read_json
-from venturi.measure.engines.process import Ended, Program, run_together
+from venturi.measure.engines.process_job import START, SYNC, ProcessJob, read_json
 from venturi.measure.engines.protocol import (
     Availability,
     Collected,
@@ -27,15 +26,17 @@ from venturi.measure.engines.protocol import (
     Task,
     require,
 )
-from venturi.measure.runner import Attachment
-from venturi.measure.workloads import WORKLOADS, Definition, Size, family
+from venturi.measure.engines.spark import deployment as spark_cluster
+from venturi.measure.trial.job import Attachment
+from venturi.measure.trial.programs import Ended, Program, run_together
+from venturi.measure.workloads.registry import WORKLOADS, Definition, Size, family
 from venturi.record.trial import Phase, Sample
 
 NAME = spark_cluster.NAME
 LEAST_SPARK = (3, 5)
 SPARK_4 = (4, 0)
 JAVA_3, JAVA_4 = range(8, 22), range(17, 100)
-PROGRAM = Path(__file__).parent / "spark_programs" / "main.py"
+PROGRAM = Path(__file__).with_name("driver.py")
 PARTITION_BYTES = 64 * 2**20  # of sorted data
 # What Venturi's programs for Spark, their data and their checks import beside Spark itself.
 PACKAGES = ("pyarrow", "scipy")

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from venturi.measure.workloads.graph import SAMPLED_VERTICES, WHOLE_LINES
+from venturi.measure.workloads.graph.definition import SAMPLED_VERTICES, WHOLE_LINES
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from venturi.measure.engines.checks import Checking
+    from venturi.measure.workloads.checking import Checking
 
 # Sums of doubles in another order: each addition rounds to 1e-16, sums have millions at most.
 TOLERANCE = 1e-9

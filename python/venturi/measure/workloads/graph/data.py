@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from venturi.measure.workloads.definition import Definition, Size
-from venturi.measure.workloads.graph import ID_DIGITS
-from venturi.measure.workloads.graph import vertices as vertices_of
+from venturi.measure.workloads.graph.definition import ID_DIGITS
+from venturi.measure.workloads.graph.definition import vertices as vertices_of
 
 FILES = 4  # at least: a graph comes from several tasks
 FILE_BYTES = 128 * 2**20

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from venturi.measure.workloads.learning import CATEGORIES, VALUE_BYTES, record_bytes, whole
-from venturi.measure.workloads.learning_data import (
+from venturi.measure.workloads.learning.data import (
     F64,
     HOLD_OUT,
     Clusters,
@@ -28,9 +27,15 @@ from venturi.measure.workloads.learning_data import (
     Witnesses,
     examples,
 )
+from venturi.measure.workloads.learning.definition import (
+    CATEGORIES,
+    VALUE_BYTES,
+    record_bytes,
+    whole,
+)
 
 if TYPE_CHECKING:
-    from venturi.measure.engines.checks import Checking
+    from venturi.measure.workloads.checking import Checking
 
 MODEL = "model.json"
 MARGIN = 4.0

@@ -18,7 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from venturi.measure.workloads.definition import Definition, Size
-from venturi.measure.workloads.learning import CATEGORIES, VALUE_BYTES, categorical_features, whole
+from venturi.measure.workloads.learning.definition import (
+    CATEGORIES,
+    VALUE_BYTES,
+    categorical_features,
+    whole,
+)
 from venturi.record.trial import Scalar
 
 # Regions of a seed; a workload's truth (centres, directions, codes) is drawn from the first.

@@ -23,8 +23,8 @@ from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DoubleType, StructField, StructType
 
-from venturi.measure.engines.spark_programs.records import read_as
-from venturi.measure.engines.spark_programs.storage import storage_of
+from venturi.measure.workloads.shared.spark_records import read_as
+from venturi.measure.workloads.shared.spark_storage import storage_of
 
 VALUE_BYTES = 8
 SEED = 1  # of what Spark draws: the work is the same in every trial
@@ -129,7 +129,7 @@ def _random_forest(
 def _kinds(features: int) -> dict[str, Any]:
     """Which features are categorical, as Spark wants to be told."""
     # The driver only: workers import this module where Venturi's record is not installed.
-    from venturi.measure.workloads.learning import CATEGORIES, categorical_features
+    from venturi.measure.workloads.learning.definition import CATEGORIES, categorical_features
 
     binary, categorical = categorical_features(features)
     attributes = {

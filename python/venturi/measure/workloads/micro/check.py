@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from venturi.record.trial import Scalar
 
 if TYPE_CHECKING:
-    from venturi.measure.engines.checks import Checking
+    from venturi.measure.workloads.checking import Checking
     from venturi.measure.workloads.definition import Size
 
 # Halton points near the circle's edge fall on either side, as sums are rounded.
@@ -25,24 +25,16 @@ def check(checking: Checking) -> str | None:
         return _check_files(checking.size, checking.answer, checking.output)
     files = sorted(path for path in checking.output.glob("part-*") if path.stat().st_size)
     assert checking.given.answer is not None
+    from venturi.measure.workloads.shared.zipf import check_totals
+
     return check_totals(job, files, checking.given.answer)
-
-
-def check_totals(job: str, files: Sequence[Path], answer: Mapping[str, Any]) -> str | None:
-    """Compares counts (`wordcount`) or sums (`aggregate`) with those of the generator."""
-    import numpy as np
-
-    from venturi.measure.workloads import zipf
-
-    totals = np.array(answer["totals"], dtype=np.uint64)
-    return (zipf.check_counts if job == "wordcount" else zipf.check_sums)(list(files), totals)
 
 
 def _check_pi(points: int, answer: Mapping[str, Scalar]) -> str | None:
     inside = answer.get("inside")
     if not isinstance(inside, int | float):
         return "the engine gave no estimate"
-    from venturi.measure.engines.halton import reference
+    from venturi.measure.workloads.shared.halton import reference
 
     expected = reference(points)
     if abs(inside - expected) > max(1.0, points * PI_TOLERANCE):

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from venturi.measure.workloads import zipf
 from venturi.measure.workloads.definition import Definition, Size
+from venturi.measure.workloads.shared import zipf
 
 
 def write(

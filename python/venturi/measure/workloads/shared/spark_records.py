@@ -15,7 +15,7 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
-from venturi.measure.engines.spark_programs.storage import Storage, Write, storage_of
+from venturi.measure.workloads.shared.spark_storage import Storage, Write, storage_of
 
 SPLIT_BYTES = 128 * 2**20  # as spark.sql.files.maxPartitionBytes
 BATCH_BYTES = 4 * 2**20

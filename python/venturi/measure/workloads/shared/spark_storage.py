@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from venturi.measure.engines.durable import sync
-from venturi.measure.engines.hdfs import Hdfs
+from venturi.measure.hosts.durable import sync
+from venturi.measure.hosts.hdfs import Hdfs
 
 Write = Callable[[memoryview], None]
 _STEPS = 8  # that are read from HDFS at once: each time two servers are asked

@@ -7,7 +7,7 @@ entry instead of being believed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -153,3 +153,9 @@ def check_sums(paths: list[Path], totals: U64) -> str | None:
     if wrong.any():
         return f"the sum of key {int(keys[np.argmax(wrong)])} is wrong"
     return None
+
+
+def check_totals(job: str, files: Sequence[Path], answer: Mapping[str, Any]) -> str | None:
+    """Compares counts (`wordcount`) or sums (`aggregate`) with those of the generator."""
+    totals = np.array(answer["totals"], dtype=np.uint64)
+    return (check_counts if job == "wordcount" else check_sums)(list(files), totals)

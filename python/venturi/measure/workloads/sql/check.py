@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import TYPE_CHECKING
 
-from venturi.measure.workloads import sql
+from venturi.measure.workloads.sql import definition as sql
 from venturi.record.frames import pl
 
 if TYPE_CHECKING:
-    from venturi.measure.engines.checks import Checking
+    from venturi.measure.workloads.checking import Checking
 
 REVENUE = pl.col("ad_revenue_cents").sum()
 

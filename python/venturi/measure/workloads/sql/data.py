@@ -20,10 +20,10 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from venturi.measure.workloads.definition import Definition, Size
-from venturi.measure.workloads.graph_data import popular
-from venturi.measure.workloads.sql import ROW_BYTES, pages, tables
-from venturi.measure.workloads.zipf import WORDS as VOCABULARY
-from venturi.measure.workloads.zipf import vocabulary
+from venturi.measure.workloads.graph.data import popular
+from venturi.measure.workloads.shared.zipf import WORDS as VOCABULARY
+from venturi.measure.workloads.shared.zipf import vocabulary
+from venturi.measure.workloads.sql.definition import ROW_BYTES, pages, tables
 
 FILES = 4  # at least: a table comes from several tasks
 FILE_ROWS = 4_000_000

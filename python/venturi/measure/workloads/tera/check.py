@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from venturi.measure.results import Generated, Validated
+from venturi.measure.hosts.agent_results import Generated, Validated
 
 if TYPE_CHECKING:
-    from venturi.measure.engines.checks import Checking
+    from venturi.measure.workloads.checking import Checking
 
 
 def check(checking: Checking) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from venturi.measure.workloads.definition import Definition, Size
-from venturi.measure.workloads.micro import TERASORT_BYTES, size_of_bytes
+from venturi.measure.workloads.micro.definition import TERASORT_BYTES, size_of_bytes
 from venturi.record.trial import Scalar
 
 __all__ = ["WORKLOADS", "size", "size_of_bytes"]

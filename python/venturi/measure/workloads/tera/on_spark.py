@@ -13,13 +13,13 @@ import numpy.typing as npt
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
-from venturi.measure.engines.spark_programs.records import (
+from venturi.measure.workloads.shared.spark_records import (
     BATCH_BYTES,
     SPLIT_BYTES,
     Range,
     ranges_of,
 )
-from venturi.measure.engines.spark_programs.storage import Storage, storage_of
+from venturi.measure.workloads.shared.spark_storage import Storage, storage_of
 
 Words = npt.NDArray[np.uint64]
 RECORD_BYTES = 100

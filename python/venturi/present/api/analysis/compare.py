@@ -9,8 +9,8 @@ from typing import Annotated
 
 import numpy as np
 
-from venturi.model.outliers import FENCE, tukey_log
-from venturi.model.stats import ALPHA, Outcome, Verdict, compare_samples
+from venturi.model.compare.outliers import FENCE, tukey_log
+from venturi.model.statistics.stats import ALPHA, Outcome, Verdict, compare_samples
 from venturi.present.api.analysis.cells import (
     COMPARABLE,
     ORIGIN,

@@ -11,12 +11,12 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from venturi.model import ranking as model
-from venturi.model.groups import Columns, Group, best_of, groups_from, with_cost
-from venturi.model.groups import Key as GroupKey
-from venturi.model.legacy import LegacyBest, joined_on_time_alone
-from venturi.model.price import Tariff
-from venturi.model.stats import Missing
+from venturi.model.compare import ranking as model
+from venturi.model.compare.groups import Columns, Group, best_of, groups_from, with_cost
+from venturi.model.compare.groups import Key as GroupKey
+from venturi.model.compare.legacy import LegacyBest, joined_on_time_alone
+from venturi.model.cost.price import Tariff
+from venturi.model.statistics.stats import Missing
 from venturi.present.api.analysis.cells import (
     COMPARABLE,
     ORIGIN,

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated
 
-from venturi.model.effects import Pair, speedup
-from venturi.model.stats import ALPHA, MEDIAN_LEVEL
+from venturi.model.compare.effects import Pair, speedup
+from venturi.model.statistics.stats import ALPHA, MEDIAN_LEVEL
 from venturi.present.api.analysis.cells import (
     ByDep,
     Cell,

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 
-from venturi.model.effects import Effect, going_along, matched_effect, pairs_of
+from venturi.model.compare.effects import Effect, going_along, matched_effect, pairs_of
 from venturi.present.api.analysis.cells import (
     COMPARABLE,
     Cell,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from venturi.model.groups import groups_from
-from venturi.model.ranking import Objective, Standing, rank_groups
+from venturi.model.compare.groups import groups_from
+from venturi.model.compare.ranking import Objective, Standing, rank_groups
 from venturi.present.api.analysis.cells import (
     ByDep,
     Cell,

@@ -10,7 +10,8 @@ from typing import Annotated
 
 import numpy as np
 
-from venturi.model.curves import (
+from venturi.model.cost.extensions import MemoryCliff, fit_memory_cliff
+from venturi.model.scaling.curves import (
     AMOUNTS,
     RESOURCES,
     CurveFit,
@@ -18,9 +19,8 @@ from venturi.model.curves import (
     find_cliff,
     fit_curve,
 )
-from venturi.model.extensions import MemoryCliff, fit_memory_cliff
-from venturi.model.scaling import check_range
-from venturi.model.stats import Missing
+from venturi.model.scaling.network import check_range
+from venturi.model.statistics.stats import Missing
 from venturi.present.api.analysis.cells import (
     ByDep,
     Cell,

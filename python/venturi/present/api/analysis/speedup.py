@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from venturi.model.effects import Ratio, over_selection, speedup
-from venturi.model.stats import ALPHA, MEDIAN_LEVEL, Missing, Outcome, compare_samples, median
+from venturi.model.compare.effects import Ratio, over_selection, speedup
+from venturi.model.statistics.stats import ALPHA, MEDIAN_LEVEL, Missing, Outcome, compare_samples, median
 from venturi.present.api.analysis.cells import (
     ByDep,
     Cell,

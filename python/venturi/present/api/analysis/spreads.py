@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from venturi.model import stats
-from venturi.model.effects import Ratio
+from venturi.model.compare.effects import Ratio
+from venturi.model.statistics import stats
 from venturi.present.api.shapes import Interval, Spread
 
 _QUANTILES = np.array([0.25, 0.75, 0.9])

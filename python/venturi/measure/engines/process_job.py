@@ -17,15 +17,17 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from venturi.errors import ExitCode, VenturiError
-from venturi.measure import space
-from venturi.measure.engines import MOST_INSTANCES, checks
-from venturi.measure.engines.durable import sync
-from venturi.measure.engines.inputs import InputData
-from venturi.measure.engines.process import Ended, labelled
+from venturi.measure.engines import MOST_INSTANCES
+from venturi.measure.engines import account as own
 from venturi.measure.engines.protocol import Collected, Engine, Order, ProcessEngine, Task
-from venturi.measure.jobs import own
-from venturi.measure.runner import Attachment, JobFailed, Report, Spec, Step
-from venturi.measure.workloads import space_factors
+from venturi.measure.hosts.durable import sync
+from venturi.measure.trial import space
+from venturi.measure.trial.job import Attachment, JobFailed, Report, Spec, Step
+from venturi.measure.trial.programs import Ended, labelled
+from venturi.measure.workloads import outputs
+from venturi.measure.workloads.checking import Checking
+from venturi.measure.workloads.inputs import InputData
+from venturi.measure.workloads.registry import space_factors
 from venturi.record.trial import Engine as EngineRecord
 from venturi.record.trial import Phase, Sample, Scalar, TrialWarning, Workload
 
@@ -221,8 +223,8 @@ class ProcessJob:
         warnings = list(account.warnings)
         invalid = None
         for each in self._executions:
-            verdict = checks.check(
-                checks.Checking(
+            verdict = outputs.check(
+                Checking(
                     step, order.definition, order.size, self._input, each.task.output,
                     each.collected.answer,
                 )

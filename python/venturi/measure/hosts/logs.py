@@ -1,0 +1,70 @@
+"""What a program's log says went wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+TAIL_BYTES = 256 * 1024
+
+# What a log says -> code, sentence, hint. The first that is found counts: causes before effects.
+_CAUSES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
+    (
+        (
+            "No space left on device",
+            "DiskOutOfSpaceException",
+            "Disk quota exceeded",
+            "No space available in any of the local directories",
+            "could only be written to 0 of",  # HDFS: no DataNode has room for a block
+        ),
+        "VEN-ENGINE-SPACE",
+        "the disk is full",
+        "free some space, or name another disk with --dir",
+    ),
+    (
+        ("UnsupportedClassVersionError", "getSubject is not supported"),
+        "VEN-ENGINE-JAVA",
+        "this Java is not one the engine works with",
+        "set JAVA_HOME to another one; `venturi engines` says which are fit",
+    ),
+    (
+        ("OutOfMemoryError", "There is insufficient memory for the Java Runtime"),
+        "VEN-ENGINE-MEMORY",
+        "the engine ran out of memory",
+        "give it more with --memory, or a smaller input",
+    ),
+    (
+        ("Too small maximum heap", "Invalid maximum heap size", "must be at least 471859200"),
+        "VEN-ENGINE-MEMORY",
+        "the engine cannot start with so little memory",
+        "give it more with --memory",
+    ),
+)
+
+
+def tail(log: Path) -> str:
+    """The end of a log, as text."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - TAIL_BYTES))
+            return file.read().decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def known_cause(text: str) -> tuple[str, str, str] | None:
+    """Code, sentence and hint of what a log says went wrong, None if it is nothing we know."""
+    for signs, code, sentence, hint in _CAUSES:
+        if any(sign in text for sign in signs):
+            return code, sentence, hint
+    return None
+
+
+def complaint(text: str) -> str:
+    """The line of a log that most likely says why."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    signs = ("Caused by:", "Exception", "Error", "ERROR", "FATAL")
+    for sign in signs:
+        named = [line for line in lines if sign in line and not line.startswith("at ")]
+        if named:
+            return named[-1][:300]
+    return lines[-1][:300] if lines else "it said nothing"

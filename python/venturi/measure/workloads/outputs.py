@@ -1,0 +1,88 @@
+"""Whether an output is right, read from disk: the same check whichever engine wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+
+from venturi.measure.hosts.agent_results import Validated
+from venturi.measure.trial.job import Step
+from venturi.measure.workloads.checking import Checking, Verdict
+from venturi.measure.workloads.inputs import InputData
+from venturi.measure.workloads.registry import Format, family
+
+
+def check(checking: Checking) -> Verdict:
+    """Checks what an engine left in a folder, by what the workload calls right."""
+    definition = checking.definition
+    if definition.job == "sort":
+        files = sorted(path for path in checking.output.glob("part-*") if path.stat().st_size)
+        return output(
+            checking.step, "sort", checking.given, files, record_bytes=definition.record_bytes,
+            key_bytes=definition.key_bytes, format_=definition.format,
+        )  # fmt: skip
+    own = import_module(f"{family(definition)}.check")
+    return _verdict(lambda: own.check(checking))
+
+
+def output(
+    step: Step,
+    job: str,
+    given: InputData,
+    files: Sequence[Path],
+    *,
+    record_bytes: int,
+    key_bytes: int,
+    format_: Format,
+) -> Verdict:
+    """Checks the output `files` of `job`, in the order of the keys, against its input."""
+    if job == "sort":
+        framing = {"record_bytes": record_bytes, "key_bytes": key_bytes}
+        return _sorted(step, given, files, format_=format_, **framing)
+    if given.answer is None:
+        return Verdict(None)
+    from venturi.measure.workloads.shared.zipf import check_totals
+
+    return _verdict(partial(check_totals, job, files, given.answer))
+
+
+def _verdict(problem: Callable[[], str | None]) -> Verdict:
+    """What `problem` finds; an output that is not there, or cannot be read, is a wrong one."""
+    try:
+        return Verdict(problem())
+    except OSError as error:
+        return Verdict(f"the output cannot be read: {error.filename}: {error.strerror}")
+
+
+def _sorted(
+    step: Step,
+    given: InputData,
+    files: Sequence[Path],
+    *,
+    record_bytes: int,
+    key_bytes: int,
+    format_: Format,
+) -> Verdict:
+    if not files:
+        return Verdict("there is no output")
+    # Lines of a generated workload have one length, line break included: records as any others.
+    framing = "kv" if format_ == "kv" else "fixed"
+    arguments: list[object] = [part for file in files for part in ("--input", file)]
+    arguments += ["--format", framing]
+    if framing == "fixed":
+        arguments += ["--record-bytes", record_bytes, "--key-bytes", key_bytes]
+    result = step.run("validate", *arguments)
+    return Verdict(_difference(given, result.read(Validated)), result.warnings)
+
+
+def _difference(given: InputData, seen: Validated) -> str | None:
+    """What is on disk must agree with what went in, read again and independently."""
+    if not seen.ordered:
+        return f"{seen.unordered_records} records are out of order, first {seen.first_unordered}"
+    if given.records is not None and seen.records != given.records:
+        return f"{seen.records} records are on disk, {given.records} went in"
+    if given.checksum is not None and int(seen.checksum, 16) != int(given.checksum, 16):
+        return f"checksum {seen.checksum} on disk, {given.checksum} in the input"
+    return None

@@ -1,0 +1,147 @@
+"""What is found out about a stage, and about the application that it is of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from venturi.model.stages.path import Step
+
+
+@dataclass(frozen=True, slots=True)
+class NarrowestPoint:
+    """`narrowest` is None if it cannot be told; `sentence` says it either way.
+
+    `shares` divides the whole (`of_s` seconds) by part, the largest first, and adds up to 1.
+    """
+
+    narrowest: str | None
+    sentence: str
+    shares: Mapping[str, float]
+    of_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CauseTime:
+    """Task time of one cause; None with a reason where the engine did not record it."""
+
+    cause: str
+    time_s: float | None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Skew:
+    """How uneven the tasks that succeeded are: the largest, the median, and their ratio.
+
+    `ratio` is None with a reason where there are too few tasks or the median is 0.
+    """
+
+    what: str
+    unit: str
+    median: float | None
+    largest: float | None
+    ratio: float | None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Straggler:
+    """A task that took far longer than the others.
+
+    `ratio` is its time by the median, `bytes_ratio` its input by the median's.
+    """
+
+    task_id: str
+    host: str | None
+    executor_id: str | None
+    elapsed_s: float
+    ratio: float | None
+    bytes_ratio: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """How much sooner it could have ended at most without one kind of waiting.
+
+    `recorded_s` takes away only what the engine recorded as this waiting (None: it records none);
+    `at_most_s` also takes away all that could be it, so that it is never less than the truth.
+    """
+
+    without: str
+    recorded_s: float | None
+    at_most_s: float
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Speculation:
+    """Copies started because another was slow: how many, how many of them won, what was wasted.
+
+    `wasted_s` is the time of the attempts that lost, originals too; `unended` of them have no
+    recorded end, because the application was over before, and are not in it.
+    """
+
+    launched: int
+    won: int
+    wasted_s: float
+    unended: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One attempt at a stage.
+
+    `task_s` is the time of all its attempts at tasks, and equals the sum of `causes` and
+    `unattributed_s`. `overlap_s` was recorded under two causes at once and is counted once. `slots`
+    is how many tasks ran at once at most, though no more than the executors offered
+    (`offered_slots`); `waves` is attempts / slots, and `slot_use` the share of slots x elapsed in
+    which a task ran.
+    """
+
+    key: tuple[int, int]
+    name: str
+    outcome: str
+    reason: str | None
+    started_s: float | None
+    elapsed_s: float | None
+    n_tasks: int | None
+    n_attempts: int
+    attempts_by_outcome: Mapping[str, int]
+    task_s: float
+    causes: tuple[CauseTime, ...]
+    unattributed_s: float
+    overlap_s: float
+    n_without_metrics: int
+    skews: tuple[Skew, ...]
+    n_stragglers: int
+    stragglers: tuple[Straggler, ...]
+    slots: int
+    offered_slots: int | None
+    waves: float | None
+    slot_use: float | None
+    speculation: Speculation
+    spilled_bytes: int | None
+    bounds: tuple[Bound, ...]
+    verdict: NarrowestPoint
+
+    @property
+    def label(self) -> str:
+        """`3`, or `3.1` for another attempt than the first."""
+        return str(self.key[0]) if self.key[1] == 0 else f"{self.key[0]}.{self.key[1]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """An application. The steps of `path` add up to `elapsed_s`; `driver_s` is without any stage.
+
+    `bounds` are sums over the stages on the path: no other part can make the end come sooner.
+    """
+
+    elapsed_s: float | None
+    stages: tuple[Stage, ...]
+    path: tuple[Step, ...]
+    driver_s: float | None
+    bounds: tuple[Bound, ...]
+    speculation: Speculation
+    verdict: NarrowestPoint
