@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from command_line import FAKE_AGENT, venturi
 from venturi.cli.main import cli
 from venturi.cli.run import compared
 from venturi.errors import VenturiError
-from venturi.measure import engines
+from venturi.measure.engines import registry as engines
 from venturi.measure.engines.native.engine import Native, NativeJob
 from venturi.measure.engines.protocol import Availability, Ground, Missing, Order
 from venturi.record.repository import Repository
@@ -88,6 +89,7 @@ class _Stage(Native):
     def __init__(self, spec: str, says: list[str], *, missing: bool) -> None:
         super().__init__(environ={})
         self.spec, self._says, self._missing = spec, says, missing
+        self.kind = replace(Native.kind, clusters=frozenset({"cluster", "yarn"}))
         self.deployment = spec.partition(":")[2] or None  # type: ignore[assignment]
 
     def available(self) -> Availability:

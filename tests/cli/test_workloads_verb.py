@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 from command_line import venturi
-from venturi.measure.workloads.registry import SCALES, WORKLOADS
+from venturi.measure.workloads.definition import SCALES
+from venturi.measure.workloads.registry import WORKLOADS
 
 
 def test_every_workload_is_listed_with_growing_sizes(tmp_path: Path) -> None:

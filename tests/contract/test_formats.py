@@ -10,7 +10,6 @@ from pydantic import TypeAdapter
 
 from venturi.advise.devices import DiskClass
 from venturi.advise.doctor import Rule, load_rules
-from venturi.measure.engines import DEPLOYMENTS
 from venturi.measure.studies.plan_file import EngineWords, parse_plan
 from venturi.model import catalog
 from venturi.model.catalog.importers import onprem
@@ -37,7 +36,7 @@ def test_job() -> None:
 
 def test_plan() -> None:
     workloads = frozenset({"terasort"})
-    engines = {"native": EngineWords(workloads, (), DEPLOYMENTS["native"])}
+    engines = {"native": EngineWords(workloads, (), ENGINES["native"].deployments)}
     plan, mistakes = parse_plan(example("plan.toml"), engines, EXAMPLES, EXAMPLES)
     assert mistakes == ()
     assert plan is not None

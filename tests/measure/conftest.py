@@ -19,9 +19,9 @@ from engine_runs import wait_until_gone
 from spark_session import local_spark
 
 from command_line import PROGRAM
-from venturi.measure.hosts.agent import Agent
-from venturi.measure.engines.registry import engine
 from venturi.measure.engines.hadoop.install import installed
+from venturi.measure.engines.registry import engine
+from venturi.measure.hosts.agent import Agent
 from venturi.measure.trial.runner import Session, open_session
 from venturi.record.repository import Repository
 from venturi.settings import Settings

@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 from venturi.errors import VenturiError
-from venturi.measure.engines.hadoop.job_log import read_counters, read_dfsio, read_phases
+from venturi.measure.engines.hadoop.job_log import read_counters, read_phases
 from venturi.measure.engines.java import find_java
 from venturi.measure.trial.programs import Ended
-from venturi.measure.workloads.registry import SCALES, WORKLOADS, size_of, size_of_bytes, workload
+from venturi.measure.workloads.definition import SCALES
+from venturi.measure.workloads.dfsio.on_mapreduce import read_dfsio
+from venturi.measure.workloads.registry import WORKLOADS, size_of, size_of_bytes, workload
 from venturi.measure.workloads.shared.halton import points_inside
 
 LOG = """\

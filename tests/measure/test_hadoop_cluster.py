@@ -22,19 +22,20 @@ from typing import Any, NoReturn
 import pytest
 
 from venturi.errors import VenturiError
-from venturi.measure.engines import engine
 from venturi.measure.engines.hadoop import cluster as hadoop_cluster
 from venturi.measure.engines.hadoop import engine as mapreduce
 from venturi.measure.engines.hadoop.conf import containers
 from venturi.measure.engines.hadoop.engine import MapReduce
 from venturi.measure.engines.hadoop.place import OnCluster
 from venturi.measure.engines.protocol import Ground, Order
+from venturi.measure.engines.registry import engine
 from venturi.measure.hosts import daemons
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.trial.folders import PREFIX, DataFolders
 from venturi.measure.trial.runner import Session, open_session, run_trial
+from venturi.measure.workloads.definition import Size
 from venturi.measure.workloads.inputs import inputs_of
-from venturi.measure.workloads.registry import Size, size_of, workload
+from venturi.measure.workloads.registry import size_of, workload
 from venturi.record.repository import Repository
 from venturi.record.trial import State, Trial
 from venturi.settings import Settings
@@ -104,7 +105,7 @@ def killed(engines_home: Path, disk: Path, scratch: Path) -> Path:
     program = (
         "import os, sys\n"
         "from pathlib import Path\n"
-        "from venturi.measure.engines import engine\n"
+        "from venturi.measure.engines.registry import engine\n"
         "from venturi.measure.engines.protocol import Ground\n"
         "home, disk, scratch = map(Path, sys.argv[1:])\n"
         "dirs = {'output': (disk,), 'scratch': (scratch,)}\n"

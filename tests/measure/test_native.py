@@ -16,8 +16,9 @@ from venturi.measure.hosts.agent_results import SortPlan
 from venturi.measure.trial import space
 from venturi.measure.trial.folders import DataFolders, parse_roles
 from venturi.measure.trial.runner import Session, run_trial
+from venturi.measure.workloads.definition import Definition
 from venturi.measure.workloads.inputs import GeneratedInputs, GivenInputs
-from venturi.measure.workloads.registry import Definition, size_of_bytes, workload
+from venturi.measure.workloads.registry import size_of_bytes, workload
 from venturi.record.trial import Sample, State
 
 Usage = namedtuple("Usage", "total used free")

@@ -23,9 +23,9 @@ import pytest
 from engine_runs import MARK, marked, wait_for, wait_until_gone
 
 from venturi.errors import ExitCode, VenturiError
-from venturi.measure.engines import engine
 from venturi.measure.engines.process_job import require_instances
 from venturi.measure.engines.protocol import Ground, Order
+from venturi.measure.engines.registry import engine
 from venturi.measure.engines.spark import deployment as spark_cluster
 from venturi.measure.engines.spark.deployment import MIB, shares
 from venturi.measure.engines.spark.engine import Spark
@@ -33,8 +33,9 @@ from venturi.measure.hosts import daemons
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.trial.folders import DataFolders
 from venturi.measure.trial.runner import Session, open_session, run_trial
+from venturi.measure.workloads.definition import Size
 from venturi.measure.workloads.inputs import inputs_of
-from venturi.measure.workloads.registry import Size, size_of, workload
+from venturi.measure.workloads.registry import size_of, workload, workloads_with
 from venturi.record.repository import Repository
 from venturi.record.trial import State, Trial
 from venturi.settings import Settings
@@ -402,7 +403,7 @@ def test_engines_that_execute_once_at_a_time() -> None:
 def test_what_python_workers_get(tmp_path: Path) -> None:
     with zipfile.ZipFile(spark_cluster.packed(tmp_path)) as archive:
         names = archive.namelist()
-    assert "venturi/measure/engines/spark_programs/storage.py" in names
+    assert "venturi/measure/workloads/shared/spark_storage.py" in names
     assert "venturi/errors.py" in names
     assert not any(name.startswith("venturi/cli") for name in names)
 
@@ -411,7 +412,7 @@ def test_what_python_workers_get(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("deployment", "name"),
     [("standalone", "terasort"), ("yarn", "terasort"), *(
-        ("local", name) for name in sorted(Spark.workloads)
+        ("local", name) for name in sorted(workloads_with("on_spark"))
     )],
 )  # fmt: skip
 def test_spark_3_5(

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from venturi.errors import VenturiError
-from venturi.measure.engines import split_spec
 from venturi.measure.engines.protocol import Availability, Engine, Ground, Order
+from venturi.measure.engines.registry import split_spec
 from venturi.measure.studies.run import take
 from venturi.measure.studies.study import Class, Combination, Plan, Standing
 from venturi.measure.trial.job import Report, Spec, Step

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import own_samples
-from venturi.model.stages.stage import Analysis, Stage
 from venturi.model.stages.analysis import analyse
+from venturi.model.stages.stage import Analysis, Stage
 from venturi.present.host_use import HostUse
 from venturi.present.meanwhile import Meanwhile, meanwhile, sentence
 from venturi.record.job_account import JobAccount, attach

@@ -29,7 +29,7 @@ def command(context: click.Context, as_json: bool) -> None:
     if context.invoked_subcommand is not None:
         return
     from venturi import settings
-    from venturi.measure.engines import ENGINES, engine
+    from venturi.measure.engines.registry import ENGINES, engine
 
     home = settings.load().home
     found = [engine(name, home=home, environ=os.environ).available() for name in ENGINES]

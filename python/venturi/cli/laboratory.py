@@ -15,8 +15,8 @@ from venturi.cli.progress import progress_bars
 from venturi.cli.repository import open_repository
 
 if TYPE_CHECKING:
-    from venturi.measure.hosts.agent import Agent
     from venturi.measure.engines.native.engine import Predict
+    from venturi.measure.hosts.agent import Agent
     from venturi.measure.trial.runner import Session
     from venturi.model.cost.predict import Prediction
     from venturi.record.keeping import Keeper

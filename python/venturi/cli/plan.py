@@ -224,19 +224,19 @@ def _require_space(plan: Plan) -> None:
 
 def _engine(name: str) -> Engine:
     from venturi import settings
-    from venturi.measure.engines import engine
+    from venturi.measure.engines.registry import engine
 
     return engine(name, home=settings.load().home, environ=os.environ)
 
 
 def _read(file: Path) -> Plan:
-    from venturi.measure.engines import DEPLOYMENTS, ENGINES
+    from venturi.measure.engines.registry import ENGINES
     from venturi.measure.studies.plan_file import EngineWords, read_plan
+    from venturi.measure.workloads.registry import workloads_with
 
-    engines = [_engine(name) for name in ENGINES]
     words = {
-        each.name: EngineWords(frozenset(each.workloads), each.prefixes, DEPLOYMENTS[each.name])
-        for each in engines
+        name: EngineWords(workloads_with(kind.programs), kind.prefixes, kind.deployments)
+        for name, kind in ENGINES.items()
     }
     return read_plan(file, words, Path.cwd())
 
@@ -255,7 +255,7 @@ def _estimate(
     repository: Repository, plan: Plan, combination: Combination
 ) -> tuple[float | None, str]:
     """Seconds of one trial of `combination` and where that comes from."""
-    from venturi.measure.engines import split_spec
+    from venturi.measure.engines.registry import split_spec
     from venturi.measure.studies.run import size_for
     from venturi.measure.studies.study import alike, wall_s
     from venturi.record.trial import State

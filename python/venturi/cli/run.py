@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from venturi.measure.engines.protocol import Engine, Ground, Order
     from venturi.measure.trial.job import Job
     from venturi.measure.trial.runner import Session
-    from venturi.measure.workloads.registry import Definition, Size
+    from venturi.measure.workloads.definition import Definition, Size
     from venturi.record.repository import Repository
     from venturi.record.trial import Trial
 
@@ -192,8 +192,9 @@ def _engines(
 ) -> list[Engine]:
     """The engines named, each once; all must have a program for the workload, and take `limits`."""
     from venturi import settings
-    from venturi.measure.engines import engine, full_spec
     from venturi.measure.engines.process_job import require_instances
+    from venturi.measure.engines.registry import engine, full_spec
+    from venturi.measure.workloads.registry import runs
 
     home = settings.load().home
     given = [name.strip() for name in names.split(",")]
@@ -206,24 +207,24 @@ def _engines(
     ]
     for each in found:
         require_instances(each, limits["instances"])
-        if definition.name not in each.workloads:
+        if not runs(definition.name, each.kind.programs):
             raise VenturiError(
                 "VEN-MEASURE-WORKLOAD",
                 f"the engine {each.name} cannot run {definition.name}",
                 where={"engine": each.name, "workload": definition.name},
-                hint=_engines_with(definition, home),
+                hint=_engines_with(definition),
                 exit_code=ExitCode.USAGE,
             )
         _require_flags(each, definition, indy=limits["uniform"], verify=limits["verify"])
     return found
 
 
-def _engines_with(definition: Definition, home: Path) -> str:
+def _engines_with(definition: Definition) -> str:
     """What to type instead: the engines that have a program for a workload."""
-    from venturi.measure.engines import ENGINES, engine
+    from venturi.measure.engines.registry import ENGINES
+    from venturi.measure.workloads.registry import runs
 
-    each = [engine(name, home=home, environ=os.environ) for name in ENGINES]
-    able = [found.name for found in each if definition.name in found.workloads]
+    able = [name for name, kind in ENGINES.items() if runs(definition.name, kind.programs)]
     return f"{' and '.join(able)} can: venturi run {definition.name} --engine {able[0]}"
 
 
@@ -241,15 +242,16 @@ def _setting_hint(key: str, known: Sequence[str], engines: Sequence[Engine]) -> 
 def _require_flags(engine: Engine, definition: Definition, **given: bool) -> None:
     """VEN-MEASURE-WORKLOAD if a flag is given to an engine that would ignore it."""
     from venturi.measure.engines.native import engine as native
+    from venturi.measure.workloads.registry import WORKLOADS
 
     flags = " and ".join(f"--{name}" for name, chosen in given.items() if chosen)
-    if flags and (engine.name != native.NAME or definition.name not in native.SORTED):
+    if flags and (engine.name != native.NAME or not native.sorts(definition)):
         raise VenturiError(
             "VEN-MEASURE-WORKLOAD",
             f"{flags} cannot be used with {definition.name} on {engine.name}",
             where={"engine": engine.name, "workload": definition.name},
             hint=f"leave it out; it works with --engine {native.NAME} and one of "
-            + ", ".join(sorted(native.SORTED)),
+            + ", ".join(sorted(each.name for each in WORKLOADS if native.sorts(each))),
             exit_code=ExitCode.USAGE,
         )
 
@@ -259,9 +261,9 @@ def _settings(chosen: Sequence[str], engines: Sequence[Engine]) -> Mapping[str, 
     settings: dict[str, dict[str, str]] = {engine.name: {} for engine in engines}
     for text in chosen:
         key, equals, value = text.partition("=")
-        takers = [engine for engine in engines if key.startswith(engine.prefixes)]
+        takers = [engine for engine in engines if key.startswith(engine.kind.prefixes)]
         if not equals or not takers:
-            known = [f"{prefix}*" for engine in engines for prefix in engine.prefixes]
+            known = [f"{prefix}*" for engine in engines for prefix in engine.kind.prefixes]
             raise VenturiError(
                 "VEN-ENGINE-SETTING",
                 f"--set {text}: " + ("no engine here has such a setting" if equals else "no value"),
@@ -297,10 +299,9 @@ def _size(
 def _groups(engines: Sequence[Engine]) -> list[Sequence[Engine]]:
     """The engines that are up at the same time: all, but each alone if one of them is a cluster,
     whose daemons would be in the way of the others. VEN-ENGINE-MISSING before any is started."""
-    from venturi.measure.engines import CLUSTERS
     from venturi.measure.engines.protocol import require
 
-    if not any(engine.deployment in CLUSTERS for engine in engines):
+    if not any(engine.deployment in engine.kind.clusters for engine in engines):
         return [engines]
     for engine in engines:
         require(engine.available())

@@ -113,8 +113,8 @@ def command(
 def _job(inputs: tuple[Path, ...], experiment: str | None, chosen: dict[str, Any]) -> NativeJob:
     from venturi.measure.engines.native.engine import NativeJob, NativeOptions
     from venturi.measure.trial.folders import DataFolders
+    from venturi.measure.workloads.definition import Definition
     from venturi.measure.workloads.inputs import GivenInputs
-    from venturi.measure.workloads.registry import Definition
 
     job: Literal["sort", "wordcount", "aggregate"] = chosen["job"]
     usual: dict[str, Literal["fixed", "kv", "lines"]] = {

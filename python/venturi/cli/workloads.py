@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +10,7 @@ from venturi.cli.options import json_option, print_json
 from venturi.cli.screen import show
 
 if TYPE_CHECKING:
-    from venturi.measure.workloads.registry import Definition, Size
+    from venturi.measure.workloads.definition import Definition, Size
 
 
 @click.command()
@@ -19,15 +18,12 @@ if TYPE_CHECKING:
 @json_option
 def command(name: str | None, *, as_json: bool) -> None:
     """List the workloads of `venturi run`; with WORKLOAD: its sizes, its parameters, its check."""
-    from venturi import settings
-    from venturi.measure.engines import ENGINES, engine
-    from venturi.measure.workloads.registry import WORKLOADS, workload
+    from venturi.measure.engines.registry import ENGINES
+    from venturi.measure.workloads.registry import WORKLOADS, runs, workload
 
-    home = settings.load().home
-    engines = [engine(each, home=home, environ=os.environ) for each in ENGINES]
     chosen = WORKLOADS if name is None else (workload(name),)
     runs_on = {
-        each.name: [engine.name for engine in engines if each.name in engine.workloads]
+        each.name: [name for name, kind in ENGINES.items() if runs(each.name, kind.programs)]
         for each in chosen
     }
     if as_json:
@@ -45,7 +41,8 @@ def command(name: str | None, *, as_json: bool) -> None:
 
 
 def _sizes(definition: Definition) -> dict[str, Size]:
-    from venturi.measure.workloads.registry import SCALES, size_of
+    from venturi.measure.workloads.definition import SCALES
+    from venturi.measure.workloads.registry import size_of
 
     return {scale: size_of(definition, scale) for scale in SCALES}
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from venturi.errors import ExitCode, VenturiError
-from venturi.measure.engines import MOST_INSTANCES
 from venturi.measure.engines import account as own
-from venturi.measure.engines.protocol import Collected, Engine, Order, ProcessEngine, Task
+from venturi.measure.engines.kind import MOST_INSTANCES
+from venturi.measure.engines.protocol import Collected, Engine, Order, ProcessEngine
 from venturi.measure.hosts.durable import sync
 from venturi.measure.trial import space
 from venturi.measure.trial.job import Attachment, JobFailed, Report, Spec, Step
@@ -27,6 +27,7 @@ from venturi.measure.trial.programs import Ended, labelled
 from venturi.measure.workloads import outputs
 from venturi.measure.workloads.checking import Checking
 from venturi.measure.workloads.inputs import InputData
+from venturi.measure.workloads.programs import Task
 from venturi.measure.workloads.registry import space_factors
 from venturi.record.trial import Engine as EngineRecord
 from venturi.record.trial import Phase, Sample, Scalar, TrialWarning, Workload

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Protocol
 
 from venturi.errors import VenturiError
+from venturi.measure.engines.kind import EngineKind
 from venturi.measure.trial.folders import DataFolders
 from venturi.measure.trial.job import Attachment, Job
 from venturi.measure.trial.programs import Ended
+from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.inputs import Inputs
-from venturi.measure.workloads.registry import Definition, Size
+from venturi.measure.workloads.programs import Task
 from venturi.record.trial import Phase, Sample, Scalar
 
 
@@ -86,28 +88,6 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Task:
-    """One execution as an engine gets it: everything has a place.
-
-    `input` is a folder with the input files, `output` does not exist yet, `scratch` and `logs` are
-    empty folders of this task alone. `spills` are such folders, one on each of the scratch disks,
-    for what is shuffled and spilled.
-    """
-
-    definition: Definition
-    size: Size
-    input: Path
-    output: Path
-    scratch: Path
-    spills: tuple[Path, ...]
-    logs: Path
-    threads: int
-    memory_bytes: int
-    configuration: Mapping[str, str]
-    timeout_s: float | None
-
-
-@dataclass(frozen=True)
 class Collected:
     """What the engine's own account says. Phases are in seconds of the monotonic clock.
 
@@ -124,20 +104,16 @@ class Engine(Protocol):
     """Something workloads run on."""
 
     @property
+    def kind(self) -> EngineKind:
+        """What is known of it without it."""
+
+    @property
     def name(self) -> str:
         """Its name on the command line and in records."""
 
     @property
     def deployment(self) -> str | None:
         """How it is deployed (`local`, `yarn`, ...); None: there is only one way."""
-
-    @property
-    def prefixes(self) -> tuple[str, ...]:
-        """How the names of its own settings begin."""
-
-    @property
-    def workloads(self) -> frozenset[str]:
-        """The workloads it has a program for."""
 
     def available(self) -> Availability:
         """Looks what is installed; starts nothing, takes milliseconds."""

@@ -14,10 +14,12 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from venturi import units
 from venturi.errors import CODES, ExitCode, VenturiError, unreadable
-from venturi.measure.engines import ALIASES, CLUSTERS, MOST_INSTANCES, split_spec
+from venturi.measure.engines.kind import MOST_INSTANCES
+from venturi.measure.engines.registry import many_at_once, own_name, split_spec, starts_daemons
 from venturi.measure.studies.study import OF_WORKLOAD, RETRYABLE, Class, Combination, Order, Plan
 from venturi.measure.trial.folders import ROLES
-from venturi.measure.workloads.registry import SCALES, WORKLOADS, size_of_bytes, workload
+from venturi.measure.workloads.definition import SCALES
+from venturi.measure.workloads.registry import WORKLOADS, size_of_bytes, workload
 from venturi.record.trial import Scalar
 from venturi.wording import did_you_mean
 
@@ -369,16 +371,16 @@ def _combinations(given: PlanFile, engines: Mapping[str, EngineWords]) -> Iterat
     seen: set[tuple[tuple[str, Scalar], ...]] = set()
     for chosen in itertools.product(*factors.values()):
         values = dict(zip(factors, chosen, strict=True))
-        name, deployment = split_spec(values["engine"])
+        name, _ = split_spec(values["engine"])
         prefixes = engines[name].prefixes
         known = {each.name: each for each in workload(values["workload"]).parameters}
         parameters = {name: values.pop(f"{OF_WORKLOAD}{name}") for name in given.factors.parameters}
         values["parameters"] = {
             name: known[name].value(value) for name, value in parameters.items() if name in known
         }
-        if name != "spark":
+        if not many_at_once(values["engine"]):
             values.pop("instances", None)
-        if deployment not in CLUSTERS:
+        if not starts_daemons(values["engine"]):
             values.pop("workers", None)
         settings = {
             key: values.pop(key) for key in given.factors.settings if key in values
@@ -422,7 +424,7 @@ def _strangers(
     words = list(known)
     for value in values:
         if value not in words:
-            hint = did_you_mean(ALIASES.get(value, value), words, "one of")
+            hint = did_you_mean(own_name(value), words, "one of")
             yield ("factors", name), f"there is no {name} {value!r}; {hint}"
 
 

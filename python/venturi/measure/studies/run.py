@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from types import FrameType
 
 from venturi.errors import Interrupted, VenturiError
-from venturi.measure.engines import split_spec
 from venturi.measure.engines.protocol import Engine, Ground, Order
+from venturi.measure.engines.registry import split_spec
 from venturi.measure.studies.study import (
     Combination,
     Place,
@@ -25,8 +25,9 @@ from venturi.measure.studies.study import (
 from venturi.measure.trial.folders import DataFolders
 from venturi.measure.trial.job import Job, Report, Spec, Step
 from venturi.measure.trial.runner import Session, run_trial
+from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.inputs import Inputs, inputs_of
-from venturi.measure.workloads.registry import Definition, Size, size_of, size_of_bytes, workload
+from venturi.measure.workloads.registry import size_of, size_of_bytes, workload
 from venturi.record.trial import Engine as EngineRecord
 from venturi.record.trial import Trial, Workload
 from venturi.units import format_duration

@@ -18,7 +18,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
-from venturi.measure.engines import ON_HDFS, split_spec
+from venturi.measure.engines.registry import on_hdfs, split_spec
 from venturi.measure.trial.folders import ROLES
 from venturi.measure.workloads.registry import space_factors, workload
 from venturi.record.trial import TERMINAL, ProvenanceKind, Scalar, State, Trial
@@ -271,8 +271,8 @@ def peak_bytes(plan: Plan, input_bytes: Mapping[Combination, int]) -> int:
     held: dict[object, int] = {}
     peak = 0
     for at, (combination, key) in enumerate(zip(ordered, keys, strict=True)):
-        on_hdfs = split_spec(combination.engine)[1] in ON_HDFS
-        given, *beside = space_factors(workload(combination.workload), hdfs=on_hdfs)
+        hdfs = on_hdfs(combination.engine)
+        given, *beside = space_factors(workload(combination.workload), hdfs=hdfs)
         size_bytes = input_bytes[combination]
         held[key] = round(size_bytes * given)
         work_bytes = round(size_bytes * sum(beside)) * (combination.instances or 1)

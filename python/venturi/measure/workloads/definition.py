@@ -17,6 +17,8 @@ Format = Literal["fixed", "kv", "lines", "parquet", "none"]
 SCALES = ("tiny", "small", "large", "huge", "gigantic", "bigdata")
 KB, MB, GB = 10**3, 10**6, 10**9
 MIB = 2**20
+TERASORT_BYTES = (3_200_000, 320 * MB, 3_200 * MB, 32 * GB, 320 * GB, 600 * GB)
+"""Input of HiBench's TeraSort, scale by scale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,3 +136,20 @@ class Size:
     records: int
     parts: int | None = None
     parameters: Mapping[str, Scalar] = field(default_factory=dict, hash=False)
+
+
+def whole_records(definition: Definition, size_bytes: int, chosen: Mapping[str, Scalar]) -> Size:
+    """The size of an input of (at most) `size_bytes` of a workload whose records have one length;
+    VEN-MEASURE-WORKLOAD for one that has no input.
+    """
+    parameters = definition.parameter_values(chosen)
+    if definition.record_bytes == 0:
+        raise VenturiError(
+            "VEN-MEASURE-WORKLOAD",
+            f"{definition.name} has no input whose size could be given in bytes",
+            where={"workload": definition.name},
+            hint="use --scale",
+            exit_code=ExitCode.USAGE,
+        )
+    records = size_bytes // definition.record_bytes
+    return Size(records * definition.record_bytes, records, parameters=parameters)

@@ -16,7 +16,8 @@ from venturi.measure.hosts.agent import Progress
 from venturi.measure.hosts.agent_results import Generated, Validated
 from venturi.measure.trial.folders import DataFolders
 from venturi.measure.trial.job import Step
-from venturi.measure.workloads.registry import Definition, Size, family
+from venturi.measure.workloads.definition import Definition, Size
+from venturi.measure.workloads.registry import family
 from venturi.record.files import replacing
 from venturi.record.trial import Phase
 

@@ -10,8 +10,9 @@ from pathlib import Path
 from venturi.measure.hosts.agent_results import Validated
 from venturi.measure.trial.job import Step
 from venturi.measure.workloads.checking import Checking, Verdict
+from venturi.measure.workloads.definition import Format
 from venturi.measure.workloads.inputs import InputData
-from venturi.measure.workloads.registry import Format, family
+from venturi.measure.workloads.registry import family
 
 
 def check(checking: Checking) -> Verdict:

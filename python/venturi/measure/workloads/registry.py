@@ -1,25 +1,35 @@
-"""What can be run: an explicit list of definitions and the scales they come in."""
+"""What can be run: the definitions of all families, the scales they come in, their programs.
+
+A family is a folder here with `definition.py`: WORKLOADS, `size` and `size_of_bytes`, and SPACE for
+those that need more than usual. Beside it are `data.py` (`write`) where the agent does not make the
+input, `check.py` (`check`) unless it is that of any sort, and a module of PROGRAMS for each engine
+on which the family runs, see `programs`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from pkgutil import iter_modules
 from types import MappingProxyType, ModuleType
+from typing import Any
 
 from venturi.errors import ExitCode, VenturiError
-from venturi.measure.workloads.definition import SCALES, Definition, Format, Parameter, Size
-from venturi.measure.workloads.graph import definition as graph
-from venturi.measure.workloads.learning import definition as learning
-from venturi.measure.workloads.micro import definition as micro
-from venturi.measure.workloads.sql import definition as sql
-from venturi.measure.workloads.tera import definition as tera
+from venturi.measure import workloads
+from venturi.measure.workloads.definition import SCALES, Definition, Size
 from venturi.record.trial import Scalar
 from venturi.wording import did_you_mean
 
-__all__ = ["SCALES", "WORKLOADS", "Definition", "Format", "Parameter", "Size", "family", "size_of",
-           "size_of_bytes", "space_factors", "workload"]  # fmt: skip
 
-# Each has WORKLOADS, `size` and `size_of_bytes`, and SPACE for those that need more than usual.
-_FAMILIES = (tera, micro, learning, graph, sql)
+def _families() -> Iterator[ModuleType]:
+    for folder in iter_modules(workloads.__path__):
+        definitions = f"{workloads.__name__}.{folder.name}.definition"
+        if folder.ispkg and find_spec(definitions) is not None:
+            yield import_module(definitions)
+
+
+_FAMILIES = tuple(_families())
 WORKLOADS: tuple[Definition, ...] = tuple(each for module in _FAMILIES for each in module.WORKLOADS)
 _FAMILY: Mapping[str, ModuleType] = MappingProxyType(
     {each.name: module for module in _FAMILIES for each in module.WORKLOADS}
@@ -46,6 +56,21 @@ def family(definition: Definition) -> str:
     programs are modules of it.
     """
     return _FAMILY[definition.name].__name__.rpartition(".")[0]
+
+
+def runs(name: str, programs: str) -> bool:
+    """Whether the workload called `name` has a program in a module `programs` of its family."""
+    return find_spec(f"{family(workload(name))}.{programs}") is not None
+
+
+def program(definition: Definition, programs: str) -> Any:
+    """Its program in the module `programs` of its family, which must be there."""
+    return import_module(f"{family(definition)}.{programs}").PROGRAMS[definition.name]
+
+
+def workloads_with(programs: str) -> frozenset[str]:
+    """The workloads that have a program in a module `programs` of their family."""
+    return frozenset(each.name for each in WORKLOADS if runs(each.name, programs))
 
 
 def space_factors(definition: Definition, *, hdfs: bool = False) -> tuple[float, float, float]:

@@ -1,18 +1,15 @@
-"""What MapReduce says about a job: the client's log, its counters, and TestDFSIO's results."""
+"""What MapReduce says about a job: the client's log and its counters."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from venturi.errors import VenturiError
 from venturi.measure.engines.process_job import LAUNCH, START
 from venturi.measure.trial.programs import Ended
 from venturi.record.trial import Phase, Sample
 
-MIB = 2**20
 # Phases, and what the log says when each is over; the first when it says anything.
 LOCAL = (
     (START, ""),
@@ -30,12 +27,6 @@ CLUSTER = (
 
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3}) \w+ (.*)")
 _COUNTER = re.compile(r"\t\t(.+)=(-?\d+)")
-_DFSIO = re.compile(r"^\s*([A-Za-z][\w /]+):\s+([\d.]+)\s*$", re.MULTILINE)
-_DFSIO_RATES: Mapping[str, str] = {
-    "Throughput mb/sec": "dfsio_throughput_bytes_per_s",
-    "Average IO rate mb/sec": "dfsio_average_io_rate_bytes_per_s",
-    "IO rate std deviation": "dfsio_io_rate_stdev_bytes_per_s",
-}
 
 
 def read_counters(text: str) -> dict[str, dict[str, int]]:
@@ -64,28 +55,6 @@ def samples(counters: Mapping[str, Mapping[str, int]]) -> Iterator[Sample]:
     ):
         if counter in framework:
             yield Sample(metric, framework[counter] * scale, unit)
-
-
-def read_dfsio(text: str) -> dict[str, float]:
-    """TestDFSIO's figures by its own names, as far as they are numbers; its MB are MiB."""
-    figures = {name.strip(): float(value) for name, value in _DFSIO.findall(text)}
-    for needed in ("Number of files", "Total MBytes processed"):
-        if needed not in figures:
-            raise VenturiError("VEN-ENGINE-FAILED", f"TestDFSIO gave no {needed!r}")
-    return figures
-
-
-def dfsio_samples(figures: Mapping[str, float]) -> Iterator[Sample]:
-    """TestDFSIO's rates, or why there is none: it divides by a time that may be 0 ms."""
-    for said, name in _DFSIO_RATES.items():
-        rate = figures.get(said)
-        if rate is None or not math.isfinite(rate):
-            reason = (
-                f"TestDFSIO printed no number for {said!r}: a file took less than a millisecond"
-            )
-            yield Sample(name, None, "B/s", missing_reason=reason)
-        else:
-            yield Sample(name, rate * MIB, "B/s")
 
 
 def read_phases(

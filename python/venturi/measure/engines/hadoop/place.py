@@ -14,11 +14,12 @@ from venturi.measure.engines.account import HISTORY, HISTORY_CONF
 from venturi.measure.engines.hadoop.cluster import Cluster
 from venturi.measure.engines.hadoop.conf import LIGHT, containers
 from venturi.measure.engines.hadoop.job_log import CLUSTER, LOCAL, read_counters, read_phases
-from venturi.measure.engines.protocol import Collected, Task
+from venturi.measure.engines.protocol import Collected
 from venturi.measure.hosts.logs import tail
 from venturi.measure.trial.job import Attachment
 from venturi.measure.trial.programs import Ended
-from venturi.measure.workloads.registry import Definition
+from venturi.measure.workloads.definition import Definition
+from venturi.measure.workloads.programs import HadoopProgram, Task
 from venturi.record.trial import Phase, Sample, Scalar
 
 MIB = 2**20
@@ -62,7 +63,9 @@ class Place(Protocol):
     def prepare(self, task: Task) -> None:
         """Brings the input there."""
 
-    def collect(self, task: Task, log: str, ended: Ended, shift_s: float) -> Collected:
+    def collect(
+        self, task: Task, program: HadoopProgram, log: str, ended: Ended, shift_s: float
+    ) -> Collected:
         """The phases, and what only this place knows; brings the output to `task.output`.
 
         Adding `shift_s` makes a moment of the log, whose text is given, a monotonic one.
@@ -128,7 +131,9 @@ class Local:
     def prepare(self, task: Task) -> None:
         pass
 
-    def collect(self, task: Task, log: str, ended: Ended, shift_s: float) -> Collected:
+    def collect(
+        self, task: Task, program: HadoopProgram, log: str, ended: Ended, shift_s: float
+    ) -> Collected:
         return Collected(phases=read_phases(log, ended, shift_s, LOCAL))
 
     def logs(self) -> tuple[Attachment, ...]:
@@ -200,11 +205,13 @@ class OnCluster:
             hdfs.put(path, f"{folder}/{path.name}")
         self._uploaded = (key, folder)
 
-    def collect(self, task: Task, log: str, ended: Ended, shift_s: float) -> Collected:
+    def collect(
+        self, task: Task, program: HadoopProgram, log: str, ended: Ended, shift_s: float
+    ) -> Collected:
         hdfs, output = self._cluster.hdfs, self._output(task)
         answer: dict[str, Scalar] = {}
-        if task.definition.job.startswith("dfsio"):
-            stored = hdfs.files(f"{output}/io_data")
+        if program.stored is not None:
+            stored = hdfs.files(f"{output}/{program.stored}")
             answer = {
                 "stored_files": len(stored),
                 "stored_bytes": sum(size for _, size in stored),

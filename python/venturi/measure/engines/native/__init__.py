@@ -1,1 +1,5 @@
 """The native engine: the agent's own sort, and its small commands."""
+
+from venturi.measure.engines.kind import EngineKind
+
+KIND = EngineKind("native", f"{__name__}.engine:Native", programs="on_native")

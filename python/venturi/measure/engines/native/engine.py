@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from venturi.errors import AgentError, VenturiError
-from venturi.measure.engines.native import micro as native_micro
+from venturi.measure.engines.native import KIND
+from venturi.measure.engines.native.command import CommandJob
 from venturi.measure.engines.protocol import Availability, Ground, Missing, Order
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.agent_results import MemoryTouched, Sorted, SortPlan, SortStage
@@ -17,18 +18,14 @@ from venturi.measure.trial.job import Report, Spec, Step
 from venturi.measure.trial.usage import usage_samples
 from venturi.measure.workloads import outputs
 from venturi.measure.workloads.checking import Verdict
+from venturi.measure.workloads.definition import Definition
 from venturi.measure.workloads.inputs import InputData, Inputs
-from venturi.measure.workloads.registry import Definition
+from venturi.measure.workloads.programs import AgentProgram, Sort
+from venturi.measure.workloads.registry import program, runs
 from venturi.record.trial import Engine, Phase, Sample, Scalar, Workload
 from venturi.settings import load
 
-NAME = "native"
-# Output over input: sorting keeps the size, the other jobs shrink it; a tenth covers short inputs
-# in which every word occurs once, and its count comes on top.
-OUTPUT_FACTOR: Mapping[str, float] = {"sort": 1.0, "wordcount": 1.1, "aggregate": 1.0}
-
-SORTED = frozenset({"terasort", "terasort-skewed", "wordcount", "aggregate", "sort"})
-"""The workloads that `venturi-agent sort` does: what it can be told (`--indy`) they know."""
+NAME = KIND.name
 
 # The rate at which a sort will find memory that has been touched lately.
 _TOUCHED = "memory_second_touch_bytes_per_s"
@@ -80,6 +77,7 @@ class NativeJob:
     warm_up: bool = False
     seed: int | None = None
     series: bool = True
+    output_factor: float = 1.0
     predict: Predict | None = None
     workload: Workload | None = None
     last_plan: SortPlan | None = field(default=None, init=False)
@@ -240,7 +238,7 @@ class NativeJob:
 
     def _require_space(self) -> None:
         size_bytes = self.inputs.planned_bytes
-        output_bytes = round(size_bytes * OUTPUT_FACTOR[self.definition.job])
+        output_bytes = round(size_bytes * self.output_factor)
         needs = {
             "input": self.inputs.missing_bytes,
             "scratch": size_bytes,
@@ -291,12 +289,18 @@ class NativeJob:
 class Native:
     """The engine of the agent: always there with Venturi, nothing to start or stop."""
 
+    kind = KIND
     name = NAME
     deployment = None
-    prefixes: tuple[str, ...] = ()
-    workloads = native_micro.WORKLOADS | SORTED
 
-    def __init__(self, *, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        *,
+        environ: Mapping[str, str],
+        home: Path | None = None,
+        deployment: str | None = None,
+        hadoop_conf: Path | None = None,
+    ) -> None:
         self._environ = environ
 
     def available(self) -> Availability:
@@ -315,9 +319,11 @@ class Native:
     def stop(self) -> None:
         pass
 
-    def job(self, order: Order) -> NativeJob | native_micro.MicroJob:
-        if order.definition.name in native_micro.WORKLOADS:
-            return native_micro.MicroJob(order, NAME)
+    def job(self, order: Order) -> NativeJob | CommandJob:
+        own = program(order.definition, KIND.programs)
+        if isinstance(own, AgentProgram):
+            return CommandJob(order, own, NAME)
+        assert isinstance(own, Sort)
         return NativeJob(
             definition=order.definition,
             inputs=order.inputs,
@@ -337,7 +343,15 @@ class Native:
             warm_up=order.warm_up,
             seed=order.seed if order.definition.seeded else None,
             series=order.series,
+            output_factor=own.output_factor,
         )
+
+
+def sorts(definition: Definition) -> bool:
+    """Whether the agent's sort runs `definition`: what that can be told (`--indy`) it knows."""
+    return runs(definition.name, KIND.programs) and isinstance(
+        program(definition, KIND.programs), Sort
+    )
 
 
 def _repeated(flag: str, values: Sequence[object]) -> list[object]:

@@ -1,1 +1,16 @@
 """Apache Spark, and where its applications run."""
+
+from venturi.measure.engines.kind import EngineKind
+
+KIND = EngineKind(
+    "spark",
+    f"{__name__}.engine:Spark",
+    programs="on_spark",
+    aliases=("pyspark",),
+    prefixes=("spark.",),
+    deployments=("local", "standalone", "yarn"),
+    takes_url=True,
+    clusters=frozenset({"standalone", "yarn"}),
+    on_hdfs=frozenset({"yarn"}),
+    many_at_once=True,
+)

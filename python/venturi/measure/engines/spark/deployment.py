@@ -24,19 +24,21 @@ from typing import Protocol
 
 import venturi
 from venturi.errors import VenturiError
-from venturi.measure.engines import MOST_INSTANCES
 from venturi.measure.engines.hadoop.cluster import Cluster, GivenCluster, open_cluster
 from venturi.measure.engines.hadoop.install import Hadoop
 from venturi.measure.engines.java import Java
+from venturi.measure.engines.kind import MOST_INSTANCES
 from venturi.measure.engines.process_job import memory_bytes_of, threads_of
-from venturi.measure.engines.protocol import Ground, Task
+from venturi.measure.engines.protocol import Ground
+from venturi.measure.engines.spark import KIND
 from venturi.measure.hosts.daemons import Daemons, on_free_ports, wait_until
 from venturi.measure.hosts.hdfs import Hdfs
 from venturi.measure.hosts.logs import tail
 from venturi.measure.trial.folders import DataFolders
 from venturi.measure.trial.job import Attachment
+from venturi.measure.workloads.programs import Task
 
-NAME = "spark"
+NAME = KIND.name
 LOOPBACK = "127.0.0.1"
 UP_S = 120.0  # on a machine that does nothing else it takes a twentieth of this
 ANSWER_S = 5.0

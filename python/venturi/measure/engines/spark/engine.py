@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from venturi.measure.engines import ON_HDFS
 from venturi.measure.engines.hadoop.install import Hadoop, look_for_hadoop
 from venturi.measure.engines.java import find_java
 from venturi.measure.engines.process_job import START, SYNC, ProcessJob, read_json
@@ -23,16 +22,18 @@ from venturi.measure.engines.protocol import (
     Ground,
     Missing,
     Order,
-    Task,
     require,
 )
+from venturi.measure.engines.spark import KIND
 from venturi.measure.engines.spark import deployment as spark_cluster
 from venturi.measure.trial.job import Attachment
 from venturi.measure.trial.programs import Ended, Program, run_together
-from venturi.measure.workloads.registry import WORKLOADS, Definition, Size, family
+from venturi.measure.workloads.definition import Definition, Size
+from venturi.measure.workloads.programs import Task
+from venturi.measure.workloads.registry import family
 from venturi.record.trial import Phase, Sample
 
-NAME = spark_cluster.NAME
+NAME = KIND.name
 LEAST_SPARK = (3, 5)
 SPARK_4 = (4, 0)
 JAVA_3, JAVA_4 = range(8, 22), range(17, 100)
@@ -45,11 +46,8 @@ PACKAGES = ("pyarrow", "scipy")
 class Spark:
     """Spark of SPARK_HOME, else the one in the package pyspark."""
 
+    kind = KIND
     name = NAME
-    prefixes = ("spark.",)
-    workloads = frozenset(each.name for each in WORKLOADS) - {
-        "aggregate", "dfsio-write", "dfsio-read"
-    }  # fmt: skip
 
     def __init__(
         self,
@@ -71,7 +69,7 @@ class Spark:
 
     @property
     def owns_hdfs(self) -> bool:
-        return self.deployment in ON_HDFS and self._hadoop_conf is None
+        return self.deployment in KIND.on_hdfs and self._hadoop_conf is None
 
     def available(self) -> Availability:
         parts: dict[str, str] = {}

@@ -1,1 +1,1 @@
-"""The micro workloads of the field."""
+"""The micro workloads of the field: words, lines, pi."""

@@ -1,4 +1,4 @@
-"""Input of the micro workloads that the agent's `gen` does not make."""
+"""Lines of Zipf-distributed words."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from venturi.measure.workloads.definition import Definition, Size
-from venturi.measure.workloads.shared import zipf
+from venturi.measure.workloads.shared.zipf import write_text
 
 
 def write(
     definition: Definition, folder: Path, size: Size, seed: int, tick: Callable[[int], None]
 ) -> Mapping[str, Any]:
-    """Writes the input into `folder`; the totals that a correct result has, entry by entry."""
-    maker = zipf.write_text if definition.generator == "zipf-text" else zipf.write_pairs
-    return {"totals": maker(folder / "part-00000", size.records, seed, tick).tolist()}
+    """Writes the input into `folder`; how often each word occurs in it."""
+    return {"totals": write_text(folder / "part-00000", size.records, seed, tick).tolist()}

@@ -1,4 +1,4 @@
-"""The micro workloads on Spark."""
+"""Words, lines and pi on Spark."""
 
 from __future__ import annotations
 
@@ -8,12 +8,6 @@ from typing import Any
 from pyspark.sql import SparkSession, functions
 
 from venturi.measure.workloads.shared.halton import points_inside
-from venturi.measure.workloads.shared.spark_records import read_records, write_records
-
-
-def terasort(spark: SparkSession, task: dict[str, Any]) -> None:
-    """Range partitioning by sampling, then a sort in each partition: what orderBy is."""
-    write_records(read_records(spark, task).orderBy("value"), task)
 
 
 def sort(spark: SparkSession, task: dict[str, Any]) -> None:
@@ -41,8 +35,6 @@ def pi(spark: SparkSession, task: dict[str, Any]) -> dict[str, Any]:
 
 
 PROGRAMS = {
-    "terasort": terasort,
-    "terasort-skewed": terasort,
     "sort": sort,
     "wordcount": wordcount,
     "pi": pi,

@@ -1,1 +1,1 @@
-"""The other two of the TeraSort suite."""
+"""The TeraSort suite."""

@@ -1,16 +1,33 @@
-"""The other two of the TeraSort suite: making its records, and checking that they are sorted."""
+"""The TeraSort suite: making records, sorting them, and checking that they are sorted."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from venturi.measure.workloads.definition import Definition, Size
-from venturi.measure.workloads.micro.definition import TERASORT_BYTES, size_of_bytes
+from venturi.measure.workloads.definition import TERASORT_BYTES, Definition, Size, whole_records
 from venturi.record.trial import Scalar
 
-__all__ = ["WORKLOADS", "size", "size_of_bytes"]
-
 WORKLOADS = (
+    Definition(
+        name="terasort",
+        summary="Sort 100-byte records with uniform 10-byte keys (gensort)",
+        job="sort",
+        format="fixed",
+        generator="gensort",
+        record_bytes=100,
+        key_bytes=10,
+        validation="order, count and checksum of the output equal those of the input",
+    ),
+    Definition(
+        name="terasort-skewed",
+        summary="Sort 100-byte records with skewed keys (gensort -s)",
+        job="sort",
+        format="fixed",
+        generator="gensort-skewed",
+        record_bytes=100,
+        key_bytes=10,
+        validation="order, count and checksum of the output equal those of the input",
+    ),
     Definition(
         name="teragen",
         summary="Write 100-byte records with uniform 10-byte keys",
@@ -40,3 +57,6 @@ WORKLOADS = (
 def size(definition: Definition, scale: int, chosen: Mapping[str, Scalar]) -> Size:
     """TeraSort's size at `scale`, a place in SCALES."""
     return size_of_bytes(definition, TERASORT_BYTES[scale], chosen)
+
+
+size_of_bytes = whole_records

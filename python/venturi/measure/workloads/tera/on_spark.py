@@ -1,4 +1,4 @@
-"""TeraGen and TeraValidate on Spark: gensort's records, made and looked at in vectors."""
+"""The TeraSort suite on Spark: gensort's records, made and looked at in vectors."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from venturi.measure.workloads.shared.spark_records import (
     SPLIT_BYTES,
     Range,
     ranges_of,
+    read_records,
+    write_records,
 )
 from venturi.measure.workloads.shared.spark_storage import Storage, storage_of
 
@@ -64,6 +66,11 @@ def teragen(spark: SparkSession, task: dict[str, Any]) -> None:
     spark.sparkContext.parallelize(range(parts), parts).foreach(write)
 
 
+def terasort(spark: SparkSession, task: dict[str, Any]) -> None:
+    """Range partitioning by sampling, then a sort in each partition: what orderBy is."""
+    write_records(read_records(spark, task).orderBy("value"), task)
+
+
 def teravalidate(spark: SparkSession, task: dict[str, Any]) -> dict[str, Any]:
     """Each task looks at the records of a range, the driver at where ranges meet."""
     storage = storage_of(task)
@@ -78,7 +85,12 @@ def teravalidate(spark: SparkSession, task: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-PROGRAMS = {"teragen": teragen, "teravalidate": teravalidate}
+PROGRAMS = {
+    "teragen": teragen,
+    "terasort": terasort,
+    "terasort-skewed": terasort,
+    "teravalidate": teravalidate,
+}
 
 
 @dataclass(frozen=True, slots=True)

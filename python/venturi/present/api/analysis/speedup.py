@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from venturi.model.compare.effects import Ratio, over_selection, speedup
-from venturi.model.statistics.stats import ALPHA, MEDIAN_LEVEL, Missing, Outcome, compare_samples, median
+from venturi.model.statistics.stats import (
+    ALPHA,
+    MEDIAN_LEVEL,
+    Missing,
+    Outcome,
+    compare_samples,
+    median,
+)
 from venturi.present.api.analysis.cells import (
     ByDep,
     Cell,

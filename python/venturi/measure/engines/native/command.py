@@ -1,0 +1,120 @@
+"""A trial in which one command of the agent is all of the timed work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from venturi.measure.engines.protocol import Order
+from venturi.measure.hosts.agent import AgentResult
+from venturi.measure.trial import space
+from venturi.measure.trial.job import Report, Spec, Step
+from venturi.measure.workloads import outputs
+from venturi.measure.workloads.checking import Checking
+from venturi.measure.workloads.inputs import InputData
+from venturi.measure.workloads.programs import AgentProgram, AgentTask
+from venturi.record.trial import Engine, Phase, Scalar, Workload
+
+
+@dataclass
+class CommandJob:
+    """One trial of `order` by `program` on the engine called `engine`."""
+
+    order: Order
+    program: AgentProgram
+    engine: str
+    _task: AgentTask | None = field(default=None, init=False)
+    _answer: Mapping[str, Scalar] = field(default_factory=dict, init=False)
+
+    @property
+    def spec(self) -> Spec:
+        order, size = self.order, self.order.size
+        return Spec(
+            workload=Workload(
+                order.definition.name, order.definition.version, order.scale, size.bytes,
+                size.records,
+            ),
+            engine=Engine(self.engine, order.agent_version),
+            configuration={"threads": order.threads, "input_bytes": size.bytes},
+            disks_by_role={
+                role: tuple(str(path) for path in parents)
+                for role, parents in self._parents.items()
+            },
+            experiment=order.experiment,
+            repetition=order.repetition,
+            warm_up=order.warm_up,
+            series=order.series,
+        )  # fmt: skip
+
+    def prepare(self, step: Step) -> Report:
+        order = self.order
+        needs = {"input": order.inputs.missing_bytes, "output": order.size.bytes or 0}
+        parents = self._parents
+        space.require(space.spread({role: needs[role] for role in parents}, parents))
+        given, phases = order.inputs.provide(step)
+        self._task = task = self._placed(given)
+        if (before := self.program.before) is not None:
+            started_s = step.since_start_s()
+            step.run(before.command, *before.arguments(task))
+            phases = (*phases, Phase("generate", started_s, step.since_start_s() - started_s))
+        return Report(phases=phases)
+
+    def execute(self, step: Step) -> Report:
+        assert self._task is not None
+        program, task = self.program, self._task
+        result = step.run(program.command, *program.arguments(task), timeout_s=self.order.timeout_s)
+        found = program.findings(task, result)
+        self._answer = found.answer
+        offset_s = step.since_start_s(result.started_at_s)
+        return Report(
+            phases=tuple(
+                Phase(phase.name, offset_s + phase.started_s, phase.elapsed_s)
+                for phase in result.phases
+            ),
+            samples=found.samples,
+            warnings=result.warnings,
+            elapsed_s=_elapsed_s(result),
+        )
+
+    def validate(self, step: Step) -> Report:
+        assert self._task is not None
+        order, task = self.order, self._task
+        started_s = step.since_start_s()
+        output = self._folders()[0]
+        verdict = outputs.check(
+            Checking(step, order.definition, order.size, task.given, output, self._answer)
+        )
+        phase = Phase("validate", started_s, step.since_start_s() - started_s)
+        return Report(phases=(phase,), warnings=verdict.warnings, invalid=verdict.invalid)
+
+    def clean(self) -> None:
+        self.order.folders.empty(("output",))
+
+    @property
+    def _parents(self) -> dict[str, tuple[Path, ...]]:
+        """The user's folders that it uses, by role."""
+        folders = self.order.folders
+        used: dict[str, tuple[Path, ...]] = {}
+        if self.order.definition.generator != "none":
+            used["input"] = folders.parents("input")
+        if self.program.outputs != 0:
+            used["output"] = folders.parents("output")[: self.program.outputs]
+        return used
+
+    def _folders(self) -> tuple[Path, ...]:
+        return self.order.folders.of("output")
+
+    def _placed(self, given: InputData) -> AgentTask:
+        """Its folders, without the files of the repetition before, if data are kept."""
+        used = self._folders()[: self.program.outputs]
+        for folder in used:
+            for entry in folder.iterdir():
+                if entry.is_file():
+                    entry.unlink()
+        return AgentTask(self.order.size, given, used, self.order.threads)
+
+
+def _elapsed_s(result: AgentResult) -> float:
+    """By the command's own account."""
+    return float(result.data["elapsed_s"])

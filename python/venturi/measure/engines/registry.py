@@ -1,0 +1,107 @@
+"""Engines a workload can run on. Nothing of an engine but its kind is loaded before use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from venturi.errors import ExitCode, VenturiError
+from venturi.measure import engines
+from venturi.measure.engines.kind import EngineKind
+from venturi.wording import did_you_mean, near
+
+if TYPE_CHECKING:
+    from venturi.measure.engines.protocol import Engine
+
+_FOLDERS = ("native", "hadoop", "spark")
+
+
+def _kinds() -> dict[str, EngineKind]:
+    kinds = (import_module(f"{engines.__name__}.{folder}").KIND for folder in _FOLDERS)
+    return {kind.name: kind for kind in kinds}
+
+
+ENGINES: Mapping[str, EngineKind] = MappingProxyType(_kinds())
+_ALIASES = {alias: kind.name for kind in ENGINES.values() for alias in kind.aliases}
+
+
+def split_spec(spec: str) -> tuple[str, str]:
+    """The name and the deployment of `NAME[:DEPLOYMENT]`; the latter is empty if not chosen."""
+    name, _, deployment = spec.partition(":")
+    return name, deployment
+
+
+def full_spec(spec: str) -> str:
+    """`spec` with the engine's own name in place of an alias: `mapreduce:cluster`."""
+    name, colon, deployment = spec.partition(":")
+    return own_name(name) + colon + deployment
+
+
+def own_name(name: str) -> str:
+    """The engine's own name for `name`, which may be an alias; as it is if it is neither."""
+    return _ALIASES.get(name.lower(), name)
+
+
+def starts_daemons(spec: str) -> bool:
+    """Whether Venturi starts the daemons of the deployment in `spec`."""
+    name, deployment = split_spec(spec)
+    return name in ENGINES and deployment in ENGINES[name].clusters
+
+
+def many_at_once(spec: str) -> bool:
+    """Whether the engine in `spec` can execute a workload several times at once."""
+    name = split_spec(spec)[0]
+    return name in ENGINES and ENGINES[name].many_at_once
+
+
+def on_hdfs(spec: str) -> bool:
+    """Whether the files of the deployment in `spec` are in HDFS."""
+    name, deployment = split_spec(spec)
+    return name in ENGINES and deployment in ENGINES[name].on_hdfs
+
+
+def engine(
+    spec: str, *, home: Path, environ: Mapping[str, str], hadoop_conf: Path | None = None
+) -> Engine:
+    """The engine `NAME` or `NAME:DEPLOYMENT`, or VEN-MEASURE-WORKLOAD. `home` is VENTURI_HOME.
+
+    `hadoop_conf` is the configuration folder of a Hadoop cluster that is there.
+    """
+    name, deployment = split_spec(spec)
+    if name not in ENGINES:
+        raise _unknown_engine(name, spec)
+    kind = ENGINES[name]
+    url = kind.takes_url and ":" in deployment
+    if deployment and deployment not in kind.deployments and not url:
+        problem = f"{name} cannot be deployed as {deployment!r}"
+        known = kind.deployments
+        hint = did_you_mean(deployment, known, "one of") if known else "name it alone"
+        raise _refused(problem, spec, hint)
+    module, _, of = kind.engine.partition(":")
+    made: Engine = getattr(import_module(module), of)(
+        home=home,
+        environ=environ,
+        deployment=deployment or next(iter(kind.deployments), None),
+        hadoop_conf=hadoop_conf,
+    )
+    return made
+
+
+def _unknown_engine(name: str, spec: str) -> VenturiError:
+    hint = did_you_mean(name, ENGINES, "one of")
+    if close := near(name, _ALIASES):
+        hint = f"did you mean {_ALIASES[close[0]]}?"
+    return _refused(f"there is no engine {name!r}", spec, hint)
+
+
+def _refused(problem: str, spec: str, hint: str) -> VenturiError:
+    return VenturiError(
+        "VEN-MEASURE-WORKLOAD",
+        problem,
+        where={"value": spec},
+        hint=hint,
+        exit_code=ExitCode.USAGE,
+    )

@@ -1,0 +1,17 @@
+"""Whether the sums are right."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from venturi.measure.workloads.checking import Checking
+
+
+def check(checking: Checking) -> str | None:
+    """Why the result is wrong; None: it is right."""
+    from venturi.measure.workloads.shared.zipf import check_totals
+
+    files = sorted(path for path in checking.output.glob("part-*") if path.stat().st_size)
+    assert checking.given.answer is not None
+    return check_totals(checking.definition.job, files, checking.given.answer)

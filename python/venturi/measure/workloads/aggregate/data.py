@@ -1,0 +1,17 @@
+"""Pairs of Zipf-distributed keys and 64-bit values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from venturi.measure.workloads.definition import Definition, Size
+from venturi.measure.workloads.shared.zipf import write_pairs
+
+
+def write(
+    definition: Definition, folder: Path, size: Size, seed: int, tick: Callable[[int], None]
+) -> Mapping[str, Any]:
+    """Writes the input into `folder`; the sum of the values of each key."""
+    return {"totals": write_pairs(folder / "part-00000", size.records, seed, tick).tolist()}

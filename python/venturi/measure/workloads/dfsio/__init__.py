@@ -1,0 +1,1 @@
+"""Files through the engine's file system."""

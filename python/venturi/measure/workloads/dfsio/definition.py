@@ -1,0 +1,44 @@
+"""Files through the engine's file system, as TestDFSIO writes and reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from venturi.measure.workloads.definition import MIB, Definition, Size, whole_records
+from venturi.record.trial import Scalar
+
+WORKLOADS = (
+    Definition(
+        name="dfsio-write",
+        summary="Write files through the engine's file system, one task a file (TestDFSIO)",
+        job="dfsio-write",
+        format="none",
+        generator="none",
+        record_bytes=0,
+        key_bytes=0,
+        validation="every file is there with its size; the engine counted as many bytes",
+    ),
+    Definition(
+        name="dfsio-read",
+        summary="Read such files again, one task a file (TestDFSIO)",
+        job="dfsio-read",
+        format="none",
+        generator="none",
+        record_bytes=0,
+        key_bytes=0,
+        validation="the engine counted as many files and bytes as there are",
+    ),
+)
+
+# Files and bytes of each: HiBench's dfsioe.
+_FILES = ((16, MIB), (32, 10 * MIB), (64, 10 * MIB),
+          (256, 100 * MIB), (512, 400 * MIB), (2048, 1000 * MIB))  # fmt: skip
+
+
+def size(definition: Definition, scale: int, chosen: Mapping[str, Scalar]) -> Size:
+    """The size at `scale`, a place in SCALES."""
+    files, each = _FILES[scale]
+    return Size(files * each, files, files, definition.parameter_values(chosen))
+
+
+size_of_bytes = whole_records
