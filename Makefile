@@ -90,6 +90,7 @@ lint-python:
 	$(VENV)/bin/lint-imports --no-logo
 	$(PY) scripts/budgets.py
 	$(PY) scripts/circles.py rust
+	$(PY) scripts/circles.py python
 	$(PY) scripts/generated.py --check
 
 lint-web:

@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 
 import pytest
-from venturi.measure.hosts.lock import alone
 
 from command_line import venturi
+from venturi.measure.hosts.lock import alone
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 
 from venturi.advise.devices import DiskClass
 from venturi.advise.doctor import Rule, load_rules
+from venturi.measure.engines.registry import ENGINES
 from venturi.measure.studies.plan_file import EngineWords, parse_plan
 from venturi.model import catalog
 from venturi.model.catalog.importers import onprem
