@@ -1,214 +1,136 @@
-// What a report shows: python/venturi/present/report/data.py, field by field, as its `encode` writes
-// it. Numbers are SI (bytes, seconds, bytes per second, US dollars). What is not known is `Missing`
-// with its reason; charts get it as null and leave it out.
+// What a page asks the API for. A page at /PATH?QUERY has its data at /api/PATH?QUERY; a page that
+// was exported carries the answers with it and asks nobody.
+import { keepPreviousData, QueryCache, QueryClient, useQuery } from "@tanstack/react-query";
+import type { Problem } from "./types";
 
-export interface Missing {
-  reason: string;
+/** Parameters that only say how a page shows its data: the answer does not depend on them. */
+const DISPLAY = new Set(["columns", "host", "log", "pick", "show", "tab"]);
+
+const FRESH_MS = 30_000;
+
+/** One spelling of a URL: without display parameters, the rest sorted by name. */
+export function canonical(path: string, search = new URLSearchParams()): string {
+  const rest = new URLSearchParams([...search].filter(([name]) => !DISPLAY.has(name)));
+  rest.sort();
+  return rest.size ? `${path}?${rest}` : path;
 }
 
-export type Known = number | null;
-export type Told = number | Missing;
-export type Words = string | Missing;
-
-/** `T` with null in the place of whatever is missing. */
-export type Plain<T> = T extends Missing
-  ? null
-  : T extends object
-    ? { [Name in keyof T]: Plain<T[Name]> }
-    : T;
-
-export interface Figure {
-  label: string;
-  value: Told;
-  kind: "rate" | "duration" | "usd";
-  note: string;
+function island(): Map<string, unknown> | null {
+  const text = document.getElementById("twins")?.textContent;
+  if (!text) return null;
+  const answers = Object.entries(JSON.parse(text) as Record<string, unknown>);
+  return new Map(
+    answers.map(([url, answer]) => {
+      const { pathname, searchParams } = new URL(url, "http://localhost");
+      return [canonical(pathname, searchParams), answer];
+    }),
+  );
 }
 
-export interface Fact {
-  label: string;
-  value: Words;
+const carried = island();
+
+/** Whether this page is an exported file: nothing can be asked, saved or left out in it. */
+export const exported = carried !== null;
+
+/** What the API refused, or what kept us from asking it. */
+export class Refused extends Error {
+  constructor(readonly problem: Problem) {
+    super(problem.detail);
+  }
 }
 
-export interface ToldRate {
-  label: string;
-  where: string;
-  direction: "read" | "write" | "network";
-  setting: string;
-  mean_bytes_per_s: Told;
-  minimum_bytes_per_s: Told;
-  maximum_bytes_per_s: Told;
-  iterations: number;
+const problem = (code: string, title: string, detail: string, status = 0): Problem => ({
+  type: "about:blank",
+  title,
+  status,
+  detail,
+  code,
+  where: {},
+  hint: "",
+});
+
+export const problemOf = (error: unknown): Problem =>
+  error instanceof Refused
+    ? error.problem
+    : problem("VEN-WEB-BUG", "This page failed", error instanceof Error ? error.message : "");
+
+/** Sends `body` as JSON (a Blob as it is) and gives the JSON that comes back. */
+export async function send<T>(method: string, url: string, body?: unknown): Promise<T> {
+  const blob = body instanceof Blob;
+  const headers: Record<string, string> = { Accept: "application/json" };
+  if (body !== undefined) headers["Content-Type"] = blob ? body.type : "application/json";
+  let response: Response;
+  try {
+    response = await fetch(url, {
+      method,
+      headers,
+      credentials: "same-origin",
+      body: body === undefined ? null : blob ? body : JSON.stringify(body),
+    });
+  } catch {
+    throw new Refused(
+      problem("VEN-WEB-UNREACHABLE", "No answer", "The server does not answer. Is it running?"),
+    );
+  }
+  if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T;
+  const kind = response.headers.get("Content-Type") ?? "";
+  if (kind.startsWith("application/problem+json"))
+    throw new Refused((await response.json()) as Problem);
+  throw new Refused(
+    problem(
+      "VEN-WEB-ANSWER",
+      "Refused",
+      `The server answered ${response.status}.`,
+      response.status,
+    ),
+  );
 }
 
-export interface ToldUse {
-  sort: string;
-  phase: string;
-  read_bytes_per_s: Told;
-  write_bytes_per_s: Told;
-  limit_bytes_per_s: Told;
-  share_of_limit: Told;
-  limit_name: string;
+/** Asks again everything that is on the page. */
+export const askAgain = () => client.invalidateQueries();
+
+export const client: QueryClient = new QueryClient({
+  queryCache: new QueryCache({
+    onError: (error, query) => {
+      // A session that has ended shows the door, whichever request was the first to notice.
+      const status = query.queryKey[0] === "/api/status";
+      if (error instanceof Refused && error.problem.status === 401 && !status)
+        void client.invalidateQueries({ queryKey: ["/api/status"] });
+    },
+  }),
+  defaultOptions: {
+    queries: { retry: false, staleTime: FRESH_MS, refetchOnWindowFocus: false },
+  },
+});
+
+export interface Twin<T> {
+  data: T | undefined;
+  problem: Problem | undefined;
+  /** Nothing to show yet. */
+  pending: boolean;
+  /** What is shown is the answer to the question before. */
+  stale: boolean;
 }
 
-export interface ToldLatency {
-  label: string;
-  quantiles_s: [string, Told][];
-}
-
-export interface RandomRead {
-  label: string;
-  iops: Told;
-  bytes_per_s: Told;
-}
-
-export interface Span {
-  name: string;
-  started_s: number;
-  elapsed_s: number;
-}
-
-export interface ToldLane {
-  title: string;
-  unit: "fraction" | "B/s";
-  stacked: boolean;
-  lines: { name: string; role: string; values: Known[] }[];
-  missing: Missing | null;
-}
-
-export interface ToldTimeline {
-  spans: Span[];
-  t_s: number[];
-  lanes: ToldLane[];
-  loads: { phase: string; values: Told[] }[];
-  thinned: string | null;
-}
-
-export interface ToldStage {
-  phase: string;
-  name: string;
-  device: string | null;
-  workers: Told;
-  bytes: Told;
-  useful_s: Told;
-  idle_s: Told;
-  waiting_for_memory_s: Told;
-  blocked_s: Told;
-  started_s: Told;
-  ended_s: Told;
-  narrowest: boolean;
-}
-
-export interface Narrowest {
-  phase: string;
-  name: Words;
-  evidence: string[];
-  stages: { name: string; busy: number; narrowest: boolean }[];
-}
-
-export interface ToldComparison {
-  phase: string;
-  predicted_s: Told;
-  low_s: Told;
-  high_s: Told;
-  measured_s: Told;
-  measured_over_predicted: Told;
-  formula: string;
-}
-
-export interface ToldSort {
-  id: string;
-  anchor: string;
-  label: string;
-  state: string;
-  failure: string | null;
-  input_bytes: Told;
-  elapsed_s: Told;
-  spilled_bytes: Told;
-  cpu_s: Told;
-  peak_rss_bytes: Told;
-  memory_bytes: Told;
-  timeline: ToldTimeline;
-  stages: ToldStage[];
-  narrowest: Narrowest[];
-  comparisons: ToldComparison[];
-}
-
-export interface ToldPrice {
-  instance_type: string;
-  nodes: Told;
-  elapsed_s: Told;
-  cost_usd: Told;
-  lower_bound: boolean;
-  bottleneck: Words;
-  storage_bytes_per_s: Told;
-  storage_kind: string;
-  storage_known: Words;
-  network_bytes_per_s: Told;
-  network_kind: string;
-  network_known: Words;
-  price_usd_per_hour: Told;
-  price_as_of: Words;
-  price_is_stale: boolean;
-  price_source: Words;
-  known: boolean;
-}
-
-export interface ReportData {
-  title: string;
-  generated_at: string;
-  headline: string;
-  answers: { question: string; sentences: string[] }[];
-  figures: Figure[];
-  host: { title: string; facts: Fact[] }[];
-  rates: ToldRate[] | Missing;
-  uses: ToldUse[];
-  latencies: ToldLatency[];
-  random_reads: RandomRead[];
-  network: ToldRate[] | Missing;
-  network_label: string;
-  sorts: ToldSort[];
-  job: string;
-  prices: ToldPrice[] | Missing;
-  method: Fact[];
-  software: Fact[];
-  commands: string[];
-  trials: {
-    id: string;
-    label: string;
-    state: string;
-    failure: string | null;
-    started_at: string | null;
-    elapsed_s: Told;
-    provenance: string;
-  }[];
-  warnings: { code: string; trial: string; message: string }[];
-  skipped: { step: string; reason: string }[];
-}
-
-/** What the report's charts draw. */
-export type Charts = Plain<
-  Pick<ReportData, "rates" | "uses" | "latencies" | "network" | "sorts" | "prices">
->;
-export type Rate = Plain<ToldRate>;
-export type PhaseUse = Plain<ToldUse>;
-export type Latency = Plain<ToldLatency>;
-export type Lane = Plain<ToldLane>;
-export type Stage = Plain<ToldStage>;
-export type Comparison = Plain<ToldComparison>;
-export type Sort = Plain<ToldSort>;
-export type Price = Plain<ToldPrice>;
-
-export const isMissing = (value: unknown): value is Missing =>
-  typeof value === "object" &&
-  value !== null &&
-  "reason" in value &&
-  Object.keys(value).length === 1;
-
-/** `value` with null in the place of whatever is missing. */
-export function plain<T>(value: T): Plain<T> {
-  if (isMissing(value)) return null as Plain<T>;
-  if (Array.isArray(value)) return value.map(plain) as Plain<T>;
-  if (typeof value !== "object" || value === null) return value as Plain<T>;
-  const entries = Object.entries(value).map(([name, each]) => [name, plain(each)]);
-  return Object.fromEntries(entries) as Plain<T>;
+/** The answer of the API at `path` (`/api/...`) to `search`. An empty path asks nothing. */
+export function useTwin<T>(path: string, search?: URLSearchParams): Twin<T> {
+  const url = path && canonical(path, search);
+  const asked = useQuery<T>({
+    queryKey: [url],
+    queryFn: async () => {
+      if (!carried) return send<T>("GET", url);
+      if (carried.has(url)) return carried.get(url) as T;
+      const detail = "This file carries only the data of the page that was exported.";
+      throw new Refused(problem("VEN-WEB-EXPORTED", "Not in this file", detail));
+    },
+    ...(carried?.has(url) ? { initialData: carried.get(url) as T } : {}),
+    placeholderData: keepPreviousData,
+    enabled: url !== "",
+  });
+  return {
+    data: asked.isError ? undefined : asked.data,
+    problem: asked.isError ? problemOf(asked.error) : undefined,
+    pending: asked.isPending && url !== "",
+    stale: asked.isPlaceholderData,
+  };
 }

@@ -1,47 +1,68 @@
-// Quantities as text, as python/venturi/units.py prints them.
+// Quantities as text. Missing is never a number: what is null has no text here, see `Missing`.
+export { duration, percent, rate, usd } from "../format";
 
-const grouped = (value: number, digits = 0) =>
+export type Scalar = string | number | boolean | null;
+export type Key = readonly Scalar[];
+
+const number = (value: number, digits: number) =>
   value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 
-/** Decimal MB/s. */
-export function rate(bytesPerS: number): string {
-  const mb = bytesPerS / 1e6;
-  return `${grouped(mb, mb >= 10 || mb === 0 ? 0 : 2)} MB/s`;
+/** Seconds to three digits, whole from 100 s on: `0.51 s`, `12.3 s`, `1,432 s`. */
+export const seconds = (value: number) =>
+  `${number(value, value < 10 ? 2 : value < 100 ? 1 : 0)} s`;
+
+/** US dollars to a tenth of a cent below ten: `$0.309`, `$97.00`. */
+export const dollars = (value: number) =>
+  `$${number(value, value < 10 ? 3 : value < 1000 ? 2 : 0)}`;
+
+/** How many times: `1.24×`. */
+export const ratio = (value: number) => `${number(value, value < 10 ? 2 : value < 100 ? 1 : 0)}×`;
+
+/** A whole number: `37,049`. */
+export const count = (value: number) => value.toLocaleString("en-US");
+
+/** `3 trials`, `1 trial`. */
+export const trials = (value: number) => `${count(value)} ${value === 1 ? "trial" : "trials"}`;
+
+/** Any number to at most six digits. */
+export const plain = (value: number) =>
+  value.toLocaleString("en-US", { maximumSignificantDigits: 6 });
+
+const UNITS = ["B", "kB", "MB", "GB", "TB", "PB"];
+
+/** Decimal bytes: `2.00 GB`, `512 B`. */
+export function bytes(value: number): string {
+  const step = value < 1000 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(value) / 3));
+  const scaled = value / 1000 ** step;
+  return `${number(scaled, step === 0 || scaled >= 100 ? 0 : scaled >= 10 ? 1 : 2)} ${UNITS[step]}`;
 }
 
-/** `850 ms`, `12.3 s`, `4 min 05 s`, `2 h 03 min`. */
-export function duration(valueS: number): string {
-  if (valueS < 0.9995) return `${(valueS * 1000).toFixed(0)} ms`;
-  if (valueS < 99.95) return `${valueS.toFixed(1)} s`;
-  const total = Math.round(valueS);
-  const two = (value: number) => String(Math.floor(value)).padStart(2, "0");
-  if (total < 3600) return `${Math.floor(total / 60)} min ${two(total % 60)} s`;
-  const minutes = Math.round(valueS / 60);
-  return `${Math.floor(minutes / 60)} h ${two(minutes % 60)} min`;
-}
+/** `215 to 231 s` from the ends of an interval. */
+export const range = (
+  { low, high }: { low: number; high: number },
+  show: (value: number) => string,
+) => `${show(low)} to ${show(high)}`;
 
-/** A request's time: `85 µs`, `1.2 ms`. */
-export function latency(valueS: number): string {
-  if (valueS >= 1) return `${Number(valueS.toPrecision(3))} s`;
-  if (valueS >= 1e-3) return `${Number((valueS * 1e3).toPrecision(3))} ms`;
-  return `${Number((valueS * 1e6).toPrecision(3))} µs`;
-}
+/** A moment in UTC: `2014-09-30 12:31 UTC`. */
+export const moment = (iso: string) => {
+  const at = new Date(iso);
+  return Number.isNaN(at.getTime())
+    ? iso
+    : `${at.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+};
 
-export const usd = (value: number) => `$${grouped(value, value < 1000 ? 2 : 0)}`;
-export const percent = (fraction: number) => `${(fraction * 100).toFixed(0)} %`;
+const PREFIX = "configuration.";
 
-/** Round values 1, 2, 5 x 10^n from `low` to `high`, both inside. */
-export function logTicks(
-  low: number,
-  high: number,
-  steps: readonly number[] = [1, 2, 5],
-): number[] {
-  const ticks: number[] = [];
-  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
-    for (const step of steps) {
-      const tick = Number(`${step}e${power}`);
-      if (tick >= low * 0.999 && tick <= high * 1.001) ticks.push(tick);
-    }
-  }
-  return ticks;
-}
+/** A key as a heading: configuration keys without their prefix. */
+export const keyName = (key: string) =>
+  key.startsWith(PREFIX) ? key.slice(PREFIX.length) : key.replace(/_/g, " ");
+
+/** One value of a key; a missing one is said to be. */
+export const valueText = (value: Scalar) => (value === null ? "(missing)" : String(value));
+
+/** The values that a group stands for: `IB · SSD`; no keys at all: all trials. */
+export const keyText = (key: Key) =>
+  key.length === 0 ? "all trials" : key.map(valueText).join(" · ");
+
+/** The condition that a trial's `key` has this value, as the API reads it. */
+export const condition = (key: string, value: Scalar) => `${key}=${value === null ? "" : value}`;
