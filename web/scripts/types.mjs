@@ -60,10 +60,10 @@ const files = {
   "record.ts": await made("trial.schema.json", { ...$defs, Trial: trial }),
 };
 for (const [name, text] of Object.entries(files)) {
-  const file = new URL(`../src/app/${name}`, import.meta.url);
+  const file = new URL(`../src/generated/${name}`, import.meta.url);
   if (!process.argv.includes("--check")) writeFileSync(file, text);
   else if (!existsSync(file) || readFileSync(file, "utf8") !== text) {
-    console.error(`src/app/${name} is not what the schema says: npm run types`);
+    console.error(`src/generated/${name} is not what the schema says: npm run types`);
     process.exitCode = 1;
   }
 }

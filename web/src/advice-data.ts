@@ -1,6 +1,6 @@
 // What the advice and simulation pages show: python/venturi/present/advice_page/data.py, field by
 // field, as `encode` writes it. SI units; what is not known is `Missing`, and null in the charts.
-import type { Fact, Missing, Plain, Told, Words } from "./data";
+import type { Fact, Missing, Plain, Told, Words } from "./missing";
 
 export interface Span {
   value: number;

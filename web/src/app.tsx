@@ -4,16 +4,16 @@ import { type ComponentType, lazy, Suspense } from "react";
 import { Link, Route, Switch, useLocation } from "wouter";
 import { client, exported, useTwin } from "./data";
 import { moment } from "./format";
+import type { Status } from "./generated/types";
 import { Boundary } from "./parts/Boundary";
 import { Login } from "./parts/Login";
 import { Page, Pending } from "./parts/Page";
 import { href, selectionOf, useSearch, useTheme } from "./state";
-import type { Status } from "./types";
 
-const Start = lazy(() => import("./pages/Start"));
-const Repository = lazy(() => import("./pages/Repository"));
-const Trial = lazy(() => import("./pages/Trial"));
-const Exclusions = lazy(() => import("./pages/Exclusions"));
+const Start = lazy(() => import("./pages/start/Start"));
+const Repository = lazy(() => import("./pages/repository/Repository"));
+const Trial = lazy(() => import("./pages/trial/Trial"));
+const Exclusions = lazy(() => import("./pages/exclusions/Exclusions"));
 
 /** A page of the navigation; one that `selects` takes the conditions of the page before along. */
 interface Entry {
@@ -35,43 +35,43 @@ const NAVIGATION: readonly Entry[] = [
   entry(
     "/cost",
     "Cost",
-    lazy(() => import("./pages/Cost")),
+    lazy(() => import("./pages/cost/Cost")),
   ),
   entry(
     "/compare",
     "Compare",
-    lazy(() => import("./pages/Compare")),
+    lazy(() => import("./pages/compare/Compare")),
   ),
   entry(
     "/speedup",
     "Speedup",
-    lazy(() => import("./pages/Speedup")),
+    lazy(() => import("./pages/speedup/Speedup")),
   ),
   entry(
     "/parameter",
     "Parameter",
-    lazy(() => import("./pages/Parameter")),
+    lazy(() => import("./pages/parameter/Parameter")),
   ),
   entry(
     "/scaling",
     "Scaling",
-    lazy(() => import("./pages/Scaling")),
+    lazy(() => import("./pages/scaling/Scaling")),
   ),
   entry(
     "/improvement",
     "Improvement",
-    lazy(() => import("./pages/Improvement")),
+    lazy(() => import("./pages/improvement/Improvement")),
   ),
   entry(
     "/advice",
     "Advice",
-    lazy(() => import("./pages/Advice")),
+    lazy(() => import("./pages/advice/Advice")),
     false,
   ),
   entry(
     "/catalog",
     "Catalogues",
-    lazy(() => import("./pages/Catalog")),
+    lazy(() => import("./pages/catalog/Catalog")),
     false,
   ),
   entry("/exclusions", "Exclusions", Exclusions, false),
@@ -79,8 +79,8 @@ const NAVIGATION: readonly Entry[] = [
 /** When an exported file was written, where its page does not say so itself. */
 const WRITTEN = document.getElementById("app")?.dataset.written ?? "";
 
-const Report = lazy(() => import("./pages/Report"));
-const Simulation = lazy(() => import("./pages/Simulation"));
+const Report = lazy(() => import("./pages/report/Report"));
+const Simulation = lazy(() => import("./pages/simulation/Simulation"));
 
 function Navigation() {
   const [path] = useLocation();

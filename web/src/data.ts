@@ -1,7 +1,7 @@
 // What a page asks the API for. A page at /PATH?QUERY has its data at /api/PATH?QUERY; a page that
 // was exported carries the answers with it and asks nobody.
 import { keepPreviousData, QueryCache, QueryClient, useQuery } from "@tanstack/react-query";
-import type { Problem } from "./types";
+import type { Problem } from "./generated/types";
 
 /** Parameters that only say how a page shows its data: the answer does not depend on them. */
 const DISPLAY = new Set(["columns", "host", "log", "pick", "show", "tab"]);

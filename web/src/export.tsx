@@ -1,11 +1,11 @@
 // One page of the application in one file: its data are in the file, and nothing asks a server.
-import "./app/app.css";
-import "./app/pages/report.css";
+import "./app.css";
+import "./parts/sections.css";
 import { createRoot } from "react-dom/client";
 import { Router } from "wouter";
 import { memoryLocation } from "wouter/memory-location";
-import { App } from "./app/app";
-import { canonical } from "./app/data";
+import { App } from "./app";
+import { canonical } from "./data";
 
 const SAID_MS = 6000;
 const place = document.getElementById("app");

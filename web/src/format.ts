@@ -1,5 +1,5 @@
 // Quantities as text. Missing is never a number: what is null has no text here, see `Missing`.
-export { duration, percent, rate, usd } from "../format";
+export { duration, percent, rate, usd } from "./units";
 
 export type Scalar = string | number | boolean | null;
 export type Key = readonly Scalar[];

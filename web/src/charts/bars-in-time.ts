@@ -1,8 +1,8 @@
 // Rows of bars against a time axis that others share: a name on the left, a bar that may be divided,
 // and how long it took. On a narrow screen the name stands above its bar.
 import type { CustomSeriesOption } from "echarts/charts";
-import { textWidth } from "../plot";
-import { tip, type View } from "../view";
+import { textWidth } from "./plot";
+import { tip, type View } from "./view";
 
 export interface Bar {
   label: string;

@@ -1,11 +1,11 @@
 // What the charts of the analysis pages share: axes, colours of groups, names that meet nothing.
 import type { CustomSeriesOption } from "echarts/charts";
-import { logTicks } from "../../format";
-import { type Box, meet, type Shape, textWidth } from "../../plot";
-import { type Axis, axisOf, timeUnit } from "../../scale";
-import type { Drawing, View } from "../../view";
 import { bytes, type Key, type Scalar, seconds, valueText } from "../format";
-import type { Interval, Spread } from "../types";
+import type { Interval, Spread } from "../generated/types";
+import { logTicks } from "../units";
+import { type Box, meet, type Shape, textWidth } from "./plot";
+import { type Axis, axisOf, timeUnit } from "./scale";
+import type { Drawing, View } from "./view";
 
 /** With so many rows a chart takes no further group; its table has all. */
 export const MOST_ROWS = 40;

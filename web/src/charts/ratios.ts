@@ -1,6 +1,5 @@
 // Ratios with their intervals around 1: speedups, and effects of one parameter.
-import { type Row, rowsChart } from "../../rows";
-import type { Drawing, View } from "../../view";
+
 import { keyName, plain, ratio, seconds, valueText } from "../format";
 import type {
   ImprovedConfiguration,
@@ -8,8 +7,10 @@ import type {
   Interval,
   ParameterEffect,
   Speedups,
-} from "../types";
+} from "../generated/types";
 import { groupName, logAxis, MOST_ROWS, told, within, withLine } from "./common";
+import { type Row, rowsChart } from "./rows";
+import type { Drawing, View } from "./view";
 
 interface Ratio {
   label: string;

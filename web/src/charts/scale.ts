@@ -1,6 +1,6 @@
 // An axis with round ticks whose pixels are known before anything is drawn, so that labels can be
 // placed where they meet nothing.
-import { logTicks } from "./format";
+import { logTicks } from "../units";
 
 export interface Axis {
   log: boolean;

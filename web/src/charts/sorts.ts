@@ -1,8 +1,8 @@
 // How the sorts went: their stages, and their predicted beside their measured time.
-import type { Charts, Comparison, Stage } from "../data";
-import { duration, percent } from "../format";
-import { type Row, rowsChart } from "../rows";
-import type { Drawing, View } from "../view";
+import type { Charts, Comparison, Stage } from "../missing";
+import { duration, percent } from "../units";
+import { type Row, rowsChart } from "./rows";
+import type { Drawing, View } from "./view";
 
 const WHOLE = "whole sort";
 

@@ -1,8 +1,8 @@
 // Phases, stages, and what the host did meanwhile: a strip, bars and lanes on one time axis.
-import type { Charts, Known, Lane, Span } from "../data";
-import { duration, percent, rate } from "../format";
-import { base, type Drawing, quietAxis, tip, type View } from "../view";
+import type { Charts, Known, Lane, Span } from "../missing";
+import { duration, percent, rate } from "../units";
 import { type Bar, barSeries, nameRoom, rowHeight } from "./bars-in-time";
+import { base, type Drawing, quietAxis, tip, type View } from "./view";
 
 /** A lane with lines over time; `t_s` where they have other moments than those of the host. */
 export interface Track extends Omit<Lane, "unit" | "missing"> {

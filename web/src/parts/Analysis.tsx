@@ -4,10 +4,10 @@ import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { groupName } from "../charts/common";
 import { exported, type Twin, useTwin } from "../data";
 import { type Key, keyName, range, type Scalar, trials, valueText } from "../format";
-import { Notices, Pending, ProblemBox } from "../parts/Page";
-import type { Cell, Column } from "../parts/Table";
+import type { Groups, Interval, KeyInfo, Keys, Problem, Spread } from "../generated/types";
 import { selectionOf, useSearch } from "../state";
-import type { Groups, Interval, KeyInfo, Keys, Problem, Spread } from "../types";
+import { Notices, Pending, ProblemBox } from "./Page";
+import type { Cell, Column } from "./Table";
 
 const DEBOUNCE_MS = 350;
 

@@ -1,7 +1,7 @@
 // A page that breaks says so, and the others can still be reached.
 import { Component, type ReactNode } from "react";
 import { problemOf } from "../data";
-import type { Problem } from "../types";
+import type { Problem } from "../generated/types";
 import { Page, ProblemBox } from "./Page";
 
 /** Shows its children, or what became of them; give it a new `key` to try again. */

@@ -11,7 +11,7 @@ import { type EChartsType, init, use } from "echarts/core";
 import { LabelLayout } from "echarts/features";
 import { SVGRenderer } from "echarts/renderers";
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
-import { type Drawing, type View, viewOf } from "../../view";
+import { type Drawing, type View, viewOf } from "../charts/view";
 import { useTheme } from "../state";
 
 use([
@@ -27,7 +27,7 @@ use([
   TooltipComponent,
 ]);
 
-export type { Drawing, View } from "../../view";
+export type { Drawing, View } from "../charts/view";
 
 /** What was chosen in a chart: a datum of a series, by their places. */
 export interface Chosen {

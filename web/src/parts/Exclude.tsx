@@ -2,7 +2,7 @@
 import { useState } from "react";
 import { Link } from "wouter";
 import { trials } from "../format";
-import type { Exclusion } from "../types";
+import type { Exclusion } from "../generated/types";
 import { useAuthor, useChange, useMayWrite } from "./changes";
 import { Field } from "./Field";
 import { ProblemBox } from "./Page";

@@ -1,6 +1,6 @@
 // Names with their values; machines with all that is known of them.
 import { bytes, plain, type Scalar } from "../format";
-import type { Host } from "../record";
+import type { Host } from "../generated/record";
 
 /** A card of facts; what is null is not shown, as its absence says nothing. */
 export function Facts({

@@ -2,8 +2,8 @@
 import { useId } from "react";
 import { useTwin } from "../data";
 import { keyName } from "../format";
+import type { KeyInfo, Keys } from "../generated/types";
 import { useSearch } from "../state";
-import type { KeyInfo, Keys } from "../types";
 
 /** Keys of which `only` is true, columns first; the most frequent configuration keys lead theirs. */
 export function KeyPicker({

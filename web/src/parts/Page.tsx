@@ -1,6 +1,6 @@
 // The frame of every page, and what stands in place of data that is not there.
 import { type ReactNode, useEffect, useRef } from "react";
-import type { Problem } from "../types";
+import type { Problem } from "../generated/types";
 
 let opened = false;
 

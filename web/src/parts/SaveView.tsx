@@ -1,8 +1,8 @@
 // Keeps the page as it is under a name.
 import { type FormEvent, useState } from "react";
 import { useLocation } from "wouter";
+import type { View } from "../generated/types";
 import { href, useSearch } from "../state";
-import type { View } from "../types";
 import { useAuthor, useChange, useMayWrite } from "./changes";
 import { Field } from "./Field";
 import { ProblemBox } from "./Page";

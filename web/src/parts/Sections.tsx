@@ -1,9 +1,9 @@
 // What reports are made of: quantities that may be missing, facts, legends, and tables that may
 // stand behind a picture as its twin.
-import "./report.css";
+import "./sections.css";
 import { type ReactNode, useRef } from "react";
-import { type Fact, isMissing, type Missing, type Words } from "../../data";
-import { saveTable } from "./ReportCsv";
+import { type Fact, isMissing, type Missing, type Words } from "../missing";
+import { saveTable } from "./table-csv";
 
 /** `value` as text by `as`, or a dash and the reason why there is none. */
 export function Tell<T>({ value, as = String }: { value: T | Missing; as?: (value: T) => string }) {

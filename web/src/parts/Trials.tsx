@@ -2,8 +2,8 @@
 import { Link } from "wouter";
 import { exported } from "../data";
 import { bytes, keyName, moment, plain, seconds } from "../format";
+import type { TrialRow } from "../generated/types";
 import type { Edit } from "../state";
-import type { TrialRow } from "../types";
 import { fieldOf } from "./bulk";
 
 const COUNTS = new Set(["elapsed_s", "hosts", "input_bytes", "repetition", "warnings"]);

@@ -1,6 +1,6 @@
 // From single trials to the comparison of the repeat groups that they stand for.
 import { condition, type Scalar } from "../format";
-import type { TrialRow } from "../types";
+import type { TrialRow } from "../generated/types";
 
 const COLUMNS = [
   "workload",

@@ -1,5 +1,5 @@
 // A table of a report as a CSV file, as its reader sees it.
-import { csv, save } from "../parts/Table";
+import { csv, save } from "./Table";
 
 const texts = (row: HTMLTableRowElement) =>
   [...row.cells].map((cell) => cell.textContent?.trim() ?? "");

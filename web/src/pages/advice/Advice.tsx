@@ -1,11 +1,11 @@
 // Which machines, how many, for how much: the question is the URL, the advisor answers it.
 import { type FormEvent, type ReactNode, useId } from "react";
 import type { AdvicePage } from "../../advice-data";
-import { exported, useTwin } from "../data";
-import { Page, Pending, ProblemBox } from "../parts/Page";
-import { useSearch } from "../state";
-import type { Catalogs } from "../types";
-import { AdviceAnswer } from "./AdviceAnswer";
+import { exported, useTwin } from "../../data";
+import type { Catalogs } from "../../generated/types";
+import { Page, Pending, ProblemBox } from "../../parts/Page";
+import { useSearch } from "../../state";
+import { AdviceAnswer } from "./Answer";
 
 const DURABILITIES = [
   ["2-io", "nothing survives (two passes)"],

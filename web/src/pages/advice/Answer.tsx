@@ -2,11 +2,8 @@
 // where the figures come from, and what was left out.
 import { type ReactNode, useCallback } from "react";
 import type { AdvicePage, BarRow, ExplainRow, OptionRow, Span as Range } from "../../advice-data";
-import { bars } from "../../charts/bars";
-import { pareto } from "../../charts/pareto";
-import { isMissing, type Missing, plain } from "../../data";
-import { duration, rate } from "../../format";
-import { Chart, type View } from "../parts/Chart";
+import { isMissing, type Missing, plain } from "../../missing";
+import { Chart, type View } from "../../parts/Chart";
 import {
   type Column,
   Commands,
@@ -21,8 +18,11 @@ import {
   Tell,
   Twin,
   words,
-} from "./ReportParts";
-import { count, size, usd } from "./ReportWords";
+} from "../../parts/Sections";
+import { count, size, usd } from "../../report-units";
+import { duration, rate } from "../../units";
+import { bars } from "./charts/bars";
+import { pareto } from "./charts/pareto";
 
 /** So many types have their three bars drawn; the table has all. */
 const BARS_DRAWN = 24;

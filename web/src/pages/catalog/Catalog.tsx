@@ -1,13 +1,11 @@
 // Catalogues of machines: what there is, what is known of a type and from where, what changed.
 import { useEffect, useMemo, useState } from "react";
 import { Link } from "wouter";
-import { BRINGS, type Brings, changes, typesByPrice } from "../charts/catalog";
-import { exported, useTwin } from "../data";
-import { bytes, plain } from "../format";
-import { Chart, type View } from "../parts/Chart";
-import { Pending, ProblemBox } from "../parts/Page";
-import { useSearch } from "../state";
-import type { CatalogPage, Catalogs, FactRow, TypeRow } from "../types";
+import { exported, useTwin } from "../../data";
+import { bytes, plain } from "../../format";
+import type { CatalogPage, Catalogs, FactRow, TypeRow } from "../../generated/types";
+import { Chart, type View } from "../../parts/Chart";
+import { Pending, ProblemBox } from "../../parts/Page";
 import {
   type Column,
   Commands,
@@ -20,7 +18,9 @@ import {
   Sections,
   Tell,
   Twin,
-} from "./ReportParts";
+} from "../../parts/Sections";
+import { useSearch } from "../../state";
+import { BRINGS, type Brings, changes, typesByPrice } from "./charts";
 
 const price = (value: number) => `$${plain(value)}`;
 const rate = (value: number) => `${bytes(value)}/s`;

@@ -1,17 +1,9 @@
 // Groups compared: every value, not only means, and whether the difference is real.
 import { useCallback } from "react";
-import { groupName } from "../charts/common";
-import { differences, ecdf, signed, strips } from "../charts/compare";
-import { useTwin } from "../data";
-import { percent, seconds } from "../format";
-import type { View } from "../parts/Chart";
-import { Figure, type Legend } from "../parts/Figure";
-import { Filters } from "../parts/Filters";
-import { KeyPicker } from "../parts/Keys";
-import { Page } from "../parts/Page";
-import type { Cell, Column } from "../parts/Table";
-import { useSearch } from "../state";
-import type { Comparison } from "../types";
+import { groupName } from "../../charts/common";
+import { useTwin } from "../../data";
+import { percent, seconds } from "../../format";
+import type { Comparison } from "../../generated/types";
 import {
   Answer,
   Choice,
@@ -23,7 +15,15 @@ import {
   stateText,
   Toggle,
   useFitting,
-} from "./AnalysisParts";
+} from "../../parts/Analysis";
+import type { View } from "../../parts/Chart";
+import { Figure, type Legend } from "../../parts/Figure";
+import { Filters } from "../../parts/Filters";
+import { KeyPicker } from "../../parts/Keys";
+import { Page } from "../../parts/Page";
+import type { Cell, Column } from "../../parts/Table";
+import { useSearch } from "../../state";
+import { differences, ecdf, signed, strips } from "./charts";
 
 const MOST_GROUPS = 6;
 

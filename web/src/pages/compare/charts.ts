@@ -1,10 +1,5 @@
 // Groups compared: every value, how they are spread, and how far each is from the first.
-import { type Box, items, layer, type Named, plotOf, type Shape } from "../../plot";
-import { type Row, rowsChart } from "../../rows";
-import { type Axis, axisOf } from "../../scale";
-import { base, type Drawing, pointTip, tip, type View } from "../../view";
-import { count, plain, seconds } from "../format";
-import type { ComparedGroup, Comparison } from "../types";
+
 import {
   differenceScale,
   groupName,
@@ -14,7 +9,13 @@ import {
   told,
   within,
   withLine,
-} from "./common";
+} from "../../charts/common";
+import { type Box, items, layer, type Named, plotOf, type Shape } from "../../charts/plot";
+import { type Row, rowsChart } from "../../charts/rows";
+import { type Axis, axisOf } from "../../charts/scale";
+import { base, type Drawing, pointTip, tip, type View } from "../../charts/view";
+import { count, plain, seconds } from "../../format";
+import type { ComparedGroup, Comparison } from "../../generated/types";
 
 const LABEL_PX = 13;
 const STRIP_PX = 34;

@@ -1,18 +1,10 @@
 // Time against cost: which configuration is fastest, which is cheapest, and which cannot be told.
 import { useCallback, useId, useState } from "react";
 import { Link } from "wouter";
-import { groupName, valueName } from "../charts/common";
-import { type CostDisplay, costScatter } from "../charts/cost";
-import { exported, useTwin } from "../data";
-import { dollars, keyName, plain, seconds } from "../format";
-import type { View } from "../parts/Chart";
-import { Figure, type Legend } from "../parts/Figure";
-import { Filters } from "../parts/Filters";
-import { KeyPicker } from "../parts/Keys";
-import { Page } from "../parts/Page";
-import { type Cell, type Column, DataTable } from "../parts/Table";
-import { type Edit, href, useSearch } from "../state";
-import type { RankedGroup, Ranking } from "../types";
+import { groupName, valueName } from "../../charts/common";
+import { exported, useTwin } from "../../data";
+import { dollars, keyName, plain, seconds } from "../../format";
+import type { RankedGroup, Ranking } from "../../generated/types";
 import {
   Answer,
   Choice,
@@ -26,7 +18,15 @@ import {
   Toggle,
   Typed,
   useFitting,
-} from "./AnalysisParts";
+} from "../../parts/Analysis";
+import type { View } from "../../parts/Chart";
+import { Figure, type Legend } from "../../parts/Figure";
+import { Filters } from "../../parts/Filters";
+import { KeyPicker } from "../../parts/Keys";
+import { Page } from "../../parts/Page";
+import { type Cell, type Column, DataTable } from "../../parts/Table";
+import { type Edit, href, useSearch } from "../../state";
+import { type CostDisplay, costScatter } from "./charts";
 
 const CLUSTER = "minerva100-10-18-21";
 

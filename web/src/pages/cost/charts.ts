@@ -1,4 +1,15 @@
 // Time against cost of every group: bubbles grow with the trials, whiskers are the intervals.
+
+import {
+  axisFor,
+  groupName,
+  logAxis,
+  names,
+  reach,
+  signedAxis,
+  timeScale,
+  told,
+} from "../../charts/common";
 import {
   type Box,
   items,
@@ -8,11 +19,10 @@ import {
   plotOf,
   type Shape,
   textWidth,
-} from "../../plot";
-import { base, type Drawing, pointTip, tip, type View } from "../../view";
-import { dollars, plain } from "../format";
-import type { RankedGroup, Ranking, Spread } from "../types";
-import { axisFor, groupName, logAxis, names, reach, signedAxis, timeScale, told } from "./common";
+} from "../../charts/plot";
+import { base, type Drawing, pointTip, tip, type View } from "../../charts/view";
+import { dollars, plain } from "../../format";
+import type { RankedGroup, Ranking, Spread } from "../../generated/types";
 
 export interface CostDisplay {
   log: boolean;

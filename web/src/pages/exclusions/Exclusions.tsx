@@ -1,11 +1,11 @@
 // The recorded rules that leave trials out of analyses, with their reasons.
 import { Link } from "wouter";
-import { useTwin } from "../data";
-import { moment, trials } from "../format";
-import { useAuthor, useChange, useMayWrite } from "../parts/changes";
-import { Field } from "../parts/Field";
-import { Page, Pending, ProblemBox } from "../parts/Page";
-import type { Exclusion, Exclusions } from "../types";
+import { useTwin } from "../../data";
+import { moment, trials } from "../../format";
+import type { Exclusion, Exclusions } from "../../generated/types";
+import { useAuthor, useChange, useMayWrite } from "../../parts/changes";
+import { Field } from "../../parts/Field";
+import { Page, Pending, ProblemBox } from "../../parts/Page";
 
 /** The trials that a rule covers, excluded ones among them. */
 function covered(conditions: readonly string[]): string {

@@ -1,16 +1,10 @@
 // Which configuration would be faster than the one in use, and which single change does it.
 import { useCallback } from "react";
-import { groupName, MOST_ROWS } from "../charts/common";
-import { effectsByKey, improvements } from "../charts/ratios";
-import { useTwin } from "../data";
-import { keyName, ratio, seconds, valueText } from "../format";
-import type { View } from "../parts/Chart";
-import { Figure, type Legend } from "../parts/Figure";
-import { Filters } from "../parts/Filters";
-import { KeyPicker } from "../parts/Keys";
-import { Page } from "../parts/Page";
-import { type Cell, type Column, DataTable } from "../parts/Table";
-import type { Improvement as Found } from "../types";
+import { groupName, MOST_ROWS } from "../../charts/common";
+import { effectsByKey, improvements } from "../../charts/ratios";
+import { useTwin } from "../../data";
+import { keyName, ratio, seconds, valueText } from "../../format";
+import type { Improvement as Found } from "../../generated/types";
 import {
   Answer,
   Controls,
@@ -23,8 +17,14 @@ import {
   spreadCells,
   spreadColumns,
   useFitting,
-} from "./AnalysisParts";
-import { EFFECTS, effectsTwin } from "./Parameter";
+} from "../../parts/Analysis";
+import type { View } from "../../parts/Chart";
+import { Figure, type Legend } from "../../parts/Figure";
+import { Filters } from "../../parts/Filters";
+import { KeyPicker } from "../../parts/Keys";
+import { Page } from "../../parts/Page";
+import { type Cell, type Column, DataTable } from "../../parts/Table";
+import { EFFECTS, effectsTwin } from "../parameter/Parameter";
 
 const SPEEDUPS: Legend = [
   ["faster", "faster than the baseline"],

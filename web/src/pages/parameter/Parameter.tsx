@@ -1,18 +1,10 @@
 // What one parameter does to the time: as it was measured, and where all else is equal.
 import { useCallback } from "react";
-import { groupName, MOST_ROWS } from "../charts/common";
-import { parameterTimes } from "../charts/parameter";
-import { effects } from "../charts/ratios";
-import { useTwin } from "../data";
-import { keyName, type Scalar, valueText } from "../format";
-import type { View } from "../parts/Chart";
-import { Figure, type Legend } from "../parts/Figure";
-import { Filters } from "../parts/Filters";
-import { KeyPicker } from "../parts/Keys";
-import { Page } from "../parts/Page";
-import type { Cell, Column } from "../parts/Table";
-import { useSearch } from "../state";
-import type { ParameterEffect, ParameterEvaluation } from "../types";
+import { groupName, MOST_ROWS } from "../../charts/common";
+import { effects } from "../../charts/ratios";
+import { useTwin } from "../../data";
+import { keyName, type Scalar, valueText } from "../../format";
+import type { ParameterEffect, ParameterEvaluation } from "../../generated/types";
 import {
   Answer,
   Controls,
@@ -23,7 +15,15 @@ import {
   spreadColumns,
   Toggle,
   ValueChoice,
-} from "./AnalysisParts";
+} from "../../parts/Analysis";
+import type { View } from "../../parts/Chart";
+import { Figure, type Legend } from "../../parts/Figure";
+import { Filters } from "../../parts/Filters";
+import { KeyPicker } from "../../parts/Keys";
+import { Page } from "../../parts/Page";
+import type { Cell, Column } from "../../parts/Table";
+import { useSearch } from "../../state";
+import { parameterTimes } from "./charts";
 
 export const EFFECTS: Legend = [
   ["faster", "faster than the baseline"],

@@ -1,9 +1,19 @@
 // Times by the value of one parameter, within each group.
-import { type Row, rowsChart } from "../../rows";
-import type { Drawing, View } from "../../view";
-import { plain, seconds } from "../format";
-import type { ParameterEvaluation, ParameterValue } from "../types";
-import { groupName, MOST_ROWS, reach, roleOf, timeScale, told, valueName, within } from "./common";
+
+import {
+  groupName,
+  MOST_ROWS,
+  reach,
+  roleOf,
+  timeScale,
+  told,
+  valueName,
+  within,
+} from "../../charts/common";
+import { type Row, rowsChart } from "../../charts/rows";
+import type { Drawing, View } from "../../charts/view";
+import { plain, seconds } from "../../format";
+import type { ParameterEvaluation, ParameterValue } from "../../generated/types";
 
 function rowOf(
   label: string,

@@ -1,5 +1,5 @@
 // What the devices can do, and what the sorts used of it.
-import { latencies, network, rates } from "../../charts/devices";
+
 import {
   type Charts,
   isMissing,
@@ -8,11 +8,21 @@ import {
   type ToldLatency,
   type ToldRate,
   type ToldUse,
-} from "../../data";
-import { rate } from "../../format";
-import { Chart } from "../parts/Chart";
-import { type Column, Grid, Legend, Nothing, Section, Tell, Twin, words } from "./ReportParts";
-import { count, requestTime, share } from "./ReportWords";
+} from "../../missing";
+import { Chart } from "../../parts/Chart";
+import {
+  type Column,
+  Grid,
+  Legend,
+  Nothing,
+  Section,
+  Tell,
+  Twin,
+  words,
+} from "../../parts/Sections";
+import { count, requestTime, share } from "../../report-units";
+import { rate } from "../../units";
+import { latencies, network, rates } from "./charts/devices";
 
 const rateColumns = (first: string, second: string): Column<ToldRate>[] => [
   { head: first, names: true, cell: (row) => row.label },

@@ -1,5 +1,5 @@
 // The model beside the measurement, and what the job would take and cost elsewhere.
-import { prices } from "../../charts/prices";
+
 import { predicted } from "../../charts/sorts";
 import {
   type Charts,
@@ -7,11 +7,21 @@ import {
   type ReportData,
   type ToldComparison,
   type ToldPrice,
-} from "../../data";
-import { duration, rate } from "../../format";
-import { Chart } from "../parts/Chart";
-import { type Column, Grid, Legend, Nothing, Section, Tell, Twin, words } from "./ReportParts";
-import { count, hourly, ratio, usd } from "./ReportWords";
+} from "../../missing";
+import { Chart } from "../../parts/Chart";
+import {
+  type Column,
+  Grid,
+  Legend,
+  Nothing,
+  Section,
+  Tell,
+  Twin,
+  words,
+} from "../../parts/Sections";
+import { count, hourly, ratio, usd } from "../../report-units";
+import { duration, rate } from "../../units";
+import { prices } from "./charts/prices";
 
 interface Part {
   data: ReportData;

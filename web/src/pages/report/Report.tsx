@@ -1,10 +1,8 @@
 // The quickstart's report: a machine, what it can do, how it sorted, what that costs elsewhere.
 import { useMemo } from "react";
-import { isMissing, plain, type ReportData } from "../../data";
-import { duration, rate } from "../../format";
-import { useTwin } from "../data";
-import { Pending, ProblemBox } from "../parts/Page";
-import { Limits } from "./ReportLimits";
+import { useTwin } from "../../data";
+import { isMissing, plain, type ReportData } from "../../missing";
+import { Pending, ProblemBox } from "../../parts/Page";
 import {
   type Column,
   Commands,
@@ -18,10 +16,12 @@ import {
   Tell,
   utc,
   words,
-} from "./ReportParts";
-import { Predicted, Prices } from "./ReportPrices";
-import { Sorts } from "./ReportSorts";
-import { usd } from "./ReportWords";
+} from "../../parts/Sections";
+import { usd } from "../../report-units";
+import { duration, rate } from "../../units";
+import { Limits } from "./Limits";
+import { Predicted, Prices } from "./Prices";
+import { Sorts } from "./Sorts";
 
 const TELL = { rate, duration, usd };
 

@@ -1,13 +1,29 @@
 // Each sort of a report: its figures, its phases above what its host did, its stages.
 import { stages } from "../../charts/sorts";
 import { timeline } from "../../charts/timeline";
-import type { Charts, Narrowest, ReportData, ToldSort, ToldStage, ToldTimeline } from "../../data";
-import { isMissing } from "../../data";
-import { duration, rate } from "../../format";
-import { Chart } from "../parts/Chart";
-import { type Column, Grid, Legend, Nothing, Section, Tell, Twin, words } from "./ReportParts";
-import { Tube } from "./ReportTube";
-import { count, memory, share, size } from "./ReportWords";
+import type {
+  Charts,
+  Narrowest,
+  ReportData,
+  ToldSort,
+  ToldStage,
+  ToldTimeline,
+} from "../../missing";
+import { isMissing } from "../../missing";
+import { Chart } from "../../parts/Chart";
+import {
+  type Column,
+  Grid,
+  Legend,
+  Nothing,
+  Section,
+  Tell,
+  Twin,
+  words,
+} from "../../parts/Sections";
+import { count, memory, share, size } from "../../report-units";
+import { duration, rate } from "../../units";
+import { Tube } from "./Tube";
 
 interface Part {
   sort: ToldSort;

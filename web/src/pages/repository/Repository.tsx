@@ -1,16 +1,16 @@
 // All trials: found by facets and conditions, listed by the columns of one's choice, taken away.
 import { useMemo } from "react";
 import { Link } from "wouter";
-import { exported, useTwin } from "../data";
-import { count, trials } from "../format";
-import { comparisonOf } from "../parts/bulk";
-import { Exclude } from "../parts/Exclude";
-import { Filters } from "../parts/Filters";
-import { Page, Pending, ProblemBox } from "../parts/Page";
-import { SaveView } from "../parts/SaveView";
-import { columnName, Trials } from "../parts/Trials";
-import { type Edit, selectionOf, useSearch } from "../state";
-import type { Exclusions, KeyInfo, Keys, TrialPage } from "../types";
+import { exported, useTwin } from "../../data";
+import { count, trials } from "../../format";
+import type { Exclusions, KeyInfo, Keys, TrialPage } from "../../generated/types";
+import { comparisonOf } from "../../parts/bulk";
+import { Exclude } from "../../parts/Exclude";
+import { Filters } from "../../parts/Filters";
+import { Page, Pending, ProblemBox } from "../../parts/Page";
+import { SaveView } from "../../parts/SaveView";
+import { columnName, Trials } from "../../parts/Trials";
+import { type Edit, selectionOf, useSearch } from "../../state";
 
 const ALWAYS = ["workload", "state", "elapsed_s"];
 const USUAL = [

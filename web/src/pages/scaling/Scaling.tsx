@@ -1,18 +1,25 @@
 // How the time grows with the size: of the cluster, of the data, of anything that has a number.
 import { useCallback } from "react";
-import { groupName, MOST_ROLES } from "../charts/common";
-import { drawnGroups, scalingChart, sizeText } from "../charts/scaling";
-import { useTwin } from "../data";
-import { keyName, plain, seconds, valueText } from "../format";
-import type { View } from "../parts/Chart";
-import { Figure, type Legend } from "../parts/Figure";
-import { Filters } from "../parts/Filters";
-import { KeyPicker } from "../parts/Keys";
-import { Page } from "../parts/Page";
-import type { Cell, Column } from "../parts/Table";
-import { useSearch } from "../state";
-import type { Scaling as Found, KeyInfo, ScalingGroup } from "../types";
-import { Answer, Controls, Suggestions, spreadCells, spreadColumns, Toggle } from "./AnalysisParts";
+import { groupName, MOST_ROLES } from "../../charts/common";
+import { useTwin } from "../../data";
+import { keyName, plain, seconds, valueText } from "../../format";
+import type { Scaling as Found, KeyInfo, ScalingGroup } from "../../generated/types";
+import {
+  Answer,
+  Controls,
+  Suggestions,
+  spreadCells,
+  spreadColumns,
+  Toggle,
+} from "../../parts/Analysis";
+import type { View } from "../../parts/Chart";
+import { Figure, type Legend } from "../../parts/Figure";
+import { Filters } from "../../parts/Filters";
+import { KeyPicker } from "../../parts/Keys";
+import { Page } from "../../parts/Page";
+import type { Cell, Column } from "../../parts/Table";
+import { useSearch } from "../../state";
+import { drawnGroups, scalingChart, sizeText } from "./charts";
 
 const MOST_TOLD = 20;
 const NO_SIZES = new Set(["elapsed_s", "warnings", "repetition"]);

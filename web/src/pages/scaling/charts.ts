@@ -1,8 +1,5 @@
 // Time against size: measured medians, the fitted curve with its band, and the memory cliff.
-import { type Box, items, labelRoom, layer, type Named, plotOf, type Shape } from "../../plot";
-import { base, type Drawing, pointTip, tip, type View } from "../../view";
-import { bytes, keyName, plain } from "../format";
-import type { Scaling, ScalingGroup } from "../types";
+
 import {
   axisFor,
   groupName,
@@ -13,7 +10,19 @@ import {
   roleOf,
   timeScale,
   told,
-} from "./common";
+} from "../../charts/common";
+import {
+  type Box,
+  items,
+  labelRoom,
+  layer,
+  type Named,
+  plotOf,
+  type Shape,
+} from "../../charts/plot";
+import { base, type Drawing, pointTip, tip, type View } from "../../charts/view";
+import { bytes, keyName, plain } from "../../format";
+import type { Scaling, ScalingGroup } from "../../generated/types";
 
 /** A size as text: `4`, `100 GB`. */
 export const sizeText = (value: number, unit: string): string =>

@@ -1,11 +1,9 @@
 // How long a job takes when nodes differ: simulated trials beside the plain formula.
 import { useMemo } from "react";
 import type { SimulationPage, Histogram as Values } from "../../advice-data";
-import { histogram, nodes } from "../../charts/histogram";
-import { duration } from "../../format";
-import { useTwin } from "../data";
-import { Chart, type View } from "../parts/Chart";
-import { Pending, ProblemBox } from "../parts/Page";
+import { useTwin } from "../../data";
+import { Chart, type View } from "../../parts/Chart";
+import { Pending, ProblemBox } from "../../parts/Page";
 import {
   Commands,
   Facts,
@@ -17,8 +15,10 @@ import {
   Sections,
   Tell,
   Twin,
-} from "./ReportParts";
-import { count, share, usd } from "./ReportWords";
+} from "../../parts/Sections";
+import { count, share, usd } from "../../report-units";
+import { duration } from "../../units";
+import { histogram, nodes } from "./charts";
 
 function Bins({ of: { counts, edges_s: edges }, what }: { of: Values; what: string }) {
   const total = counts.reduce((sum, each) => sum + each, 0);

@@ -1,6 +1,5 @@
 // How simulated times are spread: of the job with what they are compared to, and of the nodes.
-import type { AdviceCharts, Histogram, Mark } from "../advice-data";
-import { duration } from "../format";
+import type { AdviceCharts, Histogram, Mark } from "../../advice-data";
 import {
   items,
   labelRoom,
@@ -10,9 +9,10 @@ import {
   plotOf,
   type Shape,
   textWidth,
-} from "../plot";
-import { axisOf, timeUnit } from "../scale";
-import { base, type Drawing, tip, type View } from "../view";
+} from "../../charts/plot";
+import { axisOf, timeUnit } from "../../charts/scale";
+import { base, type Drawing, tip, type View } from "../../charts/view";
+import { duration } from "../../units";
 
 const ROW_PX = 16;
 const LABEL_PX = 12;

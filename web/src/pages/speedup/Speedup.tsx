@@ -1,18 +1,25 @@
 // How many times faster each value of a factor is than a baseline.
 import { useCallback } from "react";
-import { MOST_ROWS } from "../charts/common";
-import { speedups } from "../charts/ratios";
-import { useTwin } from "../data";
-import { keyName, valueText } from "../format";
-import type { View } from "../parts/Chart";
-import { Figure, type Legend } from "../parts/Figure";
-import { Filters } from "../parts/Filters";
-import { KeyPicker } from "../parts/Keys";
-import { Page } from "../parts/Page";
-import type { Cell, Column } from "../parts/Table";
-import { useSearch } from "../state";
-import type { Speedups } from "../types";
-import { Answer, Choice, Controls, fewValues, Suggestions, ValueChoice } from "./AnalysisParts";
+import { MOST_ROWS } from "../../charts/common";
+import { speedups } from "../../charts/ratios";
+import { useTwin } from "../../data";
+import { keyName, valueText } from "../../format";
+import type { Speedups } from "../../generated/types";
+import {
+  Answer,
+  Choice,
+  Controls,
+  fewValues,
+  Suggestions,
+  ValueChoice,
+} from "../../parts/Analysis";
+import type { View } from "../../parts/Chart";
+import { Figure, type Legend } from "../../parts/Figure";
+import { Filters } from "../../parts/Filters";
+import { KeyPicker } from "../../parts/Keys";
+import { Page } from "../../parts/Page";
+import type { Cell, Column } from "../../parts/Table";
+import { useSearch } from "../../state";
 
 const LEGEND: Legend = [
   ["faster", "faster than the baseline"],

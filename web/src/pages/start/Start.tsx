@@ -1,10 +1,10 @@
 // The first page: what is here, what can be asked of it, and how to begin with nothing.
 import { Link } from "wouter";
-import { exported, useTwin } from "../data";
-import { count, moment, trials } from "../format";
-import { type Change, useChange, useMayWrite } from "../parts/changes";
-import { Page, Pending, ProblemBox } from "../parts/Page";
-import type { StarterReport, Status, View, Views } from "../types";
+import { exported, useTwin } from "../../data";
+import { count, moment, trials } from "../../format";
+import type { StarterReport, Status, View, Views } from "../../generated/types";
+import { type Change, useChange, useMayWrite } from "../../parts/changes";
+import { Page, Pending, ProblemBox } from "../../parts/Page";
 
 const QUESTIONS: readonly (readonly [string, string, string])[] = [
   ["Which trials are there?", "/trials", "All trials, with facets, search and downloads."],

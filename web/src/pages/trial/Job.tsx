@@ -1,6 +1,13 @@
 // A job as its engine accounts for it: the narrowest point, stages over time, bounds.
 import { useCallback, useMemo } from "react";
 import { type Track, timeAxis } from "../../charts/timeline";
+import { bytes, count, duration, percent, plain, rate } from "../../format";
+import type { Trial } from "../../generated/record";
+import type { JobData, JobStage, TrialDetail } from "../../generated/types";
+import { Figure, type Legend } from "../../parts/Figure";
+import { Pending, ProblemBox } from "../../parts/Page";
+import { type Cell, type Column, DataTable } from "../../parts/Table";
+import { useSearch } from "../../state";
 import {
   causeRole,
   jobStages,
@@ -9,15 +16,8 @@ import {
   stageSpan,
   tasksLane,
   UNATTRIBUTED,
-} from "../charts/job";
-import { bytes, count, duration, percent, plain, rate } from "../format";
-import { Figure, type Legend } from "../parts/Figure";
-import { Pending, ProblemBox } from "../parts/Page";
-import { type Cell, type Column, DataTable } from "../parts/Table";
-import type { Trial } from "../record";
-import { useSearch } from "../state";
-import type { JobData, JobStage, TrialDetail } from "../types";
-import { HostChoice, laneLegend, useHost, useJob } from "./TrialTimeline";
+} from "./charts/job";
+import { HostChoice, laneLegend, useHost, useJob } from "./Timeline";
 
 type View = Parameters<typeof jobStages>[1];
 

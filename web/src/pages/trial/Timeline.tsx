@@ -2,16 +2,16 @@
 import { useCallback, useMemo } from "react";
 import { stages } from "../../charts/sorts";
 import { type Track, timeAxis } from "../../charts/timeline";
-import type { Charts } from "../../data";
-import { hostsOf, lanesOf, stagesOf } from "../charts/utilisation";
-import { useTwin } from "../data";
-import { bytes, duration, percent, rate, seconds } from "../format";
-import { Figure, type Legend } from "../parts/Figure";
-import { Pending, ProblemBox } from "../parts/Page";
-import { type Cell, type Column, DataTable } from "../parts/Table";
-import type { Trial } from "../record";
-import { useSearch } from "../state";
-import type { JobData, SeriesData, TrialDetail } from "../types";
+import { useTwin } from "../../data";
+import { bytes, duration, percent, rate, seconds } from "../../format";
+import type { Trial } from "../../generated/record";
+import type { JobData, SeriesData, TrialDetail } from "../../generated/types";
+import type { Charts } from "../../missing";
+import { Figure, type Legend } from "../../parts/Figure";
+import { Pending, ProblemBox } from "../../parts/Page";
+import { type Cell, type Column, DataTable } from "../../parts/Table";
+import { useSearch } from "../../state";
+import { hostsOf, lanesOf, stagesOf } from "./charts/utilisation";
 
 type View = Parameters<typeof timeAxis>[1];
 

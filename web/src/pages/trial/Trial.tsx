@@ -1,20 +1,20 @@
 // One trial whole: what it did, on what, whether it counts, and where it comes from.
 import { useCallback, useMemo } from "react";
 import { Link } from "wouter";
-import { siblings } from "../charts/siblings";
-import { exported, useTwin } from "../data";
-import { bytes, count, moment, plain, rate, seconds } from "../format";
-import { Exclude } from "../parts/Exclude";
-import { Facts, HostFacts } from "../parts/Facts";
-import { Figure } from "../parts/Figure";
-import { Missing, Page, Pending, ProblemBox } from "../parts/Page";
-import { type Cell, DataTable } from "../parts/Table";
-import { Trials } from "../parts/Trials";
-import type { Trial as Record_ } from "../record";
-import { useSearch } from "../state";
-import type { TrialDetail } from "../types";
-import { TrialJob } from "./TrialJob";
-import { Timeline } from "./TrialTimeline";
+import { exported, useTwin } from "../../data";
+import { bytes, count, moment, plain, rate, seconds } from "../../format";
+import type { Trial as Record_ } from "../../generated/record";
+import type { TrialDetail } from "../../generated/types";
+import { Exclude } from "../../parts/Exclude";
+import { Facts, HostFacts } from "../../parts/Facts";
+import { Figure } from "../../parts/Figure";
+import { Missing, Page, Pending, ProblemBox } from "../../parts/Page";
+import { type Cell, DataTable } from "../../parts/Table";
+import { Trials } from "../../parts/Trials";
+import { useSearch } from "../../state";
+import { siblings } from "./charts/siblings";
+import { TrialJob } from "./Job";
+import { Timeline } from "./Timeline";
 
 /** Why a trial counts in the statistics of its group, or does not. */
 function Validity({ trial, detail }: { trial: Record_; detail: TrialDetail }) {

@@ -1,9 +1,9 @@
 // The cost of the job per type, three times: what storage, an ideal and the real network make of it.
-import type { AdviceCharts, Bar } from "../advice-data";
-import { usd } from "../format";
-import { type Row, rowsChart } from "../rows";
-import { axisOf } from "../scale";
-import type { Drawing, View } from "../view";
+import type { AdviceCharts, Bar } from "../../../advice-data";
+import { type Row, rowsChart } from "../../../charts/rows";
+import { axisOf } from "../../../charts/scale";
+import type { Drawing, View } from "../../../charts/view";
+import { usd } from "../../../units";
 
 const LANES = [
   ["storage_only_usd", "predicted", "storage only"],

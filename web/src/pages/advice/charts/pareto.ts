@@ -1,6 +1,5 @@
 // Cost against time of every option, with the ranges of both; the frontier is a staircase.
-import type { AdviceCharts, Option, Span } from "../advice-data";
-import { duration, usd } from "../format";
+import type { AdviceCharts, Option, Span } from "../../../advice-data";
 import {
   type Box,
   items,
@@ -12,9 +11,10 @@ import {
   plotOf,
   type Shape,
   textWidth,
-} from "../plot";
-import { axisOf, timeUnit } from "../scale";
-import { base, type Drawing, pointTip, tip, type View } from "../view";
+} from "../../../charts/plot";
+import { axisOf, timeUnit } from "../../../charts/scale";
+import { base, type Drawing, pointTip, tip, type View } from "../../../charts/view";
+import { duration, usd } from "../../../units";
 
 type Known = Option & { time_s: Span; cost_usd: Span };
 

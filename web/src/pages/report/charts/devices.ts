@@ -1,8 +1,9 @@
 // What the probes measured: disk rates (and what the sorts used of them), latency, network.
-import type { Charts, Known, Latency, PhaseUse, Rate } from "../data";
-import { latency, logTicks, percent, rate } from "../format";
-import { type Row, rowsChart } from "../rows";
-import type { Drawing, View } from "../view";
+
+import { type Row, rowsChart } from "../../../charts/rows";
+import type { Drawing, View } from "../../../charts/view";
+import type { Charts, Known, Latency, PhaseUse, Rate } from "../../../missing";
+import { latency, logTicks, percent, rate } from "../../../units";
 
 const megabytes = (bytesPerS: number) => (bytesPerS / 1e6).toLocaleString("en-US");
 

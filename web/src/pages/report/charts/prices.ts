@@ -1,7 +1,8 @@
 // Cost against time, one dot per instance type.
-import type { Charts, Price } from "../data";
-import { duration, logTicks, usd } from "../format";
-import { base, type Drawing, quietAxis, tip, type View } from "../view";
+
+import { base, type Drawing, quietAxis, tip, type View } from "../../../charts/view";
+import type { Charts, Price } from "../../../missing";
+import { duration, logTicks, usd } from "../../../units";
 
 const TIME_TICKS_S = [
   60, 120, 300, 600, 1200, 1800, 3600, 7200, 18000, 36000, 86400, 259200, 864000,

@@ -1,8 +1,8 @@
 // A repeat group as a strip: every trial's time, this one's among them.
-import { type Row, rowsChart } from "../../rows";
-import { axisOf } from "../../scale";
-import type { Drawing, View } from "../../view";
-import { seconds, trials } from "../format";
+import { type Row, rowsChart } from "../../../charts/rows";
+import { axisOf } from "../../../charts/scale";
+import type { Drawing, View } from "../../../charts/view";
+import { seconds, trials } from "../../../format";
 
 export interface Timed {
   id: string;

@@ -1,8 +1,8 @@
 // What a host did while a trial ran, and its stages, as the charts of a report want them.
-import type { Track } from "../../charts/timeline";
-import type { Stage } from "../../data";
-import type { Trial } from "../record";
-import type { SeriesData, SeriesLine } from "../types";
+import type { Track } from "../../../charts/timeline";
+import type { Trial } from "../../../generated/record";
+import type { SeriesData, SeriesLine } from "../../../generated/types";
+import type { Stage } from "../../../missing";
 
 type Values = (number | null)[];
 
