@@ -279,9 +279,10 @@ class NativeJob:
 
     def _framing(self) -> list[object]:
         # Generated lines have one length: to the sort they are records, all key.
-        lines = self.definition.name == "sort" and self.definition.generator != "given"
-        if self.definition.format != "fixed" and not lines:
-            return ["--format", self.definition.format]
+        definition = self.definition
+        lines = definition.job == "sort" and definition.generator != "given"
+        if definition.format != "fixed" and not lines:
+            return ["--format", definition.format]
         return ["--format", "fixed", "--record-bytes", self.record_bytes,
                 "--key-bytes", self.key_bytes]  # fmt: skip
 

@@ -1,0 +1,63 @@
+"""What CONTRIBUTING says about adding, done to a copy of the package as it is written there."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from documents import blocks
+
+ROOT = Path(__file__).parents[2]
+APPENDED = {"python/venturi/advise/tables/doctor.toml"}
+Run = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Runs a verb of the copy; the data of its JSON."""
+    place = tmp_path_factory.mktemp("copy")
+    left_out = shutil.ignore_patterns("__pycache__", "assets")
+    shutil.copytree(ROOT / "python", place / "python", ignore=left_out)
+    for block in blocks((ROOT / "CONTRIBUTING.md").read_text()):
+        if block.title:
+            path = place / block.title
+            path.parent.mkdir(exist_ok=True)
+            with path.open("a" if block.title in APPENDED else "x") as file:
+                file.write(f"\n{block.text}" if block.title in APPENDED else block.text)
+
+    def run(*arguments: object) -> Any:
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(place / "python"),
+            "VENTURI_HOME": str(place / "home"),
+        }
+        done = subprocess.run(
+            [sys.executable, "-m", "venturi", *map(str, arguments), "--json"],
+            cwd=place, env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)["data"]
+
+    return run
+
+
+@pytest.mark.slow
+def test_a_workload(run: Run, tmp_path: Path) -> None:
+    (listed,) = (each for each in run("workloads") if each["name"] == "hex-sort")
+    assert listed["engines"] == ["native", "spark"]
+    (trial,) = run("run", "hex-sort", "--scale", "small", "--repeat", 1, "--warm-up", 0,
+                   "--dir", tmp_path)  # fmt: skip
+    assert (trial["state"], trial["workload"]["input_records"]) == ("succeeded", 100_000)
+
+
+@pytest.mark.slow
+def test_a_rule(run: Run) -> None:
+    found = {each["rule"]: each for each in run("doctor")["findings"]}
+    assert found["few-threads"]["severity"] == "advice"
