@@ -58,6 +58,8 @@ def formats() -> Iterator[str]:
     yield from _part("Archive", "`venturi export -o FILE.zip`, `import` and `push`.")
     assert exchange.__doc__ is not None
     yield from exchange.__doc__.splitlines()[2:]
+    for name in (exchange.MANIFEST, exchange.RECORDS):
+        yield from _example(f"archive/{name}")
     yield from _part("Advice tables", "Part of the package, `venturi/advise/tables`; each number "
                      "has its source.")  # fmt: skip
     for name, made in (("doctor.toml, [[rule]]", Rule), ("devices.toml, [[disk]]", DiskClass)):
@@ -93,7 +95,7 @@ def _value(value: Any) -> str:
 def _example(name: str) -> Iterator[str]:
     """An example that a test reads as Venturi does."""
     text = (EXAMPLES / name).read_text("utf-8").rstrip()
-    yield from ("", f"```{name.rpartition('.')[2]}", text, "```")
+    yield from ("", f"```{name.rpartition('.')[2].removeprefix('nd')}", text, "```")
 
 
 def _head(table: str) -> Mapping[str, str]:

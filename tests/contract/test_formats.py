@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+import zipfile
 from datetime import date
 from pathlib import Path
 
@@ -17,6 +18,9 @@ from venturi.model.catalog.importers import onprem
 from venturi.model.catalog.importers.reading import Options, Source
 from venturi.model.catalog.units_check import check_units
 from venturi.model.cost.job import Durability, parse_job
+from venturi.record.exchange import MANIFEST, RECORDS, import_archive
+from venturi.record.repository import Repository
+from venturi.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "formats.md"
@@ -69,5 +73,13 @@ def test_advice_tables() -> None:
 
 
 def test_every_example_is_on_the_page() -> None:
-    for file in EXAMPLES.iterdir():
-        example(file.name)
+    for file in EXAMPLES.rglob("*.*"):
+        example(str(file.relative_to(EXAMPLES)))
+
+
+def test_archive(tmp_path: Path, settings: Settings) -> None:
+    with zipfile.ZipFile(tmp_path / "example.zip", "w") as archive:
+        for name in (MANIFEST, RECORDS):
+            archive.writestr(name, example(f"archive/{name}"))
+    with Repository.open(settings) as repository:
+        assert import_archive(repository, tmp_path / "example.zip").refused == ()
