@@ -17,7 +17,7 @@ import click
 from formats import formats
 
 from venturi.cli.main import cli
-from venturi.errors import CODES, ExitCode
+from venturi.errors import AGENT_CLASSES, CODES, Code, ExitCode, FailureClass
 from venturi.record.trial import ADAPTER, SCHEMA_VERSION
 from venturi.settings import SETTINGS
 
@@ -31,6 +31,16 @@ _EXIT = {
     ExitCode.INVALID: "measured, but the result is not valid",
     ExitCode.REGRESSION: "a regression was found",
     ExitCode.INTERRUPTED: "interrupted, and everything temporary was removed",
+}
+_CLASS = {
+    FailureClass.USAGE: "what was asked for or given is not valid; it would fail again",
+    FailureClass.ENVIRONMENT: "something on the host or beyond it is missing, may not be used, or "
+    "does not answer",
+    FailureClass.CAPACITY: "there is too little disk, memory or time for what was asked",
+    FailureClass.INTERRUPTED: "it was stopped before its end",
+    FailureClass.TIMEOUT: "it took longer than it was allowed to",
+    FailureClass.ENGINE: "what was run failed by itself: the engine, the agent or Venturi",
+    FailureClass.WRONG: "it ran to its end, but its result is not valid",
 }
 
 
@@ -101,11 +111,16 @@ def agent_codes() -> dict[str, str]:
 
 
 def _errors() -> Iterator[str]:
-    yield "An error has a code, a message, where it is, and what to do. Codes never change meaning."
-    for title, codes in (("Venturi", CODES), ("The agent", agent_codes())):
-        yield from ("", f"## {title}", "", "| code | meaning |", "|---|---|")
-        for code, meaning in sorted(codes.items()):
-            yield f"| `{code}` | {_cell(meaning)} |"
+    yield "An error has a code, a class, a message, where it is, and what to do. Codes never change"
+    yield "their meaning. The class says who or what has to change:"
+    yield ""
+    for each, meaning in _CLASS.items():
+        yield f"- {each}: {meaning}"
+    agent = {code: Code(AGENT_CLASSES[code], text) for code, text in agent_codes().items()}
+    for title, codes in (("Venturi", CODES), ("The agent", agent)):
+        yield from ("", f"## {title}", "", "| code | class | meaning |", "|---|---|---|")
+        for code, (failure_class, meaning) in sorted(codes.items()):
+            yield f"| `{code}` | {failure_class or 'only a warning'} | {_cell(meaning)} |"
 
 
 def _settings() -> Iterator[str]:

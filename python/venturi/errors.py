@@ -1,14 +1,16 @@
 """Every error Venturi can report: one root class, one stable code each.
 
-An error says what was wrong, where, and what to do. The codes are listed in `CODES`; the agent's
-own codes live in its crates and reach Python as `AgentError`; docs/reference/errors.md has both.
+An error says what was wrong, where, and what to do. `CODES` lists the codes with their class and
+meaning. The agent's own codes live in its crates and reach Python as `AgentError`; only their class
+is here. docs/reference/errors.md has both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from types import MappingProxyType
+from typing import NamedTuple
 
 
 class ExitCode(IntEnum):
@@ -22,95 +24,278 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-CODES: Mapping[str, str] = MappingProxyType(
+class FailureClass(StrEnum):
+    """Why something failed, by who or what has to change before it can work."""
+
+    USAGE = "usage"
+    ENVIRONMENT = "environment"
+    CAPACITY = "capacity"
+    INTERRUPTED = "interrupted"
+    TIMEOUT = "timeout"
+    ENGINE = "engine failure"
+    WRONG = "wrong output"
+
+
+class Code(NamedTuple):
+    """What an error's code stands for; without a class it is only ever a warning."""
+
+    failure_class: FailureClass | None
+    meaning: str
+
+
+_USAGE = FailureClass.USAGE
+_ENVIRONMENT = FailureClass.ENVIRONMENT
+_CAPACITY = FailureClass.CAPACITY
+_INTERRUPTED = FailureClass.INTERRUPTED
+_TIMEOUT = FailureClass.TIMEOUT
+_ENGINE = FailureClass.ENGINE
+_WRONG = FailureClass.WRONG
+_WARNING = None
+
+CODES: Mapping[str, Code] = MappingProxyType(
     {
-        "VEN-UNIT-SYNTAX": "A quantity could not be read: no number, or an unknown unit.",
-        "VEN-SETTING-UNKNOWN": "A setting's name is not one Venturi knows.",
-        "VEN-SETTING-VALUE": "A setting's value is not one it accepts.",
-        "VEN-RECORD-SCHEMA": "A record does not match the trial schema.",
-        "VEN-RECORD-VERSION": "A record was written by another version of the schema.",
-        "VEN-RECORD-UNKNOWN": "No trial has this id, or several ids begin with it.",
-        "VEN-RECORD-DUPLICATE": "Another trial with this id is already there.",
-        "VEN-RECORD-ABANDONED": "The process that worked on a trial ended without finishing it.",
-        "VEN-RECORD-STATE": "A trial cannot go from its state to the one asked for.",
-        "VEN-RECORD-DATABASE": "The repository's database cannot be reached or upgraded.",
-        "VEN-RECORD-ARTIFACT": "An artifact is missing or its digest differs.",
-        "VEN-QUERY-CURSOR": "A cursor is damaged, or belongs to another query.",
-        "VEN-QUERY-VALUE": "A query has a bad condition, or asks for too much at once.",
-        "VEN-EXCLUSION-VALUE": "An exclusion lacks a condition, author or reason, or is too much.",
-        "VEN-EXCLUSION-UNKNOWN": "No exclusion has this id.",
-        "VEN-EXCLUSION-REVOKED": "An exclusion was revoked already.",
-        "VEN-VIEW-VALUE": "A view to be saved has a bad name, author or address.",
-        "VEN-VIEW-UNKNOWN": "No saved view has this name.",
-        "VEN-VIEW-DUPLICATE": "Another saved view has this name.",
-        "VEN-EXCHANGE-FORMAT": "An archive is damaged, oversized or not a Venturi export.",
-        "VEN-IMPORT-FORMAT": "A file to import is damaged, oversized or not of the format named.",
-        "VEN-IMPORT-FAILED": "The source of an imported trial says that it failed.",
-        "VEN-IMPORT-ALIKE": "An imported row equals an earlier one in all but its number.",
-        "VEN-IMPORT-CLOCK": "A moment in an imported file has no time zone; only its text is kept.",
-        "VEN-IMPORT-UNSTATED": "A file does not say what an imported figure means: unit or date.",
-        "VEN-IMPORT-PUBLISHED": "An imported figure was printed in a publication; see its message.",
-        "VEN-INGEST-FORMAT": "A file is not the log of an engine that it was given as.",
-        "VEN-INGEST-LIMIT": "A log of an engine asks for more than any such log needs.",
-        "VEN-INGEST-LOST": "A part of an engine's log could not be read, or was not understood.",
-        "VEN-INGEST-FAILED": "An engine's own account says that the application failed.",
-        "VEN-INGEST-UNFINISHED": "An engine's own account ends before the application does.",
-        "VEN-AGENT-MISSING": "The agent binary is not installed.",
-        "VEN-AGENT-PROTOCOL": "The agent said something that is not an event.",
-        "VEN-AGENT-DEBUG": "The agent is a debug build, whose numbers are not kept.",
-        "VEN-AGENT-DIED": "The agent ended without a result.",
-        "VEN-MEASURE-SPACE": "There is too little free disk for what was asked.",
-        "VEN-MEASURE-BUDGET": "The time or memory budget is too small for what was asked.",
-        "VEN-MEASURE-INVALID": "The workload ran but its result is not valid.",
-        "VEN-MEASURE-WORKLOAD": "No workload or engine has this name.",
-        "VEN-MEASURE-INPUT": "An input file is missing or cannot be read.",
-        "VEN-MEASURE-DIR": "A file or folder of a trial cannot be used.",
-        "VEN-MEASURE-DISKS": "Of several folders that were named for a role, only one was used.",
-        "VEN-MEASURE-SERIES": "The host's counters beside a trial are missing or incomplete.",
-        "VEN-MEASURE-UNSTEADY": "A rate did not settle while it was measured.",
-        "VEN-MEASURE-SLOW": "A disk is slower than its peers.",
-        "VEN-MEASURE-BUSY": "Another command measures on this host; two would disturb each other.",
-        "VEN-PLAN-FILE": "A plan's file has mistakes; each is named with its line.",
-        "VEN-PLAN-BEGUN": "A plan that was to be started has begun already.",
-        "VEN-ENGINE-MISSING": "An engine, or something it needs, is not installed here.",
-        "VEN-ENGINE-JAVA": "The Java that was found is not one the engine works with.",
-        "VEN-ENGINE-INSTALL": "An engine could not be fetched, or is not what was pinned.",
-        "VEN-ENGINE-SETTING": "A setting given with --set is not one of the engines chosen.",
-        "VEN-ENGINE-FAILED": "A job on an engine failed; the engine's own log is with the trial.",
-        "VEN-ENGINE-MEMORY": "A job on an engine ran out of memory.",
-        "VEN-ENGINE-SPACE": "A disk got full under an engine.",
-        "VEN-ENGINE-DAEMON": "A daemon of an engine ended, and so did what needed it.",
-        "VEN-ENGINE-EXECUTOR": "An executor ended before its application; its work was done again.",
-        "VEN-ENGINE-CLUSTER": "A cluster that was given does not answer, or is none.",
-        "VEN-ENGINE-HDFS": "HDFS does not answer, or refuses what was asked of it.",
-        "VEN-ENGINE-PORT": "A port that an engine needs is taken.",
-        "VEN-ENGINE-TIMEOUT": "A job on an engine took longer than it was given, and was ended.",
-        "VEN-MODEL-INPUT": "A model was given a value outside its domain.",
-        "VEN-CATALOG-FORMAT": "A catalogue file has a bad line, field or value.",
-        "VEN-CATALOG-UNKNOWN": "No catalogue or instance type has this name.",
-        "VEN-CATALOG-UNIT": "A figure looks as if it were given in another unit.",
-        "VEN-JOB-FORMAT": "A job file has a bad field or value.",
-        "VEN-ADVISE-NOWHERE": "The job fits on no machine of the catalogue, or on none in time.",
-        "VEN-MODEL-RANGE": "A model was asked to extrapolate too far beyond what was measured.",
-        "VEN-COMPARE-GROUPS": "The trials given cannot be compared.",
-        "VEN-DOCTOR-FACTS": "A file does not hold the facts of a host.",
-        "VEN-INTERRUPTED": "The user asked to stop; everything temporary was removed.",
-        "VEN-API-TOKEN": "A request needs a token, or its token is not one the server knows.",
-        "VEN-API-FORBIDDEN": "A request may not do this: its role, or where it comes from.",
-        "VEN-API-REQUEST": "A request has a bad parameter or body.",
-        "VEN-API-UNKNOWN": "Nothing is served at this address.",
-        "VEN-API-SIZE": "A request is bigger than the server takes.",
-        "VEN-API-HOST": "A request names a host that the server does not answer for.",
-        "VEN-API-INTERNAL": "The server failed; its own log says how.",
-        "VEN-API-PAGES": "The web pages were not built.",
-        "VEN-SERVE-ADDRESS": "The server cannot listen where it was asked to.",
-        "VEN-SERVE-TOKEN": "A token is missing, too short, or its file can be read by others.",
-        "VEN-PUSH": "Trials could not be sent to a server.",
-        "VEN-REPORT-ASSET": "The pages that stand alone were not built.",
-        "VEN-OUTPUT-EXISTS": "A file that would be written is already there.",
-        "VEN-OUTPUT-WRITE": "A file cannot be written where it was asked for.",
+        "VEN-UNIT-SYNTAX": Code(
+            _USAGE, "A quantity could not be read: no number, or an unknown unit."
+        ),
+        "VEN-SETTING-UNKNOWN": Code(
+            _WARNING, "An environment variable looks like a setting of Venturi, but is none."
+        ),
+        "VEN-SETTING-VALUE": Code(_USAGE, "A setting has a value that it does not accept."),
+        "VEN-RECORD-SCHEMA": Code(_USAGE, "A record does not match the trial schema."),
+        "VEN-RECORD-VERSION": Code(
+            _USAGE, "A record was written by another version of the schema."
+        ),
+        "VEN-RECORD-UNKNOWN": Code(_USAGE, "No trial has this id, or several ids begin with it."),
+        "VEN-RECORD-DUPLICATE": Code(_USAGE, "Another trial with this id is already there."),
+        "VEN-RECORD-ABANDONED": Code(
+            _INTERRUPTED, "The process that ran a trial ended before the trial did."
+        ),
+        "VEN-RECORD-STATE": Code(_USAGE, "A trial cannot go from its state to the one asked for."),
+        "VEN-RECORD-DATABASE": Code(
+            _ENVIRONMENT, "The repository's database cannot be reached or upgraded."
+        ),
+        "VEN-RECORD-ARTIFACT": Code(_ENVIRONMENT, "An artifact is missing or its digest differs."),
+        "VEN-QUERY-CURSOR": Code(_USAGE, "A cursor is damaged, or belongs to another query."),
+        "VEN-QUERY-VALUE": Code(
+            _USAGE, "A query has an invalid condition, or asks for too much at once."
+        ),
+        "VEN-EXCLUSION-VALUE": Code(
+            _USAGE, "An exclusion lacks a condition, author or reason, or one is too long."
+        ),
+        "VEN-EXCLUSION-UNKNOWN": Code(_USAGE, "No exclusion has this id."),
+        "VEN-EXCLUSION-REVOKED": Code(_USAGE, "An exclusion was revoked already."),
+        "VEN-VIEW-VALUE": Code(_USAGE, "A view cannot be saved with this name, author or address."),
+        "VEN-VIEW-UNKNOWN": Code(_USAGE, "No saved view has this name."),
+        "VEN-VIEW-DUPLICATE": Code(_USAGE, "Another saved view has this name."),
+        "VEN-EXCHANGE-FORMAT": Code(
+            _USAGE, "An archive is damaged, oversized or not a Venturi export."
+        ),
+        "VEN-IMPORT-FORMAT": Code(
+            _USAGE, "A file to import is damaged, oversized or not of the format named."
+        ),
+        "VEN-IMPORT-FAILED": Code(_ENGINE, "The source of an imported trial says that it failed."),
+        "VEN-IMPORT-ALIKE": Code(
+            _WARNING, "An imported row equals an earlier one in all but its row number."
+        ),
+        "VEN-IMPORT-CLOCK": Code(
+            _WARNING, "A time in an imported file has no time zone; it is kept as text only."
+        ),
+        "VEN-IMPORT-UNSTATED": Code(
+            _WARNING, "A file does not state the unit or the date of an imported figure."
+        ),
+        "VEN-IMPORT-PUBLISHED": Code(
+            _WARNING, "An imported figure was printed in a publication; see its message."
+        ),
+        "VEN-INGEST-FORMAT": Code(_USAGE, "A file is not a log of the engine that was named."),
+        "VEN-INGEST-LIMIT": Code(
+            _USAGE, "An engine's log is larger, or has more entries, than Venturi reads."
+        ),
+        "VEN-INGEST-LOST": Code(
+            _WARNING, "A part of an engine's log could not be read, or was not understood."
+        ),
+        "VEN-INGEST-FAILED": Code(
+            _ENGINE, "An engine's own account says that the application failed."
+        ),
+        "VEN-INGEST-UNFINISHED": Code(
+            _INTERRUPTED, "An engine's own account ends before the application does."
+        ),
+        "VEN-AGENT-MISSING": Code(_ENVIRONMENT, "The agent binary is not installed."),
+        "VEN-AGENT-PROTOCOL": Code(_ENGINE, "The agent wrote something that is not an event."),
+        "VEN-AGENT-DEBUG": Code(
+            _ENVIRONMENT, "The agent is a debug build, whose numbers are not kept."
+        ),
+        "VEN-AGENT-DIED": Code(_ENGINE, "The agent ended without a result."),
+        "VEN-MEASURE-SPACE": Code(
+            _CAPACITY, "There is not enough free disk space for what was asked."
+        ),
+        "VEN-MEASURE-BUDGET": Code(
+            _CAPACITY, "The time or memory budget is too small for what was asked."
+        ),
+        "VEN-MEASURE-INVALID": Code(_WRONG, "The workload ran but its result is not valid."),
+        "VEN-MEASURE-WORKLOAD": Code(_USAGE, "No workload or engine has this name."),
+        "VEN-MEASURE-INPUT": Code(_ENVIRONMENT, "An input file is missing or cannot be read."),
+        "VEN-MEASURE-DIR": Code(
+            _ENVIRONMENT, "A file or folder is not there, or may not be read or written."
+        ),
+        "VEN-MEASURE-DISKS": Code(
+            _WARNING, "Several folders were named for a role, but only one of them was used."
+        ),
+        "VEN-MEASURE-SERIES": Code(
+            _WARNING, "The host's counters during a trial are missing or incomplete."
+        ),
+        "VEN-MEASURE-UNSTEADY": Code(
+            _WARNING, "A rate did not become steady while it was measured."
+        ),
+        "VEN-MEASURE-SLOW": Code(_WARNING, "A disk is slower than its peers."),
+        "VEN-MEASURE-BUSY": Code(
+            _ENVIRONMENT, "Another command is measuring on this host; two would disturb each other."
+        ),
+        "VEN-PLAN-FILE": Code(_USAGE, "A plan's file has mistakes; each is named with its line."),
+        "VEN-PLAN-BEGUN": Code(_USAGE, "A plan that was to be started has trials already."),
+        "VEN-ENGINE-MISSING": Code(
+            _ENVIRONMENT, "An engine, or something it needs, is not installed here."
+        ),
+        "VEN-ENGINE-JAVA": Code(
+            _ENVIRONMENT, "The Java installation found is not one that the engine works with."
+        ),
+        "VEN-ENGINE-INSTALL": Code(
+            _ENVIRONMENT, "An engine could not be downloaded, or is not the version expected."
+        ),
+        "VEN-ENGINE-SETTING": Code(
+            _USAGE, "A setting given with --set does not belong to any engine chosen."
+        ),
+        "VEN-ENGINE-FAILED": Code(
+            _ENGINE, "A job on an engine failed; the engine's own log is with the trial."
+        ),
+        "VEN-ENGINE-MEMORY": Code(_CAPACITY, "A job on an engine ran out of memory."),
+        "VEN-ENGINE-SPACE": Code(
+            _CAPACITY, "A disk became full while an engine was writing to it."
+        ),
+        "VEN-ENGINE-DAEMON": Code(
+            _ENGINE, "A daemon of an engine ended, so that its jobs could not go on."
+        ),
+        "VEN-ENGINE-EXECUTOR": Code(
+            _WARNING, "An executor ended before its application; its work was done again."
+        ),
+        "VEN-ENGINE-CLUSTER": Code(
+            _ENVIRONMENT, "The cluster that was named does not answer, or is not a cluster."
+        ),
+        "VEN-ENGINE-HDFS": Code(
+            _ENVIRONMENT, "HDFS does not answer, or refuses what was asked of it."
+        ),
+        "VEN-ENGINE-PORT": Code(_ENVIRONMENT, "A port that an engine needs is in use."),
+        "VEN-ENGINE-TIMEOUT": Code(
+            _TIMEOUT, "A job on an engine ran longer than its timeout, and was stopped."
+        ),
+        "VEN-MODEL-INPUT": Code(_USAGE, "A model was given a value outside its domain."),
+        "VEN-CATALOG-FORMAT": Code(_USAGE, "A catalogue file has an invalid line, field or value."),
+        "VEN-CATALOG-UNKNOWN": Code(_USAGE, "No catalogue or instance type has this name."),
+        "VEN-CATALOG-UNIT": Code(_USAGE, "A figure looks as if it were given in another unit."),
+        "VEN-JOB-FORMAT": Code(_USAGE, "A job file has an invalid field or value."),
+        "VEN-ADVISE-NOWHERE": Code(
+            _USAGE, "No machine of the catalogue can run the job, or none by the deadline."
+        ),
+        "VEN-MODEL-RANGE": Code(
+            _USAGE, "A model was asked about sizes too far beyond those that were measured."
+        ),
+        "VEN-COMPARE-GROUPS": Code(_USAGE, "The trials given cannot be compared."),
+        "VEN-DOCTOR-FACTS": Code(_USAGE, "A file does not contain the facts of a host."),
+        "VEN-INTERRUPTED": Code(
+            _INTERRUPTED, "The user stopped the command; everything temporary was removed."
+        ),
+        "VEN-API-TOKEN": Code(
+            _USAGE, "A request needs a token, or its token is not one the server knows."
+        ),
+        "VEN-API-FORBIDDEN": Code(
+            _USAGE, "A request is not allowed for the role of its token, or for where it is from."
+        ),
+        "VEN-API-REQUEST": Code(_USAGE, "A request has an invalid parameter or body."),
+        "VEN-API-UNKNOWN": Code(_USAGE, "There is nothing at this address."),
+        "VEN-API-SIZE": Code(_CAPACITY, "A request is larger than the server accepts."),
+        "VEN-API-HOST": Code(
+            _USAGE, "A request names a host name that the server does not answer to."
+        ),
+        "VEN-API-INTERNAL": Code(_ENGINE, "The server failed; its own log says how."),
+        "VEN-API-PAGES": Code(_ENVIRONMENT, "The web pages were not built."),
+        "VEN-SERVE-ADDRESS": Code(_ENVIRONMENT, "The server cannot listen where it was asked to."),
+        "VEN-SERVE-TOKEN": Code(
+            _USAGE, "A token is missing, too short, or its file can be read by others."
+        ),
+        "VEN-PUSH": Code(_ENVIRONMENT, "Trials could not be sent to a server."),
+        "VEN-REPORT-ASSET": Code(
+            _ENVIRONMENT, "The self-contained pages of reports were not built."
+        ),
+        "VEN-OUTPUT-EXISTS": Code(_USAGE, "A file that would be written is already there."),
+        "VEN-OUTPUT-WRITE": Code(_ENVIRONMENT, "A file cannot be written where it was asked for."),
     }
 )
+
+# The agent's codes have their meaning in its crates; a test holds the two lists together.
+AGENT_CLASSES: Mapping[str, FailureClass | None] = MappingProxyType(
+    {
+        "VEN-AGENT-SIGNAL": _ENVIRONMENT,
+        "VEN-DISK-BUFFERED": _WARNING,
+        "VEN-DISK-CONTENT": _ENVIRONMENT,
+        "VEN-DISK-DIR": _ENVIRONMENT,
+        "VEN-DISK-EXISTS": _USAGE,
+        "VEN-DISK-IO": _ENVIRONMENT,
+        "VEN-DISK-MEMORY": _USAGE,
+        "VEN-DISK-OPTION": _USAGE,
+        "VEN-DISK-ORPHAN": _WARNING,
+        "VEN-DISK-SHARED": _WARNING,
+        "VEN-DISK-SPACE": _CAPACITY,
+        "VEN-GEN-FULL": _CAPACITY,
+        "VEN-GEN-IO": _ENVIRONMENT,
+        "VEN-GEN-OPTION": _USAGE,
+        "VEN-GEN-OUTPUT": _ENVIRONMENT,
+        "VEN-GEN-OUTPUT-EXISTS": _USAGE,
+        "VEN-GEN-SPACE": _CAPACITY,
+        "VEN-HOST-PROC": _ENVIRONMENT,
+        "VEN-HOST-SIGNAL": _ENVIRONMENT,
+        "VEN-HOST-SOURCE": _WARNING,
+        "VEN-INTERRUPTED": _INTERRUPTED,
+        "VEN-MEMORY-BYTES": _CAPACITY,
+        "VEN-NET-CONNECT": _ENVIRONMENT,
+        "VEN-NET-COUNT": _WRONG,
+        "VEN-NET-LISTEN": _ENVIRONMENT,
+        "VEN-NET-OPTION": _USAGE,
+        "VEN-NET-PEER": _ENVIRONMENT,
+        "VEN-NET-PROTOCOL": _ENVIRONMENT,
+        "VEN-NET-TOKEN": _USAGE,
+        "VEN-SORT-AGGREGATE": _USAGE,
+        "VEN-SORT-CHECKSUM": _WRONG,
+        "VEN-SORT-COUNT": _WRONG,
+        "VEN-SORT-DIR": _ENVIRONMENT,
+        "VEN-SORT-FULL": _CAPACITY,
+        "VEN-SORT-INPUT": _ENVIRONMENT,
+        "VEN-SORT-INPUT-CHANGED": _ENVIRONMENT,
+        "VEN-SORT-INPUT-IS-OUTPUT": _USAGE,
+        "VEN-SORT-INPUT-LENGTH": _USAGE,
+        "VEN-SORT-IO": _ENVIRONMENT,
+        "VEN-SORT-MEMORY": _CAPACITY,
+        "VEN-SORT-OPTION": _USAGE,
+        "VEN-SORT-OUTPUT-EXISTS": _USAGE,
+        "VEN-SORT-PANIC": _ENGINE,
+        "VEN-SORT-RECORD": _USAGE,
+        "VEN-SORT-SLOW-IO": _WARNING,
+        "VEN-SORT-SPACE": _CAPACITY,
+        "VEN-VALIDATE-CHANGED": _ENVIRONMENT,
+        "VEN-VALIDATE-EMPTY": _WRONG,
+        "VEN-VALIDATE-INPUT": _ENVIRONMENT,
+        "VEN-VALIDATE-LENGTH": _WRONG,
+        "VEN-VALIDATE-MANIFEST": _WRONG,
+        "VEN-VALIDATE-OPTION": _USAGE,
+        "VEN-VALIDATE-OUTPUT": _ENVIRONMENT,
+        "VEN-VALIDATE-RECORD": _WRONG,
+        "VEN-VALIDATE-SUMMARY": _USAGE,
+    }
+)
+
+
+def class_of(code: str) -> FailureClass:
+    """The class of `code`; of one that is in no table, such as an exception's name, ENGINE."""
+    found = CODES[code].failure_class if code in CODES else AGENT_CLASSES.get(code)
+    return found or FailureClass.ENGINE
 
 
 class VenturiError(Exception):
@@ -136,10 +321,16 @@ class VenturiError(Exception):
         self.hint = hint
         self.exit_code = exit_code
 
+    @property
+    def failure_class(self) -> FailureClass:
+        """Why it failed, by who or what has to change."""
+        return _WRONG if self.exit_code is ExitCode.INVALID else class_of(self.code)
+
     def as_dict(self) -> dict[str, object]:
         """The error as `--json` prints it."""
         return {
             "code": self.code,
+            "class": self.failure_class.value,
             "message": self.message,
             "where": self.where,
             "hint": self.hint,

@@ -10,7 +10,7 @@ import click
 import pytest
 
 from venturi.cli.main import VERBS, cli
-from venturi.errors import CODES
+from venturi.errors import AGENT_CLASSES, CODES, FailureClass, VenturiError
 from venturi.record.trial import ADAPTER
 from venturi.settings import SETTINGS
 
@@ -73,13 +73,23 @@ def test_every_code_of_python_is_declared_and_documented() -> None:
     agents = set(documented_codes()) - CODES.keys()
     assert used - CODES.keys() - agents == set(), "codes that errors.CODES lacks"
     assert CODES.keys() <= documented_codes().keys()
-    assert all(text.endswith(".") for text in CODES.values())
+    assert all(code.meaning.endswith(".") for code in CODES.values())
 
 
 def test_every_code_of_the_agent_is_documented() -> None:
     used = literal_codes("crates", "*/src/**/*.rs")
     assert len(used) > 20
     assert used - documented_codes().keys() == set(), "codes that no CODES table of a crate has"
+    page = section((REFERENCE / "errors.md").read_text(), "The agent")
+    assert AGENT_CLASSES.keys() == set(re.findall(r"^\| `(VEN-[A-Z0-9-]+)`", page, re.MULTILINE))
+
+
+def test_an_error_has_the_class_that_its_code_is_documented_with() -> None:
+    for code, cells in documented_codes().items():
+        said = cells.partition(" | ")[0]
+        if said != "only a warning":
+            assert VenturiError(code, "it failed").as_dict()["class"] == said, code
+            assert FailureClass(said)
 
 
 def test_every_setting_is_documented() -> None:

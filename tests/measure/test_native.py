@@ -154,7 +154,7 @@ def test_never_more_than_half_of_the_free_disk(
     assert caught.value.where["free_bytes"] == 299_999
     (stored,) = session.repository.find()
     assert stored.failure is not None
-    assert stored.failure.kind == "space"
+    assert stored.failure.kind == "capacity"
     monkeypatch.setattr(space.shutil, "disk_usage", lambda _: Usage(10**6, 0, 300_000))
     assert run_trial(session, job_of(folders)).state is State.SUCCEEDED
 

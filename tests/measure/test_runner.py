@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from venturi.errors import ExitCode, Interrupted, VenturiError
-from venturi.measure.studies.study import Class, failure_class
+from venturi.errors import ExitCode, FailureClass, Interrupted, VenturiError
+from venturi.measure.studies.study import failure_class
 from venturi.measure.trial.job import Report, Spec, Step
 from venturi.measure.trial.runner import Session, already_succeeded, run_trial
 from venturi.record.repository import Repository
@@ -135,12 +135,12 @@ LOST = VenturiError("VEN-X-LOST", "lost", exit_code=ExitCode.INVALID)
 @pytest.mark.parametrize(
     ("step", "error", "state", "kind"),
     [
-        ("prepare", VenturiError("VEN-MEASURE-SPACE", "full"), State.FAILED, "space"),
+        ("prepare", VenturiError("VEN-MEASURE-SPACE", "full"), State.FAILED, "capacity"),
         ("prepare", KeyboardInterrupt(), State.INTERRUPTED, "interrupted"),
-        ("execute", LOST, State.INVALID, "lost"),
+        ("execute", LOST, State.INVALID, "wrong output"),
         ("execute", Interrupted(), State.INTERRUPTED, "interrupted"),
         ("execute", ZeroDivisionError("a fault of ours"), State.FAILED, "bug"),
-        ("validate", VenturiError("VEN-MEASURE-SPACE", "full"), State.FAILED, "space"),
+        ("validate", VenturiError("VEN-MEASURE-SPACE", "full"), State.FAILED, "capacity"),
         ("validate", KeyboardInterrupt(), State.INTERRUPTED, "interrupted"),
     ],
 )
@@ -161,15 +161,15 @@ def test_every_bad_ending_is_recorded_and_cleaned(
 @pytest.mark.parametrize(
     ("error", "code", "kind"),
     [
-        (OSError(errno.ENOSPC, "No space"), "VEN-MEASURE-SPACE", Class.CAPACITY),
-        (OSError(errno.EDQUOT, "Over quota", "/d/f"), "VEN-MEASURE-SPACE", Class.CAPACITY),
-        (PermissionError(errno.EACCES, "No", "/d/f"), "VEN-MEASURE-DIR", Class.ENVIRONMENT),
-        (OSError("said without a number"), "VEN-MEASURE-DIR", Class.ENVIRONMENT),
+        (OSError(errno.ENOSPC, "No space"), "VEN-MEASURE-SPACE", FailureClass.CAPACITY),
+        (OSError(errno.EDQUOT, "Over quota", "/d/f"), "VEN-MEASURE-SPACE", FailureClass.CAPACITY),
+        (PermissionError(errno.EACCES, "No", "/d/f"), "VEN-MEASURE-DIR", FailureClass.ENVIRONMENT),
+        (OSError("said without a number"), "VEN-MEASURE-DIR", FailureClass.ENVIRONMENT),
     ],
 )
 @pytest.mark.parametrize("step", ["prepare", "execute", "validate"])
 def test_what_the_system_refuses_is_no_bug(
-    session: Session, step: str, error: OSError, code: str, kind: Class
+    session: Session, step: str, error: OSError, code: str, kind: FailureClass
 ) -> None:
     with pytest.raises(VenturiError) as caught:
         run_trial(session, StepwiseJob(session, raises={step: error}))

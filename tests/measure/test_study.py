@@ -11,11 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from venturi.errors import VenturiError
+from venturi.errors import FailureClass, VenturiError
 from venturi.measure.hosts.lock import alone
 from venturi.measure.studies.plan_file import EngineWords, Mistake, parse_plan
 from venturi.measure.studies.study import (
-    Class,
     Combination,
     Plan,
     failure_class,
@@ -201,14 +200,14 @@ def test_other_folders_are_another_plan() -> None:
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        ("VEN-ENGINE-SETTING", Class.USAGE),
-        ("VEN-ENGINE-JAVA", Class.ENVIRONMENT),
-        ("VEN-GEN-FULL", Class.CAPACITY),
-        ("VEN-ENGINE-TIMEOUT", Class.TIMEOUT),
-        ("VEN-AGENT-DIED", Class.ENGINE),
+        ("VEN-ENGINE-SETTING", FailureClass.USAGE),
+        ("VEN-ENGINE-JAVA", FailureClass.ENVIRONMENT),
+        ("VEN-GEN-FULL", FailureClass.CAPACITY),
+        ("VEN-ENGINE-TIMEOUT", FailureClass.TIMEOUT),
+        ("VEN-AGENT-DIED", FailureClass.ENGINE),
     ],
 )
-def test_classes(make_trial: Callable[..., Trial], code: str, expected: Class) -> None:
+def test_classes(make_trial: Callable[..., Trial], code: str, expected: FailureClass) -> None:
     assert failure_class(trial_at(make_trial, 0, code)) is expected
 
 
@@ -303,7 +302,7 @@ def test_the_example_of_the_guide_is_a_plan() -> None:
     guide = Path(__file__).parents[2] / "docs/guide/plans.md"
     made = plan(guide.read_text().partition("```toml\n")[2].partition("```")[0])
     assert made.disks["hdd"]["input"] == (Path("/mnt/hdd0"), Path("/mnt/hdd1"))
-    assert made.retries == {Class.CAPACITY: 1, Class.TIMEOUT: 1}
+    assert made.retries == {FailureClass.CAPACITY: 1, FailureClass.TIMEOUT: 1}
     # native: 2 scales, threads, memories; spark: 2 partitions and one memory; terasort on 2 disks.
     assert len(made.combinations) == (8 + 8) * 3
 

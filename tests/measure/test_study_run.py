@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from venturi.errors import VenturiError
+from venturi.errors import FailureClass, VenturiError
 from venturi.measure.engines.protocol import Availability, Engine, Ground, Order
 from venturi.measure.engines.registry import split_spec
 from venturi.measure.studies.run import take
-from venturi.measure.studies.study import Class, Combination, Plan, Standing
+from venturi.measure.studies.study import Combination, Plan, Standing
 from venturi.measure.trial.job import Report, Spec, Step
 from venturi.measure.trial.runner import Session
 from venturi.record.trial import Engine as EngineRecord
@@ -113,7 +113,7 @@ class Hall:
         plan = Plan(
             name="", combinations=combinations, disks={}, default_dir=self.folder, repeats=repeats,
             warm_ups=0, order="written", seed=0,
-            retries=dict.fromkeys((Class.ENVIRONMENT, Class.CAPACITY), retries),
+            retries=dict.fromkeys((FailureClass.ENVIRONMENT, FailureClass.CAPACITY), retries),
         )  # fmt: skip
         return take(plan, self.session, self._engine)
 
@@ -168,13 +168,13 @@ def test_every_place_tries_to_start_its_engine(hall: Hall) -> None:
 @pytest.mark.parametrize(
     ("number", "code", "expected"),
     [
-        (errno.ENOSPC, "VEN-MEASURE-SPACE", Class.CAPACITY),
-        (errno.EDQUOT, "VEN-MEASURE-SPACE", Class.CAPACITY),
-        (errno.EACCES, "VEN-MEASURE-DIR", Class.ENVIRONMENT),
+        (errno.ENOSPC, "VEN-MEASURE-SPACE", FailureClass.CAPACITY),
+        (errno.EDQUOT, "VEN-MEASURE-SPACE", FailureClass.CAPACITY),
+        (errno.EACCES, "VEN-MEASURE-DIR", FailureClass.ENVIRONMENT),
     ],
 )
 def test_what_the_system_refuses_to_an_engine_stops_no_plan(
-    hall: Hall, number: int, code: str, expected: Class
+    hall: Hall, number: int, code: str, expected: FailureClass
 ) -> None:
     hall.fail("start spark:yarn", OSError(number, "refused", "/a/file"))
     failed, done = hall.take(on("spark:yarn"), on("native"))

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from venturi.errors import VenturiError
+from venturi.errors import FailureClass, VenturiError
 from venturi.measure.engines.native.engine import Native
 from venturi.measure.engines.protocol import Order
-from venturi.measure.studies.study import Class, failure_class
+from venturi.measure.studies.study import failure_class
 from venturi.measure.trial.folders import DataFolders, parse_roles
 from venturi.measure.trial.runner import Session, run_trial
 from venturi.measure.workloads.inputs import inputs_of
@@ -51,7 +51,7 @@ def test_what_takes_too_long_is_ended(
     assert caught.value.code == "VEN-ENGINE-TIMEOUT"
     (stored,) = session.repository.find()
     assert stored.state is State.FAILED
-    assert failure_class(stored) is Class.TIMEOUT
+    assert failure_class(stored) is FailureClass.TIMEOUT
     assert not marker.exists()
     assert list(disk.iterdir()) == []
 

@@ -208,6 +208,61 @@ def test_an_older_database_is_filled_and_can_go_back(
     old.engine.dispose()
 
 
+@pytest.mark.parametrize(
+    ("code", "state", "before", "after"),
+    [
+        ("VEN-SORT-FULL", State.FAILED, "full", "capacity"),
+        ("VEN-MEASURE-DIR", State.FAILED, "dir", "environment"),
+        ("VEN-MEASURE-INVALID", State.INVALID, "invalid", "wrong output"),
+        ("VEN-NET-COUNT", State.INVALID, "count", "wrong output"),
+        ("VEN-RECORD-ABANDONED", State.INTERRUPTED, "interrupted", "interrupted"),
+        ("ZeroDivisionError", State.FAILED, "bug", "bug"),
+    ],
+)
+def test_failures_of_older_trials_are_classed_when_they_are_read(
+    repository_settings: Settings,
+    make_trial: MakeTrial,
+    code: str,
+    state: State,
+    before: str,
+    after: str,
+) -> None:
+    trial = make_trial(state=state, failure=Failure(before, code, "it failed"))
+    with Repository.open(repository_settings):
+        pass
+    old = OldDatabase(repository_settings)
+    old.move(command.downgrade, "0004")
+    with old.engine.begin() as connection:
+        connection.execute(sa.insert(tables.TRIALS), [tables.trial_row(trial)])
+        record = {"id": trial.id, "configuration": "{}", "record": encode(trial)}
+        connection.execute(sa.insert(tables.RECORDS), [record])
+    for _ in range(2):
+        with Repository.open(repository_settings) as repository:
+            found = repository.get(trial.id)
+            assert found.failure == Failure(after, code, "it failed")
+            assert found.failure_class == ("engine failure" if after == "bug" else after)
+            (row,) = paging.rows(repository, Query()).rows
+            assert row.failure_kind == after
+        assert old.rows("records")[0]["record"] == encode(trial)
+        old.move(command.downgrade, "0004")
+    old.engine.dispose()
+
+
+def test_what_a_source_calls_a_failure_stays(
+    repository_settings: Settings, make_trial: MakeTrial
+) -> None:
+    failure = Failure("failed", "VEN-IMPORT-FAILED", "said so")
+    trial = make_trial(provenance=IMPORTED, state=State.FAILED, failure=failure)
+    with Repository.open(repository_settings) as repository:
+        repository.add(trial)
+    old = OldDatabase(repository_settings)
+    old.move(command.downgrade, "0004")
+    old.engine.dispose()
+    with Repository.open(repository_settings) as repository:
+        assert repository.get(trial.id).failure == failure
+        assert paging.rows(repository, Query()).rows[0].failure_kind == "failed"
+
+
 def test_going_back_would_lose_trials_without_a_date_and_is_refused(
     repository_settings: Settings, make_trial: MakeTrial
 ) -> None:

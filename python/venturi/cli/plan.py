@@ -14,7 +14,7 @@ from venturi.cli.laboratory import laboratory, say
 from venturi.cli.options import json_option, print_json, quiet_option, wait_option
 from venturi.cli.progress import step
 from venturi.cli.repository import open_repository
-from venturi.errors import ExitCode, Interrupted, VenturiError
+from venturi.errors import ExitCode, FailureClass, Interrupted, VenturiError
 from venturi.wording import count_of
 
 if TYPE_CHECKING:
@@ -197,10 +197,8 @@ def _limits(plan: Plan) -> str:
 
 
 def _exit_code(found: Iterable[Standing]) -> ExitCode:
-    from venturi.measure.studies.study import Class
-
     missing = [each for each in found if each.status != "done"]
-    if any(each.failure is Class.WRONG for each in missing):
+    if any(each.failure is FailureClass.WRONG for each in missing):
         return ExitCode.INVALID
     return ExitCode.USER if missing else ExitCode.OK
 

@@ -33,7 +33,7 @@ from venturi.errors import VenturiError
 from venturi.record.trial import Scalar, Trial, encode
 
 # The newest migration; a test holds it to the files in migrations/versions.
-REVISION = "0004"
+REVISION = "0005"
 METADATA = MetaData()
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -21,7 +21,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, from_json
 from ulid import ULID
 
-from venturi.errors import VenturiError
+from venturi.errors import FailureClass, VenturiError, class_of
 
 SCHEMA_VERSION = 1
 
@@ -205,7 +205,11 @@ class TrialWarning:
 
 @_record
 class Failure:
-    """Why a trial is no success. `kind` is a class one can count: `space`, `timeout`, ..."""
+    """Why a trial is no success.
+
+    `kind` is a class that one can count: a `FailureClass`, or `bug`; of an imported trial what its
+    source calls it.
+    """
 
     kind: str
     code: str
@@ -284,6 +288,17 @@ class Trial:
         text = json.dumps(chosen, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
+    @property
+    def failure_class(self) -> FailureClass | None:
+        """Who or what has to change; None of a success, and of a trial that has not ended."""
+        if self.failure is None:
+            return None
+        if self.state is State.INVALID:
+            return FailureClass.WRONG
+        if self.state is State.INTERRUPTED:
+            return FailureClass.INTERRUPTED
+        return class_of(self.failure.code)
+
     def values(self, metric: str, phase: str | None = None, **labels: Scalar) -> list[float]:
         """The present values of `metric` whose phase (if given) and labels match."""
         return [
@@ -351,7 +366,7 @@ def decode(text: str | bytes, *, where: Mapping[str, object] | None = None) -> T
             hint=advice or "export it again with the Venturi that wrote it",
         )
     try:
-        return ADAPTER.validate_json(text, strict=True)
+        return _classed(ADAPTER.validate_json(text, strict=True))
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
@@ -361,3 +376,14 @@ def decode(text: str | bytes, *, where: Mapping[str, object] | None = None) -> T
             f"{place or 'record'}: {first['msg'].removeprefix('Value error, ')}{more}",
             where={**(where or {}), "field": place},
         ) from error
+
+
+def _classed(trial: Trial) -> Trial:
+    """`trial` with its failure's class as kind: older records have the last word of the code."""
+    failure, named = trial.failure, trial.failure_class
+    if failure is None or named is None or trial.provenance.kind is ProvenanceKind.IMPORTED:
+        return trial
+    area, _, last_word = failure.code.rpartition("-")
+    if not area.startswith("VEN-") or failure.kind != last_word.lower():
+        return trial
+    return replace(trial, failure=replace(failure, kind=named.value))

@@ -13,10 +13,10 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from venturi import units
-from venturi.errors import CODES, ExitCode, VenturiError, unreadable
+from venturi.errors import CODES, ExitCode, FailureClass, VenturiError, unreadable
 from venturi.measure.engines.kind import MOST_INSTANCES
 from venturi.measure.engines.registry import many_at_once, own_name, split_spec, starts_daemons
-from venturi.measure.studies.study import OF_WORKLOAD, RETRYABLE, Class, Combination, Order, Plan
+from venturi.measure.studies.study import OF_WORKLOAD, RETRYABLE, Combination, Order, Plan
 from venturi.measure.trial.folders import ROLES
 from venturi.measure.workloads.definition import SCALES
 from venturi.measure.workloads.registry import WORKLOADS, size_of_bytes, workload
@@ -218,7 +218,7 @@ def parse_plan(
         timeout_s=given.timeout,
         time_budget_s=given.budget.time,
         space_budget_bytes=given.budget.space,
-        retries={Class(name): times for name, times in given.failure.retry.items()},
+        retries={FailureClass(name): times for name, times in given.failure.retry.items()},
         failing_warnings=frozenset(given.failure.warnings),
     ), ()
 

@@ -14,10 +14,10 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
+from venturi.errors import FailureClass
 from venturi.measure.engines.registry import on_hdfs, split_spec
 from venturi.measure.trial.folders import ROLES
 from venturi.measure.workloads.registry import space_factors, workload
@@ -28,42 +28,10 @@ OF_WORKLOAD = "workload."  # how a workload's parameter begins, in plans and in 
 UNSTEADY = 0.10  # a coefficient of variation that asks for a look: our own choice
 
 
-class Class(StrEnum):
-    """Why a trial is no success, by who has to change something."""
-
-    USAGE = "usage"
-    ENVIRONMENT = "environment"
-    CAPACITY = "capacity"
-    INTERRUPTED = "interrupted"
-    TIMEOUT = "timeout"
-    ENGINE = "engine failure"
-    WRONG = "wrong output"
-
-
 # A mistake stays one, and what is wrong must be looked at; interrupted trials are always repeated.
-RETRYABLE = (Class.ENVIRONMENT, Class.CAPACITY, Class.TIMEOUT, Class.ENGINE)
-_BY_LAST_WORD: Mapping[str, Class] = {
-    "SPACE": Class.CAPACITY,
-    "FULL": Class.CAPACITY,
-    "MEMORY": Class.CAPACITY,
-    "BUDGET": Class.CAPACITY,
-    "TIMEOUT": Class.TIMEOUT,
-    "MISSING": Class.ENVIRONMENT,
-    "PORT": Class.ENVIRONMENT,
-    "CLUSTER": Class.ENVIRONMENT,
-    "JAVA": Class.ENVIRONMENT,
-    "INSTALL": Class.ENVIRONMENT,
-    "DEBUG": Class.ENVIRONMENT,
-    "INPUT": Class.ENVIRONMENT,
-    "DIR": Class.ENVIRONMENT,
-    "SETTING": Class.USAGE,
-    "WORKLOAD": Class.USAGE,
-    "OPTION": Class.USAGE,
-    "SYNTAX": Class.USAGE,
-    "INVALID": Class.WRONG,
-    "CHECKSUM": Class.WRONG,
-    "COUNT": Class.WRONG,
-}
+RETRYABLE = (
+    FailureClass.ENVIRONMENT, FailureClass.CAPACITY, FailureClass.TIMEOUT, FailureClass.ENGINE,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -130,7 +98,7 @@ class Plan:
     timeout_s: float | None = None
     time_budget_s: float | None = None
     space_budget_bytes: int | None = None
-    retries: Mapping[Class, int] = field(default_factory=dict)
+    retries: Mapping[FailureClass, int] = field(default_factory=dict)
     failing_warnings: frozenset[str] = frozenset()
 
     @property
@@ -196,22 +164,15 @@ class Plan:
         return tuple(taken)
 
 
-def failure_class(trial: Trial, failing_warnings: Iterable[str] = ()) -> Class | None:
+def failure_class(trial: Trial, failing_warnings: Iterable[str] = ()) -> FailureClass | None:
     """Why `trial` is no success; None if it is one, or has not ended.
 
     A success with one of `failing_warnings` was measured under conditions that do not count.
     """
-    if trial.state not in TERMINAL:
-        return None
     if trial.state is State.SUCCEEDED:
         bad = set(failing_warnings) & {warning.code for warning in trial.warnings}
-        return Class.ENVIRONMENT if bad else None
-    if trial.state is State.INTERRUPTED:
-        return Class.INTERRUPTED
-    if trial.state is State.INVALID:
-        return Class.WRONG
-    assert trial.failure is not None
-    return _BY_LAST_WORD.get(trial.failure.code.rpartition("-")[2], Class.ENGINE)
+        return FailureClass.ENVIRONMENT if bad else None
+    return trial.failure_class
 
 
 @dataclass(frozen=True)
@@ -221,7 +182,7 @@ class Standing:
     place: Place
     status: Literal["done", "failed", "running", "left"]
     trial: Trial | None = None
-    failure: Class | None = None
+    failure: FailureClass | None = None
 
 
 def standings(plan: Plan, trials: Iterable[Trial]) -> tuple[Standing, ...]:
@@ -245,7 +206,7 @@ def standings(plan: Plan, trials: Iterable[Trial]) -> tuple[Standing, ...]:
 
 
 def _standing(plan: Plan, place: Place, attempts: Sequence[Trial]) -> Standing:
-    classes: Counter[Class] = Counter()
+    classes: Counter[FailureClass] = Counter()
     for trial in attempts:
         failure = failure_class(trial, plan.failing_warnings)
         if failure is not None:
@@ -259,7 +220,7 @@ def _standing(plan: Plan, place: Place, attempts: Sequence[Trial]) -> Standing:
         return Standing(place, "running", last)
     failure = failure_class(last, plan.failing_warnings)
     assert failure is not None
-    again = failure is Class.INTERRUPTED or classes[failure] <= plan.retries.get(failure, 0)
+    again = failure is FailureClass.INTERRUPTED or classes[failure] <= plan.retries.get(failure, 0)
     return Standing(place, "left" if again else "failed", last, failure)
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from venturi.errors import ExitCode, Interrupted, VenturiError
+from venturi.errors import ExitCode, FailureClass, Interrupted, VenturiError
 from venturi.measure.hosts.agent import Agent, OnProgress
 from venturi.measure.trial.folders import own, sweep
 from venturi.measure.trial.job import Attachment, Job, JobFailed, Report, Spec, Step
@@ -117,15 +117,19 @@ def run_trial(session: Session, job: Job) -> Trial:
             with _translated():
                 life.through(job, step)
         except (Interrupted, KeyboardInterrupt):
-            life.fail(State.INTERRUPTED, "interrupted", "VEN-INTERRUPTED", "interrupted by user")
+            life.fail(
+                State.INTERRUPTED,
+                FailureClass.INTERRUPTED,
+                "VEN-INTERRUPTED",
+                "interrupted by user",
+            )
             raise Interrupted from None
         except VenturiError as error:
             if isinstance(error, JobFailed):
                 life.warn(error.warnings)
                 life.attach(error.attachments)
             state = State.INVALID if error.exit_code is ExitCode.INVALID else State.FAILED
-            kind = error.code.rsplit("-", 1)[-1].lower()
-            life.fail(state, kind, error.code, error.message)
+            life.fail(state, error.failure_class, error.code, error.message)
             error.where.setdefault("trial", trial.id)
             raise
         except Exception as error:
@@ -198,14 +202,14 @@ class _Life:
         self._take(verdict)
         self.end_sampling()
         if verdict.invalid is not None:
-            failure = Failure("invalid", "VEN-MEASURE-INVALID", verdict.invalid)
+            failure = Failure(FailureClass.WRONG.value, "VEN-MEASURE-INVALID", verdict.invalid)
             self._advance(State.INVALID, failure=failure)
         else:
             self._advance(State.SUCCEEDED)
 
     def fail(self, state: State, kind: str, code: str, message: str) -> None:
         self.end_sampling()
-        self._advance(state, failure=Failure(kind, code, message))
+        self._advance(state, failure=Failure(str(kind), code, message))
 
     def attach(self, attachments: tuple[Attachment, ...]) -> None:
         for each in attachments:
