@@ -22,6 +22,7 @@ from benchmarks.suites.startup import find_cli
 from venturi.measure.engines.hadoop.cluster import open_cluster
 from venturi.measure.engines.hadoop.install import HADOOP_VERSION, look_for_hadoop
 from venturi.measure.engines.protocol import Ground
+from venturi.measure.hosts.local import LocalHost
 
 _BYTES = 320_000_000
 _MEMORY = "4GiB"
@@ -137,14 +138,16 @@ def _observing(bench: Bench, size_bytes: int, env: Mapping[str, str]) -> Figure:
 
 def _cluster_up(bench: Bench, home: Path) -> Figure:
     """From nothing to all daemons of one worker having reported, formatting included."""
-    hadoop = look_for_hadoop(home, os.environ).hadoop
+    host = LocalHost()
+    hadoop = look_for_hadoop(host, home, os.environ).hadoop
     if hadoop is None:
         return missing(rows.CLUSTER_UP, "there is no Hadoop, or no Java for it")
     times_s = []
     for turn in range(bench.options.pairs):
         with bench.folder(f"engines-cluster-{turn}") as folder:
             begun_s = monotonic()
-            cluster = open_cluster(hadoop, Ground({"output": (folder,), "scratch": (folder,)}))
+            ground = Ground({"output": (folder,), "scratch": (folder,)})
+            cluster = open_cluster(host, hadoop, ground)
             times_s.append(monotonic() - begun_s)
             cluster.stop()
     return figure(rows.CLUSTER_UP, times_s, f"Hadoop {HADOOP_VERSION}, one worker")

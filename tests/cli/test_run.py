@@ -18,6 +18,8 @@ from venturi.errors import VenturiError
 from venturi.measure.engines import registry as engines
 from venturi.measure.engines.native.engine import Native, NativeJob
 from venturi.measure.engines.protocol import Availability, Ground, Missing, Order
+from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.local import LocalHost
 from venturi.record.repository import Repository
 from venturi.record.trial import Engine, State, Trial, new_id
 from venturi.settings import Settings
@@ -87,7 +89,7 @@ class _Stage(Native):
     version = "1"
 
     def __init__(self, spec: str, says: list[str], *, missing: bool) -> None:
-        super().__init__(environ={})
+        super().__init__(LocalHost(), environ={})
         self.spec, self._says, self._missing = spec, says, missing
         self.kind = replace(Native.kind, clusters=frozenset({"cluster", "yarn"}))
         self.deployment = spec.partition(":")[2] or None  # type: ignore[assignment]
@@ -118,7 +120,7 @@ def on_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., l
     def run(specs: str, missing: str | None = None) -> list[str]:
         says: list[str] = []
 
-        def engine(spec: str, **_: Mapping[str, Any]) -> _Stage:
+        def engine(spec: str, host: Host, **_: Mapping[str, Any]) -> _Stage:
             return _Stage(spec, says, missing=spec == missing)
 
         monkeypatch.setattr(engines, "engine", engine)

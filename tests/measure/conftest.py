@@ -17,6 +17,7 @@ import pytest
 import spark_classes
 from engine_runs import wait_until_gone
 from spark_session import local_spark
+from this_host import HOST
 
 from command_line import PROGRAM
 from venturi.measure.engines.hadoop.install import installed
@@ -82,7 +83,7 @@ def _cache() -> Path:
 def engines_home() -> Path:
     """A VENTURI_HOME in which Hadoop is installed, kept between test runs."""
     home = _cache()
-    if installed(home) is None:
+    if installed(HOST.files, home) is None:
         if shutil.which("mvn") is None or shutil.which("java") is None:
             pytest.skip("Hadoop needs Maven and Java (Debian packages maven, openjdk-17-jdk)")
         done = subprocess.run(
@@ -99,7 +100,7 @@ def engines_home() -> Path:
 @pytest.fixture(scope="module")
 def spark() -> Iterator[None]:
     """Skips where Spark cannot run; where it can, its JVMs begin with an archive of classes."""
-    found = engine("spark", home=Path(), environ=os.environ).available()
+    found = engine("spark", HOST, home=Path(), environ=os.environ).available()
     if not found.usable:
         pytest.skip("; ".join(each.what for each in found.missing))
     parts = found.parts

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from this_host import HOST
 
 from venturi.errors import VenturiError
 from venturi.measure.engines.hadoop.job_log import read_counters, read_phases
@@ -126,5 +127,5 @@ def test_java_is_read_from_its_release_file(tmp_path: Path, text: str, major: in
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "java").write_text("#!/bin/sh\n")
     (tmp_path / "release").write_text(f'IMPLEMENTOR="x"\n{text}\n')
-    java = find_java({"JAVA_HOME": str(tmp_path)})
+    java = find_java(HOST, {"JAVA_HOME": str(tmp_path)})
     assert (java.major if java else None) == major

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from engine_runs import MARK, marked, wait_until_gone
 from test_engine_process import STUBBORN
+from this_host import HOST
 
 from venturi.errors import VenturiError
 from venturi.measure.hosts.daemons import Daemons, free_ports, on_free_ports, wait_until
@@ -24,7 +25,7 @@ from venturi.measure.trial.job import JobFailed
 @pytest.fixture
 def daemons(tmp_path: Path, mark: str) -> Iterator[Daemons]:
     """Ended before `mark` looks whether they are."""
-    with Daemons("abacus", tmp_path) as made:
+    with Daemons(HOST, "abacus", tmp_path) as made:
         yield made
 
 
@@ -79,7 +80,7 @@ def test_a_daemon_that_ends_fails_the_job(
     started_s = time.monotonic()
     with pytest.raises(JobFailed, match="frail ended unexpectedly: killed by signal 9") as caught:
         process.run(
-            ["sh", "-c", client], engine="abacus", log=tmp_path / "log", cwd=tmp_path,
+            HOST, ["sh", "-c", client], engine="abacus", log=tmp_path / "log", cwd=tmp_path,
             env={MARK: mark}, timeout_s=60, check=daemons.check,
         )  # fmt: skip
     assert caught.value.code == "VEN-ENGINE-DAEMON"
@@ -123,7 +124,8 @@ def test_venturi_killed(tmp_path: Path, mark: str) -> None:
     program = (
         "import sys, time; from pathlib import Path\n"
         "from venturi.measure.hosts.daemons import Daemons\n"
-        "daemons = Daemons('abacus', Path(sys.argv[1]))\n"
+        "from venturi.measure.hosts.local import LocalHost\n"
+        "daemons = Daemons(LocalHost(), 'abacus', Path(sys.argv[1]))\n"
         "for name in 'ab':\n"
         "    daemons.start(name, sys.argv[2:], env={}, cwd=Path(sys.argv[1]))\n"
         "time.sleep(600)"

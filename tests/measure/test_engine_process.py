@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from engine_runs import MARK, marked, wait_until_gone
+from this_host import HOST
 
 from venturi.errors import Interrupted
 from venturi.measure.trial import programs as process
@@ -40,7 +41,7 @@ def run(
     tmp_path: Path, mark: str, *command: str | Path, timeout_s: float | None = None
 ) -> process.Ended:
     return process.run(
-        command, engine="abacus", log=tmp_path / "log", cwd=tmp_path, env={MARK: mark},
+        HOST, command, engine="abacus", log=tmp_path / "log", cwd=tmp_path, env={MARK: mark},
         timeout_s=timeout_s,
     )  # fmt: skip
 
@@ -82,9 +83,10 @@ def test_ctrl_c_ends_everything(tmp_path: Path, mark: str) -> None:
 def test_a_kill_leaves_nothing(tmp_path: Path, mark: str, victim: str) -> None:
     program = (
         "import sys; from pathlib import Path; from venturi.measure.trial import programs\n"
+        "from venturi.measure.hosts.local import LocalHost\n"
         "log, *command = sys.argv[1:]\n"
-        "programs.run(command, engine='abacus', log=Path(log), cwd=Path(log).parent, env={},"
-        " timeout_s=None)"
+        "programs.run(LocalHost(), command, engine='abacus', log=Path(log), cwd=Path(log).parent,"
+        " env={}, timeout_s=None)"
     )
     # Killed itself, the supervisor cannot end what hides from it: only its own child is.
     command = stubborn(tmp_path, 600) if victim == "venturi" else ("sleep", "600")

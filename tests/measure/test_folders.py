@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
+from this_host import FILES
 
 from venturi.errors import VenturiError
 from venturi.measure.trial import space
@@ -36,13 +37,13 @@ def test_only_our_folders_of_dead_owners_are_swept(tmp_path: Path) -> None:
         if text is not None:
             (folder / "owner.json").write_text(text)
         others.append(folder)
-    assert sweep(tmp_path) == [dead]
+    assert sweep(FILES, tmp_path) == [dead]
     assert not dead.exists()
     assert all(folder.is_dir() for folder in others)
 
 
 def test_a_folder_is_made_when_used_and_removed_at_the_end(tmp_path: Path) -> None:
-    with DataFolders({"input": (tmp_path,), "output": (tmp_path,)}) as folders:
+    with DataFolders(FILES, {"input": (tmp_path,), "output": (tmp_path,)}) as folders:
         assert list(tmp_path.iterdir()) == []
         (used,) = folders.of("input")
         assert used.parent.parent == tmp_path
@@ -51,13 +52,13 @@ def test_a_folder_is_made_when_used_and_removed_at_the_end(tmp_path: Path) -> No
         assert not used.exists()
         assert folders.of("input") == (used,)
         assert folders.of("replica") == ()
-        assert sweep(tmp_path) == []  # our own owner lives
+        assert sweep(FILES, tmp_path) == []  # our own owner lives
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_failure_removes_it_too(tmp_path: Path) -> None:
     def use() -> None:
-        with DataFolders({"input": (tmp_path,)}) as folders:
+        with DataFolders(FILES, {"input": (tmp_path,)}) as folders:
             folders.of("input")
             raise KeyboardInterrupt
 
@@ -70,7 +71,7 @@ def test_a_place_one_cannot_write_to_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with (
         pytest.raises(VenturiError) as caught,
-        DataFolders({"input": (tmp_path / "file",)}) as folders,
+        DataFolders(FILES, {"input": (tmp_path / "file",)}) as folders,
     ):
         folders.of("input")
     assert caught.value.where == {"dir": str(tmp_path / "file")}
@@ -96,17 +97,17 @@ def test_needs_on_one_file_system_add_up(tmp_path: Path) -> None:
         {"input": [tmp_path / "a"], "output": [tmp_path / "a", tmp_path / "b"]},
     )
     assert needs == {tmp_path / "a": 16, tmp_path / "b": 6}
-    free = space.free_bytes(tmp_path)
-    space.require({tmp_path / "a": 1000, tmp_path / "b": 1000})
+    free = FILES.free_bytes(tmp_path)
+    space.require(FILES, {tmp_path / "a": 1000, tmp_path / "b": 1000})
     with pytest.raises(VenturiError) as caught:
-        space.require({tmp_path / "a": int(free * 0.4), tmp_path / "b": int(free * 0.4)})
+        space.require(FILES, {tmp_path / "a": int(free * 0.4), tmp_path / "b": int(free * 0.4)})
     assert caught.value.code == "VEN-MEASURE-SPACE"
 
 
 def test_folders_of_another_name_are_swept_by_it(tmp_path: Path) -> None:
     dead = tmp_path / "venturi-series-x"
     dead.mkdir()
-    own(dead)
-    assert sweep(tmp_path, alive=lambda _: False) == []
-    assert sweep(tmp_path, alive=lambda _: True, prefix="venturi-series-") == []
-    assert sweep(tmp_path, alive=lambda _: False, prefix="venturi-series-") == [dead]
+    own(FILES, dead)
+    assert sweep(FILES, tmp_path, alive=lambda _: False) == []
+    assert sweep(FILES, tmp_path, alive=lambda _: True, prefix="venturi-series-") == []
+    assert sweep(FILES, tmp_path, alive=lambda _: False, prefix="venturi-series-") == [dead]

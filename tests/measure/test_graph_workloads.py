@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from this_host import FILES, STEP
 
 from venturi.errors import VenturiError
-from venturi.measure.trial.job import Step
 from venturi.measure.workloads.checking import Checking
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.graph import check as graph_check
@@ -37,7 +37,7 @@ def made(name: str, folder: Path, seed: int) -> tuple[Definition, Size, InputDat
     size_bytes = LINES[name] * definition.record_bytes
     size = graph.size_of_bytes(definition, size_bytes, PARAMETERS[name])
     folder.mkdir()
-    answer = graph_data.write(definition, folder, size, seed, lambda _: None)
+    answer = graph_data.write(FILES, definition, folder, size, seed, tick=lambda _: None)
     files = tuple(sorted(folder.iterdir()))
     return definition, size, InputData(files, size_bytes, size.records, answer=answer)
 
@@ -45,8 +45,7 @@ def made(name: str, folder: Path, seed: int) -> tuple[Definition, Size, InputDat
 def checking(
     definition: Definition, size: Size, data: InputData, output: Path
 ) -> Callable[[], str | None]:
-    nothing = cast(Step, None)
-    return lambda: graph_check.check(Checking(nothing, definition, size, data, output, {}))
+    return lambda: graph_check.check(Checking(STEP, definition, size, data, output, {}))
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
@@ -56,7 +55,7 @@ def test_the_input_is_of_the_stated_size_and_only_the_seed_changes_it(
     told: list[int] = []
     definition, size, data = made(name, tmp_path / "one", 1)
     (tmp_path / "same").mkdir()
-    graph_data.write(definition, tmp_path / "same", size, 1, told.append)
+    graph_data.write(FILES, definition, tmp_path / "same", size, 1, tick=told.append)
     _, _, other = made(name, tmp_path / "other", 2)
     text = b"".join(file.read_bytes() for file in data.files)
     assert len(data.files) == 4
@@ -69,9 +68,11 @@ def test_the_input_is_of_the_stated_size_and_only_the_seed_changes_it(
 def test_edges_go_both_ways_and_some_vertices_have_many(tmp_path: Path) -> None:
     definition = DEFINITIONS["nweight"]
     size = graph.size(definition, 0, {})
-    answer = graph_data.write(definition, tmp_path, size, 3, lambda _: None)
+    answer = graph_data.write(FILES, definition, tmp_path, size, 3, tick=lambda _: None)
     columns = [
-        *graph_check.read_columns(sorted(tmp_path.iterdir()), "stw", ("int64",) * 2 + ("double",))
+        *graph_check.read_columns(
+            FILES, sorted(tmp_path.iterdir()), "stw", ("int64",) * 2 + ("double",)
+        )
     ]
     source, target, weight = (np.concatenate(column) for column in zip(*columns, strict=True))
     assert (source[::2] == target[1::2]).all()
@@ -188,14 +189,14 @@ def test_the_reference_of_pagerank_is_its_definition(
         for source, target, _ in edges:
             received[target] += ranks[source] / sum(edge[0] == source for edge in edges)
         ranks = [1 - damping + damping * each for each in received]
-    assert graph_check.page_ranks([file], 9, iterations, damping) == pytest.approx(ranks)
+    assert graph_check.page_ranks(FILES, [file], 9, iterations, damping) == pytest.approx(ranks)
 
 
 def test_an_empty_answer_is_right_where_there_is_nothing_to_find(tmp_path: Path) -> None:
     definition = DEFINITIONS["nhop"]
     size = graph.size_of_bytes(definition, 2_700, {"hops": 3})
     (tmp_path / "in").mkdir()
-    answer = graph_data.write(definition, tmp_path / "in", size, 0, lambda _: None)
+    answer = graph_data.write(FILES, definition, tmp_path / "in", size, 0, tick=lambda _: None)
     files = tuple(sorted((tmp_path / "in").iterdir()))
     data = InputData(files, 2_700, size.records, answer=answer)
     output = tmp_path / "out"

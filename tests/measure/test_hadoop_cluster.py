@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from this_host import FILES, HOST
 
 from venturi.errors import VenturiError
 from venturi.measure.engines.hadoop import cluster as hadoop_cluster
@@ -107,9 +108,11 @@ def killed(engines_home: Path, disk: Path, scratch: Path) -> Path:
         "from pathlib import Path\n"
         "from venturi.measure.engines.registry import engine\n"
         "from venturi.measure.engines.protocol import Ground\n"
+        "from venturi.measure.hosts.local import LocalHost\n"
         "home, disk, scratch = map(Path, sys.argv[1:])\n"
         "dirs = {'output': (disk,), 'scratch': (scratch,)}\n"
-        "engine('mapreduce:cluster', home=home, environ=os.environ).start(Ground(dirs))\n"
+        "made = engine('mapreduce:cluster', LocalHost(), home=home, environ=os.environ)\n"
+        "made.start(Ground(dirs))\n"
     )
     venturi = subprocess.Popen([sys.executable, "-c", program, engines_home, disk, scratch])
     process_of(scratch, b"org.apache.hadoop.hdfs.server.namenode.NameNode")
@@ -124,7 +127,7 @@ def killed(engines_home: Path, disk: Path, scratch: Path) -> Path:
 @pytest.fixture(scope="module")
 def hadoop(engines_home: Path, disk: Path, scratch: Path, killed: Path) -> Iterator[MapReduce]:
     """The engine with its cluster up."""
-    made = engine("mapreduce:cluster", home=engines_home, environ=os.environ)
+    made = engine("mapreduce:cluster", HOST, home=engines_home, environ=os.environ)
     assert isinstance(made, MapReduce)
     free_ports, chosen = daemons.free_ports, []
     with pytest.MonkeyPatch.context() as patch, socket.socket() as other:
@@ -161,7 +164,9 @@ def session(settings: Settings, agent_binary: Path) -> Iterator[Session]:
 
 @pytest.fixture
 def folders(tmp_path: Path) -> Iterator[DataFolders]:
-    with DataFolders(dict.fromkeys(("input", "scratch", "output"), (tmp_path / "data",))) as made:
+    with DataFolders(
+        FILES, dict.fromkeys(("input", "scratch", "output"), (tmp_path / "data",))
+    ) as made:
         yield made
 
 
@@ -251,7 +256,9 @@ def test_a_cluster_that_is_there(
     hadoop: MapReduce, engines_home: Path, session: Session, folders: DataFolders
 ) -> None:
     own = cluster_of(hadoop)
-    given = engine("mapreduce:cluster", home=engines_home, environ=os.environ, hadoop_conf=own.conf)
+    given = engine(
+        "mapreduce:cluster", HOST, home=engines_home, environ=os.environ, hadoop_conf=own.conf
+    )
     assert isinstance(given, MapReduce)
     given.start(Ground({}))
     try:
@@ -268,11 +275,11 @@ def test_hdfs_files(hadoop: MapReduce, tmp_path: Path) -> None:
     local, back = tmp_path / "local", tmp_path / "back"
     local.write_bytes(os.urandom(3_000_000))
     path = "/files/a b#%c"
-    hdfs.put(local, path)
-    hdfs.get(path, back)
+    hdfs.put(FILES, local, path)
+    hdfs.get(FILES, path, back)
     assert back.read_bytes() == local.read_bytes()
     with pytest.raises(OSError, match="No space left"):  # here, not in HDFS
-        hdfs.get(path, Path("/dev/full"))
+        hdfs.get(FILES, path, Path("/dev/full"))
     assert hdfs.read(path, 2_999_000, 5_000) == local.read_bytes()[2_999_000:]
     assert hdfs.files("/files") == [("a b#%c", 3_000_000)]
     with hdfs.create("/files/written") as writer:
@@ -297,7 +304,9 @@ def test_a_conf_that_names_no_cluster(
     hadoop: MapReduce, engines_home: Path, tmp_path: Path
 ) -> None:
     def start(conf: Path) -> VenturiError:
-        made = engine("mapreduce:cluster", home=engines_home, environ=os.environ, hadoop_conf=conf)
+        made = engine(
+            "mapreduce:cluster", HOST, home=engines_home, environ=os.environ, hadoop_conf=conf
+        )
         with pytest.raises(VenturiError) as caught:
             made.start(Ground({}))
         made.stop()
@@ -317,7 +326,7 @@ def test_java_that_is_too_new(engines_home: Path, tmp_path: Path) -> None:
     java.touch()
     (tmp_path / "java" / "release").write_text('JAVA_VERSION="25.0.1"\n')
     environ = {**os.environ, "JAVA_HOME": str(tmp_path / "java")}
-    made = engine("mapreduce:cluster", home=engines_home, environ=environ)
+    made = engine("mapreduce:cluster", HOST, home=engines_home, environ=environ)
     with pytest.raises(VenturiError, match=r"Java 25\.0\.1") as caught:
         made.start(Ground({"output": (tmp_path,), "scratch": (tmp_path,)}))
     assert caught.value.code == "VEN-ENGINE-JAVA"

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from venturi.measure.hosts.host import LocalHost
+from venturi.measure.hosts.local import LocalHost
 
 
 def test_ctrl_c_is_heard_though_it_does_not_wake_the_reader() -> None:

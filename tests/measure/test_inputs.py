@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from this_host import FILES
+
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.trial.folders import DataFolders
 from venturi.measure.trial.job import Step
@@ -20,7 +22,7 @@ def inputs(
     """As one command would have them."""
     definition = workload("wordcount")
     size = size_of_bytes(definition, size_bytes)
-    with DataFolders({"input": (folder,)}) as folders:
+    with DataFolders(FILES, {"input": (folder,)}) as folders:
         yield GeneratedInputs(folders, definition, size, seed=seed, keep=keep)
 
 

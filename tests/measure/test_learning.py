@@ -23,9 +23,9 @@ from sklearn.cluster import KMeans
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from spark_session import local_spark
+from this_host import FILES, STEP
 
 from venturi.errors import VenturiError
-from venturi.measure.trial.job import Step
 from venturi.measure.workloads import outputs as checks
 from venturi.measure.workloads.checking import Checking
 from venturi.measure.workloads.definition import MB, SCALES, Definition, Size
@@ -43,7 +43,7 @@ Model = dict[str, Any]
 
 def made(definition: Definition, size: Size, folder: Path, seed: int = SEED) -> InputData:
     folder.mkdir(parents=True)
-    answer = learning_data.write(definition, folder, size, seed, lambda _: None)
+    answer = learning_data.write(FILES, definition, folder, size, seed, tick=lambda _: None)
     files = tuple(sorted(folder.iterdir()))
     return InputData(files, size.bytes or 0, size.records, answer=answer)
 
@@ -112,9 +112,7 @@ def a_model(
     def verdict(seed: int) -> checks.Verdict:
         data = InputData((), size.bytes or 0, size.records, answer={"seed": seed})
         said: dict[str, Scalar] = {"records": size.records}
-        return checks.check(
-            Checking(cast(Step, None), DEFINITIONS[name], size, data, folder / "out", said)
-        )
+        return checks.check(Checking(STEP, DEFINITIONS[name], size, data, folder / "out", said))
 
     return verdict
 
@@ -312,7 +310,7 @@ def trained(
                     }  # fmt: skip
                     answer = programs.PROGRAMS[name](session, task)
                     samples = {metric: value for metric, value, _ in answer.pop("samples")}
-                    checking = Checking(cast(Step, None), definition, size, data, output, answer)
+                    checking = Checking(STEP, definition, size, data, output, answer)
                     done[name] = Trained(checking, own[-1], samples)
                 return done[name]
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from this_host import FILES
 
 from venturi.errors import VenturiError
 from venturi.measure.engines.native.engine import NativeJob, NativeOptions
 from venturi.measure.hosts.agent_results import SortPlan
-from venturi.measure.trial import space
+from venturi.measure.hosts.local import LocalFiles
 from venturi.measure.trial.folders import DataFolders, parse_roles
 from venturi.measure.trial.runner import Session, run_trial
 from venturi.measure.workloads.definition import Definition
@@ -21,14 +21,12 @@ from venturi.measure.workloads.inputs import GeneratedInputs, GivenInputs
 from venturi.measure.workloads.registry import size_of_bytes, workload
 from venturi.record.trial import Sample, State
 
-Usage = namedtuple("Usage", "total used free")
-
 
 @pytest.fixture
 def folders(tmp_path: Path) -> Iterator[DataFolders]:
     """Data folders below a disk of their own."""
     (tmp_path / "disk").mkdir()
-    with DataFolders(parse_roles((), tmp_path / "disk")) as opened:
+    with DataFolders(FILES, parse_roles((), tmp_path / "disk")) as opened:
         yield opened
 
 
@@ -122,7 +120,10 @@ def test_a_failed_sort_leaves_no_data(
     disk = tmp_path / "disk"
     disk.mkdir()
     fault("fail-in-sort")
-    with pytest.raises(VenturiError, match="full"), DataFolders(parse_roles((), disk)) as folders:
+    with (
+        pytest.raises(VenturiError, match="full"),
+        DataFolders(FILES, parse_roles((), disk)) as folders,
+    ):
         run_trial(session, job_of(folders))
     assert list(disk.iterdir()) == []
     (stored,) = session.repository.find()
@@ -133,7 +134,7 @@ def test_a_failed_sort_leaves_no_data(
 def test_data_is_kept_only_if_asked_for(session: Session, tmp_path: Path, keep: bool) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
-    with DataFolders(parse_roles((), disk), keep=keep) as folders:
+    with DataFolders(FILES, parse_roles((), disk), keep=keep) as folders:
         job = job_of(folders)
         run_trial(session, job)
         run_trial(session, replace(job, repetition=1))  # output of the first is no obstacle
@@ -146,7 +147,7 @@ def test_never_more_than_half_of_the_free_disk(
     session: Session, folders: DataFolders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Input, scratch and output of 50,000 bytes each are there at the peak.
-    monkeypatch.setattr(space.shutil, "disk_usage", lambda _: Usage(10**6, 0, 299_999))
+    monkeypatch.setattr(LocalFiles, "free_bytes", lambda *_: 299_999)
     with pytest.raises(VenturiError) as caught:
         run_trial(session, job_of(folders))
     assert caught.value.code == "VEN-MEASURE-SPACE"
@@ -155,7 +156,7 @@ def test_never_more_than_half_of_the_free_disk(
     (stored,) = session.repository.find()
     assert stored.failure is not None
     assert stored.failure.kind == "capacity"
-    monkeypatch.setattr(space.shutil, "disk_usage", lambda _: Usage(10**6, 0, 300_000))
+    monkeypatch.setattr(LocalFiles, "free_bytes", lambda *_: 300_000)
     assert run_trial(session, job_of(folders)).state is State.SUCCEEDED
 
 
@@ -170,8 +171,8 @@ def test_a_users_files_are_sorted_where_he_says_and_never_touched(
     before = [path.read_bytes() for path in files]
     job = NativeJob(
         definition=Definition.of_user_files("sort", "fixed", 100, 10),
-        inputs=GivenInputs([tmp_path / "in"]),
-        folders=DataFolders({}),
+        inputs=GivenInputs(FILES, [tmp_path / "in"]),
+        folders=DataFolders(FILES, {}),
         options=NativeOptions(outputs=(tmp_path / "out",), scratch=(tmp_path / "out",)),
         engine_version="1",
         series=False,
@@ -189,7 +190,7 @@ def test_input_that_is_not_there(tmp_path: Path, kind: str) -> None:
     if kind == "empty directory":
         path.mkdir()
     with pytest.raises(VenturiError) as caught:
-        GivenInputs([path])
+        GivenInputs(FILES, [path])
     assert caught.value.code == "VEN-MEASURE-INPUT"
     assert str(path) in str(caught.value.where)
 
@@ -209,7 +210,9 @@ def test_input_is_spread_over_directories_and_still_one_sequence(
         disk.mkdir()
     whole = tmp_path / "whole"
     session.agent.run("gen", "--count", 500, "--output", whole)
-    with DataFolders(parse_roles([str(disk) for disk in disks], tmp_path), keep=True) as folders:
+    with DataFolders(
+        FILES, parse_roles([str(disk) for disk in disks], tmp_path), keep=True
+    ) as folders:
         assert run_trial(session, job_of(folders)).state is State.SUCCEEDED
     parts = [next(disk.glob("*/input/part-*")).read_bytes() for disk in disks]
     assert b"".join(parts) == whole.read_bytes()

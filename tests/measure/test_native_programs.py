@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from this_host import HOST
 
 from command_line import venturi
 from venturi.errors import VenturiError
@@ -51,14 +52,16 @@ def job(tmp_path: Path) -> Iterator[MakeJob]:
     disks = [tmp_path / name for name in ("a", "b")]
     for disk in disks:
         disk.mkdir()
-    with DataFolders(parse_roles([str(disk) for disk in disks], tmp_path), keep=True) as folders:
+    with DataFolders(
+        HOST.files, parse_roles([str(disk) for disk in disks], tmp_path), keep=True
+    ) as folders:
 
         def make(name: str) -> Job:
             definition = workload(name)
             size = size_of(definition, "tiny")
             inputs = inputs_of(folders, definition, size)
             order = Order(definition, size, inputs, folders, "1", "tiny", threads=2, series=False)
-            return Native(environ={}).job(order)
+            return Native(HOST, environ={}).job(order)
 
         yield make
 

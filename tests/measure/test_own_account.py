@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 from engine_runs import run
+from this_host import FILES
 
 import own_samples
 from venturi.measure.engines import account as own
@@ -43,7 +44,7 @@ def keep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Keep:
         monkeypatch.setattr(own, "time", now)
         execution = own.Execution(ORIGIN_S, *(ORIGIN_S + each for each in executed_s))
         attachments = [Attachment("other", name, path) for name, path in logs]
-        return own.account_of(attachments, execution, tmp_path / "account")
+        return own.account_of(FILES, attachments, execution, tmp_path / "account")
 
     return of
 

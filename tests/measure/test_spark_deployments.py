@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 from engine_runs import MARK, marked, wait_for, wait_until_gone
+from this_host import FILES, HOST
 
 from venturi.errors import ExitCode, VenturiError
 from venturi.measure.engines.process_job import require_instances
@@ -69,7 +70,7 @@ def cluster_mark() -> Iterator[str]:
 
 
 def made(deployment: str, home: Path = Path(), **more: Any) -> Spark:
-    found = engine(f"spark:{deployment}", home=home, environ=os.environ, **more)
+    found = engine(f"spark:{deployment}", HOST, home=home, environ=os.environ, **more)
     assert isinstance(found, Spark)
     return found
 
@@ -134,7 +135,9 @@ def execute(
 ) -> Trial:
     definition = workload(name)
     size = size or size_of(definition, "tiny")
-    with DataFolders(dict.fromkeys(("input", "scratch", "output"), (folder / "data",))) as folders:
+    with DataFolders(
+        FILES, dict.fromkeys(("input", "scratch", "output"), (folder / "data",))
+    ) as folders:
         inputs = inputs_of(folders, definition, size)
         order = Order(
             definition, size, inputs, folders, "0.1.0", threads=2,
@@ -344,10 +347,10 @@ def test_executors_that_never_come(tmp_path: Path) -> None:
     starved = "WARN TaskSchedulerImpl: Initial job has not accepted any resources; check\n"
     for text in ("", 3 * starved, "INFO Granted executor ID app-1/0 on\n" + 9 * starved):
         log.write_text(text)
-        spark_cluster.require_executors(log)
+        spark_cluster.require_executors(FILES, log)
     log.write_text(4 * starved)
     with pytest.raises(VenturiError, match="no executor was granted in 60 s"):
-        spark_cluster.require_executors(log)
+        spark_cluster.require_executors(FILES, log)
 
 
 def test_nobody_answers(spark: None, tmp_path: Path) -> None:
@@ -359,12 +362,12 @@ def test_nobody_answers(spark: None, tmp_path: Path) -> None:
 
 def test_what_yarn_needs(spark: None, tmp_path: Path) -> None:
     environ = {key: value for key, value in os.environ.items() if key != "HADOOP_HOME"}
-    found = engine("spark:yarn", home=tmp_path, environ=environ).available()
+    found = engine("spark:yarn", HOST, home=tmp_path, environ=environ).available()
     assert found.engine == "spark:yarn"
     assert [(each.what, each.mend) for each in found.missing] == [
         ("for YARN: Hadoop is not installed", "venturi engines install mapreduce")
     ]
-    given = engine("spark:yarn", home=tmp_path, environ=environ, hadoop_conf=tmp_path)
+    given = engine("spark:yarn", HOST, home=tmp_path, environ=environ, hadoop_conf=tmp_path)
     assert given.available().usable
 
 
@@ -382,7 +385,7 @@ def test_versions_that_fit(tmp_path: Path, spark_version: str, java: str, fit: b
     (home / "jars" / f"spark-core_2.13-{spark_version}.jar").touch()
     (java_home / "release").write_text(f'JAVA_VERSION="{java}"\n')
     environ = {"SPARK_HOME": str(home), "JAVA_HOME": str(java_home)}
-    found = engine("spark", home=tmp_path, environ=environ)
+    found = engine("spark", HOST, home=tmp_path, environ=environ)
     assert found.available().usable is fit
     if not fit:
         with pytest.raises(VenturiError) as caught:
@@ -391,7 +394,7 @@ def test_versions_that_fit(tmp_path: Path, spark_version: str, java: str, fit: b
 
 
 def test_engines_that_execute_once_at_a_time() -> None:
-    one = engine("native", home=Path(), environ=os.environ)
+    one = engine("native", HOST, home=Path(), environ=os.environ)
     require_instances(one, 1)
     require_instances(made("standalone"), 8)
     for found, instances in ((one, 2), (made("standalone"), 65)):
@@ -401,7 +404,7 @@ def test_engines_that_execute_once_at_a_time() -> None:
 
 
 def test_what_python_workers_get(tmp_path: Path) -> None:
-    with zipfile.ZipFile(spark_cluster.packed(tmp_path)) as archive:
+    with zipfile.ZipFile(spark_cluster.packed(FILES, tmp_path)) as archive:
         names = archive.namelist()
     assert "venturi/measure/workloads/shared/spark_storage.py" in names
     assert "venturi/errors.py" in names
@@ -419,7 +422,7 @@ def test_spark_3_5(
     session: Session, engines_home: Path, tmp_path: Path, deployment: str, name: str
 ) -> None:
     environ = {**os.environ, "SPARK_HOME": os.environ[SPARK_35]}
-    found = engine(f"spark:{deployment}", home=engines_home, environ=environ)
+    found = engine(f"spark:{deployment}", HOST, home=engines_home, environ=environ)
     assert isinstance(found, Spark)
     try:
         found.start(ground(tmp_path))

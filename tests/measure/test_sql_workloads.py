@@ -6,13 +6,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 from pyarrow import parquet
+from this_host import FILES, STEP
 
-from venturi.measure.trial.job import Step
 from venturi.measure.workloads.checking import Checking
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.inputs import InputData
@@ -32,7 +32,7 @@ def made(name: str, folder: Path, seed: int, rows: int) -> tuple[Definition, Siz
     definition = DEFINITIONS[name]
     size = sql.size_of_bytes(definition, rows * sql.ROW_BYTES, {})
     folder.mkdir()
-    answer = sql_data.write(definition, folder, size, seed, lambda _: None)
+    answer = sql_data.write(FILES, definition, folder, size, seed, tick=lambda _: None)
     files = tuple(sorted(path for path in folder.rglob("*") if path.is_file()))
     return definition, size, InputData(files, size.bytes or 0, rows, answer=answer, folder=folder)
 
@@ -169,10 +169,9 @@ def test_spark_agrees_with_the_reference_and_a_changed_output_does_not(
     definition, size, data = made(name, tmp_path / "in", seed, 1_500)
     output = tmp_path / "out"
     programs.PROGRAMS[name](spark_session, {"input": str(tmp_path / "in"), "output": str(output)})
-    nothing = cast(Step, None)
 
     def problem() -> str | None:
-        return sql_check.check(Checking(nothing, definition, size, data, output, {}))
+        return sql_check.check(Checking(STEP, definition, size, data, output, {}))
 
     assert problem() is None
     file = max(output.glob("part-*"), key=lambda path: path.stat().st_size)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from this_host import FILES, HOST
 
 from venturi.errors import FailureClass, VenturiError
 from venturi.measure.engines.native.engine import Native
@@ -43,11 +44,11 @@ def test_what_takes_too_long_is_ended(
     fault(hangs)
     definition = workload(name)
     size = size_of(definition, "tiny")
-    with DataFolders(parse_roles((), disk)) as folders:
+    with DataFolders(FILES, parse_roles((), disk)) as folders:
         inputs = inputs_of(folders, definition, size)
         order = Order(definition, size, inputs, folders, "1", "tiny", timeout_s=0.5, series=False)
         with pytest.raises(VenturiError, match="not done after") as caught:
-            run_trial(session, Native(environ={}).job(order))
+            run_trial(session, Native(HOST, environ={}).job(order))
     assert caught.value.code == "VEN-ENGINE-TIMEOUT"
     (stored,) = session.repository.find()
     assert stored.state is State.FAILED
@@ -60,7 +61,7 @@ def test_what_takes_too_long_is_ended(
 def test_what_is_done_in_time_is_not_disturbed(session: Session, tmp_path: Path) -> None:
     definition = workload("terasort")
     size = size_of(definition, "tiny")
-    with DataFolders(parse_roles((), tmp_path)) as folders:
+    with DataFolders(FILES, parse_roles((), tmp_path)) as folders:
         inputs = inputs_of(folders, definition, size)
         order = Order(definition, size, inputs, folders, "1", "tiny", timeout_s=60.0, series=False)
-        assert run_trial(session, Native(environ={}).job(order)).state is State.SUCCEEDED
+        assert run_trial(session, Native(HOST, environ={}).job(order)).state is State.SUCCEEDED

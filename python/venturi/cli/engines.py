@@ -29,10 +29,13 @@ def command(context: click.Context, as_json: bool) -> None:
     if context.invoked_subcommand is not None:
         return
     from venturi import settings
+    from venturi.cli.laboratory import this_host
     from venturi.measure.engines.registry import ENGINES, engine
 
     home = settings.load().home
-    found = [engine(name, home=home, environ=os.environ).available() for name in ENGINES]
+    found = [
+        engine(name, this_host(), home=home, environ=os.environ).available() for name in ENGINES
+    ]
     if as_json:
         print_json([{**asdict(each), "usable": each.usable} for each in found])
         return
@@ -65,13 +68,14 @@ def install(name: str, *, as_json: bool) -> int:
     'venturi[spark]'`.
     """
     from venturi import settings
+    from venturi.cli.laboratory import this_host
     from venturi.measure.engines.hadoop.install import HADOOP_VERSION, install_hadoop
 
     def say(text: str) -> None:
         if not as_json:
             click.echo(text, err=True)
 
-    place, done = install_hadoop(settings.load().home, os.environ, say)
+    place, done = install_hadoop(this_host(), settings.load().home, os.environ, say)
     if as_json:
         print_json({"engine": name, "version": HADOOP_VERSION, "dir": str(place), "fetched": done})
     else:

@@ -17,6 +17,7 @@ from venturi.cli.repository import open_repository
 if TYPE_CHECKING:
     from venturi.measure.engines.native.engine import Predict
     from venturi.measure.hosts.agent import Agent
+    from venturi.measure.hosts.host import Host
     from venturi.measure.trial.runner import Session
     from venturi.model.cost.predict import Prediction
     from venturi.record.keeping import Keeper
@@ -25,11 +26,18 @@ if TYPE_CHECKING:
 NO_RECORD_HELP = "Do not keep the trial in the repository."
 
 
+def this_host() -> Host:
+    """The host that is measured: this machine."""
+    from venturi.measure.hosts.local import LocalHost
+
+    return LocalHost()
+
+
 def find_agent() -> Agent:
     """The agent of the settings in force."""
     from venturi.measure.hosts.agent import Agent
 
-    return Agent.find(settings.load())
+    return Agent.find(settings.load(), this_host())
 
 
 @contextmanager
@@ -140,7 +148,8 @@ def on_one_device(folders: Sequence[Path]) -> bool:
     """Whether all of `folders` (or what exists above them) lie on one file system."""
     from venturi.measure.trial.space import existing_parent
 
-    return len({existing_parent(folder).stat().st_dev for folder in folders}) <= 1
+    files = this_host().files
+    return len({existing_parent(files, folder).device for folder in folders}) <= 1
 
 
 def say(text: str) -> None:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from venturi.cli.laboratory import laboratory, say
+from venturi.cli.laboratory import laboratory, say, this_host
 from venturi.cli.options import json_option, print_json, quiet_option, wait_option
 from venturi.cli.progress import step
 from venturi.cli.repository import open_repository
-from venturi.errors import ExitCode, FailureClass, Interrupted, VenturiError
+from venturi.errors import ExitCode, FailureClass, Interrupted, VenturiError, unreadable
 from venturi.wording import count_of
 
 if TYPE_CHECKING:
@@ -61,13 +61,14 @@ def check(file: Path, *, as_json: bool) -> None:
             f"about {format_bytes_decimal(space_bytes)} of disk are needed at the peak, the budget "
             f"is {format_bytes_decimal(plan.space_budget_bytes)}: start will refuse"
         )
+    files = this_host().files
     devices = {
-        existing_parent(folder).stat().st_dev: folder
+        existing_parent(files, folder).device: folder
         for each in plan.combinations
         for folders in plan.folders(each).values()
         for folder in folders
     }
-    room_bytes = sum(map(usable_bytes, devices.values()))
+    room_bytes = sum(usable_bytes(files, folder) for folder in devices.values())
     if space_bytes > room_bytes:
         warnings.append(
             f"about {format_bytes_decimal(space_bytes)} of disk are needed at the peak, of what is "
@@ -166,10 +167,13 @@ def _take(file: Path, *, begun: bool, again: bool, wait: bool, quiet: bool, as_j
             )
         _require_space(plan)
         require_writable(
-            folder
-            for each in plan.combinations
-            for folders in plan.folders(each).values()
-            for folder in folders
+            session.agent.host.files,
+            (
+                folder
+                for each in plan.combinations
+                for folders in plan.folders(each).values()
+                for folder in folders
+            ),
         )
         if talk and (limits := _limits(plan)):
             step(limits)
@@ -224,19 +228,23 @@ def _engine(name: str) -> Engine:
     from venturi import settings
     from venturi.measure.engines.registry import engine
 
-    return engine(name, home=settings.load().home, environ=os.environ)
+    return engine(name, this_host(), home=settings.load().home, environ=os.environ)
 
 
 def _read(file: Path) -> Plan:
     from venturi.measure.engines.registry import ENGINES
-    from venturi.measure.studies.plan_file import EngineWords, read_plan
+    from venturi.measure.studies.plan_file import EngineWords, plan_of
     from venturi.measure.workloads.registry import workloads_with
 
     words = {
         name: EngineWords(workloads_with(kind.programs), kind.prefixes, kind.deployments)
         for name, kind in ENGINES.items()
     }
-    return read_plan(file, words, Path.cwd())
+    try:
+        text = file.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(file, error, "VEN-PLAN-FILE") from error
+    return plan_of(text, file, words, Path.cwd())
 
 
 def _lacks(plan: Plan) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from venturi.cli.laboratory import NO_RECORD_HELP, laboratory, record_of
+from venturi.cli.laboratory import NO_RECORD_HELP, laboratory, record_of, this_host
 from venturi.cli.options import (
     BYTES,
     DURATION,
@@ -146,7 +146,7 @@ def disk(
         random_seconds=random_time,
         **chosen,
     )
-    require_writable(options.dirs, there=True)
+    require_writable(this_host().files, options.dirs, there=True)
     show_progress = not quiet and not as_json
     with laboratory(
         show_progress=show_progress, record=not no_record, alone_as="probe disk", wait=wait

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from venturi.cli.laboratory import Predictor, laboratory, records, say
+from venturi.cli.laboratory import Predictor, laboratory, records, say, this_host
 from venturi.cli.options import DURATION, json_option, print_json, quiet_option, wait_option
 from venturi.cli.outputs import ready_file
 from venturi.cli.progress import step
@@ -120,7 +120,7 @@ def command(
     started_s = time.monotonic()
     require_time(time_budget)
     base = (folder or Path.cwd()).absolute()
-    require_writable([base], there=True)
+    require_writable(this_host().files, [base], there=True)
     ready_file(report, overwrite=True)
     require_assets()
     talk = not quiet and not as_json
@@ -131,7 +131,7 @@ def command(
             alone_as="quickstart",
             wait=wait,
         ) as session,
-        DataFolders(parse_roles((), base), keep=keep_data) as folders,
+        DataFolders(session.agent.host.files, parse_roles((), base), keep=keep_data) as folders,
     ):
         job = Job(session, base, started_s + time_budget, time_budget, talk)
         for swept in folders.swept:
@@ -155,7 +155,9 @@ def _disk(job: Job) -> Trial | None:
     from venturi.measure.studies import sizes as plan
     from venturi.measure.trial import space
 
-    size = plan.disk_probe_size(space.usable_bytes(job.folder), job.time_budget_s)
+    size = plan.disk_probe_size(
+        space.usable_bytes(job.session.agent.host.files, job.folder), job.time_budget_s
+    )
     if isinstance(size, plan.Skipped):
         job.skipped.append(size)
         return None
@@ -214,7 +216,12 @@ def _sorts(job: Job, folders: DataFolders, disk: Trial | None) -> None:
         size = plan.Skipped("sort", "the host does not say how much memory is available")
     else:
         left_s = job.left_s() - plan.REPORT_SHARE * job.time_budget_s
-        size = plan.data_size(space.usable_bytes(job.folder), memory_bytes, left_s, rates)
+        size = plan.data_size(
+            space.usable_bytes(job.session.agent.host.files, job.folder),
+            memory_bytes,
+            left_s,
+            rates,
+        )
     if isinstance(size, plan.Skipped):
         job.skipped.append(size)
         return

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from venturi.cli.laboratory import laboratory, records, say
+from venturi.cli.laboratory import laboratory, records, say, this_host
 from venturi.cli.options import BYTES, DURATION, json_option, print_json, quiet_option, wait_option
 from venturi.cli.progress import step
 from venturi.cli.repository import open_repository
@@ -156,7 +156,7 @@ def command(
     ground = Ground(roles, limits["threads"], limits["memory_bytes"], workers)
     with (
         laboratory(show_progress=talk, alone_as=f"run {workload}", wait=wait) as session,
-        DataFolders(roles, keep=keep_data) as folders,
+        DataFolders(session.agent.host.files, roles, keep=keep_data) as folders,
     ):
         for swept in folders.swept:
             say(f"removed {swept}, left behind by a killed process")
@@ -203,7 +203,8 @@ def _engines(
         if name != full:
             say(f"{name} is the engine {full}")
     found = [
-        engine(name, home=home, environ=os.environ, hadoop_conf=hadoop_conf) for name in wanted
+        engine(name, this_host(), home=home, environ=os.environ, hadoop_conf=hadoop_conf)
+        for name in wanted
     ]
     for each in found:
         require_instances(each, limits["instances"])

@@ -12,6 +12,7 @@ from venturi.cli.laboratory import (
     find_agent,
     laboratory,
     records,
+    this_host,
 )
 from venturi.cli.options import (
     BYTES,
@@ -132,10 +133,11 @@ def _job(inputs: tuple[Path, ...], experiment: str | None, chosen: dict[str, Any
         key_bytes=chosen["key_bytes"],
     )
     outputs = tuple(path.absolute() for path in chosen["outputs"])
+    files = this_host().files
     return NativeJob(
         definition=definition,
-        inputs=GivenInputs([path.absolute() for path in inputs]),
-        folders=DataFolders({}),
+        inputs=GivenInputs(files, [path.absolute() for path in inputs]),
+        folders=DataFolders(files, {}),
         options=NativeOptions(
             memory_bytes=chosen["memory_bytes"],
             threads=chosen["threads"],

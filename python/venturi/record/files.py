@@ -27,23 +27,26 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
+def replacing(path: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
     """A binary file that becomes `path` when the block ends, and is removed when it fails.
 
-    The data is on the disk before the name is (write, fsync, rename, fsync of the folder), so a
-    crash at any instant leaves the old file or the new one.
+    If `durable`, the data is on the disk before the name is (write, fsync, rename, fsync of the
+    folder), so a crash of the machine at any instant leaves the old file or the new one, too.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
     try:
         with temporary.open("wb") as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+    if not durable:
+        return
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(folder)

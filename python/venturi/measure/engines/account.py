@@ -14,12 +14,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from venturi.errors import VenturiError
+from venturi.measure.hosts.host import Files
 from venturi.measure.trial.job import Attachment
 from venturi.record.accounts import mapreduce, spark
 from venturi.record.accounts.find import Log
 from venturi.record.accounts.trial import LOST
 from venturi.record.accounts.trial import warnings as warnings_of
-from venturi.record.job_account import JobAccount, files
+from venturi.record.job_account import JobAccount
+from venturi.record.job_account import files as files_of
 from venturi.record.trial import TrialWarning
 
 EVENT_LOG = "eventlog"
@@ -46,19 +48,21 @@ class Kept:
     warnings: tuple[TrialWarning, ...] = ()
 
 
-def account_of(logs: Sequence[Attachment], execution: Execution, folder: Path) -> Kept:
-    """The account in those of `logs` that are an engine's, as files in `folder`, which is made.
+def account_of(
+    files: Files, logs: Sequence[Attachment], execution: Execution, folder: Path
+) -> Kept:
+    """The account in those of `logs` that are an engine's, in `folder`, which is made.
 
     Of several applications it is that of one that did not succeed, else of the longest.
     """
     warnings: list[TrialWarning] = []
     attachments: tuple[Attachment, ...] = ()
     try:
-        accounts = list(_accounts(logs, warnings))
+        accounts = list(_accounts(files, logs, warnings))
         if accounts:
             chosen = replace(max(accounts, key=_concern), applications=len(accounts))
             warnings += warnings_of(chosen)
-            attachments = _written(aligned(chosen, execution), folder)
+            attachments = _written(files, aligned(chosen, execution), folder)
     except Exception as error:
         said = f"no account of the job: {type(error).__name__}: {error}"
         warnings.append(TrialWarning(LOST, said))
@@ -87,23 +91,26 @@ def _concern(account: JobAccount) -> tuple[bool, float]:
     return application.outcome != "succeeded", application.elapsed_s or 0.0
 
 
-def _accounts(logs: Sequence[Attachment], warnings: list[TrialWarning]) -> Iterator[JobAccount]:
-    conf = next((each.path for each in logs if each.name == HISTORY_CONF), None)
+def _accounts(
+    files: Files, logs: Sequence[Attachment], warnings: list[TrialWarning]
+) -> Iterator[JobAccount]:
+    conf = [each.path for each in logs if each.name == HISTORY_CONF][:1]
     for log in logs:
-        found = Log(log.path, (log.path,))
         try:
             if log.name.startswith(EVENT_LOG):
-                yield spark.read(found)
+                with files.here(log.path) as (path,):
+                    yield spark.read(Log(path, (path,)))
             elif log.name == HISTORY:
-                yield mapreduce.read(found, conf=conf)
+                with files.here(log.path, *conf) as (path, *confs):
+                    yield mapreduce.read(Log(path, (path,)), conf=next(iter(confs), None))
         except VenturiError as error:
             warnings.append(TrialWarning(error.code, error.message))
 
 
-def _written(account: JobAccount, folder: Path) -> tuple[Attachment, ...]:
-    folder.mkdir()
+def _written(files: Files, account: JobAccount, folder: Path) -> tuple[Attachment, ...]:
+    files.mkdir(folder)
     kept = []
-    for name, content in files(account):
-        (folder / name).write_bytes(content)
+    for name, content in files_of(account):
+        files.write(folder / name, content)
         kept.append(Attachment("other", name, folder / name))
     return tuple(kept)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from venturi.errors import VenturiError
+from venturi.measure.hosts.host import Host
+
+ANSWER_S = 20.0
 _VERSION = re.compile(r'(?:JAVA_VERSION=|version )"(?:1\.)?(\d+)([^"]*)"')
 
 
@@ -26,32 +29,39 @@ class Java:
         return self.home / "bin" / "java"
 
 
-def find_java(environ: Mapping[str, str]) -> Java | None:
+def find_java(host: Host, environ: Mapping[str, str]) -> Java | None:
     """The Java of JAVA_HOME, else the one on PATH; None if there is none or it is broken."""
     named = environ.get("JAVA_HOME")
     program = Path(named, "bin", "java") if named else None
     if program is None:
-        found = shutil.which("java", path=environ.get("PATH"))
+        found = host.which("java", environ.get("PATH"))
         if found is None:
             return None
-        program = Path(found).resolve()
-    if not program.is_file():
+        program = host.files.resolve(Path(found))
+    if not host.files.is_file(program):
         return None
     home = program.parent.parent
     try:
-        text = (home / "release").read_text()
+        text = host.files.read(home / "release").decode(errors="replace")
     except OSError:
-        text = _asked(program)
+        text = _asked(host, program)
     match = _VERSION.search(text)
     return Java(home, match[1] + match[2], int(match[1])) if match else None
 
 
-def _asked(program: Path) -> str:
+def _asked(host: Host, program: Path) -> str:
     """What it says itself: some distributions have no `release` file. Takes a tenth of a second."""
     try:
-        done = subprocess.run(
-            [program, "-version"], capture_output=True, text=True, timeout=20, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        process = host.start([program, "-version"])
+    except VenturiError:
         return ""
-    return done.stderr
+    late = threading.Timer(ANSWER_S, process.stop, (0.0,))
+    late.start()
+    try:
+        process.wait()
+    except BaseException:
+        process.stop(0.0)
+        raise
+    finally:
+        late.cancel()
+    return "\n".join(process.stderr_tail())

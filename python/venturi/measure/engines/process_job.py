@@ -7,8 +7,6 @@ is a phase of its own (`start`), and the sample `elapsed_without_start_s` is the
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +18,7 @@ from venturi.errors import ExitCode, VenturiError
 from venturi.measure.engines import account as own
 from venturi.measure.engines.kind import MOST_INSTANCES
 from venturi.measure.engines.protocol import Collected, Engine, Order, ProcessEngine
-from venturi.measure.hosts.durable import sync
+from venturi.measure.hosts.host import Files, Host
 from venturi.measure.trial import space
 from venturi.measure.trial.job import Attachment, JobFailed, Report, Spec, Step
 from venturi.measure.trial.programs import Ended, labelled
@@ -44,9 +42,9 @@ GIB = 2**30
 DEFAULT_MEMORY_BYTES = 4 * GIB
 
 
-def threads_of(chosen: int | None) -> int:
+def threads_of(host: Host, chosen: int | None) -> int:
     """Threads of an engine: as many as there are cores for us, unless chosen."""
-    return chosen or len(os.sched_getaffinity(0))
+    return chosen or host.cores
 
 
 def memory_bytes_of(chosen: int | None) -> int:
@@ -129,7 +127,7 @@ class ProcessJob:
     @property
     def threads(self) -> int:
         """Of the engine."""
-        return threads_of(self.order.threads)
+        return threads_of(self.engine.host, self.order.threads)
 
     @property
     def memory_bytes(self) -> int:
@@ -252,7 +250,8 @@ class ProcessJob:
         each = {"scratch": round(size_bytes * scratch), "output": round(size_bytes * output)}
         needs = {role: need_bytes * order.instances for role, need_bytes in each.items()}
         needs["input"] = order.inputs.missing_bytes
-        space.require(space.spread(needs, {role: self._used(role) for role in needs}))
+        folders = {role: self._used(role) for role in needs}
+        space.require(order.folders.files, space.spread(needs, folders))
 
     def _used(self, role: str) -> tuple[Path, ...]:
         """Those of the folders named for `role` that the job really uses."""
@@ -279,7 +278,7 @@ class ProcessJob:
             ended = (engine.submit(tasks[0]),)
         executions = []
         for label, task, end in zip(self._labels, tasks, ended, strict=True):
-            sync(task.output)
+            engine.host.files.sync(task.output)
             synced = Phase(SYNC, end.ended_s, time.monotonic() - end.ended_s)
             collected = engine.collect(task, end)
             phases = collected.phases
@@ -290,7 +289,8 @@ class ProcessJob:
 
     def _account(self, logs: Sequence[Attachment], execution: own.Execution) -> own.Kept:
         """The engine's own account of the job, out of `logs`."""
-        return own.account_of(logs, execution, self._tasks[0].logs.parent / ACCOUNT)
+        folder = self._tasks[0].logs.parent / ACCOUNT
+        return own.account_of(self.engine.host.files, logs, execution, folder)
 
     @property
     def _labels(self) -> tuple[str, ...]:
@@ -300,27 +300,24 @@ class ProcessJob:
 
     def _placed(self, given: InputData) -> tuple[Task, ...]:
         """Makes the folders of the tasks; the engine sees one folder with all input files."""
-        folders = self.order.folders
+        folders, files = self.order.folders, self.order.folders.files
         scratches, (out, *_) = folders.of("scratch"), folders.of("output")
         for folder in (*scratches, out):  # of the repetition or the engine before, if data are kept
-            for entry in folder.iterdir():
-                if entry.is_dir() and not entry.is_symlink():
-                    shutil.rmtree(entry)
-                else:
-                    entry.unlink()
+            for entry in files.entries(folder):
+                files.remove(entry.path)
         scratch = scratches[0]
-        (scratch / "input").mkdir()
+        files.mkdir(scratch / "input")
         for number, file in enumerate(given.files if given.folder is None else ()):
-            (scratch / "input" / f"part-{number:05d}").symlink_to(file)
+            files.symlink(scratch / "input" / f"part-{number:05d}", file)
         return tuple(
             Task(
                 definition=self.order.definition,
                 size=self.order.size,
                 input=given.folder or scratch / "input",
                 output=out / f"result{label}",
-                scratch=_made(scratch / f"scratch{label}"),
-                spills=tuple(_made(folder / f"spills{label}") for folder in scratches),
-                logs=_made(scratch / f"logs{label}"),
+                scratch=_made(files, scratch / f"scratch{label}"),
+                spills=tuple(_made(files, folder / f"spills{label}") for folder in scratches),
+                logs=_made(files, scratch / f"logs{label}"),
                 threads=self.threads,
                 memory_bytes=self.memory_bytes,
                 configuration=self.configuration,
@@ -330,8 +327,8 @@ class ProcessJob:
         )
 
 
-def _made(folder: Path) -> Path:
-    folder.mkdir()
+def _made(files: Files, folder: Path) -> Path:
+    files.mkdir(folder)
     return folder
 
 
@@ -370,10 +367,10 @@ def _usage(ended: Sequence[Ended], *, elsewhere: bool) -> Iterator[Sample]:
             yield Sample(metric, value, unit)
 
 
-def read_json(path: Path, what: str) -> Mapping[str, object]:
+def read_json(files: Files, path: Path, what: str) -> Mapping[str, object]:
     """A file the engine's program must have written."""
     try:
-        data = json.loads(path.read_text())
+        data = json.loads(files.read(path))
     except (OSError, ValueError) as error:
         raise VenturiError(
             "VEN-ENGINE-FAILED", f"{what} wrote no result: {error}", where={"file": str(path)}

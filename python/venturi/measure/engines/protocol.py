@@ -13,6 +13,7 @@ from typing import Protocol
 
 from venturi.errors import VenturiError
 from venturi.measure.engines.kind import EngineKind
+from venturi.measure.hosts.host import Host
 from venturi.measure.trial.folders import DataFolders
 from venturi.measure.trial.job import Attachment, Job
 from venturi.measure.trial.programs import Ended
@@ -130,6 +131,10 @@ class Engine(Protocol):
 
 class ProcessEngine(Engine, Protocol):
     """An engine that runs a task in processes of its own: see `job.ProcessJob`."""
+
+    @property
+    def host(self) -> Host:
+        """Where its programs are started."""
 
     @property
     def version(self) -> str:

@@ -15,6 +15,7 @@ from venturi.wording import did_you_mean, near
 
 if TYPE_CHECKING:
     from venturi.measure.engines.protocol import Engine
+    from venturi.measure.hosts.host import Host
 
 _FOLDERS = ("native", "hadoop", "spark")
 
@@ -64,9 +65,15 @@ def on_hdfs(spec: str) -> bool:
 
 
 def engine(
-    spec: str, *, home: Path, environ: Mapping[str, str], hadoop_conf: Path | None = None
+    spec: str,
+    host: Host,
+    *,
+    home: Path,
+    environ: Mapping[str, str],
+    hadoop_conf: Path | None = None,
 ) -> Engine:
-    """The engine `NAME` or `NAME:DEPLOYMENT`, or VEN-MEASURE-WORKLOAD. `home` is VENTURI_HOME.
+    """The engine `NAME` or `NAME:DEPLOYMENT` on `host`, or VEN-MEASURE-WORKLOAD. `home` is its
+    VENTURI_HOME.
 
     `hadoop_conf` is the configuration folder of a Hadoop cluster that is there.
     """
@@ -82,6 +89,7 @@ def engine(
         raise _refused(problem, spec, hint)
     module, _, of = kind.engine.partition(":")
     made: Engine = getattr(import_module(module), of)(
+        host,
         home=home,
         environ=environ,
         deployment=deployment or next(iter(kind.deployments), None),

@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from venturi.errors import AgentError, ExitCode, Interrupted, VenturiError
-from venturi.measure.hosts.host import Host, LocalHost, Process
+from venturi.measure.hosts.host import Host, Process
+from venturi.measure.hosts.local import LocalHost
 from venturi.record.trial import Phase, Sample, TrialWarning
 from venturi.settings import Settings
 

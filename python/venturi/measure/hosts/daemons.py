@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from venturi.errors import VenturiError
+from venturi.measure.hosts.host import Host, Supervised
 from venturi.measure.hosts.logs import complaint, known_cause, tail
-from venturi.measure.hosts.supervised import Supervised
 from venturi.units import format_duration
 
 POLL_S = 0.1
@@ -36,6 +36,7 @@ class Daemon:
     """A process that Venturi started and will end. `log` has what it says."""
 
     name: str
+    host: Host
     log: Path
     process: Supervised
 
@@ -48,13 +49,18 @@ class Daemon:
     def last_words(self) -> str:
         """What one that has ended said at its end, or the signal that killed it."""
         status = self.process.report["status"]
-        return f"killed by signal {-status}" if status < 0 else tail(self.log)[-LAST_WORDS:]
+        return (
+            f"killed by signal {-status}"
+            if status < 0
+            else tail(self.host.files, self.log)[-LAST_WORDS:]
+        )
 
 
 class Daemons:
-    """The daemons of one engine. Leaving it as a context manager ends them."""
+    """The daemons of one engine on a host. Leaving it as a context manager ends them."""
 
-    def __init__(self, engine: str, folder: Path) -> None:
+    def __init__(self, host: Host, engine: str, folder: Path) -> None:
+        self.host = host
         self.engine = engine
         self.folder = folder
         self._daemons: dict[str, Daemon] = {}
@@ -64,7 +70,8 @@ class Daemons:
     ) -> Daemon:
         """Starts `command` and returns at once; its log is `NAME.log` in our folder."""
         log = self.folder / f"{name}.log"
-        daemon = Daemon(name, log, Supervised(command, log=log, cwd=cwd, env=env))
+        process = self.host.supervise(command, log=log, cwd=cwd, env=env)
+        daemon = Daemon(name, self.host, log, process)
         self._daemons[name] = daemon
         return daemon
 
@@ -74,7 +81,7 @@ class Daemons:
 
     def tail(self, name: str) -> str:
         """The end of what `name` said."""
-        return tail(self._daemons[name].log)
+        return tail(self.host.files, self._daemons[name].log)
 
     def logs(self) -> tuple[Path, ...]:
         """All logs."""

@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 
 
-def sync(folder: Path) -> None:
-    """Makes the files in `folder` durable, and their names; nothing if there is no such folder."""
-    if not folder.is_dir():
+def sync(path: Path) -> None:
+    """Makes a file durable, or what is in a folder with its names; nothing if there is none."""
+    if not path.exists():
         return
-    for path in (*folder.rglob("*"), folder):
-        descriptor = os.open(path, os.O_RDONLY)
+    for each in (*path.rglob("*"), path):
+        descriptor = os.open(each, os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:

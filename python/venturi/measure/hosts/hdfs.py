@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from venturi.errors import VenturiError
+from venturi.measure.hosts.host import Files
 
 TIMEOUT_S = 60.0
 _PIECE_BYTES = 1 << 20
@@ -29,22 +30,22 @@ class Hdfs:
     """Files of the HDFS whose NameNode answers HTTP at `namenode` (`host:port`), as `user`.
 
     Paths are absolute, without a scheme. What fails raises VenturiError: VEN-ENGINE-SPACE when
-    HDFS is full, else VEN-ENGINE-HDFS; OSError what fails with a file of this host.
+    HDFS is full, else VEN-ENGINE-HDFS; OSError what fails with a file that is copied.
     """
 
     def __init__(self, namenode: str, user: str) -> None:
         self.namenode = namenode
         self.user = user
 
-    def put(self, local: Path, path: str, *, block_bytes: int | None = None) -> None:
-        """Copies a file into HDFS, replacing what is there."""
-        with local.open("rb") as source, self.create(path, block_bytes=block_bytes) as target:
-            shutil.copyfileobj(source, target, _PIECE_BYTES)
+    def put(self, files: Files, source: Path, path: str, *, block_bytes: int | None = None) -> None:
+        """Copies one of `files` into HDFS, replacing what is there."""
+        with files.open(source) as given, self.create(path, block_bytes=block_bytes) as target:
+            shutil.copyfileobj(given, target, _PIECE_BYTES)
 
-    def get(self, path: str, local: Path) -> None:
-        """Copies a file out of HDFS."""
-        with self._opened(path) as source, local.open("wb") as target:
-            shutil.copyfileobj(source, target, _PIECE_BYTES)
+    def get(self, files: Files, path: str, target: Path) -> None:
+        """Copies a file out of HDFS, to be one of `files`."""
+        with self._opened(path) as source, files.create(target) as taken:
+            shutil.copyfileobj(source, taken, _PIECE_BYTES)
 
     def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
         """At most `length` bytes of a file from `offset` on; all the rest if None."""
@@ -157,7 +158,7 @@ def _connected(address: str, path: str) -> Iterator[HTTPConnection]:
         yield connection
     except (OSError, HTTPException) as error:
         if isinstance(error, OSError) and (error.filename or error.errno in _OF_DISKS):
-            raise  # of the file here that is copied
+            raise  # of the file that is copied
         raise VenturiError(
             "VEN-ENGINE-HDFS",
             f"HDFS at {address} does not answer: {error}",

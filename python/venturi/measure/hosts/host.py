@@ -1,28 +1,129 @@
-"""Where measuring happens: a host starts processes and streams what they say.
+"""Where measuring happens: a host has files, and starts processes and streams what they say.
 
-The local machine is just another host. Over SSH, or in a network namespace, the same protocol has
-another implementation and nothing above it changes.
+The local machine (`local`) is just another host. Over SSH, or in a network namespace, the same
+protocols have another implementation and nothing above them changes.
 """
 
 from __future__ import annotations
 
-import io
-import select
-import shutil
-import signal
-import socket
-import subprocess
-import threading
-from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from typing import IO, Any, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from io import BufferedReader, BufferedWriter
+from pathlib import Path
+from typing import Any, Literal, Protocol
 
-from venturi.errors import VenturiError
 
-MAX_LINE_BYTES = 64 * 2**20  # a sort result lists its files: 100,000 of them still fit
-STDERR_LINES = 20
-STDERR_LINE_BYTES = 2000
+@dataclass(frozen=True, slots=True)
+class Info:
+    """What there is at a path, or where its links lead. `kind` `other`: neither file nor folder,
+    or a link that leads nowhere. `device` tells one file system from another.
+    """
+
+    path: Path
+    kind: Literal["file", "folder", "other"]
+    bytes: int
+    modified_ns: int
+    device: int
+
+
+class Files(Protocol):
+    """The files of a host. Paths are that host's; but where it says so, none is of this machine.
+
+    What fails raises OSError with the number and the path that the system there gave.
+    """
+
+    def mkdir(
+        self, folder: Path, *, mode: int = 0o777, parents: bool = False, exist_ok: bool = False
+    ) -> None:
+        """Makes a folder; with `parents` those above it, too."""
+
+    def remove(self, path: Path) -> None:
+        """Removes a file, a link, or a folder with all that is in it; nothing if there is none.
+
+        What can be removed is gone even when something cannot.
+        """
+
+    def rename(self, path: Path, to: Path) -> None:
+        """Gives a file or a folder another name on the same file system."""
+
+    def symlink(self, path: Path, to: Path) -> None:
+        """Makes `path` a link to `to`."""
+
+    def stat(self, path: Path) -> Info:
+        """What is at `path`; FileNotFoundError: nothing."""
+
+    def info(self, path: Path) -> Info | None:
+        """What is at `path`; None: nothing."""
+        try:
+            return self.stat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def is_file(self, path: Path) -> bool:
+        """Whether there is a file, perhaps behind a link."""
+        found = self.info(path)
+        return found is not None and found.kind == "file"
+
+    def is_folder(self, path: Path) -> bool:
+        """Whether there is a folder, perhaps behind a link."""
+        found = self.info(path)
+        return found is not None and found.kind == "folder"
+
+    def resolve(self, path: Path) -> Path:
+        """`path` without links."""
+
+    def entries(self, folder: Path) -> tuple[Info, ...]:
+        """What is in a folder, by name."""
+
+    def find(self, folder: Path, pattern: str) -> tuple[Info, ...]:
+        """What is in or below `folder` and has a name like `pattern` (as of Path.glob), by path;
+        nothing if there is no such folder.
+        """
+
+    def read(self, path: Path, *, last_bytes: int | None = None) -> bytes:
+        """What is in a file; at most its `last_bytes`."""
+
+    def write(self, path: Path, data: bytes | str, *, durable: bool = False) -> None:
+        """Makes `data` (text in UTF-8) the content of a file: whole, or not at all.
+
+        With `durable` it is on the disk when this returns, and its name is.
+        """
+
+    def open(self, path: Path) -> BufferedReader:
+        """A file to read from."""
+
+    def create(self, path: Path) -> BufferedWriter:
+        """A file to write to, empty at first; what was there is gone."""
+
+    def sync(self, path: Path) -> None:
+        """Makes durable a file, or a folder with all that is in it, and their names; nothing if
+        there is none.
+        """
+
+    def put(self, local: Path, path: Path) -> None:
+        """Copies a file of this machine there."""
+
+    def get(self, path: Path, local: Path) -> None:
+        """Copies a file from there to this machine."""
+
+    def here(self, *paths: Path) -> AbstractContextManager[tuple[Path, ...]]:
+        """The files as files of this machine, for what reads them by name: themselves if they are
+        that, else copies, which are gone when the context is left.
+        """
+
+    def free_bytes(self, path: Path) -> int:
+        """Bytes that an ordinary user can still write on the file system of `path`."""
+
+    def require_writable(self, folder: Path) -> None:
+        """OSError unless a file can be made in `folder`; it is gone again, and had no name."""
+
+    @property
+    def temporaries(self) -> Path:
+        """The folder for what is temporary."""
+
+    def temporary(self, prefix: str) -> AbstractContextManager[Path]:
+        """A folder of our own in `temporaries`, removed when the context is left."""
 
 
 class Process(Protocol):
@@ -44,135 +145,78 @@ class Process(Protocol):
         """The last lines of its standard error."""
 
 
+class Supervised(Protocol):
+    """A command that leaves nothing behind: it ends, with all that it started, once we are gone or
+    let go. It can be waited for with `select`: there is something to read once all has ended.
+    """
+
+    def fileno(self) -> int:
+        """Of the pipe on which the end is reported."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether all of it is gone."""
+
+    @property
+    def reaped(self) -> bool:
+        """Whether `reap` was called."""
+
+    @property
+    def report(self) -> Mapping[str, Any]:
+        """How it ended (`status`, minus the number of a signal), what it used; waits for the end.
+
+        The status alone, if the rest could not be reported.
+        """
+
+    def release(self) -> None:
+        """Lets go: it begins to end."""
+
+    def reap(self) -> None:
+        """Returns once nothing of it is left; after `release`."""
+
+
 class Host(Protocol):
-    """A machine on which processes can be started."""
+    """A machine: its files, and the processes that can be started there."""
 
     @property
     def name(self) -> str:
         """Its host name."""
 
-    def which(self, program: str) -> str | None:
-        """Full path of `program` on that machine, None if it has none."""
-
-    def start(self, argv: Sequence[str]) -> Process:
-        """Starts `argv`; VEN-AGENT-MISSING if it cannot be executed."""
-
-
-class _Awaited(io.RawIOBase):
-    """A pipe that is read when it has something, and looked at twice a second until then.
-
-    A signal that comes just before a read that waits would only be heard of after it: Ctrl-C would
-    wait for the next line.
-    """
-
-    def __init__(self, pipe: IO[bytes]) -> None:
-        self._pipe = pipe
-        self._poll = select.poll()
-        self._poll.register(pipe, select.POLLIN)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:
-        while not self._poll.poll(500):
-            pass
-        count: int | None = self._pipe.readinto(buffer)  # type: ignore[attr-defined]
-        return count
-
-    def close(self) -> None:
-        self._pipe.close()
-        super().close()
-
-
-class LocalProcess:
-    """A child of this process, in a process group of its own.
-
-    Ctrl-C in a terminal reaches a whole group. The child must hear of it once, from us, because a
-    second interrupt means "at once, without cleaning up".
-    """
-
-    def __init__(self, argv: Sequence[str]) -> None:
-        self._popen = subprocess.Popen(
-            list(argv),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            process_group=0,
-            bufsize=0,
-        )
-        assert self._popen.stdout is not None
-        assert isinstance(self._popen.stderr, io.FileIO)
-        self._stdout = io.BufferedReader(_Awaited(self._popen.stdout))
-        self._stderr = io.BufferedReader(self._popen.stderr)
-        self._tail: deque[str] = deque(maxlen=STDERR_LINES)
-        self._listener = threading.Thread(target=self._listen, daemon=True)
-        self._listener.start()
-
-    def _listen(self) -> None:
-        with suppress(ValueError):  # closed under us
-            while line := self._stderr.readline(STDERR_LINE_BYTES):
-                self._tail.append(line.decode(errors="replace").rstrip())
-
-    def lines(self) -> Iterator[bytes]:
-        while line := self._stdout.readline(MAX_LINE_BYTES + 1):
-            if len(line) > MAX_LINE_BYTES:
-                raise VenturiError(
-                    "VEN-AGENT-PROTOCOL",
-                    f"a line is longer than {MAX_LINE_BYTES} bytes",
-                    where={"starts_with": line[:80].decode(errors="replace")},
-                )
-            yield line
-
-    def wait(self) -> int:
-        status = self._popen.wait()
-        self._listener.join(timeout=5)
-        self._stdout.close()
-        if not self._listener.is_alive():
-            self._stderr.close()
-        return status
-
-    def terminate(self) -> None:
-        self._popen.terminate()
-
-    def stop(self, grace_s: float) -> int:
-        if self._popen.poll() is None:
-            self._popen.send_signal(signal.SIGINT)
-        killer = threading.Timer(grace_s, self._popen.kill)
-        killer.daemon = True
-        killer.start()
-        try:
-            # It may still be writing: read on, or it would block on a full pipe and never end.
-            with suppress(ValueError):
-                while self._stdout.read(65536):
-                    pass
-            return self.wait()
-        except KeyboardInterrupt:
-            self._popen.kill()
-            return self.wait()
-        finally:
-            killer.cancel()
-
-    def stderr_tail(self) -> list[str]:
-        return list(self._tail)
-
-
-class LocalHost:
-    """This machine."""
+    @property
+    def user(self) -> str:
+        """Who we are there."""
 
     @property
-    def name(self) -> str:
-        return socket.gethostname()
+    def cores(self) -> int:
+        """Processor threads that we may use there."""
 
-    def which(self, program: str) -> str | None:
-        return shutil.which(program)
+    @property
+    def files(self) -> Files:
+        """Its files."""
 
-    def start(self, argv: Sequence[str]) -> Process:
-        try:
-            return LocalProcess(argv)
-        except OSError as error:
-            raise VenturiError(
-                "VEN-AGENT-MISSING",
-                f"{argv[0]} cannot be started: {error.strerror or error}",
-                where={"path": argv[0]},
-                hint="set VENTURI_AGENT to the agent's path, or install Venturi again",
-            ) from error
+    def which(self, program: str, path: str | None = None) -> str | None:
+        """Full path of `program` on that machine, looked for in `path` (as PATH has it; None: in
+        its PATH); None if it has none that can be executed.
+        """
+
+    def address_towards(self, server: str, port: int, timeout_s: float) -> str | None:
+        """The address under which `server` sees this host; None if it does not answer there."""
+
+    def start(
+        self,
+        argv: Sequence[str | Path],
+        *,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Process:
+        """Starts `argv`, with `env` added to the environment; VEN-AGENT-MISSING if it cannot be
+        executed.
+        """
+
+    def supervise(
+        self, command: Sequence[str | Path], *, log: Path, cwd: Path, env: Mapping[str, str]
+    ) -> Supervised:
+        """Starts `command`, with `env` added to the environment, and what it says goes to `log`.
+
+        One that cannot be executed has ended with a status other than 0.
+        """

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from venturi.measure.hosts.host import Files
+
 TAIL_BYTES = 256 * 1024
 
 # What a log says -> code, sentence, hint. The first that is found counts: causes before effects.
@@ -41,12 +43,10 @@ _CAUSES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
 )
 
 
-def tail(log: Path) -> str:
-    """The end of a log, as text."""
+def tail(files: Files, log: Path) -> str:
+    """The end of a log, as text; nothing if it cannot be read."""
     try:
-        with log.open("rb") as file:
-            file.seek(max(0, log.stat().st_size - TAIL_BYTES))
-            return file.read().decode(errors="replace")
+        return files.read(log, last_bytes=TAIL_BYTES).decode(errors="replace")
     except OSError:
         return ""
 

@@ -18,11 +18,10 @@ SUPERVISOR = Path(__file__).with_name("supervise.py")
 CLEAN_UP_S = 30.0
 
 
-class Supervised:
-    """A command under its supervisor, whose stdin holds the two together.
+class LocalSupervised:
+    """A command under its supervisor, whose stdin holds the two together: see `host.Supervised`.
 
     A pipe, not a signal: it closes however this process ends. What the command says goes to `log`.
-    It can be waited for with `select`: there is something to read once all has ended.
     """
 
     def __init__(
@@ -46,36 +45,27 @@ class Supervised:
         self._stdin, self._stdout = self._supervisor.stdin, self._supervisor.stdout
 
     def fileno(self) -> int:
-        """Of the pipe on which the end is reported."""
         return self._stdout.fileno()
 
     @property
     def ended(self) -> bool:
-        """Whether all of it is gone."""
         return self._supervisor.poll() is not None
 
     @property
     def reaped(self) -> bool:
-        """Whether `reap` was called."""
         return self._stdout.closed
 
     @cached_property
     def report(self) -> Mapping[str, Any]:
-        """How it ended (`status`, minus the number of a signal), what it used; waits for the end.
-
-        The supervisor's own status alone, if it could not report.
-        """
         line = self._stdout.readline()
         found: Mapping[str, Any] = json.loads(line) if line else {"status": self._supervisor.wait()}
         return found
 
     def release(self) -> None:
-        """Lets go: it begins to end."""
         with suppress(OSError):
             self._stdin.close()
 
     def reap(self) -> None:
-        """Returns once nothing of it is left; after `release`."""
         try:
             self._supervisor.wait(CLEAN_UP_S)
         except subprocess.TimeoutExpired:

@@ -154,7 +154,7 @@ class _DiskJob:
     def prepare(self, step: Step) -> Report:
         options = self._options
         for folder in options.dirs:
-            if not folder.is_dir():
+            if not step.host.files.is_folder(folder):
                 raise VenturiError(
                     "VEN-MEASURE-INPUT",
                     f"{folder} is not a directory",
@@ -163,7 +163,7 @@ class _DiskJob:
                 )
         if options.bytes is not None:
             # Reading and writing at once holds the files of both.
-            space.require(dict.fromkeys(options.dirs, 2 * options.bytes))
+            space.require(step.host.files, dict.fromkeys(options.dirs, 2 * options.bytes))
         return Report()
 
     def execute(self, step: Step) -> Report:

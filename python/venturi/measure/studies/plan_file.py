@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from venturi import units
-from venturi.errors import CODES, ExitCode, FailureClass, VenturiError, unreadable
+from venturi.errors import CODES, ExitCode, FailureClass, VenturiError
 from venturi.measure.engines.kind import MOST_INSTANCES
 from venturi.measure.engines.registry import many_at_once, own_name, split_spec, starts_daemons
 from venturi.measure.studies.study import OF_WORKLOAD, RETRYABLE, Combination, Order, Plan
@@ -160,18 +160,13 @@ class PlanFile(_Strict):
     failure: Annotated[_Failure, Field(description="what happens after a failure")] = _Failure()
 
 
-def read_plan(path: Path, engines: Mapping[str, EngineWords], default_dir: Path) -> Plan:
-    """The plan in `path`, for the `engines` there are; VEN-PLAN-FILE with every mistake in it.
-
-    Without disks its data are in `default_dir`.
+def plan_of(text: str, file: Path, engines: Mapping[str, EngineWords], default_dir: Path) -> Plan:
+    """The plan in the `text` of `file`, for the `engines` there are; VEN-PLAN-FILE with every
+    mistake in it. Without disks its data are in `default_dir`.
     """
-    try:
-        text = path.read_bytes().decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(path, error, "VEN-PLAN-FILE") from error
-    plan, mistakes = parse_plan(text, engines, path.absolute().parent, default_dir)
+    plan, mistakes = parse_plan(text, engines, file.absolute().parent, default_dir)
     if plan is None:
-        raise _refused(path, mistakes)
+        raise _refused(file, mistakes)
     return plan
 
 

@@ -196,9 +196,9 @@ class _Bench:
     def _input(
         self, combination: Combination, definition: Definition, size: Size
     ) -> tuple[DataFolders, Inputs]:
-        key = input_key(combination)
+        key, files = input_key(combination), self._session.agent.host.files
         if key not in self._inputs:
-            folders = DataFolders(self._plan.folders(combination)).__enter__()
+            folders = DataFolders(files, self._plan.folders(combination)).__enter__()
             self._inputs[key] = folders, inputs_of(folders, definition, size)
         return self._inputs[key]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
 from venturi.errors import ExitCode, VenturiError
+from venturi.measure.hosts.host import Files
 from venturi.measure.trial.space import existing_parent
 from venturi.record.owner import current_owner, is_alive
 from venturi.record.trial import Owner, new_id
@@ -19,38 +19,43 @@ PREFIX = "venturi-data-"
 OWNER_FILE = "owner.json"
 
 
-def own(folder: Path) -> None:
+def own(files: Files, folder: Path) -> None:
     """Writes into `folder` which process it belongs to, for `sweep`."""
-    (folder / OWNER_FILE).write_text(json.dumps(asdict(current_owner())))
+    files.write(folder / OWNER_FILE, json.dumps(asdict(current_owner())))
 
 
 def sweep(
-    parent: Path, alive: Callable[[Owner], bool] = is_alive, prefix: str = PREFIX
+    files: Files,
+    parent: Path,
+    alive: Callable[[Owner], bool] = is_alive,
+    prefix: str = PREFIX,
 ) -> list[Path]:
     """Removes the folders in `parent`, named by `prefix`, whose owner is dead; returns them.
 
     Only a folder with our name and a readable owner file is ours; all else is left alone.
     """
     removed: list[Path] = []
-    for folder in sorted(parent.glob(f"{prefix}*")):
+    for found in files.find(parent, f"{prefix}*"):
+        folder = found.path
         try:
-            owner = Owner(**json.loads((folder / OWNER_FILE).read_text()))
+            owner = Owner(**json.loads(files.read(folder / OWNER_FILE)))
         except (OSError, ValueError, TypeError):
             continue
         if not alive(owner):
-            shutil.rmtree(folder, ignore_errors=True)
+            with suppress(OSError):
+                files.remove(folder)
             removed.append(folder)
     return removed
 
 
-def require_writable(folders: Iterable[Path], *, there: bool = False) -> None:
+def require_writable(files: Files, folders: Iterable[Path], *, there: bool = False) -> None:
     """VEN-MEASURE-DIR, before anything is measured, if data cannot be put into one of `folders`.
 
     One that is not there is to be made, in the nearest one above it that is; not if it must be
     `there`, as where a disk is to be measured that may not be mounted.
     """
     for folder in dict.fromkeys(folders):
-        if there and not folder.is_dir():
+        if there and not files.is_folder(folder):
             raise VenturiError(
                 "VEN-MEASURE-DIR",
                 f"{folder} is no folder",
@@ -59,8 +64,7 @@ def require_writable(folders: Iterable[Path], *, there: bool = False) -> None:
                 exit_code=ExitCode.USAGE,
             )
         try:
-            with tempfile.TemporaryFile(dir=existing_parent(folder)):  # it has no name
-                pass
+            files.require_writable(existing_parent(files, folder).path)
         except OSError as error:
             raise VenturiError(
                 "VEN-MEASURE-DIR",
@@ -71,12 +75,15 @@ def require_writable(folders: Iterable[Path], *, there: bool = False) -> None:
 
 
 class DataFolders:
-    """The folders of one command by role, each inside its own `venturi-data-<id>`.
+    """The folders of one command by role, each inside its own `venturi-data-<id>`, in `files`.
 
     Use it as a context manager: leaving it removes everything, unless `keep`.
     """
 
-    def __init__(self, roles: Mapping[str, tuple[Path, ...]], *, keep: bool = False) -> None:
+    def __init__(
+        self, files: Files, roles: Mapping[str, tuple[Path, ...]], *, keep: bool = False
+    ) -> None:
+        self.files = files
         self.keep = keep
         self.swept: list[Path] = []
         self._parents = {role: tuple(dirs) for role, dirs in roles.items()}
@@ -91,7 +98,7 @@ class DataFolders:
         """The folders to use for `role`, made when first asked for."""
         folders = tuple(self._make(parent) / role for parent in self.parents(role))
         for folder in folders:
-            folder.mkdir(exist_ok=True)
+            self.files.mkdir(folder, exist_ok=True)
         return folders
 
     def empty(self, roles: Iterable[str]) -> None:
@@ -100,16 +107,17 @@ class DataFolders:
             return
         for role in roles:
             for parent in self.parents(role):
-                shutil.rmtree(parent / self._name / role, ignore_errors=True)
+                with suppress(OSError):
+                    self.files.remove(parent / self._name / role)
 
     def _make(self, parent: Path) -> Path:
         folder = parent / self._name
         if folder in self._made:
             return folder
         try:
-            folder.mkdir(parents=True)
+            self.files.mkdir(folder, parents=True)
             self._made.append(folder)
-            own(folder)
+            own(self.files, folder)
         except OSError as error:
             raise VenturiError(
                 "VEN-MEASURE-SPACE",
@@ -121,17 +129,17 @@ class DataFolders:
 
     def __enter__(self) -> DataFolders:
         parents = {parent for dirs in self._parents.values() for parent in dirs}
-        require_writable(parents)
+        require_writable(self.files, parents)
         for parent in parents:
-            if parent.is_dir():
-                self.swept += sweep(parent)
+            self.swept += sweep(self.files, parent)
         return self
 
     def __exit__(self, *_: object) -> None:
         if self.keep:
             return
         for folder in self._made:
-            shutil.rmtree(folder, ignore_errors=True)
+            with suppress(OSError):
+                self.files.remove(folder)
 
 
 def parse_roles(values: Iterable[str], default: Path) -> dict[str, tuple[Path, ...]]:

@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 
 from venturi.errors import VenturiError
 from venturi.measure.hosts.agent import CLEAN_UP_GRACE_S, Agent, AgentResult, OnProgress
+from venturi.measure.hosts.host import Host
 from venturi.record.trial import Engine, Phase, Sample, Scalar, TrialWarning, Workload
 from venturi.units import format_duration
 
@@ -33,7 +34,7 @@ class Spec:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file to be kept with the trial under `name`; copied before the job cleans up."""
+    """A file of the host, to be kept with the trial as `name`; copied before the job cleans up."""
 
     kind: Literal["log", "manifest", "other"]
     name: str
@@ -79,6 +80,11 @@ class Step:
     agent: Agent
     origin_s: float
     on_progress: OnProgress | None
+
+    @property
+    def host(self) -> Host:
+        """Where the job is done."""
+        return self.agent.host
 
     def run(self, command: str, *args: object, timeout_s: float | None = None) -> AgentResult:
         """Runs a subcommand of the agent, showing its progress.

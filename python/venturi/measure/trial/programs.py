@@ -6,15 +6,14 @@ import errno
 import math
 import os
 import select
-import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from venturi.errors import Interrupted, VenturiError
+from venturi.measure.hosts.host import Files, Host
 from venturi.measure.hosts.logs import complaint, known_cause, tail
-from venturi.measure.hosts.supervised import Supervised
 from venturi.measure.trial.job import Attachment, JobFailed
 from venturi.units import format_duration
 
@@ -64,6 +63,7 @@ def labelled(attachment: Attachment, label: str) -> Attachment:
 
 
 def run(
+    host: Host,
     command: Sequence[str | Path],
     *,
     engine: str,
@@ -76,11 +76,12 @@ def run(
 ) -> Ended:
     """Runs `command` to its end; see `run_together`."""
     program = Program(command, log, cwd, env, attachments)
-    (ended,) = run_together([program], engine=engine, timeout_s=timeout_s, check=check)
+    (ended,) = run_together(host, [program], engine=engine, timeout_s=timeout_s, check=check)
     return ended
 
 
 def run_together(
+    host: Host,
     programs: Sequence[Program],
     *,
     engine: str,
@@ -98,7 +99,7 @@ def run_together(
     late = False
     try:
         for program in programs:
-            running.append(_Running(program))
+            running.append(_Running(host, program))
         try:
             late = not _wait(running, timeout_s, check)
         except VenturiError as error:
@@ -126,17 +127,17 @@ def run_together(
     if broken:
         # Those that were ended because of it ended later.
         first = min(broken, key=lambda each: each.ended_s)
-        raise _failure(engine, first.status, first.program, kept)
+        raise _failure(host.files, engine, first.status, first.program, kept)
     return tuple(each.result() for each in running)
 
 
 class _Running:
     """A program under its supervisor."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, host: Host, program: Program) -> None:
         self.program = program
         self.started_s = time.monotonic()
-        self.process = Supervised(
+        self.process = host.supervise(
             program.command, log=program.log, cwd=program.cwd, env=program.env
         )
         self.ended_s = math.inf
@@ -209,12 +210,12 @@ def _stop(running: Sequence[_Running]) -> None:
 
 
 def _failure(
-    engine: str, status: int, program: Program, attachments: tuple[Attachment, ...]
+    files: Files, engine: str, status: int, program: Program, attachments: tuple[Attachment, ...]
 ) -> JobFailed:
-    text = tail(program.log)
+    text = tail(files, program.log)
     cause = known_cause(text)
     # The log may lie on the disk that is full, and end before it says so.
-    if cause is None and shutil.disk_usage(program.log.parent).free < FULL_BYTES:
+    if cause is None and files.free_bytes(program.log.parent) < FULL_BYTES:
         cause = known_cause(os.strerror(errno.ENOSPC))
     if cause:
         code, sentence, hint = cause

@@ -8,16 +8,15 @@ next start can tell.
 from __future__ import annotations
 
 import errno
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from venturi.errors import ExitCode, FailureClass, Interrupted, VenturiError
 from venturi.measure.hosts.agent import Agent, OnProgress
+from venturi.measure.hosts.local import HERE
 from venturi.measure.trial.folders import own, sweep
 from venturi.measure.trial.job import Attachment, Job, JobFailed, Report, Spec, Step
 from venturi.measure.trial.sampling import Sampler
@@ -72,7 +71,7 @@ def open_session(
     """Reads the host's facts and the agent's identity once, for all trials to come."""
     from venturi import __version__
 
-    sweep(Path(tempfile.gettempdir()), prefix=SERIES_PREFIX)  # of those that were killed
+    sweep(HERE, HERE.temporaries, prefix=SERIES_PREFIX)  # of those that were killed
     result = agent.run("facts")
     kernel = result.data.get("kernel_release")
     return Session(
@@ -102,17 +101,17 @@ def run_trial(session: Session, job: Job) -> Trial:
     trial = _planned(session, job.spec)
     session.repository.add(trial)
     step = Step(session.agent, origin_s, session.on_progress)
-    with tempfile.TemporaryDirectory(prefix=SERIES_PREFIX) as folder:
-        own(Path(folder))
+    with HERE.temporary(SERIES_PREFIX) as folder:
+        own(HERE, folder)
         sampler = None
         if job.spec.series and session.sample_interval_ms is not None:
             sampler = Sampler(
                 session.agent,
-                Path(folder) / "series.parquet",
+                folder / "series.parquet",
                 origin_s=origin_s,
                 interval_ms=session.sample_interval_ms,
             )
-        life = _Life(session.repository, trial, sampler)
+        life = _Life(session, trial, sampler)
         try:
             with _translated():
                 life.through(job, step)
@@ -185,8 +184,9 @@ def _planned(session: Session, spec: Spec) -> Trial:
 class _Life:
     """A trial on its way through the states; every change is saved before work goes on."""
 
-    def __init__(self, repository: Keeper, trial: Trial, sampler: Sampler | None) -> None:
-        self.repository = repository
+    def __init__(self, session: Session, trial: Trial, sampler: Sampler | None) -> None:
+        self.repository = session.repository
+        self._files = session.agent.host.files
         self.trial = trial
         self._sampler = sampler
 
@@ -214,10 +214,14 @@ class _Life:
     def attach(self, attachments: tuple[Attachment, ...]) -> None:
         for each in attachments:
             try:
-                self.trial = self.repository.attach(self.trial, each.kind, each.name, each.path)
+                with self._files.here(each.path) as (path,):
+                    self.trial = self.repository.attach(self.trial, each.kind, each.name, path)
             except VenturiError as error:
                 # What was measured is worth more than a log that cannot be kept.
                 self.warn((TrialWarning(error.code, error.message),))
+            except OSError as error:  # it cannot be fetched
+                said = f"{each.name} cannot be kept: {error.strerror}"
+                self.warn((TrialWarning("VEN-RECORD-ARTIFACT", said),))
 
     def warn(self, warnings: tuple[TrialWarning, ...]) -> None:
         self.trial = replace(self.trial, warnings=(*self.trial.warnings, *warnings))

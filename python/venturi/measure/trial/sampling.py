@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from venturi.errors import Interrupted, VenturiError
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.host import Process
+from venturi.measure.hosts.local import HERE
 from venturi.record.trial import TrialWarning
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Sampler:
         warning = None
         if self._problem is not None:
             warning = TrialWarning("VEN-MEASURE-SERIES", f"no complete series: {self._problem}")
-        return (self._path if self._path.is_file() else None), warning
+        return (self._path if HERE.is_file(self._path) else None), warning
 
     def _listen(self) -> None:
         assert self._process is not None

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from venturi.errors import VenturiError
+from venturi.measure.hosts.host import Files, Info
 from venturi.units import format_bytes_decimal
 
 SHARE_OF_FREE = 0.5  # the other half stays free for whoever else uses the disk
 
 
-def existing_parent(path: Path) -> Path:
+def existing_parent(files: Files, path: Path) -> Info:
     """`path`, or the nearest folder above it that exists."""
     path = path.absolute()
-    while not path.exists():
+    while (found := files.info(path)) is None:
         path = path.parent
-    return path
+    return found
 
 
-def free_bytes(path: Path) -> int:
-    """Bytes an ordinary user can still write on the file system of `path`."""
-    return shutil.disk_usage(existing_parent(path)).free
-
-
-def usable_bytes(path: Path) -> int:
-    """What Venturi may use of it: half."""
-    return int(free_bytes(path) * SHARE_OF_FREE)
+def usable_bytes(files: Files, path: Path) -> int:
+    """What Venturi may use of the file system of `path`: half of what is free."""
+    return int(files.free_bytes(existing_parent(files, path).path) * SHARE_OF_FREE)
 
 
 def spread(needs: Mapping[str, int], folders: Mapping[str, Iterable[Path]]) -> dict[Path, int]:
@@ -40,16 +35,15 @@ def spread(needs: Mapping[str, int], folders: Mapping[str, Iterable[Path]]) -> d
     return by_folder
 
 
-def require(needs_by_folder: Mapping[Path, int]) -> None:
+def require(files: Files, needs_by_folder: Mapping[Path, int]) -> None:
     """VEN-MEASURE-SPACE unless each file system has twice what its folders need together."""
     by_device: dict[int, tuple[Path, int]] = {}
     for folder, need_bytes in needs_by_folder.items():
-        real = existing_parent(folder)
-        device = real.stat().st_dev
-        first, total_bytes = by_device.get(device, (real, 0))
-        by_device[device] = (first, total_bytes + need_bytes)
+        real = existing_parent(files, folder)
+        first, total_bytes = by_device.get(real.device, (real.path, 0))
+        by_device[real.device] = (first, total_bytes + need_bytes)
     for folder, need_bytes in by_device.values():
-        free = free_bytes(folder)
+        free = files.free_bytes(folder)
         if need_bytes > free * SHARE_OF_FREE:
             raise VenturiError(
                 "VEN-MEASURE-SPACE",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from venturi.measure.hosts.host import Files
 from venturi.measure.trial.job import Step
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.inputs import InputData
@@ -33,3 +34,13 @@ class Checking:
     given: InputData
     output: Path
     answer: Mapping[str, Scalar]
+
+    @property
+    def files(self) -> Files:
+        """Those of the host, among them `output` and what was given."""
+        return self.step.host.files
+
+    def parts(self) -> list[Path]:
+        """The files of the output that have something in them, by name."""
+        found = self.files.find(self.output, "part-*")
+        return [each.path for each in found if each.bytes]

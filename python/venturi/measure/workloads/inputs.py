@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -14,11 +13,11 @@ from typing import Any, Protocol
 from venturi.errors import VenturiError
 from venturi.measure.hosts.agent import Progress
 from venturi.measure.hosts.agent_results import Generated, Validated
+from venturi.measure.hosts.host import Files, Info
 from venturi.measure.trial.folders import DataFolders
 from venturi.measure.trial.job import Step
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.registry import family
-from venturi.record.files import replacing
 from venturi.record.trial import Phase
 
 CHECKSUM_MODULUS = 2**128
@@ -64,28 +63,26 @@ class Inputs(Protocol):
 class GivenInputs:
     """The user's own files, never modified."""
 
-    def __init__(self, paths: Sequence[Path]) -> None:
-        files: list[Path] = []
-        for path in paths:
-            if path.is_dir():
-                files += sorted(entry for entry in path.iterdir() if entry.is_file())
-            else:
-                files.append(path)
+    def __init__(self, files: Files, paths: Sequence[Path]) -> None:
         try:
-            size_bytes = sum(path.stat().st_size for path in files)
+            found = [each for path in paths for each in _given(files, path)]
         except OSError as error:
             raise VenturiError(
                 "VEN-MEASURE-INPUT",
                 f"{error.filename} cannot be read: {error.strerror}",
                 where={"file": str(error.filename)},
             ) from error
-        if not files:
+        if not found:
             raise VenturiError(
                 "VEN-MEASURE-INPUT",
                 "there is no input file",
                 where={"dir": ", ".join(str(path) for path in paths)},
             )
-        self._data = InputData(files=tuple(files), bytes=size_bytes, records=None)
+        self._data = InputData(
+            files=tuple(each.path for each in found),
+            bytes=sum(each.bytes for each in found),
+            records=None,
+        )
 
     @property
     def planned_bytes(self) -> int:
@@ -101,6 +98,14 @@ class GivenInputs:
 
     def provide(self, step: Step) -> tuple[InputData, tuple[Phase, ...]]:
         return self._data, ()
+
+
+def _given(files: Files, path: Path) -> Iterable[Info]:
+    """The file at `path`, or the files directly in a folder, by name."""
+    found = files.stat(path)
+    if found.kind != "folder":
+        return [found]
+    return (each for each in files.entries(path) if each.kind == "file")
 
 
 class NoInputs:
@@ -119,8 +124,14 @@ class KeptInputs:
     manifest. `parents` are the folders of the role `input`."""
 
     def __init__(
-        self, parents: Sequence[Path], definition: Definition, size: Size, seed: int
+        self,
+        files: Files,
+        parents: Sequence[Path],
+        definition: Definition,
+        size: Size,
+        seed: int,
     ) -> None:
+        self._files = files
         meaning = [definition.version, asdict(size), seed, len(parents)]
         text = json.dumps(meaning, sort_keys=True)
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -129,9 +140,9 @@ class KeptInputs:
     def find(self) -> InputData | None:
         """The input, None if there is none or it is not whole."""
         try:
-            kept = json.loads((self._folders[0] / _MANIFEST).read_text())
+            kept = json.loads(self._files.read(self._folders[0] / _MANIFEST))
             files = {Path(path): tuple(state) for path, *state in kept.pop("files")}
-            if any(_state(path) != state for path, state in files.items()):
+            if any(self._state(path) != state for path, state in files.items()):
                 return None
             folder = kept.pop("folder")
             return InputData(tuple(files), folder=folder and Path(folder), **kept)
@@ -141,28 +152,26 @@ class KeptInputs:
     def make(self) -> tuple[Path, ...]:
         """Empty folders for it."""
         for folder in self._folders:
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(parents=True)
+            self._files.remove(folder)
+            self._files.mkdir(folder, parents=True)
         return self._folders
 
     def finish(self, data: InputData) -> None:
         """All is there and will be found from now on."""
         manifest = {
-            "files": [(str(path), *_state(path)) for path in data.files],
+            "files": [(str(path), *self._state(path)) for path in data.files],
             "bytes": data.bytes,
             "records": data.records,
             "checksum": data.checksum,
             "answer": data.answer,
             "folder": data.folder and str(data.folder),
         }
-        with replacing(self._folders[0] / _MANIFEST) as file:
-            file.write(json.dumps(manifest).encode())
+        self._files.write(self._folders[0] / _MANIFEST, json.dumps(manifest), durable=True)
 
-
-def _state(path: Path) -> tuple[int, int]:
-    """Another one after the file was changed: its bytes, and when it was written last."""
-    stat = path.stat()
-    return stat.st_size, stat.st_mtime_ns
+    def _state(self, path: Path) -> tuple[int, int]:
+        """Another one after the file was changed: its bytes, and when it was written last."""
+        found = self._files.stat(path)
+        return found.bytes, found.modified_ns
 
 
 class GeneratedInputs:
@@ -194,7 +203,7 @@ class GeneratedInputs:
         self._size = size
         self._seed = seed
         self._keep = keep
-        self._store = KeptInputs(folders.parents("input"), definition, size, seed)
+        self._store = KeptInputs(folders.files, folders.parents("input"), definition, size, seed)
         self._data: InputData | None = None
 
     @property
@@ -225,7 +234,7 @@ class GeneratedInputs:
         if self._definition.generator.startswith("gensort"):
             data = self._gensort(step, folders)
             if self._definition.generator == "gensort-sorted":
-                data = _sorted(step, data)
+                data = _sorted(step, self._folders.files, data)
         else:
             data = self._written(step, folders[0])
         if self._keep:
@@ -270,7 +279,9 @@ class GeneratedInputs:
         definition = self._definition
         data = import_module(f"{family(definition)}.data")
         try:
-            answer = data.write(definition, folder, self._size, self._seed, tick)
+            answer = data.write(
+                self._folders.files, definition, folder, self._size, self._seed, tick=tick
+            )
         except OSError as error:
             raise VenturiError(
                 "VEN-MEASURE-SPACE",
@@ -280,7 +291,8 @@ class GeneratedInputs:
         finally:
             if step.on_progress is not None:
                 step.on_progress(None)
-        files = tuple(sorted(path for path in folder.rglob("*") if path.is_file()))
+        found = self._folders.files.find(folder, "**/*")
+        files = tuple(each.path for each in found if each.kind == "file")
         if definition.job == "sort":
             # Lines of one length: what sorts them is checked as any sort is.
             length = definition.record_bytes
@@ -290,17 +302,17 @@ class GeneratedInputs:
         return InputData(files, self.planned_bytes, self.records, answer=answer, folder=folder)
 
 
-def _sorted(step: Step, data: InputData) -> InputData:
+def _sorted(step: Step, files: Files, data: InputData) -> InputData:
     """The same records in order: each folder gets its share of the output, then loses its input."""
     folders = [file.with_name("sorted") for file in data.files]
     for folder in folders:
-        folder.mkdir()
+        files.mkdir(folder)
     step.run("sort", *(part for file in data.files for part in ("--input", file)),
              *(part for folder in folders for part in ("--output", folder)))  # fmt: skip
     for file in data.files:
-        file.unlink()
-    files = (path for folder in folders for path in folder.glob("part-*"))
-    return replace(data, files=tuple(sorted(files, key=lambda path: path.name)))
+        files.remove(file)
+    parts = (each.path for folder in folders for each in files.find(folder, "part-*"))
+    return replace(data, files=tuple(sorted(parts, key=lambda path: path.name)))
 
 
 def inputs_of(

@@ -19,10 +19,10 @@ def check(checking: Checking) -> Verdict:
     """Checks what an engine left in a folder, by what the workload calls right."""
     definition = checking.definition
     if definition.job == "sort":
-        files = sorted(path for path in checking.output.glob("part-*") if path.stat().st_size)
         return output(
-            checking.step, "sort", checking.given, files, record_bytes=definition.record_bytes,
-            key_bytes=definition.key_bytes, format_=definition.format,
+            checking.step, "sort", checking.given, checking.parts(),
+            record_bytes=definition.record_bytes, key_bytes=definition.key_bytes,
+            format_=definition.format,
         )  # fmt: skip
     own = import_module(f"{family(definition)}.check")
     return _verdict(lambda: own.check(checking))
@@ -46,7 +46,7 @@ def output(
         return Verdict(None)
     from venturi.measure.workloads.shared.zipf import check_totals
 
-    return _verdict(partial(check_totals, job, files, given.answer))
+    return _verdict(partial(check_totals, step.host.files, job, files, given.answer))
 
 
 def _verdict(problem: Callable[[], str | None]) -> Verdict:

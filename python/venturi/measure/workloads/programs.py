@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from venturi.measure.hosts.agent import AgentResult
+from venturi.measure.hosts.host import Files
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.inputs import InputData
 from venturi.record.trial import Sample, Scalar
@@ -61,10 +62,11 @@ class Sort:
 
 @dataclass(frozen=True)
 class AgentTask:
-    """What a command of the agent works on. `outputs` are empty folders, one on each disk that the
-    program writes to; `threads`: None is the agent's own default.
+    """What a command of the agent works on, in the host's `files`. `outputs` are empty folders, one
+    on each disk that the program writes to; `threads`: None is the agent's own default.
     """
 
+    files: Files
     size: Size
     given: InputData
     outputs: tuple[Path, ...]
@@ -104,9 +106,10 @@ class HadoopTask:
 @dataclass(frozen=True, slots=True)
 class HadoopRun:
     """A job that has succeeded: what its client said, the job's counters by group, and what the
-    program wrote to `results`.
+    program wrote to `results`. `files` are those of the host, among them the output.
     """
 
+    files: Files
     task: Task
     log: str
     counters: Mapping[str, Mapping[str, int]]

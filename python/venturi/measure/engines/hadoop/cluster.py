@@ -9,9 +9,7 @@ HDFS keeps its blocks below the users' `output` folders and YARN its local files
 
 from __future__ import annotations
 
-import getpass
 import json
-import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
@@ -24,10 +22,11 @@ from venturi.measure.engines.hadoop import conf as hadoop_conf
 from venturi.measure.engines.hadoop.conf import Addresses, Containers, Ports, read_addresses
 from venturi.measure.engines.hadoop.install import Hadoop
 from venturi.measure.engines.java import Java
-from venturi.measure.engines.process_job import DEFAULT_MEMORY_BYTES
+from venturi.measure.engines.process_job import memory_bytes_of, threads_of
 from venturi.measure.engines.protocol import Ground
 from venturi.measure.hosts.daemons import POLL_S, Daemons, on_free_ports, wait_until
 from venturi.measure.hosts.hdfs import FileMissing, Hdfs
+from venturi.measure.hosts.host import Files, Host
 from venturi.measure.trial.folders import DataFolders
 from venturi.measure.trial.programs import run
 from venturi.record.trial import new_id
@@ -60,6 +59,7 @@ class Cluster(Protocol):
     conf: Path
     fs: str
     root: str
+    host: Host
     hdfs: Hdfs
     environment: Mapping[str, str]
     java_options: tuple[str, ...]
@@ -89,11 +89,12 @@ class Cluster(Protocol):
 class _Answering:
     """What there is to know of a cluster through its interfaces."""
 
-    def __init__(self, conf: Path, java: Java, addresses: Addresses, root: str) -> None:
+    def __init__(self, host: Host, conf: Path, java: Java, addresses: Addresses, root: str) -> None:
+        self.host = host
         self.conf = conf
         self.fs = addresses.fs
         self.root = root
-        self.user = getpass.getuser()
+        self.user = host.user
         self.hdfs = Hdfs(addresses.namenode, self.user)
         self.environment: Mapping[str, str] = {
             "HADOOP_CONF_DIR": str(conf),
@@ -154,7 +155,7 @@ class _Answering:
         for name, _ in self.hdfs.files(place):
             if name.startswith(job) and name.endswith(".jhist"):
                 for each in (name, configuration):
-                    self.hdfs.get(f"{place}/{each}", folder / each)
+                    self.hdfs.get(self.host.files, f"{place}/{each}", folder / each)
                 return folder / name, folder / configuration
         raise FileMissing("VEN-ENGINE-HDFS", f"{place} has no history of {job}")
 
@@ -165,7 +166,7 @@ class PseudoCluster(_Answering):
     def __init__(
         self, conf: Path, java: Java, addresses: Addresses, daemons: Daemons, folders: DataFolders
     ) -> None:
-        super().__init__(conf, java, addresses, root="/venturi")
+        super().__init__(daemons.host, conf, java, addresses, root="/venturi")
         self.java_options = hadoop_conf.java_options(java, conf / "hosts")
         self._daemons = daemons
         self._folders = folders
@@ -194,8 +195,8 @@ class GivenCluster(_Answering):
 
     java_options: tuple[str, ...] = ()
 
-    def __init__(self, conf: Path, java: Java, *, histories: bool) -> None:
-        super().__init__(conf, java, read_addresses(conf), root="")
+    def __init__(self, host: Host, conf: Path, java: Java, *, histories: bool) -> None:
+        super().__init__(host, conf, java, read_addresses(host, conf), root="")
         self.root = f"/user/{self.user}/venturi-{new_id().lower()}"
         for what, answer in (
             ("NameNode", self.datanodes()),
@@ -226,7 +227,7 @@ class GivenCluster(_Answering):
             self.hdfs.remove(self.root)
 
 
-def open_cluster(hadoop: Hadoop, ground: Ground, conf: Path | None = None) -> Cluster:
+def open_cluster(host: Host, hadoop: Hadoop, ground: Ground, conf: Path | None = None) -> Cluster:
     """The cluster of the HADOOP_CONF_DIR `conf`, else one that is started, in `ground.dirs`.
 
     It answers, and all its workers are there. VEN-ENGINE-CLUSTER if a given one is not like that;
@@ -234,17 +235,18 @@ def open_cluster(hadoop: Hadoop, ground: Ground, conf: Path | None = None) -> Cl
     nothing is left of it then.
     """
     if conf is not None:
-        return GivenCluster(conf, hadoop.java, histories=True)
-    folders = DataFolders({role: ground.dirs[role] for role in ("output", "scratch")})
+        return GivenCluster(host, conf, hadoop.java, histories=True)
+    folders = DataFolders(host.files, {role: ground.dirs[role] for role in ("output", "scratch")})
     sizes = hadoop_conf.containers(
-        ground.threads or len(os.sched_getaffinity(0)),
-        ground.memory_bytes or DEFAULT_MEMORY_BYTES,
+        threads_of(host, ground.threads),
+        memory_bytes_of(ground.memory_bytes),
         ground.workers or 1,
     )
     with ExitStack() as stack:
         stack.enter_context(folders)
         cluster = on_free_ports(
-            hadoop_conf.PORTS, lambda ports: _Start(hadoop, folders, sizes, Ports(*ports)).up()
+            hadoop_conf.PORTS,
+            lambda ports: _Start(host, hadoop, folders, sizes, Ports(*ports)).up(),
         )
         stack.pop_all()
     return cluster
@@ -254,20 +256,21 @@ class _Start:
     """One attempt to start a cluster."""
 
     def __init__(
-        self, hadoop: Hadoop, folders: DataFolders, sizes: Containers, ports: Ports
+        self, host: Host, hadoop: Hadoop, folders: DataFolders, sizes: Containers, ports: Ports
     ) -> None:
+        self._host = host
         self._java = hadoop.java
         self._sizes = sizes
         self._folders = folders
         folders.empty(("output", "scratch"))
         self._place = folders.of("scratch")[0] / "cluster"
-        self._place.mkdir()
+        host.files.mkdir(self._place)
         self._conf = self._place / "conf"
-        hadoop_conf.write(self._conf, hadoop=hadoop, ports=ports, sizes=sizes)
+        hadoop_conf.write(host, self._conf, hadoop=hadoop, ports=ports, sizes=sizes)
         self._class_path = ":".join((str(self._conf), *hadoop.jars))
-        self._daemons = Daemons(ENGINE, self._place)
+        self._daemons = Daemons(host, ENGINE, self._place)
         self._cluster = PseudoCluster(
-            self._conf, hadoop.java, read_addresses(self._conf), self._daemons, folders
+            self._conf, hadoop.java, read_addresses(host, self._conf), self._daemons, folders
         )
 
     def up(self) -> PseudoCluster:
@@ -284,6 +287,7 @@ class _Start:
         for number in range(workers):
             self._start_node_manager(f"NodeManager{number}")
         run(
+            self._host,
             self._command(_LIGHT, _NAMENODE, *self._name_dirs(), "-format", "-nonInteractive"),
             engine=ENGINE, log=self._place / "format.log", cwd=self._place,
             env=cluster.environment, timeout_s=UP_S, check=self._daemons.check,
@@ -300,7 +304,7 @@ class _Start:
         cluster.hdfs.mkdir(cluster.root)
 
     def _start_node_manager(self, name: str) -> None:
-        local = _made(self._folders.of("scratch"), name)
+        local = _made(self._host.files, self._folders.of("scratch"), name)
         self._daemon(
             name, _HEAVY, _NODE_MANAGER,
             _set("yarn.nodemanager.local-dirs", *(str(folder / "local") for folder in local)),
@@ -308,7 +312,7 @@ class _Start:
         )  # fmt: skip
 
     def _start_data_node(self, name: str) -> None:
-        data = _made(self._folders.of("output"), name)
+        data = _made(self._host.files, self._folders.of("output"), name)
         uris = (folder.as_uri() for folder in data)
         self._daemon(name, _HEAVY, _DATANODE, _set("dfs.datanode.data.dir", *uris))
 
@@ -332,11 +336,11 @@ def _set(name: str, *values: str) -> str:
     return f"-D{name}={','.join(values)}"
 
 
-def _made(parents: tuple[Path, ...], name: str) -> list[Path]:
+def _made(files: Files, parents: tuple[Path, ...], name: str) -> list[Path]:
     """A folder in each of `parents`, which only we may enter: DataNodes insist."""
     folders = [parent / name for parent in parents]
     for folder in folders:
-        folder.mkdir(mode=0o700)
+        files.mkdir(folder, mode=0o700)
     return folders
 
 

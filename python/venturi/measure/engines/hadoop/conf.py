@@ -6,9 +6,7 @@ daemon asks for the host's name when it starts, and a DNS server that does not a
 
 from __future__ import annotations
 
-import getpass
 import re
-import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -18,6 +16,7 @@ from xml.sax.saxutils import escape
 from venturi.errors import VenturiError
 from venturi.measure.engines.hadoop.install import Hadoop
 from venturi.measure.engines.java import Java
+from venturi.measure.hosts.host import Host
 from venturi.record.accounts.hadoop_xml import read_properties
 
 MIB = 2**20
@@ -108,15 +107,16 @@ def java_options(java: Java, hosts: Path) -> tuple[str, ...]:
     return ("-Djava.net.preferIPv4Stack=true", f"-Djdk.net.hosts.file={hosts}", *opened)
 
 
-def write(folder: Path, *, hadoop: Hadoop, ports: Ports, sizes: Containers) -> None:
+def write(host: Host, folder: Path, *, hadoop: Hadoop, ports: Ports, sizes: Containers) -> None:
     """Makes `folder` the HADOOP_CONF_DIR of daemons and clients."""
-    folder.mkdir(exist_ok=True)
+    files = host.files
+    files.mkdir(folder, exist_ok=True)
     # Hadoop's servers look for their pages beside the configuration; nobody will see them.
     for name in ("hdfs", "datanode"):
-        (folder / "webapps" / name).mkdir(parents=True, exist_ok=True)
-    names = dict.fromkeys((HOST, socket.gethostname()))
-    (folder / "hosts").write_text("".join(f"127.0.0.1 {name}\n" for name in names))
-    (folder / "log4j.properties").write_text(LOGGING)
+        files.mkdir(folder / "webapps" / name, parents=True, exist_ok=True)
+    names = dict.fromkeys((HOST, host.name))
+    files.write(folder / "hosts", "".join(f"127.0.0.1 {name}\n" for name in names))
+    files.write(folder / "log4j.properties", LOGGING)
     options = " ".join(java_options(hadoop.java, folder / "hosts"))
     for name, properties in (
         ("core-site.xml", _core(ports)),
@@ -125,7 +125,7 @@ def write(folder: Path, *, hadoop: Hadoop, ports: Ports, sizes: Containers) -> N
         ("mapred-site.xml", _mapred(ports, sizes, hadoop.jars, options)),
         ("capacity-scheduler.xml", _SCHEDULER),
     ):
-        (folder / name).write_text(_site(properties))
+        files.write(folder / name, _site(properties))
 
 
 def _core(ports: Ports) -> dict[str, str]:
@@ -235,12 +235,13 @@ def _site(properties: Mapping[str, str]) -> str:
     return f'<?xml version="1.0"?>\n<configuration>\n{"".join(lines)}</configuration>\n'
 
 
-def read_addresses(conf: Path) -> Addresses:
+def read_addresses(host: Host, conf: Path) -> Addresses:
     """Where the cluster of a HADOOP_CONF_DIR says it answers; VEN-ENGINE-CLUSTER if it does not."""
     properties: dict[str, str] = {}
     for name in ("core-site.xml", "hdfs-site.xml", "mapred-site.xml", "yarn-site.xml"):
-        if (conf / name).is_file():
-            properties |= read_properties(conf / name)[0]
+        if host.files.is_file(conf / name):
+            with host.files.here(conf / name) as (path,):
+                properties |= read_properties(path)[0]
 
     def value(name: str, default: str = "") -> str:
         # A value may name others, as ${name}.
@@ -265,6 +266,6 @@ def read_addresses(conf: Path) -> Addresses:
         namenode=value("dfs.namenode.http-address", f"{namenode}:9870"),
         resource_manager=value("yarn.resourcemanager.webapp.address", f"{manager}:8088"),
         history=value("mapreduce.jobhistory.webapp.address", f"{namenode}:19888"),
-        finished=f"{urlsplit(finished).path}/{getpass.getuser()}",
+        finished=f"{urlsplit(finished).path}/{host.user}",
         done=urlsplit(value("mapreduce.jobhistory.done-dir", f"{history}/done")).path,
     )

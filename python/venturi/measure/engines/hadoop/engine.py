@@ -16,6 +16,7 @@ from venturi.measure.engines.hadoop.job_log import read_counters, samples
 from venturi.measure.engines.hadoop.place import MIB, Local, OnCluster, Place
 from venturi.measure.engines.process_job import ProcessJob
 from venturi.measure.engines.protocol import Availability, Collected, Ground, Order, require
+from venturi.measure.hosts.host import Host
 from venturi.measure.trial.job import Attachment, JobFailed
 from venturi.measure.trial.programs import Ended, run
 from venturi.measure.workloads.definition import Definition, Size
@@ -38,12 +39,14 @@ class MapReduce:
 
     def __init__(
         self,
+        host: Host,
         *,
         home: Path,
         environ: Mapping[str, str],
         deployment: str = "local",
         hadoop_conf: Path | None = None,
     ) -> None:
+        self.host = host
         self.deployment = deployment
         self.version = ""
         self._hadoop_conf = hadoop_conf
@@ -58,7 +61,7 @@ class MapReduce:
         return self.deployment in KIND.on_hdfs and self._hadoop_conf is None
 
     def available(self) -> Availability:
-        found = look_for_hadoop(self._home, self._environ)
+        found = look_for_hadoop(self.host, self._home, self._environ)
         self._hadoop, self.version = found.hadoop, found.version or ""
         return Availability(NAME, found.version, found.parts, found.missing)
 
@@ -103,15 +106,15 @@ class MapReduce:
 
     def collect(self, task: Task, ended: Ended) -> Collected:
         assert self._place is not None
-        program = _program(task.definition)
-        text = ended.log.read_text(errors="replace")
+        program, files = _program(task.definition), self.host.files
+        text = files.read(ended.log).decode(errors="replace")
         counters = read_counters(text)
         kept = task.logs / "counters.json"
-        kept.write_text(json.dumps(counters, indent=1))
+        files.write(kept, json.dumps(counters, indent=1))
         own = self._place.collect(task, program, text, ended, time.monotonic() - time.time())
         results = ended.log.with_suffix(".txt")
-        said = results.read_text() if results.exists() else ""
-        found = program.findings(HadoopRun(task, text, counters, said))
+        said = files.read(results).decode() if files.is_file(results) else ""
+        found = program.findings(HadoopRun(files, task, text, counters, said))
         return Collected(
             phases=own.phases,
             samples=(*samples(counters), *found.samples, *own.samples),
@@ -123,7 +126,7 @@ class MapReduce:
         assert self._hadoop is not None
         if self.deployment == "local":
             return Local()
-        return OnCluster(open_cluster(self._hadoop, ground, self._hadoop_conf))
+        return OnCluster(open_cluster(self.host, self._hadoop, ground, self._hadoop_conf))
 
     def _run(self, task: Task, program: HadoopProgram, name: str) -> Ended:
         """Runs `program`, which writes to NAME.log and NAME.txt."""
@@ -133,10 +136,11 @@ class MapReduce:
         log = task.logs / f"{name}.log"
         where = HadoopTask(task, place.input(task), place.output(task), log.with_suffix(".txt"))
         logging = task.logs / "conf"
-        logging.mkdir(exist_ok=True)
-        (logging / "log4j.properties").write_text(LOGGING)
+        self.host.files.mkdir(logging, exist_ok=True)
+        self.host.files.write(logging / "log4j.properties", LOGGING)
         try:
             return run(
+                self.host,
                 [
                     hadoop.java.program,
                     f"-Xmx{place.client_bytes(task) // MIB}m",

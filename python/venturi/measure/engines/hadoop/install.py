@@ -7,9 +7,6 @@ engine appears under its final name only whole and checked.
 from __future__ import annotations
 
 import hashlib
-import os
-import shutil
-import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +14,15 @@ from pathlib import Path
 from venturi.errors import Interrupted, VenturiError
 from venturi.measure.engines.java import Java, find_java
 from venturi.measure.engines.protocol import Missing
+from venturi.measure.hosts.host import Files, Host
+from venturi.measure.hosts.local import HERE
 
 HADOOP_VERSION = "3.4.2"
 JAVA = range(8, 23)  # Subject.getSubject, which Hadoop 3.4 calls, is gone from 23 on
 PINNED = Path(__file__).parent
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 _NEEDED_BYTES = 700 * 10**6
+_GRACE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +45,18 @@ class Found:
     missing: tuple[Missing, ...]
 
 
-def look_for_hadoop(home: Path, environ: Mapping[str, str]) -> Found:
+def look_for_hadoop(host: Host, home: Path, environ: Mapping[str, str]) -> Found:
     """Hadoop of HADOOP_HOME, else the one installed below `home` (VENTURI_HOME), and its Java."""
     missing: list[Missing] = []
     parts: dict[str, str] = {}
-    version, place, jars = _find(home, environ)
+    version, place, jars = _find(host.files, home, environ)
     if place is None:
         missing.append(Missing("Hadoop is not installed", "venturi engines install mapreduce"))
     elif version is None:
         missing.append(Missing(f"{place} has no MapReduce examples and tests", "unset HADOOP_HOME"))
     if place is not None:
         parts["home"] = str(place)
-    java = find_java(environ)
+    java = find_java(host, environ)
     mend = "apt-get install openjdk-17-jre-headless"
     if java is None:
         missing.append(Missing("there is no Java", mend))
@@ -76,62 +76,62 @@ def look_for_hadoop(home: Path, environ: Mapping[str, str]) -> Found:
 
 
 def _find(
-    venturi_home: Path, environ: Mapping[str, str]
+    files: Files, venturi_home: Path, environ: Mapping[str, str]
 ) -> tuple[str | None, Path | None, tuple[str, ...]]:
     """Version, place and class path."""
     named = environ.get("HADOOP_HOME")
     if not named:
-        place = installed(venturi_home)
+        place = installed(files, venturi_home)
         if place is None:
             return None, None, ()
         return HADOOP_VERSION, place, (f"{place}/*",)
     home = Path(named)
     share = home / "share" / "hadoop"
-    jars = tuple((share / "mapreduce").glob("hadoop-mapreduce-examples-*.jar"))
-    tests = tuple((share / "mapreduce").glob("hadoop-mapreduce-client-jobclient-*-tests.jar"))
+    jars = files.find(share / "mapreduce", "hadoop-mapreduce-examples-*.jar")
+    tests = files.find(share / "mapreduce", "hadoop-mapreduce-client-jobclient-*-tests.jar")
     if not jars or not tests:
         return None, home, ()
     folders = ("common", "common/lib", "hdfs", "hdfs/lib", "mapreduce", "mapreduce/lib",
                "yarn", "yarn/lib", "yarn/timelineservice")  # fmt: skip
-    version = jars[0].stem.rpartition("-")[2]
+    version = jars[0].path.stem.rpartition("-")[2]
     return version, home, tuple(f"{share / folder}/*" for folder in folders)
 
 
 def pins() -> dict[str, str]:
     """SHA-256 of each jar by its name."""
-    lines = (PINNED / "jars.sha256").read_text().splitlines()
+    lines = HERE.read(PINNED / "jars.sha256").decode().splitlines()
     return {name: digest for digest, name in (line.split() for line in lines)}
 
 
 def place_of(home: Path) -> Path:
     """Where the jars of this version of the pins go below VENTURI_HOME."""
-    digest = hashlib.sha256((PINNED / "jars.sha256").read_bytes()).hexdigest()[:8]
+    digest = hashlib.sha256(HERE.read(PINNED / "jars.sha256")).hexdigest()[:8]
     return home / "engines" / f"hadoop-{HADOOP_VERSION}-{digest}"
 
 
-def installed(home: Path) -> Path | None:
+def installed(files: Files, home: Path) -> Path | None:
     """The folder with Hadoop's jars, None if they were not installed."""
     place = place_of(home)
-    return place if place.is_dir() else None
+    return place if files.is_folder(place) else None
 
 
 def install_hadoop(
-    home: Path, environ: Mapping[str, str], say: Callable[[str], None]
+    host: Host, home: Path, environ: Mapping[str, str], say: Callable[[str], None]
 ) -> tuple[Path, bool]:
     """Installs Hadoop below `home`; its folder, and whether there was anything to do."""
-    place = place_of(home)
-    if place.is_dir():
+    place, files = place_of(home), host.files
+    if files.is_folder(place):
         return place, False
-    maven = shutil.which("mvn", path=environ.get("PATH"))
-    if maven is None or find_java(environ) is None:
+    maven = host.which("mvn", environ.get("PATH"))
+    if maven is None or find_java(host, environ) is None:
         raise VenturiError(
             "VEN-ENGINE-MISSING",
             "Maven (mvn) and a Java are needed to fetch Hadoop",
             where={"engine": "mapreduce"},
             hint="apt-get install maven, or set HADOOP_HOME to a Hadoop that is there already",
         )
-    place.parent.mkdir(parents=True, exist_ok=True)
-    if shutil.disk_usage(place.parent).free < 2 * _NEEDED_BYTES:
+    files.mkdir(place.parent, parents=True, exist_ok=True)
+    if files.free_bytes(place.parent) < 2 * _NEEDED_BYTES:
         raise VenturiError(
             "VEN-ENGINE-SPACE",
             f"Hadoop needs {_NEEDED_BYTES / 1e6:.0f} MB while it is installed",
@@ -140,19 +140,25 @@ def install_hadoop(
         )
     cache = place.parent / "maven"
     part = place.with_name(f".{place.name}.part")
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir()
-    shutil.copy(PINNED / "pom.xml", part / "pom.xml")
-    _fetch(maven, part, cache, environ, say)
-    _check(part / "jars")
-    os.rename(part / "jars", place)  # noqa: PTH104 - Path.rename says the same
-    shutil.rmtree(part)
-    shutil.rmtree(cache, ignore_errors=True)  # a copy of every jar
+    files.remove(part)
+    files.mkdir(part)
+    files.put(PINNED / "pom.xml", part / "pom.xml")
+    _fetch(host, maven, part, cache, environ=environ, say=say)
+    _check(files, part / "jars")
+    files.rename(part / "jars", place)
+    files.remove(part)
+    files.remove(cache)  # a copy of every jar
     return place, True
 
 
 def _fetch(
-    maven: str, part: Path, cache: Path, environ: Mapping[str, str], say: Callable[[str], None]
+    host: Host,
+    maven: str,
+    part: Path,
+    cache: Path,
+    *,
+    environ: Mapping[str, str],
+    say: Callable[[str], None],
 ) -> None:
     command: list[str | Path] = [
         maven, "-B", "--strict-checksums", "-f", part / "pom.xml", f"-Dmaven.repo.local={cache}",
@@ -160,24 +166,19 @@ def _fetch(
     ]  # fmt: skip
     fetched, complaints = 0, []
     total = len(pins())
-    with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, env=dict(environ), cwd=part, process_group=0,
-    ) as process:  # fmt: skip
-        try:
-            assert process.stdout is not None
-            for line in process.stdout:
-                if "Downloaded from" in line and ".jar" in line:
-                    fetched += 1
-                    if fetched % 20 == 0:
-                        say(f"{fetched} jars (Hadoop has {total}, Maven needs some for itself)")
-                elif "[ERROR]" in line:
-                    complaints.append(line.strip())
-            status = process.wait()
-        except KeyboardInterrupt:
-            process.terminate()
-            process.wait()
-            raise Interrupted from None
+    process = host.start(command, cwd=part, env=environ)
+    try:
+        for line in process.lines():
+            if b"Downloaded from" in line and b".jar" in line:
+                fetched += 1
+                if fetched % 20 == 0:
+                    say(f"{fetched} jars (Hadoop has {total}, Maven needs some for itself)")
+            elif b"[ERROR]" in line:
+                complaints.append(line.decode(errors="replace").strip())
+        status = process.wait()
+    except KeyboardInterrupt:
+        process.stop(_GRACE_S)
+        raise Interrupted from None
     if status != 0:
         raise VenturiError(
             "VEN-ENGINE-INSTALL",
@@ -188,13 +189,13 @@ def _fetch(
         )
 
 
-def _check(jars: Path) -> None:
+def _check(files: Files, jars: Path) -> None:
     """VEN-ENGINE-INSTALL unless the jars are exactly those pinned."""
     expected = pins()
     found = {}
-    for path in jars.iterdir():
-        with path.open("rb") as file:
-            found[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
+    for each in files.entries(jars):
+        with files.open(each.path) as file:
+            found[each.path.name] = hashlib.file_digest(file, "sha256").hexdigest()
     wrong = sorted(
         name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name)
     )

@@ -15,6 +15,7 @@ from venturi.measure.engines.hadoop.cluster import Cluster
 from venturi.measure.engines.hadoop.conf import LIGHT, containers
 from venturi.measure.engines.hadoop.job_log import CLUSTER, LOCAL, read_counters, read_phases
 from venturi.measure.engines.protocol import Collected
+from venturi.measure.hosts.host import Files
 from venturi.measure.hosts.logs import tail
 from venturi.measure.trial.job import Attachment
 from venturi.measure.trial.programs import Ended
@@ -160,6 +161,7 @@ class OnCluster:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
+        self._files = cluster.host.files
         self._uploaded: tuple[tuple[object, ...], str] = ((), "")
         self.class_path: tuple[str, ...] = (str(cluster.conf),)
         self.environment = cluster.environment
@@ -193,7 +195,7 @@ class OnCluster:
         return self._uri(self._output(task))
 
     def prepare(self, task: Task) -> None:
-        hdfs, key = self._cluster.hdfs, _files_key(task)
+        hdfs, key = self._cluster.hdfs, _files_key(self._files, task)
         hdfs.remove(self._output(task))
         if not key or key == self._uploaded[0]:
             return
@@ -201,8 +203,8 @@ class OnCluster:
         self._uploaded = ((), "")
         hdfs.remove(folder)
         hdfs.mkdir(folder)
-        for path in sorted(task.input.iterdir()):
-            hdfs.put(path, f"{folder}/{path.name}")
+        for each in self._files.entries(task.input):
+            hdfs.put(self._files, each.path, f"{folder}/{each.path.name}")
         self._uploaded = (key, folder)
 
     def collect(
@@ -217,9 +219,9 @@ class OnCluster:
                 "stored_bytes": sum(size for _, size in stored),
             }
         elif task.definition.format != "none":
-            task.output.mkdir()
+            self._files.mkdir(task.output)
             for name, _ in hdfs.files(output):
-                hdfs.get(f"{output}/{name}", task.output / name)
+                hdfs.get(self._files, f"{output}/{name}", task.output / name)
         hdfs.remove(output)
         # HDFS made each file durable when it was closed.
         synced = Phase("sync", ended.ended_s, 0.0)
@@ -234,7 +236,7 @@ class OnCluster:
         return tuple(Attachment("log", path.name, path) for path in self._cluster.logs())
 
     def abandon(self, task: Task, log: Path) -> None:
-        for application in _APPLICATION.findall(tail(log)):
+        for application in _APPLICATION.findall(tail(self._files, log)):
             self._cluster.kill(application)
         # The failure may be that HDFS does not answer.
         with suppress(VenturiError):
@@ -250,7 +252,7 @@ class OnCluster:
         self._cluster.stop()
 
     def history(self, task: Task, log: Path) -> tuple[Attachment, ...]:
-        return () if self.is_lost() else self._copied(task, tail(log))
+        return () if self.is_lost() else self._copied(task, tail(self._files, log))
 
     def _copied(self, task: Task, log: str) -> tuple[Attachment, ...]:
         job = _JOB.search(log)
@@ -275,10 +277,10 @@ def _buffer_mib(most_bytes: float) -> int:
     return max(LEAST_BUFFER_MIB, min(SORT_BUFFER_MIB, int(most_bytes // MIB)))
 
 
-def _files_key(task: Task) -> tuple[object, ...]:
+def _files_key(files: Files, task: Task) -> tuple[object, ...]:
     """What tells one input from another: the files that its names stand for."""
-    files = sorted(path.resolve() for path in task.input.iterdir())
-    return tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in files)
+    given = [(files.resolve(each.path), each) for each in files.entries(task.input)]
+    return tuple(sorted((path, each.bytes, each.modified_ns) for path, each in given))
 
 
 def _tasks_cpu(log: str) -> tuple[Sample, ...]:

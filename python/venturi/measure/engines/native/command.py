@@ -51,7 +51,8 @@ class CommandJob:
         order = self.order
         needs = {"input": order.inputs.missing_bytes, "output": order.size.bytes or 0}
         parents = self._parents
-        space.require(space.spread({role: needs[role] for role in parents}, parents))
+        needed = space.spread({role: needs[role] for role in parents}, parents)
+        space.require(order.folders.files, needed)
         given, phases = order.inputs.provide(step)
         self._task = task = self._placed(given)
         if (before := self.program.before) is not None:
@@ -107,12 +108,12 @@ class CommandJob:
 
     def _placed(self, given: InputData) -> AgentTask:
         """Its folders, without the files of the repetition before, if data are kept."""
-        used = self._folders()[: self.program.outputs]
+        files, used = self.order.folders.files, self._folders()[: self.program.outputs]
         for folder in used:
-            for entry in folder.iterdir():
-                if entry.is_file():
-                    entry.unlink()
-        return AgentTask(self.order.size, given, used, self.order.threads)
+            for entry in files.entries(folder):
+                if entry.kind == "file":
+                    files.remove(entry.path)
+        return AgentTask(files, self.order.size, given, used, self.order.threads)
 
 
 def _elapsed_s(result: AgentResult) -> float:

@@ -12,6 +12,7 @@ from venturi.measure.engines.native.command import CommandJob
 from venturi.measure.engines.protocol import Availability, Ground, Missing, Order
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.agent_results import MemoryTouched, Sorted, SortPlan, SortStage
+from venturi.measure.hosts.host import Host
 from venturi.measure.trial import space
 from venturi.measure.trial.folders import DataFolders
 from venturi.measure.trial.job import Report, Spec, Step
@@ -245,15 +246,17 @@ class NativeJob:
             "output": output_bytes,
             "replica": output_bytes,
         }
-        space.require(space.spread(needs, {role: self._parents(role) for role in needs}))
+        folders = {role: self._parents(role) for role in needs}
+        space.require(self.folders.files, space.spread(needs, folders))
 
     def _empty_outputs(self) -> None:
         """Repetitions with kept data write to the same folders: what is ours may go."""
         if not self.options.outputs:
+            files = self.folders.files
             for folder in (*self._dirs("output"), *self._dirs("replica")):
-                for entry in folder.iterdir():
-                    if entry.is_file():
-                        entry.unlink()
+                for entry in files.entries(folder):
+                    if entry.kind == "file":
+                        files.remove(entry.path)
 
     def _arguments(self) -> list[object]:
         assert self._input is not None
@@ -296,17 +299,19 @@ class Native:
 
     def __init__(
         self,
+        host: Host,
         *,
         environ: Mapping[str, str],
         home: Path | None = None,
         deployment: str | None = None,
         hadoop_conf: Path | None = None,
     ) -> None:
+        self.host = host
         self._environ = environ
 
     def available(self) -> Availability:
         try:
-            agent = Agent.find(load(self._environ))
+            agent = Agent.find(load(self._environ), self.host)
             identity = agent.run("facts").identity
         except VenturiError as error:
             mend = "pip install --force-reinstall venturi"

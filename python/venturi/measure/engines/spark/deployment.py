@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from http.client import HTTPConnection, HTTPException
@@ -33,6 +32,8 @@ from venturi.measure.engines.protocol import Ground
 from venturi.measure.engines.spark import KIND
 from venturi.measure.hosts.daemons import Daemons, on_free_ports, wait_until
 from venturi.measure.hosts.hdfs import Hdfs
+from venturi.measure.hosts.host import Files, Host
+from venturi.measure.hosts.local import HERE
 from venturi.measure.hosts.logs import tail
 from venturi.measure.trial.folders import DataFolders
 from venturi.measure.trial.job import Attachment
@@ -148,6 +149,9 @@ class Deployment(Protocol):
 class Local:
     """Driver and executor are one JVM. Also what the other deployments do unless they must not."""
 
+    def __init__(self, host: Host) -> None:
+        self.host = host
+
     def start(self, spark: Installation, ground: Ground) -> None:
         pass
 
@@ -184,21 +188,26 @@ class Local:
     def logs(self, driver_log: Path) -> tuple[Attachment, ...]:
         return ()
 
+    def _packed_for(self, task: Task) -> dict[str, str]:
+        """Settings: what Python workers on other hosts need."""
+        return {"spark.submit.pyFiles": str(packed(self.host.files, task.scratch))}
+
 
 class Master(Local):
     """Applications of a master: one that is there, at `url`. A subclass starts its own."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, host: Host, url: str) -> None:
+        super().__init__(host)
         self.url = url
         self._address = LOOPBACK
         self._executors = 1
 
     def start(self, spark: Installation, ground: Ground) -> None:
         self._executors = ground.workers or 1
-        self._address = address_towards(self.url)
+        self._address = _address_towards(self.host, self.url)
 
     def check(self, log: Path) -> None:
-        require_executors(log)
+        require_executors(self.host.files, log)
 
     def sizes(self, threads: int, memory_bytes: int) -> Mapping[str, str]:
         split = shares(threads, memory_bytes, self._executors)
@@ -221,7 +230,7 @@ class Master(Local):
 
     def _sent(self, task: Task) -> Mapping[str, str]:
         """Its workers may be on hosts that have no Venturi."""
-        return _packed_for(task)
+        return self._packed_for(task)
 
 
 class Standalone(Master):
@@ -231,15 +240,15 @@ class Standalone(Master):
     the same time, each of the size that was chosen.
     """
 
-    def __init__(self) -> None:
-        super().__init__("")
+    def __init__(self, host: Host) -> None:
+        super().__init__(host, "")
         self._folders: DataFolders | None = None
         self._daemons: Daemons | None = None
         self._work: tuple[Path, ...] = ()
 
     def start(self, spark: Installation, ground: Ground) -> None:
         self._executors = workers = ground.workers or 1
-        self._folders = folders = DataFolders({"scratch": ground.dirs["scratch"]})
+        self._folders = folders = DataFolders(self.host.files, {"scratch": ground.dirs["scratch"]})
         with ExitStack() as stack:
             stack.enter_context(folders)
             on_free_ports(
@@ -263,17 +272,18 @@ class Standalone(Master):
     def check(self, log: Path) -> None:
         assert self._daemons is not None
         self._daemons.check()
-        require_executors(log)
+        require_executors(self.host.files, log)
 
     def logs(self, driver_log: Path) -> tuple[Attachment, ...]:
-        found = _APPLICATION.search(driver_log.read_text(errors="replace"))
+        files = self.host.files
+        found = _APPLICATION.search(files.read(driver_log).decode(errors="replace"))
         if found is None:
             return ()
-        said = (path for work in self._work for path in work.glob(f"{found[1]}/*/std*"))
+        said = (each for work in self._work for each in files.find(work, f"{found[1]}/*/std*"))
         return tuple(
-            Attachment("log", f"executor{path.parent.name}.{path.name}", path)
-            for path in sorted(said)
-            if path.stat().st_size
+            Attachment("log", f"executor{each.path.parent.name}.{each.path.name}", each.path)
+            for each in said
+            if each.bytes
         )
 
     def _sent(self, task: Task) -> Mapping[str, str]:
@@ -285,8 +295,8 @@ class Standalone(Master):
         folders.empty(("scratch",))
         local = folders.of("scratch")
         place = local[0] / "cluster"
-        place.mkdir()
-        self._daemons = daemons = Daemons(NAME, place)
+        self.host.files.mkdir(place)
+        self._daemons = daemons = Daemons(self.host, NAME, place)
         environment = {
             "SPARK_HOME": str(spark.home),
             "JAVA_HOME": str(spark.java.home),
@@ -307,7 +317,9 @@ class Standalone(Master):
         self.url = f"spark://{LOOPBACK}:{port}"
         self._work = tuple(place / f"work{number}" for number in range(self._executors))
         split = shares(
-            threads_of(ground.threads), memory_bytes_of(ground.memory_bytes), self._executors
+            threads_of(self.host, ground.threads),
+            memory_bytes_of(ground.memory_bytes),
+            self._executors,
         )
         try:
             start("Master", _MASTER, port, page)
@@ -332,7 +344,8 @@ class Yarn(Local):
     The cluster is that of `conf`; None: one of ours, from the `hadoop` installed.
     """
 
-    def __init__(self, conf: Path | None, hadoop: Hadoop | None) -> None:
+    def __init__(self, host: Host, conf: Path | None, hadoop: Hadoop | None) -> None:
+        super().__init__(host)
         self._conf = conf
         self._hadoop = hadoop
         self._cluster: Cluster | None = None
@@ -351,12 +364,12 @@ class Yarn(Local):
         self._executors = ground.workers or 1
         self._home = spark.home
         if self._conf is not None:
-            self._cluster = GivenCluster(self._conf, spark.java, histories=False)
-            self._address = address_towards(self._cluster.fs)
+            self._cluster = GivenCluster(self.host, self._conf, spark.java, histories=False)
+            self._address = _address_towards(self.host, self._cluster.fs)
             return
         assert self._hadoop is not None
         split, overhead_mib = self._shares(
-            threads_of(ground.threads), memory_bytes_of(ground.memory_bytes)
+            threads_of(self.host, ground.threads), memory_bytes_of(ground.memory_bytes)
         )
         # All that are executed at the same time are admitted, each of the size that was chosen.
         each_mib = split.executors * (split.executor_mib + overhead_mib) + _MASTER_MIB
@@ -365,7 +378,7 @@ class Yarn(Local):
             threads=split.executors * split.cores * MOST_INSTANCES,
             memory_bytes=each_mib * MOST_INSTANCES * MIB,
         )
-        self._cluster = open_cluster(self._hadoop, room)
+        self._cluster = open_cluster(self.host, self._hadoop, room)
 
     def stop(self) -> None:
         cluster, self._cluster = self._cluster, None
@@ -394,7 +407,7 @@ class Yarn(Local):
         return {
             "spark.master": "yarn",
             "spark.submit.deployMode": "client",
-            **(self._on_this_host() if self._conf is None else _packed_for(task)),
+            **(self._on_this_host() if self._conf is None else self._packed_for(task)),
             **_driver_at(self._address),
         }
 
@@ -410,22 +423,21 @@ class Yarn(Local):
         )
 
     def bring(self, task: Task) -> None:
-        hdfs = self.cluster.hdfs
+        hdfs, files = self.cluster.hdfs, self.host.files
         hdfs.remove(self._output(task))
-        files = tuple(_files(task.input))
-        seen = ((file.resolve(), file.stat()) for file in files)
-        content = [(str(place), stat.st_size, stat.st_mtime_ns) for place, stat in seen]
+        given = [each for each in files.find(task.input, "**/*") if each.kind == "file"]
+        content = [(str(files.resolve(each.path)), each.bytes, each.modified_ns) for each in given]
         if self._brought != content:
             self._brought = None
             hdfs.remove(self._input())
-            for file in files:
-                hdfs.put(file, f"{self._input()}/{file.relative_to(task.input)}")
+            for each in given:
+                hdfs.put(files, each.path, f"{self._input()}/{each.path.relative_to(task.input)}")
             self._brought = content
 
     def fetch(self, task: Task) -> None:
         hdfs, output = self.cluster.hdfs, self._output(task)
         if hdfs.exists(output):
-            _fetch(hdfs, output, task.output)
+            _fetch(self.host.files, hdfs, output, task.output)
             hdfs.remove(output)
 
     def _on_this_host(self) -> dict[str, str]:
@@ -453,12 +465,12 @@ class Yarn(Local):
         return f"{self.cluster.root}/{task.output.name}"
 
 
-def require_executors(log: Path) -> None:
+def require_executors(files: Files, log: Path) -> None:
     """VEN-ENGINE-FAILED if a master gives no executor, or executors end again and again.
 
     Spark itself waits, and starts others, for ever.
     """
-    said = tail(log)
+    said = tail(files, log)
     if len(_LOST.findall(said)) > MOST_EXECUTORS_LOST:
         problem = f"more than {MOST_EXECUTORS_LOST} executors were started and ended again"
     elif _GRANTED not in said and said.count(_STARVED) >= MOST_STARVED:
@@ -473,15 +485,12 @@ def require_executors(log: Path) -> None:
     )
 
 
-def address_towards(url: str) -> str:
-    """The address under which this host is seen by `url`; VEN-ENGINE-CLUSTER if nobody answers."""
+def _address_towards(host: Host, url: str) -> str:
+    """The address under which `host` is seen by `url`; VEN-ENGINE-CLUSTER if nobody answers."""
     for place in url.partition("://")[2].split(","):
-        host, _, port = place.rpartition(":")
-        try:
-            with socket.create_connection((host, int(port)), ANSWER_S) as connection:
-                return str(connection.getsockname()[0])
-        except (OSError, ValueError):
-            continue
+        server, _, port = place.rpartition(":")
+        if port.isdecimal() and (address := host.address_towards(server, int(port), ANSWER_S)):
+            return address
     raise VenturiError(
         "VEN-ENGINE-CLUSTER",
         f"nobody answers at {url}",
@@ -490,19 +499,19 @@ def address_towards(url: str) -> str:
     )
 
 
-def packed(folder: Path) -> Path:
+def packed(files: Files, folder: Path) -> Path:
     """What Python workers on other hosts need of Venturi, as one file in `folder`."""
     package = Path(venturi.__file__).parent
     archive = folder / "venturi.zip"
-    modules = (*package.glob("*.py"), *(package / "measure").rglob("*.py"))
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as target:
+    modules = (*HERE.find(package, "*.py"), *HERE.find(package, "measure/**/*.py"))
+    with (
+        files.create(archive) as whole,
+        zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as target,
+    ):
         for module in modules:
-            target.write(module, module.relative_to(package.parent))
+            name = module.path.relative_to(package.parent)
+            target.writestr(str(name), HERE.read(module.path), zipfile.ZIP_DEFLATED)
     return archive
-
-
-def _packed_for(task: Task) -> dict[str, str]:
-    return {"spark.submit.pyFiles": str(packed(task.scratch))}
 
 
 def _driver_at(address: str) -> dict[str, str]:
@@ -525,13 +534,9 @@ def _alive(page: int) -> int | None:
         connection.close()
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    return (path for path in sorted(folder.rglob("*")) if path.is_file())
-
-
-def _fetch(hdfs: Hdfs, path: str, folder: Path) -> None:
-    folder.mkdir()
+def _fetch(files: Files, hdfs: Hdfs, path: str, folder: Path) -> None:
+    files.mkdir(folder)
     for name, _ in hdfs.files(path):
-        hdfs.get(f"{path}/{name}", folder / name)
+        hdfs.get(files, f"{path}/{name}", folder / name)
     for name in hdfs.folders(path):
-        _fetch(hdfs, f"{path}/{name}", folder / name)
+        _fetch(files, hdfs, f"{path}/{name}", folder / name)

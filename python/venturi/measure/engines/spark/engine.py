@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -26,6 +25,7 @@ from venturi.measure.engines.protocol import (
 )
 from venturi.measure.engines.spark import KIND
 from venturi.measure.engines.spark import deployment as spark_cluster
+from venturi.measure.hosts.host import Host
 from venturi.measure.trial.job import Attachment
 from venturi.measure.trial.programs import Ended, Program, run_together
 from venturi.measure.workloads.definition import Definition, Size
@@ -38,6 +38,7 @@ LEAST_SPARK = (3, 5)
 SPARK_4 = (4, 0)
 JAVA_3, JAVA_4 = range(8, 22), range(17, 100)
 PROGRAM = Path(__file__).with_name("driver.py")
+EVENTS = "events"
 PARTITION_BYTES = 64 * 2**20  # of sorted data
 # What Venturi's programs for Spark, their data and their checks import beside Spark itself.
 PACKAGES = ("pyarrow", "scipy")
@@ -51,17 +52,19 @@ class Spark:
 
     def __init__(
         self,
+        host: Host,
         *,
         home: Path,
         environ: Mapping[str, str],
         deployment: str = "local",
         hadoop_conf: Path | None = None,
     ) -> None:
+        self.host = host
         self.deployment = deployment
         self._hadoop_conf = hadoop_conf
         self._venturi_home = home
         self._environ = environ
-        self._cluster: spark_cluster.Deployment = spark_cluster.Local()
+        self._cluster: spark_cluster.Deployment = spark_cluster.Local(host)
         self._spark: spark_cluster.Installation | None = None
         self._hadoop: Hadoop | None = None
         self._ground: Ground | None = None
@@ -118,12 +121,14 @@ class Spark:
             for program in programs:
                 self._cluster.check(program.log)
 
-        return run_together(programs, engine=NAME, timeout_s=tasks[0].timeout_s, check=check)
+        return run_together(
+            self.host, programs, engine=NAME, timeout_s=tasks[0].timeout_s, check=check
+        )
 
     def _program(self, task: Task, label: str) -> Program:
         assert self._spark is not None
-        events = task.logs / "events"
-        events.mkdir()
+        events = task.logs / EVENTS
+        self.host.files.mkdir(events)
         log = task.logs / "engine.log"
         data = self._cluster.data(task)
         description = {
@@ -138,7 +143,7 @@ class Spark:
             "parts": task.size.parts,
             "parameters": dict(task.size.parameters),
         }
-        (task.logs / "task.json").write_text(json.dumps(description))
+        self.host.files.write(task.logs / "task.json", json.dumps(description))
         fixed = {**_fixed(task, events), **self._cluster.places(task)}
         return Program(
             [
@@ -155,17 +160,18 @@ class Spark:
                 "SPARK_LOCAL_DIRS": ",".join(map(str, task.spills)),
                 **self._cluster.environment(),
             },
-            attachments=lambda: (*_event_logs(events), *self._cluster.logs(log)),
+            attachments=lambda: (*self._event_logs(task), *self._cluster.logs(log)),
             label=label,
         )
 
     def collect(self, task: Task, ended: Ended) -> Collected:
-        result = read_json(task.logs / "result.json", "Spark")
+        result = read_json(self.host.files, task.logs / "result.json", "Spark")
         ready_s, done_s, synced_s = (
             float(str(result[key])) for key in ("ready_s", "done_s", "synced_s")
         )
         configuration = task.logs / "configuration.json"
-        configuration.write_text(json.dumps(result["configuration"], indent=1, sort_keys=True))
+        said = json.dumps(result["configuration"], indent=1, sort_keys=True)
+        self.host.files.write(configuration, said)
         answer = result["answer"]
         assert isinstance(answer, dict)
         samples = result["samples"]
@@ -179,17 +185,25 @@ class Spark:
                 Phase(SYNC, done_s, synced_s - done_s),
             ),
             attachments=(
-                *_event_logs(task.logs / "events"),
+                *self._event_logs(task),
                 *self._cluster.logs(ended.log),
                 Attachment("other", "configuration.json", configuration),
             ),
             answer=answer,
         )
 
+    def _event_logs(self, task: Task) -> tuple[Attachment, ...]:
+        """The event log under a fixed name; `.inprogress` if its application never ended."""
+        found = self.host.files.find(task.logs / EVENTS, "[!.]*")
+        return tuple(
+            Attachment("other", f"eventlog{number or ''}.json", each.path)
+            for number, each in enumerate(found)
+        )
+
     def _missing_spark(self, parts: dict[str, str]) -> Iterator[Missing]:
         """What is lacking of Spark and its Java; adds to `parts` what is there."""
-        home, version = _find(self._environ)
-        java = find_java(self._environ)
+        home, version = _find(self.host, self._environ)
+        java = find_java(self.host, self._environ)
         self.version = version or ""
         if home is None:
             yield Missing("Spark is not installed", "pip install 'venturi[spark]'")
@@ -226,7 +240,7 @@ class Spark:
         """What is lacking for a Hadoop cluster of ours, if one is asked for."""
         if self._hadoop_conf is not None or self.deployment not in {"local", "yarn"}:
             return
-        found = look_for_hadoop(self._venturi_home, self._environ)
+        found = look_for_hadoop(self.host, self._venturi_home, self._environ)
         self._hadoop = found.hadoop
         if self.deployment == "local":
             needed = "; ".join(each.mend for each in found.missing)
@@ -244,12 +258,12 @@ class Spark:
 
     def _deployed(self) -> spark_cluster.Deployment:
         if self.deployment == "local":
-            return spark_cluster.Local()
+            return spark_cluster.Local(self.host)
         if self.deployment == "standalone":
-            return spark_cluster.Standalone()
+            return spark_cluster.Standalone(self.host)
         if self.deployment == "yarn":
-            return spark_cluster.Yarn(self._hadoop_conf, self._hadoop)
-        return spark_cluster.Master(self.deployment)
+            return spark_cluster.Yarn(self.host, self._hadoop_conf, self._hadoop)
+        return spark_cluster.Master(self.host, self.deployment)
 
 
 def _fixed(task: Task, events: Path) -> dict[str, str]:
@@ -268,22 +282,11 @@ def _fixed(task: Task, events: Path) -> dict[str, str]:
     }
 
 
-def _event_logs(folder: Path) -> tuple[Attachment, ...]:
-    """The event log under a fixed name; `.inprogress` if its application never ended."""
-    if not folder.is_dir():
-        return ()
-    files = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-    return tuple(
-        Attachment("other", f"eventlog{number or ''}.json", path)
-        for number, path in enumerate(files)
-    )
-
-
 def _as_options(configuration: Mapping[str, str]) -> list[str]:
     return [part for key, value in configuration.items() for part in ("--conf", f"{key}={value}")]
 
 
-def _find(environ: Mapping[str, str]) -> tuple[Path | None, str | None]:
+def _find(host: Host, environ: Mapping[str, str]) -> tuple[Path | None, str | None]:
     """Where Spark is, and its version, read from the name of its core's jar."""
     named = environ.get("SPARK_HOME")
     if named:
@@ -293,10 +296,10 @@ def _find(environ: Mapping[str, str]) -> tuple[Path | None, str | None]:
         if found is None or not found.submodule_search_locations:
             return None, None
         home = Path(found.submodule_search_locations[0])
-    if not os.access(home / "bin" / "spark-submit", os.X_OK):
+    if host.which(str(home / "bin" / "spark-submit")) is None:
         return None, None
-    for jar in (home / "jars").glob("spark-core_*.jar"):
-        return home, jar.stem.rpartition("-")[2]
+    for jar in host.files.find(home / "jars", "spark-core_*.jar"):
+        return home, jar.path.stem.rpartition("-")[2]
     return home, None
 
 

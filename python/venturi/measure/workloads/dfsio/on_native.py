@@ -24,7 +24,9 @@ def _files(operation: str) -> Callable[[AgentTask], Sequence[object]]:
 
 def _moved(task: AgentTask, result: AgentResult) -> Findings:
     moved = result.read(FilesMoved)
-    stored = [path.stat().st_size for folder in task.outputs for path in folder.glob("test_io_*")]
+    stored = [
+        each.bytes for folder in task.outputs for each in task.files.find(folder, "test_io_*")
+    ]
     answer = {
         "files": len(moved.files),
         "bytes": moved.bytes,

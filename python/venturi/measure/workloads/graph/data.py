@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from venturi.measure.hosts.host import Files
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.graph.definition import ID_DIGITS
 from venturi.measure.workloads.graph.definition import vertices as vertices_of
@@ -31,7 +32,13 @@ Text = npt.NDArray[np.uint8]
 
 
 def write(
-    definition: Definition, folder: Path, size: Size, seed: int, tick: Callable[[int], None]
+    files: Files,
+    definition: Definition,
+    folder: Path,
+    size: Size,
+    seed: int,
+    *,
+    tick: Callable[[int], None],
 ) -> Mapping[str, Any]:
     """Writes files `part-00000`, ... of edges into `folder`; how many vertices they have."""
     count = vertices_of(definition, size)
@@ -48,12 +55,12 @@ def write(
             return _both_ways(rng, count, last - first)
 
     edges = size.records // lines_each
-    files = max(FILES, -(-(size.records * definition.record_bytes) // FILE_BYTES))
+    parts = max(FILES, -(-(size.records * definition.record_bytes) // FILE_BYTES))
     done_bytes = 0
     for number, (begin, end) in enumerate(
-        pairwise(edges * part // files for part in range(files + 1))
+        pairwise(edges * part // parts for part in range(parts + 1))
     ):
-        with (folder / f"part-{number:05d}").open("wb") as file:
+        with files.create(folder / f"part-{number:05d}") as file:
             for first in range(begin, end, CHUNK_LINES):
                 done_bytes += file.write(chunk(first, min(first + CHUNK_LINES, end)).tobytes())
                 tick(done_bytes)

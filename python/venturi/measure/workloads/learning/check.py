@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from venturi.measure.hosts.host import Files
 from venturi.measure.workloads.learning.data import (
     F64,
     HOLD_OUT,
@@ -71,7 +72,7 @@ def check(checking: Checking) -> str | None:
     if loaded != checking.size.records:
         return f"{loaded} examples were loaded, not {checking.size.records}"
     try:
-        model = json.loads((checking.output / MODEL).read_text())
+        model = json.loads(checking.files.read(checking.output / MODEL))
         if not isinstance(model, dict):
             return f"{MODEL} is no model"
         _CHECKS[checking.definition.job](checking, model)
@@ -89,7 +90,7 @@ def _kmeans(checking: Checking, model: Mapping[str, Any]) -> None:
     centres = _numbers(model, "centres", (k, features))
     truth = Clusters(_seed(checking), features, k).centres
     squares, total, reached, possible = 0.0, np.zeros(features), _Mean(), _Mean()
-    for chunk in _stored(checking.given.files, record_bytes(parameters)):
+    for chunk in _stored(checking.files, checking.given.files, record_bytes(parameters)):
         values = chunk[:, 1:]
         squares += float(np.einsum("ij,ij->", values, values))
         total += values.sum(axis=0)
@@ -314,17 +315,18 @@ class _Mean:
         return math.sqrt(max(self.squares / self.count - self.mean**2, 0.0) / self.count)
 
 
-def _stored(files: Sequence[Path], size_bytes: int) -> Iterator[F64]:
-    """The examples of `size_bytes` each in `files`, or so many stretches of them as may be read."""
+def _stored(files: Files, paths: Sequence[Path], size_bytes: int) -> Iterator[F64]:
+    """The examples of `size_bytes` each in `paths`, or so many stretches of them as may be read."""
     stretch = max(1, STRETCH_BYTES // size_bytes)
-    stored = {file: file.stat().st_size // size_bytes for file in files}
+    stored = {path: files.stat(path).bytes // size_bytes for path in paths}
     step = stretch * max(1, -(-sum(stored.values()) * size_bytes // READ_BYTES))
-    for file, count in stored.items():
-        for first in range(0, count, step):
-            rows = min(stretch, count - first)
-            width = size_bytes // VALUE_BYTES
-            values = np.fromfile(file, "<f8", rows * width, offset=first * size_bytes)
-            yield values.reshape(rows, width)
+    for path, count in stored.items():
+        with files.open(path) as file:
+            for first in range(0, count, step):
+                rows = min(stretch, count - first)
+                file.seek(first * size_bytes)
+                values = np.frombuffer(file.read(rows * size_bytes), "<f8")
+                yield values.reshape(rows, size_bytes // VALUE_BYTES)
 
 
 _CHECKS: Mapping[str, Callable[[Checking, Mapping[str, Any]], None]] = MappingProxyType(

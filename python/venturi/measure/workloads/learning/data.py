@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from venturi.measure.hosts.host import Files
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.learning.definition import (
     CATEGORIES,
@@ -150,7 +151,13 @@ def examples(source: Population, seed: int, region: int, first: int, last: int) 
 
 
 def write(
-    definition: Definition, folder: Path, size: Size, seed: int, tick: Callable[[int], None]
+    files: Files,
+    definition: Definition,
+    folder: Path,
+    size: Size,
+    seed: int,
+    *,
+    tick: Callable[[int], None],
 ) -> Mapping[str, Any]:
     """Writes the training examples to `part-00000`, ... in `folder`; the seed they come from."""
     source = population(definition.job, seed, size.parameters)
@@ -159,7 +166,7 @@ def write(
     for part, (first, last) in enumerate(
         pairwise(size.records * part // parts for part in range(parts + 1))
     ):
-        with (folder / f"part-{part:05d}").open("wb") as file:
+        with files.create(folder / f"part-{part:05d}") as file:
             for chunk in examples(source, seed, TRAINING, first, last):
                 done_bytes += file.write(chunk.astype("<f8", copy=False).data)
                 tick(done_bytes)

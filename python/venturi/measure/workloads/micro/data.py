@@ -6,12 +6,20 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from venturi.measure.hosts.host import Files
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.shared.zipf import write_text
 
 
 def write(
-    definition: Definition, folder: Path, size: Size, seed: int, tick: Callable[[int], None]
+    files: Files,
+    definition: Definition,
+    folder: Path,
+    size: Size,
+    seed: int,
+    *,
+    tick: Callable[[int], None],
 ) -> Mapping[str, Any]:
     """Writes the input into `folder`; how often each word occurs in it."""
-    return {"totals": write_text(folder / "part-00000", size.records, seed, tick).tolist()}
+    totals = write_text(files, folder / "part-00000", size.records, seed, tick)
+    return {"totals": totals.tolist()}

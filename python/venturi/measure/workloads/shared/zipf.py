@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from venturi.measure.hosts.host import Files
+
 WORDS = 20_000
 WORD_LETTERS = 7  # and a blank or line break: eight bytes a word
 WORDS_PER_LINE = 12
@@ -46,7 +48,7 @@ def _ranks(rng: np.random.Generator, count: int, limit: int) -> npt.NDArray[np.i
 
 
 def write_text(
-    path: Path, lines: int, seed: int, tick: Callable[[int], None] = lambda _: None
+    files: Files, path: Path, lines: int, seed: int, tick: Callable[[int], None] = lambda _: None
 ) -> U64:
     """Writes `lines` lines of twelve words to `path`; how often each word of the vocabulary occurs.
 
@@ -62,12 +64,12 @@ def write_text(
         text[:, -1] = ord("\n")
         return text
 
-    _write(path, lines, LINE_BYTES, seed=seed, chunk=chunk, tick=tick)
+    _write(files, path, lines, LINE_BYTES, seed=seed, chunk=chunk, tick=tick)
     return totals
 
 
 def write_pairs(
-    path: Path, pairs: int, seed: int, tick: Callable[[int], None] = lambda _: None
+    files: Files, path: Path, pairs: int, seed: int, tick: Callable[[int], None] = lambda _: None
 ) -> U64:
     """Writes `pairs` key-value pairs to `path`; the sum of each key's values, modulo 2^64.
 
@@ -84,11 +86,12 @@ def write_pairs(
         np.add.at(totals, picked, batch["value"])
         return batch
 
-    _write(path, pairs, PAIR.itemsize, seed=seed, chunk=chunk, tick=tick)
+    _write(files, path, pairs, PAIR.itemsize, seed=seed, chunk=chunk, tick=tick)
     return totals
 
 
 def _write(
+    files: Files,
     path: Path,
     records: int,
     record_bytes: int,
@@ -99,14 +102,14 @@ def _write(
 ) -> None:
     rng = np.random.Generator(np.random.PCG64(seed))
     step = max(1, CHUNK_BYTES // record_bytes)
-    with path.open("wb") as file:
+    with files.create(path) as file:
         for first in range(0, records, step):
             count = min(step, records - first)
             file.write(chunk(rng, count).tobytes())
             tick((first + count) * record_bytes)
 
 
-def check_counts(paths: list[Path], totals: U64) -> str | None:
+def check_counts(files: Files, paths: Sequence[Path], totals: U64) -> str | None:
     """Why the `word<TAB>count` lines in `paths` do not have these totals, or None if they do."""
     expected = {
         word.tobytes(): int(total)
@@ -116,7 +119,7 @@ def check_counts(paths: list[Path], totals: U64) -> str | None:
     seen = 0
     before = b""
     for path in paths:
-        with path.open("rb") as file:
+        with files.open(path) as file:
             for number, line in enumerate(file, start=1):
                 word, _, count = line.rstrip(b"\n").partition(b"\t")
                 if word <= before:
@@ -133,13 +136,14 @@ def check_counts(paths: list[Path], totals: U64) -> str | None:
     return None
 
 
-def check_sums(paths: list[Path], totals: U64) -> str | None:
+def check_sums(files: Files, paths: Sequence[Path], totals: U64) -> str | None:
     """Why the pairs in `paths` do not have these totals, or None if they do."""
     parts = []
     for path in paths:
-        if path.stat().st_size % PAIR.itemsize:
-            return f"{path.name}: {path.stat().st_size} bytes are no whole number of pairs"
-        parts.append(np.fromfile(path, dtype=PAIR))
+        data = files.read(path)
+        if len(data) % PAIR.itemsize:
+            return f"{path.name}: {len(data)} bytes are no whole number of pairs"
+        parts.append(np.frombuffer(data, dtype=PAIR))
     pairs = np.concatenate(parts) if parts else np.empty(0, dtype=PAIR)
     if not ((pairs["key_bytes"] == 8) & (pairs["value_bytes"] == 8)).all():
         return "a pair does not have an 8-byte key and an 8-byte value"
@@ -155,7 +159,9 @@ def check_sums(paths: list[Path], totals: U64) -> str | None:
     return None
 
 
-def check_totals(job: str, files: Sequence[Path], answer: Mapping[str, Any]) -> str | None:
+def check_totals(
+    files: Files, job: str, paths: Sequence[Path], answer: Mapping[str, Any]
+) -> str | None:
     """Compares counts (`wordcount`) or sums (`aggregate`) with those of the generator."""
     totals = np.array(answer["totals"], dtype=np.uint64)
-    return (check_counts if job == "wordcount" else check_sums)(list(files), totals)
+    return (check_counts if job == "wordcount" else check_sums)(files, paths, totals)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from venturi.measure.workloads.sql import definition as sql
@@ -18,20 +20,25 @@ REVENUE = pl.col("ad_revenue_cents").sum()
 def check(checking: Checking) -> str | None:
     """Why the output is wrong, or None if it is right."""
     name = checking.definition.name
-    files = sorted(checking.output.glob("part-*"))
-    if not files:
+    outputs = [each.path for each in checking.files.find(checking.output, "part-*")]
+    if not outputs:
         return "there is no output"
-    tables = {
-        table: pl.scan_parquet([file for file in checking.given.files if file.parent.name == table])
-        for table in sql.tables(checking.definition)
-    }
-    found = pl.scan_parquet(files)
-    try:
-        if name == "sql-scan":
-            return _difference_of_sums(found, tables["visits"])
-        return _difference(found.collect(), REFERENCES[name](**tables), ordered=name in ORDERED)
-    except pl.exceptions.PolarsError as error:
-        return f"the output cannot be read: {str(error).splitlines()[0]}"
+    with ExitStack() as stack:
+
+        def scanned(paths: Iterable[Path]) -> pl.LazyFrame:
+            return pl.scan_parquet(list(stack.enter_context(checking.files.here(*paths))))
+
+        tables = {
+            table: scanned(file for file in checking.given.files if file.parent.name == table)
+            for table in sql.tables(checking.definition)
+        }
+        found = scanned(outputs)
+        try:
+            if name == "sql-scan":
+                return _difference_of_sums(found, tables["visits"])
+            return _difference(found.collect(), REFERENCES[name](**tables), ordered=name in ORDERED)
+        except pl.exceptions.PolarsError as error:
+            return f"the output cannot be read: {str(error).splitlines()[0]}"
 
 
 def aggregation(visits: pl.LazyFrame) -> pl.DataFrame:

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
+from venturi.measure.hosts.host import Files
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.graph.data import popular
 from venturi.measure.workloads.shared.zipf import WORDS as VOCABULARY
@@ -65,15 +66,21 @@ Chunk = Callable[[int, int], list[pa.Array]]
 
 
 def write(
-    definition: Definition, folder: Path, size: Size, seed: int, tick: Callable[[int], None]
+    files: Files,
+    definition: Definition,
+    folder: Path,
+    size: Size,
+    seed: int,
+    *,
+    tick: Callable[[int], None],
 ) -> Mapping[str, Any]:
     """Writes a folder of Parquet files into `folder` for each table; how many rows they have."""
     rng = np.random.Generator(np.random.PCG64(seed))
     rows: dict[str, int] = {}
     for table in tables(definition):
-        (folder / table).mkdir()
+        files.mkdir(folder / table)
         rows[table], chunk = _table(table, size.records, rng)
-        for done in _write(folder / table, COLUMNS[table], rows[table], chunk):
+        for done in _write(files, folder / table, COLUMNS[table], rows[table], chunk):
             if table == "visits":
                 tick(done * ROW_BYTES)
     return {"rows": rows}
@@ -89,12 +96,13 @@ def _table(table: str, visits: int, rng: np.random.Generator) -> tuple[int, Chun
     return round(len(keys) * KNOWN), lambda first, last: [keys[first:last], values[first:last]]
 
 
-def _write(folder: Path, schema: pa.Schema, rows: int, chunk: Chunk) -> Iterator[int]:
+def _write(files: Files, folder: Path, schema: pa.Schema, rows: int, chunk: Chunk) -> Iterator[int]:
     """Writes the rows, and says again and again how many are written."""
-    files = max(min(FILES, rows), -(-rows // FILE_ROWS))
-    bounds = pairwise(rows * part // files for part in range(files + 1))
+    parts = max(min(FILES, rows), -(-rows // FILE_ROWS))
+    bounds = pairwise(rows * part // parts for part in range(parts + 1))
     for number, (begin, end) in enumerate(bounds):
-        with parquet.ParquetWriter(folder / f"part-{number:05d}.parquet", schema) as file:
+        path = folder / f"part-{number:05d}.parquet"
+        with files.create(path) as target, parquet.ParquetWriter(target, schema) as file:
             for first in range(begin, end, CHUNK_ROWS):
                 last = min(first + CHUNK_ROWS, end)
                 file.write_batch(pa.record_batch(chunk(first, last), schema=schema))

@@ -28,8 +28,8 @@ def _seen(run: HadoopRun) -> Findings:
     """What TeraValidate wrote of the records that it read."""
     lines = [
         line.partition("\t")
-        for path in sorted(run.task.output.glob("part-*"))
-        for line in path.read_text().splitlines()
+        for each in run.files.find(run.task.output, "part-*")
+        for line in run.files.read(each.path).decode().splitlines()
     ]
     found = {key: value for key, _, value in lines}
     return Findings(

@@ -1,0 +1,291 @@
+"""This machine as a host."""
+
+from __future__ import annotations
+
+import getpass
+import io
+import os
+import select
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from venturi.errors import VenturiError
+from venturi.measure.hosts import durable
+from venturi.measure.hosts.host import Files, Info, Process, Supervised
+from venturi.measure.hosts.supervised import LocalSupervised
+from venturi.record.files import replacing
+
+MAX_LINE_BYTES = 64 * 2**20  # a sort result lists its files: 100,000 of them still fit
+STDERR_LINES = 20
+STDERR_LINE_BYTES = 2000
+
+
+class LocalFiles(Files):
+    """The files of this machine."""
+
+    def mkdir(
+        self, folder: Path, *, mode: int = 0o777, parents: bool = False, exist_ok: bool = False
+    ) -> None:
+        folder.mkdir(mode, parents, exist_ok)
+
+    def remove(self, path: Path) -> None:
+        if not path.is_dir() or path.is_symlink():
+            with suppress(FileNotFoundError, NotADirectoryError):
+                path.unlink()
+            return
+        shutil.rmtree(path, ignore_errors=True)
+        if path.exists():
+            shutil.rmtree(path)  # it says what cannot be removed
+
+    def rename(self, path: Path, to: Path) -> None:
+        path.rename(to)
+
+    def symlink(self, path: Path, to: Path) -> None:
+        path.symlink_to(to)
+
+    def stat(self, path: Path) -> Info:
+        return _info(path, path.stat())
+
+    def resolve(self, path: Path) -> Path:
+        return path.resolve()
+
+    def entries(self, folder: Path) -> tuple[Info, ...]:
+        return _infos(folder.iterdir())
+
+    def find(self, folder: Path, pattern: str) -> tuple[Info, ...]:
+        return _infos(folder.glob(pattern))
+
+    def read(self, path: Path, *, last_bytes: int | None = None) -> bytes:
+        with path.open("rb") as file:
+            if last_bytes is not None:
+                file.seek(max(0, os.fstat(file.fileno()).st_size - last_bytes))
+            return file.read()
+
+    def write(self, path: Path, data: bytes | str, *, durable: bool = False) -> None:
+        with replacing(path, durable=durable) as file:
+            file.write(data.encode() if isinstance(data, str) else data)
+
+    def open(self, path: Path) -> io.BufferedReader:
+        return path.open("rb")
+
+    def create(self, path: Path) -> io.BufferedWriter:
+        return path.open("wb")
+
+    def sync(self, path: Path) -> None:
+        durable.sync(path)
+
+    def put(self, local: Path, path: Path) -> None:
+        shutil.copyfile(local, path)
+
+    def get(self, path: Path, local: Path) -> None:
+        shutil.copyfile(path, local)
+
+    @contextmanager
+    def here(self, *paths: Path) -> Iterator[tuple[Path, ...]]:
+        yield paths
+
+    def free_bytes(self, path: Path) -> int:
+        return shutil.disk_usage(path).free
+
+    def require_writable(self, folder: Path) -> None:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+
+    @property
+    def temporaries(self) -> Path:
+        return Path(tempfile.gettempdir())
+
+    @contextmanager
+    def temporary(self, prefix: str) -> Iterator[Path]:
+        with tempfile.TemporaryDirectory(prefix=prefix) as folder:
+            yield Path(folder)
+
+
+HERE: Files = LocalFiles()
+"""Where Venturi itself runs, whichever host it measures: what its package has, and what it keeps
+for itself until the record has it.
+"""
+
+
+def _info(path: Path, found: os.stat_result) -> Info:
+    kind: Literal["file", "folder", "other"] = "other"
+    if stat.S_ISREG(found.st_mode):
+        kind = "file"
+    elif stat.S_ISDIR(found.st_mode):
+        kind = "folder"
+    return Info(path, kind, found.st_size, found.st_mtime_ns, found.st_dev)
+
+
+def _infos(paths: Iterator[Path]) -> tuple[Info, ...]:
+    found = []
+    for path in sorted(paths):
+        try:
+            found.append(_info(path, path.stat()))
+        except OSError:  # a link that leads nowhere, or gone by now
+            with suppress(FileNotFoundError):
+                found.append(_info(path, path.lstat()))
+    return tuple(found)
+
+
+class _Awaited(io.RawIOBase):
+    """A pipe that is read when it has something, and looked at twice a second until then.
+
+    A signal that comes just before a read that waits would only be heard of after it: Ctrl-C would
+    wait for the next line.
+    """
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self._pipe = pipe
+        self._poll = select.poll()
+        self._poll.register(pipe, select.POLLIN)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        while not self._poll.poll(500):
+            pass
+        count: int | None = self._pipe.readinto(buffer)  # type: ignore[attr-defined]
+        return count
+
+    def close(self) -> None:
+        self._pipe.close()
+        super().close()
+
+
+class LocalProcess:
+    """A child of this process, in a process group of its own.
+
+    Ctrl-C in a terminal reaches a whole group. The child must hear of it once, from us, because a
+    second interrupt means "at once, without cleaning up".
+    """
+
+    def __init__(
+        self, argv: Sequence[str | Path], cwd: Path | None, env: Mapping[str, str] | None
+    ) -> None:
+        self._popen = subprocess.Popen(
+            list(argv),
+            cwd=cwd,
+            env=None if env is None else {**os.environ, **env},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            process_group=0,
+            bufsize=0,
+        )
+        assert self._popen.stdout is not None
+        assert isinstance(self._popen.stderr, io.FileIO)
+        self._stdout = io.BufferedReader(_Awaited(self._popen.stdout))
+        self._stderr = io.BufferedReader(self._popen.stderr)
+        self._tail: deque[str] = deque(maxlen=STDERR_LINES)
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def _listen(self) -> None:
+        with suppress(ValueError):  # closed under us
+            while line := self._stderr.readline(STDERR_LINE_BYTES):
+                self._tail.append(line.decode(errors="replace").rstrip())
+
+    def lines(self) -> Iterator[bytes]:
+        while line := self._stdout.readline(MAX_LINE_BYTES + 1):
+            if len(line) > MAX_LINE_BYTES:
+                raise VenturiError(
+                    "VEN-AGENT-PROTOCOL",
+                    f"a line is longer than {MAX_LINE_BYTES} bytes",
+                    where={"starts_with": line[:80].decode(errors="replace")},
+                )
+            yield line
+
+    def wait(self) -> int:
+        status = self._popen.wait()
+        self._listener.join(timeout=5)
+        self._stdout.close()
+        if not self._listener.is_alive():
+            self._stderr.close()
+        return status
+
+    def terminate(self) -> None:
+        self._popen.terminate()
+
+    def stop(self, grace_s: float) -> int:
+        if self._popen.poll() is None:
+            self._popen.send_signal(signal.SIGINT)
+        killer = threading.Timer(grace_s, self._popen.kill)
+        killer.daemon = True
+        killer.start()
+        try:
+            # It may still be writing: read on, or it would block on a full pipe and never end.
+            with suppress(ValueError):
+                while self._stdout.read(65536):
+                    pass
+            return self.wait()
+        except KeyboardInterrupt:
+            self._popen.kill()
+            return self.wait()
+        finally:
+            killer.cancel()
+
+    def stderr_tail(self) -> list[str]:
+        return list(self._tail)
+
+
+class LocalHost:
+    """This machine."""
+
+    @property
+    def name(self) -> str:
+        return socket.gethostname()
+
+    @property
+    def user(self) -> str:
+        return getpass.getuser()
+
+    @property
+    def cores(self) -> int:
+        return len(os.sched_getaffinity(0))
+
+    @property
+    def files(self) -> Files:
+        return HERE
+
+    def which(self, program: str, path: str | None = None) -> str | None:
+        return shutil.which(program, path=path)
+
+    def address_towards(self, server: str, port: int, timeout_s: float) -> str | None:
+        try:
+            with socket.create_connection((server, port), timeout_s) as connection:
+                return str(connection.getsockname()[0])
+        except (OSError, OverflowError):  # a port that cannot be
+            return None
+
+    def start(
+        self,
+        argv: Sequence[str | Path],
+        *,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Process:
+        try:
+            return LocalProcess(argv, cwd, env)
+        except OSError as error:
+            raise VenturiError(
+                "VEN-AGENT-MISSING",
+                f"{argv[0]} cannot be started: {error.strerror or error}",
+                where={"path": str(argv[0])},
+                hint="set VENTURI_AGENT to the agent's path, or install Venturi again",
+            ) from error
+
+    def supervise(
+        self, command: Sequence[str | Path], *, log: Path, cwd: Path, env: Mapping[str, str]
+    ) -> Supervised:
+        return LocalSupervised(command, log=log, cwd=cwd, env=env)

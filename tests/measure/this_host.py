@@ -1,0 +1,12 @@
+"""This machine, for what is tested without a session: its host, its files, and a step without an
+agent."""
+
+from __future__ import annotations
+
+from venturi.measure.hosts.agent import Agent
+from venturi.measure.hosts.local import LocalHost
+from venturi.measure.trial.job import Step
+
+HOST = LocalHost()
+FILES = HOST.files
+STEP = Step(Agent("/no/agent", HOST), 0.0, None)
