@@ -89,6 +89,7 @@ lint-python:
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/lint-imports --no-logo
 	$(PY) scripts/budgets.py
+	$(PY) scripts/host_calls.py
 	$(PY) scripts/circles.py rust
 	$(PY) scripts/circles.py python
 	$(PY) scripts/generated.py --check
