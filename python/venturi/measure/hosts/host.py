@@ -13,6 +13,10 @@ from io import BufferedReader, BufferedWriter
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+MAX_LINE_BYTES = 64 * 2**20  # a sort result lists its files: 100,000 of them still fit
+STDERR_LINES = 20
+STDERR_LINE_BYTES = 2000
+
 
 @dataclass(frozen=True, slots=True)
 class Info:

@@ -21,13 +21,17 @@ from typing import IO, Any, Literal
 
 from venturi.errors import VenturiError
 from venturi.measure.hosts import durable
-from venturi.measure.hosts.host import Files, Info, Process, Supervised
+from venturi.measure.hosts.host import (
+    MAX_LINE_BYTES,
+    STDERR_LINE_BYTES,
+    STDERR_LINES,
+    Files,
+    Info,
+    Process,
+    Supervised,
+)
 from venturi.measure.hosts.supervised import LocalSupervised
 from venturi.record.files import replacing
-
-MAX_LINE_BYTES = 64 * 2**20  # a sort result lists its files: 100,000 of them still fit
-STDERR_LINES = 20
-STDERR_LINE_BYTES = 2000
 
 
 class LocalFiles(Files):
