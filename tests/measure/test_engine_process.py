@@ -46,6 +46,10 @@ def run(
     )  # fmt: skip
 
 
+def is_supervisor(pid: int) -> bool:
+    return b"supervise.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
 def stubborn(tmp_path: Path, seconds: float) -> tuple[str | Path, ...]:
     return (sys.executable, "-S", "-c", STUBBORN, tmp_path / "ready", str(seconds))
 
@@ -103,11 +107,11 @@ def test_a_kill_leaves_nothing(tmp_path: Path, mark: str, victim: str) -> None:
     if victim == "venturi":
         parent.kill()
     else:
-        (supervisor,) = (
-            pid for pid in marked(mark)
-            if b"supervise.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
-        )  # fmt: skip
-        os.kill(supervisor, 9)
+        # Until it has become the command, the supervisor's child is called as the supervisor is.
+        while len(found := [pid for pid in marked(mark) if is_supervisor(pid)]) != 1:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        os.kill(found[0], 9)
     parent.wait(30)
     wait_until_gone(mark)
 
