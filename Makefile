@@ -74,7 +74,7 @@ test-rust:
 test-daily:
 	$(PYTEST) --durations 5 -m "not (slow or engines or browser)"
 
-lint: setup ## Check format, types, contracts, budgets, circles and generated files
+lint: setup ## Check format, types, contracts, budgets, circles, what is unused and generated files
 	@$(BESIDE) $(LINT)
 
 lint-rust:
@@ -92,6 +92,7 @@ lint-python:
 	$(PY) scripts/host_calls.py
 	$(PY) scripts/circles.py rust
 	$(PY) scripts/circles.py python
+	$(PY) scripts/unused.py
 	$(PY) scripts/generated.py --check
 
 lint-web:

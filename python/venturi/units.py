@@ -10,6 +10,8 @@ import re
 
 from venturi.errors import ExitCode, VenturiError
 
+SECONDS_PER_HOUR = 3600.0
+
 _BYTES = {
     "": 1, "B": 1,
     "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "PB": 10**15,

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+import io_cost
 from venturi.advise.hardware import predict
 from venturi.advise.option import least_nodes
 from venturi.model.catalog import load_shipped
-from venturi.model.cost import io_cost
 from venturi.model.cost.charges import Volumes
-from venturi.model.cost.job import sort_job
+from venturi.model.cost.job import nodes_for_capacity, sort_job
 from venturi.model.cost.node import Network, node_of
 
 ROOT = Path(__file__).parents[2]
@@ -169,7 +169,7 @@ def test_volumes_hold_input_and_output_and_local_disks_the_rest() -> None:
     for name in ("c3.4xlarge", "r3.4xlarge"):
         capacity = TYPES[name].local_bytes
         assert capacity is not None
-        assert io_cost.nodes_for_capacity(SORTED_BYTES, capacity, copies=1) == 313
+        assert nodes_for_capacity(SORTED_BYTES, capacity, copies=1) == 313
     assert min(fact("cloudsort_c3_vms"), fact("cloudsort_r3_vms")) >= 313
 
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import io_cost
 from venturi.errors import VenturiError
 from venturi.model import catalog
 from venturi.model.catalog import load_shipped
-from venturi.model.cost import io_cost
 from venturi.model.cost.dataflow import MAP, REDUCE, Span, job_time
 from venturi.model.cost.job import Durability, Job, parse_job, sort_job
 from venturi.model.cost.node import Network, Node, node_of

@@ -1,4 +1,4 @@
-"""Bonds, caps, waves, the hybrid bound and the memory cliff, each by itself."""
+"""Bonds, caps, waves and the memory cliff, each by itself."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
-from venturi.model.cost import io_cost
 from venturi.model.cost.extensions import (
     bonded,
     capped,
     fit_memory_cliff,
-    hybrid_bound_s,
     memory_cliff_s,
     remote_share,
     replica_bytes_per_host,
@@ -115,33 +113,6 @@ def test_tasks_come_in_waves() -> None:
             bad()
 
 
-SIZES, SPEEDS = st.floats(0, 1e6), st.floats(1, 1e4)
-
-
-@given(SIZES, SPEEDS, SPEEDS)
-def test_the_hybrid_bound_meets_its_two_ends(size: float, read: float, write: float) -> None:
-    in_memory = size / read + size / write
-    assert hybrid_bound_s(size, 2 * size, read, write) == pytest.approx(in_memory)
-    assert hybrid_bound_s(size, 2 * size, read, write, shared_device=True) == pytest.approx(
-        in_memory
-    )
-    two_pass = io_cost.map_shuffle_s(size, size, read, write, math.inf)
-    two_pass += io_cost.sort_reduce_s(size, size, read, write)
-    assert hybrid_bound_s(size, 0, read, write) == pytest.approx(two_pass)
-
-
-@given(SIZES, SIZES, SIZES, SPEEDS, SPEEDS)
-def test_memory_never_slows_a_sort_and_one_device_is_never_faster_than_two(
-    size: float, kept: float, more: float, read: float, write: float
-) -> None:
-    apart = hybrid_bound_s(size, kept, read, write)
-    assert hybrid_bound_s(size, kept + more, read, write) <= apart * (1 + 1e-12)
-    assert hybrid_bound_s(size, kept, read, write, shared_device=True) >= apart * (1 - 1e-12)
-    # Where spills keep up with reading, the first phase is the reading alone.
-    if max(0.0, size - kept) / write <= size / read:
-        assert apart == pytest.approx(size / read + max(max(0, size - kept) / read, size / write))
-
-
 def test_a_cliff_is_two_lines_with_a_step_between() -> None:
     cliff = fit_memory_cliff([6, 1, 2, 3, 5, 4], [170, 11, 22, 30, 150, 130], 3.5)
     assert cliff.within_s_per_byte == pytest.approx(9.5)
@@ -150,7 +121,6 @@ def test_a_cliff_is_two_lines_with_a_step_between() -> None:
     assert cliff.residuals_s == pytest.approx((-0.5, 1, -0.5, 0, 0, 0))
     assert memory_cliff_s(3.5, cliff) == pytest.approx(21 + 1.5 * 9.5)
     assert memory_cliff_s(math.nextafter(3.5, 4), cliff) == pytest.approx(150 - 1.5 * 20)
-    assert cliff.jump_s == pytest.approx(120 - 35.25)
     assert memory_cliff_s(48, cliff) == pytest.approx(150 + 43 * 20)
 
 

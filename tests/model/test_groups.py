@@ -15,14 +15,13 @@ from venturi.model.compare.groups import (
     Columns,
     Group,
     best_of,
-    discard_warm_ups,
     group_columns,
     groups_from,
     with_cost,
 )
 from venturi.model.compare.legacy import joined_on_time_alone
 from venturi.model.cost.price import Tariff
-from venturi.model.statistics.stats import Missing, summarise
+from venturi.model.statistics.stats import summarise
 from venturi.record.query.grouping import Group as FromQuery
 from venturi.record.query.grouping import group_by
 from venturi.record.query.selection import Query
@@ -105,8 +104,6 @@ def test_groups_come_from_the_repositorys_query(
     best = best_of(found[0])
     assert isinstance(best, Best)
     assert (best.id, best.elapsed_s, best.n) == (None, 3.0, 2)
-    with pytest.raises(VenturiError):
-        discard_warm_ups(found[0])  # sorted times: the first is the fastest
 
 
 def test_a_group_that_comes_twice_is_refused() -> None:
@@ -115,18 +112,6 @@ def test_a_group_that_comes_twice_is_refused() -> None:
     with pytest.raises(VenturiError) as caught:
         groups_from([group, group])
     assert caught.value.code == "VEN-COMPARE-GROUPS"
-
-
-def test_warm_ups_are_discarded_and_stay_visible() -> None:
-    group = Group(("a",), ("1", "2", "3"), (9.0, 4.0, 5.0), (0.9, 0.4, 0.5), "USD")
-    kept = discard_warm_ups(group)
-    assert (kept.ids, kept.elapsed_s, kept.cost) == (("2", "3"), (4.0, 5.0), (0.4, 0.5))
-    assert kept.warm_ups_s == (9.0,)
-    nothing = discard_warm_ups(group, 5)
-    assert nothing.warm_ups_s == (9.0, 4.0, 5.0)
-    assert isinstance(best_of(nothing), Missing)
-    with pytest.raises(VenturiError):
-        discard_warm_ups(group, -1)
 
 
 def test_each_trial_has_its_own_cost() -> None:

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import io_cost
 from venturi.errors import VenturiError
-from venturi.model.cost import io_cost
+from venturi.model.cost.job import nodes_for_capacity
 
 sizes = st.floats(1, 1e15)
 rates = st.floats(1, 1e12)
@@ -66,7 +67,7 @@ def test_closed_form_needs_no_node_count(
 
 @given(total=st.integers(1, 10**18), capacity=st.integers(1, 10**15), copies=st.integers(1, 5))
 def test_nodes_are_the_fewest_that_hold_the_data(total: int, capacity: int, copies: int) -> None:
-    nodes = io_cost.nodes_for_capacity(total, capacity, copies)
+    nodes = nodes_for_capacity(total, capacity, copies)
     assert nodes * capacity >= copies * total
     assert nodes == 1 or (nodes - 1) * capacity < copies * total
 
@@ -94,8 +95,8 @@ def test_each_term_can_be_the_limit() -> None:
         (lambda: io_cost.sort_s(1, math.nan, 1), "read_bytes_per_s"),
         (lambda: io_cost.storage_bytes_per_s(1, 0), "write_bytes_per_s"),
         (lambda: io_cost.cost_usd(-0.1, 1, 1), "usd_per_node_hour"),
-        (lambda: io_cost.nodes_for_capacity(1, 0), "node_capacity_bytes"),
-        (lambda: io_cost.nodes_for_capacity(1, 1, 0), "copies"),
+        (lambda: nodes_for_capacity(1, 0), "node_capacity_bytes"),
+        (lambda: nodes_for_capacity(1, 1, 0), "copies"),
     ],
 )
 def test_inputs_outside_the_domain_are_refused(call: Callable[[], Any], field: str) -> None:

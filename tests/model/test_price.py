@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from venturi.errors import VenturiError
 from venturi.model import catalog
 from venturi.model.catalog import InstanceType
-from venturi.model.cost.charges import Egress, ObjectStore, Volumes, volumes_of
+from venturi.model.cost.charges import ObjectStore, Volumes, volumes_of
 from venturi.model.cost.on_premises import OnPremises, on_premises_of
 from venturi.model.cost.price import (
     ExchangeRate,
@@ -167,7 +167,7 @@ def test_volumes_are_paid_by_the_second_whatever_the_instance() -> None:
     assert bill(tariff, 1800, 1).billed == pytest.approx(3.0)
 
 
-def test_objects_requests_and_egress() -> None:
+def test_objects_and_requests() -> None:
     store = ObjectStore(0.023, 0.005, 0.0004, "USD", "list", DAY)
     stored, puts, gets = store.items(1e12, 720 * 3600, puts=2000, gets=50_000)
     assert stored.amount == stored.billed == pytest.approx(23)
@@ -175,11 +175,6 @@ def test_objects_requests_and_egress() -> None:
     assert gets.amount == pytest.approx(0.02)
     binary = replace(store, gb_bytes=2.0**30).items(2.0**40, 720 * 3600)[0]
     assert binary.amount == pytest.approx(0.023 * 1024)
-    egress = Egress(0.09, "USD", "list", DAY, free_bytes=100e9)
-    assert egress.item(300e9).amount == pytest.approx(18)
-    assert egress.item(50e9).amount == 0
-    assert "100 GB are free" in egress.item(50e9).formula
-    refused(lambda: egress.item(-1))
     refused(lambda: store.items(-1, 1))
     refused(lambda: replace(store, per_1000_gets=-0.1).items(1, 1))
 
@@ -188,7 +183,7 @@ def test_a_bill_says_where_every_amount_comes_from() -> None:
     volumes = Volumes(2, 100, 0.08, "USD", "volumes", DAY)
     tariff = tariff_of(parse(), volumes=volumes.parts())
     assert tariff is not None
-    egress = Egress(0.09, "USD", "traffic", date(2024, 1, 1)).item(10e9)
+    egress = Item("egress", 0.9, 0.9, "USD", "10 GB", "traffic", date(2024, 1, 1))
     priced = bill(tariff, 90.5, 4, [egress], missing=["requests: not counted"])
     items = {item.name: item for item in priced.items}
     assert list(items) == [
@@ -204,7 +199,6 @@ def test_a_bill_says_where_every_amount_comes_from() -> None:
     assert asked is not None
     assert priced.billed == pytest.approx(asked + 0.9)
     assert priced.missing == ("requests: not counted",)
-    assert priced.stale(DAY) == ("egress",)
     undated = bill(replace(tariff, as_of=None), 1, 1).missing
     assert "date of the quote: instances" in undated
 
@@ -219,7 +213,9 @@ def test_currencies_are_never_mixed() -> None:
     euro = Part("disks", 1.0, "EUR", 2)
     error = refused(lambda: replace(BY_SECOND, parts=(euro,)), "EUR and USD")
     assert "exchange rate" in error.hint
-    refused(lambda: bill(BY_SECOND, 1, 1, [Egress(1, "EUR", "s", DAY).item(1)]), "EUR and USD")
+    refused(
+        lambda: bill(BY_SECOND, 1, 1, [Item("egress", 1, 1, "EUR", "", "s", DAY)]), "EUR and USD"
+    )
     refused(lambda: one_currency(["USD", "EUR"]))
     refused(lambda: Tariff(1.0, "dollars"), "three-letter")
     refused(lambda: replace(BY_SECOND, currency="EUR").usd_per_hour, "EUR and USD")

@@ -17,8 +17,7 @@ import numpy.typing as npt
 from venturi.model.catalog import InstanceType
 from venturi.model.cost.charges import volumes_of
 from venturi.model.cost.dataflow import JobTime, Span, Term, job_time
-from venturi.model.cost.io_cost import SECONDS_PER_HOUR, nodes_for_capacity
-from venturi.model.cost.job import Durability, Job
+from venturi.model.cost.job import Durability, Job, nodes_for_capacity
 from venturi.model.cost.node import Node
 from venturi.model.cost.price import (
     Bill,
@@ -32,6 +31,7 @@ from venturi.model.cost.price import (
     tariff_of,
 )
 from venturi.model.quantity import Kind, Quantity
+from venturi.units import SECONDS_PER_HOUR
 
 Array = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -142,14 +141,6 @@ class Predictor:
             return (whole, *phases)
 
         return predict
-
-
-def on_one_device(folders: Sequence[Path]) -> bool:
-    """Whether all of `folders` (or what exists above them) lie on one file system."""
-    from venturi.measure.trial.space import existing_parent
-
-    files = this_host().files
-    return len({existing_parent(files, folder).device for folder in folders}) <= 1
 
 
 def say(text: str) -> None:

@@ -22,7 +22,6 @@ from venturi.model.statistics.stats import Missing
 
 KeyValue = str | int | float | bool | datetime | None
 Key = tuple[KeyValue, ...]
-WARM_UPS = 1  # of six: the protocol's default
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,27 +125,6 @@ def groups_from(found: Iterable[Grouped]) -> tuple[Group, ...]:
         _check_times(repeat(f"of group {one.values}", len(one.elapsed_s)), one.elapsed_s)
         groups[one.values] = Group(one.values, (), tuple(one.elapsed_s))
     return tuple(groups.values())
-
-
-def discard_warm_ups(group: Group, warm_ups: int = WARM_UPS) -> Group:
-    """`group` without its first `warm_ups` trials, whose times stay visible.
-
-    The trials must be those of one session in the order in which they were measured. The field's
-    protocol is six repetitions of which the first is discarded: caches, just-in-time compilers and
-    page tables are cold in it.
-    """
-    if warm_ups < 0 or len(group.ids) != len(group.elapsed_s):
-        raise VenturiError(
-            "VEN-MODEL-INPUT", f"{warm_ups} warm-ups among {len(group.ids)} trials with ids",
-            where={"warm_ups": warm_ups}, hint="give 0 or more, of trials whose order is known",
-        )  # fmt: skip
-    return replace(
-        group,
-        ids=group.ids[warm_ups:],
-        elapsed_s=group.elapsed_s[warm_ups:],
-        cost=None if group.cost is None else group.cost[warm_ups:],
-        warm_ups_s=group.warm_ups_s + group.elapsed_s[:warm_ups],
-    )
 
 
 def with_cost(group: Group, tariff: Tariff, nodes: float = 1) -> Group:

@@ -112,11 +112,6 @@ class Ranking:
     groups: tuple[Ranked, ...]
 
     @property
-    def not_worse(self) -> tuple[Ranked, ...]:
-        """The groups that hold the truly best one, with a chance of at least 1 - alpha."""
-        return tuple(one for one in self.groups if one.standing is not Standing.WORSE)
-
-    @property
     def tie(self) -> tuple[Ranked, ...]:
         """The best by its median, and those that cannot be told from it."""
         named = (Standing.BEST, Standing.TIED)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import date
 
 from venturi.model.catalog import InstanceType
-from venturi.model.cost.io_cost import SECONDS_PER_HOUR
 from venturi.model.cost.price import Item, Part, currency_of
 from venturi.model.domain import need_rate, need_size
+from venturi.units import SECONDS_PER_HOUR
 
 # Implied by the published cost of the SoCC 2015 paper's volumes; 730 and 744 are in use too.
 HOURS_PER_MONTH = 720.0
@@ -136,26 +136,3 @@ class ObjectStore:
 
     def _item(self, name: str, amount: float, formula: str) -> Item:
         return Item(name, amount, amount, self.currency, formula, self.source, self.as_of)
-
-
-@dataclass(frozen=True, slots=True)
-class Egress:
-    """Price of bytes that leave the provider; the first `free_bytes` cost nothing."""
-
-    per_gb: float
-    currency: str
-    source: str
-    as_of: date | None
-    free_bytes: float = 0.0
-    gb_bytes: float = 1e9
-
-    def item(self, sent_bytes: float) -> Item:
-        """max(0, sent - free) * price per GB."""
-        need_size("per_gb", self.per_gb)
-        need_rate("gb_bytes", self.gb_bytes)
-        paid_gb = _above("bytes", sent_bytes, self.free_bytes) / self.gb_bytes
-        formula = f"{paid_gb:g} GB x {self.per_gb:g} {self.currency}/GB"
-        if self.free_bytes:
-            formula += f"; {self.free_bytes / self.gb_bytes:g} GB are free"
-        amount = paid_gb * self.per_gb
-        return Item("egress", amount, amount, self.currency, formula, self.source, self.as_of)

@@ -1,4 +1,4 @@
-"""Time of a two-pass job on N equal nodes: equations (1) to (11) of `io_cost`, made general.
+"""Time of a two-pass job on N equal nodes: equations (1) to (11) of [CVP15], made general.
 
 Each phase is as slow as its slowest term; a term is bytes over a rate, or core-seconds over cores.
 Every figure comes as a span: the middle, and what the ranges of the rates allow, so that low and

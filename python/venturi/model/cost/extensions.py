@@ -1,8 +1,8 @@
 """What goes beyond equations (1) to (11), one small function each: to be combined as a job needs.
 
 Bonds and caps change a node's rates before `dataflow.job_time` sees them; waves and the memory
-cliff change times; the hybrid bound is a floor to check against. Disks shared by reading and
-writing, processor time, start-up, skew and retained memory are terms of `dataflow` itself.
+cliff change times. Disks shared by reading and writing, processor time, start-up, skew and retained
+memory are terms of `dataflow` itself.
 """
 
 from __future__ import annotations
@@ -132,33 +132,6 @@ def scheduling_s(
 # --- Memory -------------------------------------------------------------------------------------
 
 
-def hybrid_bound_s(
-    data_bytes: float,
-    retained_bytes: float,
-    read_bytes_per_s: float,
-    write_bytes_per_s: float,
-    *,
-    shared_device: bool = False,
-) -> float:
-    """Least seconds of a sort that keeps M of its D bytes in memory and spills S = max(0, D - M).
-
-    Devices that read and write at once: max(D/B_read, S/B_write) + max(S/B_read, D/B_write). One
-    device whose capacity both share: (D + S)/B_read + (D + S)/B_write. No output can be written
-    before all input was read, and by then all that memory does not hold was written. With M = 0
-    it is the two-pass sort, with M >= D the sort in memory, D/B_read + D/B_write.
-    """
-    need_size("data_bytes", data_bytes)
-    need_size("retained_bytes", retained_bytes)
-    need_rate("read_bytes_per_s", read_bytes_per_s)
-    need_rate("write_bytes_per_s", write_bytes_per_s)
-    spilled = max(0.0, data_bytes - retained_bytes)
-    if shared_device:
-        moved = data_bytes + spilled
-        return moved / read_bytes_per_s + moved / write_bytes_per_s
-    first = max(data_bytes / read_bytes_per_s, spilled / write_bytes_per_s)
-    return first + max(spilled / read_bytes_per_s, data_bytes / write_bytes_per_s)
-
-
 @dataclass(frozen=True, slots=True)
 class MemoryCliff:
     """Time of an iterating job by size of its data: one line in memory, a steeper one beyond.
@@ -177,12 +150,6 @@ class MemoryCliff:
     step_s: float
     residuals_s: tuple[float, ...]
     measured_bytes: tuple[float, float]  # smallest, largest
-
-    @property
-    def jump_s(self) -> float:
-        """Seconds between the two lines where the data just stops to fit."""
-        slope = self.beyond_s_per_byte - self.within_s_per_byte
-        return self.beyond_s - self.within_s + slope * self.fits_bytes
 
 
 def fit_memory_cliff(

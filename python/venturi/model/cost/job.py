@@ -99,6 +99,20 @@ def sort_job(data_bytes: float, durability: Durability = Durability.TWO_IO) -> J
     return Job(name, data_bytes, data_bytes, data_bytes, durability)
 
 
+def nodes_for_capacity(total_bytes: int, node_capacity_bytes: int, copies: int = 3) -> int:
+    """Fewest nodes that hold the data: ceil(copies * D_total / capacity), in exact integers.
+
+    `copies` is 3 when input, intermediate and output are local (section 4.2), 1 when only the
+    intermediate data is.
+    """
+    need_size("total_bytes", total_bytes)
+    if node_capacity_bytes <= 0:
+        raise invalid("node_capacity_bytes", node_capacity_bytes, "above 0")
+    if copies < 1:
+        raise invalid("copies", copies, "at least 1")
+    return max(1, -(-copies * total_bytes // node_capacity_bytes))
+
+
 def _parsed(parse: Callable[[str], float]) -> Callable[[Any], Any]:
     def convert(value: Any) -> Any:
         if isinstance(value, bool):

@@ -1,7 +1,7 @@
 """Predicted time of the native sort on one machine, from the disk rates measured there.
 
-The equations of `io_cost` let reading and writing overlap freely. On one device they share its
-capacity: while both go on, only the total rate counts (2-IO on a shared-capacity device,
+Equations (1) to (11), as in `dataflow`, let reading and writing overlap freely. On one device they
+share its capacity: while both go on, only the total rate counts (2-IO on a shared-capacity device,
 docs/method/native-sort.md). With D = input bytes, S = spilled bytes, R and W the rates alone, m the
 total of both rates while reading and writing at once:
 

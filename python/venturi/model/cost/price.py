@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from venturi.errors import VenturiError
 from venturi.model.catalog import Fact, InstanceType
-from venturi.model.cost.io_cost import SECONDS_PER_HOUR
 from venturi.model.domain import invalid, need_rate, need_size
 from venturi.record.trial import PriceQuote
+from venturi.units import SECONDS_PER_HOUR
 
 STALE_AFTER_DAYS = 365
 Array = npt.NDArray[np.float64]
@@ -160,7 +160,7 @@ def metered(tariff: Tariff, elapsed_s: float, nodes: Numbers) -> Array: ...
 def metered(tariff: Tariff, elapsed_s: float | Numbers, nodes: float | Numbers) -> float | Array:
     """Amount of the tariff's currency, by the second: N * T / 3600 * price per node and hour.
 
-    This is equation (7) of `io_cost`, and what the SoCC 2015 paper publishes. Arrays are taken
+    This is equation (7) of the SoCC 2015 paper, and what it publishes. Arrays are taken
     element by element.
     """
     seconds = _checked("elapsed_s", elapsed_s)
@@ -269,10 +269,6 @@ class Bill:
         """The sum as the provider rounds, or None if that is not known of an item."""
         amounts = [item.billed for item in self.items if item.billed is not None]
         return sum(amounts) if len(amounts) == len(self.items) else None
-
-    def stale(self, today: date) -> tuple[str, ...]:
-        """Names of the items whose quote is more than a year old."""
-        return tuple(item.name for item in self.items if item.as_of and is_stale(item.as_of, today))
 
 
 def bill(

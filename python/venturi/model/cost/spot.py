@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from venturi.model.catalog import InstanceType
-from venturi.model.cost.io_cost import SECONDS_PER_HOUR
 from venturi.model.cost.price import Array, Numbers, Tariff, billed, metered, tariff_of
 from venturi.model.domain import invalid, need_rate, need_size
+from venturi.units import SECONDS_PER_HOUR
 
 MAX_DRAWS = 2_000_000  # simulated losses; beyond, a distribution with the exact mean and variance
 _FEW = 1e-3  # losses to expect in a stretch, below which a series is more exact than the formula

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from venturi.model.cost.io_cost import SECONDS_PER_HOUR
 from venturi.model.simulate.distribution import Array
 from venturi.model.simulate.scenario import Plan, Speeds, times
+from venturi.units import SECONDS_PER_HOUR
 
 Counts = npt.NDArray[np.int64]
 _INSTANT_S = 1e-9

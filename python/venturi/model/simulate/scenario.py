@@ -15,11 +15,11 @@ import numpy as np
 from venturi.errors import VenturiError
 from venturi.model.cost import dataflow
 from venturi.model.cost.dataflow import job_time
-from venturi.model.cost.io_cost import SECONDS_PER_HOUR
 from venturi.model.cost.job import Durability, Job
 from venturi.model.cost.node import Node
 from venturi.model.domain import invalid, need_size
 from venturi.model.simulate.distribution import Array, Rate
+from venturi.units import SECONDS_PER_HOUR
 
 NODES_MAX = 10_000
 LOSSES_MAX = 0.1  # of the nodes: beyond, redoing tasks on survivors is no fit description

@@ -29,7 +29,6 @@ import numpy as np
 import numpy.typing as npt
 
 from venturi.model.cost.dataflow import MAP, REDUCE
-from venturi.model.cost.io_cost import SECONDS_PER_HOUR
 from venturi.model.cost.job import Durability
 from venturi.model.domain import invalid
 from venturi.model.simulate.distribution import Array
@@ -43,6 +42,7 @@ from venturi.model.simulate.scenario import (
     plan_of,
     times,
 )
+from venturi.units import SECONDS_PER_HOUR
 
 PHASES = (MAP, REDUCE)
 NODE_LEVELS = (0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)  # of the nodes' finishing times

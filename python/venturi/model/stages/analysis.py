@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from venturi.errors import VenturiError
-from venturi.model.compare.outliers import NORMAL_MAD
 from venturi.model.stages.causes import (
     CAUSES,
     Floats,
@@ -46,6 +45,7 @@ from venturi.record.job_account import JobAccount
 # and Mantri's bar for an outlier (Ananthanarayanan and others, OSDI 2010).
 STRAGGLER_FACTOR = 1.5
 STRAGGLER_Z = 3.5  # Iglewicz and Hoaglin 1993
+NORMAL_MAD = 0.6745  # the median absolute deviation of a normal distribution, in its sigmas
 STRAGGLER_LEAST_S = 0.1
 LEAST_TASKS = 5  # for stragglers
 LEAST_SKEW = 2

@@ -40,7 +40,6 @@ _JSON, _BINARY = b"Avro-Json", b"Avro-Binary"
 _SCHEMA_BYTES = 1 << 20
 _BINARY_BYTES = 4 << 30
 _STEP = 500
-_STAGES = {"MAP": (0, "map"), "REDUCE": (1, "reduce")}
 _TASK = re.compile(r"task_\d+_\d+_([mr])_(\d+)")
 _ATTEMPT = re.compile(r"attempt_\d+_\d+_([mr])_(\d+)_(\d+)")
 _MOMENTS = ("mapFinishTime", "shuffleFinishTime", "sortFinishTime")

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import numpy as np
 
-from venturi.model.cost.extensions import MemoryCliff, fit_memory_cliff
+from venturi.model.cost.extensions import MemoryCliff, fit_memory_cliff, memory_cliff_s
 from venturi.model.scaling.curves import (
     AMOUNTS,
     RESOURCES,
@@ -170,8 +170,6 @@ def _with_cliff(
         check_range("to", to, xs[0], xs[-1])
     within = [at for at in xs if at <= found.below]
     beyond = sorted({*(at for at in xs if at > found.below), end})
-    curve = [(at, lines.within_s + lines.within_s_per_byte * at) for at in within]
-    curve += [(at, lines.beyond_s + lines.beyond_s_per_byte * at) for at in beyond]
     below, above = format_bytes_decimal(found.below), format_bytes_decimal(found.above)
     evidence = (
         f"up to {below} the times lie on a line, by which {above} would take "
@@ -188,7 +186,9 @@ def _with_cliff(
     )
     return replace(
         group,
-        curve=tuple(CurvePoint(at, seconds, None, None) for at, seconds in curve),
+        curve=tuple(
+            CurvePoint(at, memory_cliff_s(at, lines), None, None) for at in (*within, *beyond)
+        ),
         model=_TWO_LINES,
         formula=formula,
         error_relative=found.left,

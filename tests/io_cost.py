@@ -1,4 +1,5 @@
-"""The I/O cost equations of two-pass ("2-IO") data-intensive jobs, one small function each.
+"""The I/O cost equations of two-pass ("2-IO") data-intensive jobs, one small function each:
+what the general model (`model/cost/dataflow.py`) is compared with.
 
 Source: M. Conley, A. Vahdat, G. Porter, "Achieving Cost-efficient, Data-intensive Computing in the
 Cloud", SoCC 2015, section 3.3. The numbers in the docstrings are that paper's. Sizes and
@@ -9,9 +10,8 @@ start-up time.
 
 from __future__ import annotations
 
-from venturi.model.domain import invalid, need_rate, need_size
-
-SECONDS_PER_HOUR = 3600.0
+from venturi.model.domain import need_rate, need_size
+from venturi.units import SECONDS_PER_HOUR
 
 
 def _transfer_s(size_name: str, size_bytes: float, rate_name: str, bytes_per_s: float) -> float:
@@ -165,17 +165,3 @@ def sort_cost_usd(
     return cost_usd(
         usd_per_node_hour, sort_s(total_bytes, storage_bytes_per_s, network_bytes_per_s), nodes=1
     )
-
-
-def nodes_for_capacity(total_bytes: int, node_capacity_bytes: int, copies: int = 3) -> int:
-    """Fewest nodes that hold the data: ceil(copies * D_total / capacity), in exact integers.
-
-    `copies` is 3 when input, intermediate and output are local (section 4.2), 1 when only the
-    intermediate data is.
-    """
-    need_size("total_bytes", total_bytes)
-    if node_capacity_bytes <= 0:
-        raise invalid("node_capacity_bytes", node_capacity_bytes, "above 0")
-    if copies < 1:
-        raise invalid("copies", copies, "at least 1")
-    return max(1, -(-copies * total_bytes // node_capacity_bytes))
