@@ -1,5 +1,6 @@
 // Phases, stages, and what the host did meanwhile: a strip, bars and lanes on one time axis.
-import type { Charts, Known, Lane, Span } from "../missing";
+import type { Lane, PhaseSpan } from "../generated/types";
+import type { Known } from "../missing";
 import { duration, percent, rate } from "../units";
 import { type Bar, barSeries, nameRoom, rowHeight } from "./bars-in-time";
 import { base, type Drawing, quietAxis, tip, type View } from "./view";
@@ -13,7 +14,7 @@ export interface Track extends Omit<Lane, "unit" | "missing"> {
 
 /** What is drawn from 0 on, in seconds; only what lies in `window` is shown. */
 export interface Timed {
-  spans: Span[];
+  spans: PhaseSpan[];
   t_s: readonly number[];
   lanes: Track[];
   bars?: Bar[];
@@ -38,7 +39,7 @@ const told = ({ unit }: Track, value: number) =>
       ? rate(value)
       : value.toLocaleString("en-US", { maximumFractionDigits: 1 });
 const scaled = ({ unit }: Track, value: Known) => (value === null ? null : value * SCALES[unit]);
-const endOf = (span: Span) => span.started_s + span.elapsed_s;
+const endOf = (span: PhaseSpan) => span.started_s + span.elapsed_s;
 
 /** A scale of two equal steps up to a round number; noise must not fill it, so at least 1. */
 function halves(lane: Track): { max: number; interval: number } {
@@ -51,7 +52,7 @@ function halves(lane: Track): { max: number; interval: number } {
 }
 
 /** The phases as a strip of named blocks. */
-function phaseStrip(spans: Span[], view: View) {
+function phaseStrip(spans: PhaseSpan[], view: View) {
   return {
     type: "custom",
     xAxisIndex: 0,
@@ -303,10 +304,4 @@ export function timeAxis(timed: Timed, view: View): Drawing {
       ],
     },
   };
-}
-
-/** The phases of one sort of a report, and what its host did meanwhile. */
-export function timeline(data: Charts, view: View, index: number): Drawing {
-  const sort = data.sorts[index];
-  return sort ? timeAxis(sort.timeline, view) : null;
 }

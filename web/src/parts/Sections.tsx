@@ -2,7 +2,8 @@
 // stand behind a picture as its twin.
 import "./sections.css";
 import { type ReactNode, useRef } from "react";
-import { type Fact, isMissing, type Missing, type Words } from "../missing";
+import type { Fact, Missing } from "../generated/types";
+import { isMissing } from "../missing";
 import { saveTable } from "./table-csv";
 
 /** `value` as text by `as`, or a dash and the reason why there is none. */
@@ -15,7 +16,7 @@ export function Tell<T>({ value, as = String }: { value: T | Missing; as?: (valu
   );
 }
 
-export const words = (value: Words) => <Tell value={value} />;
+export const words = (value: string | Missing) => <Tell value={value} />;
 
 /** A moment in UTC, to the second; of a midnight the day. */
 export const utc = (moment: string) =>

@@ -12,14 +12,18 @@ from anyio import to_thread
 from fastapi import FastAPI
 from pydantic import TypeAdapter
 
+from venturi.present.advice_page.data import SimulationPage
 from venturi.present.api import changes, files, problems, routing
 from venturi.present.api.assets import FOLDER, Assets
 from venturi.present.api.context import Services
 from venturi.present.api.security import COOKIE, Access, Guard
 from venturi.present.api.shapes import Problem
+from venturi.present.report.data import ReportData
 
 # No more than the connections that a database's pool has.
 _THREADS = 12
+# What pages show that only commands write: in the document, so that their types are made of it.
+_IN_FILES: tuple[Any, ...] = (ReportData, SimulationPage)
 _ABOUT = (
     "Every page of the web application is a URL whose state is in the query; the same path and "
     "query under /api is its data. Errors are problem documents (RFC 9457) with Venturi's codes. "
@@ -70,12 +74,16 @@ async def _lifespan(_app: FastAPI) -> AsyncIterator[None]:
 
 
 def _documented(schema: dict[str, Any]) -> dict[str, Any]:
-    """`schema` with the errors and the ways to show a token."""
+    """`schema` with the errors, the data of pages in files, and the ways to show a token."""
     components = schema.setdefault("components", {})
-    made = TypeAdapter(Problem).json_schema(
-        mode="serialization", ref_template="#/components/schemas/{model}"
+    _, made = TypeAdapter.json_schemas(
+        [(each, "serialization", TypeAdapter(each)) for each in (Problem, *_IN_FILES)],
+        ref_template="#/components/schemas/{model}",
     )
-    components.setdefault("schemas", {})["Problem"] = made
+    schemas = components.setdefault("schemas", {})
+    for name, shape in made["$defs"].items():
+        if schemas.setdefault(name, shape) != shape:
+            raise TypeError(f"two shapes of the interface have the name {name}")
     components["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer"},
         "session": {"type": "apiKey", "in": "cookie", "name": COOKIE},

@@ -15,9 +15,9 @@ from venturi.present.report.data import (
     Notice,
     Price,
     ReportData,
+    ReportedTrial,
     Skipped,
     Text,
-    TrialRow,
     number,
 )
 from venturi.present.report.host import host_card
@@ -98,9 +98,9 @@ def _verdicts(probes: Iterable[Trial]) -> tuple[Verdict, ...]:
     return tuple(verdict for verdict in found if verdict.device_class != "loopback")
 
 
-def _row(trial: Trial, name: str) -> TrialRow:
+def _row(trial: Trial, name: str) -> ReportedTrial:
     failed = trial.failure
-    return TrialRow(
+    return ReportedTrial(
         trial.id,
         name,
         str(trial.state),

@@ -9,11 +9,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from venturi.model.statistics.stats import Missing
 
 Number = float | Missing
 Text = str | Missing
+Direction = Literal["read", "write", "network"]
+LaneUnit = Literal["fraction", "B/s"]  # of all cores; of a device
 
 
 def number(value: float | None, reason: str) -> Number:
@@ -31,7 +34,7 @@ class Figure:
 
     label: str
     value: Number
-    kind: str  # "rate" (bytes/s), "duration" (s), "usd"
+    kind: Literal["rate", "duration", "usd"]  # bytes/s, s, US$
     note: str
 
 
@@ -65,7 +68,7 @@ class Rate:
 
     label: str
     where: str
-    direction: str  # "read", "write" or "network"
+    direction: Direction
     setting: str
     mean_bytes_per_s: Number
     minimum_bytes_per_s: Number
@@ -104,7 +107,7 @@ class RandomRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class PhaseSpan:
     """A phase on the time axis, in seconds since the start of its trial."""
 
     name: str
@@ -123,10 +126,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """Lines over one time axis. `unit` is `fraction` (of all cores) or `B/s`."""
+    """Lines over one time axis."""
 
     title: str
-    unit: str
+    unit: LaneUnit
     stacked: bool
     lines: tuple[Line, ...]
     missing: Missing | None = None
@@ -144,7 +147,7 @@ class PhaseLoad:
 class Timeline:
     """Phases and host utilisation on one axis. `thinned` says so when samples were averaged."""
 
-    spans: tuple[Span, ...]
+    spans: tuple[PhaseSpan, ...]
     t_s: tuple[float, ...]
     lanes: tuple[Lane, ...]
     loads: tuple[PhaseLoad, ...]
@@ -189,7 +192,7 @@ class Narrowest:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class PredictedTime:
     """Predicted beside measured time of one phase, or of the whole sort."""
 
     phase: str
@@ -219,7 +222,7 @@ class Sort:
     timeline: Timeline
     stages: tuple[Stage, ...]
     narrowest: tuple[Narrowest, ...]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[PredictedTime, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +249,7 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True)
-class TrialRow:
+class ReportedTrial:
     """One recorded trial of the report."""
 
     id: str
@@ -297,6 +300,6 @@ class ReportData:
     method: tuple[Fact, ...]
     software: tuple[Fact, ...]
     commands: tuple[str, ...]
-    trials: tuple[TrialRow, ...]
+    trials: tuple[ReportedTrial, ...]
     warnings: tuple[Notice, ...]
     skipped: tuple[Skipped, ...]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from venturi.model.statistics.stats import Missing
 from venturi.present.report.data import (
+    Direction,
     Latency,
     Number,
     RandomRead,
@@ -18,7 +19,7 @@ NO_DISK = Missing("the disk was not measured")
 NO_NETWORK = Missing("the network was not measured")
 
 # metric -> (what the bar is called, the direction that picks its colour)
-DISK_RATES = {
+DISK_RATES: dict[str, tuple[str, Direction]] = {
     "disk_read_bytes_per_s": ("Read alone", "read"),
     "disk_write_bytes_per_s": ("Write alone", "write"),
     "disk_mixed_read_bytes_per_s": ("Read, while writing", "read"),

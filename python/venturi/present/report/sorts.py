@@ -9,10 +9,10 @@ from venturi.model.cost.predict import DiskRates, Prediction
 from venturi.model.stages.bottleneck import FLOW, PhaseFinding, narrowest_points
 from venturi.model.statistics.stats import Missing
 from venturi.present.report.data import (
-    Comparison,
     Narrowest,
     Number,
     PhaseUse,
+    PredictedTime,
     Sort,
     Stage,
     StageLoad,
@@ -193,7 +193,7 @@ def phase_uses(
     return tuple(uses)
 
 
-def _comparisons(trial: Trial, prediction: Prediction | None) -> tuple[Comparison, ...]:
+def _comparisons(trial: Trial, prediction: Prediction | None) -> tuple[PredictedTime, ...]:
     """Predicted beside measured: from `prediction`, or the samples it left in the trial."""
     measured = {phase.name: phase.elapsed_s for phase in trial.phases}
     untimed = trial.failure.message if trial.failure else f"the trial is {trial.state}"
@@ -240,10 +240,10 @@ def _comparisons(trial: Trial, prediction: Prediction | None) -> tuple[Compariso
 
 def _comparison(
     phase: str, predicted: Number, low: Number, high: Number, *, measured: Number, formula: str
-) -> Comparison:
+) -> PredictedTime:
     gone = isinstance(predicted, Missing)
     ratio = Missing("not predicted") if gone else divided(measured, predicted)
-    return Comparison(phase, predicted, low, high, measured, ratio, formula)
+    return PredictedTime(phase, predicted, low, high, measured, ratio, formula)
 
 
 def _narrowest(finding: PhaseFinding) -> Narrowest:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from venturi.model.statistics.stats import Missing
 from venturi.present.report.data import (
     Lane,
+    LaneUnit,
     Line,
     Number,
     PhaseLoad,
-    Span,
+    PhaseSpan,
     Timeline,
 )
 from venturi.record.trial import Trial
@@ -101,16 +102,16 @@ def _line(name: str, role: str, points: Points, groups: list[list[float]]) -> Li
     return Line(name, role, tuple(mean(group) for group in groups))
 
 
-def _lane(title: str, unit: str, stacked: bool, lines: list[Line], what: str) -> Lane:
+def _lane(title: str, unit: LaneUnit, stacked: bool, lines: list[Line], what: str) -> Lane:
     told = tuple(line for line in lines if any(value is not None for value in line.values))
     missing = None if told else Missing(f"the sampler reported no {what}")
     return Lane(title, unit, stacked, told, missing)
 
 
 def _loads(
-    spans: tuple[Span, ...], t_s: tuple[float, ...], lanes: tuple[Lane, ...]
+    spans: tuple[PhaseSpan, ...], t_s: tuple[float, ...], lanes: tuple[Lane, ...]
 ) -> tuple[PhaseLoad, ...]:
-    def mean(values: tuple[float | None, ...], span: Span) -> Number:
+    def mean(values: tuple[float | None, ...], span: PhaseSpan) -> Number:
         end_s = span.started_s + span.elapsed_s
         inside = [
             value
@@ -129,7 +130,7 @@ def _loads(
 
 def timeline(trial: Trial, series: pl.DataFrame | None) -> Timeline:
     """The timeline of `trial`; `series` has t_s in seconds since the start of the trial."""
-    spans = tuple(Span(p.name, p.started_s, p.elapsed_s) for p in trial.phases)
+    spans = tuple(PhaseSpan(p.name, p.started_s, p.elapsed_s) for p in trial.phases)
     if series is None or series.is_empty():
         lanes = (
             Lane("Processor", "fraction", True, (), NO_SERIES),

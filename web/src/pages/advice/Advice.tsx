@@ -1,8 +1,7 @@
 // Which machines, how many, for how much: the question is the URL, the advisor answers it.
 import { type FormEvent, type ReactNode, useId } from "react";
-import type { AdvicePage } from "../../advice-data";
 import { exported, useTwin } from "../../data";
-import type { Catalogs } from "../../generated/types";
+import type { AdvicePage, Catalogs } from "../../generated/types";
 import { Page, Pending, ProblemBox } from "../../parts/Page";
 import { useSearch } from "../../state";
 import { AdviceAnswer } from "./Answer";

@@ -1,8 +1,15 @@
 // The advisor's answer: the options as a picture and a table, what the network does to the ranking,
 // where the figures come from, and what was left out.
 import { type ReactNode, useCallback } from "react";
-import type { AdvicePage, BarRow, ExplainRow, OptionRow, Span as Range } from "../../advice-data";
-import { isMissing, type Missing, plain } from "../../missing";
+import type {
+  AdvicePage,
+  BarRow,
+  ExplainRow,
+  Missing,
+  OptionRow,
+  Span as Range,
+} from "../../generated/types";
+import { isMissing, plain } from "../../missing";
 import { Chart, type View } from "../../parts/Chart";
 import {
   type Column,
@@ -233,7 +240,7 @@ const isPriced = (row: BarRow) =>
 function NetworkBars({ rows }: { rows: BarRow[] }) {
   const drawn = Math.min(rows.filter(isPriced).length, BARS_DRAWN);
   const draw = useCallback(
-    (view: View) => bars({ bars: plain(rows.filter(isPriced).slice(0, BARS_DRAWN)) }, view),
+    (view: View) => bars(plain(rows.filter(isPriced).slice(0, BARS_DRAWN)), view),
     [rows],
   );
   return (

@@ -1,14 +1,7 @@
 // What the devices can do, and what the sorts used of it.
 
-import {
-  type Charts,
-  isMissing,
-  type RandomRead,
-  type ReportData,
-  type ToldLatency,
-  type ToldRate,
-  type ToldUse,
-} from "../../missing";
+import type { Latency, PhaseUse, RandomRead, Rate, ReportData } from "../../generated/types";
+import { isMissing, type Plain } from "../../missing";
 import { Chart } from "../../parts/Chart";
 import {
   type Column,
@@ -24,7 +17,7 @@ import { count, requestTime, share } from "../../report-units";
 import { rate } from "../../units";
 import { latencies, network, rates } from "./charts/devices";
 
-const rateColumns = (first: string, second: string): Column<ToldRate>[] => [
+const rateColumns = (first: string, second: string): Column<Rate>[] => [
   { head: first, names: true, cell: (row) => row.label },
   { head: second, cell: (row) => row.where },
   { head: "Setting", cell: (row) => row.setting },
@@ -34,7 +27,7 @@ const rateColumns = (first: string, second: string): Column<ToldRate>[] => [
   { head: "Iterations", kind: "n", cell: (row) => row.iterations },
 ];
 
-const USES: Column<ToldUse>[] = [
+const USES: Column<PhaseUse>[] = [
   { head: "Sort", names: true, cell: (use) => use.sort },
   { head: "Phase", cell: (use) => use.phase },
   { head: "Read", kind: "n", cell: (use) => <Tell value={use.read_bytes_per_s} as={rate} /> },
@@ -50,10 +43,10 @@ const READS: Column<RandomRead>[] = [
   { head: "Rate", kind: "n", cell: (read) => <Tell value={read.bytes_per_s} as={rate} /> },
 ];
 
-const latencyColumns = (first: ToldLatency): Column<ToldLatency>[] => [
+const latencyColumns = (first: Latency): Column<Latency>[] => [
   { head: "Mode", names: true, cell: (latency) => latency.label },
   ...first.quantiles_s.map(
-    ([name], place): Column<ToldLatency> => ({
+    ([name], place): Column<Latency> => ({
       head: name,
       kind: "n",
       cell: ({ quantiles_s }) => (
@@ -65,7 +58,7 @@ const latencyColumns = (first: ToldLatency): Column<ToldLatency>[] => [
 
 interface Part {
   data: ReportData;
-  charts: Charts;
+  charts: Plain<ReportData>;
 }
 
 function Disk({ data, charts }: Part) {

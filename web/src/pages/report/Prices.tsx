@@ -1,13 +1,7 @@
 // The model beside the measurement, and what the job would take and cost elsewhere.
 
-import { predicted } from "../../charts/sorts";
-import {
-  type Charts,
-  isMissing,
-  type ReportData,
-  type ToldComparison,
-  type ToldPrice,
-} from "../../missing";
+import type { PredictedTime, Price, ReportData } from "../../generated/types";
+import { isMissing, type Plain } from "../../missing";
 import { Chart } from "../../parts/Chart";
 import {
   type Column,
@@ -21,16 +15,17 @@ import {
 } from "../../parts/Sections";
 import { count, hourly, ratio, usd } from "../../report-units";
 import { duration, rate } from "../../units";
+import { predicted } from "./charts/predicted";
 import { prices } from "./charts/prices";
 
 interface Part {
   data: ReportData;
-  charts: Charts;
+  charts: Plain<ReportData>;
 }
 
-type Compared = ToldComparison & { sort: string; last: boolean };
+type Compared = PredictedTime & { sort: string; last: boolean };
 
-function interval({ predicted_s, low_s, high_s }: ToldComparison) {
+function interval({ predicted_s, low_s, high_s }: PredictedTime) {
   if (isMissing(predicted_s)) return "—";
   if (isMissing(low_s) || isMissing(high_s)) {
     return <Tell value={isMissing(low_s) ? low_s : high_s} as={duration} />;
@@ -92,14 +87,14 @@ export function Predicted({ data, charts }: Part) {
   );
 }
 
-const atLeast = (price: ToldPrice, value: ToldPrice["cost_usd"], as: (value: number) => string) => (
+const atLeast = (price: Price, value: Price["cost_usd"], as: (value: number) => string) => (
   <>
     {price.lower_bound && "≥ "}
     <Tell value={value} as={as} />
   </>
 );
 
-const KNOWN: Column<ToldPrice>[] = [
+const KNOWN: Column<Price>[] = [
   { head: "Type", names: true, cell: (price) => price.instance_type },
   { head: "Nodes", kind: "n", cell: (price) => <Tell value={price.nodes} as={count} /> },
   { head: "Time", kind: "n", cell: (price) => atLeast(price, price.elapsed_s, duration) },
@@ -140,7 +135,7 @@ const KNOWN: Column<ToldPrice>[] = [
   },
 ];
 
-const UNKNOWN: Column<ToldPrice>[] = [
+const UNKNOWN: Column<Price>[] = [
   { head: "Type", names: true, cell: (price) => price.instance_type },
   { head: "Nodes", kind: "n", cell: (price) => <Tell value={price.nodes} as={count} /> },
   {
@@ -157,14 +152,14 @@ const UNKNOWN: Column<ToldPrice>[] = [
   { head: "Price as of", kind: "date", cell: (price) => words(price.price_as_of) },
 ];
 
-const sources = (price: ToldPrice) => (
+const sources = (price: Price) => (
   <>
     Storage: {words(price.storage_known)}. Network: {words(price.network_known)}. Price:{" "}
     {words(price.price_source)}.
   </>
 );
 
-function Table({ job, rows, charts }: { job: string; rows: ToldPrice[]; charts: Charts }) {
+function Table({ job, rows, charts }: { job: string; rows: Price[]; charts: Plain<ReportData> }) {
   const known = rows.filter((price) => price.known);
   const unknown = rows.filter((price) => !price.known);
   return (

@@ -1,7 +1,8 @@
 // The quickstart's report: a machine, what it can do, how it sorted, what that costs elsewhere.
 import { useMemo } from "react";
 import { useTwin } from "../../data";
-import { isMissing, plain, type ReportData } from "../../missing";
+import type { ReportData } from "../../generated/types";
+import { isMissing, plain } from "../../missing";
 import { Pending, ProblemBox } from "../../parts/Page";
 import {
   type Column,
@@ -147,10 +148,7 @@ function Method({ data }: { data: ReportData }) {
 }
 
 function Whole({ data }: { data: ReportData }) {
-  const charts = useMemo(() => {
-    const { rates, uses, latencies, network, sorts, prices } = data;
-    return plain({ rates, uses, latencies, network, sorts, prices });
-  }, [data]);
+  const charts = useMemo(() => plain(data), [data]);
   return (
     <div className="report">
       <h1>{data.headline}</h1>
@@ -176,7 +174,7 @@ function Whole({ data }: { data: ReportData }) {
       <Answer data={data} />
       <Machine data={data} />
       <Limits data={data} charts={charts} />
-      <Sorts data={data} charts={charts} />
+      <Sorts data={data} />
       <Predicted data={data} charts={charts} />
       <Prices data={data} charts={charts} />
       <Method data={data} />

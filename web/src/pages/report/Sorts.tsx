@@ -1,15 +1,8 @@
 // Each sort of a report: its figures, its phases above what its host did, its stages.
-import { stages } from "../../charts/sorts";
-import { timeline } from "../../charts/timeline";
-import type {
-  Charts,
-  Narrowest,
-  ReportData,
-  ToldSort,
-  ToldStage,
-  ToldTimeline,
-} from "../../missing";
-import { isMissing } from "../../missing";
+import { stages } from "../../charts/stages";
+import { timeAxis } from "../../charts/timeline";
+import type { Narrowest, ReportData, Sort, Stage, Timeline } from "../../generated/types";
+import { isMissing, plain } from "../../missing";
 import { Chart } from "../../parts/Chart";
 import {
   type Column,
@@ -25,19 +18,13 @@ import { count, memory, share, size } from "../../report-units";
 import { duration, rate } from "../../units";
 import { Tube } from "./Tube";
 
-interface Part {
-  sort: ToldSort;
-  charts: Charts;
-  place: number;
-}
-
 /** Every line of every lane, in the order of the means of a phase. */
-const linesOf = ({ lanes }: ToldTimeline) =>
+const linesOf = ({ lanes }: Timeline) =>
   lanes.flatMap((lane) => lane.lines.map((line) => ({ lane, line })));
 
 const at = (seconds: number) => `${seconds.toFixed(1)} s`;
 
-function loadColumns(timeline: ToldTimeline): Column<ToldTimeline["spans"][number]>[] {
+function loadColumns(timeline: Timeline): Column<Timeline["spans"][number]>[] {
   const { loads } = timeline;
   const lines = loads.length > 0 ? linesOf(timeline) : [];
   return [
@@ -45,7 +32,7 @@ function loadColumns(timeline: ToldTimeline): Column<ToldTimeline["spans"][numbe
     { head: "Starts at", kind: "n", cell: (span) => at(span.started_s) },
     { head: "Lasts", kind: "n", cell: (span) => duration(span.elapsed_s) },
     ...lines.map(
-      ({ lane, line }, index): Column<ToldTimeline["spans"][number]> => ({
+      ({ lane, line }, index): Column<Timeline["spans"][number]> => ({
         head: `${lane.title}: ${line.name}`,
         kind: "n",
         cell: (_, row) => (
@@ -59,7 +46,7 @@ function loadColumns(timeline: ToldTimeline): Column<ToldTimeline["spans"][numbe
   ];
 }
 
-const momentColumns = (timeline: ToldTimeline): Column<number>[] => [
+const momentColumns = (timeline: Timeline): Column<number>[] => [
   { head: "At", kind: "n", names: true, cell: at },
   ...linesOf(timeline).map(
     ({ lane, line }): Column<number> => ({
@@ -83,7 +70,7 @@ const USE_COLOURS = [
   ["write", "disk written, network sent"],
 ] as const;
 
-function Phases({ sort, charts, place }: Part) {
+function Phases({ sort }: { sort: Sort }) {
   const { thinned, lanes, spans, t_s: times } = sort.timeline;
   return (
     <figure>
@@ -110,7 +97,7 @@ function Phases({ sort, charts, place }: Part) {
           {times.length > 0 && <Legend entries={USE_COLOURS} />}
           <Chart
             label={`Phases of ${sort.label} with processor, disk and network use over time`}
-            draw={(view) => timeline(charts, view, place)}
+            draw={(view) => timeAxis(sort.timeline, view)}
           />
           <Twin label={`mean host use per phase, ${sort.label}`}>
             <Grid columns={loadColumns(sort.timeline)} rows={spans} />
@@ -127,16 +114,13 @@ function Phases({ sort, charts, place }: Part) {
   );
 }
 
-const timeOf = (
-  head: string,
-  of: (stage: ToldStage) => ToldStage["useful_s"],
-): Column<ToldStage> => ({
+const timeOf = (head: string, of: (stage: Stage) => Stage["useful_s"]): Column<Stage> => ({
   head,
   kind: "n",
   cell: (stage) => <Tell value={of(stage)} as={duration} />,
 });
 
-const STAGES: Column<ToldStage>[] = [
+const STAGES: Column<Stage>[] = [
   { head: "Phase", cell: (stage) => stage.phase },
   {
     head: "Stage",
@@ -159,7 +143,7 @@ const STAGES: Column<ToldStage>[] = [
   timeOf("Ends at", (stage) => stage.ended_s),
 ];
 
-function Stages({ sort, charts, place }: Part) {
+function Stages({ sort }: { sort: Sort }) {
   return (
     <figure>
       <figcaption>
@@ -186,7 +170,7 @@ function Stages({ sort, charts, place }: Part) {
           />
           <Chart
             label={`Stages of ${sort.label}: when each ran and how its workers spent the time`}
-            draw={(view) => stages(charts, view, place)}
+            draw={(view) => stages(plain(sort.stages), view)}
           />
           <Twin label={`stages, ${sort.label}`}>
             <Grid columns={STAGES} rows={sort.stages} />
@@ -249,7 +233,7 @@ function Throats({ points }: { points: Narrowest[] }) {
   );
 }
 
-function Strip({ sort }: { sort: ToldSort }) {
+function Strip({ sort }: { sort: Sort }) {
   const figures = [
     ["Time", sort.elapsed_s, duration],
     ["Input", sort.input_bytes, size],
@@ -272,11 +256,11 @@ function Strip({ sort }: { sort: ToldSort }) {
   );
 }
 
-export function Sorts({ data, charts }: { data: ReportData; charts: Charts }) {
+export function Sorts({ data }: { data: ReportData }) {
   return (
     <Section id="sorts" title="The sorts, phase by phase">
       {data.sorts.length === 0 && <Nothing>No sort was recorded.</Nothing>}
-      {data.sorts.map((sort, place) => (
+      {data.sorts.map((sort) => (
         <article id={sort.anchor} aria-labelledby={`${sort.anchor}-title`} key={sort.id}>
           <h3 id={`${sort.anchor}-title`}>
             {sort.label}
@@ -288,8 +272,8 @@ export function Sorts({ data, charts }: { data: ReportData; charts: Charts }) {
             </p>
           )}
           <Strip sort={sort} />
-          <Phases sort={sort} charts={charts} place={place} />
-          <Stages sort={sort} charts={charts} place={place} />
+          <Phases sort={sort} />
+          <Stages sort={sort} />
           <Throats points={sort.narrowest} />
         </article>
       ))}

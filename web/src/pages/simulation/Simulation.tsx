@@ -1,7 +1,7 @@
 // How long a job takes when nodes differ: simulated trials beside the plain formula.
 import { useMemo } from "react";
-import type { SimulationPage, Histogram as Values } from "../../advice-data";
 import { useTwin } from "../../data";
+import type { SimulationPage, Histogram as Values } from "../../generated/types";
 import { Chart, type View } from "../../parts/Chart";
 import { Pending, ProblemBox } from "../../parts/Page";
 import {
@@ -66,7 +66,7 @@ function Answer({ page }: { page: SimulationPage }) {
 }
 
 function Times({ page }: { page: SimulationPage }) {
-  const draw = useMemo(() => (view: View) => histogram(page, view), [page]);
+  const draw = useMemo(() => (view: View) => histogram(page.histogram, page.marks, view), [page]);
   return (
     <Section id="times" title="Times of the job">
       <figure>
@@ -112,7 +112,7 @@ function Nodes({ page }: { page: SimulationPage }) {
           </figcaption>
           <Chart
             label={`Distribution of the nodes' finishing times in ${phase}`}
-            draw={(view) => nodes(page, view, place)}
+            draw={(view) => nodes(page.node_times, view, place)}
           />
           <Twin label={`nodes by finishing time, ${phase}`}>
             <Bins of={of} what="Nodes" />

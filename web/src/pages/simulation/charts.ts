@@ -1,5 +1,4 @@
 // How simulated times are spread: of the job with what they are compared to, and of the nodes.
-import type { AdviceCharts, Histogram, Mark } from "../../advice-data";
 import {
   items,
   labelRoom,
@@ -12,6 +11,7 @@ import {
 } from "../../charts/plot";
 import { axisOf, timeUnit } from "../../charts/scale";
 import { base, type Drawing, tip, type View } from "../../charts/view";
+import type { Histogram, Mark, NodeTimes } from "../../generated/types";
 import { duration } from "../../units";
 
 const ROW_PX = 16;
@@ -53,7 +53,7 @@ interface Label {
 }
 
 /** Names of the marks above the plot, in as many rows as keep them apart; row 0 is the lowest. */
-function labelsOf(marks: Mark[], x: (valueS: number) => number, view: View): Label[] {
+function labelsOf(marks: readonly Mark[], x: (valueS: number) => number, view: View): Label[] {
   const ends: number[] = [];
   return [...marks]
     .sort((a, b) => a.at_s - b.at_s)
@@ -130,7 +130,7 @@ function barsOf({ edges_s: edges, counts }: Histogram, x: Plot["x"], y: Plot["y"
 
 function draw(
   histogram: Histogram,
-  marks: Mark[],
+  marks: readonly Mark[],
   range: [number, number],
   noun: string,
   view: View,
@@ -186,20 +186,18 @@ function draw(
 }
 
 /** Times of the job. Marks far beyond what was simulated stay in the table. */
-export function histogram(data: AdviceCharts, view: View): Drawing {
-  const ends = data.histogram && endsOf(data.histogram);
-  if (!data.histogram || !ends) return null;
-  const marks = data.marks ?? [];
+export function histogram(of: Histogram, marks: readonly Mark[], view: View): Drawing {
+  const ends = endsOf(of);
+  if (!ends) return null;
   const near = marks
     .map((mark) => mark.at_s)
     .filter((at) => at <= FAR * ends[1] && at >= ends[0] / FAR);
   const range: [number, number] = [Math.min(ends[0], ...near), Math.max(ends[1], ...near)];
-  return draw(data.histogram, marks, range, "trials", view);
+  return draw(of, marks, range, "trials", view);
 }
 
 /** Finishing times of the nodes in one phase; all phases to the same scale of time. */
-export function nodes(data: AdviceCharts, view: View, index: number): Drawing {
-  const phases = data.node_times ?? [];
+export function nodes(phases: readonly NodeTimes[], view: View, index: number): Drawing {
   const all = phases.flatMap((phase) => endsOf(phase.histogram) ?? []);
   const phase = phases[index];
   if (!phase || all.length === 0) return null;

@@ -1,12 +1,11 @@
 // What a trial did over time: its phases, its stages, and its host meanwhile.
 import { useCallback, useMemo } from "react";
-import { stages } from "../../charts/sorts";
+import { stages } from "../../charts/stages";
 import { type Track, timeAxis } from "../../charts/timeline";
 import { useTwin } from "../../data";
 import { bytes, duration, percent, rate, seconds } from "../../format";
 import type { Trial } from "../../generated/record";
 import type { JobData, SeriesData, TrialDetail } from "../../generated/types";
-import type { Charts } from "../../missing";
 import { Figure, type Legend } from "../../parts/Figure";
 import { Pending, ProblemBox } from "../../parts/Page";
 import { type Cell, type Column, DataTable } from "../../parts/Table";
@@ -135,10 +134,7 @@ function Phases({ trial, detail }: { trial: Trial; detail: TrialDetail }) {
 /** The stages of Venturi's own engine, from the trial's samples. */
 function Stages({ trial }: { trial: Trial }) {
   const found = useMemo(() => stagesOf(trial), [trial]);
-  const draw = useCallback(
-    (view: View) => stages({ sorts: [{ stages: found }] } as unknown as Charts, view, 0),
-    [found],
-  );
+  const draw = useCallback((view: View) => stages(found, view), [found]);
   if (found.length === 0) return null;
   return (
     <Figure

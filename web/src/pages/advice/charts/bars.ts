@@ -1,8 +1,9 @@
 // The cost of the job per type, three times: what storage, an ideal and the real network make of it.
-import type { AdviceCharts, Bar } from "../../../advice-data";
 import { type Row, rowsChart } from "../../../charts/rows";
 import { axisOf } from "../../../charts/scale";
 import type { Drawing, View } from "../../../charts/view";
+import type { BarRow } from "../../../generated/types";
+import type { Plain } from "../../../missing";
 import { usd } from "../../../units";
 
 const LANES = [
@@ -14,7 +15,7 @@ const LANES = [
 /** Costs beyond this many times the median would press all others flat: their bars are cut. */
 const CUT = 5;
 
-const valuesOf = (bar: Bar) =>
+const valuesOf = (bar: Plain<BarRow>) =>
   LANES.flatMap(([key]) => {
     const value = bar[key];
     return value === null ? [] : [value];
@@ -27,7 +28,7 @@ function greatest(values: number[]): number {
   return Math.max(...sorted.filter((value) => value <= CUT * median));
 }
 
-function rowOf(bar: Bar, end: number): Row {
+function rowOf(bar: Plain<BarRow>, end: number): Row {
   return {
     label: bar.instance_type,
     lanes: LANES.map(([key, role]) => {
@@ -42,8 +43,8 @@ function rowOf(bar: Bar, end: number): Row {
   };
 }
 
-export function bars(data: AdviceCharts, view: View): Drawing {
-  const known = (data.bars ?? []).filter((bar) => valuesOf(bar).length > 0);
+export function bars(rows: readonly Plain<BarRow>[], view: View): Drawing {
+  const known = rows.filter((bar) => valuesOf(bar).length > 0);
   const values = known.flatMap(valuesOf);
   if (values.length === 0) return null;
   // On a narrow screen the scale leaves room for the amounts at the ends of the bars.

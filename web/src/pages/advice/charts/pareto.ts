@@ -1,5 +1,4 @@
 // Cost against time of every option, with the ranges of both; the frontier is a staircase.
-import type { AdviceCharts, Option, Span } from "../../../advice-data";
 import {
   type Box,
   items,
@@ -14,8 +13,11 @@ import {
 } from "../../../charts/plot";
 import { axisOf, timeUnit } from "../../../charts/scale";
 import { base, type Drawing, pointTip, tip, type View } from "../../../charts/view";
+import type { AdvicePage, OptionRow, Span } from "../../../generated/types";
+import type { Plain } from "../../../missing";
 import { duration, usd } from "../../../units";
 
+type Option = Plain<OptionRow>;
 type Known = Option & { time_s: Span; cost_usd: Span };
 
 /** An option at its pixels. */
@@ -258,8 +260,11 @@ function details(option: Known): string[] {
   ];
 }
 
-export function pareto(data: AdviceCharts, view: View): Drawing {
-  const known = (data.options ?? []).filter(isKnown);
+export function pareto(
+  data: Pick<Plain<AdvicePage>, "options" | "deadline_s" | "budget_usd">,
+  view: View,
+): Drawing {
+  const known = data.options.filter(isKnown);
   if (known.length === 0) return null;
   const height = view.narrow ? 380 : 440;
   const ends = ({ low, high, value }: Span, least: boolean) => [low, least ? value : high];

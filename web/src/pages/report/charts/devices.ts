@@ -2,12 +2,13 @@
 
 import { type Row, rowsChart } from "../../../charts/rows";
 import type { Drawing, View } from "../../../charts/view";
-import type { Charts, Known, Latency, PhaseUse, Rate } from "../../../missing";
+import type { Latency, PhaseUse, Rate, ReportData } from "../../../generated/types";
+import type { Known, Plain } from "../../../missing";
 import { latency, logTicks, percent, rate } from "../../../units";
 
 const megabytes = (bytesPerS: number) => (bytesPerS / 1e6).toLocaleString("en-US");
 
-function measured(entry: Rate, role: string): Row {
+function measured(entry: Plain<Rate>, role: string): Row {
   const mean = entry.mean_bytes_per_s;
   const [low, high] = [entry.minimum_bytes_per_s, entry.maximum_bytes_per_s];
   const label = entry.where ? `${entry.label} · ${entry.where}` : entry.label;
@@ -26,7 +27,7 @@ function measured(entry: Rate, role: string): Row {
   return row;
 }
 
-function used(use: PhaseUse): Row {
+function used(use: Plain<PhaseUse>): Row {
   const { read_bytes_per_s: read, write_bytes_per_s: write, limit_bytes_per_s: limit } = use;
   if (read === null || write === null) {
     return { label: use.phase, text: "— see the table", textRole: "muted", details: [] };
@@ -52,7 +53,7 @@ function used(use: PhaseUse): Row {
 
 const greatest = (values: Known[]) => Math.max(1e6, ...values.map((value) => value ?? 0));
 
-export function rates(data: Charts, view: View): Drawing {
+export function rates(data: Plain<ReportData>, view: View): Drawing {
   const entries = data.rates ?? [];
   const rows: Row[] = [{ label: "What the disk can do", heading: true, details: [] }];
   rows.push(...entries.map((entry) => measured(entry, entry.direction)));
@@ -79,7 +80,7 @@ export function rates(data: Charts, view: View): Drawing {
   );
 }
 
-export function network(data: Charts, view: View): Drawing {
+export function network(data: Plain<ReportData>, view: View): Drawing {
   const entries = data.network ?? [];
   const maximum = greatest(
     entries.flatMap((entry) => [entry.mean_bytes_per_s, entry.maximum_bytes_per_s]),
@@ -93,7 +94,7 @@ export function network(data: Charts, view: View): Drawing {
 
 const QUANTILE_ROLES: Record<string, string> = { p50: "latency-1", max: "latency-5" };
 
-function percentiles(entry: Latency): Row {
+function percentiles(entry: Plain<Latency>): Row {
   const known = entry.quantiles_s.flatMap(([name, value]): [string, number][] =>
     value !== null && value > 0 ? [[name, value]] : [],
   );
@@ -115,7 +116,7 @@ function percentiles(entry: Latency): Row {
   };
 }
 
-export function latencies(data: Charts, view: View): Drawing {
+export function latencies(data: Plain<ReportData>, view: View): Drawing {
   const values = data.latencies.flatMap((entry) =>
     entry.quantiles_s.flatMap(([, value]) => (value !== null && value > 0 ? [value] : [])),
   );

@@ -1,7 +1,8 @@
 // Cost against time, one dot per instance type.
 
 import { base, type Drawing, quietAxis, tip, type View } from "../../../charts/view";
-import type { Charts, Price } from "../../../missing";
+import type { Price, ReportData } from "../../../generated/types";
+import type { Plain } from "../../../missing";
 import { duration, logTicks, usd } from "../../../units";
 
 const TIME_TICKS_S = [
@@ -14,8 +15,8 @@ function shortTime(valueS: number): string {
   return valueS >= 60 ? `${valueS / 60} min` : `${valueS} s`;
 }
 
-type Priced = Price & { elapsed_s: number; cost_usd: number };
-const isPriced = (price: Price): price is Priced =>
+type Priced = Plain<Price> & { elapsed_s: number; cost_usd: number };
+const isPriced = (price: Plain<Price>): price is Priced =>
   price.elapsed_s !== null && price.cost_usd !== null && price.elapsed_s > 0 && price.cost_usd > 0;
 
 function dotTip(known: Priced[]) {
@@ -49,7 +50,7 @@ function logAxisOf(view: View) {
   });
 }
 
-export function prices(data: Charts, view: View): Drawing {
+export function prices(data: Plain<ReportData>, view: View): Drawing {
   const known = (data.prices ?? []).filter(isPriced);
   if (known.length === 0) return null;
   const around = (values: number[]) => [Math.min(...values) / 1.6, Math.max(...values) * 1.6];

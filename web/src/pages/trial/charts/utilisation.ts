@@ -1,8 +1,8 @@
 // What a host did while a trial ran, and its stages, as the charts of a report want them.
 import type { Track } from "../../../charts/timeline";
 import type { Trial } from "../../../generated/record";
-import type { SeriesData, SeriesLine } from "../../../generated/types";
-import type { Stage } from "../../../missing";
+import type { SeriesData, SeriesLine, Stage } from "../../../generated/types";
+import type { Plain } from "../../../missing";
 
 type Values = (number | null)[];
 
@@ -108,8 +108,8 @@ export function lanesOf({ lines, t_s }: SeriesData, host: string): Track[] {
 }
 
 /** The stages of a trial, from its samples; those that `narrowest` names begin with are marked. */
-export function stagesOf(trial: Trial): Stage[] {
-  const found = new Map<string, Stage>();
+export function stagesOf(trial: Trial): Plain<Stage>[] {
+  const found = new Map<string, Plain<Stage>>();
   for (const { metric, phase, labels, value } of trial.samples) {
     const { stage, device = null } = labels;
     if (!metric.startsWith("stage_") || stage == null || phase === null) continue;
