@@ -1,4 +1,4 @@
-"""Writes the files that are derived from the code: schemas and reference pages.
+"""Writes the files that are derived from the code: schemas, reference, the browser's list of pages.
 
 Usage: python scripts/generated.py [--check]. With --check nothing is written; what is stale is
 named, and the exit status is 1 if anything is.
@@ -18,6 +18,7 @@ from formats import formats
 
 from venturi.cli.main import cli
 from venturi.errors import AGENT_CLASSES, CODES, Code, ExitCode, FailureClass
+from venturi.present.api.pages import PAGES, Page
 from venturi.record.trial import ADAPTER, SCHEMA_VERSION
 from venturi.settings import SETTINGS
 
@@ -60,7 +61,44 @@ def files() -> dict[str, str]:
         "docs/reference/formats.md": _page("File formats", formats()),
         "docs/reference/settings.md": _page("Settings", _settings()),
         "docs/reference/trial.md": _page("The trial record", _trial(schema)),
+        "web/src/generated/pages.ts": _PAGES_TS % "".join(map(_page_ts, PAGES)),
     }
+
+
+_PAGES_TS = """\
+// Made from python/venturi/present/api/pages.py by scripts/generated.py: `make generated`.
+import type { ComponentType } from "react";
+
+/** A page: see `Page` of pages.py. */
+export interface PageInfo {
+  path: string;
+  title: string;
+  menu: string | null;
+  selects: boolean;
+  question: string;
+  about: string;
+  load(): Promise<{ default: ComponentType<{ id: string }> }>;
+}
+
+const page = (of: PageInfo): PageInfo => of;
+
+export const PAGES = {
+%s};
+"""
+
+
+def _page_ts(page: Page) -> str:
+    told = {
+        "path": re.sub(r"\{(\w+)\}", r":\1", page.path),
+        "title": page.title,
+        "menu": page.menu,
+        "selects": page.selects,
+        "question": page.question,
+        "about": page.about,
+    }
+    fields = "".join(f"    {key}: {json.dumps(value)},\n" for key, value in told.items())
+    load = f'() => import("../pages/{page.name}/{page.name.capitalize()}")'
+    return f"  {page.name}: page({{\n{fields}    load: {load},\n  }}),\n"
 
 
 def _page(title: str, lines: Iterator[str]) -> str:

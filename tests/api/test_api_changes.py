@@ -119,7 +119,7 @@ def test_a_page_asks_for_its_twin_with_its_own_query() -> None:
     )
     of_trial = ("/api/trials/t1", "/api/trials/t1/series", "/api/trials/t1/job")
     assert requests_of("/trials/t1")[2:] == of_trial
-    for nowhere in ("/nowhere", "https://evil.example/trials", "trials", "/trials/a/b"):
+    for nowhere in ("/nowhere", "/report", "https://evil.example/trials", "trials", "/trials/a/b"):
         with pytest.raises(VenturiError) as caught:
             requests_of(nowhere)
         assert caught.value.code == "VEN-API-UNKNOWN"
@@ -127,8 +127,9 @@ def test_a_page_asks_for_its_twin_with_its_own_query() -> None:
 
 @pytest.mark.usefixtures("three")
 def test_everything_that_pages_ask_for_is_served(client: httpx.Client) -> None:
-    paths = {path for page in PAGES for path in requests_of(page)}
-    assert len(paths) > len(PAGES)
+    pages = [page.path for page in PAGES if page.served and "{id}" not in page.path]
+    paths = {path for page in pages for path in requests_of(page)}
+    assert len(paths) > len(pages)
     for path in paths:
         answer = client.get(path)
         assert answer.status_code in {200, 422}, path

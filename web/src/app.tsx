@@ -1,86 +1,21 @@
 // Header, navigation and the routes; every page is loaded when it is opened first.
 import { QueryClientProvider } from "@tanstack/react-query";
-import { type ComponentType, lazy, Suspense } from "react";
+import { lazy, Suspense } from "react";
 import { Link, Route, Switch, useLocation } from "wouter";
 import { client, exported, useTwin } from "./data";
 import { moment } from "./format";
+import { PAGES } from "./generated/pages";
 import type { Status } from "./generated/types";
 import { Boundary } from "./parts/Boundary";
 import { Login } from "./parts/Login";
 import { Page, Pending } from "./parts/Page";
 import { href, selectionOf, useSearch, useTheme } from "./state";
 
-const Start = lazy(() => import("./pages/start/Start"));
-const Repository = lazy(() => import("./pages/repository/Repository"));
-const Trial = lazy(() => import("./pages/trial/Trial"));
-const Exclusions = lazy(() => import("./pages/exclusions/Exclusions"));
+/** The component of each page is loaded when it is opened first. */
+const ROUTES = Object.values(PAGES).map(({ path, load }) => ({ path, Shown: lazy(load) }));
 
-/** A page of the navigation; one that `selects` takes the conditions of the page before along. */
-interface Entry {
-  path: string;
-  name: string;
-  page: ComponentType;
-  selects: boolean;
-}
-
-const entry = (path: string, name: string, page: ComponentType, selects = true): Entry => ({
-  path,
-  name,
-  page,
-  selects,
-});
-
-const NAVIGATION: readonly Entry[] = [
-  entry("/trials", "Repository", Repository),
-  entry(
-    "/cost",
-    "Cost",
-    lazy(() => import("./pages/cost/Cost")),
-  ),
-  entry(
-    "/compare",
-    "Compare",
-    lazy(() => import("./pages/compare/Compare")),
-  ),
-  entry(
-    "/speedup",
-    "Speedup",
-    lazy(() => import("./pages/speedup/Speedup")),
-  ),
-  entry(
-    "/parameter",
-    "Parameter",
-    lazy(() => import("./pages/parameter/Parameter")),
-  ),
-  entry(
-    "/scaling",
-    "Scaling",
-    lazy(() => import("./pages/scaling/Scaling")),
-  ),
-  entry(
-    "/improvement",
-    "Improvement",
-    lazy(() => import("./pages/improvement/Improvement")),
-  ),
-  entry(
-    "/advice",
-    "Advice",
-    lazy(() => import("./pages/advice/Advice")),
-    false,
-  ),
-  entry(
-    "/catalog",
-    "Catalogues",
-    lazy(() => import("./pages/catalog/Catalog")),
-    false,
-  ),
-  entry("/exclusions", "Exclusions", Exclusions, false),
-];
 /** When an exported file was written, where its page does not say so itself. */
 const WRITTEN = document.getElementById("app")?.dataset.written ?? "";
-
-const Report = lazy(() => import("./pages/report/Report"));
-const Simulation = lazy(() => import("./pages/simulation/Simulation"));
 
 function Navigation() {
   const [path] = useLocation();
@@ -89,16 +24,19 @@ function Navigation() {
   return (
     <nav aria-label="Pages">
       <ul>
-        {NAVIGATION.map(({ path: to, name, selects }) => (
-          <li key={to}>
-            <Link
-              href={selects ? href(to, selection) : to}
-              aria-current={path === to || path.startsWith(`${to}/`) ? "page" : undefined}
-            >
-              {name}
-            </Link>
-          </li>
-        ))}
+        {Object.values(PAGES).map(
+          ({ path: to, menu, selects }) =>
+            menu && (
+              <li key={to}>
+                <Link
+                  href={selects ? href(to, selection) : to}
+                  aria-current={path === to || path.startsWith(`${to}/`) ? "page" : undefined}
+                >
+                  {menu}
+                </Link>
+              </li>
+            ),
+        )}
       </ul>
     </nav>
   );
@@ -116,7 +54,7 @@ function Brand() {
   return exported ? (
     <p className="brand">{mark}</p>
   ) : (
-    <Link className="brand" href="/">
+    <Link className="brand" href={PAGES.start.path}>
       {mark}
     </Link>
   );
@@ -146,21 +84,11 @@ function Pages() {
   return (
     <Suspense fallback={<Pending what="page" lines={20} />}>
       <Switch>
-        <Route path="/">
-          <Start />
-        </Route>
-        <Route path="/trials/:id">{({ id }) => <Trial key={id} id={id} />}</Route>
-        {NAVIGATION.map(({ path, page: Shown }) => (
-          <Route key={path} path={path}>
-            <Shown />
+        {ROUTES.map(({ path, Shown }) => (
+          <Route<{ id?: string }> key={path} path={path}>
+            {({ id = "" }) => <Shown key={id} id={id} />}
           </Route>
         ))}
-        <Route path="/report">
-          <Report />
-        </Route>
-        <Route path="/simulation">
-          <Simulation />
-        </Route>
         <Route>
           <Page
             title="No such page"

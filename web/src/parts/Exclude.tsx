@@ -1,7 +1,9 @@
 // Leaves trials out of analyses, for a reason.
+
 import { useState } from "react";
 import { Link } from "wouter";
 import { trials } from "../format";
+import { PAGES } from "../generated/pages";
 import type { Exclusion } from "../generated/types";
 import { useAuthor, useChange, useMayWrite } from "./changes";
 import { Field } from "./Field";
@@ -29,7 +31,7 @@ export function Exclude({
       <summary>{label}</summary>
       {recorded ? (
         <p className="done" role="status">
-          Recorded. <Link href="/exclusions">All exclusions</Link>
+          Recorded. <Link href={PAGES.exclusions.path}>All exclusions</Link>
         </p>
       ) : conditions.length === 0 ? (
         <p className="nothing">Add a condition first: a rule for all trials would leave nothing.</p>

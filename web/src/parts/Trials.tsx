@@ -1,7 +1,9 @@
 // A list of trials: sorted by the server, picked by the reader.
+
 import { Link } from "wouter";
 import { exported } from "../data";
 import { bytes, keyName, moment, plain, seconds } from "../format";
+import { PAGES } from "../generated/pages";
 import type { TrialRow } from "../generated/types";
 import type { Edit } from "../state";
 import { fieldOf } from "./bulk";
@@ -147,7 +149,7 @@ export function Trials({
                   {exported ? (
                     <code>{short(row.id)}</code>
                   ) : (
-                    <Link href={`/trials/${row.id}`} title={row.id}>
+                    <Link href={`${PAGES.repository.path}/${row.id}`} title={row.id}>
                       <code>{short(row.id)}</code>
                     </Link>
                   )}

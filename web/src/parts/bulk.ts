@@ -1,5 +1,7 @@
 // From single trials to the comparison of the repeat groups that they stand for.
+
 import { condition, type Scalar } from "../format";
+import { PAGES } from "../generated/pages";
 import type { TrialRow } from "../generated/types";
 
 const COLUMNS = [
@@ -46,5 +48,5 @@ export function comparisonOf(rows: readonly TrialRow[]): string | undefined {
   for (const group of groups.keys()) search.append("where", condition("group", group));
   for (const key of by) search.append("by", key);
   for (const group of named(by)) search.append("group", group);
-  return `/compare?${search}`;
+  return `${PAGES.compare.path}?${search}`;
 }

@@ -1,35 +1,93 @@
-"""The pages of the web application, and what each of them asks for."""
+"""The pages of the web application: this list makes its routes, navigation and titles too.
+
+`scripts/generated.py` writes it for the browser (`web/src/generated/pages.ts`).
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from venturi.errors import ExitCode, VenturiError
 
-# Path of a page -> the paths it asks with the page's own query.
-PAGES: dict[str, tuple[str, ...]] = {
-    "/": (),
-    "/trials": ("/api/trials", "/api/facets"),
-    "/cost": ("/api/cost", "/api/facets"),
-    "/compare": ("/api/compare", "/api/facets"),
-    "/speedup": ("/api/speedup", "/api/facets"),
-    "/parameter": ("/api/parameter", "/api/facets"),
-    "/scaling": ("/api/scaling", "/api/facets"),
-    "/improvement": ("/api/improvement", "/api/facets"),
-    "/advice": ("/api/advice", "/api/catalogs"),
-    "/catalog": ("/api/catalog", "/api/catalogs"),
-    "/exclusions": ("/api/exclusions",),
-}
-_TRIAL = re.compile(r"/trials/[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page, whose component is `web/src/pages/NAME/Name.tsx`.
+
+    `asks` are the paths that it asks with its own query. `menu` is its name in the navigation,
+    where one that `selects` takes the conditions of the page before along. A page with a `question`
+    and what it is `about` is on the first page. One that is not `served` is in files only: a
+    command writes it with its data.
+    """
+
+    name: str
+    path: str
+    title: str
+    asks: tuple[str, ...] = ()
+    menu: str | None = None
+    selects: bool = True
+    question: str = ""
+    about: str = ""
+    served: bool = True
+
+
+def _analysis(name: str, menu: str, title: str, question: str, about: str) -> Page:
+    """A page over the trials that its filters choose."""
+    asks = (f"/api/{name}", "/api/facets")
+    return Page(name, f"/{name}", title, asks, menu, question=question, about=about)
+
+
+# fmt: off
+PAGES = (
+    Page("start", "/", "A repository of trials"),
+    Page("repository", "/trials", "Repository", ("/api/trials", "/api/facets"), "Repository",
+         question="Which trials are there?",
+         about="All trials, with facets, search and downloads."),
+    Page("trial", "/trials/{id}", "Trial",
+         ("/api/trials/{id}", "/api/trials/{id}/series", "/api/trials/{id}/job")),
+    _analysis("cost", "Cost", "Cost and time", "Which configuration is best?",
+              "Time against cost at your prices, ranked with ties."),
+    _analysis("compare", "Compare", "Compare", "Is the difference real?",
+              "Distributions, the shift with its interval, a verdict."),
+    _analysis("speedup", "Speedup", "Speedup", "What does a factor bring?",
+              "Disk, network, engine: against a chosen baseline."),
+    _analysis("parameter", "Parameter", "Parameter evaluation", "What does a parameter do?",
+              "Times by its value, all other keys being equal."),
+    _analysis("scaling", "Scaling", "Scaling", "How does it scale?",
+              "Nodes, data size, cores: points, curve, memory cliff."),
+    _analysis("improvement", "Improvement", "Configuration improvement",
+              "What improves a configuration?", "Every change against where you are now."),
+    Page("advice", "/advice", "Hardware advice", ("/api/advice", "/api/catalogs"), "Advice",
+         selects=False, question="Which hardware should I take?",
+         about="Predicted time and cost of cloud machines."),
+    Page("catalog", "/catalog", "Catalogues", ("/api/catalog", "/api/catalogs"), "Catalogues",
+         selects=False),
+    Page("exclusions", "/exclusions", "Exclusions", ("/api/exclusions",), "Exclusions",
+         selects=False),
+    Page("report", "/report", "Report", served=False),
+    Page("simulation", "/simulation", "Simulation", served=False),
+)
+# fmt: on
+_ID = r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}"
 # What all pages share, whatever their query.
 _SHARED = ("/api/status", "/api/keys")
 _START = ("/api/status", "/api/views")
 
 
+def _found(path: str) -> tuple[Page, dict[str, str]] | None:
+    """The served page at `path`, and the parts of the path that have names."""
+    for page in PAGES:
+        pattern = page.path.replace("{id}", f"(?P<id>{_ID})")
+        if page.served and (match := re.fullmatch(pattern, path)):
+            return page, match.groupdict()
+    return None
+
+
 def is_page(path: str) -> bool:
     """Whether `path` is one of the application's pages."""
-    return path in PAGES or _TRIAL.fullmatch(path) is not None
+    return _found(path) is not None
 
 
 def requests_of(page_url: str) -> tuple[str, ...]:
@@ -38,19 +96,20 @@ def requests_of(page_url: str) -> tuple[str, ...]:
     VEN-API-UNKNOWN if there is no such page.
     """
     parts = urlsplit(page_url)
-    path = parts.path or "/"
-    if parts.scheme or parts.netloc or not is_page(path):
+    found = None if parts.scheme or parts.netloc else _found(parts.path or "/")
+    if found is None:
+        paths = (page.path.replace("{id}", "ID") for page in PAGES if page.served)
         raise VenturiError(
             "VEN-API-UNKNOWN",
             f"{page_url!r} is no page",
             where={"page": page_url},
-            hint=f"pages are {', '.join(PAGES)} and /trials/ID, with a query as in the browser",
+            hint=f"pages are {', '.join(paths)}, with a query as in the browser",
             exit_code=ExitCode.USAGE,
         )
-    if path == "/":
+    page, in_path = found
+    if page.path == "/":
         return _START
-    twins = PAGES.get(path, (f"/api{path}", f"/api{path}/series", f"/api{path}/job"))
-    return (*_SHARED, *(canonical(twin, parts.query) for twin in twins))
+    return (*_SHARED, *(canonical(asked.format(**in_path), parts.query) for asked in page.asks))
 
 
 def canonical(path: str, query: str) -> str:

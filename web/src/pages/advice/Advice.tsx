@@ -1,6 +1,8 @@
 // Which machines, how many, for how much: the question is the URL, the advisor answers it.
+
 import { type FormEvent, type ReactNode, useId } from "react";
 import { exported, useTwin } from "../../data";
+import { PAGES } from "../../generated/pages";
 import type { AdvicePage, Catalogs } from "../../generated/types";
 import { Page, Pending, ProblemBox } from "../../parts/Page";
 import { useSearch } from "../../state";
@@ -166,7 +168,7 @@ export default function Advice() {
   }
   return (
     <Page
-      title="Hardware advice"
+      title={PAGES.advice.title}
       intro="Which machines, how many, for how much, with what certainty."
     >
       <Question />

@@ -1,8 +1,10 @@
 // Catalogues of machines: what there is, what is known of a type and from where, what changed.
+
 import { useEffect, useMemo, useState } from "react";
 import { Link } from "wouter";
 import { exported, useTwin } from "../../data";
 import { bytes, plain } from "../../format";
+import { PAGES } from "../../generated/pages";
 import type { CatalogPage, Catalogs, FactRow, TypeRow } from "../../generated/types";
 import { Chart, type View } from "../../parts/Chart";
 import { Pending, ProblemBox } from "../../parts/Page";
@@ -30,7 +32,7 @@ function TypeLink({ name }: { name: string }) {
   const [search] = useSearch();
   if (exported) return name;
   const to = new URLSearchParams({ catalog: search.get("catalog") ?? "", type: name });
-  return <Link href={`/catalog?${to}`}>{name}</Link>;
+  return <Link href={`${PAGES.catalog.path}?${to}`}>{name}</Link>;
 }
 
 const TYPE_COLUMNS: readonly Column<TypeRow>[] = [
@@ -155,7 +157,11 @@ function Summaries({ page }: { page: CatalogPage }) {
               head: "Catalogue",
               names: true,
               cell: ({ name }) =>
-                exported ? name : <Link href={`/catalog?catalog=${name}`}>{name}</Link>,
+                exported ? (
+                  name
+                ) : (
+                  <Link href={`${PAGES.catalog.path}?catalog=${name}`}>{name}</Link>
+                ),
             },
             { head: "Types", kind: "n", cell: (row) => plain(row.types) },
             { head: "Values", kind: "n", cell: (row) => plain(row.values) },
@@ -248,7 +254,7 @@ export default function Catalog() {
   const [search] = useSearch();
   const { data, problem } = useTwin<CatalogPage>("/api/catalog", search);
   useEffect(() => {
-    document.title = `${data?.title ?? "Catalogues"} · Venturi`;
+    document.title = `${data?.title ?? PAGES.catalog.title} · Venturi`;
   }, [data]);
   return (
     <>

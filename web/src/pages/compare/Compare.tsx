@@ -1,8 +1,10 @@
 // Groups compared: every value, not only means, and whether the difference is real.
+
 import { useCallback } from "react";
 import { groupName } from "../../charts/common";
 import { useTwin } from "../../data";
 import { percent, seconds } from "../../format";
+import { PAGES } from "../../generated/pages";
 import type { Comparison } from "../../generated/types";
 import {
   Answer,
@@ -184,7 +186,7 @@ export default function Compare() {
   const chosen = twin.data?.groups.map((group) => group.key) ?? [];
   return (
     <Page
-      title="Compare"
+      title={PAGES.compare.title}
       intro="Two or more groups of trials: how their times are spread, how far they are from the first, and whether that difference is real."
     >
       <Filters />

@@ -1,9 +1,11 @@
 // Time against cost: which configuration is fastest, which is cheapest, and which cannot be told.
+
 import { useCallback, useId, useState } from "react";
 import { Link } from "wouter";
 import { groupName, valueName } from "../../charts/common";
 import { exported, useTwin } from "../../data";
 import { dollars, keyName, plain, seconds } from "../../format";
+import { PAGES } from "../../generated/pages";
 import type { RankedGroup, Ranking } from "../../generated/types";
 import {
   Answer,
@@ -483,9 +485,9 @@ export default function Cost() {
   const priced = search.has("usd_per_hour");
   return (
     <Page
-      title="Cost and time"
+      title={PAGES.cost.title}
       intro="Which configuration is fastest, which is cheapest at the prices below, and which cannot be told from the best."
-      actions={!exported && <Link href={href("/cost", TABLE_2)}>ALOJA's Table 2</Link>}
+      actions={!exported && <Link href={href(PAGES.cost.path, TABLE_2)}>ALOJA's Table 2</Link>}
     >
       <Filters />
       <Controls>

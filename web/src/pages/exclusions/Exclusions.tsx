@@ -1,7 +1,9 @@
 // The recorded rules that leave trials out of analyses, with their reasons.
+
 import { Link } from "wouter";
 import { useTwin } from "../../data";
 import { moment, trials } from "../../format";
+import { PAGES } from "../../generated/pages";
 import type { Exclusion, Exclusions } from "../../generated/types";
 import { useAuthor, useChange, useMayWrite } from "../../parts/changes";
 import { Field } from "../../parts/Field";
@@ -11,7 +13,7 @@ import { Page, Pending, ProblemBox } from "../../parts/Page";
 function covered(conditions: readonly string[]): string {
   const search = new URLSearchParams({ excluded: "1" });
   for (const condition of conditions) search.append("where", condition);
-  return `/trials?${search}`;
+  return `${PAGES.repository.path}?${search}`;
 }
 
 function Rule({ rule }: { rule: Exclusion }) {
@@ -79,7 +81,7 @@ export default function ExclusionsPage() {
   const revoked = data?.exclusions.filter(({ revoked_at }) => revoked_at !== null) ?? [];
   return (
     <Page
-      title="Exclusions"
+      title={PAGES.exclusions.title}
       intro="Trials are never deleted. A rule leaves those that meet its conditions out of every analysis, for a stated reason, until somebody revokes it."
     >
       {pending && <Pending what="exclusions" />}
@@ -87,7 +89,7 @@ export default function ExclusionsPage() {
       {data && active.length === 0 && (
         <p className="nothing">
           No trial is left out. To leave some out, choose them in the{" "}
-          <Link href="/trials">repository</Link> and say why.
+          <Link href={PAGES.repository.path}>repository</Link> and say why.
         </p>
       )}
       {active.length > 0 && <Rules title="Active" rules={active} />}

@@ -1,9 +1,11 @@
 // Which configuration would be faster than the one in use, and which single change does it.
+
 import { useCallback } from "react";
 import { groupName, MOST_ROWS } from "../../charts/common";
 import { effectsByKey, improvements } from "../../charts/ratios";
 import { useTwin } from "../../data";
 import { keyName, ratio, seconds, valueText } from "../../format";
+import { PAGES } from "../../generated/pages";
 import type { Improvement as Found } from "../../generated/types";
 import {
   Answer,
@@ -19,12 +21,12 @@ import {
   useFitting,
 } from "../../parts/Analysis";
 import type { View } from "../../parts/Chart";
+import { EFFECTS, effectsTwin } from "../../parts/effects";
 import { Figure, type Legend } from "../../parts/Figure";
 import { Filters } from "../../parts/Filters";
 import { KeyPicker } from "../../parts/Keys";
 import { Page } from "../../parts/Page";
 import { type Cell, type Column, DataTable } from "../../parts/Table";
-import { EFFECTS, effectsTwin } from "../parameter/Parameter";
 
 const SPEEDUPS: Legend = [
   ["faster", "faster than the baseline"],
@@ -135,7 +137,7 @@ export default function Improvement() {
   const twin = useTwin<Found>(asked ? "/api/improvement" : "", search);
   return (
     <Page
-      title="Configuration improvement"
+      title={PAGES.improvement.title}
       intro="Which configuration of the selected trials is faster than the one in use, what it changes, and what each change does by itself."
     >
       <Filters />

@@ -1,10 +1,12 @@
 // What one parameter does to the time: as it was measured, and where all else is equal.
+
 import { useCallback } from "react";
 import { groupName, MOST_ROWS } from "../../charts/common";
 import { effects } from "../../charts/ratios";
 import { useTwin } from "../../data";
 import { keyName, type Scalar, valueText } from "../../format";
-import type { ParameterEffect, ParameterEvaluation } from "../../generated/types";
+import { PAGES } from "../../generated/pages";
+import type { ParameterEvaluation } from "../../generated/types";
 import {
   Answer,
   Controls,
@@ -17,45 +19,14 @@ import {
   ValueChoice,
 } from "../../parts/Analysis";
 import type { View } from "../../parts/Chart";
-import { Figure, type Legend } from "../../parts/Figure";
+import { EFFECTS, effectsTwin } from "../../parts/effects";
+import { Figure } from "../../parts/Figure";
 import { Filters } from "../../parts/Filters";
 import { KeyPicker } from "../../parts/Keys";
 import { Page } from "../../parts/Page";
 import type { Cell, Column } from "../../parts/Table";
 import { useSearch } from "../../state";
 import { parameterTimes } from "./charts";
-
-export const EFFECTS: Legend = [
-  ["faster", "faster than the baseline"],
-  ["slower", "slower"],
-  ["undecided", "cannot tell"],
-];
-
-export function effectsTwin(all: readonly { key: string; effect: ParameterEffect }[]) {
-  const columns: Column[] = [
-    { name: "key" },
-    { name: "value" },
-    { name: "baseline" },
-    { name: "matched strata", number: true },
-    { name: "trials", number: true },
-    { name: "ratio of times", number: true },
-    { name: "low", number: true },
-    { name: "high", number: true },
-    { name: "verdict" },
-  ];
-  const rows = all.map(({ key, effect }): Cell[] => [
-    keyName(key),
-    valueText(effect.value),
-    valueText(effect.baseline),
-    effect.strata,
-    effect.trials,
-    effect.ratio,
-    effect.interval?.low ?? null,
-    effect.interval?.high ?? null,
-    effect.verdict,
-  ]);
-  return { columns, rows };
-}
 
 function timesTwin(data: ParameterEvaluation) {
   const columns: Column[] = [
@@ -167,7 +138,7 @@ export default function Parameter() {
   const data = asked ? twin.data : undefined;
   return (
     <Page
-      title="Parameter evaluation"
+      title={PAGES.parameter.title}
       intro="What one parameter does to the time: as it was measured, and where all else is equal."
     >
       <Filters />

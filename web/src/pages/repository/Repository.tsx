@@ -1,8 +1,10 @@
 // All trials: found by facets and conditions, listed by the columns of one's choice, taken away.
+
 import { useMemo } from "react";
 import { Link } from "wouter";
 import { exported, useTwin } from "../../data";
 import { count, trials } from "../../format";
+import { PAGES } from "../../generated/pages";
 import type { Exclusions, KeyInfo, Keys, TrialPage } from "../../generated/types";
 import { comparisonOf } from "../../parts/bulk";
 import { Exclude } from "../../parts/Exclude";
@@ -194,8 +196,8 @@ function Summary({ page, search }: { page: TrialPage; search: URLSearchParams })
       <strong>{trials(page.total)}</strong>
       {page.excluded > 0 && !search.has("excluded") && (
         <>
-          , besides {count(page.excluded)} <Link href="/exclusions">excluded</Link> (
-          <Link href={`/trials?${also}`}>show them</Link>)
+          , besides {count(page.excluded)} <Link href={PAGES.exclusions.path}>excluded</Link> (
+          <Link href={`${PAGES.repository.path}?${also}`}>show them</Link>)
         </>
       )}
     </p>
@@ -225,7 +227,7 @@ export default function Repository() {
   const reasons = new Map(rules?.exclusions.map(({ id, reason }) => [id, reason]));
   const where = search.getAll("where");
   return (
-    <Page title="Repository" intro="Every recorded trial, failed ones among them.">
+    <Page title={PAGES.repository.title} intro="Every recorded trial, failed ones among them.">
       <div className="with-aside">
         <Filters open={window.matchMedia("(min-width: 1000px)").matches} />
         <div>

@@ -1,8 +1,10 @@
 // How the time grows with the size: of the cluster, of the data, of anything that has a number.
+
 import { useCallback } from "react";
 import { groupName, MOST_ROLES } from "../../charts/common";
 import { useTwin } from "../../data";
 import { keyName, plain, seconds, valueText } from "../../format";
+import { PAGES } from "../../generated/pages";
 import type { Scaling as Found, KeyInfo, ScalingGroup } from "../../generated/types";
 import {
   Answer,
@@ -126,7 +128,7 @@ export default function Scaling() {
   const fallback = twin.data ? { fallback: twin.data.by } : {};
   return (
     <Page
-      title="Scaling"
+      title={PAGES.scaling.title}
       intro="How the time grows or falls with the number of hosts, the size of the data, or any other number, with the curve that fits it."
     >
       <Filters />

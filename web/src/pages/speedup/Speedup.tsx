@@ -1,9 +1,11 @@
 // How many times faster each value of a factor is than a baseline.
+
 import { useCallback } from "react";
 import { MOST_ROWS } from "../../charts/common";
 import { speedups } from "../../charts/ratios";
 import { useTwin } from "../../data";
 import { keyName, valueText } from "../../format";
+import { PAGES } from "../../generated/pages";
 import type { Speedups } from "../../generated/types";
 import {
   Answer,
@@ -87,7 +89,7 @@ export default function Speedup() {
   const aloja = search.get("definition") === "aloja";
   return (
     <Page
-      title="Speedup"
+      title={PAGES.speedup.title}
       intro="How many times faster each value of a factor is than a baseline that you choose, within groups that are otherwise alike."
     >
       <Filters />

@@ -1,21 +1,14 @@
 // The first page: what is here, what can be asked of it, and how to begin with nothing.
+
 import { Link } from "wouter";
 import { exported, useTwin } from "../../data";
 import { count, moment, trials } from "../../format";
+import { PAGES } from "../../generated/pages";
 import type { StarterReport, Status, View, Views } from "../../generated/types";
 import { type Change, useChange, useMayWrite } from "../../parts/changes";
 import { Page, Pending, ProblemBox } from "../../parts/Page";
 
-const QUESTIONS: readonly (readonly [string, string, string])[] = [
-  ["Which trials are there?", "/trials", "All trials, with facets, search and downloads."],
-  ["Which configuration is best?", "/cost", "Time against cost at your prices, ranked with ties."],
-  ["Is the difference real?", "/compare", "Distributions, the shift with its interval, a verdict."],
-  ["What does a factor bring?", "/speedup", "Disk, network, engine: against a chosen baseline."],
-  ["What does a parameter do?", "/parameter", "Times by its value, all other keys being equal."],
-  ["How does it scale?", "/scaling", "Nodes, data size, cores: points, curve, memory cliff."],
-  ["What improves a configuration?", "/improvement", "Every change against where you are now."],
-  ["Which hardware should I take?", "/advice", "Predicted time and cost of cloud machines."],
-];
+const QUESTIONS = Object.values(PAGES).filter(({ question }) => question);
 
 const address = (path: string, ...pairs: [string, string][]) =>
   `${path}?${new URLSearchParams(pairs)}`;
@@ -26,7 +19,7 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
   [
     "what SSDs and InfiniBand do to time and cost (Poggi and Carrera 2015)",
     address(
-      "/cost",
+      PAGES.cost.path,
       from("Poggi and Carrera 2015, Table 2"),
       ["by", "net"],
       ["by", "disk"],
@@ -44,7 +37,7 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
   [
     "what virtual machines cost or save (Buell 2011, Jaffe 2017)",
     address(
-      "/parameter",
+      PAGES.parameter.path,
       ["where", "workload=terasort"],
       ["key", "vms_per_host"],
       ["baseline", "0"],
@@ -54,7 +47,7 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
   [
     "how the time of a sort grows with its data (Jaffe 2017)",
     address(
-      "/scaling",
+      PAGES.scaling.path,
       ["where", "workload=terasort"],
       from("Jaffe 2017, Table 9"),
       from("Jaffe 2017, Table 10"),
@@ -63,7 +56,7 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
       ["by", "platform"],
     ),
   ],
-  ["all of them in the repository", "/trials"],
+  ["all of them in the repository", PAGES.repository.path],
 ];
 
 const COMMANDS: readonly (readonly [string, string])[] = [
@@ -165,12 +158,12 @@ function Questions() {
     <section aria-labelledby="questions">
       <h2 id="questions">What do you want to know?</h2>
       <ul className="tiles">
-        {QUESTIONS.map(([question, to, answer]) => (
-          <li key={to}>
+        {QUESTIONS.map(({ question, path, about }) => (
+          <li key={path}>
             <h3>
-              <Link href={to}>{question}</Link>
+              <Link href={path}>{question}</Link>
             </h3>
-            <p>{answer}</p>
+            <p>{about}</p>
           </li>
         ))}
       </ul>
@@ -203,7 +196,7 @@ export default function Start() {
   const empty = status?.trials === 0;
   return (
     <Page
-      title="A repository of trials"
+      title={PAGES.start.title}
       intro="Which configuration is fastest, which is cheapest, and is the difference real?"
     >
       {(pending || waiting) && <Pending what="the repository" lines={20} />}
@@ -218,14 +211,14 @@ export default function Start() {
                 <span className="label">Trials</span>
                 <span className="value">{count(status.trials)}</span>
                 <span className="note">
-                  <Link href="/trials">see them</Link>
+                  <Link href={PAGES.repository.path}>see them</Link>
                 </span>
               </li>
               <li>
                 <span className="label">Excluded by a recorded rule</span>
                 <span className="value">{count(status.trials_excluded)}</span>
                 <span className="note">
-                  <Link href="/exclusions">rules and reasons</Link>
+                  <Link href={PAGES.exclusions.path}>rules and reasons</Link>
                 </span>
               </li>
               <li>

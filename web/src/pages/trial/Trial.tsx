@@ -1,8 +1,10 @@
 // One trial whole: what it did, on what, whether it counts, and where it comes from.
+
 import { useCallback, useMemo } from "react";
 import { Link } from "wouter";
 import { exported, useTwin } from "../../data";
 import { bytes, count, moment, plain, rate, seconds } from "../../format";
+import { PAGES } from "../../generated/pages";
 import type { Trial as Record_ } from "../../generated/record";
 import type { TrialDetail } from "../../generated/types";
 import { Exclude } from "../../parts/Exclude";
@@ -46,7 +48,7 @@ function Validity({ trial, detail }: { trial: Record_; detail: TrialDetail }) {
             <strong>Excluded</strong>: {reason}
           </p>
           <p className="aside">
-            {author}, {moment(created_at)} · <Link href="/exclusions">exclusions</Link>
+            {author}, {moment(created_at)} · <Link href={PAGES.exclusions.path}>exclusions</Link>
           </p>
         </div>
       ))}
@@ -115,7 +117,7 @@ function Siblings({ trial, detail }: { trial: Record_; detail: TrialDetail }) {
           </div>
           {!exported && (
             <p className="aside">
-              <Link href={`/trials?${whole}`}>This group in the repository</Link>
+              <Link href={`${PAGES.repository.path}?${whole}`}>This group in the repository</Link>
             </p>
           )}
         </>
@@ -304,7 +306,7 @@ export default function TrialPage({ id }: { id: string }) {
   const trial = data?.trial as unknown as Record_ | undefined;
   const title = trial
     ? `${trial.workload.name}${trial.workload.scale ? ` ${trial.workload.scale}` : ""} on ${trial.engine.name}`
-    : "Trial";
+    : PAGES.trial.title;
   return (
     <Page
       title={title}
