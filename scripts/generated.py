@@ -29,8 +29,8 @@ _EXIT = {
     ExitCode.OK: "it worked",
     ExitCode.USER: "the user or the environment must change something",
     ExitCode.USAGE: "the command was called wrongly",
-    ExitCode.INVALID: "measured, but the result is not valid",
-    ExitCode.REGRESSION: "a regression was found",
+    ExitCode.INVALID: "measured, but the result is not valid, or (`--fail-if-unsure`) cannot tell",
+    ExitCode.REGRESSION: "something is slower than allowed (`compare --fail-if-slower`)",
     ExitCode.INTERRUPTED: "interrupted, and everything temporary was removed",
 }
 _CLASS = {

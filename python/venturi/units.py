@@ -80,6 +80,20 @@ def parse_bytes(text: str, *, unit_needed: bool = False) -> int:
     return round(_parse(text, "size", "4GiB, 100GB or 512"))
 
 
+def parse_excess(text: str) -> float:
+    """How many times as much `text` allows, at least 1: `5%` and `1.05x` are both 1.05."""
+    number = text.strip()
+    if re.fullmatch(_NUMBER, number):
+        raise _bad(text, "has no unit", f"did you mean {number}% or {number}x?")
+    match = re.fullmatch(rf"({_NUMBER})\s*([%x])", number)
+    if match is None:
+        raise _bad(text[:40], "is neither a percentage nor a factor", "write it like 5% or 1.05x")
+    factor = 1 + float(match[1]) / 100 if match[2] == "%" else float(match[1])
+    if factor < 1:
+        raise _bad(text, "is less than 1", "a factor begins at 1x, as much as before")
+    return _finite(factor, text, "factor", "5% or 1.05x")
+
+
 def parse_rate(text: str) -> float:
     """Bytes per second in `text`, such as `900MB/s`, `850MiB/s` or `10Gbit/s`.
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from venturi.cli.options import json_option, print_json
+from venturi.cli.options import EXCESS, json_option, print_json
 from venturi.cli.screen import show
-from venturi.errors import VenturiError
+from venturi.errors import ExitCode, VenturiError
 from venturi.wording import count_of
 
 if TYPE_CHECKING:
@@ -28,26 +28,56 @@ if TYPE_CHECKING:
     show_default=True,
     help="What to compare: elapsed_s, or a sample by its name.",
 )
+@click.option(
+    "--fail-if-slower", "limit", metavar="LIMIT", type=EXCESS,
+    help="Exit with status 4 if another group is slower than the first by more than LIMIT, such as "
+    "5% or 1.05x, with all of its interval.",
+)  # fmt: skip
+@click.option(
+    "--fail-if-unsure", is_flag=True,
+    help="With --fail-if-slower: exit with status 3 if that cannot be told.",
+)  # fmt: skip
 @json_option
-def command(groups: tuple[str, ...], metric: str, as_json: bool) -> None:
+def command(
+    groups: tuple[str, ...],
+    metric: str,
+    limit: float | None,
+    fail_if_unsure: bool,
+    as_json: bool,
+) -> ExitCode:
     """Compare repeat groups: which is better, and by how much.
 
     Give two or more group keys, or ids of trials that stand for their groups (`last` is the newest
     trial, `last~1` the one before). The first is the reference. A verdict may be "cannot tell",
     with the reason.
+
+    With --fail-if-slower the exit status decides, as a check of continuous integration needs it: 0
+    where nothing is slower by more than LIMIT, 4 where something is; 0 where it cannot be told.
     """
+    if fail_if_unsure and limit is None:
+        raise click.UsageError("--fail-if-unsure needs --fail-if-slower")
     from venturi.cli.repository import open_repository
+    from venturi.model.compare.regression import Speed, decide
     from venturi.model.compare.repeat_groups import compare_groups
 
     with open_repository() as repository:
         trials = [group_of(repository, name) for name in groups]
     comparison = compare_groups(trials, metric)
+    decisions = decide(comparison, limit) if limit is not None else ()
     if as_json:
-        print_json(as_data(comparison), comparison.warnings)
-        return
-    _print(comparison)
-    for warning in comparison.warnings:
-        click.echo(f"warning: {warning}", err=True)
+        data = as_data(comparison)
+        if limit is not None:
+            data["slower"] = {"limit": limit, "decisions": [asdict(each) for each in decisions]}
+        print_json(data, comparison.warnings)
+    else:
+        _print(comparison)
+        show(*(each.sentence for each in decisions))
+        for warning in comparison.warnings:
+            click.echo(f"warning: {warning}", err=True)
+    outcomes = {each.outcome for each in decisions}
+    if Speed.SLOWER in outcomes:
+        return ExitCode.REGRESSION
+    return ExitCode.INVALID if fail_if_unsure and Speed.CANNOT_TELL in outcomes else ExitCode.OK
 
 
 def group_of(repository: Repository, name: str) -> Sequence[Trial]:

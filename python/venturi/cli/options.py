@@ -45,6 +45,20 @@ class DurationType(click.ParamType[float]):
             return units.parse_duration_s(value)
 
 
+class ExcessType(click.ParamType[float]):
+    """How much more is allowed, such as `5%` or `1.05x`, as a factor."""
+
+    name = "limit"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        if isinstance(value, float):
+            return value
+        with _of(param):
+            return units.parse_excess(value)
+
+
 @contextmanager
 def _of(param: click.Parameter | None) -> Iterator[None]:
     """Names the option in an error of its value."""
@@ -59,6 +73,7 @@ def _of(param: click.Parameter | None) -> Iterator[None]:
 BYTES = BytesType()
 SIZE = BytesType(unit_needed=True)
 DURATION = DurationType()
+EXCESS = ExcessType()
 
 json_option: Callable[[F], F] = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON instead of a table."
