@@ -9,7 +9,7 @@ from pathlib import Path
 
 import own_samples
 import report_samples
-from venturi.record.importing import import_results
+from venturi.record.importing.take_in import import_results
 from venturi.record.repository import Repository
 from venturi.record.series import SeriesWriter
 from venturi.record.starter import import_starter

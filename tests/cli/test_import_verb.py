@@ -12,7 +12,7 @@ import pytest
 from venturi.cli.import_ import FORMATS
 from venturi.cli.main import main
 from venturi.record import starter
-from venturi.record.importers import IMPORTERS
+from venturi.record.importing.items import IMPORTERS
 from venturi.record.repository import Repository
 from venturi.settings import Settings
 

@@ -16,7 +16,7 @@ from starlette.applications import Starlette
 
 from venturi.present.api.app import create_app
 from venturi.present.api.context import Services
-from venturi.record.importing import import_results
+from venturi.record.importing.take_in import import_results
 from venturi.record.repository import Repository
 from venturi.settings import Settings
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
-from venturi.record.importers import IMPORTERS, Item, Refusal, Source, Spelling, imported_id
-from venturi.record.importers.tables import Limits, rows
+from venturi.record.importing.items import IMPORTERS, Item, Refusal, Source, Spelling, imported_id
+from venturi.record.importing.tables import Limits, rows
 from venturi.record.trial import ProvenanceKind, Sample, State, Trial, decode, encode
 
 FIXTURES = Path(__file__).parents[1] / "data" / "results" / "aloja"

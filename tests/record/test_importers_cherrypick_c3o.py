@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
-from venturi.record.importers import IMPORTERS, Item, Refusal, Source, Spelling
+from venturi.record.importing.items import IMPORTERS, Item, Refusal, Source, Spelling
 from venturi.record.trial import ProvenanceKind, State, Trial, decode, encode
 
 DATA = Path(__file__).parents[1] / "data" / "results"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from venturi.errors import VenturiError
-from venturi.record.importers import IMPORTERS, Item, Refusal, Source, Spelling
+from venturi.record.importing.items import IMPORTERS, Item, Refusal, Source, Spelling
 from venturi.record.trial import Sample, State, Trial, decode, encode
 
 FIXTURES = Path(__file__).parents[1] / "data" / "results"

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
-from venturi.record.importers import IMPORTERS, Item, Refusal, Source, Spelling
-from venturi.record.importers.json_text import Limits, lines
-from venturi.record.importing import import_results
+from venturi.record.importing.items import IMPORTERS, Item, Refusal, Source, Spelling
+from venturi.record.importing.json_text import Limits, lines
+from venturi.record.importing.take_in import import_results
 from venturi.record.repository import Repository
 from venturi.record.trial import State, Trial, decode, encode
 

@@ -12,9 +12,9 @@ from typing import BinaryIO
 import pytest
 
 from venturi.errors import CODES, ExitCode, VenturiError
-from venturi.record import importing
-from venturi.record.importers import IMPORTERS, Format, Item, Refusal, Source
-from venturi.record.importing import ImportedResults, Reason, Variant, import_results
+from venturi.record.importing import take_in
+from venturi.record.importing.items import IMPORTERS, Format, Item, Refusal, Source
+from venturi.record.importing.take_in import ImportedResults, Reason, Variant, import_results
 from venturi.record.repository import Repository
 from venturi.record.trial import State
 from venturi.settings import Settings
@@ -105,7 +105,7 @@ def test_all_refusals_are_counted_and_the_first_are_kept(
         yield from (Refusal(line, "f", "v" * 9999, "no") for line in range(1, 2001))
 
     formats = {"x": Format("x", "refuses all", refuse)}
-    monkeypatch.setattr(importing, "IMPORTERS", formats)
+    monkeypatch.setattr(take_in, "IMPORTERS", formats)
     results = import_results(sqlite, "x", SET4)
     assert (results.added, results.refused_count, len(results.refused)) == (0, 2000, 1000)
     assert results.reasons == (Reason("f", "no", 2000),)

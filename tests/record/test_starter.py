@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from venturi.errors import VenturiError
-from venturi.record.importing import Reason, import_results
+from venturi.record.importing.take_in import Reason, import_results
 from venturi.record.query.conditions import parse_condition
 from venturi.record.query.counting import count
 from venturi.record.query.faceting import facets

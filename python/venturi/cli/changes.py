@@ -8,7 +8,7 @@ from threading import Lock
 
 from venturi.errors import VenturiError
 from venturi.record import exchange, exclusions, starter, views
-from venturi.record.importing import ImportedResults
+from venturi.record.importing.take_in import ImportedResults
 from venturi.record.repository import Repository
 
 # An archive may unpack to this many times the size that an upload may have.

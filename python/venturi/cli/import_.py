@@ -20,7 +20,7 @@ from venturi.wording import did_you_mean
 
 if TYPE_CHECKING:
     from venturi.record.exchange import ImportReport
-    from venturi.record.importing import ImportedResults
+    from venturi.record.importing.take_in import ImportedResults
     from venturi.record.repository import Repository
 
 # As in record.importers.IMPORTERS, which is too heavy for --help; a test holds them together.
@@ -124,7 +124,7 @@ def _tell_archive(file: Path, report: ImportReport) -> None:
 
 def _reader_of(format_: str) -> Callable[[Repository, Path], tuple[dict[str, Any], bool]]:
     def read(repository: Repository, file: Path) -> tuple[dict[str, Any], bool]:
-        from venturi.record.importing import import_results
+        from venturi.record.importing.take_in import import_results
 
         with _reading(f"import {file.name}") as progress:
             results = import_results(repository, format_, file, progress)

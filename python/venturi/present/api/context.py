@@ -16,7 +16,7 @@ from venturi.record.repository import Repository
 if TYPE_CHECKING:
     from venturi.record.exchange import ImportReport
     from venturi.record.exclusions import Exclusion
-    from venturi.record.importing import ImportedResults
+    from venturi.record.importing.take_in import ImportedResults
     from venturi.record.views import View
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from venturi.record.accounts.columnar import TOO_MANY
-from venturi.record.importers import SOFTWARE, imported_id
+from venturi.record.importing.items import SOFTWARE, imported_id
 from venturi.record.job_account import MOMENT, PEAKS, TASK_METRICS, JobAccount, Reading
 from venturi.record.trial import (
     Cluster,

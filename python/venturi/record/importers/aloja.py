@@ -26,7 +26,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
-from venturi.record.importers import (
+from venturi.record.importing.items import (
     ALIKE,
     CLOCK,
     SOFTWARE,
@@ -37,7 +37,7 @@ from venturi.record.importers import (
     imported_id,
     unnamed_hosts,
 )
-from venturi.record.importers.tables import Row, UnreadableError, number, rows, text, whole
+from venturi.record.importing.tables import Row, UnreadableError, number, rows, text, whole
 from venturi.record.trial import (
     Cluster,
     Engine,

@@ -25,7 +25,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import BinaryIO
 
-from venturi.record.importers import (
+from venturi.record.importing.items import (
     SOFTWARE,
     Item,
     Refusal,
@@ -34,7 +34,7 @@ from venturi.record.importers import (
     imported_id,
     unnamed_hosts,
 )
-from venturi.record.importers.tables import Row, UnreadableError, number, rows, text, whole
+from venturi.record.importing.tables import Row, UnreadableError, number, rows, text, whole
 from venturi.record.trial import Cluster, Engine, Scalar, State, Trial, TrialWarning, Workload
 
 _COLUMNS = (

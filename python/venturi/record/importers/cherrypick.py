@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from venturi.record.importers import (
+from venturi.record.importing.items import (
     SOFTWARE,
     Item,
     Refusal,
@@ -26,7 +26,7 @@ from venturi.record.importers import (
     imported_id,
     unnamed_hosts,
 )
-from venturi.record.importers.tables import Row, UnreadableError, number, rows, text, whole
+from venturi.record.importing.tables import Row, UnreadableError, number, rows, text, whole
 from venturi.record.trial import (
     Cluster,
     Engine,

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import BinaryIO
 
-from venturi.record.importers import (
+from venturi.record.importing.items import (
     CLOCK,
     SOFTWARE,
     Item,
@@ -34,8 +34,8 @@ from venturi.record.importers import (
     imported_id,
     unnamed_hosts,
 )
-from venturi.record.importers.json_text import Limits, lines
-from venturi.record.importers.tables import Row, UnreadableError, number, text, whole
+from venturi.record.importing.json_text import Limits, lines
+from venturi.record.importing.tables import Row, UnreadableError, number, text, whole
 from venturi.record.trial import (
     Cluster,
     Engine,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from venturi.record.importers import (
+from venturi.record.importing.items import (
     FAILED,
     SOFTWARE,
     Item,
@@ -19,7 +19,7 @@ from venturi.record.importers import (
     imported_id,
     unnamed_hosts,
 )
-from venturi.record.importers.tables import (
+from venturi.record.importing.tables import (
     Row,
     UnreadableError,
     number,

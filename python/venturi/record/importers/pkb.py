@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, BinaryIO
 
-from venturi.record.importers import (
+from venturi.record.importing.items import (
     FAILED,
     SOFTWARE,
     Item,
@@ -32,7 +32,7 @@ from venturi.record.importers import (
     imported_id,
     unnamed_hosts,
 )
-from venturi.record.importers.json_text import (
+from venturi.record.importing.json_text import (
     Limits,
     UnusableError,
     check,

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import BinaryIO
 
-from venturi.record.importers import (
+from venturi.record.importing.items import (
     SOFTWARE,
     Item,
     Refusal,
@@ -25,7 +25,7 @@ from venturi.record.importers import (
     imported_id,
     unnamed_hosts,
 )
-from venturi.record.importers.tables import Row, UnreadableError, number, rows, text, whole
+from venturi.record.importing.tables import Row, UnreadableError, number, rows, text, whole
 from venturi.record.tables import number_of
 from venturi.record.trial import (
     Cluster,

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from venturi.record.importers import (
+from venturi.record.importing.items import (
     CLOCK,
     FAILED,
     SOFTWARE,
@@ -22,7 +22,7 @@ from venturi.record.importers import (
     imported_id,
     unnamed_hosts,
 )
-from venturi.record.importers.tables import (
+from venturi.record.importing.tables import (
     Row,
     UnreadableError,
     number,

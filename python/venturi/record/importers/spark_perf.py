@@ -23,8 +23,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, BinaryIO
 
-from venturi.record.importers import SOFTWARE, Item, Refusal, Source, imported_id
-from venturi.record.importers.json_text import (
+from venturi.record.importing.items import SOFTWARE, Item, Refusal, Source, imported_id
+from venturi.record.importing.json_text import (
     Limits,
     UnusableError,
     check,

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from venturi.record.importers import IMPORTERS, Source
-from venturi.record.importing import ImportedResults, import_results
+from venturi.record.importing.items import IMPORTERS, Source
+from venturi.record.importing.take_in import ImportedResults, import_results
 from venturi.record.repository import Repository
 from venturi.record.tables import TRIALS
 from venturi.record.trial import Trial

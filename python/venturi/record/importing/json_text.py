@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from venturi.record.importers import Refusal, Source
+from venturi.record.importing.items import Refusal, Source
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from venturi.record.importers import Refusal, Source
+from venturi.record.importing.items import Refusal, Source
 
 # What a file of figures holds; not all that `float` takes, such as `1_0`, `nan` or other digits.
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from venturi.errors import ExitCode, VenturiError, unreadable
-from venturi.record.importers import ALIKE, IMPORTERS, Item, Refusal, Source, Spelling
+from venturi.record.importing.items import ALIKE, IMPORTERS, Item, Refusal, Source, Spelling
 from venturi.record.repository import Repository
 from venturi.record.trial import State, Trial
 

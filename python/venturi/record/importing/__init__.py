@@ -1,0 +1,1 @@
+"""Taking in what others measured: one list of formats, and one way in for all of them."""
