@@ -9,7 +9,7 @@ from pathlib import Path
 
 import own_samples
 import report_samples
-from venturi.record.importing.take_in import import_results
+from venturi.record.importing.take_in import import_file
 from venturi.record.repository import Repository
 from venturi.record.series import SeriesWriter
 from venturi.record.starter import import_starter
@@ -29,7 +29,7 @@ def filled(home: Path) -> None:
     with Repository.open(Settings(home, None, None, allow_debug=False)) as repository:
         import_starter(repository)
         for name, path in IMPORTED.items():
-            import_results(repository, name, RESULTS / path)
+            import_file(repository, name, RESULTS / path)
         repository.add_many([*lab_trials(), failed()])
         repository.add(watched(repository, home))
         own_samples.own_trial(repository)

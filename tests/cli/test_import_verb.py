@@ -8,17 +8,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.shell_completion import ShellComplete
 
-from venturi.cli.import_ import FORMATS
-from venturi.cli.main import main
+from venturi.cli.main import cli, main
 from venturi.record import starter
-from venturi.record.importing.items import IMPORTERS
+from venturi.record.importing.formats import FORMATS
 from venturi.record.repository import Repository
 from venturi.settings import Settings
 
 RESULTS = Path(__file__).parents[1] / "data" / "results"
 SCOUT = RESULTS / "scout" / "runs.csv"
 SET4 = RESULTS / "aloja" / "set4.csv"
+SPARK = RESULTS.parent / "spark" / "4.3.0"
+HISTORIES = RESULTS.parent / "mapreduce" / "3.4.2"
 
 Venturi = Callable[..., tuple[int, str, str]]
 
@@ -44,10 +46,6 @@ def venturi(
     return run
 
 
-def test_the_verb_knows_every_importer() -> None:
-    assert tuple(IMPORTERS) == FORMATS
-
-
 def test_results_are_imported_and_told(venturi: Venturi, settings: Settings) -> None:
     status, stdout, stderr = venturi("import", "aloja", SET4)
     assert (status, stdout) == (0, "")
@@ -69,16 +67,60 @@ def test_several_files_as_json(venturi: Venturi) -> None:
     assert (again["added"], again["already_present"], again["refused_count"]) == (0, 4, 2)
     assert first["refused"][0] == {
         "line": 6, "field": "framework", "value": "flink", "reason": "neither hadoop nor spark",
+        "code": "",
     }  # fmt: skip
     assert "2 of them failed where they ran" in stderr
 
 
-def test_a_file_that_is_no_archive_may_need_its_format(venturi: Venturi) -> None:
-    status, _, stderr = venturi("import", SCOUT)
-    assert status == 1
-    assert f"{SCOUT} is no archive of `venturi export`" in stderr
-    assert "venturi import FORMAT FILE; formats are aloja, scout" in stderr
+def test_a_file_is_taken_for_what_it_begins_like(venturi: Venturi, settings: Settings) -> None:
+    for words in ((SCOUT,), ("auto", SCOUT)):
+        status, stdout, stderr = venturi("import", *words)
+        assert (status, stdout) == (0, "")
+        assert f"{SCOUT}: taken for scout: scout: Spark and Hadoop on AWS" in stderr
+    with Repository.open(settings) as repository:
+        assert len(repository.find()) == 4
+
+
+def test_a_file_that_begins_like_nothing_needs_its_format(venturi: Venturi) -> None:
+    status, stdout, stderr = venturi("import", "LICENSE")
+    assert (status, stdout) == (1, "")
+    assert "error[VEN-IMPORT-FORMAT]: LICENSE begins like none of the formats" in stderr
+    assert "venturi import FORMAT FILE; formats are archive, spark-eventlog" in stderr
     assert "did you mean scout?" in venturi("import", "scuot", SCOUT)[2]
+
+
+def test_of_several_files_one_that_is_refused_stops_no_other(
+    venturi: Venturi, tmp_path: Path, settings: Settings
+) -> None:
+    event_log, history = SPARK / "tiny.zstd", next(HISTORIES.glob("*TeraGen*.jhist"))
+    damaged = tmp_path / "a.zip"
+    damaged.write_bytes(b"PK\3\4 and no more")
+    status, stdout, stderr = venturi("import", event_log, damaged, SET4, history, "--json")
+    log, archive, results, job = json.loads(stdout)["data"]
+    assert status == 1
+    assert f"{damaged}: refused: [VEN-EXCHANGE-FORMAT]" in stderr
+    assert archive["error"]["code"] == "VEN-EXCHANGE-FORMAT"
+    assert [each["format"] for each in (log, archive, results, job)] == [
+        "spark-eventlog", "archive", "aloja", "mapreduce-history",
+    ]  # fmt: skip
+    assert log.keys() == results.keys() == job.keys()
+    assert [each["added"] for each in (log, results, job)] == [1, 5, 1]
+    assert log["trials"][0]["name"] == "venturi-fixture-tiny"
+    assert job["trials"][0]["state"] == "succeeded"
+    with Repository.open(settings) as repository:
+        assert len(repository.find()) == 7
+
+
+def test_a_folder_is_taken_for_the_logs_in_it(venturi: Venturi) -> None:
+    status, stdout, stderr = venturi("import", HISTORIES, "--json")
+    data = json.loads(stdout)["data"]
+    assert status == 0
+    assert f"{HISTORIES}: taken for mapreduce-history" in stderr
+    assert sorted(each["trials"][0]["state"] for each in data) == [
+        "failed", "succeeded", "succeeded", "succeeded",
+    ]  # fmt: skip
+    again = json.loads(venturi("import", "mapreduce-history", HISTORIES, "--json")[1])["data"]
+    assert [(each["added"], each["already_present"]) for each in again] == [(0, 1)] * 4
 
 
 def test_a_file_of_another_format_is_an_error_and_leaves_nothing(
@@ -109,13 +151,21 @@ def test_what_a_terminal_would_obey_is_shown_in_words(venturi: Venturi, tmp_path
     assert r"\x1b[2Jflink" in stderr
 
 
-@pytest.mark.parametrize("words", [["aloja"], []])
+@pytest.mark.parametrize("words", [["aloja"], ["auto"], []])
 def test_what_names_no_file_is_wrong_usage(venturi: Venturi, words: list[str]) -> None:
     status, stdout, stderr = venturi("import", *words)
     assert (status, stdout) == (2, "")
     assert "Usage: " in stderr
-    if words and words[0] != "aloja":
-        assert "spark-perf" in stderr, "the formats are named"
+
+
+def test_help_and_shells_name_every_format(venturi: Venturi) -> None:
+    status, stdout, _ = venturi("import", "--help")
+    assert status == 0
+    assert all(f"{each.name} " in stdout and each.title in stdout for each in FORMATS.values())
+    offered = ShellComplete(cli, {}, "venturi", "_X").get_completions(["import"], "s")
+    assert [each.value for each in offered] == ["spark-eventlog", "scout", "spark-perf", "s"]
+    offered = ShellComplete(cli, {}, "venturi", "_X").get_completions(["import", "scout"], "s")
+    assert [each.type for each in offered] == ["file"]
 
 
 def test_a_file_called_like_a_format_is_reached_by_its_path(
@@ -124,7 +174,8 @@ def test_a_file_called_like_a_format_is_reached_by_its_path(
     monkeypatch.chdir(tmp_path)
     Path("scout").write_bytes(SCOUT.read_bytes())
     assert venturi("import", "scout", "scout")[0] == 0
-    assert "error[VEN-EXCHANGE-FORMAT]" in venturi("import", "./scout")[2]
+    assert "./scout" not in venturi("import", "auto", "scout")[2]
+    assert "4 already here" in venturi("import", "./scout")[2]
 
 
 def test_the_shipped_tables_need_no_file(venturi: Venturi, settings: Settings) -> None:

@@ -102,7 +102,7 @@ def test_many_other_files_are_five_lines_and_a_count(venturi: Venturi, tmp_path:
     assert (status, len(data(stdout)), len(lines)) == (1, 8, 7)
     assert "4.txt: refused" in lines[4]
     assert lines[5:] == [
-        "and 3 more refused; --json has all", f"no event log found in {tmp_path}",
+        "and 3 more refused; --json has all", f"no trial found in {tmp_path}",
     ]  # fmt: skip
 
 

@@ -207,8 +207,9 @@ def test_export_and_import(
     first = venturi("import", tmp_path / "one.zip", archive, "--json")
     assert first.status == 0
     assert isinstance(first.data, list)
-    assert [entry["added"] for entry in first.data] == [["failed"], ["full"]]
-    assert first.data[1]["already_present"] == ["failed"]
+    assert [(entry["added"], entry["already_present"]) for entry in first.data] == [(1, 0), (1, 1)]
+    trials_ = [{each["trial"]: each["added"] for each in entry["trials"]} for entry in first.data]
+    assert trials_ == [{"failed": True}, {"failed": False, "full": True}]
     with Repository.open(settings) as repository:
         assert repository.get("full") == trials[0]
         assert repository.artifact_path(trials[0].artifacts[0]).read_bytes() == b"text"

@@ -16,7 +16,7 @@ from starlette.applications import Starlette
 
 from venturi.present.api.app import create_app
 from venturi.present.api.context import Services
-from venturi.record.importing.take_in import import_results
+from venturi.record.importing.take_in import import_file
 from venturi.record.repository import Repository
 from venturi.settings import Settings
 
@@ -65,7 +65,7 @@ class Server:
 def opened(path: Path, home: Path) -> Iterator[Server]:
     settings = Settings(home=home, database_url=None, agent=None, allow_debug=False)
     with Repository.open(settings) as repository:
-        import_results(repository, "aloja", path)
+        import_file(repository, "aloja", path)
         yield Server(create_app(Services(repository)))
 
 

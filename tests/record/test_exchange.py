@@ -17,11 +17,11 @@ from venturi.errors import VenturiError
 from venturi.record.exchange import (
     MANIFEST,
     RECORDS,
-    ImportReport,
     Limits,
     export_trials,
     import_archive,
 )
+from venturi.record.importing.tally import Imported
 from venturi.record.repository import Repository
 from venturi.record.trial import Failure, State, Trial, encode, new_id
 
@@ -67,6 +67,14 @@ def members_of(path: Path) -> Members:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
+def added(report: Imported) -> tuple[str, ...]:
+    return tuple(each.trial for each in report.trials if each.added)
+
+
+def present(report: Imported) -> tuple[str, ...]:
+    return tuple(each.trial for each in report.trials if not each.added)
+
+
 def write(path: Path, members: Members) -> Path:
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in members.items():
@@ -90,11 +98,12 @@ def test_export_and_import_lose_nothing(
     report = import_archive(other, path, progress=lambda *step: seen.append(step))
 
     ids = tuple(sorted(trial.id for trial in repository.find()))
-    assert report == ImportReport(added=ids, already_present=(), refused=())
+    assert (added(report), present(report), report.refused) == (ids, (), ())
+    assert (report.added, report.already_present, report.failed) == (4, 0, 1)
     assert contents(other) == contents(repository)
     assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
     again = import_archive(other, path)
-    assert again == ImportReport(added=(), already_present=ids, refused=())
+    assert (added(again), present(again), again.refused) == ((), ids, ())
     assert contents(other) == contents(repository)
     back = import_archive(repository, path)
     assert back == again
@@ -125,7 +134,7 @@ def test_two_repositories_merge(
     export_trials(other, other.find(), tmp_path / "there")
     for target, source in ((repository, "there"), (other, "here")):
         report = import_archive(target, tmp_path / source)
-        assert (len(report.added), report.already_present) == (1, (shared.id,))
+        assert (report.added, present(report)) == (1, (shared.id,))
     assert contents(repository) == contents(other)
     assert len(contents(repository)) == 3
 
@@ -137,7 +146,7 @@ def test_a_trial_without_its_files_gets_them_back(
     before = contents(repository)
     export_trials(repository, [trial], tmp_path / "a")
     repository.artifact_path(trial.artifacts[0]).unlink()
-    assert import_archive(repository, tmp_path / "a").already_present == (trial.id,)
+    assert present(import_archive(repository, tmp_path / "a")) == (trial.id,)
     assert contents(repository) == before
 
 
@@ -248,9 +257,9 @@ def test_a_damaged_trial_is_refused_by_itself(
     code, change = ONE_BAD_TRIAL[damage]
     path = write(tmp_path / "bad.zip", change(members_of(archive)))
     report = import_archive(repository, path)
-    assert report.added == ("trial0", "trial2")
+    assert added(report) == ("trial0", "trial2")
     (refusal,) = report.refused
-    assert (refusal.line, refusal.trial, refusal.code) == (2, "trial1", code)
+    assert (refusal.line, refusal.value, refusal.code) == (2, "trial1", code)
     assert refusal.reason
     assert {trial.id for trial in repository.find()} == {"trial0", "trial2"}
     assert not (repository.artifacts_dir / "trial1" / "run.log").exists()
@@ -360,7 +369,7 @@ def test_another_trial_with_the_same_id_is_refused(
 ) -> None:
     mine = finished(repository, make_trial(id="trial1", experiment="mine"), b"mine")
     report = import_archive(repository, archive)
-    assert [(r.trial, r.code) for r in report.refused] == [("trial1", "VEN-RECORD-DUPLICATE")]
+    assert [(r.value, r.code) for r in report.refused] == [("trial1", "VEN-RECORD-DUPLICATE")]
     assert repository.get("trial1") == mine
     assert repository.artifact_path(mine.artifacts[0]).read_bytes() == b"mine"
 
@@ -369,7 +378,7 @@ def test_an_id_that_begins_another_is_its_own(
     repository: Repository, archive: Path, make_trial: MakeTrial
 ) -> None:
     finished(repository, make_trial(id="trial12"))
-    assert import_archive(repository, archive).added == ("trial0", "trial1", "trial2")
+    assert added(import_archive(repository, archive)) == ("trial0", "trial1", "trial2")
 
 
 def test_the_same_record_by_its_text(archive: Path, make_trial: MakeTrial) -> None:

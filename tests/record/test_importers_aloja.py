@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
-from venturi.record.importing.items import IMPORTERS, Item, Refusal, Source, Spelling, imported_id
+from venturi.record.importing.formats import FORMATS
+from venturi.record.importing.items import Item, Refusal, Source, Spelling, imported_id
 from venturi.record.importing.tables import Limits, rows
 from venturi.record.trial import ProvenanceKind, Sample, State, Trial, decode, encode
 
@@ -21,7 +22,7 @@ SOURCE = Source("file.csv", "ab" * 32)
 
 
 def read(data: bytes) -> list[Item]:
-    return list(IMPORTERS["aloja"].read(io.BytesIO(data), SOURCE))
+    return list(FORMATS["aloja"].reader.read(io.BytesIO(data), SOURCE))
 
 
 def trials(items: list[Item]) -> list[Trial]:

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
-from venturi.record.importing.items import IMPORTERS, Item, Refusal, Source, Spelling
+from venturi.record.importing.formats import FORMATS
+from venturi.record.importing.items import Item, Refusal, Source, Spelling
 from venturi.record.trial import ProvenanceKind, State, Trial, decode, encode
 
 DATA = Path(__file__).parents[1] / "data" / "results"
@@ -25,7 +26,7 @@ ROWS = {"kmeans": 47, "spark": 59, "terasort": 72, "tpcds": 61, "tpch": 52}
 
 def read(format: str, name: str, content: bytes) -> list[Item]:
     source = Source(name, hashlib.sha256(content).hexdigest())
-    return list(IMPORTERS[format].read(io.BytesIO(content), source))
+    return list(FORMATS[format].reader.read(io.BytesIO(content), source))
 
 
 def fixture(format: str, name: str) -> list[Item]:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from venturi.errors import VenturiError
-from venturi.record.importing.items import IMPORTERS, Item, Refusal, Source, Spelling
+from venturi.record.importing.formats import FORMATS
+from venturi.record.importing.items import Item, Refusal, Source, Spelling
 from venturi.record.trial import Sample, State, Trial, decode, encode
 
 FIXTURES = Path(__file__).parents[1] / "data" / "results"
@@ -17,7 +18,7 @@ IBM = (FIXTURES / "ibm" / "trials.csv").read_bytes()
 
 
 def read(format: str, data: bytes) -> list[Item]:
-    return list(IMPORTERS[format].read(io.BytesIO(data), Source("file.csv", "cd" * 32)))
+    return list(FORMATS[format].reader.read(io.BytesIO(data), Source("file.csv", "cd" * 32)))
 
 
 def trials(items: list[Item]) -> list[Trial]:

@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
-from venturi.record.importing.items import IMPORTERS, Item, Refusal, Source, Spelling
+from venturi.record.importing.formats import FORMATS
+from venturi.record.importing.items import Item, Refusal, Source, Spelling
 from venturi.record.importing.json_text import Limits, lines
-from venturi.record.importing.take_in import import_results
+from venturi.record.importing.take_in import import_file
 from venturi.record.repository import Repository
 from venturi.record.trial import State, Trial, decode, encode
 
@@ -35,7 +36,7 @@ HEADER = (
 
 def read(format: str, content: bytes, name: str = "file") -> list[Item]:
     source = Source(name, hashlib.sha256(content).hexdigest())
-    return list(IMPORTERS[format].read(io.BytesIO(content), source))
+    return list(FORMATS[format].reader.read(io.BytesIO(content), source))
 
 
 def fixture(format: str, name: str) -> list[Item]:
@@ -436,10 +437,10 @@ def test_stored_once_however_often_they_are_imported(repository: Repository) -> 
     ]
     for (format, name), there in zip(files, expected, strict=True):
         path = DATA / format / name
-        first = import_results(repository, format, path)
+        first = import_file(repository, format, path)
         assert (first.added, first.already_present) == (len(there), 0), name
         assert first.refused_count == len(refused(fixture(format, name))), name
-        again = import_results(repository, format, path)
+        again = import_file(repository, format, path)
         assert (again.added, again.already_present) == (0, len(there)), name
         for id, trial in there.items():
             assert repository.get(id) == trial

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import os
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 import pytest
 
 from venturi.errors import CODES, ExitCode, VenturiError
-from venturi.record.importing import take_in
-from venturi.record.importing.items import IMPORTERS, Format, Item, Refusal, Source
-from venturi.record.importing.take_in import ImportedResults, Reason, Variant, import_results
+from venturi.record.importing.formats import FORMATS
+from venturi.record.importing.items import Refusal
+from venturi.record.importing.take_in import import_file, store
+from venturi.record.importing.tally import Imported, Reason, Variant
 from venturi.record.repository import Repository
 from venturi.record.trial import State
 from venturi.settings import Settings
@@ -31,7 +33,7 @@ def sqlite(settings: Settings) -> Iterator[Repository]:
 
 
 def test_what_becomes_of_each_row_is_counted(repository: Repository) -> None:
-    results = import_results(repository, "aloja", SET4)
+    results = import_file(repository, "aloja", SET4)
     assert (results.added, results.already_present, results.repeated) == (5, 0, 0)
     assert (results.failed, results.alike, results.refused_count) == (0, 1, 3)
     assert [refusal.line for refusal in results.refused] == [6, 8, 9]
@@ -44,9 +46,9 @@ def test_what_becomes_of_each_row_is_counted(repository: Repository) -> None:
 
 
 def test_a_second_import_adds_nothing(repository: Repository) -> None:
-    first = import_results(repository, "scout", FIXTURES / "scout" / "runs.csv")
+    first = import_file(repository, "scout", FIXTURES / "scout" / "runs.csv")
     stored = repository.find()
-    again = import_results(repository, "scout", FIXTURES / "scout" / "runs.csv")
+    again = import_file(repository, "scout", FIXTURES / "scout" / "runs.csv")
     assert (first.added, first.already_present, first.failed) == (4, 0, 2)
     assert (again.added, again.already_present, again.failed) == (0, 4, 2)
     assert again.refused == first.refused
@@ -57,13 +59,13 @@ def test_a_row_that_is_there_twice_is_added_once(sqlite: Repository, tmp_path: P
     twice = tmp_path / "twice.csv"
     header, *rows = SET4.read_bytes().splitlines(keepends=True)
     twice.write_bytes(b"".join((header, *rows, *rows)))
-    results = import_results(sqlite, "aloja", twice)
+    results = import_file(sqlite, "aloja", twice)
     assert (results.added, results.repeated, results.alike) == (5, 5, 1)
     assert len(sqlite.find()) == 5
 
 
 def test_failed_trials_are_stored_as_failed(repository: Repository) -> None:
-    results = import_results(repository, "ibm", FIXTURES / "ibm" / "trials.csv")
+    results = import_file(repository, "ibm", FIXTURES / "ibm" / "trials.csv")
     assert (results.added, results.failed, results.refused_count) == (5, 4, 2)
     assert len(repository.find(state=State.FAILED)) == 4
 
@@ -72,7 +74,7 @@ def test_of_a_file_that_is_cut_off_nothing_is_kept(repository: Repository, tmp_p
     cut = tmp_path / "cut.csv"
     cut.write_bytes(SET4.read_bytes()[:-30])
     with pytest.raises(VenturiError) as caught:
-        import_results(repository, "aloja", cut)
+        import_file(repository, "aloja", cut)
     assert caught.value.code == "VEN-IMPORT-FORMAT"
     assert caught.value.where == {"file": str(cut), "line": 9}
     assert repository.find() == []
@@ -82,43 +84,48 @@ def test_an_unknown_format_and_an_unreadable_file_are_errors(
     sqlite: Repository, tmp_path: Path
 ) -> None:
     with pytest.raises(VenturiError) as caught:
-        import_results(sqlite, "xls", SET4)
+        import_file(sqlite, "xls", SET4)
     assert caught.value.exit_code is ExitCode.USAGE
     assert "aloja" in caught.value.hint
     with pytest.raises(VenturiError, match="cannot be read") as caught:
-        import_results(sqlite, "aloja", tmp_path)
+        import_file(sqlite, "aloja", tmp_path)
     assert caught.value.where == {"file": str(tmp_path)}
 
 
 def test_progress_ends_at_the_end(sqlite: Repository) -> None:
     seen: list[tuple[int, int]] = []
-    import_results(sqlite, "aloja", SET4, lambda done, total: seen.append((done, total)))
+    import_file(sqlite, "aloja", SET4, lambda done, total: seen.append((done, total)))
     size_bytes = SET4.stat().st_size
     assert seen[-1] == (size_bytes, size_bytes)
     assert all(0 <= done <= total == size_bytes for done, total in seen)
 
 
-def test_all_refusals_are_counted_and_the_first_are_kept(
-    sqlite: Repository, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(file: BinaryIO, source: Source) -> Iterator[Item]:
-        yield from (Refusal(line, "f", "v" * 9999, "no") for line in range(1, 2001))
-
-    formats = {"x": Format("x", "refuses all", refuse)}
-    monkeypatch.setattr(take_in, "IMPORTERS", formats)
-    results = import_results(sqlite, "x", SET4)
+def test_all_refusals_are_counted_and_the_first_are_kept(sqlite: Repository) -> None:
+    results = store(sqlite, (Refusal(line, "f", "v" * 9999, "no") for line in range(1, 2001)))
     assert (results.added, results.refused_count, len(results.refused)) == (0, 2000, 1000)
     assert results.reasons == (Reason("f", "no", 2000),)
     assert len(results.refused[0].value) < 1000
+    assert not results.sound
 
 
-def test_every_format_has_its_reader() -> None:
-    assert all(name == each.name and each.title for name, each in IMPORTERS.items())
-    for each in IMPORTERS.values():
-        with (REPOSITORY / "LICENSE").open("rb") as file, pytest.raises(VenturiError) as caught:
-            list(each.read(file, Source("LICENSE", "00")))
-        assert caught.value.code == "VEN-IMPORT-FORMAT"
+def test_every_format_has_its_reader(repository: Repository) -> None:
+    assert all(name == each.name and each.title for name, each in FORMATS.items())
+    for name, each in FORMATS.items():
+        with pytest.raises(VenturiError) as caught:
+            import_file(repository, name, REPOSITORY / "LICENSE")
+        assert caught.value.code == each.kind.value
         assert caught.value.code in CODES
+        assert caught.value.where["file"] == str(REPOSITORY / "LICENSE")
+    assert repository.find() == []
+
+
+def test_the_list_of_formats_loads_no_reader() -> None:
+    program = "import sys; import venturi.record.importing.formats; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    ours = {name for name in done.stdout.split() if name.startswith("venturi.record.")}
+    assert ours == {"venturi.record.importing", "venturi.record.importing.formats"}
 
 
 def dataset(name: str) -> Path:
@@ -130,13 +137,13 @@ def dataset(name: str) -> Path:
     return path
 
 
-def rows_of(results: ImportedResults) -> int:
+def rows_of(results: Imported) -> int:
     return results.added + results.already_present + results.repeated + results.refused_count
 
 
 @pytest.mark.slow
 def test_the_whole_of_aloja_s_fourth_set(sqlite: Repository) -> None:
-    results = import_results(sqlite, "aloja", dataset("aloja_dataset4.csv"))
+    results = import_file(sqlite, "aloja", dataset("aloja_dataset4.csv"))
     assert rows_of(results) == 37_049
     assert (results.added, results.repeated, results.alike) == (37_047, 0, 972)
     assert [(reason.field, reason.count) for reason in results.reasons] == [("Maps", 2)]
@@ -146,7 +153,7 @@ def test_the_whole_of_aloja_s_fourth_set(sqlite: Repository) -> None:
 
 
 def test_the_whole_of_scout(sqlite: Repository) -> None:
-    results = import_results(sqlite, "scout", dataset("scout.csv"))
+    results = import_file(sqlite, "scout", dataset("scout.csv"))
     assert (rows_of(results), results.added, results.failed) == (1_242, 1_242, 75)
     workloads = {(t.workload.name, t.engine.name, t.workload.scale) for t in sqlite.find()}
     assert len(workloads) == 18
@@ -154,7 +161,7 @@ def test_the_whole_of_scout(sqlite: Repository) -> None:
 
 @pytest.mark.slow
 def test_the_whole_of_ibm_s_set(sqlite: Repository) -> None:
-    results = import_results(sqlite, "ibm", dataset("ibm_multicloud.csv"))
+    results = import_file(sqlite, "ibm", dataset("ibm_multicloud.csv"))
     assert (rows_of(results), results.added, results.failed) == (2_507, 2_507, 305)
     failures = Counter(
         trial.failure.kind for trial in sqlite.find(state=State.FAILED) if trial.failure

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from venturi.errors import VenturiError
-from venturi.record.importing.take_in import Reason, import_results
+from venturi.record.importing.take_in import import_file
+from venturi.record.importing.tally import Reason
 from venturi.record.query.conditions import parse_condition
 from venturi.record.query.counting import count
 from venturi.record.query.faceting import facets
@@ -42,7 +43,7 @@ def test_the_starter_is_imported_once(repository: Repository) -> None:
 
 
 def test_a_part_of_the_starter_is_not_the_starter(repository: Repository) -> None:
-    import_results(repository, "published", TABLES[0])
+    import_file(repository, "published", TABLES[0])
     assert not starter_present(repository)
 
 
@@ -139,7 +140,7 @@ def test_a_row_that_is_no_figure_is_refused(
     table = tmp_path / "mine.csv"
     table.write_text(f"{HEADER}\n{row}\nA 2020,Table 1,sort,,,native,,c,1,,,1,,best,hm\n")
     with Repository.open(settings) as repository:
-        results = import_results(repository, "published", table)
+        results = import_file(repository, "published", table)
         assert (results.added, results.reasons) == (1, (Reason(*refused, 1),))
         (trial,) = repository.find()
     assert [w.message for w in trial.warnings][1:] == ["hm"]
@@ -155,6 +156,6 @@ def test_a_column_of_no_group_is_no_table(settings: Settings, tmp_path: Path, co
     table.write_text(f"{HEADER},{column}\n{row},1\n")
     with Repository.open(settings) as repository:
         with pytest.raises(VenturiError) as caught:
-            import_results(repository, "published", table)
+            import_file(repository, "published", table)
         assert caught.value.code == "VEN-IMPORT-FORMAT"
         assert repository.find() == []

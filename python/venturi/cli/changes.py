@@ -8,7 +8,7 @@ from threading import Lock
 
 from venturi.errors import VenturiError
 from venturi.record import exchange, exclusions, starter, views
-from venturi.record.importing.take_in import ImportedResults
+from venturi.record.importing.tally import Imported
 from venturi.record.repository import Repository
 
 # An archive may unpack to this many times the size that an upload may have.
@@ -33,7 +33,7 @@ class RepositoryChanges:
         )
         self._uploading = Lock()
 
-    def take_in(self, archive: Path) -> exchange.ImportReport:
+    def take_in(self, archive: Path) -> Imported:
         with self._uploading:
             try:
                 return exchange.import_archive(self._repository, archive, limits=self._limits)
@@ -53,5 +53,5 @@ class RepositoryChanges:
     def delete_view(self, name: str) -> None:
         views.delete(self._repository, name)
 
-    def import_starter(self) -> ImportedResults:
+    def import_starter(self) -> Imported:
         return starter.import_starter(self._repository)

@@ -1,195 +1,242 @@
-"""`venturi import`: trials from archives, and from other people's results."""
+"""`venturi import`: trials that others measured, whatever they are in."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import is_zipfile
 
 import click
+from click.shell_completion import CompletionItem
 
 from venturi.cli.options import json_option, print_json
-from venturi.cli.progress import progress_bars
 from venturi.cli.repository import counting, open_repository
 from venturi.errors import ExitCode, VenturiError, unreadable
+from venturi.record.importing.formats import AUTO, FORMATS, Format, Kind
 from venturi.wording import did_you_mean
 
 if TYPE_CHECKING:
-    from venturi.record.exchange import ImportReport
-    from venturi.record.importing.take_in import ImportedResults
+    from venturi.record.importing.tally import Arrival, Imported
     from venturi.record.repository import Repository
 
-# As in record.importers.IMPORTERS, which is too heavy for --help; a test holds them together.
-FORMATS = (
-    "aloja",
-    "scout",
-    "ibm",
-    "cherrypick",
-    "c3o",
-    "hibench",
-    "spark-perf",
-    "pkb",
-    "published",
-)
 # The format whose tables are shipped: without a file it means them.
 STARTER = "published"
 _SHOWN = 10
+_REFUSED_SHOWN = 5
+_WORDS = (AUTO, *FORMATS)
+_HELP = """Read what others measured: archives, engines' logs, results of suites.
+
+FORMAT says what the FILEs are; without it, or as `auto`, each is recognised by its beginning, and
+what it was taken for is said. (A file that is called like a format is ./aloja.)
+
+\b
+{formats}
+
+What is here already stays as it is. Rows that are no trials are refused and counted by reason; a
+damaged trial of an archive is refused with its line, and the others are taken in. Of results or an
+archive that are damaged as a whole nothing is kept; of a log that was cut off, what it holds. Of
+several files, one that is refused does not stop the others. The exit status is 1 if a file or a
+damaged trial was refused, or if a file holds no trial.
+"""
 
 
-def _format_and_files(
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a file (None: the shipped tables): `imported`, or why it was refused."""
+
+    file: Path | None
+    format: str | None
+    imported: Imported | None = None
+    error: VenturiError | None = None
+
+
+def _what(
     context: click.Context, parameter: click.Parameter, words: tuple[str, ...]
-) -> tuple[str | None, tuple[Path, ...]]:
-    """The format, if the first word names one, and the files, which must be there."""
-    format_ = words[0] if words[0] in FORMATS else None
-    names = words[1:] if format_ else words
-    if not names and format_ != STARTER:
-        raise click.BadParameter(f"name a file to import as {format_}")
-    files = tuple(map(Path, names))
+) -> tuple[Format | None, tuple[Path, ...]]:
+    """The format, if the first word names one (None: to be recognised), and the files."""
+    if context.resilient_parsing:  # a shell completes
+        return None, tuple(map(Path, words))
+    given = words[0] in _WORDS
+    format_ = FORMATS.get(words[0])
+    files = tuple(map(Path, words[1:] if given else words))
+    if not files and words[0] != STARTER:
+        raise click.BadParameter(f"name a file to import as {words[0]}")
+    hint = "" if given else did_you_mean(files[0].name, _WORDS, "formats are")
+    check_there(format_, files, hint)
+    return format_, files
+
+
+def _complete(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    first = not any(context.params.get("what") or ())
+    names = [name for name in _WORDS if first and name.startswith(incomplete)]
+    return [*map(CompletionItem, names), CompletionItem(incomplete, type="file")]
+
+
+@click.command(
+    help=_HELP.format(formats="\n".join(f"{f.name:18}{f.title}" for f in FORMATS.values()))
+)
+@click.argument(
+    "what", nargs=-1, required=True, metavar="[FORMAT|auto] [FILE]...", callback=_what,
+    shell_complete=_complete,
+)  # fmt: skip
+@json_option
+def command(what: tuple[Format | None, tuple[Path, ...]], as_json: bool) -> int:
+    outcomes, status = import_all(*what)
+    if as_json:
+        print_json([_fields(each) for each in outcomes])
+    return status
+
+
+def check_there(format_: Format | None, files: Sequence[Path], hint: str = "") -> None:
+    """An error if one of `files` is not there, before anything is done."""
     for file in files:
         try:
             file.stat()
         except OSError as error:
-            code = "VEN-IMPORT-FORMAT" if format_ else "VEN-EXCHANGE-FORMAT"
-            hint = "" if format_ else did_you_mean(file.name, FORMATS, "formats are")
+            code = (format_.kind if format_ else Kind.RESULTS).value
             raise unreadable(file, error, code, hint) from error
-    return format_, files
 
 
-@click.command()
-@click.argument(
-    "what", nargs=-1, required=True, metavar="[FORMAT] [FILE]...", callback=_format_and_files
-)
-@json_option
-def command(what: tuple[str | None, tuple[Path, ...]], as_json: bool) -> int:
-    """Read trials from archives that `venturi export` wrote, or other people's results.
+def import_all(format_: Format | None, files: Sequence[Path]) -> tuple[list[Outcome], ExitCode]:
+    """Takes in `files`, telling of each; without any, the shipped tables. The exit status, too.
 
-    FORMAT says whose results they are: aloja, scout, ibm, cherrypick, c3o, hibench, spark-perf,
-    pkb or published; an archive needs none. (A file that is called like a format is ./aloja.)
-    `venturi import published` without a FILE reads the tables of publications that come along.
-
-    Trials that are here already stay as they are. A damaged trial of an archive is refused, with
-    its line and the reason; the others are taken in, and the exit status is 1. Of other people's
-    results, rows that are no trials are refused and counted by reason; the exit status is 1 if no
-    row was taken in. A file that is damaged as a whole is an error, and nothing of it is kept.
+    The only one that there is raises its error.
     """
-    format_, files = what
-    read = _read_archive if format_ is None else _reader_of(format_)
-    data = []
-    sound = True
+    outcomes: list[Outcome] = []
+    refused = 0
     with open_repository() as repository:
-        if not files:
-            data.append({"file": None, **_read_starter(repository)})
-        for file in files:
-            fields, good = read(repository, file)
-            data.append({"file": str(file), **fields})
-            sound = sound and good
-    if as_json:
-        print_json(data)
-    return ExitCode.OK if sound else ExitCode.USER
+        for outcome in _outcomes(repository, format_, files):
+            outcomes.append(outcome)
+            if outcome.imported is not None:
+                _tell_imported(outcome, outcome.imported)
+                continue
+            assert outcome.error is not None
+            if len(files) == 1 and outcome.file == files[0]:
+                raise outcome.error
+            refused += 1
+            if refused <= _REFUSED_SHOWN:
+                _tell(f"{outcome.file}: refused: [{outcome.error.code}] {outcome.error.message}")
+    if refused > _REFUSED_SHOWN:
+        _tell(f"and {refused - _REFUSED_SHOWN:,} more refused; --json has all")
+    if refused == len(outcomes):
+        _tell(f"no trial found in {', '.join(map(str, files))}")
+    sound = all(each.imported is not None and each.imported.sound for each in outcomes)
+    return outcomes, ExitCode.OK if sound else ExitCode.USER
 
 
-def _read_archive(repository: Repository, file: Path) -> tuple[dict[str, Any], bool]:
-    from venturi.record.exchange import import_archive
-
-    if not is_zipfile(file):
-        raise VenturiError(
-            "VEN-EXCHANGE-FORMAT",
-            f"{file} is no archive of `venturi export`, or is cut off",
-            where={"file": str(file)},
-            hint="results of others need their format: venturi import FORMAT FILE; formats are "
-            + ", ".join(FORMATS),
-        )
-    with counting(f"import {file.name}") as progress:
-        report = import_archive(repository, file, progress=progress)
-    _tell_archive(file, report)
-    return asdict(report), not report.refused
-
-
-def _tell_archive(file: Path, report: ImportReport) -> None:
-    click.echo(
-        f"{file}: {len(report.added)} added, {len(report.already_present)} already here, "
-        f"{len(report.refused)} refused",
-        err=True,
-    )
-    for refusal in report.refused:
-        click.echo(
-            f"  line {refusal.line} (trial {refusal.trial}): [{refusal.code}] {refusal.reason}",
-            err=True,
-        )
-
-
-def _reader_of(format_: str) -> Callable[[Repository, Path], tuple[dict[str, Any], bool]]:
-    def read(repository: Repository, file: Path) -> tuple[dict[str, Any], bool]:
-        from venturi.record.importing.take_in import import_results
-
-        with _reading(f"import {file.name}") as progress:
-            results = import_results(repository, format_, file, progress)
-        _tell_results(str(file), format_, results)
-        return _fields(format_, results), results.added + results.already_present > 0
-
-    return read
-
-
-def _read_starter(repository: Repository) -> dict[str, Any]:
+def _outcomes(
+    repository: Repository, format_: Format | None, files: Sequence[Path]
+) -> Iterator[Outcome]:
+    from venturi.record.importing.take_in import found
     from venturi.record.starter import import_starter
 
-    results = import_starter(repository)
-    _tell_results("tables of publications", STARTER, results)
-    return _fields(STARTER, results)
+    if not files:
+        yield Outcome(None, STARTER, import_starter(repository))
+    for given in files:
+        chosen, file = format_, given
+        try:
+            chosen = format_ or _recognised(given)
+            unit = "trials" if chosen.kind is Kind.ARCHIVE else "bytes"
+            for file, take in found(chosen, given):
+                try:
+                    with counting(f"import {file.name}", unit) as progress:
+                        imported = take(repository, progress)
+                except VenturiError as error:
+                    yield Outcome(file, chosen.name, error=error)
+                else:
+                    yield Outcome(file, chosen.name, imported)
+        except VenturiError as error:
+            yield Outcome(given, chosen.name if chosen else None, error=error)
 
 
-def _fields(format_: str, results: ImportedResults) -> dict[str, Any]:
-    return {"format": format_, **asdict(results), "refused_count": results.refused_count}
+def _recognised(file: Path) -> Format:
+    from venturi.record.importing.recognise import recognise
+
+    format_ = recognise(file)
+    _tell(f"{file}: taken for {format_.name}: {format_.title}")
+    return format_
 
 
-def _tell_results(file: str, format_: str, results: ImportedResults) -> None:
-    def tell(line: str) -> None:
-        click.echo(line, err=True)
-
-    tell(
-        f"{file} ({format_}): {results.added:,} added, {results.already_present:,} already here, "
-        f"{results.repeated:,} over again, {results.refused_count:,} refused"
+def _fields(outcome: Outcome) -> dict[str, Any]:
+    file = None if outcome.file is None else str(outcome.file)
+    told: dict[str, Any] = {"file": file, "format": outcome.format}
+    if outcome.imported is None:
+        assert outcome.error is not None
+        return told | {"error": outcome.error.as_dict()}
+    return (
+        told | asdict(outcome.imported) | {"trials": [*map(trial_fields, outcome.imported.trials)]}
     )
-    if results.failed:
-        tell(f"  {results.failed:,} of them failed where they ran, and are kept as failed")
-    if results.alike:
-        tell(
-            f"  {results.alike:,} of them equal an earlier row in all but its number; "
+
+
+def trial_fields(arrival: Arrival) -> dict[str, Any]:
+    """A trial of an archive or a log as `--json` prints it, with what the log told."""
+    return {"trial": arrival.trial, "added": arrival.added, **arrival.account}
+
+
+def _tell(line: str) -> None:
+    click.echo(line, err=True)
+
+
+def _tell_imported(outcome: Outcome, imported: Imported) -> None:
+    if imported.trials and imported.trials[0].account:
+        for arrival in imported.trials:
+            _tell_account(outcome.file, arrival)
+        return
+    _tell(
+        f"{outcome.file or 'tables of publications'} ({outcome.format}): {imported.added:,} added, "
+        f"{imported.already_present:,} already here, {imported.repeated:,} over again, "
+        f"{imported.refused_count:,} refused"
+    )
+    if imported.failed:
+        _tell(f"  {imported.failed:,} of them failed where they ran, and are kept as failed")
+    if imported.alike:
+        _tell(
+            f"  {imported.alike:,} of them equal an earlier row in all but its number; "
             "they are kept and marked"
         )
     # What a file says is shown with !r: it may hold what a terminal would obey.
-    for variant in results.spellings[:_SHOWN]:
-        tell(
+    for variant in imported.spellings[:_SHOWN]:
+        _tell(
             f"  {variant.field} {variant.written!r} was taken as {variant.taken_as!r} "
             f"{variant.count:,} times"
         )
-    for reason in results.reasons[:_SHOWN]:
-        tell(f"  refused, {reason.count:,} times: {reason.field or 'row'}: {reason.reason}")
-    for refusal in results.refused[:_SHOWN]:
-        tell(f"    line {refusal.line}: {refusal.field or 'row'} {refusal.value!r}")
+    _tell_refused(imported)
     for what, shown in (
-        ("spellings", results.spellings),
-        ("reasons", results.reasons),
-        ("refused rows", results.refused),
+        ("spellings", imported.spellings),
+        ("reasons", imported.reasons),
+        ("refused rows", imported.refused),
     ):
         if len(shown) > _SHOWN:
-            tell(f"  the first {_SHOWN} {what} are shown; --json has more")
+            _tell(f"  the first {_SHOWN} {what} are shown; --json has more")
 
 
-@contextmanager
-def _reading(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Shows how many bytes of how many are read, where somebody looks."""
-    with progress_bars() as show:
-        if show is None:
-            yield None
-            return
-        from venturi.measure.hosts.agent import Progress
+def _tell_refused(imported: Imported) -> None:
+    damaged = any(refusal.code for refusal in imported.refused)
+    for reason in () if damaged else imported.reasons[:_SHOWN]:
+        _tell(f"  refused, {reason.count:,} times: {reason.field or 'row'}: {reason.reason}")
+    for refusal in imported.refused[:_SHOWN]:
+        if refusal.code:
+            where = f"line {refusal.line} ({refusal.field} {refusal.value})"
+            _tell(f"  {where}: [{refusal.code}] {refusal.reason}")
+        else:
+            _tell(f"    line {refusal.line}: {refusal.field or 'row'} {refusal.value!r}")
 
-        start_s = time.monotonic()
-        yield lambda done, total: show(
-            Progress(what, done, total, "bytes", time.monotonic() - start_s)
-        )
+
+def _tell_account(file: Path | None, arrival: Arrival) -> None:
+    told = arrival.account
+    # What a log says is shown with !r: it may hold what a terminal would obey.
+    _tell(
+        f"{file}: {'added' if arrival.added else 'already here'}: trial {arrival.trial}, "
+        f"{told['name']!r}, {told['state']}; {told['stages']:,} stages, "
+        f"{told['task_attempts']:,} attempts at tasks, {told['events']:,} events, of them "
+        f"{sum(told['skipped'].values()):,} of no use, {sum(told['unknown'].values()):,} unknown"
+    )
+    if told["failure"] is not None:
+        _tell(f"  {told['failure_kind']}: {told['failure']!r}")
+    for message in told["warnings"][:_SHOWN]:
+        _tell(f"  {message!r}")
+    if len(told["warnings"]) > _SHOWN:
+        _tell(f"  and {len(told['warnings']) - _SHOWN} more warnings; --json has all")

@@ -149,8 +149,8 @@ def filters(options: Any) -> Filters:
 
 
 @contextmanager
-def counting(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Shows how many trials of how many are done, where somebody looks."""
+def counting(what: str, unit: str = "trials") -> Iterator[Callable[[int, int | None], None]]:
+    """Shows how many of how many (None: not known) are done, where somebody looks."""
     with progress_bars() as show:
         if show is None:
             yield lambda done, total: None
@@ -159,5 +159,5 @@ def counting(what: str) -> Iterator[Callable[[int, int], None]]:
 
         start_s = time.monotonic()
         yield lambda done, total: show(
-            Progress(what, done, total, "trials", time.monotonic() - start_s)
+            Progress(what, done, total, unit, time.monotonic() - start_s)
         )

@@ -27,6 +27,8 @@ from pydantic_core import from_json
 
 from venturi.errors import VenturiError
 from venturi.record.files import refuse_existing, replacing
+from venturi.record.importing.items import Refusal
+from venturi.record.importing.tally import Imported, Tally
 from venturi.record.repository import Repository
 from venturi.record.trial import TERMINAL, Artifact, Trial, decode, encode
 
@@ -46,25 +48,6 @@ class Limits:
     members: int = 1_000_000
     total_bytes: int = 1 << 40
     record_bytes: int = 64 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """A trial that was not taken in: its line in `trials.ndjson` (from 1), and why."""
-
-    line: int
-    trial: str | None
-    code: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class ImportReport:
-    """What became of each trial of an archive; the first two hold ids."""
-
-    added: tuple[str, ...]
-    already_present: tuple[str, ...]
-    refused: tuple[Refusal, ...]
 
 
 def export_trials(
@@ -121,16 +104,14 @@ def import_archive(
     *,
     limits: Limits | None = None,
     progress: Progress | None = None,
-) -> ImportReport:
+) -> Imported:
     """Takes in the trials of the archive `path`; those already here are left as they are.
 
     A damaged or unknown archive is an error (VEN-EXCHANGE-FORMAT); a damaged trial in a sound
     archive is refused, and the others are taken in.
     """
     limits = limits or Limits()
-    added: list[str] = []
-    present: list[str] = []
-    refused: list[Refusal] = []
+    tally = Tally()
     try:
         with zipfile.ZipFile(path) as archive:
             _check_members(archive, limits)
@@ -139,13 +120,14 @@ def import_archive(
                 id_, sha256 = expected[number - 1]
                 try:
                     trial = _read_trial(line, id_, sha256, number)
-                    (added if _take_in(repository, archive, trial) else present).append(trial.id)
+                    tally.arrive(trial, added=_take_in(repository, archive, trial))
                 except VenturiError as error:
-                    refused.append(Refusal(number, id_, error.code, error.message))
+                    tally.refuse(Refusal(number, "trial", id_, error.message, error.code))
                 if progress:
                     progress(number, len(expected))
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
-        raise _damaged(str(error) or type(error).__name__, path) from error
+        why = "no archive of `venturi export`, or damaged or cut off: "
+        raise _damaged(why + (str(error) or type(error).__name__), path) from error
     except OSError as error:
         raise VenturiError(
             "VEN-EXCHANGE-FORMAT",
@@ -155,7 +137,7 @@ def import_archive(
     except VenturiError as error:
         error.where.setdefault("file", str(path))
         raise
-    return ImportReport(tuple(added), tuple(present), tuple(refused))
+    return tally.done()
 
 
 def _member(name: str) -> zipfile.ZipInfo:

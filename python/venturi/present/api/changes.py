@@ -20,8 +20,8 @@ from venturi.present.api.routing import ServicesDep
 from venturi.present.api.security import COOKIE, SESSION, SESSION_S, UPLOADS, Access
 from venturi.present.api.trials import KEY_LENGTH_MAX, shown_exclusion
 from venturi.record import starter, views
-from venturi.record.exchange import ImportReport
 from venturi.record.exclusions import CONDITIONS_MAX
+from venturi.record.importing.tally import Imported
 
 router = APIRouter(prefix="/api", tags=["changes"])
 
@@ -136,9 +136,9 @@ async def upload(
         _refuse(report)
     response.status_code = HTTPStatus.CREATED if report.added else HTTPStatus.OK
     return shapes.UploadReport(
-        report.added,
-        report.already_present,
-        tuple(shapes.RefusedTrial(r.line, r.trial, r.code, r.reason) for r in report.refused),
+        tuple(each.trial for each in report.trials if each.added),
+        tuple(each.trial for each in report.trials if not each.added),
+        tuple(shapes.RefusedTrial(r.line, r.value, r.code, r.reason) for r in report.refused),
     )
 
 
@@ -203,12 +203,12 @@ async def _receive(parts: AsyncIterator[bytes], file: IO[bytes], most: int) -> N
     await run_in_threadpool(file.flush)
 
 
-def _refuse(report: ImportReport) -> None:
-    first, n = report.refused[0], len(report.refused)
+def _refuse(report: Imported) -> None:
+    first, n = report.refused[0], report.refused_count
     raise VenturiError(
         first.code,
         f"no trial was taken in, {n} refused; line {first.line} of trials.ndjson "
-        f"(trial {first.trial}): {first.reason}",
-        where={"line": first.line, "trial": first.trial, "refused": n},
+        f"(trial {first.value}): {first.reason}",
+        where={"line": first.line, "trial": first.value, "refused": n},
         hint="export them anew where they were recorded",
     )

@@ -14,9 +14,8 @@ from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
 
 if TYPE_CHECKING:
-    from venturi.record.exchange import ImportReport
     from venturi.record.exclusions import Exclusion
-    from venturi.record.importing.take_in import ImportedResults
+    from venturi.record.importing.tally import Imported
     from venturi.record.views import View
 
 
@@ -26,7 +25,7 @@ class Changes(Protocol):
     Errors are those of the record: what is not there, is there already, or is malformed.
     """
 
-    def take_in(self, archive: Path) -> ImportReport:
+    def take_in(self, archive: Path) -> Imported:
         """Stores the trials of an archive for good; a damaged trial is refused by itself."""
 
     def exclude(self, conditions: Sequence[str], author: str, reason: str) -> Exclusion:
@@ -41,7 +40,7 @@ class Changes(Protocol):
     def delete_view(self, name: str) -> None:
         """Forgets a view."""
 
-    def import_starter(self) -> ImportedResults:
+    def import_starter(self) -> Imported:
         """Takes in the published tables that come with Venturi."""
 
 

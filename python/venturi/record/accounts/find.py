@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from venturi.errors import VenturiError
-from venturi.record.accounts.streams import unreadable
+from venturi.errors import VenturiError, unreadable
+from venturi.record.importing.formats import Kind
+from venturi.record.importing.recognise import refuse_special
 
 ROLLING = "eventlog_v2_"
 # Source: RollingEventLogFilesWriter and EventLogFileCompactor.
@@ -57,14 +58,8 @@ def histories(path: Path) -> list[Log]:
 
 
 def _single(path: Path) -> Log:
-    """A pipe or a device might never end; what is not there is said where it is opened."""
-    if path.exists() and not path.is_file():
-        raise VenturiError(
-            "VEN-INGEST-FORMAT",
-            f"{path} is neither a file nor a folder",
-            where={"file": str(path)},
-            hint="write it to a file first",
-        )
+    """What is not there is said where it is opened."""
+    refuse_special(path, Kind.LOG.value)
     return Log(path, (path,))
 
 
@@ -79,7 +74,7 @@ def _entries(folder: Path) -> list[Path]:
     try:
         found = sorted(each for each in folder.iterdir() if not each.name.startswith("."))
     except OSError as error:
-        raise unreadable(folder, error) from error
+        raise unreadable(folder, error, Kind.LOG.value) from error
     if len(found) > _FILES:
         raise VenturiError(
             "VEN-INGEST-LIMIT",

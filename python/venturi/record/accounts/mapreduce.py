@@ -22,7 +22,7 @@ from venturi.errors import VenturiError
 from venturi.record.accounts import avro
 from venturi.record.accounts.columnar import TableBuilder, amount, ends, moment, word
 from venturi.record.accounts.configuration import hadoop_chosen, masked
-from venturi.record.accounts.find import Log
+from venturi.record.accounts.find import Log, histories
 from venturi.record.accounts.hadoop_xml import read_properties
 from venturi.record.accounts.streams import LIMITS, Limits, Oversized, Text, unreadable
 from venturi.record.job_account import (
@@ -36,6 +36,7 @@ from venturi.record.job_account import (
 Event = Mapping[str, Any]
 Progress = Callable[[int], None]
 
+find = histories
 _JSON, _BINARY = b"Avro-Json", b"Avro-Binary"
 _SCHEMA_BYTES = 1 << 20
 _BINARY_BYTES = 4 << 30

@@ -25,7 +25,7 @@ from venturi.record.accounts.columnar import (
     word,
 )
 from venturi.record.accounts.configuration import masked, spark_chosen
-from venturi.record.accounts.find import Log
+from venturi.record.accounts.find import Log, spark_logs
 from venturi.record.accounts.streams import LIMITS, Limits, Oversized, Text
 from venturi.record.job_account import Application, JobAccount, Outcome, Reading
 
@@ -35,6 +35,7 @@ Event = Mapping[str, Any]
 Progress = Callable[[int], None]
 """Called with the bytes of text read so far."""
 
+find = spark_logs
 _NAME = re.compile(rb'\{\s*"Event"\s*:\s*"([^"\\]{1,200})"')
 _PREFIX = "SparkListener"
 # Events of Spark's own that say nothing about times of jobs, stages, tasks and executors.

@@ -155,6 +155,20 @@ class Text:
             self.truncated = f"{path.name}: {error}"
 
 
+def head(path: Path, size_bytes: int) -> bytes:
+    """About the first `size_bytes` of the text of `path`, unpacked."""
+    data = b""
+    try:
+        with path.open("rb") as file:
+            for chunk in Text([path])._chunks(file, path):
+                data += chunk
+                if len(data) >= size_bytes:
+                    break
+    except OSError as error:
+        raise unreadable(path, error) from error
+    return data[:size_bytes]
+
+
 def unreadable(path: Path, error: OSError) -> VenturiError:
     """The error of a file that cannot be read."""
     return errors.unreadable(path, error, "VEN-INGEST-FORMAT")

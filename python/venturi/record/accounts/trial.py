@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
+from venturi.errors import VenturiError
 from venturi.record.accounts.columnar import TOO_MANY
 from venturi.record.importing.items import SOFTWARE, imported_id
-from venturi.record.job_account import MOMENT, PEAKS, TASK_METRICS, JobAccount, Reading
+from venturi.record.importing.tally import Imported, Tally
+from venturi.record.job_account import MOMENT, PEAKS, TASK_METRICS, JobAccount, Reading, attach
+from venturi.record.repository import Repository
 from venturi.record.trial import (
     Cluster,
     Engine,
@@ -28,13 +32,54 @@ FAILED = "VEN-INGEST-FAILED"
 UNFINISHED = "VEN-INGEST-UNFINISHED"
 LOST = "VEN-INGEST-LOST"
 SOURCES = {"spark": "spark-eventlog", "mapreduce": "mapreduce-history"}
-"""The name of an engine's log, as provenance and as a word of `venturi ingest`."""
+"""The name of an engine's log, as provenance and as a format in `record.importing.formats`."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST_MS = 1 << 47  # beyond any date that a log can mean
 _PHASES = 500
 _DISMISSED = "killed by driver"  # as dynamic allocation does with idle executors
 _UNITS = {"ms": ("s", 1e-3), "ns": ("s", 1e-9), "B": ("B", 1.0), "1": ("1", 1.0)}
+
+
+def take_in(repository: Repository, account: JobAccount) -> Imported:
+    """Takes in the application of `account`; one that is here already stays as it is."""
+    trial = trial_of(account)
+    tally = Tally()
+    added = False
+    try:
+        trial = repository.get(trial.id)
+    except VenturiError as error:
+        if error.code != "VEN-RECORD-UNKNOWN":
+            raise
+        # Its files first: a trial that is recorded has all of them.
+        trial = attach(repository, trial, account)
+        added = repository.add_many([trial]).added == 1
+    tally.arrive(trial, added=added, account=_told(account, trial))
+    return tally.done()
+
+
+def _told(account: JobAccount, trial: Trial) -> dict[str, Any]:
+    """What is said of an application that is taken in."""
+    reading = account.reading
+    return {
+        "application": account.application.id,
+        "name": account.application.name,
+        "state": trial.state.value,
+        "failure": None if trial.failure is None else trial.failure.message,
+        "failure_kind": None if trial.failure is None else trial.failure.kind,
+        "elapsed_s": trial.elapsed_s,
+        "jobs": len(account.jobs),
+        "stages": len(account.stages),
+        "task_attempts": len(account.tasks),
+        "events": reading.events,
+        "skipped": dict(reading.skipped),
+        "unknown": dict(reading.unknown),
+        "damaged": dict(reading.damaged),
+        "malformed": reading.malformed,
+        "oversized": reading.oversized,
+        "truncated": reading.truncated,
+        "warnings": [warning.message for warning in trial.warnings],
+    }
 
 
 def trial_of(account: JobAccount) -> Trial:

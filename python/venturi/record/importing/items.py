@@ -1,21 +1,18 @@
-"""Importers: other people's results enter by the same door, marked by provenance.
+"""What readers of others' results yield: trials, refusals and spellings, with where they come from.
 
-One module a format, all declared in `IMPORTERS`. A reader is a stream: it yields for each row of
-its file a trial or the reason why it is none, and beside them the spellings it had to interpret.
-What a file does not say stays None; nothing is looked up elsewhere and nothing is guessed. A file
-that is malformed as a whole (wrong header, cut off, not text, beyond the limits) raises
-VEN-IMPORT-FORMAT, and then nothing of it may be kept.
+A reader is a stream: it yields for each row of its file a trial or the reason why it is none, and
+beside them the spellings it had to interpret. What a file does not say stays None; nothing is
+looked up elsewhere and nothing is guessed. A file that is malformed as a whole (wrong header, cut
+off, not text, beyond the limits) raises VEN-IMPORT-FORMAT, and then nothing of it may be kept.
 """
 
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, BinaryIO
+from typing import Any
 
 from venturi import __version__
 from venturi.errors import VenturiError
@@ -31,12 +28,16 @@ CLOCK = "VEN-IMPORT-CLOCK"
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A row that is no trial: its line (from 1), the field and its text, and why."""
+    """A row that is no trial: its line (from 1), the field and its text, and why.
+
+    `code` is that of the error where it is a damaged trial; a row that is no trial has none.
+    """
 
     line: int
     field: str
     value: str
     reason: str
+    code: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,18 +82,6 @@ class Source:
         )
 
 
-Reader = Callable[[BinaryIO, Source], Iterator[Item]]
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """A format that can be imported: its name, what it is, and its reader."""
-
-    name: str
-    title: str
-    read: Reader
-
-
 def imported_id(format: str, *parts: str) -> str:
     """An id made of what a row says: equal `parts` give equal ids, whenever they are read.
 
@@ -109,33 +98,3 @@ def unnamed_hosts(cluster: str, count: int, facts: Mapping[str, Any]) -> tuple[H
 
 # What produced the numbers is not known; what read them is. No build profile: nothing was built.
 SOFTWARE = Software(venturi_version=__version__, git_sha=None, build_profile=None)
-
-
-def _reader(module: str) -> Reader:
-    """The `read` of a module of `record.importers`, which is imported when it is used."""
-
-    def read(file: BinaryIO, source: Source) -> Iterator[Item]:
-        items: Iterator[Item] = importlib.import_module(f"venturi.record.importers.{module}").read(
-            file, source
-        )
-        return items
-
-    return read
-
-
-IMPORTERS: Mapping[str, Format] = MappingProxyType(
-    {
-        each.name: each
-        for each in (
-            Format("aloja", "ALOJA: Hadoop trials, the four public CSV sets", _reader("aloja")),
-            Format("scout", "scout: Spark and Hadoop on AWS, one CSV", _reader("scout")),
-            Format("ibm", "IBM multi-cloud: Dask on three anonymous clouds", _reader("ibm")),
-            Format("cherrypick", "CherryPick: five applications on EC2", _reader("cherrypick")),
-            Format("c3o", "C3O: Spark jobs at many scale-outs, TSV", _reader("c3o")),
-            Format("hibench", "HiBench: a hibench.report", _reader("hibench")),
-            Format("spark-perf", "spark-perf: a test's JSON results", _reader("spark_perf")),
-            Format("pkb", "PerfKitBenchmarker: NDJSON samples", _reader("pkb")),
-            Format("published", "Figures of publications, a tidy CSV", _reader("published")),
-        )
-    }
-)  # fmt: skip

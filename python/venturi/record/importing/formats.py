@@ -1,0 +1,103 @@
+"""The formats that can be imported: one list, which loads no reader.
+
+A format is a file that reads it and a line in `FORMATS`. The line says how the beginning of such a
+file looks, so that `venturi import FILE` can tell; the word `auto` asks for that.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+from typing import Any
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The beginning of a file, unpacked, and the file's name."""
+
+    name: str
+    data: bytes
+
+
+Sign = Callable[[Head], bool]
+"""Whether a file that begins so is of the format."""
+
+
+class Kind(Enum):
+    """What a reader's module has; the value is the code of a file that is not of its format."""
+
+    RESULTS = "VEN-IMPORT-FORMAT"
+    """`read(file, source)`: trials, refusals and spellings, stored together or not at all."""
+    LOG = "VEN-INGEST-FORMAT"
+    """`find(path)`, which also looks into folders, and `read(log, progress=...)`: an account."""
+    ARCHIVE = "VEN-EXCHANGE-FORMAT"
+    """Trials with their files, each taken in by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format: its name, what it is, the module in `record` that reads it, how one tells it."""
+
+    name: str
+    title: str
+    module: str
+    begins: Sign
+    kind: Kind = Kind.RESULTS
+
+    @property
+    def reader(self) -> Any:
+        """The module, loaded when it is used; `Kind` says what it has."""
+        return importlib.import_module(f"venturi.record.{self.module}")
+
+
+def _with(pattern: str) -> Sign:
+    """The text begins with `pattern`."""
+    return lambda head: re.match(pattern.encode(), head.data) is not None
+
+
+def _columns(*names: str, delimiter: str = ",") -> Sign:
+    """The first line is a header that has `names`."""
+
+    def sign(head: Head) -> bool:
+        line = head.data.partition(b"\n")[0].decode("utf-8-sig", "replace")
+        fields = {field.strip().strip('"') for field in line.split(delimiter)}
+        return "\0" not in line and fields.issuperset(names)
+
+    return sign
+
+
+def _archive(head: Head) -> bool:
+    return head.data.startswith((b"PK\3\4", b"PK\5\6")) or head.name.endswith(".zip")
+
+
+FORMATS: Mapping[str, Format] = MappingProxyType({each.name: each for each in (
+    Format("archive", "trials that `venturi export` wrote", "exchange", _archive, Kind.ARCHIVE),
+    Format("spark-eventlog", "Spark event logs, 2 to 4: files, also compressed, rolling, folders",
+           "accounts.spark", _with(r'\{\s*"Event"\s*:\s*"'), Kind.LOG),
+    Format("mapreduce-history", "MapReduce job histories, Hadoop 2 and 3: .jhist files, folders",
+           "accounts.mapreduce", _with(r"Avro-(Json|Binary)\s*\n"), Kind.LOG),
+    Format("aloja", "ALOJA: Hadoop trials, the four public CSV sets",
+           "importers.aloja", _columns("ID", "Benchmark", "Exe.Time")),
+    Format("scout", "scout: Spark and Hadoop on AWS, one CSV",
+           "importers.scout", _columns("framework", "datasize", "completed")),
+    Format("ibm", "IBM multi-cloud: Dask on three anonymous clouds",
+           "importers.ibm", _columns("A_family", "target_runtime")),
+    Format("cherrypick", "CherryPick: five applications on EC2",
+           "importers.cherrypick", _columns("exp_name", "vm_name", "disk_name")),
+    Format("c3o", "C3O: Spark jobs at many scale-outs, TSV",
+           "importers.c3o", _columns("machine_type", "gross_runtime", delimiter="\t")),
+    Format("hibench", "HiBench: a hibench.report", "importers.hibench",
+           _with(r"\s*(Type\s+Date\s+Time\s+Input|\S+\s+\d{4}[-/]\d\d?[-/]\d\d?\s+\d\d?:\d\d:\d\d\s)")),
+    Format("spark-perf", "spark-perf: a test's JSON results",
+           "importers.spark_perf", _with(r'(?s)\s*(results:)?\s*[\[{].{,4096}?"testName"\s*:')),
+    Format("pkb", "PerfKitBenchmarker: NDJSON samples", "importers.pkb",
+           _with(r'\s*\{(?=[^\n]*"metric"\s*:)(?=[^\n]*"run_uri"\s*:)')),
+    Format("published", "figures of publications, a tidy CSV; without a FILE those that come along",
+           "importers.published", _columns("source", "place", "statistic")),
+)})  # fmt: skip

@@ -1,0 +1,77 @@
+"""Telling by its beginning of which format a file is; of a folder, by the logs in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from venturi.errors import VenturiError, unreadable
+from venturi.record.importing.formats import FORMATS, Format, Head, Kind
+
+_HEAD_BYTES = 64 << 10
+_LOOKED_INTO = 1_000  # files of a folder
+_PACKED = (b"LZ4Block", b"\x28\xb5\x2f\xfd", b"\x82SNAPPY\x00", b"\x1f\x8b", b"ZV")
+
+
+def recognise(path: Path) -> Format:
+    """The one format that `path` can be of; VEN-IMPORT-FORMAT, with what to type, if it is open."""
+    if path.is_dir():
+        found = list(dict.fromkeys(each for file in _files(path) for each in _like(file)
+                                   if each.kind is Kind.LOG))  # fmt: skip
+        none = "holds no log of an engine; name the files that are to be imported"
+    else:
+        found = _like(path)
+        none = "begins like none of the formats; name the one that it is of"
+    if len(found) == 1:
+        return found[0]
+    typed = [f"venturi import {each.name} {path}" for each in found]
+    raise VenturiError(
+        "VEN-IMPORT-FORMAT",
+        f"{path} may be {' or '.join(each.name for each in found)}" if found else f"{path} {none}",
+        where={"file": str(path)},
+        hint=" or ".join(typed) or f"venturi import FORMAT FILE; formats are {', '.join(FORMATS)}",
+    )
+
+
+def refuse_special(path: Path, code: str) -> None:
+    """An error by `code` if `path` is neither a file nor a folder: a pipe might never end."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise VenturiError(
+            code,
+            f"{path} is neither a file nor a folder",
+            where={"file": str(path)},
+            hint="write it to a file first",
+        )
+
+
+def _files(folder: Path) -> Iterable[Path]:
+    """The first files at any depth; pipes and links that lead nowhere are none."""
+    left = _LOOKED_INTO
+    for above, folders, names in os.walk(folder, onerror=_raise):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(above, name)
+            if left and not name.startswith(".") and path.is_file():
+                left -= 1
+                yield path
+
+
+def _raise(error: OSError) -> None:
+    raise unreadable(error.filename, error, Kind.RESULTS.value) from error
+
+
+def _like(path: Path) -> list[Format]:
+    refuse_special(path, Kind.RESULTS.value)
+    try:
+        with path.open("rb") as file:
+            data = file.read(_HEAD_BYTES)
+    except OSError as error:
+        raise unreadable(path, error, Kind.RESULTS.value) from error
+    if data.startswith(_PACKED) or path.suffix == ".snappy":
+        # Loaded only for what is packed.
+        from venturi.record.accounts.streams import head
+
+        logs = (each for each in FORMATS.values() if each.kind is Kind.LOG)
+        return [each for each in logs if each.begins(Head(path.name, head(path, _HEAD_BYTES)))]
+    return [each for each in FORMATS.values() if each.begins(Head(path.name, data))]

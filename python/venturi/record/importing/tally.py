@@ -1,0 +1,131 @@
+"""What became of a file that was imported: one shape, whatever the format."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from venturi.record.importing.items import ALIKE, Item, Refusal, Spelling
+from venturi.record.trial import State, Trial
+
+KEPT_REFUSALS = 1_000
+_SHOWN_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """How many rows were refused for one reason."""
+
+    field: str
+    reason: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """How many times `written` was taken as `taken_as`."""
+
+    field: str
+    written: str
+    taken_as: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A trial of an archive or a log, `added` or already here; of a log, what that told."""
+
+    trial: str
+    added: bool
+    account: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of the rows of a file.
+
+    A row is one of `added`, `already_present`, `repeated` (an earlier row over again) and refused.
+    Of the first two, `failed` failed where they ran, and `alike` equal an earlier row in all but
+    its number: they are kept and marked (VEN-IMPORT-ALIKE). `refused` holds the first 1,000
+    refusals, `reasons` counts all. Archives and logs have their `trials` by name.
+    """
+
+    added: int
+    already_present: int
+    repeated: int
+    failed: int
+    alike: int
+    refused_count: int
+    refused: tuple[Refusal, ...]
+    reasons: tuple[Reason, ...]
+    spellings: tuple[Variant, ...]
+    trials: tuple[Arrival, ...] = ()
+
+    @property
+    def sound(self) -> bool:
+        """Whether a trial was taken in, or was here, and none is damaged: rows may be refused."""
+        damaged = any(refusal.code for refusal in self.refused)
+        return self.added + self.already_present > 0 and not damaged
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts what a reader yields, and passes on each trial once."""
+
+    added: int = 0
+    already_present: int = 0
+    repeated: int = 0
+    failed: int = 0
+    alike: int = 0
+    refused: list[Refusal] = field(default_factory=list)
+    reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
+    spellings: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    arrivals: list[Arrival] = field(default_factory=list)
+
+    def trials(self, items: Iterable[Item]) -> Iterator[Trial]:
+        """The trials among `items`, each once; the rest is counted."""
+        seen: set[str] = set()
+        for item in items:
+            if isinstance(item, Refusal):
+                self.refuse(item)
+            elif isinstance(item, Spelling):
+                self.spellings[item.field, item.written, item.taken_as] += 1
+            elif item.id in seen:
+                self.repeated += 1
+            else:
+                seen.add(item.id)
+                self.failed += item.state is State.FAILED
+                self.alike += any(warning.code == ALIKE for warning in item.warnings)
+                yield item
+
+    def refuse(self, refusal: Refusal) -> None:
+        """Counts what is not taken in, and keeps the first of them."""
+        self.reasons[refusal.field, refusal.reason] += 1
+        if len(self.refused) < KEPT_REFUSALS:
+            self.refused.append(replace(refusal, value=refusal.value[:_SHOWN_CHARACTERS]))
+
+    def arrive(
+        self, trial: Trial, *, added: bool, account: Mapping[str, Any] | None = None
+    ) -> None:
+        """Counts a trial that is stored by itself: now, or before."""
+        self.added += added
+        self.already_present += not added
+        self.failed += trial.state is State.FAILED
+        self.arrivals.append(Arrival(trial.id, added, account or {}))
+
+    def done(self) -> Imported:
+        """What was counted."""
+        return Imported(
+            added=self.added,
+            already_present=self.already_present,
+            repeated=self.repeated,
+            failed=self.failed,
+            alike=self.alike,
+            refused_count=self.reasons.total(),
+            refused=tuple(self.refused),
+            reasons=tuple(Reason(*key, count) for key, count in self.reasons.most_common()),
+            spellings=tuple(Variant(*key, count) for key, count in self.spellings.most_common()),
+            trials=tuple(self.arrivals),
+        )
