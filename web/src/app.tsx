@@ -9,7 +9,8 @@ import type { Status } from "./generated/types";
 import { Boundary } from "./parts/Boundary";
 import { Login } from "./parts/Login";
 import { Page, Pending } from "./parts/Page";
-import { href, selectionOf, useSearch, useTheme } from "./state";
+import { useSearch, useTheme } from "./state";
+import { href, selectionOf } from "./url";
 
 /** The component of each page is loaded when it is opened first. */
 const ROUTES = Object.values(PAGES).map(({ path, load }) => ({ path, Shown: lazy(load) }));

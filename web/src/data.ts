@@ -2,18 +2,9 @@
 // was exported carries the answers with it and asks nobody.
 import { keepPreviousData, QueryCache, QueryClient, useQuery } from "@tanstack/react-query";
 import type { Problem } from "./generated/types";
-
-/** Parameters that only say how a page shows its data: the answer does not depend on them. */
-const DISPLAY = new Set(["columns", "host", "log", "pick", "show", "tab"]);
+import { canonical } from "./url";
 
 const FRESH_MS = 30_000;
-
-/** One spelling of a URL: without display parameters, the rest sorted by name. */
-export function canonical(path: string, search = new URLSearchParams()): string {
-  const rest = new URLSearchParams([...search].filter(([name]) => !DISPLAY.has(name)));
-  rest.sort();
-  return rest.size ? `${path}?${rest}` : path;
-}
 
 function island(): Map<string, unknown> | null {
   const text = document.getElementById("twins")?.textContent;

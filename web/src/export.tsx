@@ -5,7 +5,7 @@ import { createRoot } from "react-dom/client";
 import { Router } from "wouter";
 import { memoryLocation } from "wouter/memory-location";
 import { App } from "./app";
-import { canonical } from "./data";
+import { canonical } from "./url";
 
 const SAID_MS = 6000;
 const place = document.getElementById("app");

@@ -23,18 +23,6 @@ export function useSearch(): [URLSearchParams, Edit] {
   return [search, edit];
 }
 
-/** What chooses trials: carried from one page to the next. */
-export function selectionOf(search: URLSearchParams): URLSearchParams {
-  const selection = new URLSearchParams();
-  for (const where of search.getAll("where")) selection.append("where", where);
-  if (search.get("excluded")) selection.set("excluded", "1");
-  return selection;
-}
-
-/** `path` with `search`, without a question mark where there is nothing to ask. */
-export const href = (path: string, search: URLSearchParams) =>
-  search.size ? `${path}?${search}` : path;
-
 const root = document.documentElement;
 const system = window.matchMedia("(prefers-color-scheme: dark)");
 const heard = new Set<() => void>();

@@ -5,7 +5,8 @@ import { groupName } from "../charts/common";
 import { exported, type Twin, useTwin } from "../data";
 import { type Key, keyName, range, type Scalar, trials, valueText } from "../format";
 import type { Groups, Interval, KeyInfo, Keys, Problem, Spread } from "../generated/types";
-import { selectionOf, useSearch } from "../state";
+import { useSearch } from "../state";
+import { selectionOf } from "../url";
 import { Notices, Pending, ProblemBox } from "./Page";
 import type { Cell, Column } from "./Table";
 
@@ -33,16 +34,6 @@ export function useFitting(fits: Fits): URLSearchParams {
     );
   }, [same, text, edit]);
   return fitting;
-}
-
-/** Whether `text` is a group by the keys that are grouped by: a JSON list with a value of each. */
-export function isGroup(text: string, by: readonly string[]): boolean {
-  try {
-    const values: unknown = JSON.parse(text);
-    return Array.isArray(values) && values.length === by.length;
-  } catch {
-    return false;
-  }
 }
 
 /** Controls that ask the server anew; an exported page has nobody to ask. */

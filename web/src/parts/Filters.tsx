@@ -3,7 +3,8 @@ import { type FormEvent, useId, useState } from "react";
 import { exported, useTwin } from "../data";
 import { condition, count, keyName, type Scalar, valueText } from "../format";
 import type { Facet, Facets, Keys } from "../generated/types";
-import { type Edit, selectionOf, useSearch } from "../state";
+import { type Edit, useSearch } from "../state";
+import { selectionOf } from "../url";
 import { Pending, ProblemBox } from "./Page";
 
 const FEW = 8;

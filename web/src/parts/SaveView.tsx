@@ -2,7 +2,8 @@
 import { type FormEvent, useState } from "react";
 import { useLocation } from "wouter";
 import type { View } from "../generated/types";
-import { href, useSearch } from "../state";
+import { useSearch } from "../state";
+import { href } from "../url";
 import { useAuthor, useChange, useMayWrite } from "./changes";
 import { Field } from "./Field";
 import { ProblemBox } from "./Page";

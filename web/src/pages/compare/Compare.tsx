@@ -12,7 +12,6 @@ import {
   Controls,
   fewValues,
   GroupsChoice,
-  isGroup,
   Suggestions,
   stateText,
   Toggle,
@@ -25,6 +24,7 @@ import { KeyPicker } from "../../parts/Keys";
 import { Page } from "../../parts/Page";
 import type { Cell, Column } from "../../parts/Table";
 import { useSearch } from "../../state";
+import { isGroup } from "../../url";
 import { differences, ecdf, signed, strips } from "./charts";
 
 const MOST_GROUPS = 6;

@@ -27,7 +27,8 @@ import { Filters } from "../../parts/Filters";
 import { KeyPicker } from "../../parts/Keys";
 import { Page } from "../../parts/Page";
 import { type Cell, type Column, DataTable } from "../../parts/Table";
-import { type Edit, href, useSearch } from "../../state";
+import { type Edit, useSearch } from "../../state";
+import { href } from "../../url";
 import { type CostDisplay, costScatter } from "./charts";
 
 const CLUSTER = "minerva100-10-18-21";

@@ -13,7 +13,6 @@ import {
   fewValues,
   GroupChoice,
   intervalCell,
-  isGroup,
   Suggestions,
   spreadCell,
   spreadCells,
@@ -27,6 +26,7 @@ import { Filters } from "../../parts/Filters";
 import { KeyPicker } from "../../parts/Keys";
 import { Page } from "../../parts/Page";
 import { type Cell, type Column, DataTable } from "../../parts/Table";
+import { isGroup } from "../../url";
 
 const SPEEDUPS: Legend = [
   ["faster", "faster than the baseline"],

@@ -12,7 +12,8 @@ import { Filters } from "../../parts/Filters";
 import { Page, Pending, ProblemBox } from "../../parts/Page";
 import { SaveView } from "../../parts/SaveView";
 import { columnName, Trials } from "../../parts/Trials";
-import { type Edit, selectionOf, useSearch } from "../../state";
+import { type Edit, useSearch } from "../../state";
+import { selectionOf } from "../../url";
 
 const ALWAYS = ["workload", "state", "elapsed_s"];
 const USUAL = [
