@@ -10,7 +10,7 @@ CARGO := cargo
 PYTEST := $(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo serve test test-rust test-daily check lint lint-rust lint-types lint-python lint-web wheel release bench docs screenshots locks clean system-packages
+.PHONY: help setup demo serve test test-rust test-web test-daily check lint lint-rust lint-types lint-python lint-web wheel release bench docs screenshots locks clean system-packages
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | column -t -s $$'\t'
@@ -60,16 +60,19 @@ BESIDE = $(MAKE) --no-print-directory --jobs 2 --output-sync=$(SYNC)
 SYNC := target
 
 test: system-packages ## Run every test (as root on Debian it installs packages, and says so)
-	@$(BESIDE) setup test-rust .tools/docs/.synced
+	@$(BESIDE) setup test-rust test-web .tools/docs/.synced
 	$(PYTEST) --durations 15
 
 # The tests say how far they are.
 check: SYNC := none
 check: setup ## For daily work: lint, and the tests without engines, browser and what takes long
-	@$(BESIDE) test-daily test-rust $(LINT)
+	@$(BESIDE) test-daily test-rust test-web $(LINT)
 
 test-rust:
 	$(CARGO) test --locked --profile tested --workspace --quiet
+
+test-web: web/node_modules/.package-lock.json
+	cd web && npm run --silent test
 
 test-daily:
 	$(PYTEST) --durations 5 -m "not (slow or engines or browser)"

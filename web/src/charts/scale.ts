@@ -38,7 +38,7 @@ export function axisOf(
   if (!fromZero && least > 0 && greatest / least > logRange) return logAxis(least, greatest, most);
   const margin = fromZero ? 0 : 0.06 * (greatest - least || greatest || 1);
   const low = fromZero || least - margin < greatest / 3 ? 0 : least - margin;
-  const high = greatest + margin;
+  const high = greatest + margin || 1; // of nothing but zeros
   const power = 10 ** Math.floor(Math.log10((high - low) / most));
   const step = (DECIMAL.find((each) => each * power * most >= high - low) ?? 10) * power;
   const first = Math.floor(low / step);

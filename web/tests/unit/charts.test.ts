@@ -1,0 +1,141 @@
+import { expect, test } from "vitest";
+import { groupName, names, valueName } from "../../src/charts/common";
+import { meet } from "../../src/charts/plot";
+import { effects } from "../../src/charts/ratios";
+import { stages } from "../../src/charts/stages";
+import type { Comparison, Mark, ParameterEffect } from "../../src/generated/types";
+import { ecdf, signed } from "../../src/pages/compare/charts";
+import { histogram } from "../../src/pages/simulation/charts";
+import { drawn, shapes, view } from "./view";
+
+test("groups are named by their values, bytes with their unit", () => {
+  expect(valueName("input_bytes", "100000000000")).toBe("100 GB");
+  expect(valueName("nodes", 4)).toBe("4");
+  expect(groupName([], [])).toBe("all trials");
+  expect(groupName(["network", "input_bytes"], ["IB", 2e9])).toBe("IB · 2.00 GB");
+});
+
+test("names beside their places meet neither each other nor a place", () => {
+  const frame = { left: 0, top: 0, right: 600, bottom: 400 };
+  const places = Array.from({ length: 40 }, (_, at) => ({
+    x: 20 + ((at * 137) % 560),
+    y: 20 + ((at * 71) % 360),
+    radius: 5,
+    text: `group ${at}`,
+    role: "ink",
+  }));
+  const texts = names(places, [], [], frame, view()).map(({ style }) => {
+    const { text, x, y } = style as { text: string; x: number; y: number };
+    return { left: x, top: y - 7, right: x + 7 * text.length, bottom: y + 7 };
+  });
+  expect(texts.length).toBeGreaterThan(20);
+  for (const [at, box] of texts.entries()) {
+    expect(texts.slice(at + 1).filter((other) => meet(box, other))).toEqual([]);
+  }
+});
+
+test("where there is no room a place has no name, unless it must have one", () => {
+  const place = { x: 50, y: 50, radius: 5, text: "group", role: "ink" };
+  const taken = [{ left: 0, top: 0, right: 100, bottom: 100 }];
+  const frame = { left: 0, top: 0, right: 100, bottom: 100 };
+  expect(names([place], taken, [], frame, view())).toEqual([]);
+  expect(names([{ ...place, must: true }], taken, [], frame, view())).toHaveLength(1);
+});
+
+test("a difference has a sign", () => {
+  expect([signed(12.34), signed(-4), signed(0)]).toEqual(["+12.3 s", "−4.00 s", "0.00 s"]);
+});
+
+test("the share of trials that took no longer goes up by one trial at each time", () => {
+  const group = { key: ["IB"], values_s: [30, 10, 20], elapsed_s: { n: 3 }, by_state: {} };
+  const chart = drawn(
+    ecdf({ by: ["net"], groups: [group] } as unknown as Comparison, false, view()),
+  );
+  const [curve] = shapes(chart, 0).filter(({ type }) => type === "polyline");
+  const points = curve?.shape?.points as [number, number][];
+  const steps = points.map(([x], at) => [x, points[at]?.[1] ?? 0] as const);
+  expect(steps).toHaveLength(1 + 2 * 3 + 1);
+  for (const [at, [x, y]] of steps.entries()) {
+    const before = steps[at - 1];
+    if (!before) continue;
+    expect(x).toBeGreaterThanOrEqual(before[0]);
+    expect(y).toBeLessThanOrEqual(before[1]); // pixels grow downwards
+  }
+  const heights = [...new Set(steps.map(([, y]) => Math.round(y)))];
+  const rises = heights.slice(1).map((y, at) => (heights[at] ?? 0) - y);
+  expect(Math.max(...rises) - Math.min(...rises)).toBeLessThanOrEqual(1);
+});
+
+const mark = (name: string, at_s: number): Mark => ({ name, kind: "quantile", at_s });
+
+test("bins are as high as their shares, and as wide as their times", () => {
+  const of = { edges_s: [10, 20, 40, 60], counts: [1, 3, 0] };
+  const chart = drawn(histogram(of, [], view()));
+  const bars = shapes(chart, 0).filter(({ type }) => type === "rect" || type === "polygon");
+  const [first, second] = bars.map(({ shape }) => shape as Record<string, number>);
+  expect((second?.width ?? 0) / (first?.width ?? 1)).toBeCloseTo(2, 0);
+  expect((second?.height ?? 0) / (first?.height ?? 1)).toBeCloseTo(3, 0);
+});
+
+test("names of marks that stand close together get rows of their own", () => {
+  const of = { edges_s: [0, 100], counts: [5] };
+  const height = (marks: Mark[]) => {
+    const texts = shapes(drawn(histogram(of, marks, view())), 1).filter(
+      ({ type }) => type === "text",
+    );
+    return new Set(texts.map(({ style }) => style?.y)).size;
+  };
+  expect(height([mark("a", 50)])).toBe(1);
+  expect(height([mark("a", 50), mark("b", 50), mark("c", 51)])).toBe(3);
+  expect(histogram({ edges_s: [], counts: [] }, [mark("a", 1)], view())).toBeNull();
+});
+
+test("a mark far beyond what was simulated does not stretch the scale", () => {
+  const of = { edges_s: [0, 100], counts: [5] };
+  const text = JSON.stringify;
+  const far = drawn(histogram(of, [mark("deadline", 1000)], view()));
+  expect(text(far.xAxis)).toBe(text(drawn(histogram(of, [], view())).xAxis));
+});
+
+const effect = (ratio: number | null): ParameterEffect => ({
+  value: 2,
+  baseline: 1,
+  strata: 3,
+  trials: 12,
+  ratio,
+  interval: null,
+  verdict: "cannot tell",
+});
+
+test("effects without a ratio have no row, and the line of no effect is on the scale", () => {
+  const chart = drawn(effects([effect(1.5), effect(null), effect(3)], view()));
+  expect(chart.series[0]?.data).toHaveLength(2);
+  const axis = chart.xAxis as unknown as { min: number; max: number };
+  expect(axis.min).toBeLessThan(1);
+  expect(axis.max).toBeGreaterThan(3);
+  expect(effects([effect(null)], view())).toBeNull();
+});
+
+test("stages are under their phases; one of which nothing was reported says so", () => {
+  const stage = {
+    phase: "map",
+    name: "read",
+    device: null,
+    workers: 2,
+    bytes: 10,
+    useful_s: 3,
+    idle_s: 1,
+    waiting_for_memory_s: 0,
+    blocked_s: 0,
+    started_s: 0,
+    ended_s: 2,
+    narrowest: true,
+  };
+  const entries = [
+    stage,
+    { ...stage, name: "sort", useful_s: null },
+    { ...stage, phase: "reduce" },
+  ];
+  expect(drawn(stages(entries, view())).series[0]?.data).toHaveLength(3 + 2);
+  expect(stages([], view())).toBeNull();
+});

@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import type { Scaling } from "../../src/generated/types";
+import { drawnGroups, sizeText, sizeUnit } from "../../src/pages/scaling/charts";
+import { csv } from "../../src/parts/Table";
+
+test("a table as CSV: quotes, breaks, nothing, and no formula for a spreadsheet", () => {
+  const columns = [{ name: "name" }, { name: "time, s", number: true }];
+  const rows = [
+    ['a "b"', 1.5],
+    ["two\nlines", null],
+    ["=HYPERLINK(1)", -2],
+    [{ value: "shown otherwise", show: "<b>" }, true],
+  ];
+  expect(csv(columns, rows)).toBe(
+    'name,"time, s"\r\n"a ""b""",1.5\r\n"two\nlines",\r\n' +
+      "'=HYPERLINK(1),-2\r\nshown otherwise,true\r\n",
+  );
+});
+
+test("sizes in the unit of their axis", () => {
+  expect(sizeUnit("bytes", 5e12)).toEqual({ name: "TB", size: 1e12 });
+  expect(sizeUnit("bytes", 1.5e12)).toEqual({ name: "GB", size: 1e9 });
+  expect(sizeUnit("nodes", 5e12)).toEqual({ name: "nodes", size: 1 });
+  expect([sizeText(1e11, "bytes"), sizeText(4, "nodes"), sizeText(4, "")]).toEqual([
+    "100 GB",
+    "4 nodes",
+    "4",
+  ]);
+});
+
+test("a group of which no time is known is not drawn", () => {
+  const group = (median: number | null) => ({ points: [{ x: 1, n: 1, elapsed_s: { median } }] });
+  const data = { groups: [group(null), group(3)] } as unknown as Scaling;
+  expect(drawnGroups(data)).toEqual([data.groups[1]]);
+});
