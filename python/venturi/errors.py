@@ -7,6 +7,7 @@ is here. docs/reference/errors.md has both.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping
 from enum import IntEnum, StrEnum
 from types import MappingProxyType
@@ -342,8 +343,39 @@ def unreadable(
 ) -> VenturiError:
     """The error of a file that is not there or cannot be read, by the `code` of who reads it."""
     why = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
+    if isinstance(error, PermissionError):
+        hint = f"`ls -ld {path}` says who may read it"
     return VenturiError(
         code, f"{path} cannot be read: {why or error}", where={"file": str(path)}, hint=hint
+    )
+
+
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+NOT_PERMITTED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+
+
+def refused(
+    error: OSError, what: str = "", *, where: Mapping[str, object] | None = None, hint: str = ""
+) -> VenturiError:
+    """The error of what the operating system does not do with a file or folder.
+
+    VEN-MEASURE-SPACE of a disk or quota that is full, else VEN-MEASURE-DIR. `what` was tried is
+    said before the reason, by default the file; `hint` is of rights that are missing.
+    """
+    # Of a copy, the second file is the one that is written.
+    file = error.filename2 or error.filename
+    reason = error.strerror or str(error)
+    if error.errno in FULL:
+        hint = "free some space, ask for less data, or name another disk with --dir"
+    elif error.errno == errno.EROFS:
+        hint = "its file system is mounted read-only: name a folder on another with --dir"
+    elif not hint:
+        hint = "use a folder that you may read and write; `ls -ld FOLDER` says who may"
+    return VenturiError(
+        "VEN-MEASURE-SPACE" if error.errno in FULL else "VEN-MEASURE-DIR",
+        ": ".join(str(part) for part in (what or file, reason) if part),
+        where=where if where is not None else {} if file is None else {"file": str(file)},
+        hint=hint,
     )
 
 

@@ -125,6 +125,8 @@ def test_a_kill_leaves_nothing(tmp_path: Path, mark: str, victim: str) -> None:
         ("Invalid maximum heap size: -Xmx0m", "VEN-ENGINE-MEMORY"),
         ("java.lang.UnsupportedClassVersionError: X", "VEN-ENGINE-JAVA"),
         ("java.lang.UnsupportedOperationException: getSubject is not supported", "VEN-ENGINE-JAVA"),
+        ("java.nio.file.AccessDeniedException: /data/x", "VEN-MEASURE-DIR"),
+        ("java.io.FileNotFoundException: /d/x (Permission denied)", "VEN-MEASURE-DIR"),
         ("java.lang.IllegalStateException: broken", "VEN-ENGINE-FAILED"),
     ],
 )

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from venturi.errors import ExitCode, Interrupted, VenturiError
+from venturi.errors import (
+    FULL,
+    NOT_PERMITTED,
+    ExitCode,
+    Interrupted,
+    VenturiError,
+    refused,
+)
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -135,6 +142,12 @@ def main() -> None:
         # The reader had enough (`| head`); that is success. Keep Python from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(ExitCode.OK)
+    except OSError as error:
+        if error.errno not in FULL | NOT_PERMITTED:
+            raise
+        translated = refused(error)
+        _report(translated, as_json)
+        sys.exit(translated.exit_code)
     sys.exit(status if isinstance(status, int) else ExitCode.OK)
 
 

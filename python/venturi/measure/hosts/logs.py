@@ -40,6 +40,12 @@ _CAUSES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
         "the engine cannot start with so little memory",
         "give it more with --memory",
     ),
+    (
+        ("AccessDeniedException", "(Permission denied)", "(Read-only file system)"),
+        "VEN-MEASURE-DIR",
+        "the engine may not read or write a file that it needs; its log names the file",
+        "name folders that you may write to with --dir",
+    ),
 )
 
 

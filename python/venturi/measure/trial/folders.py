@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
-from venturi.errors import ExitCode, VenturiError
+from venturi.errors import ExitCode, VenturiError, refused
 from venturi.measure.hosts.host import Files
 from venturi.measure.trial.space import existing_parent
 from venturi.record.owner import current_owner, is_alive
@@ -49,7 +49,8 @@ def sweep(
 
 
 def require_writable(files: Files, folders: Iterable[Path], *, there: bool = False) -> None:
-    """VEN-MEASURE-DIR, before anything is measured, if data cannot be put into one of `folders`.
+    """An error, before anything is measured, if data cannot be put into one of `folders`:
+    VEN-MEASURE-SPACE of a full disk, else VEN-MEASURE-DIR.
 
     One that is not there is to be made, in the nearest one above it that is; not if it must be
     `there`, as where a disk is to be measured that may not be mounted.
@@ -66,9 +67,9 @@ def require_writable(files: Files, folders: Iterable[Path], *, there: bool = Fal
         try:
             files.require_writable(existing_parent(files, folder).path)
         except OSError as error:
-            raise VenturiError(
-                "VEN-MEASURE-DIR",
-                f"{folder} cannot be written: {error.strerror or error}",
+            raise refused(
+                error,
+                f"{folder} cannot be written",
                 where={"dir": str(folder)},
                 hint="go to a folder that you may write to, or name one with --dir",
             ) from error
@@ -119,11 +120,11 @@ class DataFolders:
             self._made.append(folder)
             own(self.files, folder)
         except OSError as error:
-            raise VenturiError(
-                "VEN-MEASURE-SPACE",
-                f"no data folder can be made in {parent}: {error.strerror}",
+            raise refused(
+                error,
+                f"no data folder can be made in {parent}",
                 where={"dir": str(parent)},
-                hint="name a folder you may write to with --dir",
+                hint="name a folder that you may write to with --dir",
             ) from error
         return folder
 

@@ -7,14 +7,13 @@ next start can tell.
 
 from __future__ import annotations
 
-import errno
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from venturi.errors import ExitCode, FailureClass, Interrupted, VenturiError
+from venturi.errors import ExitCode, FailureClass, Interrupted, VenturiError, refused
 from venturi.measure.hosts.agent import Agent, OnProgress
 from venturi.measure.hosts.local import HERE
 from venturi.measure.trial.folders import own, sweep
@@ -146,18 +145,7 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        # Of a copy, the second file is the one that is written.
-        file = error.filename2 or error.filename
-        what = error.strerror or str(error)
-        full = error.errno in {errno.ENOSPC, errno.EDQUOT}
-        raise VenturiError(
-            "VEN-MEASURE-SPACE" if full else "VEN-MEASURE-DIR",
-            what if file is None else f"{file}: {what}",
-            where={} if file is None else {"file": str(file)},
-            hint="ask for less data, or name another disk with --dir"
-            if full
-            else "see that the folders given with --dir can be read and written",
-        ) from error
+        raise refused(error) from error
 
 
 def _planned(session: Session, spec: Spec) -> Trial:

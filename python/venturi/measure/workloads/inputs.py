@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from venturi.errors import VenturiError
+from venturi.errors import VenturiError, refused, unreadable
 from venturi.measure.hosts.agent import Progress
 from venturi.measure.hosts.agent_results import Generated, Validated
 from venturi.measure.hosts.host import Files, Info
@@ -67,11 +67,7 @@ class GivenInputs:
         try:
             found = [each for path in paths for each in _given(files, path)]
         except OSError as error:
-            raise VenturiError(
-                "VEN-MEASURE-INPUT",
-                f"{error.filename} cannot be read: {error.strerror}",
-                where={"file": str(error.filename)},
-            ) from error
+            raise unreadable(error.filename, error, "VEN-MEASURE-INPUT") from error
         if not found:
             raise VenturiError(
                 "VEN-MEASURE-INPUT",
@@ -283,10 +279,11 @@ class GeneratedInputs:
                 self._folders.files, definition, folder, self._size, self._seed, tick=tick
             )
         except OSError as error:
-            raise VenturiError(
-                "VEN-MEASURE-SPACE",
-                f"the input cannot be written: {error.strerror}",
+            raise refused(
+                error,
+                "the input cannot be written",
                 where={"file": str(error.filename or folder)},
+                hint="name a folder that you may write to with --dir",
             ) from error
         finally:
             if step.on_progress is not None:

@@ -18,7 +18,7 @@ from datetime import date
 from importlib import resources
 from pathlib import Path
 
-from venturi.errors import VenturiError
+from venturi.errors import VenturiError, unreadable
 from venturi.model.quantity import Kind
 
 COLUMNS = (
@@ -158,7 +158,7 @@ def load(path: Path) -> Catalog:
             raise _error(str(path), "file", f"larger than {MAX_FILE_BYTES} bytes")
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise _error(str(path), "file", f"cannot be read as UTF-8 text: {error}") from error
+        raise unreadable(path, error, "VEN-CATALOG-FORMAT") from error
     return parse(text, path.stem, str(path))
 
 

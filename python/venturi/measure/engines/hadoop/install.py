@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from venturi.errors import Interrupted, VenturiError
+from venturi.errors import Interrupted, VenturiError, refused
 from venturi.measure.engines.java import Java, find_java
 from venturi.measure.engines.protocol import Missing
 from venturi.measure.hosts.host import Files, Host
@@ -130,7 +130,16 @@ def install_hadoop(
             where={"engine": "mapreduce"},
             hint="apt-get install maven, or set HADOOP_HOME to a Hadoop that is there already",
         )
-    files.mkdir(place.parent, parents=True, exist_ok=True)
+    try:
+        files.mkdir(place.parent, parents=True, exist_ok=True)
+        files.require_writable(place.parent)
+    except OSError as error:
+        raise refused(
+            error,
+            f"Hadoop cannot be installed in {place.parent}",
+            where={"dir": str(place.parent)},
+            hint="set VENTURI_HOME to a folder that you may write to",
+        ) from error
     if files.free_bytes(place.parent) < 2 * _NEEDED_BYTES:
         raise VenturiError(
             "VEN-ENGINE-SPACE",
