@@ -27,6 +27,7 @@ PLAIN = {"abstractmethod", "cache", "cached_property", "classmethod", "contextma
 ALLOWED = {
     "python/venturi/record/migrations/versions": "Alembic",
     "python/venturi/measure/hosts/daemons.py:tail": "tests wait for what a daemon says",
+    "python/venturi/record/importing/take_in.py:import_file": "programs that use no command line",
     **dict.fromkeys(
         (
             "python/venturi/model/cost/charges.py:ObjectStore",

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 import own_samples
 from api_client import client_of
 from venturi.cli.main import cli
+from venturi.record.query.paging import whole_trials
 from venturi.record.repository import Repository
 from venturi.record.trial import Trial
 from venturi.settings import Settings
@@ -26,7 +27,7 @@ def _ingested(settings: Settings, monkeypatch: pytest.MonkeyPatch, log: Path = L
     done = CliRunner().invoke(cli, ["ingest", "spark-eventlog", str(log)], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     with Repository.open(settings) as repository:
-        (trial,) = repository.find()
+        (trial,) = whole_trials(repository)
     return trial
 
 

@@ -22,6 +22,7 @@ from api_client import UPLOAD_BYTES_MAX, WRITE_TOKEN, Server, client_of
 from venturi.present.api.security import Access
 from venturi.record.exchange import export_trials
 from venturi.record.query.counting import count
+from venturi.record.query.paging import whole_trials
 from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
 from venturi.record.trial import State, Trial
@@ -243,11 +244,11 @@ def test_no_acknowledged_trial_is_lost_and_none_is_there_twice(
     assert status == 0
     settings = Settings(server.home, None, None, allow_debug=False)
     with Repository.open(settings) as repository:
-        stored = [trial.id for trial in repository.find()]
+        stored = [trial.id for trial in whole_trials(repository)]
         assert {id_ for ids in acknowledged for id_ in ids} == set(stored)
         assert len(stored) == expected
         assert count(repository, Query()) == expected
-        for trial in repository.find():
+        for trial in whole_trials(repository):
             (log,) = trial.artifacts
             assert repository.artifact_path(log).read_text() == f"{trial.id} ran\n"
     newly = [id_ for ids in added for id_ in ids]

@@ -13,6 +13,7 @@ from click.shell_completion import ShellComplete
 from venturi.cli.main import cli, main
 from venturi.record import starter
 from venturi.record.importing.formats import FORMATS
+from venturi.record.query.paging import whole_trials
 from venturi.record.repository import Repository
 from venturi.settings import Settings
 
@@ -55,7 +56,7 @@ def test_results_are_imported_and_told(venturi: Venturi, settings: Settings) -> 
     assert "refused, 1 times: Maps: below 1" in stderr
     assert "line 6: Maps '0'" in stderr
     with Repository.open(settings) as repository:
-        assert len(repository.find()) == 5
+        assert len(whole_trials(repository)) == 5
 
 
 def test_several_files_as_json(venturi: Venturi) -> None:
@@ -78,7 +79,7 @@ def test_a_file_is_taken_for_what_it_begins_like(venturi: Venturi, settings: Set
         assert (status, stdout) == (0, "")
         assert f"{SCOUT}: taken for scout: scout: Spark and Hadoop on AWS" in stderr
     with Repository.open(settings) as repository:
-        assert len(repository.find()) == 4
+        assert len(whole_trials(repository)) == 4
 
 
 def test_a_file_that_begins_like_nothing_needs_its_format(venturi: Venturi) -> None:
@@ -108,7 +109,7 @@ def test_of_several_files_one_that_is_refused_stops_no_other(
     assert log["trials"][0]["name"] == "venturi-fixture-tiny"
     assert job["trials"][0]["state"] == "succeeded"
     with Repository.open(settings) as repository:
-        assert len(repository.find()) == 7
+        assert len(whole_trials(repository)) == 7
 
 
 def test_a_folder_is_taken_for_the_logs_in_it(venturi: Venturi) -> None:
@@ -131,7 +132,7 @@ def test_a_file_of_another_format_is_an_error_and_leaves_nothing(
     assert "error[VEN-IMPORT-FORMAT]: wrong header" in stderr
     assert str(SCOUT) in stderr
     with Repository.open(settings) as repository:
-        assert repository.find() == []
+        assert whole_trials(repository) == []
 
 
 def test_a_file_without_a_single_trial_is_no_success(venturi: Venturi, tmp_path: Path) -> None:

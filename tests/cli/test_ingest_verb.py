@@ -14,6 +14,8 @@ import pytest
 from venturi.cli.main import main
 from venturi.cli.show import ACCOUNT
 from venturi.record.job_account import ACCOUNT_NAME, TABLES, load
+from venturi.record.query.conditions import Condition
+from venturi.record.query.paging import whole_trials
 from venturi.record.repository import Repository
 from venturi.record.trial import ProvenanceKind
 from venturi.settings import Settings
@@ -53,7 +55,7 @@ def test_an_event_log_becomes_a_trial(venturi: Venturi, settings: Settings) -> N
     assert "added: trial spark-eventlog-" in stderr
     assert "4 stages, 18 attempts at tasks, 58 events, of them 7 of no use, 0 unknown" in stderr
     with Repository.open(settings) as repository:
-        (trial,) = repository.find()
+        (trial,) = whole_trials(repository)
         assert trial.provenance.kind is ProvenanceKind.IMPORTED
         assert {artifact.name for artifact in trial.artifacts} == {
             ACCOUNT_NAME, *(f"{name}.parquet" for name in TABLES),
@@ -70,7 +72,7 @@ def test_the_same_log_is_taken_in_once(venturi: Venturi, settings: Settings) -> 
         assert status == 0
         assert data(stdout)[0]["added"] is False
     with Repository.open(settings) as repository:
-        assert len(repository.find()) == 1
+        assert len(whole_trials(repository)) == 1
 
 
 def test_a_folder_with_good_bad_and_unfinished_logs(
@@ -91,7 +93,7 @@ def test_a_folder_with_good_bad_and_unfinished_logs(
     assert found["notes.txt"]["error"]["code"] == "VEN-INGEST-FORMAT"
     assert "notes.txt: refused" in stderr
     with Repository.open(settings) as repository:
-        assert len(repository.find()) == 3
+        assert len(whole_trials(repository)) == 3
 
 
 def test_many_other_files_are_five_lines_and_a_count(venturi: Venturi, tmp_path: Path) -> None:
@@ -113,7 +115,7 @@ def test_job_histories(venturi: Venturi, settings: Settings) -> None:
         "failed", "succeeded", "succeeded", "succeeded",
     ]  # fmt: skip
     with Repository.open(settings) as repository:
-        words = repository.find(workload="word count")[0]
+        words = whole_trials(repository, Condition.equal("workload", "word count"))[0]
         assert words.configuration["mapreduce.task.io.sort.mb"] == "1"
         assert words.cluster.hosts[0].name == "localhost"
 

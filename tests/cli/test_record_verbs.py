@@ -15,6 +15,7 @@ import pytest
 from venturi.cli.main import main
 from venturi.cli.repository import STATES
 from venturi.record.owner import current_owner
+from venturi.record.query.paging import whole_trials
 from venturi.record.repository import Repository
 from venturi.record.trial import (
     ADAPTER,
@@ -240,7 +241,7 @@ def test_import_tells_what_it_refuses(
             if where is other:
                 from venturi.record.exchange import export_trials
 
-                export_trials(repository, repository.find(), tmp_path / "a.zip")
+                export_trials(repository, whole_trials(repository), tmp_path / "a.zip")
     outcome = venturi("import", tmp_path / "a.zip")
     assert outcome.status == 1
     assert "1 refused" in outcome.stderr

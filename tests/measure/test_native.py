@@ -19,6 +19,7 @@ from venturi.measure.trial.runner import Session, run_trial
 from venturi.measure.workloads.definition import Definition
 from venturi.measure.workloads.inputs import GeneratedInputs, GivenInputs
 from venturi.measure.workloads.registry import size_of_bytes, workload
+from venturi.record.query.paging import whole_trials
 from venturi.record.trial import Sample, State
 
 
@@ -126,7 +127,7 @@ def test_a_failed_sort_leaves_no_data(
     ):
         run_trial(session, job_of(folders))
     assert list(disk.iterdir()) == []
-    (stored,) = session.repository.find()
+    (stored,) = whole_trials(session.repository)
     assert stored.state is State.FAILED
 
 
@@ -153,7 +154,7 @@ def test_never_more_than_half_of_the_free_disk(
     assert caught.value.code == "VEN-MEASURE-SPACE"
     assert caught.value.where["needed_bytes"] == 150_000
     assert caught.value.where["free_bytes"] == 299_999
-    (stored,) = session.repository.find()
+    (stored,) = whole_trials(session.repository)
     assert stored.failure is not None
     assert stored.failure.kind == "capacity"
     monkeypatch.setattr(LocalFiles, "free_bytes", lambda *_: 300_000)

@@ -28,6 +28,7 @@ from venturi.measure.trial.runner import Session, open_session, run_trial
 from venturi.measure.workloads.inputs import inputs_of
 from venturi.measure.workloads.registry import size_of, workload
 from venturi.measure.workloads.shared import halton
+from venturi.record.query.paging import whole_trials
 from venturi.record.repository import Repository
 from venturi.record.trial import State, Trial
 from venturi.settings import Settings
@@ -230,5 +231,5 @@ def test_files_that_are_not_as_they_were_written_are_invalid(real: Session, job:
     with pytest.raises(VenturiError, match="does not have the bytes") as caught:
         run_trial(overheard(real, meddle), job("dfsio-read"))
     assert caught.value.code == "VEN-DISK-CONTENT"
-    (stored,) = real.repository.find()
+    (stored,) = whole_trials(real.repository)
     assert stored.state is State.INVALID

@@ -18,6 +18,7 @@ from venturi.measure.engines import account as own
 from venturi.measure.trial.job import Attachment
 from venturi.record import job_account
 from venturi.record.job_account import JobAccount
+from venturi.record.query.paging import whole_trials
 from venturi.record.repository import Repository
 from venturi.record.trial import Trial
 from venturi.settings import Settings
@@ -203,7 +204,7 @@ def test_a_trial_whose_job_failed_has_its_account(tmp_path: Path, mark: str) -> 
     )  # fmt: skip
     assert (status, done["error"]["code"]) == (1, "VEN-ENGINE-FAILED")
     with Repository.open(Settings(home, None, None, allow_debug=False)) as repository:
-        (trial,) = repository.find()
+        (trial,) = whole_trials(repository)
         account = job_account.load(repository, trial)
     assert account.application.outcome == "unfinished"
     assert account.application.reason == "the log ends before the application does"

@@ -11,6 +11,7 @@ from venturi.errors import VenturiError
 from venturi.measure.probes.probes import DiskOptions, NetOptions, probe_disk, probe_host, probe_net
 from venturi.measure.trial.runner import Session
 from venturi.model.cost.predict import disk_rates_from_trial
+from venturi.record.query.paging import whole_trials
 from venturi.record.trial import State
 
 
@@ -67,7 +68,7 @@ def test_directories_must_be_there_and_have_room(session: Session, tmp_path: Pat
     with pytest.raises(VenturiError) as caught:
         probe_disk(session, DiskOptions(dirs=(tmp_path,), bytes=10**18))
     assert caught.value.code == "VEN-MEASURE-SPACE"
-    assert {t.state for t in session.repository.find()} == {State.FAILED}
+    assert {t.state for t in whole_trials(session.repository)} == {State.FAILED}
 
 
 def test_loopback_is_labelled_as_such(session: Session) -> None:

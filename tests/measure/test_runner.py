@@ -19,6 +19,8 @@ from venturi.errors import ExitCode, FailureClass, Interrupted, VenturiError
 from venturi.measure.studies.study import failure_class
 from venturi.measure.trial.job import Report, Spec, Step
 from venturi.measure.trial.runner import Session, already_succeeded, run_trial
+from venturi.record.query.conditions import Condition
+from venturi.record.query.paging import whole_trials
 from venturi.record.repository import Repository
 from venturi.record.series import read_series
 from venturi.record.trial import Engine, Host, Phase, Sample, State, Workload
@@ -47,7 +49,7 @@ class StepwiseJob:
     cleaned: int = 0
 
     def _step(self, name: str) -> None:
-        (stored,) = self.session.repository.find()
+        (stored,) = whole_trials(self.session.repository)
         self.seen.append((name, stored.state))
         time.sleep(self.pause_s)
         if name in self.raises:
@@ -151,7 +153,7 @@ def test_every_bad_ending_is_recorded_and_cleaned(
     expected = Interrupted if state is State.INTERRUPTED else type(error)
     with pytest.raises(expected):
         run_trial(session, job)
-    (stored,) = session.repository.find()
+    (stored,) = whole_trials(session.repository)
     assert stored.state is state
     assert stored.failure is not None
     assert stored.failure.kind == kind
@@ -177,7 +179,7 @@ def test_what_the_system_refuses_is_no_bug(
     assert caught.value.where.get("file") == error.filename
     assert caught.value.hint
     assert caught.value.__cause__ is error
-    (stored,) = session.repository.find()
+    (stored,) = whole_trials(session.repository)
     assert failure_class(stored) is kind
     assert stored.failure is not None
     assert stored.failure.code == code
@@ -256,6 +258,6 @@ def test_a_killed_trial_is_found_at_the_next_start(fake_settings: Settings, tmp_
     assert not list(tmp_path.glob("venturi-data-*"))
     assert [t["state"] for t in json.loads(again.stdout)["data"]] == ["succeeded"] * 2
     with Repository.open(fake_settings) as repository:
-        (lost,) = repository.find(state=State.INTERRUPTED)
+        (lost,) = whole_trials(repository, Condition.equal("state", State.INTERRUPTED))
         assert lost.failure is not None
         assert "executing" in lost.failure.message

@@ -37,6 +37,8 @@ from venturi.measure.trial.runner import Session, open_session, run_trial
 from venturi.measure.workloads.definition import Size
 from venturi.measure.workloads.inputs import inputs_of
 from venturi.measure.workloads.registry import size_of, workload, workloads_with
+from venturi.record.query.conditions import Condition
+from venturi.record.query.paging import whole_trials
 from venturi.record.repository import Repository
 from venturi.record.trial import State, Trial
 from venturi.settings import Settings
@@ -220,7 +222,7 @@ def test_an_instance_that_fails_ends_the_others(
     killer.join()
     assert caught.value.code == "VEN-ENGINE-FAILED"
     assert not any(b"SparkSubmit" in command for command in commands(cluster_mark))
-    (trial,) = session.repository.find(state=State.FAILED)
+    (trial,) = whole_trials(session.repository, Condition.equal("state", State.FAILED))
     assert {"engine-0.log", "engine-1.log"} <= {each.name for each in trial.artifacts}
 
 
@@ -264,7 +266,7 @@ def test_executors_that_end_at_once(standalone: Spark, session: Session, tmp_pat
     with pytest.raises(VenturiError, match="executors were started and ended again") as caught:
         execute(standalone, session, tmp_path, "wordcount", settings=settings)
     assert caught.value.code == "VEN-ENGINE-FAILED"
-    (trial,) = session.repository.find(state=State.FAILED)
+    (trial,) = whole_trials(session.repository, Condition.equal("state", State.FAILED))
     assert "agent library missing" in kept(session, trial, "executor0.stdout")
 
 

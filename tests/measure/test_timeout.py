@@ -16,6 +16,7 @@ from venturi.measure.trial.folders import DataFolders, parse_roles
 from venturi.measure.trial.runner import Session, run_trial
 from venturi.measure.workloads.inputs import inputs_of
 from venturi.measure.workloads.registry import size_of, workload
+from venturi.record.query.paging import whole_trials
 from venturi.record.trial import State
 
 
@@ -50,7 +51,7 @@ def test_what_takes_too_long_is_ended(
         with pytest.raises(VenturiError, match="not done after") as caught:
             run_trial(session, Native(HOST, environ={}).job(order))
     assert caught.value.code == "VEN-ENGINE-TIMEOUT"
-    (stored,) = session.repository.find()
+    (stored,) = whole_trials(session.repository)
     assert stored.state is State.FAILED
     assert failure_class(stored) is FailureClass.TIMEOUT
     assert not marker.exists()

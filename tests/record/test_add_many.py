@@ -18,7 +18,8 @@ from alembic.config import Config
 from venturi.errors import VenturiError
 from venturi.record import tables
 from venturi.record.query import counting, faceting, paging
-from venturi.record.query.conditions import parse_condition
+from venturi.record.query.conditions import Condition, Op, parse_condition
+from venturi.record.query.paging import whole_trials
 from venturi.record.query.selection import Query
 from venturi.record.repository import AddReport, Repository
 from venturi.record.trial import (
@@ -47,7 +48,7 @@ def test_many_are_added_once(repository: Repository, make_trial: MakeTrial) -> N
     assert repository.add_many(iter([*trials, changed])) == AddReport(2_344, 2)
     assert repository.add_many(trials) == AddReport(0, 2_345)
     assert repository.add_many([]) == AddReport(0, 0)
-    assert sorted(repository.find(), key=lambda trial: trial.id) == sorted(
+    assert sorted(whole_trials(repository), key=lambda trial: trial.id) == sorted(
         trials, key=lambda trial: trial.id
     )
     assert counting.count(repository, Query((parse_condition("n>=0"),))) == 2_345
@@ -70,7 +71,7 @@ def test_what_raises_leaves_nothing(repository: Repository, make_trial: MakeTria
         with pytest.raises(VenturiError) as caught:
             repository.add_many([make_trial(), bad])
         assert caught.value.code == "VEN-RECORD-SCHEMA"
-    assert repository.find() == [kept]
+    assert whole_trials(repository) == [kept]
     (facet,) = faceting.facets(repository, Query(), ["threads"])
     assert (facet.values, facet.missing) == ((("2", 1),), 0)
 
@@ -110,9 +111,10 @@ def test_trials_without_a_date_come_last_and_are_never_recent(
         make_trial(id=f"t{number}", provenance=IMPORTED, started_at=moment)
         for number, moment in enumerate(moments)
     )
-    assert [trial.id for trial in repository.find()] == ["t2", "t0", "t3", "t1"]
+    assert [trial.id for trial in whole_trials(repository)] == ["t2", "t0", "t3", "t1"]
     assert [row.id for row in paging.rows(repository, Query()).rows] == ["t2", "t0", "t3", "t1"]
-    assert [t.id for t in repository.find(since=datetime.min.replace(tzinfo=UTC))] == ["t2", "t0"]
+    ever = Condition("started_at", Op.AT_LEAST, (datetime.min.replace(tzinfo=UTC),))
+    assert [trial.id for trial in whole_trials(repository, ever)] == ["t2", "t0"]
     assert repository.get("t1").started_at is None
 
 
@@ -182,7 +184,7 @@ def test_an_older_database_is_filled_and_can_go_back(
     before = old.rows("trials")
     for _ in range(2):
         with Repository.open(bare_settings) as repository:
-            assert repository.find() == sorted(trials, key=lambda t: t.id, reverse=True)
+            assert whole_trials(repository) == sorted(trials, key=lambda t: t.id, reverse=True)
             filled = {name: old.rows(name) for name in ("records", "trials", "configuration")}
         old.move(command.downgrade, "0001")
         assert old.rows("trials") == before
@@ -274,4 +276,4 @@ def test_going_back_would_lose_trials_without_a_date_and_is_refused(
         old.move(command.downgrade, "0001")
     old.engine.dispose()
     with Repository.open(repository_settings) as repository:
-        assert repository.find() == [trial]
+        assert whole_trials(repository) == [trial]

@@ -21,6 +21,7 @@ import pytest
 from venturi.errors import VenturiError
 from venturi.record.files import TEMPORARY_SUFFIX
 from venturi.record.owner import current_owner
+from venturi.record.query.paging import whole_trials
 from venturi.record.repository import Repository
 from venturi.record.series import read_series
 from venturi.record.trial import SUCCESSORS, TERMINAL, Failure, State, Trial
@@ -98,7 +99,7 @@ def test_killed_writers_lose_at_most_the_step_in_progress(bare_settings: Setting
                     assert trial.failure.code == "VEN-RECORD-ABANDONED"
                     assert repository.get(trial.id) == trial
                 assert repository.recover() == []
-                stored = {trial.id: trial for trial in repository.find()}
+                stored = {trial.id: trial for trial in whole_trials(repository)}
                 assert accepted.keys() <= stored.keys()
                 for id_, state in accepted.items():
                     assert reached(state, stored[id_].state)
@@ -111,7 +112,7 @@ def check_artifacts(settings: Settings) -> None:
     """Every artifact of every record is whole, and no half file looks like a whole one."""
     with Repository.open(settings) as repository:
         whole = 0
-        for trial in repository.find():
+        for trial in whole_trials(repository):
             assert trial.state in TERMINAL
             for artifact in trial.artifacts:
                 path = repository.artifact_path(artifact)
@@ -137,7 +138,7 @@ def test_concurrent_writers_and_readers(bare_settings: Settings) -> None:
         looks = 0
         with Repository.open(settings) as repository:
             while len([t for t in seen.values() if t.state in TERMINAL]) < writers * each:
-                for trial in repository.find():
+                for trial in whole_trials(repository):
                     earlier = seen.get(trial.id, trial)
                     assert reached(earlier.state, trial.state), "a trial went back in time"
                     seen[trial.id] = trial

@@ -22,6 +22,7 @@ from venturi.record.exchange import (
     import_archive,
 )
 from venturi.record.importing.tally import Imported
+from venturi.record.query.paging import whole_trials
 from venturi.record.repository import Repository
 from venturi.record.trial import Failure, State, Trial, encode, new_id
 
@@ -58,7 +59,7 @@ def contents(repository: Repository) -> list[tuple[Trial, list[bytes]]]:
     """Everything in `repository`."""
     return [
         (trial, [repository.artifact_path(artifact).read_bytes() for artifact in trial.artifacts])
-        for trial in repository.find()
+        for trial in whole_trials(repository)
     ]
 
 
@@ -94,10 +95,10 @@ def test_export_and_import_lose_nothing(
     repository.add(make_trial(state=State.FAILED, failure=failure))
     other, path, seen = others(), tmp_path / "a.zip", []
 
-    export_trials(repository, repository.find(), path)
+    export_trials(repository, whole_trials(repository), path)
     report = import_archive(other, path, progress=lambda *step: seen.append(step))
 
-    ids = tuple(sorted(trial.id for trial in repository.find()))
+    ids = tuple(sorted(trial.id for trial in whole_trials(repository)))
     assert (added(report), present(report), report.refused) == (ids, (), ())
     assert (report.added, report.already_present, report.failed) == (4, 0, 1)
     assert contents(other) == contents(repository)
@@ -130,8 +131,8 @@ def test_two_repositories_merge(
     import_archive(other, tmp_path / "shared")
     finished(repository, make_trial(experiment="here"))
     finished(other, make_trial(experiment="there"))
-    export_trials(repository, repository.find(), tmp_path / "here")
-    export_trials(other, other.find(), tmp_path / "there")
+    export_trials(repository, whole_trials(repository), tmp_path / "here")
+    export_trials(other, whole_trials(other), tmp_path / "there")
     for target, source in ((repository, "there"), (other, "here")):
         report = import_archive(target, tmp_path / source)
         assert (report.added, present(report)) == (1, (shared.id,))
@@ -181,7 +182,7 @@ def archive(others: Callable[[], Repository], make_trial: MakeTrial, tmp_path: P
     repository = others()
     for number in range(3):
         finished(repository, make_trial(id=f"trial{number}"), b"%d" % number * 100)
-    export_trials(repository, repository.find(), tmp_path / "sound.zip")
+    export_trials(repository, whole_trials(repository), tmp_path / "sound.zip")
     return tmp_path / "sound.zip"
 
 
@@ -261,7 +262,7 @@ def test_a_damaged_trial_is_refused_by_itself(
     (refusal,) = report.refused
     assert (refusal.line, refusal.value, refusal.code) == (2, "trial1", code)
     assert refusal.reason
-    assert {trial.id for trial in repository.find()} == {"trial0", "trial2"}
+    assert {trial.id for trial in whole_trials(repository)} == {"trial0", "trial2"}
     assert not (repository.artifacts_dir / "trial1" / "run.log").exists()
     assert sorted(p.name for p in repository.artifacts_dir.iterdir() if any(p.iterdir())) == [
         "trial0",
@@ -361,7 +362,7 @@ def test_limits_are_kept(others: Callable[[], Repository], archive: Path, limits
     with pytest.raises(VenturiError) as caught:
         import_archive(repository, archive, limits=limits)
     assert caught.value.code == "VEN-EXCHANGE-FORMAT"
-    assert repository.find() == []
+    assert whole_trials(repository) == []
 
 
 def test_another_trial_with_the_same_id_is_refused(

@@ -16,6 +16,7 @@ from venturi.errors import CODES, ExitCode, VenturiError
 from venturi.record import exclusions, tables, views
 from venturi.record.query import counting, paging
 from venturi.record.query.conditions import parse_condition
+from venturi.record.query.paging import whole_trials
 from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
 from venturi.record.trial import Trial, now
@@ -41,7 +42,7 @@ def test_a_rule_covers_what_is_there_and_what_comes_until_it_is_revoked(
     repository: Repository, make_trial: MakeTrial
 ) -> None:
     repository.add_many(make_trial(id=f"t{n}", configuration={"n": n}) for n in range(4))
-    before = repository.find()
+    before = whole_trials(repository)
     rule = exclusions.add(repository, ("n>=2", "workload=terasort"), " Ann ", "the fan of node 3")
     assert (rule.author, rule.reason, rule.revoked_at) == ("Ann", "the fan of node 3", None)
     assert now() - rule.created_at < timedelta(minutes=5)
@@ -53,7 +54,7 @@ def test_a_rule_covers_what_is_there_and_what_comes_until_it_is_revoked(
     assert exclusions.covering(repository, ["t1", "t2", "t9", "none"]) == {
         "t2": (rule.id,), "t9": (rule.id,),
     }  # fmt: skip
-    assert [t for t in repository.find() if t.id != "t9"] == before, "no trial was changed"
+    assert [t for t in whole_trials(repository) if t.id != "t9"] == before, "no trial was changed"
 
     revoked = exclusions.revoke(repository, rule.id, "Bob")
     assert replace(revoked, revoked_at=None, revoked_by=None) == rule
@@ -213,6 +214,6 @@ def test_going_back_would_lose_what_people_added_and_is_refused(
     go_back()
     engine.dispose()
     with Repository.open(repository_settings) as repository:
-        assert [trial.id for trial in repository.find()] == ["t"]
+        assert [trial.id for trial in whole_trials(repository)] == ["t"]
         exclusions.add(repository, ["id=t"], "me", "again")
         assert counting.count(repository, Query()) == 0

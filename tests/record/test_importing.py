@@ -17,6 +17,8 @@ from venturi.record.importing.formats import FORMATS
 from venturi.record.importing.items import Refusal
 from venturi.record.importing.take_in import import_file, store
 from venturi.record.importing.tally import Imported, Reason, Variant
+from venturi.record.query.conditions import Condition
+from venturi.record.query.paging import whole_trials
 from venturi.record.repository import Repository
 from venturi.record.trial import State
 from venturi.settings import Settings
@@ -39,7 +41,7 @@ def test_what_becomes_of_each_row_is_counted(repository: Repository) -> None:
     assert [refusal.line for refusal in results.refused] == [6, 8, 9]
     assert Reason("Maps", "below 1", 1) in results.reasons
     assert Variant("Service.Type", "On-Premise", "On-premise", 1) in results.spellings
-    stored = repository.find()
+    stored = whole_trials(repository)
     assert len(stored) == 5
     digest = hashlib.sha256(SET4.read_bytes()).hexdigest()
     assert {trial.provenance.digest for trial in stored} == {digest}
@@ -47,12 +49,12 @@ def test_what_becomes_of_each_row_is_counted(repository: Repository) -> None:
 
 def test_a_second_import_adds_nothing(repository: Repository) -> None:
     first = import_file(repository, "scout", FIXTURES / "scout" / "runs.csv")
-    stored = repository.find()
+    stored = whole_trials(repository)
     again = import_file(repository, "scout", FIXTURES / "scout" / "runs.csv")
     assert (first.added, first.already_present, first.failed) == (4, 0, 2)
     assert (again.added, again.already_present, again.failed) == (0, 4, 2)
     assert again.refused == first.refused
-    assert repository.find() == stored
+    assert whole_trials(repository) == stored
 
 
 def test_a_row_that_is_there_twice_is_added_once(sqlite: Repository, tmp_path: Path) -> None:
@@ -61,13 +63,13 @@ def test_a_row_that_is_there_twice_is_added_once(sqlite: Repository, tmp_path: P
     twice.write_bytes(b"".join((header, *rows, *rows)))
     results = import_file(sqlite, "aloja", twice)
     assert (results.added, results.repeated, results.alike) == (5, 5, 1)
-    assert len(sqlite.find()) == 5
+    assert len(whole_trials(sqlite)) == 5
 
 
 def test_failed_trials_are_stored_as_failed(repository: Repository) -> None:
     results = import_file(repository, "ibm", FIXTURES / "ibm" / "trials.csv")
     assert (results.added, results.failed, results.refused_count) == (5, 4, 2)
-    assert len(repository.find(state=State.FAILED)) == 4
+    assert len(whole_trials(repository, Condition.equal("state", State.FAILED))) == 4
 
 
 def test_of_a_file_that_is_cut_off_nothing_is_kept(repository: Repository, tmp_path: Path) -> None:
@@ -77,7 +79,7 @@ def test_of_a_file_that_is_cut_off_nothing_is_kept(repository: Repository, tmp_p
         import_file(repository, "aloja", cut)
     assert caught.value.code == "VEN-IMPORT-FORMAT"
     assert caught.value.where == {"file": str(cut), "line": 9}
-    assert repository.find() == []
+    assert whole_trials(repository) == []
 
 
 def test_an_unknown_format_and_an_unreadable_file_are_errors(
@@ -116,7 +118,7 @@ def test_every_format_has_its_reader(repository: Repository) -> None:
         assert caught.value.code == each.kind.value
         assert caught.value.code in CODES
         assert caught.value.where["file"] == str(REPOSITORY / "LICENSE")
-    assert repository.find() == []
+    assert whole_trials(repository) == []
 
 
 def test_the_list_of_formats_loads_no_reader() -> None:
@@ -155,7 +157,7 @@ def test_the_whole_of_aloja_s_fourth_set(sqlite: Repository) -> None:
 def test_the_whole_of_scout(sqlite: Repository) -> None:
     results = import_file(sqlite, "scout", dataset("scout.csv"))
     assert (rows_of(results), results.added, results.failed) == (1_242, 1_242, 75)
-    workloads = {(t.workload.name, t.engine.name, t.workload.scale) for t in sqlite.find()}
+    workloads = {(t.workload.name, t.engine.name, t.workload.scale) for t in whole_trials(sqlite)}
     assert len(workloads) == 18
 
 
@@ -163,7 +165,6 @@ def test_the_whole_of_scout(sqlite: Repository) -> None:
 def test_the_whole_of_ibm_s_set(sqlite: Repository) -> None:
     results = import_file(sqlite, "ibm", dataset("ibm_multicloud.csv"))
     assert (rows_of(results), results.added, results.failed) == (2_507, 2_507, 305)
-    failures = Counter(
-        trial.failure.kind for trial in sqlite.find(state=State.FAILED) if trial.failure
-    )
+    failed = whole_trials(sqlite, Condition.equal("state", State.FAILED))
+    failures = Counter(trial.failure.kind for trial in failed if trial.failure)
     assert (failures["timeout"], failures["connection"]) == (67, 24)

@@ -21,6 +21,7 @@ from venturi.record import exclusions
 from venturi.record.query import counting, faceting, grouping, known_keys, paging
 from venturi.record.query.conditions import COLUMNS, Condition, Op, parse_condition
 from venturi.record.query.grouping import Group
+from venturi.record.query.paging import whole_trials
 from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
 from venturi.record.trial import (
@@ -510,7 +511,7 @@ def test_keys_are_known_with_what_they_hold(repository: Repository, make_trial: 
     # Every name reaches the values it was counted from.
     (facets_of_hosts,) = faceting.facets(repository, Query(), ["configuration.hosts"])
     assert facets_of_hosts.values == (("x", 6),)
-    trial = repository.find()[0]
+    trial = whole_trials(repository)[0]
     repository.save(replace(trial.advance(State.PREPARING), configuration={"new": 1}))
     after = {key.key: key.n for key in known_keys.keys(repository)}
     assert (after["new"], after["flag"]) == (1, 5), "what was known before is not told again"

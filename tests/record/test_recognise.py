@@ -20,6 +20,7 @@ from venturi.record import starter
 from venturi.record.importing.formats import FORMATS, Format, Head, Kind
 from venturi.record.importing.recognise import recognise
 from venturi.record.importing.take_in import found
+from venturi.record.query.paging import whole_trials
 from venturi.record.repository import Repository
 
 DATA = Path(__file__).parents[1] / "data"
@@ -188,7 +189,7 @@ def test_a_zip_bomb_is_an_error_and_leaves_nothing(repository: Repository, tmp_p
     with pytest.raises(VenturiError) as caught:
         take(repository, lambda done, total: None)
     assert caught.value.code == "VEN-EXCHANGE-FORMAT"
-    assert repository.find() == []
+    assert whole_trials(repository) == []
 
 
 def test_an_importer_is_a_file_and_a_line(
@@ -206,4 +207,4 @@ def test_an_importer_is_a_file_and_a_line(
     )
     ((_, take),) = found(format_, RESULTS / "scout" / "runs.csv")
     assert take(repository, lambda done, total: None).added == 4
-    assert {trial.provenance.source for trial in repository.find()} == {"scratch"}
+    assert {trial.provenance.source for trial in whole_trials(repository)} == {"scratch"}

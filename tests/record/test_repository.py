@@ -15,6 +15,8 @@ import sqlalchemy as sa
 from venturi.errors import VenturiError
 from venturi.record import tables
 from venturi.record.owner import current_owner, is_alive
+from venturi.record.query.conditions import Condition, Op
+from venturi.record.query.paging import whole_trials
 from venturi.record.repository import Repository
 from venturi.record.trial import Engine, Failure, Owner, State, Trial, Workload
 from venturi.settings import Settings
@@ -40,7 +42,7 @@ def test_what_is_added_is_found_again(repository: Repository, make_trial: MakeTr
     trial = replace(trial, experiment="über '\"%")
     repository.add(trial)
     assert repository.get(trial.id) == trial
-    assert repository.find() == [trial]
+    assert whole_trials(repository) == [trial]
     assert error_of(lambda: repository.add(trial)).code == "VEN-RECORD-DUPLICATE"
 
 
@@ -63,14 +65,16 @@ def test_last_is_the_newest(repository: Repository, make_trial: MakeTrial) -> No
     for day in (3, 1, 2):
         repository.add(make_trial(started_at=datetime(2026, 1, day, tzinfo=UTC)))
     found = [repository.get(name) for name in ("last", "last~0", "last~1", "last~2")]
-    newest, second, third = repository.find()
+    newest, second, third = whole_trials(repository)
     assert found == [newest, newest, second, third]
     for unknown in ("last~3", "last~999999999", "last~", "last~-1", "Last", "last~9999999999"):
         error = error_of(lambda name=unknown: repository.get(name))
         assert error.code == "VEN-RECORD-UNKNOWN", unknown
 
 
-def test_find_filters_and_sorts(repository: Repository, make_trial: MakeTrial) -> None:
+def test_whole_trials_of_a_query_are_newest_first(
+    repository: Repository, make_trial: MakeTrial
+) -> None:
     trials = [
         make_trial(
             id=f"t{number}",
@@ -84,16 +88,19 @@ def test_find_filters_and_sorts(repository: Repository, make_trial: MakeTrial) -
     for trial in trials:
         repository.add(trial)
 
-    def ids(**filters: object) -> list[str]:
-        return [trial.id for trial in repository.find(**filters)]  # type: ignore[arg-type]
+    def ids(most: int | None = None, **equal: str) -> list[str]:
+        conditions = (Condition.equal(key, value) for key, value in equal.items())
+        return [trial.id for trial in whole_trials(repository, *conditions, most=most)]
 
     assert ids() == ["t5", "t4", "t3", "t2", "t1", "t0"]
-    assert ids(limit=2) == ["t5", "t4"]
+    assert ids(most=2) == ["t5", "t4"]
     assert ids(workload="sort", engine="native") == ["t3", "t1"]
     assert ids(experiment="x") == ["t3"]
+    assert [trial.id for trial in repository.trials_of("x")] == ["t3"]
     assert ids(group=trials[4].group_key) == ["t4"]
-    assert ids(since=trials[4].started_at) == ["t5", "t4"]
-    assert ids(state=State.PLANNED, limit=1) == ["t5"]
+    since = Condition("started_at", Op.AT_LEAST, (trials[4].started_at,))
+    assert [trial.id for trial in whole_trials(repository, since)] == ["t5", "t4"]
+    assert ids(state=State.PLANNED, most=1) == ["t5"]
     assert ids(state=State.FAILED) == []
     assert ids(workload="s%") == []
 

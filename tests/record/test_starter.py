@@ -13,6 +13,7 @@ from venturi.record.query.conditions import parse_condition
 from venturi.record.query.counting import count
 from venturi.record.query.faceting import facets
 from venturi.record.query.grouping import group_by
+from venturi.record.query.paging import whole_trials
 from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
 from venturi.record.starter import TABLES, import_starter, starter_present
@@ -28,7 +29,7 @@ def trials(tmp_path_factory: pytest.TempPathFactory) -> list[Trial]:
     settings = Settings(tmp_path_factory.mktemp("starter"), None, None, allow_debug=False)
     with Repository.open(settings) as repository:
         import_starter(repository)
-        return repository.find()
+        return whole_trials(repository)
 
 
 def test_the_starter_is_imported_once(repository: Repository) -> None:
@@ -142,7 +143,7 @@ def test_a_row_that_is_no_figure_is_refused(
     with Repository.open(settings) as repository:
         results = import_file(repository, "published", table)
         assert (results.added, results.reasons) == (1, (Reason(*refused, 1),))
-        (trial,) = repository.find()
+        (trial,) = whole_trials(repository)
     assert [w.message for w in trial.warnings][1:] == ["hm"]
     assert (trial.engine.version, trial.workload.input_bytes) == ("unknown", None)
 
@@ -158,4 +159,4 @@ def test_a_column_of_no_group_is_no_table(settings: Settings, tmp_path: Path, co
         with pytest.raises(VenturiError) as caught:
             import_file(repository, "published", table)
         assert caught.value.code == "VEN-IMPORT-FORMAT"
-        assert repository.find() == []
+        assert whole_trials(repository) == []

@@ -353,13 +353,15 @@ def _refusals(imported: Imported) -> tuple[str, ...]:
 def _probes(ids: Sequence[str], type_name: str) -> list[Trial]:
     """The trials `ids`, or all probes of one host."""
     from venturi.cli.repository import open_repository
+    from venturi.record.query.conditions import Condition, Op
+    from venturi.record.query.paging import whole_trials
 
     with open_repository() as repository:
         if ids:
             trials = [repository.get(id_) for id_ in ids]
         else:
-            probes = ("diskbench", "netbench", "hostfacts")
-            found = [t for name in probes for t in repository.find(engine=name)]
+            probes = Condition("engine", Op.ONE_OF, ("diskbench", "netbench", "hostfacts"))
+            found = whole_trials(repository, probes)
             trials = [t for t in found if t.cluster.instance_type in (None, type_name)]
             hosts = {h.name for t in trials if not t.cluster.instance_type for h in t.cluster.hosts}
             if len(hosts) > 1:

@@ -83,7 +83,10 @@ def command(
 def group_of(repository: Repository, name: str) -> Sequence[Trial]:
     """What is compared: the trials of the group `name`, else of the group of the trial `name`,
     that no exclusion leaves out."""
-    trials = repository.find(group=name)
+    from venturi.record.query.conditions import Condition
+    from venturi.record.query.paging import whole_trials
+
+    trials = whole_trials(repository, Condition.equal("group", name))
     if not trials:
         try:
             key = repository.get(name).group_key
@@ -96,7 +99,7 @@ def group_of(repository: Repository, name: str) -> Sequence[Trial]:
                 where={"name": name},
                 hint="`venturi ls` lists both",
             ) from error
-        trials = repository.find(group=key)
+        trials = whole_trials(repository, Condition.equal("group", key))
     return _kept(repository, name, trials)
 
 

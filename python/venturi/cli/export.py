@@ -9,7 +9,7 @@ import click
 
 from venturi.cli.options import json_option, print_json
 from venturi.cli.outputs import ready_file
-from venturi.cli.repository import counting, filter_options, filters, open_repository
+from venturi.cli.repository import conditions_of, counting, filter_options, open_repository
 from venturi.wording import count_of
 
 
@@ -37,18 +37,22 @@ def command(
     `ls` has too. Trials that have not ended are left out, and named. `venturi import` reads the
     archive; importing it twice changes nothing.
     """
-    chosen = filters(options)
-    filtered = any(value is not None for value in chosen.values())
-    if sum((bool(ids), everything, filtered)) != 1:
+    conditions, most = conditions_of(options), options["limit"] or None
+    if sum((bool(ids), everything, bool(conditions or most))) != 1:
         raise click.UsageError(
             "say which trials to export: their IDs, --all, or filters such as --workload NAME"
         )
     ready_file(output, overwrite=overwrite)
     from venturi.record.exchange import export_trials
+    from venturi.record.query.paging import whole_trials
     from venturi.record.trial import TERMINAL
 
     with open_repository() as repository:
-        found = [repository.get(id_) for id_ in ids] if ids else repository.find(**chosen)
+        found = (
+            [repository.get(id_) for id_ in ids]
+            if ids
+            else whole_trials(repository, *conditions, most=most)
+        )
         # One that was asked for by its id is not left out silently: exporting it is an error.
         trials = [trial for trial in found if ids or trial.state in TERMINAL]
         unfinished = [trial.id for trial in found if not (ids or trial.state in TERMINAL)]

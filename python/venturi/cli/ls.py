@@ -8,8 +8,8 @@ import click
 
 from venturi.cli.options import json_option, print_json
 from venturi.cli.repository import (
+    conditions_of,
     filter_options,
-    filters,
     open_repository,
     say_left_out,
     say_none_match,
@@ -65,19 +65,11 @@ def command(as_json: bool, **options: Any) -> None:
 
 
 def _query(options: dict[str, Any]) -> Query:
-    from venturi.record.query.conditions import Condition, Op, parse_condition
     from venturi.record.query.selection import Query
 
-    chosen = filters(options)
-    conditions = [parse_condition(text) for text in options["where"]]
-    for key in ("workload", "engine", "state", "group", "experiment"):
-        if (value := chosen[key]) is not None:
-            conditions.append(Condition(key, Op.ONE_OF, (value,)))
-    if chosen["since"] is not None:
-        conditions.append(Condition("started_at", Op.AT_LEAST, (chosen["since"],)))
     sort = options["sort"]
-    limit = min(chosen["limit"] or _ROWS, _ROWS)
-    return Query(tuple(conditions), sort.removeprefix("-"), sort.startswith("-"), limit)
+    limit = min(options["limit"] or _ROWS, _ROWS)
+    return Query(conditions_of(options), sort.removeprefix("-"), sort.startswith("-"), limit)
 
 
 def _rows(repository: Repository, query: Query, limit: int) -> list[TrialRow]:

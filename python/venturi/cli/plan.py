@@ -147,7 +147,7 @@ def status(file: Path, *, as_json: bool) -> None:
 
     plan = _read(file)
     with open_repository() as repository:
-        found = standings(plan, repository.find(experiment=plan.id))
+        found = standings(plan, repository.trials_of(plan.id))
     _show(plan, found, as_json=as_json, by_factor=True)
 
 
@@ -158,7 +158,7 @@ def _take(file: Path, *, begun: bool, again: bool, wait: bool, quiet: bool, as_j
     plan = _read(file)
     talk = not quiet and not as_json
     with laboratory(show_progress=talk, alone_as=f"plan {file}", wait=wait) as session:
-        if not begun and session.repository.find(experiment=plan.id, limit=1):
+        if not begun and session.repository.trials_of(plan.id):
             raise VenturiError(
                 "VEN-PLAN-BEGUN",
                 f"{plan.id} has begun already",
@@ -264,14 +264,17 @@ def _estimate(
     from venturi.measure.engines.registry import split_spec
     from venturi.measure.studies.run import size_for
     from venturi.measure.studies.study import alike, wall_s
+    from venturi.record.query.conditions import Condition
+    from venturi.record.query.paging import whole_trials
     from venturi.record.trial import State
 
     definition, size = size_for(combination)
-    succeeded = repository.find(
-        workload=combination.workload,
-        engine=split_spec(combination.engine)[0],
-        state=State.SUCCEEDED,
-        limit=500,
+    succeeded = whole_trials(
+        repository,
+        Condition.equal("workload", combination.workload),
+        Condition.equal("engine", split_spec(combination.engine)[0]),
+        Condition.equal("state", State.SUCCEEDED),
+        most=500,
     )
     walls = [
         wall
@@ -295,9 +298,16 @@ def _predicted(repository: Repository, combination: Combination) -> tuple[float 
         disk_rates_from_trial,
         predict_native_sort,
     )
+    from venturi.record.query.conditions import Condition
+    from venturi.record.query.paging import whole_trials
     from venturi.record.trial import State
 
-    probes = repository.find(engine="diskbench", state=State.SUCCEEDED, limit=1)
+    probes = whole_trials(
+        repository,
+        Condition.equal("engine", "diskbench"),
+        Condition.equal("state", State.SUCCEEDED),
+        most=1,
+    )
     if not probes:
         return None, "no earlier trial, and no `venturi probe disk` to predict from"
     input_bytes = size_for(combination)[1].bytes or 0

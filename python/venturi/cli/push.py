@@ -16,14 +16,14 @@ import click
 
 from venturi import settings
 from venturi.cli.options import DURATION, json_option, print_json
-from venturi.cli.repository import counting, filter_options, filters, open_repository
+from venturi.cli.repository import conditions_of, counting, filter_options, open_repository
 from venturi.cli.tokens import token_in
 from venturi.errors import ExitCode, VenturiError
 
 if TYPE_CHECKING:
     import httpx
 
-    from venturi.record.query.selection import Query
+    from venturi.record.query.conditions import Condition
     from venturi.record.repository import Repository
     from venturi.record.trial import Trial
 
@@ -88,8 +88,8 @@ def command(
     `ls` has too. They go in batches, and a batch is sent again if the server did not answer:
     sending a trial twice changes nothing. The exit status is 1 if the server refused a trial.
     """
-    query = _query(options)
-    if sum((bool(ids), everything, bool(query.conditions or options["limit"]))) != 1:
+    conditions = conditions_of(options)
+    if sum((bool(ids), everything, bool(conditions or options["limit"]))) != 1:
         raise click.UsageError(
             "say which trials to push: their IDs, --all, or filters such as --workload NAME"
         )
@@ -105,7 +105,7 @@ def command(
         ) as client,
         counting("push") as progress,
     ):
-        chosen = _chosen(repository, ids, query, options["limit"])
+        chosen = _chosen(repository, ids, conditions, options["limit"])
         push = _Push(repository, client, target, retry_for)
         for batch in _batches(repository, chosen):
             push.send(batch)
@@ -226,32 +226,23 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _query(options: dict[str, Any]) -> Query:
-    from venturi.record.query.conditions import Condition, Op, parse_condition
-    from venturi.record.query.selection import Query
-
-    chosen = filters(options)
-    conditions = [parse_condition(text) for text in options["where"]]
-    for key in ("workload", "engine", "state", "group", "experiment"):
-        if (value := chosen[key]) is not None:
-            conditions.append(Condition(key, Op.ONE_OF, (value,)))
-    if chosen["since"] is not None:
-        conditions.append(Condition("started_at", Op.AT_LEAST, (chosen["since"],)))
-    return Query(tuple(conditions), limit=1_000, with_excluded=True)
-
-
 def _chosen(
-    repository: Repository, ids: Sequence[str], query: Query, limit: int | None
+    repository: Repository,
+    ids: Sequence[str],
+    conditions: tuple[Condition, ...],
+    limit: int | None,
 ) -> list[str]:
     """The ids of the trials to be sent; those that have not ended are left out, and named."""
     from dataclasses import replace
 
     from venturi.record.query.paging import rows
+    from venturi.record.query.selection import Query
     from venturi.record.trial import TERMINAL
 
     if ids:
         return list(dict.fromkeys(repository.get(id_).id for id_ in ids))
     found: list[str] = []
+    query = Query(conditions, limit=1_000, with_excluded=True)
     while True:
         page = rows(repository, query)
         for row in page.rows:

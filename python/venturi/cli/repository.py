@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from venturi.record.query.conditions import Condition
     from venturi.record.query.selection import Query
     from venturi.record.repository import Repository
-    from venturi.record.trial import State
 
 F = TypeVar("F", bound=Callable[..., Any])
 # As in record.trial.State, which is too heavy for --help; a test holds them together.
@@ -93,20 +92,8 @@ def say_left_out(repository: Repository, query: Query) -> None:
         click.echo(f"{trials} left out by rules (`venturi exclude ls` has them)", err=True)
 
 
-class Filters(TypedDict):
-    """The arguments of `Repository.find` as the options give them."""
-
-    workload: str | None
-    engine: str | None
-    state: State | None
-    group: str | None
-    experiment: str | None
-    since: datetime | None
-    limit: int | None
-
-
 def filter_options(default_limit: int | None) -> Callable[[F], F]:
-    """The options that choose trials; see `Filters`."""
+    """The options that choose trials; see `conditions_of`."""
     shown = "" if default_limit is None else f" (default {default_limit}; 0: no limit)"
     options = (
         click.option("--workload", metavar="NAME", help="Only trials of this workload."),
@@ -135,17 +122,17 @@ def filter_options(default_limit: int | None) -> Callable[[F], F]:
     return decorate
 
 
-def filters(options: Any) -> Filters:
-    """The `Filters` among a command's `options`."""
-    return {
-        "workload": options["workload"],
-        "engine": options["engine"],
-        "state": options["state"],
-        "group": options["group"],
-        "experiment": options["experiment"],
-        "since": options["since"],
-        "limit": options["limit"] or None,
-    }
+def conditions_of(options: Mapping[str, Any]) -> tuple[Condition, ...]:
+    """What the options of `filter_options`, and --where if the verb has it, ask of trials."""
+    from venturi.record.query.conditions import Condition, Op, parse_condition
+
+    conditions = [parse_condition(text) for text in options.get("where", ())]
+    for key in ("workload", "engine", "state", "group", "experiment"):
+        if (value := options[key]) is not None:
+            conditions.append(Condition.equal(key, value))
+    if (since := options["since"]) is not None:
+        conditions.append(Condition("started_at", Op.AT_LEAST, (since,)))
+    return tuple(conditions)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from venturi.errors import VenturiError
-from venturi.record.trial import Artifact, State, Trial
+from venturi.record.trial import Artifact, Trial
 
 if TYPE_CHECKING:
     from venturi.record.repository import ArtifactKind
@@ -20,10 +20,7 @@ class Keeper(Protocol):
 
     def save(self, trial: Trial) -> None: ...
 
-    def find(
-        self, *, experiment: str | None = None, state: State | None = None,
-        limit: int | None = None,
-    ) -> Sequence[Trial]: ...  # fmt: skip
+    def trials_of(self, experiment: str) -> Sequence[Trial]: ...
 
     def attach(
         self, trial: Trial, kind: ArtifactKind, name: str, source: Path | bytes
@@ -41,10 +38,7 @@ class Nowhere:
     def save(self, trial: Trial) -> None:
         """Forgets `trial`."""
 
-    def find(
-        self, *, experiment: str | None = None, state: State | None = None,
-        limit: int | None = None,
-    ) -> Sequence[Trial]:  # fmt: skip
+    def trials_of(self, experiment: str) -> Sequence[Trial]:
         """No trial."""
         return ()
 

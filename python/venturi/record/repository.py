@@ -15,7 +15,6 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from types import TracebackType
@@ -33,7 +32,6 @@ from venturi.record.tables import (
     RECORDS,
     TRIALS,
     configuration_rows,
-    microseconds,
     record_row,
     storable,
     trial_row,
@@ -147,7 +145,7 @@ class Repository:
     def get(self, id_prefix: str) -> Trial:
         """The trial whose id is `id_prefix`, or the only one whose id begins with it.
 
-        `last` is the newest trial, `last~1` the one before it, in the order of `find`.
+        `last` is the newest trial, `last~1` the one before it, in the order of `query`.
         """
         if ago := _LAST.fullmatch(id_prefix):
             return self._last(int(ago[1] or 0))
@@ -184,36 +182,12 @@ class Repository:
             )
         return _decode(*row)
 
-    def find(
-        self,
-        *,
-        workload: str | None = None,
-        engine: str | None = None,
-        state: State | None = None,
-        experiment: str | None = None,
-        group: str | None = None,
-        since: datetime | None = None,
-        limit: int | None = None,
-    ) -> list[Trial]:
-        """The matching trials, newest first, undated ones last; `group` is a `group_key`."""
-        wanted = {
-            TRIALS.c.workload: workload,
-            TRIALS.c.engine: engine,
-            TRIALS.c.state: None if state is None else State(state).value,
-            TRIALS.c.experiment: experiment,
-            TRIALS.c.group_key: group,
-        }
-        conditions = [column == value for column, value in wanted.items() if value is not None]
-        if since is not None:
-            conditions.append(TRIALS.c.started_at_us >= microseconds(since))
-        query = (
-            _STORED.join(TRIALS, TRIALS.c.id == RECORDS.c.id)
-            .where(*conditions)
-            .order_by(*_NEWEST_FIRST)
-            .limit(limit)
-        )
+    def trials_of(self, experiment: str) -> list[Trial]:
+        """The trials of an experiment, newest first."""
+        query = _STORED.join(TRIALS, TRIALS.c.id == RECORDS.c.id).order_by(*_NEWEST_FIRST)
         with self._database.reading() as connection:
-            return [_decode(*found) for found in connection.execute(query)]
+            found = connection.execute(query.where(TRIALS.c.experiment == experiment))
+            return [_decode(*row) for row in found]
 
     def recover(self) -> list[Trial]:
         """Marks trials interrupted whose process has ended without finishing them.

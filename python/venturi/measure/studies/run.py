@@ -62,7 +62,7 @@ def take(
     begun_s = time.monotonic()
 
     def look() -> dict[int, Standing]:
-        found = repository.find(experiment=plan.id)
+        found = repository.trials_of(plan.id)
         return {each.place.number: each for each in standings(plan, found)}
 
     before = look()

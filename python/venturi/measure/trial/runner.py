@@ -253,8 +253,8 @@ def already_succeeded(session: Session, spec: Spec) -> Trial | None:
     if spec.experiment is None:
         return None
     wanted = _chosen(_planned(session, spec))
-    for trial in session.repository.find(experiment=spec.experiment, state=State.SUCCEEDED):
-        if _chosen(trial) == wanted:
+    for trial in session.repository.trials_of(spec.experiment):
+        if trial.state is State.SUCCEEDED and _chosen(trial) == wanted:
             return trial
     return None
 

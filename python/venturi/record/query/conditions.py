@@ -63,6 +63,11 @@ class Condition:
             raise refused(f"{len(self.values)} values for {self.op}, not 1 to {most}", self.key)
         clause(self)
 
+    @classmethod
+    def equal(cls, key: str, value: Value) -> Condition:
+        """`key` is `value`."""
+        return cls(key, Op.ONE_OF, (value,))
+
 
 def parse_condition(text: str) -> Condition:
     """The condition that `text` writes: KEY=VALUE, KEY<N, <=, >, >=; KEY= is a missing value."""

@@ -1,4 +1,4 @@
-"""The rows of trials, page by page."""
+"""The trials of a query: their rows, page by page, or the whole of each."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from venturi.record.query.conditions import COLUMNS
+from venturi.record.query.conditions import COLUMNS, Condition
 from venturi.record.query.cursor import after, make_cursor, open_cursor
 from venturi.record.query.selection import Query, covering, rules_of, source_of, where
 from venturi.record.repository import Repository
 from venturi.record.tables import RECORDS, TRIALS, moment
-from venturi.record.trial import Scalar
+from venturi.record.trial import Scalar, Trial, decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,27 @@ def rows(repository: Repository, query: Query) -> Page:
         tuple(_row(row, configuration[row.id], excluded.get(row.id)) for row in page),
         make_cursor(query, page[-1][len(COLUMNS) :]) if len(found) > len(page) else None,
     )
+
+
+def whole_trials(
+    repository: Repository, *conditions: Condition, most: int | None = None
+) -> list[Trial]:
+    """The trials that meet all `conditions`, newest first, undated ones last; at most `most`.
+
+    Each is decoded from its record, for those who need its phases, samples or artifacts. It is the
+    record that is asked, not for an answer: exclusions leave nothing out.
+    """
+    newest_first = (TRIALS.c.started_at_us.desc().nulls_last(), TRIALS.c.id.desc())
+    statement = (
+        sa.select(RECORDS.c.id, RECORDS.c.record)
+        .join(TRIALS, TRIALS.c.id == RECORDS.c.id)
+        .where(*where(conditions, ()))
+        .order_by(*newest_first)
+        .limit(most)
+    )
+    with repository.reading() as connection:
+        found = connection.execute(statement).all()
+    return [decode(record, where={"trial": id_}) for id_, record in found]
 
 
 def _row(row: Any, configuration: str, excluded: tuple[str, ...] | None) -> TrialRow:
