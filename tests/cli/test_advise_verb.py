@@ -55,6 +55,16 @@ def test_the_papers_question_in_whole_lines() -> None:
         assert words in " ".join(done.stdout.split())
 
 
+def test_options_alone_are_a_question_for_hardware() -> None:
+    short = run("advise", *SORT[2:])
+    assert (short.exit_code, short.stdout) == (0, run(*SORT).stdout)
+    asked = run("advise", "--help")
+    assert asked.exit_code == 0
+    assert "hardware" in asked.stdout
+    assert "--deadline" not in asked.stdout
+    assert "'hardware'" in run("advise", "hardwar", *SORT[2:]).stderr
+
+
 def test_json_has_the_whole_answer() -> None:
     found = data(*SORT, "--durability", "2-io", "--durability", "volumes")
     two_io, volumes = found["classes"]  # type: ignore[misc]

@@ -34,6 +34,10 @@ def test_another_shell_is_a_usage_error() -> None:
         (["r"], ["run", "rank", "report"]),
         (["completion", "z"], ["zsh"]),
         (["sort", "--ver"], ["--verify"]),
+        (["advise", "h"], ["hardware"]),
+        (["advise", "--dead"], ["--deadline"]),
+        (["advise", "--sort", "1TB", "--dead"], ["--deadline"]),
+        (["advise", "hardware", "--dead"], ["--deadline"]),
     ],
 )
 def test_bash_offers_what_fits(typed: list[str], offered: list[str]) -> None:

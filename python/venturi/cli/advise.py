@@ -1,4 +1,7 @@
-"""`venturi advise hardware`: which machines, how many, for how much, with what certainty."""
+"""`venturi advise`: a command for each question.
+
+`hardware`: which machines, how many, for how much, with what certainty.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +28,32 @@ from venturi.cli.screen import show
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from click.shell_completion import CompletionItem
+
     from venturi.advise.explain import Explanation
     from venturi.advise.hardware import Advice
     from venturi.model.catalog import Catalog
 
 
-@click.group()
+class Questions(click.Group):
+    """A command for each question; options without one are those of `hardware`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0].startswith("-") and args[0] not in self.get_help_option_names(ctx):
+            args = [hardware.name or "", *args]
+        return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        found = super().shell_complete(ctx, incomplete)
+        return found + hardware.shell_complete(ctx, incomplete) if incomplete[:1] == "-" else found
+
+
+@click.group(cls=Questions, subcommand_metavar="[COMMAND] [ARGS]...")
 def command() -> None:
-    """Which machines, how many, for how much, with what certainty."""
+    """Advice on a job: a command for each question.
+
+    Options without a command are those of `hardware`: `venturi advise --sort 100TB`.
+    """
 
 
 @command.command()
