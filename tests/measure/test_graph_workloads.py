@@ -70,9 +70,7 @@ def test_edges_go_both_ways_and_some_vertices_have_many(tmp_path: Path) -> None:
     size = graph.size(definition, 0, {})
     answer = graph_data.write(FILES, definition, tmp_path, size, 3, tick=lambda _: None)
     columns = [
-        *graph_check.read_columns(
-            FILES, sorted(tmp_path.iterdir()), "stw", ("int64",) * 2 + ("double",)
-        )
+        *graph_check.read_columns(sorted(tmp_path.iterdir()), "stw", ("int64",) * 2 + ("double",))
     ]
     source, target, weight = (np.concatenate(column) for column in zip(*columns, strict=True))
     assert (source[::2] == target[1::2]).all()
@@ -189,7 +187,7 @@ def test_the_reference_of_pagerank_is_its_definition(
         for source, target, _ in edges:
             received[target] += ranks[source] / sum(edge[0] == source for edge in edges)
         ranks = [1 - damping + damping * each for each in received]
-    assert graph_check.page_ranks(FILES, [file], 9, iterations, damping) == pytest.approx(ranks)
+    assert graph_check.page_ranks([file], 9, iterations, damping) == pytest.approx(ranks)
 
 
 def test_an_empty_answer_is_right_where_there_is_nothing_to_find(tmp_path: Path) -> None:

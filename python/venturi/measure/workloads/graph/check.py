@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from venturi.measure.hosts.host import Files
+from venturi.measure.hosts.local import HERE
 from venturi.measure.workloads.graph.definition import SAMPLED_VERTICES, WHOLE_LINES
 
 if TYPE_CHECKING:
@@ -39,37 +39,39 @@ Columns = tuple[npt.NDArray[Any], ...]
 
 def check(checking: Checking) -> str | None:
     """Why the output is wrong, or None if it is right."""
-    files = checking.files
-    outputs = [each.path for each in files.find(checking.output, "part-*")]
+    outputs = [each.path for each in checking.files.find(checking.output, "part-*")]
     if not outputs:
         return "there is no output"
+    here = checking.files.here
+    with here(*checking.given.files) as given, here(*outputs) as found:
+        compare = _comparison(checking, given)
+        try:
+            return compare(found)
+        except ValueError as error:
+            return f"the output cannot be read: {str(error).splitlines()[0]}"
+
+
+def _comparison(
+    checking: Checking, files: Sequence[Path]
+) -> Callable[[Sequence[Path]], str | None]:
+    """What says why an output is not that of the input in `files`."""
     name, parameters = checking.definition.name, checking.size.parameters
-    given = checking.given.files
     assert checking.given.answer is not None
     vertices = int(checking.given.answer["vertices"])
-    compare: Callable[[Sequence[Path]], str | None]
     if name == "pagerank":
         iterations, damping = int(str(parameters["iterations"])), float(str(parameters["damping"]))
-        compare = partial(
-            _compare_ranks, files, page_ranks(files, given, vertices, iterations, damping)
+        return partial(_compare_ranks, page_ranks(files, vertices, iterations, damping))
+    whole = checking.size.records <= WHOLE_LINES[name]
+    sources = np.ones(vertices, dtype=np.bool_) if whole else _sample(vertices)
+    if name == "nweight":
+        hops, limit = int(str(parameters["degree"])), int(str(parameters["max_out_edges"]))
+        answers = answers_for(
+            sources, files, hops, lambda edges: strongest_over(edges, hops, limit)
         )
-    else:
-        whole = checking.size.records <= WHOLE_LINES[name]
-        sources = np.ones(vertices, dtype=np.bool_) if whole else _sample(vertices)
-        if name == "nweight":
-            hops, limit = int(str(parameters["degree"])), int(str(parameters["max_out_edges"]))
-            answers = answers_for(
-                files, given, sources, hops, lambda edges: strongest_over(edges, hops, limit)
-            )
-            compare = partial(_compare_lists, files, answers, limit)
-        else:
-            hops = int(str(parameters["hops"]))
-            answers = answers_for(files, given, sources, hops, lambda edges: apart(edges, hops))
-            compare = partial(_compare_pairs, files, answers)
-    try:
-        return compare(outputs)
-    except ValueError as error:
-        return f"the output cannot be read: {str(error).splitlines()[0]}"
+        return partial(_compare_lists, answers, limit)
+    hops = int(str(parameters["hops"]))
+    answers = answers_for(sources, files, hops, lambda edges: apart(edges, hops))
+    return partial(_compare_pairs, answers)
 
 
 @dataclass(frozen=True)
@@ -96,14 +98,13 @@ class Answers:
 
 
 def answers_for(
-    files: Files,
-    edges: Sequence[Path],
     sources: Mask,
+    files: Sequence[Path],
     hops: int,
     reference: Callable[[csr_array], csr_array],
 ) -> Answers:
     """What `reference` makes of the edges that decide about `sources`."""
-    source, target, weight = edges_around(files, edges, sources, hops)
+    source, target, weight = edges_around(files, sources, hops)
     ids = np.unique(np.concatenate([source, target]))
     rows, columns = np.searchsorted(ids, source), np.searchsorted(ids, target)
     result = reference(matrix(rows, columns, np.rint(weight * UNIT), len(ids)))
@@ -119,40 +120,37 @@ def _sample(vertices: int) -> Mask:
 
 
 def read_columns(
-    files: Files, paths: Iterable[Path], names: Sequence[str], types: Sequence[str]
+    files: Iterable[Path], names: Sequence[str], types: Sequence[str]
 ) -> Iterator[Columns]:
     """The columns of lines separated by tabs, in pieces of about BLOCK_BYTES of text."""
     from pyarrow import csv
 
-    options = (
-        csv.ReadOptions(column_names=list(names), block_size=BLOCK_BYTES),
-        csv.ParseOptions(delimiter="\t"),
-        csv.ConvertOptions(
-            column_types=dict(zip(names, types, strict=True)), strings_can_be_null=False
-        ),
-    )
-    for path in paths:
-        if files.stat(path).bytes == 0:
+    for file in files:
+        if HERE.stat(file).bytes == 0:
             continue
-        with files.open(path) as file:
-            for batch in csv.open_csv(file, *options):
-                if any(column.null_count for column in batch.columns):
-                    raise ValueError(f"{path.name}: a value is missing")
-                yield tuple(column.to_numpy(zero_copy_only=False) for column in batch.columns)
+        reader = csv.open_csv(
+            file,
+            csv.ReadOptions(column_names=list(names), block_size=BLOCK_BYTES),
+            csv.ParseOptions(delimiter="\t"),
+            csv.ConvertOptions(
+                column_types=dict(zip(names, types, strict=True)), strings_can_be_null=False
+            ),
+        )
+        for batch in reader:
+            if any(column.null_count for column in batch.columns):
+                raise ValueError(f"{file.name}: a value is missing")
+            yield tuple(column.to_numpy(zero_copy_only=False) for column in batch.columns)
 
 
-def _weighted(files: Files, paths: Iterable[Path]) -> Iterator[tuple[I64, I64, F64]]:
+def _weighted(files: Iterable[Path]) -> Iterator[tuple[I64, I64, F64]]:
     names, types = ("source", "target", "weight"), ("int64", "int64", "double")
     return (
-        (source, target, weight)
-        for source, target, weight in read_columns(files, paths, names, types)
+        (source, target, weight) for source, target, weight in read_columns(files, names, types)
     )
 
 
-def edges_around(
-    files: Files, paths: Sequence[Path], sources: Mask, hops: int
-) -> tuple[I64, I64, F64]:
-    """All edges within reach of `sources` in `hops` steps: one reading of `paths` for a step."""
+def edges_around(files: Sequence[Path], sources: Mask, hops: int) -> tuple[I64, I64, F64]:
+    """All edges within reach of `sources` in `hops` steps: one reading of the files for a step."""
     known = np.zeros_like(sources)
     wanted = sources.copy()
     parts: list[tuple[I64, I64, F64]] = []
@@ -160,7 +158,7 @@ def edges_around(
         known |= wanted
         found = [
             (source[kept], target[kept], weight[kept])
-            for source, target, weight in _weighted(files, paths)
+            for source, target, weight in _weighted(files)
             for kept in (wanted[source],)
         ]
         parts += found
@@ -243,13 +241,11 @@ def _without(rows: csr_array, others: Sequence[csr_array]) -> csr_array:
     return rows
 
 
-def page_ranks(
-    files: Files, paths: Sequence[Path], pages: int, iterations: int, damping: float
-) -> F64:
+def page_ranks(files: Sequence[Path], pages: int, iterations: int, damping: float) -> F64:
     """The rank of every page."""
 
     def links() -> Iterator[Columns]:
-        return read_columns(files, paths, ("source", "target"), ("int64", "int64"))
+        return read_columns(files, ("source", "target"), ("int64", "int64"))
 
     out = np.zeros(pages)
     for source, _ in links():
@@ -264,8 +260,8 @@ def page_ranks(
     return rank
 
 
-def _compare_ranks(files: Files, expected: F64, outputs: Sequence[Path]) -> str | None:
-    columns = list(read_columns(files, outputs, ("page", "rank"), ("int64", "double")))
+def _compare_ranks(expected: F64, outputs: Sequence[Path]) -> str | None:
+    columns = list(read_columns(outputs, ("page", "rank"), ("int64", "double")))
     if not columns:  # every page has a rank
         return "the output is empty"
     page, rank = (np.concatenate(column) for column in zip(*columns, strict=True))
@@ -279,12 +275,10 @@ def _compare_ranks(files: Files, expected: F64, outputs: Sequence[Path]) -> str 
     return None
 
 
-def _compare_lists(
-    files: Files, answers: Answers, limit: int, outputs: Sequence[Path]
-) -> str | None:
+def _compare_lists(answers: Answers, limit: int, outputs: Sequence[Path]) -> str | None:
     seen = np.zeros_like(answers.sources)
     for path in outputs:
-        with TextIOWrapper(files.open(path), "utf-8") as file:
+        with TextIOWrapper(HERE.open(path), "utf-8") as file:
             for number, line in enumerate(file, start=1):
                 vertex, _, pairs = line.rstrip("\n").partition("\t")
                 problem = _wrong_line(answers, limit, seen, int(vertex), pairs)
@@ -315,10 +309,10 @@ def _wrong_line(answers: Answers, limit: int, seen: Mask, vertex: int, pairs: st
     return None
 
 
-def _compare_pairs(files: Files, answers: Answers, outputs: Sequence[Path]) -> str | None:
+def _compare_pairs(answers: Answers, outputs: Sequence[Path]) -> str | None:
     none = np.zeros(0, dtype=np.int64)
     found: list[tuple[I64, I64, F64]] = [(none, none, np.zeros(0))]
-    for source, target, score in _weighted(files, outputs):
+    for source, target, score in _weighted(outputs):
         if source.min() < 0 or source.max() >= len(answers.sources):
             return "there is a source that is not in the input"
         kept = answers.sources[source]

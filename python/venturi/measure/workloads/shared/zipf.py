@@ -140,10 +140,13 @@ def check_sums(files: Files, paths: Sequence[Path], totals: U64) -> str | None:
     """Why the pairs in `paths` do not have these totals, or None if they do."""
     parts = []
     for path in paths:
-        data = files.read(path)
-        if len(data) % PAIR.itemsize:
-            return f"{path.name}: {len(data)} bytes are no whole number of pairs"
-        parts.append(np.frombuffer(data, dtype=PAIR))
+        size_bytes = files.stat(path).bytes
+        if size_bytes % PAIR.itemsize:
+            return f"{path.name}: {size_bytes} bytes are no whole number of pairs"
+        part = np.empty(size_bytes // PAIR.itemsize, dtype=PAIR)
+        with files.open(path) as file:
+            file.readinto(part.view(np.uint8).data)
+        parts.append(part)
     pairs = np.concatenate(parts) if parts else np.empty(0, dtype=PAIR)
     if not ((pairs["key_bytes"] == 8) & (pairs["value_bytes"] == 8)).all():
         return "a pair does not have an 8-byte key and an 8-byte value"
