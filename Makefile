@@ -46,7 +46,7 @@ setup: $(VENV)/.installed ## Install everything into this folder (.venv, target,
 	@$(PY) -m compileall -q python/venturi
 
 demo: setup ## Run the main job: measure this machine, sort on it, record it, price it
-	$(VENV)/bin/venturi quickstart --report report.html
+	$(VENV)/bin/venturi quickstart
 
 serve: setup ## Serve the repository as web pages on this machine
 	$(VENV)/bin/venturi serve

@@ -40,13 +40,36 @@ def test_the_page_is_whole_and_names_the_machines(name: str, tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == [page]
 
 
-def test_a_page_that_is_there_is_refused_before_the_work(tmp_path: Path) -> None:
+WRITING = [
+    *((name, [*arguments, "--html"]) for name, arguments in VERBS.items()),
+    ("show", ["show", "last", "--html"]),
+    ("catalog ls", ["catalog", "ls", "--html"]),
+    ("catalog show", ["catalog", "show", "ec2-2014", "--html"]),
+    ("catalog diff", ["catalog", "diff", "ec2-2014", "current", "--html"]),
+    *(("report", ["report", "/trials", option]) for option in ("--html", "-o", "--output")),
+    *(("quickstart", ["quickstart", option]) for option in ("--html", "--report")),
+]
+
+
+@pytest.mark.parametrize(("verb", "arguments"), WRITING, ids=[verb for verb, _ in WRITING])
+def test_every_verb_refuses_a_file_alike_before_its_work(
+    verb: str, arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, page = tmp_path / "home", tmp_path / "page.html"
+    monkeypatch.setenv("VENTURI_HOME", str(home))
+    page.write_text("mine")
+    nowhere = Path("/proc/nowhere/page.html")
+    for file, code in ((page, "VEN-OUTPUT-EXISTS"), (nowhere, "VEN-OUTPUT-WRITE")):
+        with pytest.raises(VenturiError) as caught:
+            run(*arguments, str(file))
+        assert caught.value.code == code, verb
+    assert page.read_text() == "mine"
+    assert not home.exists()
+
+
+def test_a_page_is_replaced_where_that_is_asked_for(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text("mine")
-    with pytest.raises(VenturiError) as caught:
-        run(*VERBS["simulate"], "--html", str(page))
-    assert caught.value.code == "VEN-OUTPUT-EXISTS"
-    assert page.read_text() == "mine"
     run(*VERBS["simulate"], "--html", str(page), "--overwrite")
     assert "i2.8xlarge" in page.read_text("utf-8")
 

@@ -17,8 +17,10 @@ import pytest
 import advice_page_samples
 import report_samples
 from venturi.model.statistics.stats import Missing
-from venturi.present.advice_page import AdvicePage, render_advice, render_simulation, write_page
-from venturi.present.report import ReportData, render, report_data
+from venturi.present.advice_page import AdvicePage
+from venturi.present.document import write_page
+from venturi.present.export import data_page
+from venturi.present.report import ReportData, report_data
 
 pytestmark = pytest.mark.browser
 
@@ -49,20 +51,20 @@ def unpriced() -> AdvicePage:
 
 
 PAGES: dict[str, Callable[[], str]] = {
-    "realistic": lambda: render(report_samples.realistic()),
-    "edge": lambda: render(report_samples.edge()),
-    "single": lambda: render(report_samples.single()),
-    "empty": lambda: render(report_samples.empty()),
-    "advice": lambda: render_advice(advice_page_samples.advice()),
-    "advice-edge": lambda: render_advice(advice_page_samples.advice_edge()),
-    "advice-empty": lambda: render_advice(advice_page_samples.advice_empty()),
-    "simulation": lambda: render_simulation(advice_page_samples.simulation()),
-    "simulation-edge": lambda: render_simulation(advice_page_samples.simulation_edge()),
-    "simulation-empty": lambda: render_simulation(advice_page_samples.simulation_empty()),
+    "realistic": lambda: data_page("/report", report_samples.realistic()),
+    "edge": lambda: data_page("/report", report_samples.edge()),
+    "single": lambda: data_page("/report", report_samples.single()),
+    "empty": lambda: data_page("/report", report_samples.empty()),
+    "advice": lambda: data_page("/advice", advice_page_samples.advice()),
+    "advice-edge": lambda: data_page("/advice", advice_page_samples.advice_edge()),
+    "advice-empty": lambda: data_page("/advice", advice_page_samples.advice_empty()),
+    "simulation": lambda: data_page("/simulation", advice_page_samples.simulation()),
+    "simulation-edge": lambda: data_page("/simulation", advice_page_samples.simulation_edge()),
+    "simulation-empty": lambda: data_page("/simulation", advice_page_samples.simulation_empty()),
 }
 ONCE: dict[str, Callable[[], str]] = {
-    "lost-bytes": lambda: render(lost_bytes()),
-    "unpriced": lambda: render_advice(unpriced()),
+    "lost-bytes": lambda: data_page("/report", lost_bytes()),
+    "unpriced": lambda: data_page("/advice", unpriced()),
 }
 PHASES, STAGES, COMPARED = "Phases of ", "Stages of ", "Predicted and measured "
 DISK, LATENCY, NETWORK = "Disk rates ", "Percentiles of disk ", "Network rates "

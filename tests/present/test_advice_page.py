@@ -19,18 +19,17 @@ from venturi.present.advice_page import (
     BarRow,
     Histogram,
     Span,
-    render_advice,
-    render_simulation,
-    write_page,
 )
+from venturi.present.document import write_page
+from venturi.present.export import data_page
 
 PAGES: dict[str, Callable[[], str]] = {
-    "advice": lambda: render_advice(samples.advice()),
-    "advice edge": lambda: render_advice(samples.advice_edge()),
-    "advice empty": lambda: render_advice(samples.advice_empty()),
-    "simulation": lambda: render_simulation(samples.simulation()),
-    "simulation edge": lambda: render_simulation(samples.simulation_edge()),
-    "simulation empty": lambda: render_simulation(samples.simulation_empty()),
+    "advice": lambda: data_page("/advice", samples.advice()),
+    "advice edge": lambda: data_page("/advice", samples.advice_edge()),
+    "advice empty": lambda: data_page("/advice", samples.advice_empty()),
+    "simulation": lambda: data_page("/simulation", samples.simulation()),
+    "simulation edge": lambda: data_page("/simulation", samples.simulation_edge()),
+    "simulation empty": lambda: data_page("/simulation", samples.simulation_empty()),
 }
 
 
@@ -74,7 +73,7 @@ def test_what_is_not_known_keeps_its_reason() -> None:
 
 def test_a_simulation_carries_quantiles_marks_settings_and_bins() -> None:
     page = samples.simulation()
-    found = twin(render_simulation(page))
+    found = twin(data_page("/simulation", page))
     assert found["histogram"]["counts"] == list(page.histogram.counts)
     assert [mark["kind"] for mark in found["marks"]] == [m.kind for m in page.marks]
     assert {"label": "Lost nodes", "value": {"reason": "no loss rate was given"}} in (
@@ -85,7 +84,7 @@ def test_a_simulation_carries_quantiles_marks_settings_and_bins() -> None:
 @given(st.text())
 def test_any_text_survives_the_island(text: str) -> None:
     page = replace(samples.advice_empty(), bars=(BarRow(text, 1.0, 2.0, 3.0),))
-    assert twin(render_advice(page))["bars"][0]["instance_type"] == text
+    assert twin(data_page("/advice", page))["bars"][0]["instance_type"] == text
 
 
 @pytest.mark.parametrize(

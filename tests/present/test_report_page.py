@@ -17,7 +17,9 @@ import report_samples as samples
 from venturi.errors import CODES, VenturiError
 from venturi.model.statistics.stats import Missing
 from venturi.present import document
-from venturi.present.report import render, report_data, write_report
+from venturi.present.document import write_page
+from venturi.present.export import data_page
+from venturi.present.report import report_data
 from venturi.present.report.data import Answer, Number, ReportData
 from venturi.present.report.timeline import POINTS_MAX, timeline
 from venturi.record.trial import Phase, Sample, State, Trial
@@ -106,7 +108,9 @@ def test_a_stage_that_lost_its_bytes_has_no_rate_and_says_why() -> None:
     )
     data = report_of(replace(trial, samples=lost))
     assert data.uses[0].read_bytes_per_s == Missing("counter overflowed")
-    assert twin(render(data))["uses"][0]["read_bytes_per_s"] == {"reason": "counter overflowed"}
+    assert twin(data_page("/report", data))["uses"][0]["read_bytes_per_s"] == {
+        "reason": "counter overflowed"
+    }
 
 
 def test_a_failed_sort_shows_its_failure_and_no_numbers() -> None:
@@ -180,7 +184,7 @@ def test_a_long_series_is_thinned_and_says_so() -> None:
 
 
 def test_the_page_has_all_its_values_and_hostile_text_stays_in_its_place() -> None:
-    html = render(samples.edge())
+    html = data_page("/report", samples.edge())
     assert "<img" not in html.split("<script>")[0]
     assert html.count("</script>") == 2
     found = twin(html)
@@ -204,7 +208,7 @@ def test_a_value_that_is_no_number_is_a_gap_in_the_line(bad: float) -> None:
     frame = pl.DataFrame(rows, schema=["t_s", "metric", "device", "value", "unit"], orient="row")
     data = report_of(sort, **{sort.id: frame})
     assert data.sorts[0].timeline.lanes[0].lines[0].values == (0.5, None)
-    line = twin(render(data))["sorts"][0]["timeline"]["lanes"][0]["lines"][0]
+    line = twin(data_page("/report", data))["sorts"][0]["timeline"]["lanes"][0]["lines"][0]
     assert line["values"] == [0.5, None]
 
 
@@ -222,7 +226,7 @@ def test_a_prediction_in_the_record_is_used_when_none_is_given() -> None:
 def test_the_phases_of_an_unknown_engine_do_not_break_the_page() -> None:
     sort = samples.sort_trial(2, 10**9, 0, {"map+shuffle": 1.0})
     odd = replace(sort, phases=(Phase("shuffle the deck", 0.0, 3.0),), samples=())
-    (sort_shown,) = twin(render(report_of(odd)))["sorts"]
+    (sort_shown,) = twin(data_page("/report", report_of(odd)))["sorts"]
     assert [span["name"] for span in sort_shown["timeline"]["spans"]] == ["shuffle the deck"]
 
 
@@ -230,10 +234,10 @@ def test_writing_refuses_what_exists_and_leaves_nothing_half_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, data = tmp_path / "report.html", samples.empty()
-    write_report(path, data)
+    write_page(path, data_page("/report", data))
     assert path.read_text().startswith("<!doctype html>")
     with pytest.raises(VenturiError) as refused:
-        write_report(path, data)
+        write_page(path, data_page("/report", data))
     assert refused.value.code == "VEN-OUTPUT-EXISTS"
     path.write_text("old")
 
@@ -242,7 +246,7 @@ def test_writing_refuses_what_exists_and_leaves_nothing_half_done(
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(OSError, match="No space"):
-        write_report(path, data, overwrite=True)
+        write_page(path, data_page("/report", data), overwrite=True)
     assert path.read_text() == "old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["report.html"]
 
@@ -252,7 +256,7 @@ def test_a_missing_program_is_an_error_that_says_how_to_build_it(
 ) -> None:
     monkeypatch.setattr(document, "files", lambda _: tmp_path)
     with pytest.raises(VenturiError) as missing:
-        render(samples.empty())
+        data_page("/report", samples.empty())
     assert missing.value.code == "VEN-REPORT-ASSET"
     assert missing.value.code in CODES
     assert "npm run build" in missing.value.hint

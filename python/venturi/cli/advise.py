@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from venturi.cli.html import command_line, free_for_page, html_options, write_html
+from venturi.cli.html import PageFile, command_line, html_options
 from venturi.cli.machines import (
     DURABILITIES,
     MOST_NODES,
@@ -82,7 +82,7 @@ def command() -> None:
               help="How many options to show and compare with one another.")  # fmt: skip
 @click.option("--explain", "explained", metavar="TYPE[:N]",
               help="Show where every figure of one option comes from.")  # fmt: skip
-@html_options
+@html_options()
 @json_option
 def hardware(
     *,
@@ -101,8 +101,7 @@ def hardware(
     caps: tuple[str, ...],
     limit: int,
     explained: str | None,
-    html: Path | None,
-    overwrite: bool,
+    html: PageFile | None,
     as_json: bool,
 ) -> None:
     """Which machines to rent or buy for a job, and how many.
@@ -116,7 +115,6 @@ def hardware(
     from venturi.advise.option import Objective
     from venturi.model.cost.node import Network
 
-    free_for_page(html, overwrite=overwrite)
     today = datetime.now(UTC).date()
     max_nodes, max_nodes_of = _caps(caps)
     found = the_catalogs(catalogs, measured, assumed, today, owned)
@@ -139,7 +137,7 @@ def hardware(
     if explained is not None:
         explanations = explain_type(advice, found, *type_and_nodes(explained))
     if html is not None:
-        write_advice(advice, found, explanations, html, overwrite=overwrite)
+        write_advice(advice, found, explanations, html)
     if explained is not None:
         print_explanations(explanations, as_json=as_json)
         for found_in in advice.classes:
@@ -156,14 +154,11 @@ def write_advice(
     advice: Advice,
     catalogs: Sequence[Catalog],
     explanations: Sequence[Explanation],
-    path: Path,
-    *,
-    overwrite: bool,
+    html: PageFile,
 ) -> None:
     """The page; without --explain it explains the first option of each class."""
     from venturi.advise.bars import network_costs
     from venturi.advise.explain import explain_first
-    from venturi.present.advice_page import render_advice
     from venturi.present.advice_page.build import advice_page
 
     explanations = explanations or explain_first(advice, catalogs)
@@ -174,7 +169,7 @@ def write_advice(
         generated_at=datetime.now(UTC),
         command=command_line(),
     )
-    write_html(path, render_advice(page), overwrite=overwrite)
+    html.write("/advice", page)
 
 
 def _caps(texts: tuple[str, ...]) -> tuple[int | None, dict[str, int]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from venturi.cli.html import command_line, free_for_page, html_options, write_html
+from venturi.cli.html import PageFile, command_line, html_options
 from venturi.cli.options import json_option, print_json
 from venturi.cli.outputs import ready_file, writing
 from venturi.cli.screen import show
@@ -52,17 +52,14 @@ def command() -> None:
 
 @command.command("ls")
 @click.argument("files", nargs=-1, metavar="[FILE]...")
-@html_options
+@html_options()
 @json_option
-def list_catalogs(
-    *, files: tuple[str, ...], html: Path | None, overwrite: bool, as_json: bool
-) -> None:
+def list_catalogs(*, files: tuple[str, ...], html: PageFile | None, as_json: bool) -> None:
     """List the shipped catalogues, and FILEs: types, dates, prices older than a year."""
     from venturi.model.catalog import shipped
     from venturi.model.catalog.find import find_with_doubts
     from venturi.present import catalog as tables
 
-    free_for_page(html, overwrite=overwrite)
     today = datetime.now(UTC).date()
     summaries, warnings = [], []
     for name in (*shipped(), *files):
@@ -72,7 +69,7 @@ def list_catalogs(
     if html is not None:
         from venturi.present.catalog_page import list_page
 
-        _write_page(html, overwrite, list_page, tuple(summaries), warnings=tuple(warnings))
+        _write_page(html, list_page, tuple(summaries), warnings=tuple(warnings))
     if as_json:
         print_json([asdict(summary) for summary in summaries], tuple(warnings))
         return
@@ -83,23 +80,22 @@ def list_catalogs(
 @command.command("show")
 @click.argument("catalog_name", metavar="CATALOG")
 @click.argument("type_name", metavar="[TYPE]", required=False)
-@html_options
+@html_options()
 @json_option
 def show_(
-    *, catalog_name: str, type_name: str | None, html: Path | None, overwrite: bool, as_json: bool
+    *, catalog_name: str, type_name: str | None, html: PageFile | None, as_json: bool
 ) -> None:
     """Show the types of CATALOG, or all that it knows of one TYPE and why the rest is unknown."""
     from venturi.model.catalog.find import find_with_doubts, type_named
     from venturi.present import catalog as tables
 
-    free_for_page(html, overwrite=overwrite)
     catalog, doubts = find_with_doubts(catalog_name)
     chosen = None if type_name is None else type_named(catalog, type_name)
     warnings = [str(d) for d in doubts if chosen is None or d.instance_type == chosen.name]
     if html is not None:
         from venturi.present.catalog_page import show_page
 
-        _write_page(html, overwrite, show_page, catalog, chosen, warnings=tuple(warnings))
+        _write_page(html, show_page, catalog, chosen, warnings=tuple(warnings))
     if as_json:
         types = [chosen] if chosen is not None else list(catalog.types.values())
         data = [
@@ -238,20 +234,19 @@ def overlay_(
 @command.command("diff")
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
-@html_options
+@html_options()
 @json_option
-def diff_(*, old: str, new: str, html: Path | None, overwrite: bool, as_json: bool) -> None:
+def diff_(*, old: str, new: str, html: PageFile | None, as_json: bool) -> None:
     """Show what changed from catalogue OLD to NEW: types, then values, prices first."""
     from venturi.model.catalog.diff import diff
     from venturi.model.catalog.find import find_with_doubts
     from venturi.present import catalog as tables
 
-    free_for_page(html, overwrite=overwrite)
     difference = diff(find_with_doubts(old)[0], find_with_doubts(new)[0])
     if html is not None:
         from venturi.present.catalog_page import difference_page
 
-        _write_page(html, overwrite, difference_page, old, new, difference)
+        _write_page(html, difference_page, old, new, difference)
     if as_json:
         changes = [
             {
@@ -282,14 +277,10 @@ def fact_data(fact: Fact) -> dict[str, Any]:
     return asdict(fact)
 
 
-def _write_page(
-    path: Path, overwrite: bool, make: Callable[..., CatalogPage], *parts: Any, **more: Any
-) -> None:
+def _write_page(html: PageFile, make: Callable[..., CatalogPage], *parts: Any, **more: Any) -> None:
     """The page that `make` makes of `parts`, now, by the command that was given."""
-    from venturi.present.catalog_page import render_catalog
-
     shown = make(*parts, datetime.now(UTC), commands=(command_line(),), **more)
-    write_html(path, render_catalog(shown), overwrite=overwrite)
+    html.write("/catalog", shown)
 
 
 def _read(path: Path) -> Source:

@@ -1,57 +1,89 @@
-"""`--html FILE`: the answer also as one self-contained page."""
+"""A page of the web application in one file: the options of every verb that writes one, and how."""
 
 from __future__ import annotations
 
 import shlex
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from venturi.cli.outputs import ready_file, writing
 
 if TYPE_CHECKING:
+    from venturi.present.export import PageData
     from venturi.record.repository import Repository
 
-F = TypeVar("F", bound=Callable[..., Any])
+_ALSO = "Also write the answer with charts to FILE, one self-contained HTML page."
 
 
-def html_options(function: F) -> F:
-    """Adds `--html FILE` and `--overwrite`."""
-    file = click.Path(dir_okay=False, path_type=Path)
-    function = click.option("--overwrite", is_flag=True, help="Replace the page if it exists.")(
-        function
-    )
-    return click.option(
-        "--html", "html", metavar="FILE", type=file,
-        help="Also write the answer with charts to FILE, one self-contained HTML page.",
-    )(function)  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class PageFile:
+    """Where a page goes; that it can be written there was seen before the work for it."""
+
+    path: Path
+    overwrite: bool
+
+    def write(self, page: str, data: PageData) -> None:
+        """Writes the page at `page` with `data`, which a verb computed."""
+        from venturi.present.export import data_page
+
+        self._write(data_page(page, data))
+
+    def write_answers(self, url: str, repository: Repository) -> None:
+        """Writes the page at `url` (path and query, as in the browser) with what is recorded."""
+        from venturi.present.api.context import Services
+        from venturi.present.export import export_page
+
+        self._write(export_page(Services(repository), url, datetime.now(UTC)))
+
+    def _write(self, text: str) -> None:
+        """Whole or not at all, and says so on stderr."""
+        from venturi.present.document import write_page
+
+        with writing(self.path):
+            write_page(self.path, text, overwrite=self.overwrite)
+        click.echo(f"wrote {self.path}", err=True)
 
 
-def free_for_page(path: Path | None, *, overwrite: bool) -> None:
-    """Refuses a page that could not be written, before the work for it is done."""
-    if path is not None:
-        ready_file(path, overwrite=overwrite)
+def html_options(
+    *aliases: str, help: str = _ALSO, **more: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Adds `--html FILE` and `--overwrite`; the verb gets `html`, a `PageFile` or None.
+
+    `aliases` are other names of `--html`, `more` goes to its `click.option`. What cannot be written
+    is refused before the verb begins. A default that nobody named is replaced where it is there.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def command(*, html: Path | None, overwrite: bool, **others: Any) -> Any:
+            source = click.get_current_context().get_parameter_source("html")
+            replace = overwrite or source is ParameterSource.DEFAULT
+            return function(html=None if html is None else _ready(html, replace), **others)
+
+        file = click.Path(dir_okay=False, path_type=Path)
+        overwrite = click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
+        names = ("--html", *aliases, "html")
+        return click.option(*names, metavar="FILE", type=file, help=help, **more)(
+            overwrite(command)
+        )
+
+    return decorate
 
 
-def write_html(path: Path, text: str, *, overwrite: bool) -> None:
-    """Writes the page whole or not at all, and says so on stderr."""
-    from venturi.present.document import write_page
+def _ready(path: Path, overwrite: bool) -> PageFile:
+    from venturi.present.document import require_assets
 
-    with writing(path):
-        write_page(path, text, overwrite=overwrite)
-    click.echo(f"wrote {path}", err=True)
-
-
-def page_of(repository: Repository, url: str) -> str:
-    """The page at `url` (path and query) of the web application, with its data, as one file."""
-    from venturi.present.api.context import Services
-    from venturi.present.export import export_page
-
-    return export_page(Services(repository), url, datetime.now(UTC))
+    ready_file(path, overwrite=overwrite)
+    require_assets()
+    return PageFile(path, overwrite)
 
 
 def command_line() -> str:
@@ -59,8 +91,8 @@ def command_line() -> str:
     words = iter(sys.argv[1:])
     kept = ["venturi"]
     for word in words:
-        if word == "--html":
+        if word in ("--html", "--report"):
             next(words, None)
-        elif word != "--overwrite" and not word.startswith("--html="):
+        elif word != "--overwrite" and not word.startswith(("--html=", "--report=")):
             kept.append(word)
     return shlex.join(kept)

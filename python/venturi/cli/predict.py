@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi.cli.advise import print_explanations, write_advice
-from venturi.cli.html import free_for_page, html_options
+from venturi.cli.html import PageFile, html_options
 from venturi.cli.machines import (
     DURABILITIES,
     catalog_options,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
               "hour, such as 0.82:0.05, or by those in the catalogue.")  # fmt: skip
 @click.option("--explain", "explained", is_flag=True,
               help="Show where every figure comes from.")  # fmt: skip
-@html_options
+@html_options()
 @json_option
 def command(
     *,
@@ -57,8 +57,7 @@ def command(
     durability: str | None,
     spot: str | None,
     explained: bool,
-    html: Path | None,
-    overwrite: bool,
+    html: PageFile | None,
     as_json: bool,
 ) -> None:
     """Time and cost of a job on given machines, with formula and origin (--explain)."""
@@ -70,7 +69,6 @@ def command(
     from venturi.model.cost.job import Durability
     from venturi.model.cost.node import Network
 
-    free_for_page(html, overwrite=overwrite)
     wanted = [type_and_nodes(text) for text in machines]
     job = the_job(sort_bytes, job_file)
     if durability is not None:
@@ -92,7 +90,7 @@ def command(
     }  # fmt: skip
     if html is not None:
         advice = compared(request, options, found)
-        write_advice(advice, found, explanations, html, overwrite=overwrite)
+        write_advice(advice, found, explanations, html)
     if explained:
         print_explanations(tuple(explanations), as_json=as_json)
         return

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -13,9 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from venturi.cli.html import PageFile, command_line, html_options
 from venturi.cli.laboratory import Predictor, laboratory, records, say, this_host
 from venturi.cli.options import DURATION, json_option, print_json, quiet_option, wait_option
-from venturi.cli.outputs import ready_file
 from venturi.cli.progress import step
 from venturi.cli.screen import show
 from venturi.errors import ExitCode, Interrupted, VenturiError
@@ -89,9 +87,9 @@ class Job:
     "--dir", "folder", type=click.Path(file_okay=False, path_type=Path),
     help="Folder on the disk to measure (default: the current directory).",
 )  # fmt: skip
-@click.option(
-    "--report", type=click.Path(dir_okay=False, path_type=Path), default="report.html",
-    show_default=True, help="Where to write the report; an existing file is replaced.",
+@html_options(
+    "--report", default="report.html",
+    help="Where to write the report.  [default: report.html, which is replaced if it exists]",
 )  # fmt: skip
 @click.option("--keep-data", is_flag=True, help="Do not remove the sorted data at the end.")
 @wait_option
@@ -101,7 +99,7 @@ def command(
     *,
     time_budget: float,
     folder: Path | None,
-    report: Path,
+    html: PageFile,
     keep_data: bool,
     wait: bool,
     quiet: bool,
@@ -115,14 +113,11 @@ def command(
     """
     from venturi.measure.studies.sizes import require_time
     from venturi.measure.trial.folders import DataFolders, parse_roles, require_writable
-    from venturi.present.document import require_assets
 
     started_s = time.monotonic()
     require_time(time_budget)
     base = (folder or Path.cwd()).absolute()
     require_writable(this_host().files, [base], there=True)
-    ready_file(report, overwrite=True)
-    require_assets()
     talk = not quiet and not as_json
     with (
         laboratory(
@@ -141,12 +136,12 @@ def command(
         _sorts(job, folders, disk)
         advice, catalogs = _prices()
         findings = job.attempt("doctor", lambda: _doctor(job))
-        _write_report(job, report, advice, catalogs)
+        _write_report(job, html, advice, catalogs)
     elapsed_s = time.monotonic() - started_s
     if as_json:
-        _print_json(job, advice, findings, report, elapsed_s)
+        _print_json(job, advice, findings, html.path, elapsed_s)
     else:
-        _print(job, advice, findings, report, elapsed_s)
+        _print(job, advice, findings, html.path, elapsed_s)
     return _status(job)
 
 
@@ -310,11 +305,10 @@ def _doctor(job: Job) -> str:
     return f"doctor: {told or 'nothing to check'} (`venturi doctor` has the details)"
 
 
-def _write_report(job: Job, path: Path, advice: Advice, catalogs: list[Catalog]) -> None:
+def _write_report(job: Job, html: PageFile, advice: Advice, catalogs: list[Catalog]) -> None:
     from venturi.present import report
     from venturi.record.series import read_series
 
-    job.tell(f"writing {path}")
     repository = job.session.repository
     series = {
         trial.id: read_series(repository.artifact_path(artifact))
@@ -330,9 +324,9 @@ def _write_report(job: Job, path: Path, advice: Advice, catalogs: list[Catalog])
         generated_at=datetime.now(UTC),
         job=PRICED_JOB,
         skipped=[report.Skipped(each.step, each.reason) for each in job.skipped],
-        commands=("venturi " + shlex.join(sys.argv[1:]),),
+        commands=(command_line(),),
     )
-    report.write_report(path, data, overwrite=True)
+    html.write("/report", data)
 
 
 def _status(job: Job) -> int:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from venturi import units
-from venturi.cli.html import free_for_page, html_options, page_of, write_html
+from venturi.cli.html import PageFile, html_options
 from venturi.cli.options import json_option, print_json
 from venturi.cli.repository import open_repository
 from venturi.cli.screen import show
@@ -40,19 +39,18 @@ _STAGE_COLUMNS = (
 
 @click.command()
 @click.argument("id_", metavar="ID")
-@html_options
+@html_options()
 @json_option
-def command(*, id_: str, html: Path | None, overwrite: bool, as_json: bool) -> None:
+def command(*, id_: str, html: PageFile | None, as_json: bool) -> None:
     """Show one trial: what ran where, how it ended, phases, narrowest point, samples.
 
     ID may be shortened as long as only one trial begins with it. `last` is the newest trial,
     `last~1` the one before.
     """
-    free_for_page(html, overwrite=overwrite)
     with open_repository() as repository:
         trial = repository.get(id_)
         if html is not None:
-            write_html(html, page_of(repository, f"/trials/{trial.id}"), overwrite=overwrite)
+            html.write_answers(f"/trials/{trial.id}", repository)
         if as_json:
             from venturi.record.trial import ADAPTER
 

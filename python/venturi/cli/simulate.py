@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from venturi.cli.html import command_line, free_for_page, html_options, write_html
+from venturi.cli.html import PageFile, command_line, html_options
 from venturi.cli.machines import (
     assume_option,
     job_options,
@@ -122,7 +122,7 @@ _DESCRIBED = ("catalog", "measured", "assumed")  # options that describe a type
 @click.option(
     "--deadline", type=DURATION, metavar="TIME", help="Say how many trials finish within TIME."
 )
-@html_options
+@html_options()
 @json_option
 @quiet_option
 def command(
@@ -132,8 +132,7 @@ def command(
     trials: int,
     seed: int,
     deadline: float | None,
-    html: Path | None,
-    overwrite: bool,
+    html: PageFile | None,
     **options: Any,
 ) -> None:
     """Simulate a job on uneven machines: stragglers, tails, lost nodes.
@@ -151,11 +150,9 @@ def command(
     """  # fmt: skip
     machine, nodes = _machines(options.pop("on"), **{k: options.pop(k) for k in _DESCRIBED})
     scenario = scenario_of(machine, nodes, **options)
-    free_for_page(html, overwrite=overwrite)
     result = run(scenario, trials, seed, quiet=quiet)
     if html is not None:
         from venturi.advise.option import price_of
-        from venturi.present.advice_page import render_simulation
         from venturi.present.advice_page.build import simulation_page
 
         page = simulation_page(
@@ -166,7 +163,7 @@ def command(
             generated_at=datetime.now(UTC),
             command=command_line(),
         )
-        write_html(html, render_simulation(page), overwrite=overwrite)
+        html.write("/simulation", page)
     if as_json:
         print_json(as_data(result, deadline), warnings_of(result))
         return

@@ -13,7 +13,6 @@ from venturi.model.cost.price import is_stale
 from venturi.model.quantity import Quantity
 from venturi.model.statistics.stats import Missing
 from venturi.present.catalog import Summary, range_text, summarise, value_text
-from venturi.present.document import encode, page
 from venturi.present.report.data import Number, Text, number
 
 
@@ -113,14 +112,6 @@ def difference_page(
         changes=tuple(map(_change_row, difference.changes)),
         **more,
     )
-
-
-def render_catalog(shown: CatalogPage) -> str:
-    """The page as one HTML document that asks the network for nothing.
-
-    Raises VEN-REPORT-ASSET when the pages were not built.
-    """
-    return page("/catalog", shown.title, {"/api/catalog": encode(shown)})
 
 
 def _type_row(instance_type: InstanceType, today: date) -> TypeRow:

@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from venturi.present import document
 from venturi.present.api.context import Services
 from venturi.present.api.pages import canonical, requests_of
-from venturi.present.api.twins import answer
+from venturi.present.api.twins import PREFIX, answer
+
+
+class PageData(Protocol):
+    """What a page shows that a command computed: a dataclass of the interface's document."""
+
+    @property
+    def title(self) -> str:
+        """What it is about."""
+
+
+def data_page(path: str, data: PageData) -> str:
+    """The page at `path` with `data` in place of the server's answer.
+
+    Raises VEN-REPORT-ASSET when the pages were not built.
+    """
+    return document.page(path, data.title, {PREFIX + path: document.encode(data)})
 
 
 def export_page(services: Services, url: str, written_at: datetime) -> str:

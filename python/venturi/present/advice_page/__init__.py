@@ -15,8 +15,6 @@ from venturi.present.advice_page.data import (
     SimulationPage,
     Span,
 )
-from venturi.present.advice_page.page import render_advice, render_simulation
-from venturi.present.document import write_page
 from venturi.present.report.data import Fact
 
 __all__ = [
@@ -34,7 +32,4 @@ __all__ = [
     "QuantileRow",
     "SimulationPage",
     "Span",
-    "render_advice",
-    "render_simulation",
-    "write_page",
 ]

@@ -3,7 +3,6 @@
 from venturi.model.statistics.stats import Missing
 from venturi.present.report.build import report_data
 from venturi.present.report.data import ReportData, Skipped
-from venturi.present.report.page import render, write_report
 from venturi.present.report.prices import price_rows
 
 __all__ = [
@@ -11,7 +10,5 @@ __all__ = [
     "ReportData",
     "Skipped",
     "price_rows",
-    "render",
     "report_data",
-    "write_report",
 ]
