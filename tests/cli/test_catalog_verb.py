@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.shell_completion import ShellComplete
 
-from venturi.cli import catalog as verb
-from venturi.cli.main import main
+from venturi.cli.main import cli, main
 from venturi.model import catalog
 from venturi.model.catalog.importers import IMPORTERS
 from venturi.record.repository import Repository
@@ -87,8 +87,21 @@ def probed(settings: Settings, make_trial: MakeTrial) -> None:
         )
 
 
-def test_the_formats_named_are_those_there_are() -> None:
-    assert tuple(IMPORTERS) == verb.FORMATS
+def test_help_and_shells_name_every_format(run: Run) -> None:
+    shown = " ".join(run("import", "--help").stdout.split())
+    assert all(f"{name} {files}" in shown for name, files in IMPORTERS.items())
+    offered = ShellComplete(cli, {}, "venturi", "_X").get_completions(["catalog", "import"], "o")
+    assert [each.value for each in offered] == ["onprem"]
+
+
+def test_a_file_without_end_is_read_to_its_limit(run: Run, tmp_path: Path) -> None:
+    done = run("import", "wide", "/dev/zero", "-o", tmp_path / "out.csv", "--as-of", "2026-01-01")
+    assert done.status == 1
+    assert "error[VEN-CATALOG-FORMAT]: /dev/zero cannot be read: it has more than" in done.stderr
+    long = tmp_path / "long.csv"
+    long.write_text("instance_type,vcpus,memory_mib\nx,1," + "1" * 70_000)
+    done = run("import", "wide", long, "-o", tmp_path / "out.csv", "--as-of", "2026-01-01")
+    assert f"error[VEN-CATALOG-FORMAT]: {long}, line 2: a line longer than" in done.stderr
 
 
 def test_ls_names_what_is_shipped_and_how_old_its_prices_are(run: Run, tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from venturi.errors import ExitCode, VenturiError
 from venturi.model import catalog
 from venturi.model.catalog import ATTRIBUTES, InstanceType
-from venturi.model.catalog.importers import IMPORTERS, Imported, Options, Source, import_catalog
+from venturi.model.catalog.importers import IMPORTERS, import_catalog
+from venturi.model.catalog.importers.reading import Imported, Options, Source
 from venturi.model.catalog.units_check import check_units
 from venturi.model.catalog.write import render
 from venturi.model.quantity import Kind

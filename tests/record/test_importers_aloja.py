@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
 from venturi.record.importing.formats import FORMATS
-from venturi.record.importing.items import Item, Refusal, Source, Spelling, imported_id
+from venturi.record.importing.items import Item, Source, Spelling, imported_id
 from venturi.record.importing.tables import Limits, rows
+from venturi.record.importing.text import Refusal
 from venturi.record.trial import ProvenanceKind, Sample, State, Trial, decode, encode
 
 FIXTURES = Path(__file__).parents[1] / "data" / "results" / "aloja"

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
 from venturi.record.importing.formats import FORMATS
-from venturi.record.importing.items import Item, Refusal, Source, Spelling
+from venturi.record.importing.items import Item, Source, Spelling
+from venturi.record.importing.text import Refusal
 from venturi.record.trial import ProvenanceKind, State, Trial, decode, encode
 
 DATA = Path(__file__).parents[1] / "data" / "results"

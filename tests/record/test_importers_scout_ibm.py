@@ -9,7 +9,8 @@ import pytest
 
 from venturi.errors import VenturiError
 from venturi.record.importing.formats import FORMATS
-from venturi.record.importing.items import Item, Refusal, Source, Spelling
+from venturi.record.importing.items import Item, Source, Spelling
+from venturi.record.importing.text import Refusal
 from venturi.record.trial import Sample, State, Trial, decode, encode
 
 FIXTURES = Path(__file__).parents[1] / "data" / "results"

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
 from venturi.record.importing.formats import FORMATS
-from venturi.record.importing.items import Item, Refusal, Source, Spelling
+from venturi.record.importing.items import Item, Source, Spelling
 from venturi.record.importing.json_text import Limits, lines
 from venturi.record.importing.take_in import import_file
+from venturi.record.importing.text import Refusal
 from venturi.record.repository import Repository
 from venturi.record.trial import State, Trial, decode, encode
 

@@ -14,9 +14,9 @@ import pytest
 
 from venturi.errors import CODES, ExitCode, VenturiError
 from venturi.record.importing.formats import FORMATS
-from venturi.record.importing.items import Refusal
 from venturi.record.importing.take_in import import_file, store
 from venturi.record.importing.tally import Imported, Reason, Variant
+from venturi.record.importing.text import Refusal
 from venturi.record.query.conditions import Condition
 from venturi.record.query.paging import whole_trials
 from venturi.record.repository import Repository

@@ -15,19 +15,17 @@ from venturi.cli.html import PageFile, command_line, html_options
 from venturi.cli.options import json_option, print_json
 from venturi.cli.outputs import ready_file, writing
 from venturi.cli.screen import show
-from venturi.errors import VenturiError, unreadable
+from venturi.errors import VenturiError
 from venturi.record.files import replacing
 from venturi.wording import count_of
 
 if TYPE_CHECKING:
     from venturi.model.catalog import Catalog, Fact
-    from venturi.model.catalog.importers import Imported, Source
+    from venturi.model.catalog.importers.reading import Imported
     from venturi.model.catalog.units_check import Doubt
     from venturi.present.catalog_page import CatalogPage
     from venturi.record.trial import Trial
 
-# As in model.catalog.importers.IMPORTERS, which --help need not import; a test holds them together.
-FORMATS = ("skypilot", "ec2instances", "karpenter", "onprem", "wide")
 NAMES_SHOWN = 10  # of the types that only one of two catalogues has
 
 output_option = click.option(
@@ -111,8 +109,32 @@ def show_(
     _warn(warnings)
 
 
-@command.command("import")
-@click.argument("format_name", metavar="FORMAT", type=click.Choice(FORMATS))
+class FormatChoice(click.Choice[str]):
+    """The importers by name; their list is loaded when one is asked for."""
+
+    def __init__(self) -> None:
+        self.case_sensitive = True
+
+    @property
+    def choices(self) -> tuple[str, ...]:  # type: ignore[override]
+        from venturi.model.catalog.importers import IMPORTERS
+
+        return tuple(IMPORTERS)
+
+
+class ImportCommand(click.Command):
+    """Names the formats in its help, when that is asked for."""
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from venturi.model.catalog.importers import IMPORTERS
+
+        super().format_help_text(ctx, formatter)
+        with formatter.section("Formats"):
+            formatter.write_dl(list(IMPORTERS.items()))
+
+
+@command.command("import", cls=ImportCommand)
+@click.argument("format_name", metavar="FORMAT", type=FormatChoice())
 @click.argument(
     "files", nargs=-1, required=True, metavar="FILE...",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -132,17 +154,19 @@ def import_(
 ) -> None:  # fmt: skip
     """Turn FILEs of another format into a catalogue.
 
-    FORMAT: skypilot (vms.csv), ec2instances (instances.json), karpenter (instance-types.md and
-    zz_generated.pricing_aws*.go), onprem (a sheet of your own machines), wide (one row a type).
     Rows with a bad value are left out, counted and named. Figures that look as if they were in
     another unit are asked about: nothing is written until they are corrected or accepted.
     """
-    from venturi.model.catalog.importers import Options, import_catalog
+    from venturi.model.catalog.importers import import_catalog
+    from venturi.model.catalog.importers.reading import MAX_IMPORT_BYTES, Options, Source
     from venturi.model.catalog.units_check import check_units
+    from venturi.record.importing.text import read_text
 
     ready_file(output, overwrite=overwrite)
     options = Options(region, None if as_of is None else as_of.date(), output.stem)
-    imported = import_catalog(format_name, [_read(path) for path in files], options)
+    texts = [read_text(path, MAX_IMPORT_BYTES, "VEN-CATALOG-FORMAT") for path in files]
+    sources = [Source(str(path), text) for path, text in zip(files, texts, strict=True)]
+    imported = import_catalog(format_name, sources, options)
     doubts = check_units(imported.catalog, imported.places)
     catalog = _settle(imported.catalog, doubts, str(files[0]), accept_units)
     _write(catalog, output)
@@ -281,24 +305,6 @@ def _write_page(html: PageFile, make: Callable[..., CatalogPage], *parts: Any, *
     """The page that `make` makes of `parts`, now, by the command that was given."""
     shown = make(*parts, datetime.now(UTC), commands=(command_line(),), **more)
     html.write("/catalog", shown)
-
-
-def _read(path: Path) -> Source:
-    from venturi.model.catalog.importers import MAX_IMPORT_BYTES, Source
-
-    try:
-        size = path.stat().st_size
-        if size > MAX_IMPORT_BYTES:
-            raise ValueError(f"it has {size} bytes, more than {MAX_IMPORT_BYTES}")
-        return Source(str(path), path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(path, error, "VEN-CATALOG-FORMAT") from error
-    except ValueError as error:
-        raise VenturiError(
-            "VEN-CATALOG-FORMAT",
-            f"{path} cannot be read: {error}",
-            where={"file": str(path)},
-        ) from error
 
 
 def _settle(catalog: Catalog, doubts: Sequence[Doubt], file: str, accept_units: bool) -> Catalog:

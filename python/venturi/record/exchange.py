@@ -27,8 +27,8 @@ from pydantic_core import from_json
 
 from venturi.errors import VenturiError
 from venturi.record.files import refuse_existing, replacing
-from venturi.record.importing.items import Refusal
 from venturi.record.importing.tally import Imported, Tally
+from venturi.record.importing.text import Refusal
 from venturi.record.repository import Repository
 from venturi.record.trial import TERMINAL, Artifact, Trial, decode, encode
 

@@ -31,13 +31,13 @@ from venturi.record.importing.items import (
     CLOCK,
     SOFTWARE,
     Item,
-    Refusal,
     Source,
     Spelling,
     imported_id,
     unnamed_hosts,
 )
 from venturi.record.importing.tables import Row, UnreadableError, number, rows, text, whole
+from venturi.record.importing.text import Refusal
 from venturi.record.trial import (
     Cluster,
     Engine,

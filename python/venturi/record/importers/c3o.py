@@ -28,13 +28,13 @@ from typing import BinaryIO
 from venturi.record.importing.items import (
     SOFTWARE,
     Item,
-    Refusal,
     Source,
     Spelling,
     imported_id,
     unnamed_hosts,
 )
 from venturi.record.importing.tables import Row, UnreadableError, number, rows, text, whole
+from venturi.record.importing.text import Refusal
 from venturi.record.trial import Cluster, Engine, Scalar, State, Trial, TrialWarning, Workload
 
 _COLUMNS = (

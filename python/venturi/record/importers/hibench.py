@@ -28,7 +28,6 @@ from venturi.record.importing.items import (
     CLOCK,
     SOFTWARE,
     Item,
-    Refusal,
     Source,
     Spelling,
     imported_id,
@@ -36,6 +35,7 @@ from venturi.record.importing.items import (
 )
 from venturi.record.importing.json_text import Limits, lines
 from venturi.record.importing.tables import Row, UnreadableError, number, text, whole
+from venturi.record.importing.text import Refusal
 from venturi.record.trial import (
     Cluster,
     Engine,

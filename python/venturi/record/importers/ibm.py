@@ -14,7 +14,6 @@ from venturi.record.importing.items import (
     FAILED,
     SOFTWARE,
     Item,
-    Refusal,
     Source,
     imported_id,
     unnamed_hosts,
@@ -28,6 +27,7 @@ from venturi.record.importing.tables import (
     text,
     whole,
 )
+from venturi.record.importing.text import Refusal
 from venturi.record.trial import (
     Cluster,
     Engine,

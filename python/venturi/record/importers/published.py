@@ -17,15 +17,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import BinaryIO
 
-from venturi.record.importing.items import (
-    SOFTWARE,
-    Item,
-    Refusal,
-    Source,
-    imported_id,
-    unnamed_hosts,
-)
+from venturi.record.importing.items import SOFTWARE, Item, Source, imported_id, unnamed_hosts
 from venturi.record.importing.tables import Row, UnreadableError, number, rows, text, whole
+from venturi.record.importing.text import Refusal
 from venturi.record.tables import number_of
 from venturi.record.trial import (
     Cluster,

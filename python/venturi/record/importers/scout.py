@@ -16,7 +16,6 @@ from venturi.record.importing.items import (
     FAILED,
     SOFTWARE,
     Item,
-    Refusal,
     Source,
     Spelling,
     imported_id,
@@ -31,6 +30,7 @@ from venturi.record.importing.tables import (
     text,
     whole,
 )
+from venturi.record.importing.text import Refusal
 from venturi.record.trial import (
     Cluster,
     Engine,

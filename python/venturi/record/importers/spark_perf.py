@@ -23,16 +23,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, BinaryIO
 
-from venturi.record.importing.items import SOFTWARE, Item, Refusal, Source, imported_id
+from venturi.record.importing.items import SOFTWARE, Item, Source, imported_id
 from venturi.record.importing.json_text import (
     Limits,
     UnusableError,
     check,
-    decoded,
     number,
     parse,
     text,
 )
+from venturi.record.importing.text import Refusal, decoded
 from venturi.record.trial import Cluster, Engine, Sample, Scalar, State, Trial, Workload
 
 _LIMITS = Limits(file_bytes=16 << 20, text_characters=64 << 10)

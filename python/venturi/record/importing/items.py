@@ -16,6 +16,7 @@ from typing import Any
 
 from venturi import __version__
 from venturi.errors import VenturiError
+from venturi.record.importing.text import Refusal
 from venturi.record.trial import Host, Provenance, ProvenanceKind, Software, Trial
 
 FAILED = "VEN-IMPORT-FAILED"
@@ -24,20 +25,6 @@ ALIKE = "VEN-IMPORT-ALIKE"
 """The code of the warning that a row equals an earlier one of its file in all but its number."""
 CLOCK = "VEN-IMPORT-CLOCK"
 """The code of the warning that keeps a moment whose time zone the source does not name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """A row that is no trial: its line (from 1), the field and its text, and why.
-
-    `code` is that of the error where it is a damaged trial; a row that is no trial has none.
-    """
-
-    line: int
-    field: str
-    value: str
-    reason: str
-    code: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from venturi.record.importing.items import Refusal, Source
+from venturi.record.importing.text import Origin, Refusal
+from venturi.record.importing.text import lines as text_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,41 +56,27 @@ def shown(value: object) -> str:
 
 
 def lines(
-    file: BinaryIO, source: Source, limits: Limits = LIMITS, *, ended: bool = False
+    file: BinaryIO, origin: Origin, limits: Limits = LIMITS, *, ended: bool = False
 ) -> Iterator[tuple[int, str]]:
     """The lines of `file` that are not blank, with their numbers (from 1).
 
     VEN-IMPORT-FORMAT if one is too long or no UTF-8, if there is nothing or too much, or if the
     last one must have `ended` with a line end and has not.
     """
-    total = number = found = 0
-    while raw := file.readline(limits.line_bytes + 1):
-        number += 1
-        total += len(raw)
-        if len(raw) > limits.line_bytes:
-            raise source.malformed(f"a line longer than {limits.line_bytes} bytes", line=number)
-        if total > limits.file_bytes:
-            raise source.malformed(f"more than {limits.file_bytes} bytes", line=number)
-        if ended and not raw.endswith(b"\n"):
-            raise source.malformed(
-                "no line end after the last line: it may be cut off", line=number
-            )
-        line = decoded(raw, source, number).strip()
-        if line:
+    found = 0
+    for number, raw in text_lines(file, origin, limits.line_bytes):
+        if file.tell() > limits.file_bytes:
+            raise origin.malformed(f"more than {limits.file_bytes} bytes", line=number)
+        if ended and not raw.endswith("\n"):
+            why = "no line end after the last line: it may be cut off"
+            raise origin.malformed(why, line=number)
+        if line := raw.strip():
             found += 1
             if found > limits.records:
-                raise source.malformed(f"more than {limits.records} records", line=number)
+                raise origin.malformed(f"more than {limits.records} records", line=number)
             yield number, line
     if not found:
-        raise source.malformed("the file is empty")
-
-
-def decoded(raw: bytes, source: Source, line: int) -> str:
-    """`raw` as text without a byte order mark; VEN-IMPORT-FORMAT if it is no UTF-8."""
-    try:
-        return raw.decode("utf-8-sig" if line == 1 else "utf-8")
-    except UnicodeDecodeError as error:
-        raise source.malformed("not UTF-8 text", line=line) from error
+        raise origin.malformed("the file is empty")
 
 
 def parse(text: str) -> Any:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from venturi.record.importing.items import Refusal, Source
+from venturi.record.importing.text import Origin, Refusal
+from venturi.record.importing.text import lines as text_lines
 
 # What a file of figures holds; not all that `float` takes, such as `1_0`, `nan` or other digits.
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
@@ -92,7 +93,7 @@ def text(row: Row, column: str) -> str:
 
 def rows(
     file: BinaryIO,
-    source: Source,
+    source: Origin,
     columns: Collection[str],
     optional: Collection[str] | None = (),
     *,
@@ -107,66 +108,70 @@ def rows(
     bytes, an open quotation, a last line that is cut off and whatever is beyond `limits` raise
     VEN-IMPORT-FORMAT with the line.
     """
-    limits = limits or Limits()
-    lines = _Lines(file, source, limits)
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+
+    def check(header: list[str]) -> None:
+        _check_header(header, columns, optional, together, source)
+
+    return named_rows(file, source, check, delimiter=delimiter, limits=limits or Limits())
+
+
+def named_rows(
+    file: BinaryIO,
+    origin: Origin,
+    check: Callable[[list[str]], None],
+    *,
+    delimiter: str = ",",
+    limits: Limits,
+    ended: bool = True,
+) -> Iterator[Row | Refusal]:
+    """As `rows`, below a header that `check` lets pass; empty if there is nothing in the file.
+
+    If the last line need not have `ended` with a line end, it is never one that is cut off.
+    """
+    whole_lines = _Lines(file, origin, limits)
+    reader = csv.reader(whole_lines, delimiter=delimiter, strict=True)
     header: list[str] | None = None
     line = 1
     try:
         for count, fields in enumerate(reader):
             if count > limits.rows:
-                raise source.malformed(f"more than {limits.rows} rows", line=line)
-            _check_lengths(fields, header, source, line, limits)
+                raise origin.malformed(f"more than {limits.rows} rows", line=line)
+            _check_lengths(fields, header, origin, line, limits)
             if header is None:
                 header = [field.strip() for field in fields]
-                _check_header(header, columns, optional, together, source)
+                check(header)
             elif len(fields) == len(header):
                 named = zip(header, (field.strip() for field in fields), strict=True)
                 yield Row(line, dict(named))
-            elif len(fields) < len(header) and not lines.ended:
-                raise source.malformed("the last line is cut off", line=line)
+            elif ended and len(fields) < len(header) and not whole_lines.ended:
+                raise origin.malformed("the last line is cut off", line=line)
             elif fields:  # an empty line is none
                 reason = f"{len(fields)} fields, but the header has {len(header)}"
                 yield Refusal(line, "", delimiter.join(fields)[:100], reason)
             line = reader.line_num + 1
     except csv.Error as error:
-        raise source.malformed(f"not a table: {error}", line=line) from error
+        raise origin.malformed(f"not a table: {error}", line=line) from error
     if header is None:
-        raise source.malformed("the file is empty")
+        check([])
 
 
 class _Lines:
     """The lines of a file as text; `ended` tells whether the last one had a line end."""
 
-    def __init__(self, file: BinaryIO, source: Source, limits: Limits) -> None:
-        self._file, self._source, self._limits = file, source, limits
-        self._number = 0
+    def __init__(self, file: BinaryIO, origin: Origin, limits: Limits) -> None:
+        self._lines, self._origin = text_lines(file, origin, limits.line_bytes), origin
         self.ended = True
 
     def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        line = self._file.readline(self._limits.line_bytes + 1)
-        if not line:
-            raise StopIteration
-        self._number += 1
-        if len(line) > self._limits.line_bytes:
-            raise self._malformed(f"a line longer than {self._limits.line_bytes} bytes")
-        if b"\0" in line:
-            raise self._malformed("a NUL byte: not text")
-        self.ended = line.endswith(b"\n")
-        try:
-            return line.decode("utf-8-sig" if self._number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            raise self._malformed("not UTF-8 text") from error
-
-    def _malformed(self, message: str) -> Exception:
-        return self._source.malformed(message, line=self._number)
+        for number, line in self._lines:
+            if "\0" in line:
+                raise self._origin.malformed("a NUL byte: not text", line=number)
+            self.ended = line.endswith("\n")
+            yield line
 
 
 def _check_lengths(
-    fields: list[str], header: list[str] | None, source: Source, line: int, limits: Limits
+    fields: list[str], header: list[str] | None, source: Origin, line: int, limits: Limits
 ) -> None:
     for place, field in enumerate(fields):
         if len(field) > limits.field_characters:
@@ -182,8 +187,10 @@ def _check_header(
     columns: Collection[str],
     optional: Collection[str] | None,
     together: Collection[str],
-    source: Source,
+    source: Origin,
 ) -> None:
+    if not any(header):
+        raise source.malformed("the file is empty, or its first line is")
     required = [*columns, *(together if set(together) & set(header) else ())]
     faults = {
         "twice": [name for name, count in Counter(header).items() if count > 1],

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from venturi.record.importing.items import ALIKE, Item, Refusal, Spelling
+from venturi.record.importing.items import ALIKE, Item, Spelling
+from venturi.record.importing.text import Refusal
 from venturi.record.trial import State, Trial
 
 KEPT_REFUSALS = 1_000

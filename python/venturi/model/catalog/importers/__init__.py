@@ -1,43 +1,28 @@
-"""Importers of the formats users already have: each a pure function from texts to a catalogue."""
+"""Importers of the formats users already have: each a pure function from texts to a catalogue.
+
+A format is a file beside this one with `read(sources, options)` and a line in `IMPORTERS`, which
+loads none of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import importlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from venturi.model.catalog.find import unknown
-from venturi.model.catalog.importers import ec2instances, karpenter, onprem, skypilot, wide
-from venturi.model.catalog.importers.reading import (
-    MAX_IMPORT_BYTES,
-    Imported,
-    Options,
-    Refusal,
-    Source,
-)
 
-__all__ = [
-    "IMPORTERS", "MAX_IMPORT_BYTES", "Imported", "Importer", "Options", "Refusal", "Source",
-    "import_catalog",
-]  # fmt: skip
+if TYPE_CHECKING:
+    from venturi.model.catalog.importers.reading import Imported, Options, Source
 
-
-@dataclass(frozen=True, slots=True)
-class Importer:
-    """A format: what its files are, and the function that reads them."""
-
-    files: str
-    read: Callable[[Sequence[Source], Options], Imported]
-
-
-IMPORTERS: Mapping[str, Importer] = {
-    "skypilot": Importer("SkyPilot's vms.csv", skypilot.read),
-    "ec2instances": Importer("ec2instances.info's instances.json", ec2instances.read),
-    "karpenter": Importer(
-        "Karpenter's instance-types.md and zz_generated.pricing_aws*.go", karpenter.read
-    ),
-    "onprem": Importer("a sheet of your own machines, CSV", onprem.read),
-    "wide": Importer("CSV with one row a type, columns with units", wide.read),
+IMPORTERS: Mapping[str, str] = {
+    "skypilot": "SkyPilot's vms.csv",
+    "ec2instances": "ec2instances.info's instances.json",
+    "karpenter": "Karpenter's instance-types.md and zz_generated.pricing_aws*.go",
+    "onprem": "a sheet of your own machines, CSV",
+    "wide": "CSV with one row a type, columns with units",
 }
+"""Format -> what its files are; the module that reads it has its name."""
 
 
 def import_catalog(format_name: str, sources: Sequence[Source], options: Options) -> Imported:
@@ -51,4 +36,5 @@ def import_catalog(format_name: str, sources: Sequence[Source], options: Options
             f"there is no importer {format_name!r}",
             format_name, IMPORTERS, "formats", {"format": format_name},
         )  # fmt: skip
-    return IMPORTERS[format_name].read(sources, options)
+    imported: Imported = importlib.import_module(f"{__name__}.{format_name}").read(sources, options)
+    return imported

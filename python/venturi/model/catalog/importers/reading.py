@@ -7,7 +7,6 @@ error. What a source does not say is an unknown fact with the reason, never 0.
 
 from __future__ import annotations
 
-import csv
 import io
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -27,6 +26,8 @@ from venturi.model.catalog import (
 )
 from venturi.model.catalog.find import unknown
 from venturi.model.quantity import Kind
+from venturi.record.importing.tables import Limits, Row, named_rows
+from venturi.record.importing.text import Refusal
 
 MAX_IMPORT_BYTES = 256 * 2**20
 MAX_ROWS = 500_000
@@ -50,6 +51,17 @@ class Source:
         """The file without its folder, as facts name their source."""
         return PurePath(self.file).name
 
+    def malformed(
+        self,
+        message: str,
+        *,
+        line: int | None = None,
+        field: str | None = None,
+        value: object = None,
+    ) -> VenturiError:
+        """As `format_error`; `field` is the line where nothing more exact is said."""
+        return format_error(self.file, message, line=line, field=field or "line", value=value)
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -61,7 +73,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RefusedRow:
     """A row that was not imported, and why. `place` is a file with a line or a JSON path."""
 
     place: str
@@ -76,7 +88,7 @@ class Imported:
     """A catalogue, the rows refused, what else was left aside, and where each value stood."""
 
     catalog: Catalog
-    refused: tuple[Refusal, ...]
+    refused: tuple[RefusedRow, ...]
     notes: tuple[str, ...]
     places: Mapping[tuple[str, str], str]
 
@@ -176,7 +188,7 @@ class Builder:
     def __init__(self, options: Options) -> None:
         self._name = options.name
         self._entries: dict[str, Entry] = {}
-        self._refused: list[Refusal] = []
+        self._refused: list[RefusedRow] = []
         self._notes: list[str] = []
 
     @contextmanager
@@ -189,7 +201,7 @@ class Builder:
 
     def refuse(self, place: str, name: str, field: str, value: str, reason: str) -> None:
         """Records that a row was left out."""
-        self._refused.append(Refusal(place, name, field, value[:80], reason))
+        self._refused.append(RefusedRow(place, name, field, value[:80], reason))
 
     def keep(self, entry: Entry) -> None:
         """Takes the entry in; a second one of the same name is bad."""
@@ -236,30 +248,20 @@ def csv_rows(
     unused: Collection[str] = (),
 ) -> Iterator[tuple[str, dict[str, str]]]:
     """(place, column -> cell) of each row; columns that are not understood are noted."""
-    reader = csv.reader(io.StringIO(source.text.removeprefix("\ufeff")), strict=True)
-    try:
-        header = [cell.strip() for cell in next(reader, [])]
+
+    def check(header: list[str]) -> None:
         _check_header(source.file, header, required, [*required, *known, *unused])
-        aside = [c for c in header if c not in required and c not in known]
-        if aside:
+        if aside := [c for c in header if c not in required and c not in known]:
             builder.note(f"{source.file}: columns that were not used: {', '.join(aside)}")
-        for count, cells in enumerate(reader):
-            if count >= MAX_ROWS:
-                raise format_error(source.file, f"has more than {MAX_ROWS} rows")
-            if not any(cell.strip() for cell in cells):
-                continue
-            place = f"{source.file}, line {reader.line_num}"
-            if len(cells) != len(header):
-                builder.refuse(
-                    place, cells[0], "line", ",".join(cells),
-                    f"has {len(cells)} fields, not {len(header)}",
-                )  # fmt: skip
-                continue
-            yield place, {c: cell.strip() for c, cell in zip(header, cells, strict=True)}
-    except csv.Error as error:
-        raise format_error(
-            source.file, f"is not CSV: {error}", line=reader.line_num, field="line"
-        ) from error
+
+    file = io.BytesIO(source.text.encode())
+    for row in named_rows(file, source, check, limits=Limits(rows=MAX_ROWS), ended=False):
+        place = f"{source.file}, line {row.line}"
+        if isinstance(row, Row) and any(row.fields.values()):
+            yield place, dict(row.fields)
+        elif isinstance(row, Refusal) and row.value.strip(", "):
+            name = row.value.partition(",")[0]
+            builder.refuse(place, name, "line", row.value, f"has {row.reason}")
 
 
 def _check_header(

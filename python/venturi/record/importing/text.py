@@ -1,0 +1,72 @@
+"""Reading text that is not trusted, within limits; tables and JSON are made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from venturi.errors import VenturiError, unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A row that is no trial: its line (from 1), the field and its text, and why.
+
+    `code` is that of the error where it is a damaged trial; a row that is no trial has none.
+    """
+
+    line: int
+    field: str
+    value: str
+    reason: str
+    code: str = ""
+
+
+class Origin(Protocol):
+    """The file that is read, as far as its faults go."""
+
+    def malformed(
+        self,
+        message: str,
+        *,
+        line: int | None = None,
+        field: str | None = None,
+        value: object = None,
+    ) -> VenturiError:
+        """The error of a file that cannot be read as a whole; to be raised by a reader."""
+
+
+def read_text(path: Path, most_bytes: int, code: str) -> str:
+    """The UTF-8 text in `path`; an error by `code` if it is no such text, or has more bytes."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(most_bytes + 1)
+        if len(data) <= most_bytes:
+            return data.decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(path, error, code) from error
+    message = f"{path} cannot be read: it has more than {most_bytes} bytes"
+    raise VenturiError(code, message, where={"file": str(path)})
+
+
+def lines(file: BinaryIO, origin: Origin, line_bytes: int) -> Iterator[tuple[int, str]]:
+    """The lines of `file` with their ends and numbers (from 1), without a byte order mark.
+
+    One that is longer than `line_bytes` or no UTF-8 makes the file malformed.
+    """
+    number = 0
+    while raw := file.readline(line_bytes + 1):
+        number += 1
+        if len(raw) > line_bytes:
+            raise origin.malformed(f"a line longer than {line_bytes} bytes", line=number)
+        yield number, decoded(raw, origin, number)
+
+
+def decoded(raw: bytes, origin: Origin, line: int) -> str:
+    """`raw` as text without a byte order mark; the file is malformed if it is no UTF-8."""
+    try:
+        return raw.decode("utf-8-sig" if line == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        raise origin.malformed("not UTF-8 text", line=line) from error
