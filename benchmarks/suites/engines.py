@@ -21,7 +21,7 @@ from benchmarks.figures import Figure, figure, missing, ratio_figure
 from benchmarks.suites.startup import find_cli
 from venturi.measure.engines.hadoop.cluster import open_cluster
 from venturi.measure.engines.hadoop.install import HADOOP_VERSION, look_for_hadoop
-from venturi.measure.engines.protocol import Ground
+from venturi.measure.engines.protocol import Resources
 from venturi.measure.hosts.local import LocalHost
 
 _BYTES = 320_000_000
@@ -146,7 +146,7 @@ def _cluster_up(bench: Bench, home: Path) -> Figure:
     for turn in range(bench.options.pairs):
         with bench.folder(f"engines-cluster-{turn}") as folder:
             begun_s = monotonic()
-            ground = Ground({"output": (folder,), "scratch": (folder,)})
+            ground = Resources({"output": (folder,), "scratch": (folder,)})
             cluster = open_cluster(host, hadoop, ground)
             times_s.append(monotonic() - begun_s)
             cluster.stop()

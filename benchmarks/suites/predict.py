@@ -13,7 +13,7 @@ from benchmarks.bench import Bench, Unavailable
 from benchmarks.figures import Figure, figure, missing, relative_error
 from benchmarks.suites.disk import BLOCK_BYTES
 from benchmarks.suites.sort import Job, need_memory
-from venturi.model.cost.predict import DiskRates, NativeSortPlan, Rate, predict_native_sort
+from venturi.model.cost.predict import DiskRate, DiskRates, NativeSortPlan, predict_native_sort
 
 _SIZES_GIB = (1, 2, 4, 8)
 # Budget over input; between the two regimes part of the data stays in memory (hybrid).
@@ -39,8 +39,8 @@ def predicted_s(
     return prediction.elapsed_s
 
 
-def _rate(bytes_per_s: float) -> Rate:
-    return Rate(bytes_per_s, bytes_per_s, bytes_per_s)
+def _rate(bytes_per_s: float) -> DiskRate:
+    return DiskRate(bytes_per_s, bytes_per_s, bytes_per_s)
 
 
 def run(bench: Bench) -> list[Figure]:

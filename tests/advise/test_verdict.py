@@ -10,7 +10,7 @@ import pytest
 from doctor_facts import tuned
 
 from venturi.advise.devices import disk_class, load_devices, mount_of
-from venturi.advise.verdict import Standing, Verdict, verdicts
+from venturi.advise.verdict import AgainstClass, Verdict, verdicts
 from venturi.record.trial import (
     Cluster,
     Engine,
@@ -82,19 +82,19 @@ def link(
 @pytest.mark.parametrize(
     ("device", "rates", "standing", "title"),
     [
-        (SATA, (540, 545, 550), Standing.AS_FAST, "SATA SSD"),
-        (SATA, (250, 265, 270), Standing.SLOWER, "SATA SSD"),
-        (SATA, (2900, 3000, 3100), Standing.FASTER, "SATA SSD"),
-        (SATA, (380, 490, 530), Standing.CANNOT_TELL, "SATA SSD"),  # its iterations differ too much
-        ({"transport": "sata", "rotational": True}, (180,), Standing.AS_FAST, "hard disk"),
-        ({"transport": "sas", "rotational": True}, (20,), Standing.SLOWER, "hard disk"),
-        ({"transport": "nvme", "rotational": False}, (6900,), Standing.AS_FAST, "NVMe SSD"),
-        ({"transport": "nvme", "model": "Amazon Elastic Block Store"}, (131,), Standing.AS_FAST,
+        (SATA, (540, 545, 550), AgainstClass.AS_FAST, "SATA SSD"),
+        (SATA, (250, 265, 270), AgainstClass.SLOWER, "SATA SSD"),
+        (SATA, (2900, 3000, 3100), AgainstClass.FASTER, "SATA SSD"),
+        (SATA, (380, 490, 530), AgainstClass.CANNOT_TELL, "SATA SSD"),  # too unsteady
+        ({"transport": "sata", "rotational": True}, (180,), AgainstClass.AS_FAST, "hard disk"),
+        ({"transport": "sas", "rotational": True}, (20,), AgainstClass.SLOWER, "hard disk"),
+        ({"transport": "nvme", "rotational": False}, (6900,), AgainstClass.AS_FAST, "NVMe SSD"),
+        ({"transport": "nvme", "model": "Amazon Elastic Block Store"}, (131,), AgainstClass.AS_FAST,
          "Amazon EBS volume"),
     ],
 )  # fmt: skip
 def test_a_disk_beside_its_class(
-    device: dict[str, Any], rates: tuple[float, ...], standing: Standing, title: str
+    device: dict[str, Any], rates: tuple[float, ...], standing: AgainstClass, title: str
 ) -> None:
     verdict = of_disk(device, *rates)
     assert verdict.standing is standing
@@ -103,7 +103,7 @@ def test_a_disk_beside_its_class(
     assert verdict.source is not None
     assert verdict.source in verdict.text
     assert title in verdict.text
-    assert ("cache is suspected" in verdict.text) == (standing is Standing.FASTER)
+    assert ("cache is suspected" in verdict.text) == (standing is AgainstClass.FASTER)
 
 
 def test_the_sentence_of_a_known_class() -> None:
@@ -127,7 +127,7 @@ def test_the_sentence_of_a_known_class() -> None:
 )
 def test_a_virtual_disk_is_set_beside_known_ones(mb_per_s: float, says: str) -> None:
     verdict = of_disk({"transport": "virtio", "rotational": True}, mb_per_s)
-    assert verdict.standing is Standing.CANNOT_TELL
+    assert verdict.standing is AgainstClass.CANNOT_TELL
     assert verdict.device_class == "virtual disk"
     assert "the hypervisor hides the medium" in verdict.text
     assert says in verdict.text
@@ -142,7 +142,7 @@ def test_memory_and_network_file_systems_are_no_disks() -> None:
 
 def test_what_was_not_measured_has_no_rate() -> None:
     verdict = of_disk(SATA)
-    assert verdict.standing is Standing.CANNOT_TELL
+    assert verdict.standing is AgainstClass.CANNOT_TELL
     assert verdict.measured_bytes_per_s is None
     assert "--mode read" in verdict.text
 
@@ -157,22 +157,22 @@ def test_each_directory_has_its_own_verdict() -> None:
     disks = {"input": ("/", "/data"), "output": ("/", "/data")}
     found = verdicts(probe("diskbench", facts, samples, disks_by_role=disks))
     assert [(v.device_class, v.standing) for v in found] == [
-        ("hard disk", Standing.AS_FAST), ("NVMe SSD", Standing.AS_FAST)
+        ("hard disk", AgainstClass.AS_FAST), ("NVMe SSD", AgainstClass.AS_FAST)
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("gbit", "mtu", "mb_per_s", "standing"),
     [
-        (10, 1500, 1176, Standing.AS_FAST),
-        (10, 9000, 1236, Standing.AS_FAST),
-        (10, 1500, 600, Standing.SLOWER),
-        (1, 1500, 600, Standing.FASTER),
-        (25, 1500, 2900, Standing.AS_FAST),
+        (10, 1500, 1176, AgainstClass.AS_FAST),
+        (10, 9000, 1236, AgainstClass.AS_FAST),
+        (10, 1500, 600, AgainstClass.SLOWER),
+        (1, 1500, 600, AgainstClass.FASTER),
+        (25, 1500, 2900, AgainstClass.AS_FAST),
     ],
 )
 def test_a_network_beside_its_link(
-    gbit: float, mtu: int, mb_per_s: float, standing: Standing
+    gbit: float, mtu: int, mb_per_s: float, standing: AgainstClass
 ) -> None:
     verdict = of_network("network", mb_per_s, links=[link(gbit, mtu)])
     assert verdict.standing is standing
@@ -181,7 +181,7 @@ def test_a_network_beside_its_link(
 
 def test_a_network_that_does_not_say_its_speed() -> None:
     verdict = of_network("network", 1100, links=[link(None)])
-    assert verdict.standing is Standing.CANNOT_TELL
+    assert verdict.standing is AgainstClass.CANNOT_TELL
     assert "it takes a 10 GbE link" in verdict.text
     both = of_network("network", 1100, links=[link(10), link(25, name="eth1")])
     assert "different speeds" in both.text
@@ -190,7 +190,7 @@ def test_a_network_that_does_not_say_its_speed() -> None:
 
 def test_loopback_is_no_network() -> None:
     verdict = of_network("loopback: memory copying, not a network", 4000, links=[link(10)])
-    assert verdict.standing is Standing.CANNOT_TELL
+    assert verdict.standing is AgainstClass.CANNOT_TELL
     assert "--peer" in verdict.text
 
 

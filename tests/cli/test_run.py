@@ -17,7 +17,7 @@ from venturi.cli.run import compared
 from venturi.errors import VenturiError
 from venturi.measure.engines import registry as engines
 from venturi.measure.engines.native.engine import Native, NativeJob
-from venturi.measure.engines.protocol import Availability, Ground, Missing, Order
+from venturi.measure.engines.protocol import Availability, Missing, Resources, TrialSpec
 from venturi.measure.hosts.host import Host
 from venturi.measure.hosts.local import LocalHost
 from venturi.record.repository import Repository
@@ -98,15 +98,15 @@ class _Stage(Native):
         missing = (Missing("no such thing", "get it"),) if self._missing else ()
         return Availability(self.spec, "1", missing=missing)
 
-    def start(self, ground: Ground) -> None:
+    def start(self, resources: Resources) -> None:
         self._says.append(f"{self.spec} up")
 
     def stop(self) -> None:
         self._says.append(f"{self.spec} down")
 
-    def job(self, order: Order) -> NativeJob:
-        self._says.append(f"{self.spec} {order.repetition}")
-        made = super().job(order)
+    def job(self, spec: TrialSpec) -> NativeJob:
+        self._says.append(f"{self.spec} {spec.repetition}")
+        made = super().job(spec)
         assert isinstance(made, NativeJob)
         return made
 

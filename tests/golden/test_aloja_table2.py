@@ -27,7 +27,7 @@ from venturi.model.compare.groups import (
 )
 from venturi.model.compare.legacy import LegacyBest, joined_on_time_alone
 from venturi.model.compare.outliers import tukey_log
-from venturi.model.compare.ranking import Axis, Objective, Ranking, Standing, rank_groups
+from venturi.model.compare.ranking import Axis, Objective, Rank, Ranking, rank_groups
 from venturi.model.cost.price import Part, Tariff, metered
 from venturi.model.statistics.bootstrap import middle_places
 from venturi.model.statistics.stats import median
@@ -161,7 +161,7 @@ def test_small_ranking_by_cost_ends_in_a_tie_of_three(small: Columns) -> None:
     assert ranking.currency == "USD"
     assert ranking.groups[0].summaries[Axis.COST].median == pytest.approx(265 * 4.20 / 3600)
     assert tied(ranking) == {("ETH", "SSD"), ("IB", "SSD"), ("IB", "SS2")}
-    assert ranking.groups[3].standing is Standing.WORSE
+    assert ranking.groups[3].standing is Rank.WORSE
     by_time = rank_groups(list(priced(small).values()), Objective.TIME)
     assert tied(by_time) == {("IB", "SS2")}  # what is cheapest need not be fastest
 
@@ -294,7 +294,7 @@ def test_by_medians_the_cheapest_are_tied(public: Columns) -> None:
     groups = priced(public)
     ranking = rank_groups(list(groups.values()), Objective.COST)
     assert names(one.key for one in ranking.tie) == CHEAPEST
-    assert {one.standing for one in ranking.groups if one not in ranking.tie} == {Standing.WORSE}
+    assert {one.standing for one in ranking.groups if one not in ranking.tie} == {Rank.WORSE}
     assert ranking.each_alpha == pytest.approx(0.05 / 17)
     intervals = [
         f"{one.summaries[Axis.COST].median:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
@@ -308,7 +308,7 @@ def test_by_medians_the_cheapest_are_tied(public: Columns) -> None:
     # 5 SATA and an SSD on InfiniBand, with the median of 2 SSDs there, is found dearer.
     by_name = dict(zip(names(one.key for one in ranking.groups), ranking.groups, strict=True))
     assert by_name["IB HS5"].rank == by_name["IB SS2"].rank == 4
-    assert by_name["IB HS5"].standing is Standing.WORSE
+    assert by_name["IB HS5"].standing is Rank.WORSE
 
 
 def test_who_is_best_depends_on_the_objective(public: Columns) -> None:

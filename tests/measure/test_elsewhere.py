@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rooted_host import ELSEWHERE, RootedHost
 
-from venturi.measure.engines.protocol import Ground, Order
+from venturi.measure.engines.protocol import Resources, TrialSpec
 from venturi.measure.engines.registry import engine
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.probes.probes import DiskOptions, probe_disk
@@ -55,8 +55,8 @@ def trial_of(session: Session, name: str, on: str = "native", *, keep_input: boo
     found = engine(on, host, home=_home(), environ=os.environ)
     with DataFolders(host.files, parse_roles((), DISK)) as folders:
         inputs = inputs_of(folders, definition, size, keep=keep_input)
-        order = Order(definition, size, inputs, folders, "1", "tiny", threads=2, series=False)
-        found.start(Ground(dict.fromkeys(("input", "scratch", "output"), (DISK,))))
+        order = TrialSpec(definition, size, inputs, folders, "1", "tiny", threads=2, series=False)
+        found.start(Resources(dict.fromkeys(("input", "scratch", "output"), (DISK,))))
         try:
             return run_trial(session, found.job(order))
         finally:

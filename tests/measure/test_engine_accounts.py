@@ -14,7 +14,7 @@ from this_host import HOST
 from venturi.errors import VenturiError
 from venturi.measure.engines.hadoop.job_log import read_counters, read_phases
 from venturi.measure.engines.java import find_java
-from venturi.measure.trial.programs import Ended
+from venturi.measure.trial.programs import ProcessResult
 from venturi.measure.workloads.definition import SCALES
 from venturi.measure.workloads.dfsio.on_mapreduce import read_dfsio
 from venturi.measure.workloads.registry import WORKLOADS, size_of, size_of_bytes, workload
@@ -45,7 +45,7 @@ def test_counters_by_group() -> None:
 
 
 def test_phases_follow_each_other_without_a_gap() -> None:
-    ended = Ended(100.0, 108.0, 0.0, 0.0, 0, Path())
+    ended = ProcessResult(100.0, 108.0, 0.0, 0.0, 0, Path())
     first_s = datetime(2026, 11, 20, 20, 0, 1, tzinfo=UTC).timestamp()
     phases = read_phases(LOG, ended, 101.0 - first_s)
     assert [phase.name for phase in phases] == [

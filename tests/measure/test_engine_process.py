@@ -39,7 +39,7 @@ def mark(tmp_path: Path) -> Iterator[str]:
 
 def run(
     tmp_path: Path, mark: str, *command: str | Path, timeout_s: float | None = None
-) -> process.Ended:
+) -> process.ProcessResult:
     return process.run(
         HOST, command, engine="abacus", log=tmp_path / "log", cwd=tmp_path, env={MARK: mark},
         timeout_s=timeout_s,

@@ -28,7 +28,7 @@ from venturi.measure.engines.hadoop import engine as mapreduce
 from venturi.measure.engines.hadoop.conf import containers
 from venturi.measure.engines.hadoop.engine import MapReduce
 from venturi.measure.engines.hadoop.place import OnCluster
-from venturi.measure.engines.protocol import Ground, Order
+from venturi.measure.engines.protocol import Resources, TrialSpec
 from venturi.measure.engines.registry import engine
 from venturi.measure.hosts import daemons
 from venturi.measure.hosts.agent import Agent
@@ -141,12 +141,12 @@ def hadoop(engines_home: Path, disk: Path, scratch: Path, killed: Path) -> Itera
             return ports if len(chosen) > 1 else (*ports[:2], taken, *ports[3:])
 
         patch.setattr(daemons, "free_ports", first_without_luck)
-        ground = Ground(
+        resources = Resources(
             {"output": (disk,), "scratch": (scratch,)}, threads=2,
             memory_bytes=MEMORY_BYTES, workers=WORKERS,
         )  # fmt: skip
         try:
-            made.start(ground)
+            made.start(resources)
             assert len(chosen) == 2
             yield made
         finally:
@@ -177,7 +177,7 @@ def execute(
     definition = workload(name)
     size = size or size_of(definition, "tiny")
     inputs = inputs_of(folders, definition, size)
-    order = Order(
+    order = TrialSpec(
         definition, size, inputs, folders, "0.1.0", threads=2,
         memory_bytes=MEMORY_BYTES, timeout_s=200, series=False,
     )  # fmt: skip
@@ -260,7 +260,7 @@ def test_a_cluster_that_is_there(
         "mapreduce:cluster", HOST, home=engines_home, environ=os.environ, hadoop_conf=own.conf
     )
     assert isinstance(given, MapReduce)
-    given.start(Ground({}))
+    given.start(Resources({}))
     try:
         trial = execute(given, session, folders, "sort", settings=UBER)
         assert trial.state is State.SUCCEEDED, trial.failure
@@ -308,7 +308,7 @@ def test_a_conf_that_names_no_cluster(
             "mapreduce:cluster", HOST, home=engines_home, environ=os.environ, hadoop_conf=conf
         )
         with pytest.raises(VenturiError) as caught:
-            made.start(Ground({}))
+            made.start(Resources({}))
         made.stop()
         assert caught.value.code == "VEN-ENGINE-CLUSTER"
         return caught.value
@@ -328,7 +328,7 @@ def test_java_that_is_too_new(engines_home: Path, tmp_path: Path) -> None:
     environ = {**os.environ, "JAVA_HOME": str(tmp_path / "java")}
     made = engine("mapreduce:cluster", HOST, home=engines_home, environ=environ)
     with pytest.raises(VenturiError, match=r"Java 25\.0\.1") as caught:
-        made.start(Ground({"output": (tmp_path,), "scratch": (tmp_path,)}))
+        made.start(Resources({"output": (tmp_path,), "scratch": (tmp_path,)}))
     assert caught.value.code == "VEN-ENGINE-JAVA"
     made.stop()
 

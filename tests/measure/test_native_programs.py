@@ -20,7 +20,7 @@ from this_host import HOST
 from command_line import venturi
 from venturi.errors import VenturiError
 from venturi.measure.engines.native.engine import Native
-from venturi.measure.engines.protocol import Order
+from venturi.measure.engines.protocol import TrialSpec
 from venturi.measure.hosts.agent import Agent, AgentResult
 from venturi.measure.trial.folders import DataFolders, parse_roles
 from venturi.measure.trial.job import Job
@@ -61,8 +61,10 @@ def job(tmp_path: Path) -> Iterator[MakeJob]:
             definition = workload(name)
             size = size_of(definition, "tiny")
             inputs = inputs_of(folders, definition, size)
-            order = Order(definition, size, inputs, folders, "1", "tiny", threads=2, series=False)
-            return Native(HOST, environ={}).job(order)
+            spec = TrialSpec(
+                definition, size, inputs, folders, "1", "tiny", threads=2, series=False
+            )
+            return Native(HOST, environ={}).job(spec)
 
         yield make
 

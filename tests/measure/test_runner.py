@@ -17,7 +17,7 @@ import pytest
 
 from venturi.errors import ExitCode, FailureClass, Interrupted, VenturiError
 from venturi.measure.studies.study import failure_class
-from venturi.measure.trial.job import Report, Spec, Step
+from venturi.measure.trial.job import Chosen, Report, Step
 from venturi.measure.trial.runner import Session, already_succeeded, run_trial
 from venturi.record.query.conditions import Condition
 from venturi.record.query.paging import whole_trials
@@ -26,7 +26,7 @@ from venturi.record.series import read_series
 from venturi.record.trial import Engine, Host, Phase, Sample, State, Workload
 from venturi.settings import Settings
 
-SPEC = Spec(
+SPEC = Chosen(
     workload=Workload("terasort", "v1", "tiny", 1000, 10),
     engine=Engine("native", "1"),
     configuration={"memory_bytes": 5},
@@ -41,7 +41,7 @@ class StepwiseJob:
     """Does what it is told in each step and looks at what the repository says meanwhile."""
 
     session: Session
-    spec: Spec = SPEC
+    chosen: Chosen = SPEC
     raises: dict[str, BaseException] = field(default_factory=dict)
     invalid: str | None = None
     pause_s: float = 0.0
@@ -127,7 +127,7 @@ def test_a_broken_sampler_is_a_warning_not_a_failure(
 
 
 def test_without_series_there_is_no_artifact(session: Session) -> None:
-    job = StepwiseJob(session, spec=replace(SPEC, series=False))
+    job = StepwiseJob(session, chosen=replace(SPEC, series=False))
     assert run_trial(session, job).artifacts == ()
 
 

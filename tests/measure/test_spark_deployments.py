@@ -25,7 +25,7 @@ from this_host import FILES, HOST
 
 from venturi.errors import ExitCode, VenturiError
 from venturi.measure.engines.process_job import require_instances
-from venturi.measure.engines.protocol import Ground, Order
+from venturi.measure.engines.protocol import Resources, TrialSpec
 from venturi.measure.engines.registry import engine
 from venturi.measure.engines.spark import deployment as spark_cluster
 from venturi.measure.engines.spark.deployment import MIB, shares
@@ -77,9 +77,9 @@ def made(deployment: str, home: Path = Path(), **more: Any) -> Spark:
     return found
 
 
-def ground(folder: Path, workers: int | None = None) -> Ground:
+def resources(folder: Path, workers: int | None = None) -> Resources:
     roles = ("input", "scratch", "output")
-    return Ground(dict.fromkeys(roles, (folder,)), 2, MEMORY_BYTES, workers)
+    return Resources(dict.fromkeys(roles, (folder,)), 2, MEMORY_BYTES, workers)
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def standalone(
 
         patch.setattr(daemons, "free_ports", first_without_luck)
         try:
-            found.start(ground(folder, workers=2))
+            found.start(resources(folder, workers=2))
             assert len(chosen) == 2
             yield found
         finally:
@@ -118,7 +118,7 @@ def yarn(
     folder = tmp_path_factory.mktemp("yarn")
     found = made("yarn", engines_home)
     try:
-        found.start(ground(folder))
+        found.start(resources(folder))
         yield found
     finally:
         found.stop()
@@ -141,7 +141,7 @@ def execute(
         FILES, dict.fromkeys(("input", "scratch", "output"), (folder / "data",))
     ) as folders:
         inputs = inputs_of(folders, definition, size)
-        order = Order(
+        order = TrialSpec(
             definition, size, inputs, folders, "0.1.0", threads=2,
             memory_bytes=MEMORY_BYTES, settings=LIGHT, timeout_s=200, series=False,
         )  # fmt: skip
@@ -245,7 +245,7 @@ def test_an_executor_that_is_killed_under_a_master_that_is_there(
 
     url = cluster_of(standalone).url
     given = made(url)
-    given.start(ground(tmp_path))
+    given.start(resources(tmp_path))
     killer = threading.Thread(target=kill)
     killer.start()
     try:
@@ -317,7 +317,7 @@ def test_a_hadoop_cluster_that_is_there(
     conf = tmp_path / "conf"
     shutil.copytree(cluster.conf, conf, ignore=shutil.ignore_patterns("mapred-site.xml"))
     given = made("yarn", engines_home, hadoop_conf=conf)
-    given.start(Ground({}))
+    given.start(Resources({}))
     try:
         # Else all of Spark's jars are sent there.
         jars = {"spark.yarn.jars": f"local:{given.available().parts['home']}/jars/*"}
@@ -358,7 +358,7 @@ def test_executors_that_never_come(tmp_path: Path) -> None:
 def test_nobody_answers(spark: None, tmp_path: Path) -> None:
     for url in ("spark://127.0.0.1:1", "spark://127.0.0.1:1,127.0.0.1:2", "spark://:"):
         with pytest.raises(VenturiError, match="nobody answers") as caught:
-            made(url).start(ground(tmp_path))
+            made(url).start(resources(tmp_path))
         assert caught.value.code == "VEN-ENGINE-CLUSTER"
 
 
@@ -391,7 +391,7 @@ def test_versions_that_fit(tmp_path: Path, spark_version: str, java: str, fit: b
     assert found.available().usable is fit
     if not fit:
         with pytest.raises(VenturiError) as caught:
-            found.start(ground(tmp_path))
+            found.start(resources(tmp_path))
         assert caught.value.code in {"VEN-ENGINE-JAVA", "VEN-ENGINE-MISSING"}
 
 
@@ -427,7 +427,7 @@ def test_spark_3_5(
     found = engine(f"spark:{deployment}", HOST, home=engines_home, environ=environ)
     assert isinstance(found, Spark)
     try:
-        found.start(ground(tmp_path))
+        found.start(resources(tmp_path))
         trial = execute(found, session, tmp_path, name)
     finally:
         found.stop()

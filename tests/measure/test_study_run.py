@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from venturi.errors import FailureClass, VenturiError
-from venturi.measure.engines.protocol import Availability, Engine, Ground, Order
+from venturi.measure.engines.protocol import Availability, Engine, Resources, TrialSpec
 from venturi.measure.engines.registry import split_spec
 from venturi.measure.studies.run import take
-from venturi.measure.studies.study import Combination, Plan, Standing
-from venturi.measure.trial.job import Report, Spec, Step
+from venturi.measure.studies.study import Combination, Plan, Progress
+from venturi.measure.trial.job import Chosen, Report, Step
 from venturi.measure.trial.runner import Session
 from venturi.record.trial import Engine as EngineRecord
 from venturi.record.trial import State, Workload
@@ -26,20 +26,20 @@ Faults = dict[str, deque[Exception]]
 class StandInJob:
     """Does nothing, after the next fault of `execute NAME`."""
 
-    order: Order
+    spec: TrialSpec
     name: str
     faults: Faults
     log: list[str]
 
     @property
-    def spec(self) -> Spec:
-        order = self.order
-        return Spec(
-            workload=Workload(order.definition.name, order.definition.version),
+    def chosen(self) -> Chosen:
+        spec = self.spec
+        return Chosen(
+            workload=Workload(spec.definition.name, spec.definition.version),
             engine=EngineRecord(self.name, "1"),
             configuration={},
-            experiment=order.experiment,
-            repetition=order.repetition,
+            experiment=spec.experiment,
+            repetition=spec.repetition,
             series=False,
         )
 
@@ -79,12 +79,12 @@ class StandIn:
     def available(self) -> Availability:
         return Availability(self.name, "1")
 
-    def start(self, ground: Ground) -> None:
+    def start(self, resources: Resources) -> None:
         self.log.append(f"start {self.spec}")
         raise_next(self.faults, f"start {self.spec}")
 
-    def job(self, order: Order) -> StandInJob:
-        return StandInJob(order, self.spec, self.faults, self.log)
+    def job(self, spec: TrialSpec) -> StandInJob:
+        return StandInJob(spec, self.spec, self.faults, self.log)
 
     def stop(self) -> None:
         self.log.append(f"stop {self.spec}")
@@ -109,7 +109,7 @@ class Hall:
 
     def take(
         self, *combinations: Combination, repeats: int = 1, retries: int = 0
-    ) -> tuple[Standing, ...]:
+    ) -> tuple[Progress, ...]:
         plan = Plan(
             name="", combinations=combinations, disks={}, default_dir=self.folder, repeats=repeats,
             warm_ups=0, order="written", seed=0,

@@ -10,7 +10,7 @@ from this_host import FILES, HOST
 
 from venturi.errors import FailureClass, VenturiError
 from venturi.measure.engines.native.engine import Native
-from venturi.measure.engines.protocol import Order
+from venturi.measure.engines.protocol import TrialSpec
 from venturi.measure.studies.study import failure_class
 from venturi.measure.trial.folders import DataFolders, parse_roles
 from venturi.measure.trial.runner import Session, run_trial
@@ -47,9 +47,11 @@ def test_what_takes_too_long_is_ended(
     size = size_of(definition, "tiny")
     with DataFolders(FILES, parse_roles((), disk)) as folders:
         inputs = inputs_of(folders, definition, size)
-        order = Order(definition, size, inputs, folders, "1", "tiny", timeout_s=0.5, series=False)
+        spec = TrialSpec(
+            definition, size, inputs, folders, "1", "tiny", timeout_s=0.5, series=False
+        )
         with pytest.raises(VenturiError, match="not done after") as caught:
-            run_trial(session, Native(HOST, environ={}).job(order))
+            run_trial(session, Native(HOST, environ={}).job(spec))
     assert caught.value.code == "VEN-ENGINE-TIMEOUT"
     (stored,) = whole_trials(session.repository)
     assert stored.state is State.FAILED
@@ -64,5 +66,7 @@ def test_what_is_done_in_time_is_not_disturbed(session: Session, tmp_path: Path)
     size = size_of(definition, "tiny")
     with DataFolders(FILES, parse_roles((), tmp_path)) as folders:
         inputs = inputs_of(folders, definition, size)
-        order = Order(definition, size, inputs, folders, "1", "tiny", timeout_s=60.0, series=False)
-        assert run_trial(session, Native(HOST, environ={}).job(order)).state is State.SUCCEEDED
+        spec = TrialSpec(
+            definition, size, inputs, folders, "1", "tiny", timeout_s=60.0, series=False
+        )
+        assert run_trial(session, Native(HOST, environ={}).job(spec)).state is State.SUCCEEDED

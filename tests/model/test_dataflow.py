@@ -14,7 +14,7 @@ import io_cost
 from venturi.errors import VenturiError
 from venturi.model import catalog
 from venturi.model.catalog import load_shipped
-from venturi.model.cost.dataflow import MAP, REDUCE, Span, job_time
+from venturi.model.cost.dataflow import MAP, REDUCE, Bounds, job_time
 from venturi.model.cost.job import Durability, Job, parse_job, sort_job
 from venturi.model.cost.node import Network, Node, node_of
 from venturi.model.quantity import Kind, Quantity
@@ -92,12 +92,12 @@ def test_many_node_counts_at_once_are_the_same_as_one_by_one() -> None:
 def test_the_span_is_what_the_ranges_of_the_rates_allow() -> None:
     machine = Node("n", rate(1000, 0.1), network=rate(2000, 0.1), disks=8)
     span = job_time(sort_job(TB), machine, 10).span()
-    assert span == Span(pytest.approx(200), pytest.approx(200 / 1.1), pytest.approx(200 / 0.9))
+    assert span == Bounds(pytest.approx(200), pytest.approx(200 / 1.1), pytest.approx(200 / 0.9))
     assert job_time(sort_job(TB), machine, 10).phases[0].certain()
     close = Node("n", rate(1000, 0.1), network=rate(1050, 0.1), disks=8)
     assert not job_time(sort_job(TB), close, 10).phases[0].certain()
-    assert Span(1, 1, 2).beats(Span(3, 2.5, 4))
-    assert not Span(1, 1, 3).beats(Span(3, 2.5, 4))
+    assert Bounds(1, 1, 2).beats(Bounds(3, 2.5, 4))
+    assert not Bounds(1, 1, 3).beats(Bounds(3, 2.5, 4))
 
 
 def test_computing_bounds_a_phase_and_startup_is_added_once() -> None:

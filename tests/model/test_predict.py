@@ -10,9 +10,9 @@ from model_trials import MakeTrial
 from venturi.errors import VenturiError
 from venturi.model.cost.predict import (
     CpuCost,
+    DiskRate,
     DiskRates,
     NativeSortPlan,
-    Rate,
     disk_rates_from_trial,
     predict_native_sort,
 )
@@ -21,8 +21,8 @@ from venturi.record.trial import Failure, Sample, State
 GB = 10**9
 
 
-def rate(bytes_per_s: float, spread: float = 0.1) -> Rate:
-    return Rate(bytes_per_s, bytes_per_s * (1 - spread), bytes_per_s * (1 + spread))
+def rate(bytes_per_s: float, spread: float = 0.1) -> DiskRate:
+    return DiskRate(bytes_per_s, bytes_per_s * (1 - spread), bytes_per_s * (1 + spread))
 
 
 RATES = DiskRates(
@@ -120,7 +120,7 @@ def test_impossible_plans_and_rates_are_refused(spilled: int) -> None:
     assert caught.value.code == "VEN-MODEL-INPUT"
     for values in ((0.0, 0.0, 0.0), (3.0, 1.0, 2.0)):
         with pytest.raises(VenturiError):
-            Rate(*values)
+            DiskRate(*values)
     with pytest.raises(VenturiError):
         CpuCost(1e-9, 0)
 
@@ -142,20 +142,20 @@ def test_rates_come_from_the_trials_iterations(make_trial: MakeTrial) -> None:
     samples += [sample("disk_write_bytes_per_s", None, 0)]
     trial = make_trial(samples=tuple(samples))
     rates = disk_rates_from_trial(trial)
-    assert rates.read == Rate(2e9, 1e9, 3e9)
+    assert rates.read == DiskRate(2e9, 1e9, 3e9)
     # Reading and writing trade off within an iteration, so the sum varies less than its parts.
-    assert rates.mixed_total == Rate(1.45e9, 1.4e9, 1.5e9)
+    assert rates.mixed_total == DiskRate(1.45e9, 1.4e9, 1.5e9)
     assert rates.write is None
     assert rates.missing["write"] == "interrupted"
     alone = disk_rates_from_trial(trial, directory="/one")
-    assert alone.read == Rate(8e9, 8e9, 8e9)
+    assert alone.read == DiskRate(8e9, 8e9, 8e9)
     assert "no iteration" in alone.missing["mixed_total"]
     assert "/one" in disk_rates_from_trial(trial, directory="/one").missing["mixed_read"]
 
 
 def test_the_only_directory_stands_for_all(make_trial: MakeTrial) -> None:
     trial = make_trial(samples=(sample("disk_read_bytes_per_s", 1e9, 0, dir="/d"),))
-    assert disk_rates_from_trial(trial).read == Rate(1e9, 1e9, 1e9)
+    assert disk_rates_from_trial(trial).read == DiskRate(1e9, 1e9, 1e9)
 
 
 def test_rates_of_a_failed_trial_are_refused(make_trial: MakeTrial) -> None:

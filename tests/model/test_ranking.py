@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
 from venturi.model.compare.groups import Group, Key
-from venturi.model.compare.ranking import Axis, Objective, Ranked, Ranking, Standing, rank_groups
+from venturi.model.compare.ranking import Axis, Objective, Rank, Ranked, Ranking, rank_groups
 from venturi.model.statistics.stats import median
 
 times = st.lists(st.floats(1, 1e4), min_size=5, max_size=9)
@@ -30,13 +30,13 @@ def groups_of(samples: Sequence[Sequence[float]], price: float | None = None) ->
     return [group_of(f"g{index}", sample, price) for index, sample in enumerate(samples)]
 
 
-def places(found: Sequence[Ranked]) -> dict[object, tuple[int | None, Standing]]:
+def places(found: Sequence[Ranked]) -> dict[object, tuple[int | None, Rank]]:
     return {one.key: (one.rank, one.standing) for one in found}
 
 
 def worse(ranking: Ranking) -> set[Key]:
     """Keys of the groups that are found worse than the best."""
-    return {one.key for one in ranking.groups if one.standing is Standing.WORSE}
+    return {one.key for one in ranking.groups if one.standing is Rank.WORSE}
 
 
 @settings(deadline=None)
@@ -47,8 +47,8 @@ def test_rank_is_the_order_of_the_medians(samples: list[list[float]]) -> None:
     assert medians == sorted(medians, key=lambda m: m or 0)
     for one, middle in zip(ranking.groups, medians, strict=True):
         assert one.rank == 1 + sum(m < middle for m in medians if m and middle)
-        assert (one.rank == 1) == (one.standing is Standing.BEST)
-        assert (one.reason is None) == (one.standing in {Standing.BEST, Standing.WORSE})
+        assert (one.rank == 1) == (one.standing is Rank.BEST)
+        assert (one.reason is None) == (one.standing in {Rank.BEST, Rank.WORSE})
 
 
 @settings(deadline=None)
@@ -130,7 +130,7 @@ def test_what_is_clearly_worse_is_called_worse() -> None:
     samples = rng.lognormal(5, 0.1, (8, 10)) * np.array([[1, 1, 1, 2, 2, 2, 2, 2]]).T
     ranking = rank_groups(groups_of(samples.tolist()), Objective.TIME)
     assert {one.key for one in ranking.tie} == {("g0",), ("g1",), ("g2",)}
-    worse = [one for one in ranking.groups if one.standing is Standing.WORSE]
+    worse = [one for one in ranking.groups if one.standing is Rank.WORSE]
     assert len(worse) == 5
     for one in worse:
         assert one.against == ranking.groups[0].key
@@ -147,8 +147,8 @@ def test_pareto_keeps_who_is_fast_and_who_is_cheap() -> None:
               group_of("near", near, 2)]  # fmt: skip
     ranking = rank_groups(groups, Objective.PARETO)
     standing = {one.key[0]: one.standing for one in ranking.groups}
-    assert standing == {"fast": Standing.BEST, "cheap": Standing.BEST, "bad": Standing.WORSE,
-                        "near": Standing.TIED}  # fmt: skip
+    assert standing == {"fast": Rank.BEST, "cheap": Rank.BEST, "bad": Rank.WORSE,
+                        "near": Rank.TIED}  # fmt: skip
     assert {one.key[0]: one.rank for one in ranking.groups}["bad"] == 4
     bad_one = next(one for one in ranking.groups if one.key == ("bad",))
     assert set(bad_one.verdicts) == {Axis.ELAPSED_S, Axis.COST}
@@ -170,9 +170,9 @@ def test_too_few_trials_get_no_place_and_no_say() -> None:
     rest = groups_of([[10.0, 11, 12, 13, 14], [20.0, 21, 22, 23, 24]])
     ranking = rank_groups([lucky, *rest], Objective.TIME)
     assert places(ranking.groups) == {
-        ("g0",): (1, Standing.BEST),
-        ("g1",): (2, Standing.WORSE),
-        ("lucky",): (None, Standing.CANNOT_TELL),
+        ("g0",): (1, Rank.BEST),
+        ("g1",): (2, Rank.WORSE),
+        ("lucky",): (None, Rank.CANNOT_TELL),
     }
     last = ranking.groups[-1]
     assert last.reason is not None
@@ -186,7 +186,7 @@ def test_many_small_groups_cannot_be_told_apart_however_far() -> None:
     ranking = rank_groups(groups_of(samples), Objective.TIME)
     assert [one.rank for one in ranking.groups] == list(range(1, 16))
     for one in ranking.groups[1:]:
-        assert one.standing is Standing.CANNOT_TELL
+        assert one.standing is Rank.CANNOT_TELL
         assert one.reason is not None
         assert "too few trials" in one.reason
 

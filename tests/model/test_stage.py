@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from venturi.errors import VenturiError
 from venturi.model.stages.analysis import analyse
 from venturi.model.stages.causes import TaskTimes
-from venturi.model.stages.path import Span, critical_path, without_stage_s
+from venturi.model.stages.path import StageSpan, critical_path, without_stage_s
 from venturi.model.stages.replay import schedule, slots_used
 from venturi.model.stages.stage import Analysis, Stage
 from venturi.record.accounts import mapreduce, spark
@@ -347,8 +347,8 @@ def test_the_driver_is_the_narrowest_point_where_no_stage_runs() -> None:
     assert analysis.verdict.sentence.startswith("the driver (no stage active) took 90% of 1 min")
 
 
-def spans(*rows: tuple[int, tuple[int, ...], float, float]) -> list[Span]:
-    return [Span((id_, 0), parents, start, end) for id_, parents, start, end in rows]
+def spans(*rows: tuple[int, tuple[int, ...], float, float]) -> list[StageSpan]:
+    return [StageSpan((id_, 0), parents, start, end) for id_, parents, start, end in rows]
 
 
 def test_the_path_follows_the_later_parent() -> None:
@@ -378,7 +378,7 @@ def test_any_graph_has_a_path_without_gap(
     rows: list[tuple[float, float, list[int]]], elapsed_s: float
 ) -> None:
     graph = [
-        Span((n, 0), tuple(parents), start, start + lasted)
+        StageSpan((n, 0), tuple(parents), start, start + lasted)
         for n, (start, lasted, parents) in enumerate(rows)
     ]
     path = critical_path(graph, elapsed_s)

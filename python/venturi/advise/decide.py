@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from venturi.advise.option import RATES, Candidate, Objective, Option, inputs_of, span, with_rate
-from venturi.model.cost.dataflow import Span
+from venturi.model.cost.dataflow import Bounds
 from venturi.model.quantity import Quantity
 
 
@@ -28,7 +28,7 @@ class Measurement:
     how: str
 
 
-def objective_of(objective: Objective, of: Option | Candidate) -> Span:
+def objective_of(objective: Objective, of: Option | Candidate) -> Bounds:
     """What is to be least: the time of an option (of a candidate: its first count), or its cost."""
     if isinstance(of, Candidate):
         return span(of.seconds if objective is Objective.FASTEST else of.usd)
@@ -76,5 +76,5 @@ def measurements(
     return tuple(found)
 
 
-def _overlap(first: Span, second: Span) -> float:
+def _overlap(first: Bounds, second: Bounds) -> float:
     return max(0.0, min(first.high, second.high) - max(first.low, second.low))

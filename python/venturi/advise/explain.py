@@ -14,9 +14,9 @@ from venturi.advise.decide import objective_of
 from venturi.advise.hardware import Advice, Request, predict
 from venturi.advise.option import (
     Candidate,
-    Exclusion,
     Objective,
     Option,
+    RuledOut,
     at_counts,
     inputs_of,
     one_count,
@@ -28,7 +28,7 @@ from venturi.advise.option import (
 from venturi.errors import VenturiError
 from venturi.model.catalog import Catalog
 from venturi.model.catalog.find import type_named
-from venturi.model.cost.dataflow import Phase, Span, Term
+from venturi.model.cost.dataflow import Bounds, Phase, Term
 from venturi.model.cost.job import Job
 from venturi.model.cost.price import Bill
 from venturi.model.quantity import Quantity
@@ -51,7 +51,7 @@ class TermShown:
     demand_bytes: float | None
     rate_name: str
     rate: Quantity | None
-    seconds: Span
+    seconds: Bounds
     narrowest: bool
 
 
@@ -141,7 +141,7 @@ def explain_type(
     of = next((each for each in catalogs if name in each.types), catalogs[0])
     instance_type = type_named(of, name)
 
-    def mine(each: Option | Exclusion) -> bool:
+    def mine(each: Option | RuledOut) -> bool:
         return (each.catalog, each.instance_type) == (of.name, name)
 
     made: list[Explanation] = []

@@ -26,10 +26,10 @@ from venturi.advise.option import (
     Array,
     Candidate,
     Counts,
-    Exclusion,
     Objective,
     Option,
     Reason,
+    RuledOut,
     at_counts,
     candidate_of,
     least_nodes,
@@ -114,7 +114,7 @@ class ClassAdvice:
     measure: tuple[Measurement, ...]
     frontier: tuple[FrontierPoint, ...]
     at_least: tuple[Option, ...]
-    excluded: tuple[Exclusion, ...]
+    excluded: tuple[RuledOut, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +150,14 @@ def advise(request: Request, catalogs: Sequence[Catalog]) -> Advice:
             type_named(catalogs[0], name)  # refuses it
     jobs = request.jobs
     found: list[list[_Settled]] = [[] for _ in jobs]
-    excluded: list[list[Exclusion]] = [[] for _ in jobs]
+    excluded: list[list[RuledOut]] = [[] for _ in jobs]
     for catalog in catalogs:
         for instance_type in catalog.types.values():
             node = node_of(instance_type, request.network)
             for number, job in enumerate(jobs):
                 fitted = fit(request, job, catalog.name, instance_type, node)
-                settled = fitted if isinstance(fitted, Exclusion) else _settle(request, fitted)
-                if isinstance(settled, Exclusion):
+                settled = fitted if isinstance(fitted, RuledOut) else _settle(request, fitted)
+                if isinstance(settled, RuledOut):
                     excluded[number].append(settled)
                 else:
                     found[number].append(settled)
@@ -175,7 +175,7 @@ def advise(request: Request, catalogs: Sequence[Catalog]) -> Advice:
 
 def fit(
     request: Request, job: Job, catalog: str, instance_type: InstanceType, node: Node
-) -> Candidate | Exclusion:
+) -> Candidate | RuledOut:
     """The node counts of a type on which the job fits, with time and cost, or why there are none.
 
     All the reasons that are known are given, the first decides the group.
@@ -205,7 +205,7 @@ def fit(
         reasons.append((Reason.NO_PRICE, f"price: {price}"))
     if reasons or isinstance(made, str):
         would_do = wanted is not None and wanted <= MOST_NODES and len(reasons) == 1
-        return Exclusion(
+        return RuledOut(
             catalog, instance_type.name, *reasons[0], also=tuple(also for _, also in reasons[1:]),
             nearest=float(wanted) if wanted is not None and would_do else None,
             nearest_nodes=wanted,
@@ -310,19 +310,19 @@ class _Settled:
     at: int
 
 
-def _settle(request: Request, candidate: Candidate) -> _Settled | Exclusion:
+def _settle(request: Request, candidate: Candidate) -> _Settled | RuledOut:
     """The count that the objective chooses; near a limit the grid is made finer first."""
     at = _choose(request, candidate)
     chosen, counts = candidate, candidate.counts
     limited = request.deadline_s is not None or request.budget_usd is not None
-    near = _nearest_count(request, candidate) if isinstance(at, Exclusion) else at
+    near = _nearest_count(request, candidate) if isinstance(at, RuledOut) else at
     if limited and counts.size > 1 and near is not None:
         low, high = counts[max(0, near - 1)], counts[min(counts.size - 1, near + 1)]
         finer = at_counts(candidate, np.union1d(grid(int(low), int(high)), counts[near]))
         again = _choose(request, finer)
         if isinstance(again, int):  # what was chosen before is among the counts
             at, chosen = again, finer
-    if isinstance(at, Exclusion):
+    if isinstance(at, RuledOut):
         return at
     within = None
     if limited:  # of a lower bound nobody can say that it surely keeps a limit
@@ -351,7 +351,7 @@ def _within(request: Request, candidate: Candidate, row: int) -> Mask:
     return within
 
 
-def _choose(request: Request, candidate: Candidate) -> int | Exclusion:
+def _choose(request: Request, candidate: Candidate) -> int | RuledOut:
     """Which of the counts is best; those that surely keep the limits are preferred."""
     allowed = _within(request, candidate, 2)
     if not allowed.any():
@@ -367,7 +367,7 @@ def _choose(request: Request, candidate: Candidate) -> int | Exclusion:
     return int(np.argmax(cheapest <= cheapest.min() * (1 + SAME_COST)))
 
 
-def _over(request: Request, candidate: Candidate) -> Exclusion:
+def _over(request: Request, candidate: Candidate) -> RuledOut:
     """Why no count keeps the limits, and the nearest that would."""
     seconds, usd = candidate.seconds[0], candidate.usd[0]
     within_budget = usd <= (math.inf if request.budget_usd is None else request.budget_usd)
@@ -381,7 +381,7 @@ def _over(request: Request, candidate: Candidate) -> Exclusion:
         best, reason = float(usd[at]), Reason.BUDGET
         told = f"costs {bound}{format_usd(best)}"
     count = int(candidate.counts[at])
-    return Exclusion(
+    return RuledOut(
         candidate.catalog, candidate.instance_type.name, reason,
         f"{'at best ' if candidate.counts.size > 1 else ''}{told} with {count:,} nodes",
         nearest=None if bound else best, nearest_nodes=count,  # of a bound nothing is promised
@@ -392,7 +392,7 @@ def _answer(
     request: Request,
     job: Job,
     options: Sequence[_Settled],
-    excluded: tuple[Exclusion, ...],
+    excluded: tuple[RuledOut, ...],
 ) -> ClassAdvice:
     """Ranks what was found in one durability class."""
 
@@ -444,7 +444,7 @@ def _frontier(request: Request, options: Sequence[_Settled]) -> tuple[FrontierPo
     )
 
 
-def nearest(excluded: Sequence[Exclusion]) -> str:
+def nearest(excluded: Sequence[RuledOut]) -> str:
     """The least change of a limit that would make an option of one of `excluded`; "" if none."""
     for reason in (Reason.DEADLINE, Reason.BUDGET, Reason.CAPACITY, Reason.TOO_MANY):
         near = [
@@ -466,7 +466,7 @@ def nearest(excluded: Sequence[Exclusion]) -> str:
     return ""
 
 
-def _nowhere(request: Request, excluded: Sequence[Exclusion]) -> VenturiError:
+def _nowhere(request: Request, excluded: Sequence[RuledOut]) -> VenturiError:
     """The error when no type is an option: which limits are hit, and the nearest that would do."""
     by_reason = Counter(each.reason for each in excluded)
     told = ", ".join(f"{reason} ({count})" for reason, count in by_reason.most_common())
@@ -492,7 +492,7 @@ def _nowhere(request: Request, excluded: Sequence[Exclusion]) -> VenturiError:
     )
 
 
-def _assumable(excluded: Sequence[Exclusion]) -> str:
+def _assumable(excluded: Sequence[RuledOut]) -> str:
     """What to type for the rates that are not known."""
     said = [each.detail for each in excluded if each.reason is Reason.UNKNOWN]
     lacking = [

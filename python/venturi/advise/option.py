@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from venturi.model.catalog import InstanceType
 from venturi.model.cost.charges import volumes_of
-from venturi.model.cost.dataflow import JobTime, Span, Term, job_time
+from venturi.model.cost.dataflow import Bounds, JobTime, Term, job_time
 from venturi.model.cost.job import Durability, Job, nodes_for_capacity
 from venturi.model.cost.node import Node
 from venturi.model.cost.price import (
@@ -67,7 +67,7 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Exclusion:
+class RuledOut:
     """A type that is no option, and why; `also` holds further reasons.
 
     `nearest` is what it can do at best: nodes for CAPACITY and TOO_MANY, seconds for DEADLINE, US
@@ -183,7 +183,7 @@ class PhaseTime:
     """One phase of an option; `certain` if nothing else could be its narrowest point."""
 
     name: str
-    seconds: Span
+    seconds: Bounds
     narrowest: str
     certain: bool
 
@@ -203,9 +203,9 @@ class Option:
     nodes: int
     least_nodes: int
     most_nodes: int
-    time_s: Span
-    metered_usd: Span | None
-    billed_usd: Span | None
+    time_s: Bounds
+    metered_usd: Bounds | None
+    billed_usd: Bounds | None
     phases: tuple[PhaseTime, ...]
     lower_bound: bool
     weakest: Kind | None
@@ -216,7 +216,7 @@ class Option:
     missing: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def usd(self) -> Span:
+    def usd(self) -> Bounds:
         """What is to be paid: as billed, or metered where the billing is not known."""
         usd = self.metered_usd if self.billed_usd is None else self.billed_usd
         assert usd is not None
@@ -325,10 +325,10 @@ def _no_cost(candidate: Candidate) -> dict[str, str]:
     return {} if candidate.billed_usd is not None else {"billed_usd": price.node.not_billed}
 
 
-def span(values: Array, at: int = 0) -> Span:
+def span(values: Array, at: int = 0) -> Bounds:
     """The `at`-th column of an array of the shape (3, counts)."""
     middle, low, high = values[:, at].tolist()
-    return Span(middle, low, high)
+    return Bounds(middle, low, high)
 
 
 def _weakest(time: JobTime, at: int) -> Kind | None:

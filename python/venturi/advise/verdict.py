@@ -34,7 +34,7 @@ _CACHE = (
 )
 
 
-class Standing(StrEnum):
+class AgainstClass(StrEnum):
     """How a device compares with its class."""
 
     AS_FAST = "as fast as its class"
@@ -52,7 +52,7 @@ class Verdict:
     """
 
     subject: str
-    standing: Standing
+    standing: AgainstClass
     text: str
     device_class: str | None = None
     measured_bytes_per_s: float | None = None
@@ -90,9 +90,9 @@ def _disk(trial: Trial, facts: Facts, folder: str) -> Verdict:
     low, high = (mb * 1e6 for mb in found.read_mb_per_s)
     standing = _standing(rates, low, high)
     more = {
-        Standing.FASTER: f"; {_CACHE}",
-        Standing.SLOWER: "; look for other load, a slower port or bus, a full or failing disk",
-        Standing.CANNOT_TELL: f"; the iterations range from {format_rate(min(rates))} to "
+        AgainstClass.FASTER: f"; {_CACHE}",
+        AgainstClass.SLOWER: "; look for other load, a slower port or bus, a full or failing disk",
+        AgainstClass.CANNOT_TELL: f"; the iterations range from {format_rate(min(rates))} to "
         f"{format_rate(max(rates))}: measure again with nothing else running",
     }.get(standing, "")
     text = (
@@ -199,16 +199,16 @@ def _host(facts: Facts) -> Verdict:
     return _unknown(str(facts.get("hostname") or "host"), text)
 
 
-def _standing(rates: Sequence[float], low: float, high: float) -> Standing:
+def _standing(rates: Sequence[float], low: float, high: float) -> AgainstClass:
     if max(rates) < low:
-        return Standing.SLOWER
+        return AgainstClass.SLOWER
     if min(rates) > high:
-        return Standing.FASTER
-    return Standing.AS_FAST if low <= median(rates) <= high else Standing.CANNOT_TELL
+        return AgainstClass.FASTER
+    return AgainstClass.AS_FAST if low <= median(rates) <= high else AgainstClass.CANNOT_TELL
 
 
-def _words(standing: Standing, thing: str) -> str:
-    if standing is Standing.CANNOT_TELL:
+def _words(standing: AgainstClass, thing: str) -> str:
+    if standing is AgainstClass.CANNOT_TELL:
         return f"cannot tell whether this {thing} is as fast as its class"
     return f"this {thing} is {standing.value}"
 
@@ -217,7 +217,7 @@ def _unknown(
     subject: str, reason: str, measured: float | None = None, device_class: str | None = None
 ) -> Verdict:
     return Verdict(
-        subject, Standing.CANNOT_TELL, f"cannot tell: {reason}", device_class, measured
+        subject, AgainstClass.CANNOT_TELL, f"cannot tell: {reason}", device_class, measured
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from venturi.wording import count_of
 
 if TYPE_CHECKING:
     from venturi.measure.engines.protocol import Engine
-    from venturi.measure.studies.study import Combination, Plan, Standing
+    from venturi.measure.studies.study import Combination, Plan, Progress
     from venturi.record.repository import Repository
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -200,7 +200,7 @@ def _limits(plan: Plan) -> str:
     return f"at most {', '.join(limits)}" if limits else ""
 
 
-def _exit_code(found: Iterable[Standing]) -> ExitCode:
+def _exit_code(found: Iterable[Progress]) -> ExitCode:
     missing = [each for each in found if each.status != "done"]
     if any(each.failure is FailureClass.WRONG for each in missing):
         return ExitCode.INVALID
@@ -345,7 +345,7 @@ def _factor(name: str, value: object) -> str:
     return f"{name} {value}"
 
 
-def _tell(standing: Standing) -> None:
+def _tell(standing: Progress) -> None:
     from venturi.measure.studies.run import describe
     from venturi.units import format_duration
 
@@ -359,7 +359,7 @@ def _tell(standing: Standing) -> None:
         step(f"{name}: {standing.failure}{note}: {describe(trial)}")
 
 
-def _show(plan: Plan, found: Sequence[Standing], *, as_json: bool, by_factor: bool) -> None:
+def _show(plan: Plan, found: Sequence[Progress], *, as_json: bool, by_factor: bool) -> None:
     from venturi.measure.studies.run import describe, summary_of
     from venturi.measure.studies.study import unsteady
     from venturi.units import format_duration
@@ -416,11 +416,11 @@ def _show(plan: Plan, found: Sequence[Standing], *, as_json: bool, by_factor: bo
         click.echo("left for lack of time; `venturi plan resume` goes on with them")
 
 
-def _by_factor(found: Iterable[Standing]) -> Mapping[str, Mapping[str, Mapping[str, int]]]:
+def _by_factor(found: Iterable[Progress]) -> Mapping[str, Mapping[str, Mapping[str, int]]]:
     """How many places are in which status, by value of every factor that varies."""
     from venturi.measure.studies.run import summary_of
 
-    by: dict[str, dict[str, list[Standing]]] = {}
+    by: dict[str, dict[str, list[Progress]]] = {}
     for each in found:
         for name, value in each.place.combination.values().items():
             by.setdefault(name, {}).setdefault(str(value), []).append(each)
@@ -431,7 +431,7 @@ def _by_factor(found: Iterable[Standing]) -> Mapping[str, Mapping[str, Mapping[s
     }
 
 
-def _eta_s(found: Sequence[Standing]) -> float | None:
+def _eta_s(found: Sequence[Progress]) -> float | None:
     """Time for what is left, by the median of each combination's own trials; None if unknown."""
     from venturi.measure.studies.study import wall_s
 

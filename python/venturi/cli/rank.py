@@ -181,7 +181,7 @@ def _data(ranking: Ranking, keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _print(ranking: Ranking, keys: tuple[str, ...]) -> None:
-    from venturi.model.compare.ranking import AXES, Standing
+    from venturi.model.compare.ranking import AXES, Rank
     from venturi.present.table import table
 
     axes = AXES[ranking.objective]
@@ -198,7 +198,7 @@ def _print(ranking: Ranking, keys: tuple[str, ...]) -> None:
     for one in ranking.groups:
         cells = [_summary(one, axis) for axis in axes]
         count = max((s.n for s in one.summaries.values()), default=0)
-        why = f": {one.reason}" if one.standing is Standing.CANNOT_TELL else ""
+        why = f": {one.reason}" if one.standing is Rank.CANNOT_TELL else ""
         standing = one.standing.value + why
         made.add(_text(one.rank), *map(_text, one.key), str(count), *cells, standing)
     show(made)

@@ -19,7 +19,7 @@ from venturi.errors import ExitCode, Interrupted, VenturiError
 from venturi.wording import count_of, near
 
 if TYPE_CHECKING:
-    from venturi.measure.engines.protocol import Engine, Ground, Order
+    from venturi.measure.engines.protocol import Engine, Resources, TrialSpec
     from venturi.measure.trial.job import Job
     from venturi.measure.trial.runner import Session
     from venturi.measure.workloads.definition import Definition, Size
@@ -141,7 +141,7 @@ def command(
         raise click.UsageError(f"--repeat {repeat} with --warm-up {warm_up}: no repetition counts")
     if resume and experiment is None:
         raise click.UsageError("--resume needs the experiment to continue: add --experiment NAME")
-    from venturi.measure.engines.protocol import Ground, Order
+    from venturi.measure.engines.protocol import Resources, TrialSpec
     from venturi.measure.trial.folders import DataFolders, parse_roles
     from venturi.measure.workloads.inputs import inputs_of
     from venturi.measure.workloads.registry import workload as find_workload
@@ -153,15 +153,15 @@ def command(
     settings = _settings(chosen, engines)
     talk = not quiet and not as_json
     roles = parse_roles(dirs, Path.cwd())
-    ground = Ground(roles, limits["threads"], limits["memory_bytes"], workers)
+    resources = Resources(roles, limits["threads"], limits["memory_bytes"], workers)
     with (
         laboratory(show_progress=talk, alone_as=f"run {workload}", wait=wait) as session,
         DataFolders(session.agent.host.files, roles, keep=keep_data) as folders,
     ):
         for swept in folders.swept:
             say(f"removed {swept}, left behind by a killed process")
-        orders = {
-            engine: Order(
+        specs = {
+            engine: TrialSpec(
                 definition=definition,
                 size=size,
                 inputs=inputs,
@@ -178,7 +178,7 @@ def command(
             for engine in engines
         }
         trials = _run(
-            session, orders, ground, repeat=repeat, warm_up=warm_up, resume=resume, talk=talk
+            session, specs, resources, repeat=repeat, warm_up=warm_up, resume=resume, talk=talk
         )
         if keep_data:
             say(f"data kept in {', '.join(str(path) for path in folders.of('input'))} and beside")
@@ -309,45 +309,45 @@ def _groups(engines: Sequence[Engine]) -> list[Sequence[Engine]]:
     return [[engine] for engine in engines]
 
 
-def _understood(order: Order, *, repeat: int, warm_up: int) -> str:
+def _understood(spec: TrialSpec, *, repeat: int, warm_up: int) -> str:
     """The sizes and times that were chosen, as they were understood."""
     from venturi.units import format_bytes, format_bytes_decimal, format_duration
 
     parts = [f"{count_of(repeat, 'repetition')} ({warm_up} to warm up)"]
-    if order.size.bytes:
-        parts.insert(0, f"{format_bytes_decimal(order.size.bytes)} of input")
-    if order.memory_bytes is not None:
-        parts.append(f"memory {format_bytes(order.memory_bytes)}")
-    if order.timeout_s is not None:
-        parts.append(f"at most {format_duration(order.timeout_s)} each")
-    return f"{order.definition.name}: {', '.join(parts)}"
+    if spec.size.bytes:
+        parts.insert(0, f"{format_bytes_decimal(spec.size.bytes)} of input")
+    if spec.memory_bytes is not None:
+        parts.append(f"memory {format_bytes(spec.memory_bytes)}")
+    if spec.timeout_s is not None:
+        parts.append(f"at most {format_duration(spec.timeout_s)} each")
+    return f"{spec.definition.name}: {', '.join(parts)}"
 
 
 @contextmanager
-def _started(engines: Sequence[Engine], ground: Ground) -> Iterator[None]:
+def _started(engines: Sequence[Engine], resources: Resources) -> Iterator[None]:
     with ExitStack() as stack:
         for engine in engines:
             stack.callback(engine.stop)
-            engine.start(ground)
+            engine.start(resources)
         yield
 
 
-def _jobs(orders: Mapping[Engine, Order], *, repeat: int, warm_up: int) -> Iterator[Job]:
+def _jobs(specs: Mapping[Engine, TrialSpec], *, repeat: int, warm_up: int) -> Iterator[Job]:
     """Repetition by repetition, each on every engine; another one begins each time."""
     from dataclasses import replace
 
-    engines = list(orders)
+    engines = list(specs)
     for repetition in range(repeat):
         turn = repetition % len(engines)
         for engine in (*engines[turn:], *engines[:turn]):
-            order = replace(orders[engine], repetition=repetition, warm_up=repetition < warm_up)
-            yield engine.job(order)
+            spec = replace(specs[engine], repetition=repetition, warm_up=repetition < warm_up)
+            yield engine.job(spec)
 
 
 def _run(
     session: Session,
-    orders: Mapping[Engine, Order],
-    ground: Ground,
+    specs: Mapping[Engine, TrialSpec],
+    resources: Resources,
     *,
     repeat: int,
     warm_up: int,
@@ -356,16 +356,16 @@ def _run(
 ) -> list[Trial]:
     trials: list[Trial] = []
     if talk:
-        step(_understood(next(iter(orders.values())), repeat=repeat, warm_up=warm_up))
+        step(_understood(next(iter(specs.values())), repeat=repeat, warm_up=warm_up))
     try:
-        for group in _groups(list(orders)):
-            own = {engine: orders[engine] for engine in group}
-            with _started(group, ground):
+        for group in _groups(list(specs)):
+            own = {engine: specs[engine] for engine in group}
+            with _started(group, resources):
                 for job in _jobs(own, repeat=repeat, warm_up=warm_up):
                     trials.append(_done(session, job, resume=resume, talk=talk))
     except (Interrupted, KeyboardInterrupt):
-        named = all(order.experiment for order in orders.values())
-        raise _interrupted(len(trials), repeat * len(orders), resumable=named) from None
+        named = all(spec.experiment for spec in specs.values())
+        raise _interrupted(len(trials), repeat * len(specs), resumable=named) from None
     return trials
 
 
@@ -387,7 +387,7 @@ def _done(session: Session, job: Job, *, resume: bool, talk: bool) -> Trial:
     from venturi.present.terminal import outcome
     from venturi.units import format_duration
 
-    done = already_succeeded(session, job.spec) if resume else None
+    done = already_succeeded(session, job.chosen) if resume else None
     trial = done or run_trial(session, job)
     if talk:
         note = " (from before)" if done else ""

@@ -13,8 +13,8 @@ from typing import Any
 from venturi.advise.decide import Measurement
 from venturi.advise.explain import Explanation, Sensitivity
 from venturi.advise.hardware import Advice, ClassAdvice, nearest
-from venturi.advise.option import Exclusion, Objective, Option
-from venturi.model.cost.dataflow import Span
+from venturi.advise.option import Objective, Option, RuledOut
+from venturi.model.cost.dataflow import Bounds
 from venturi.model.quantity import Quantity
 from venturi.present.table import Line, Table, pairs
 from venturi.units import format_duration, format_rate, format_usd
@@ -26,7 +26,7 @@ SPARE = ("price of", "ties", "known", "billed", "narrowest")  # where a terminal
 SHORT = {"network": "net", "storage": "disk", "volumes": "volume"}
 
 
-def time_text(span: Span, at_least: bool = False) -> str:
+def time_text(span: Bounds, at_least: bool = False) -> str:
     """`16.3 min (13.1–18.9)`, or `≥ 16.3 min` (at least): in the unit that suits the middle."""
     unit, scale = next(
         (unit, scale)
@@ -36,12 +36,12 @@ def time_text(span: Span, at_least: bool = False) -> str:
     return _range(span, scale, "", f" {unit}", at_least)
 
 
-def usd_text(span: Span | None, at_least: bool = False) -> str:
+def usd_text(span: Bounds | None, at_least: bool = False) -> str:
     """`$325 (281–420)`, or `≥ $325` (at least); a dash if there is no price."""
     return "—" if span is None else _range(span, 1, "$", "", at_least)
 
 
-def _range(span: Span, scale: float, before: str, after: str, at_least: bool) -> str:
+def _range(span: Bounds, scale: float, before: str, after: str, at_least: bool) -> str:
     value, low, high = (each / scale for each in (span.value, span.low, span.high))
     digits = 0 if value >= 100 else 1 if value >= 10 and not before else 2
     told = f"{before}{value:,.{digits}f}{after}"
@@ -233,7 +233,7 @@ def _ends(options: Sequence[Option]) -> list[Option]:
     ]
 
 
-def _excluded(excluded: Sequence[Exclusion]) -> Iterator[Line | Table]:
+def _excluded(excluded: Sequence[RuledOut]) -> Iterator[Line | Table]:
     groups: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for each in excluded:
         groups[each.reason.value][each.detail].append(each.instance_type)

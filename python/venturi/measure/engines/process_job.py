@@ -17,11 +17,11 @@ from typing import Protocol, runtime_checkable
 from venturi.errors import ExitCode, VenturiError
 from venturi.measure.engines import account as own
 from venturi.measure.engines.kind import MOST_INSTANCES
-from venturi.measure.engines.protocol import Collected, Engine, Order, ProcessEngine
+from venturi.measure.engines.protocol import Collected, Engine, ProcessEngine, TrialSpec
 from venturi.measure.hosts.host import Files, Host
 from venturi.measure.trial import space
-from venturi.measure.trial.job import Attachment, JobFailed, Report, Spec, Step
-from venturi.measure.trial.programs import Ended, labelled
+from venturi.measure.trial.job import Attachment, Chosen, JobFailed, Report, Step
+from venturi.measure.trial.programs import ProcessResult, labelled
 from venturi.measure.workloads import outputs
 from venturi.measure.workloads.checking import Checking
 from venturi.measure.workloads.inputs import InputData
@@ -53,20 +53,20 @@ def memory_bytes_of(chosen: int | None) -> int:
 
 
 @runtime_checkable
-class Together(Protocol):
+class Concurrent(Protocol):
     """An engine that can execute several tasks at the same time."""
 
-    def submit_together(self, tasks: Sequence[Task]) -> tuple[Ended, ...]:
+    def submit_concurrently(self, tasks: Sequence[Task]) -> tuple[ProcessResult, ...]:
         """Runs all of `tasks` to their ends; JobFailed, and the others ended, once one failed."""
 
 
 def require_instances(engine: Engine, instances: int) -> None:
     """VEN-MEASURE-WORKLOAD unless `engine` can execute a workload so many times at once."""
-    if instances == 1 or (isinstance(engine, Together) and instances <= MOST_INSTANCES):
+    if instances == 1 or (isinstance(engine, Concurrent) and instances <= MOST_INSTANCES):
         return
     problem = (
         f"{instances} instances are more than {MOST_INSTANCES}"
-        if isinstance(engine, Together)
+        if isinstance(engine, Concurrent)
         else f"{engine.name} executes a workload once at a time"
     )
     raise VenturiError(
@@ -84,7 +84,7 @@ class _Execution:
 
     label: str
     task: Task
-    ended: Ended
+    ended: ProcessResult
     collected: Collected
     phases: tuple[Phase, ...]
 
@@ -115,10 +115,10 @@ class _Execution:
 
 @dataclass
 class ProcessJob:
-    """One trial of `order` on `engine`."""
+    """One trial of `spec` on `engine`."""
 
     engine: ProcessEngine
-    order: Order
+    spec: TrialSpec
     _input: InputData | None = field(default=None, init=False)
     _tasks: tuple[Task, ...] = field(default=(), init=False)
     _executions: tuple[_Execution, ...] = field(default=(), init=False)
@@ -127,25 +127,23 @@ class ProcessJob:
     @property
     def threads(self) -> int:
         """Of the engine."""
-        return threads_of(self.engine.host, self.order.threads)
+        return threads_of(self.engine.host, self.spec.threads)
 
     @property
     def memory_bytes(self) -> int:
         """Heap of the engine."""
-        return memory_bytes_of(self.order.memory_bytes)
+        return memory_bytes_of(self.spec.memory_bytes)
 
     @cached_property
     def configuration(self) -> Mapping[str, str]:
         """Venturi's settings of the engine, then those that were chosen."""
-        order = self.order
-        defaults = self.engine.defaults(
-            order.definition, order.size, self.threads, self.memory_bytes
-        )
-        return {**defaults, **order.settings}
+        spec = self.spec
+        defaults = self.engine.defaults(spec.definition, spec.size, self.threads, self.memory_bytes)
+        return {**defaults, **spec.settings}
 
     @property
-    def spec(self) -> Spec:
-        order, size = self.order, self.order.size
+    def chosen(self) -> Chosen:
+        spec, size = self.spec, self.spec.size
         configuration: dict[str, Scalar] = {
             "threads": self.threads,
             "memory_bytes": self.memory_bytes,
@@ -155,13 +153,13 @@ class ProcessJob:
         }
         if (deployment := self.engine.deployment) is not None:
             configuration["deployment"] = deployment
-        if order.instances > 1:
-            configuration["instances"] = order.instances
-        if order.workers is not None:
-            configuration["workers"] = order.workers
-        return Spec(
+        if spec.instances > 1:
+            configuration["instances"] = spec.instances
+        if spec.workers is not None:
+            configuration["workers"] = spec.workers
+        return Chosen(
             workload=Workload(
-                order.definition.name, order.definition.version, order.scale, size.bytes,
+                spec.definition.name, spec.definition.version, spec.scale, size.bytes,
                 size.records,
             ),
             engine=EngineRecord(self.engine.name, self.engine.version),
@@ -169,19 +167,19 @@ class ProcessJob:
             disks_by_role={
                 role: tuple(str(path) for path in dirs)
                 for role in ("input", "scratch", "output")
-                if (dirs := order.folders.parents(role))
+                if (dirs := spec.folders.parents(role))
             },
-            experiment=order.experiment,
-            repetition=order.repetition,
-            warm_up=order.warm_up,
-            seed=order.seed if order.definition.seeded else None,
-            series=order.series,
+            experiment=spec.experiment,
+            repetition=spec.repetition,
+            warm_up=spec.warm_up,
+            seed=spec.seed if spec.definition.seeded else None,
+            series=spec.series,
         )  # fmt: skip
 
     def prepare(self, step: Step) -> Report:
-        require_instances(self.engine, self.order.instances)
+        require_instances(self.engine, self.spec.instances)
         self._require_space()
-        self._input, phases = self.order.inputs.provide(step)
+        self._input, phases = self.spec.inputs.provide(step)
         self._tasks = self._placed(self._input)
         for task in self._tasks:
             self.engine.prepare(task)
@@ -216,7 +214,7 @@ class ProcessJob:
         assert self._input is not None
         assert self._execution is not None
         started_s = step.since_start_s()
-        order = self.order
+        spec = self.spec
         logs = tuple(kept for each in self._executions for kept in each.attachments)
         account = self._account(logs, self._execution)
         warnings = list(account.warnings)
@@ -224,7 +222,7 @@ class ProcessJob:
         for each in self._executions:
             verdict = outputs.check(
                 Checking(
-                    step, order.definition, order.size, self._input, each.task.output,
+                    step, spec.definition, spec.size, self._input, each.task.output,
                     each.collected.answer,
                 )
             )  # fmt: skip
@@ -241,29 +239,29 @@ class ProcessJob:
         )
 
     def clean(self) -> None:
-        self.order.folders.empty(("output", "scratch"))
+        self.spec.folders.empty(("output", "scratch"))
 
     def _require_space(self) -> None:
-        order = self.order
-        size_bytes = order.size.bytes or 0
-        _, scratch, output = space_factors(order.definition, hdfs=self.engine.owns_hdfs)
+        spec = self.spec
+        size_bytes = spec.size.bytes or 0
+        _, scratch, output = space_factors(spec.definition, hdfs=self.engine.owns_hdfs)
         each = {"scratch": round(size_bytes * scratch), "output": round(size_bytes * output)}
-        needs = {role: need_bytes * order.instances for role, need_bytes in each.items()}
-        needs["input"] = order.inputs.missing_bytes
+        needs = {role: need_bytes * spec.instances for role, need_bytes in each.items()}
+        needs["input"] = spec.inputs.missing_bytes
         folders = {role: self._used(role) for role in needs}
-        space.require(order.folders.files, space.spread(needs, folders))
+        space.require(spec.folders.files, space.spread(needs, folders))
 
     def _used(self, role: str) -> tuple[Path, ...]:
         """Those of the folders named for `role` that the job really uses."""
-        named = self.order.folders.parents(role)
+        named = self.spec.folders.parents(role)
         if role == "input":
-            return named if self.order.inputs.spread else named[:1]
+            return named if self.spec.inputs.spread else named[:1]
         # The output ends in one folder, though HDFS had it on all.
         return named[:1] if role == "output" and not self.engine.owns_hdfs else named
 
     def _unused(self) -> Iterator[TrialWarning]:
         for role in ("input", "scratch", "output"):
-            named, used = self.order.folders.parents(role), self._used(role)
+            named, used = self.spec.folders.parents(role), self._used(role)
             if len(used) < len(named):
                 said = f"of {len(named)} folders for {role} only the first was used: {named[0]}"
                 yield TrialWarning("VEN-MEASURE-DISKS", said)
@@ -272,8 +270,8 @@ class ProcessJob:
         """All of the tasks, at the same time; what of their output is not yet durable then is."""
         tasks, engine = self._tasks, self.engine
         if len(tasks) > 1:
-            assert isinstance(engine, Together)
-            ended = engine.submit_together(tasks)
+            assert isinstance(engine, Concurrent)
+            ended = engine.submit_concurrently(tasks)
         else:
             ended = (engine.submit(tasks[0]),)
         executions = []
@@ -295,12 +293,12 @@ class ProcessJob:
     @property
     def _labels(self) -> tuple[str, ...]:
         """Of the instances: their numbers, nothing if there is but one."""
-        instances = self.order.instances
+        instances = self.spec.instances
         return ("",) if instances == 1 else tuple(map(str, range(instances)))
 
     def _placed(self, given: InputData) -> tuple[Task, ...]:
         """Makes the folders of the tasks; the engine sees one folder with all input files."""
-        folders, files = self.order.folders, self.order.folders.files
+        folders, files = self.spec.folders, self.spec.folders.files
         scratches, (out, *_) = folders.of("scratch"), folders.of("output")
         for folder in (*scratches, out):  # of the repetition or the engine before, if data are kept
             for entry in files.entries(folder):
@@ -311,8 +309,8 @@ class ProcessJob:
             files.symlink(scratch / "input" / f"part-{number:05d}", file)
         return tuple(
             Task(
-                definition=self.order.definition,
-                size=self.order.size,
+                definition=self.spec.definition,
+                size=self.spec.size,
                 input=given.folder or scratch / "input",
                 output=out / f"result{label}",
                 scratch=_made(files, scratch / f"scratch{label}"),
@@ -321,7 +319,7 @@ class ProcessJob:
                 threads=self.threads,
                 memory_bytes=self.memory_bytes,
                 configuration=self.configuration,
-                timeout_s=self.order.timeout_s,
+                timeout_s=self.spec.timeout_s,
             )
             for label in self._labels
         )
@@ -351,7 +349,7 @@ def _together(executions: Sequence[_Execution]) -> tuple[Phase, ...]:
     return tuple(phases)
 
 
-def _usage(ended: Sequence[Ended], *, elsewhere: bool) -> Iterator[Sample]:
+def _usage(ended: Sequence[ProcessResult], *, elsewhere: bool) -> Iterator[Sample]:
     """What the programs used. With `elsewhere`, others than ours did the work."""
     figures = (
         ("cpu_user_s", sum(each.user_s for each in ended), "s"),

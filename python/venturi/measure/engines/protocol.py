@@ -16,7 +16,7 @@ from venturi.measure.engines.kind import EngineKind
 from venturi.measure.hosts.host import Host
 from venturi.measure.trial.folders import DataFolders
 from venturi.measure.trial.job import Attachment, Job
-from venturi.measure.trial.programs import Ended
+from venturi.measure.trial.programs import ProcessResult
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.inputs import Inputs
 from venturi.measure.workloads.programs import Task
@@ -48,7 +48,7 @@ class Availability:
 
 
 @dataclass(frozen=True)
-class Ground:
+class Resources:
     """What an engine that has to be started gets: the user's folders by role, and how large it may
     be. `workers` is the number of its worker daemons. None: the engine's own default.
     """
@@ -60,11 +60,11 @@ class Ground:
 
 
 @dataclass(frozen=True)
-class Order:
+class TrialSpec:
     """What was chosen for one trial. None: the engine's own default.
 
     `settings` are the engine's own names (`spark.executor.cores`) and override Venturi's defaults.
-    `instances` is how many times the workload is executed at once, `workers` that of the ground.
+    `instances` is how many times the workload is executed at once, `workers` that of its daemons.
     """
 
     definition: Definition
@@ -119,10 +119,10 @@ class Engine(Protocol):
     def available(self) -> Availability:
         """Looks what is installed; starts nothing, takes milliseconds."""
 
-    def start(self, ground: Ground) -> None:
+    def start(self, resources: Resources) -> None:
         """Makes ready what all jobs share; an error if the engine is not usable."""
 
-    def job(self, order: Order) -> Job:
+    def job(self, spec: TrialSpec) -> Job:
         """One trial's work; needs `start` before it is run."""
 
     def stop(self) -> None:
@@ -152,10 +152,10 @@ class ProcessEngine(Engine, Protocol):
     def prepare(self, task: Task) -> None:
         """What comes before the timed region, such as files to be read; may run the engine."""
 
-    def submit(self, task: Task) -> Ended:
+    def submit(self, task: Task) -> ProcessResult:
         """Runs `task` to its end; JobFailed if the engine says that it failed."""
 
-    def collect(self, task: Task, ended: Ended) -> Collected:
+    def collect(self, task: Task, ended: ProcessResult) -> Collected:
         """Reads what the engine wrote about a task that succeeded."""
 
 

@@ -214,7 +214,7 @@ class MemoryTouched:
 
 
 @dataclass(frozen=True)
-class Spread:
+class Iterations:
     """A quantity over iterations; `iterations` has every raw value."""
 
     mean: float
@@ -256,8 +256,8 @@ class DiskMeasurement:
     block_bytes: int
     queue_depth: int
     bytes: int
-    bytes_per_s: Spread
-    iops: Spread | None
+    bytes_per_s: Iterations
+    iops: Iterations | None
     latency_s: Latency | None
     steady: bool
     unsteady_reason: str | None
@@ -298,7 +298,7 @@ class NetMeasurement:
     pattern: str
     peers: int
     sockets_per_peer: int
-    bytes_per_s: Spread
+    bytes_per_s: Iterations
     slowest_peer: SlowPeer
     matrix: list[list[float | None]]
     messages_sent: int

@@ -16,7 +16,7 @@ from venturi.measure.hosts.agent_results import (
     NetReport,
 )
 from venturi.measure.trial import space
-from venturi.measure.trial.job import Report, Spec, Step
+from venturi.measure.trial.job import Chosen, Report, Step
 from venturi.measure.trial.runner import Session, run_trial
 from venturi.record.trial import (
     Engine,
@@ -139,10 +139,10 @@ class _DiskJob:
         self._report: DiskReport | None = None
 
     @property
-    def spec(self) -> Spec:
+    def chosen(self) -> Chosen:
         chosen = asdict(self._options)
         dirs = tuple(str(folder) for folder in chosen.pop("dirs"))
-        return Spec(
+        return Chosen(
             workload=Workload("diskbench", _version("diskbench", *DISK_MODES)),
             engine=Engine("diskbench", self._naming.engine_version),
             configuration={key: _scalar(value) for key, value in chosen.items()},
@@ -212,10 +212,10 @@ class _NetJob:
         self._lost: list[str] = []
 
     @property
-    def spec(self) -> Spec:
+    def chosen(self) -> Chosen:
         chosen = asdict(self._options)
         del chosen["token_file"]
-        return Spec(
+        return Chosen(
             workload=Workload("netbench", _version("netbench", *NET_PATTERNS)),
             engine=Engine("netbench", self._naming.engine_version),
             configuration={key: _scalar(value) for key, value in chosen.items()},
@@ -260,8 +260,8 @@ class _HostJob:
         self._naming = naming
 
     @property
-    def spec(self) -> Spec:
-        return Spec(
+    def chosen(self) -> Chosen:
+        return Chosen(
             workload=Workload("hostfacts", _version("hostfacts")),
             engine=Engine("hostfacts", self._naming.engine_version),
             configuration={},

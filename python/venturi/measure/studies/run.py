@@ -11,19 +11,19 @@ from dataclasses import dataclass, field
 from types import FrameType
 
 from venturi.errors import Interrupted, VenturiError
-from venturi.measure.engines.protocol import Engine, Ground, Order
+from venturi.measure.engines.protocol import Engine, Resources, TrialSpec
 from venturi.measure.engines.registry import split_spec
 from venturi.measure.studies.study import (
     Combination,
     Place,
     Plan,
-    Standing,
+    Progress,
     input_key,
     standings,
     wall_s,
 )
 from venturi.measure.trial.folders import DataFolders
-from venturi.measure.trial.job import Job, Report, Spec, Step
+from venturi.measure.trial.job import Chosen, Job, Report, Step
 from venturi.measure.trial.runner import Session, run_trial
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.inputs import Inputs, inputs_of
@@ -51,8 +51,8 @@ def take(
     engine: Callable[[str], Engine],
     *,
     again: bool = False,
-    on_trial: Callable[[Standing], None] | None = None,
-) -> tuple[Standing, ...]:
+    on_trial: Callable[[Progress], None] | None = None,
+) -> tuple[Progress, ...]:
     """Runs what is missing of `plan`, and returns where every place then stands.
 
     A trial that fails stops nothing. With `again`, places that failed for good get one more trial.
@@ -61,7 +61,7 @@ def take(
     repository = session.repository
     begun_s = time.monotonic()
 
-    def look() -> dict[int, Standing]:
+    def look() -> dict[int, Progress]:
         found = repository.trials_of(plan.id)
         return {each.place.number: each for each in standings(plan, found)}
 
@@ -100,7 +100,7 @@ def _time_left_s(plan: Plan, begun_s: float) -> float | None:
     return plan.time_budget_s - (time.monotonic() - begun_s)
 
 
-def _typical_s(found: Iterable[Standing], place: Place) -> float:
+def _typical_s(found: Iterable[Progress], place: Place) -> float:
     """How long the longest trial of the combination took so far; 0 if there was none."""
     walls = [
         wall_s(each.trial) or 0.0
@@ -137,7 +137,7 @@ class _Bench:
             folders, inputs = self._input(combination, definition, size)
         except (VenturiError, OSError) as error:
             return _Impossible(self._spec(place, definition, size), error)
-        order = Order(
+        spec = TrialSpec(
             definition=definition,
             size=size,
             inputs=inputs,
@@ -155,7 +155,7 @@ class _Bench:
             workers=combination.workers,
             timeout_s=self._plan.timeout_s,
         )
-        return _Timed(engine.job(order), inputs, folders, self._plan.timeout_s)
+        return _Timed(engine.job(spec), inputs, folders, self._plan.timeout_s)
 
     def release(self, places: Iterable[Place]) -> None:
         """Removes the inputs that none of `places` needs."""
@@ -164,25 +164,25 @@ class _Bench:
             self._inputs.pop(key)[0].__exit__()
 
     def _engine(self, combination: Combination) -> Engine:
-        """The engine of `combination` on its ground, started unless it is up from the trial before.
+        """The engine of `combination`, started unless it is up from the trial before.
 
         Any other is ended first: idle daemons would take memory and time from what is measured.
         One that cannot be started is tried anew by the next trial that needs it.
         """
-        ground = Ground(
+        resources = Resources(
             self._plan.folders(combination),
             combination.threads,
             combination.memory,
             combination.workers,
         )
-        key = (combination.engine, combination.disk, ground.threads, ground.memory_bytes,
-               ground.workers)  # fmt: skip
+        key = (combination.engine, combination.disk, resources.threads, resources.memory_bytes,
+               resources.workers)  # fmt: skip
         if self._up is None or self._up[0] != key:
             self._end()
             engine = self._find(combination.engine)
             self._up = key, engine  # before it is: half a start has to be ended, too
             try:
-                engine.start(ground)
+                engine.start(resources)
             except BaseException:
                 self._end()
                 raise
@@ -202,9 +202,9 @@ class _Bench:
             self._inputs[key] = folders, inputs_of(folders, definition, size)
         return self._inputs[key]
 
-    def _spec(self, place: Place, definition: Definition, size: Size) -> Spec:
+    def _spec(self, place: Place, definition: Definition, size: Size) -> Chosen:
         combination = place.combination
-        return Spec(
+        return Chosen(
             workload=Workload(
                 definition.name, definition.version, combination.scale, size.bytes, size.records
             ),
@@ -225,7 +225,7 @@ class _Bench:
 class _Impossible:
     """A trial that cannot even be prepared: its record says why."""
 
-    spec: Spec
+    chosen: Chosen
     error: VenturiError | OSError
 
     def prepare(self, step: Step) -> Report:
@@ -252,8 +252,8 @@ class _Timed:
     _used_s: float = field(default=0.0, init=False)
 
     @property
-    def spec(self) -> Spec:
-        return self.job.spec
+    def chosen(self) -> Chosen:
+        return self.job.chosen
 
     def prepare(self, step: Step) -> Report:
         with self._limited("being prepared"):
@@ -305,7 +305,7 @@ class _Timed:
             self._used_s += time.monotonic() - begun_s
 
 
-def summary_of(found: Iterable[Standing]) -> dict[str, int]:
+def summary_of(found: Iterable[Progress]) -> dict[str, int]:
     """How many places are done, failed, running and left."""
     counts = {"done": 0, "failed": 0, "running": 0, "left": 0}
     for each in found:

@@ -17,7 +17,7 @@ from venturi.units import format_duration
 
 
 @dataclass(frozen=True)
-class Spec:
+class Chosen:
     """What was chosen for a trial, before anything is measured."""
 
     workload: Workload
@@ -131,7 +131,7 @@ class Job(Protocol):
     """One trial's work on one engine. Each step raises VenturiError if it fails."""
 
     @property
-    def spec(self) -> Spec:
+    def chosen(self) -> Chosen:
         """What was chosen."""
 
     def prepare(self, step: Step) -> Report:

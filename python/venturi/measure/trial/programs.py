@@ -23,7 +23,7 @@ FULL_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ProcessResult:
     """A program that ended well. `started_s` and `ended_s` are of the monotonic clock."""
 
     started_s: float
@@ -73,21 +73,21 @@ def run(
     timeout_s: float | None,
     attachments: Callable[[], tuple[Attachment, ...]] = tuple,
     check: Callable[[], None] | None = None,
-) -> Ended:
-    """Runs `command` to its end; see `run_together`."""
+) -> ProcessResult:
+    """Runs `command` to its end; see `run_concurrently`."""
     program = Program(command, log, cwd, env, attachments)
-    (ended,) = run_together(host, [program], engine=engine, timeout_s=timeout_s, check=check)
+    (ended,) = run_concurrently(host, [program], engine=engine, timeout_s=timeout_s, check=check)
     return ended
 
 
-def run_together(
+def run_concurrently(
     host: Host,
     programs: Sequence[Program],
     *,
     engine: str,
     timeout_s: float | None,
     check: Callable[[], None] | None = None,
-) -> tuple[Ended, ...]:
+) -> tuple[ProcessResult, ...]:
     """Runs `programs` at the same time to their ends; nothing of them is left, however they ended.
 
     The first that fails ends the others. `check` is asked while they run, and when one failed: the
@@ -152,9 +152,9 @@ class _Running:
         _ = self.process.report
         self.ended_s = time.monotonic()
 
-    def result(self) -> Ended:
+    def result(self) -> ProcessResult:
         report = self.process.report
-        return Ended(
+        return ProcessResult(
             started_s=self.started_s,
             ended_s=self.ended_s,
             user_s=report["user_s"],

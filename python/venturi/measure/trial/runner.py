@@ -17,7 +17,7 @@ from venturi.errors import ExitCode, FailureClass, Interrupted, VenturiError, re
 from venturi.measure.hosts.agent import Agent, OnProgress
 from venturi.measure.hosts.local import HERE
 from venturi.measure.trial.folders import own, sweep
-from venturi.measure.trial.job import Attachment, Job, JobFailed, Report, Spec, Step
+from venturi.measure.trial.job import Attachment, Chosen, Job, JobFailed, Report, Step
 from venturi.measure.trial.sampling import Sampler
 from venturi.record.owner import current_owner
 from venturi.record.trial import (
@@ -97,13 +97,13 @@ def run_trial(session: Session, job: Job) -> Trial:
     it is recorded as interrupted, cleaned up, and Interrupted raised.
     """
     origin_s = time.monotonic()
-    trial = _planned(session, job.spec)
+    trial = _planned(session, job.chosen)
     session.repository.add(trial)
     step = Step(session.agent, origin_s, session.on_progress)
     with HERE.temporary(SERIES_PREFIX) as folder:
         own(HERE, folder)
         sampler = None
-        if job.spec.series and session.sample_interval_ms is not None:
+        if job.chosen.series and session.sample_interval_ms is not None:
             sampler = Sampler(
                 session.agent,
                 folder / "series.parquet",
@@ -148,22 +148,22 @@ def _translated() -> Iterator[None]:
         raise refused(error) from error
 
 
-def _planned(session: Session, spec: Spec) -> Trial:
+def _planned(session: Session, chosen: Chosen) -> Trial:
     return Trial(
         id=new_id(),
-        workload=spec.workload,
-        engine=spec.engine,
+        workload=chosen.workload,
+        engine=chosen.engine,
         cluster=Cluster(
-            hosts=(session.host,), disks_by_role=dict(spec.disks_by_role), network=spec.network
+            hosts=(session.host,), disks_by_role=dict(chosen.disks_by_role), network=chosen.network
         ),
-        configuration=dict(spec.configuration),
+        configuration=dict(chosen.configuration),
         software=session.software,
         provenance=Provenance(ProvenanceKind.MEASURED, "venturi"),
         started_at=now(),
-        experiment=spec.experiment,
-        repetition=spec.repetition,
-        warm_up=spec.warm_up,
-        seed=spec.seed,
+        experiment=chosen.experiment,
+        repetition=chosen.repetition,
+        warm_up=chosen.warm_up,
+        seed=chosen.seed,
         owner=current_owner(),
         warnings=session.warnings,
     )
@@ -247,13 +247,13 @@ class _Life:
         self.attach(report.attachments)
 
 
-def already_succeeded(session: Session, spec: Spec) -> Trial | None:
+def already_succeeded(session: Session, chosen: Chosen) -> Trial | None:
     """The succeeded trial of the same experiment and repetition that chose the same in all, on
     the session's host; None if there is none."""
-    if spec.experiment is None:
+    if chosen.experiment is None:
         return None
-    wanted = _chosen(_planned(session, spec))
-    for trial in session.repository.trials_of(spec.experiment):
+    wanted = _chosen(_planned(session, chosen))
+    for trial in session.repository.trials_of(chosen.experiment):
         if trial.state is State.SUCCEEDED and _chosen(trial) == wanted:
             return trial
     return None

@@ -14,7 +14,7 @@ from venturi.record.trial import Scalar, TrialWarning
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CheckResult:
     """`invalid` says why an output is wrong; None: it is right."""
 
     invalid: str | None

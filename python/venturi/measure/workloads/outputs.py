@@ -9,13 +9,13 @@ from pathlib import Path
 
 from venturi.measure.hosts.agent_results import Validated
 from venturi.measure.trial.job import Step
-from venturi.measure.workloads.checking import Checking, Verdict
+from venturi.measure.workloads.checking import Checking, CheckResult
 from venturi.measure.workloads.definition import Format
 from venturi.measure.workloads.inputs import InputData
 from venturi.measure.workloads.registry import family
 
 
-def check(checking: Checking) -> Verdict:
+def check(checking: Checking) -> CheckResult:
     """Checks what an engine left in a folder, by what the workload calls right."""
     definition = checking.definition
     if definition.job == "sort":
@@ -37,24 +37,24 @@ def output(
     record_bytes: int,
     key_bytes: int,
     format_: Format,
-) -> Verdict:
+) -> CheckResult:
     """Checks the output `files` of `job`, in the order of the keys, against its input."""
     if job == "sort":
         framing = {"record_bytes": record_bytes, "key_bytes": key_bytes}
         return _sorted(step, given, files, format_=format_, **framing)
     if given.answer is None:
-        return Verdict(None)
+        return CheckResult(None)
     from venturi.measure.workloads.shared.zipf import check_totals
 
     return _verdict(partial(check_totals, step.host.files, job, files, given.answer))
 
 
-def _verdict(problem: Callable[[], str | None]) -> Verdict:
+def _verdict(problem: Callable[[], str | None]) -> CheckResult:
     """What `problem` finds; an output that is not there, or cannot be read, is a wrong one."""
     try:
-        return Verdict(problem())
+        return CheckResult(problem())
     except OSError as error:
-        return Verdict(f"the output cannot be read: {error.filename}: {error.strerror}")
+        return CheckResult(f"the output cannot be read: {error.filename}: {error.strerror}")
 
 
 def _sorted(
@@ -65,9 +65,9 @@ def _sorted(
     record_bytes: int,
     key_bytes: int,
     format_: Format,
-) -> Verdict:
+) -> CheckResult:
     if not files:
-        return Verdict("there is no output")
+        return CheckResult("there is no output")
     # Lines of a generated workload have one length, line break included: records as any others.
     framing = "kv" if format_ == "kv" else "fixed"
     arguments: list[object] = [part for file in files for part in ("--input", file)]
@@ -75,7 +75,7 @@ def _sorted(
     if framing == "fixed":
         arguments += ["--record-bytes", record_bytes, "--key-bytes", key_bytes]
     result = step.run("validate", *arguments)
-    return Verdict(_difference(given, result.read(Validated)), result.warnings)
+    return CheckResult(_difference(given, result.read(Validated)), result.warnings)
 
 
 def _difference(given: InputData, seen: Validated) -> str | None:

@@ -69,7 +69,7 @@ AXES: Mapping[Objective, tuple[Axis, ...]] = MappingProxyType(
 )
 
 
-class Standing(StrEnum):
+class Rank(StrEnum):
     """How a group stands to the best."""
 
     BEST = "best"
@@ -90,7 +90,7 @@ class Ranked:
 
     key: Key
     rank: int | None
-    standing: Standing
+    standing: Rank
     reason: str | None
     summaries: Mapping[Axis, Summary]
     against: Key | None = None
@@ -114,7 +114,7 @@ class Ranking:
     @property
     def tie(self) -> tuple[Ranked, ...]:
         """The best by its median, and those that cannot be told from it."""
-        named = (Standing.BEST, Standing.TIED)
+        named = (Rank.BEST, Rank.TIED)
         return tuple(one for one in self.groups if one.standing in named)
 
 
@@ -214,7 +214,7 @@ def _entry(group: Group, objective: Objective, level: float) -> _Entry | Ranked:
     if n < LEAST_TRIALS:
         reason = f"{count_of(n, 'kept trial')}; a place needs at least {LEAST_TRIALS}"
     if reason:
-        return Ranked(group.key, None, Standing.CANNOT_TELL, reason, summaries)
+        return Ranked(group.key, None, Rank.CANNOT_TELL, reason, summaries)
     medians = tuple(s.median for s in summaries.values() if s.median is not None)
     return _Entry(group, values, summaries, medians)
 
@@ -222,7 +222,7 @@ def _entry(group: Group, objective: Objective, level: float) -> _Entry | Ranked:
 def _standing(entry: _Entry, rank: int, above: Sequence[_Entry], each_alpha: float) -> Ranked:
     """How `entry` stands to the best groups `above` it."""
     if not above:
-        return Ranked(entry.group.key, rank, Standing.BEST, None, entry.summaries)
+        return Ranked(entry.group.key, rank, Rank.BEST, None, entry.summaries)
     n = len(entry.group.elapsed_s)
     told = [best for best in above
             if least_p(n, len(best.group.elapsed_s)) / 2 <= each_alpha]  # fmt: skip
@@ -236,15 +236,15 @@ def _standing(entry: _Entry, rank: int, above: Sequence[_Entry], each_alpha: flo
         worse = all(verdict.outcome is Outcome.HIGHER for verdict in verdicts.values())
         if worse:
             break
-    standing, reason = Standing.WORSE, None
+    standing, reason = Rank.WORSE, None
     if not told:
-        standing = Standing.CANNOT_TELL
+        standing = Rank.CANNOT_TELL
         reason = (
             f"too few trials: {n} against {len(best.group.elapsed_s)} cannot reach "
             f"p = {each_alpha:.2g}, however far apart"
         )
     elif not worse:
-        standing = Standing.TIED
+        standing = Rank.TIED
         reason = next(v.reason for v in verdicts.values() if v.outcome is not Outcome.HIGHER)
     return Ranked(
         entry.group.key, rank, standing, reason, entry.summaries, best.group.key, verdicts

@@ -32,14 +32,14 @@ MAP, REDUCE = "map+shuffle", "sort+reduce"
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class Bounds:
     """Seconds or dollars: the middle, and the bounds that the inputs' ranges allow."""
 
     value: float
     low: float
     high: float
 
-    def beats(self, other: Span) -> bool:
+    def beats(self, other: Bounds) -> bool:
         """Whether this is less than `other` whatever the truth within both ranges is."""
         return self.high < other.low
 
@@ -78,10 +78,10 @@ class Phase:
         slowest: Array = np.maximum.reduce([term.seconds for term in self.terms])
         return slowest
 
-    def span(self, at: int = 0) -> Span:
+    def span(self, at: int = 0) -> Bounds:
         """Seconds with the `at`-th number of nodes."""
         middle, low, high = (max(float(t.seconds[row, at]) for t in self.terms) for row in range(3))
-        return Span(middle, low, high)
+        return Bounds(middle, low, high)
 
     def binding(self, at: int = 0) -> str:
         """The narrowest resource with the `at`-th number of nodes."""
@@ -115,10 +115,10 @@ class JobTime:
         total: Array = np.sum([phase.seconds for phase in self.phases], axis=0) + self.startup_s
         return total
 
-    def span(self, at: int = 0) -> Span:
+    def span(self, at: int = 0) -> Bounds:
         """Seconds of the whole job with the `at`-th number of nodes."""
         middle, low, high = self.seconds[:, at]
-        return Span(float(middle), float(low), float(high))
+        return Bounds(float(middle), float(low), float(high))
 
 
 @dataclass(frozen=True, slots=True)

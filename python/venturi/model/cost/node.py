@@ -24,7 +24,7 @@ class Network(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class Margin:
     """How far a figure of this kind may be off where its source gives no range: factors."""
 
     low: float
@@ -40,29 +40,29 @@ _ANOTHER_DAY = (
     "a sort got 1,123 MB/s a node where 879 had been measured (SoCC 2015, 5.1); the same downwards"
 )
 # What one may have to reckon with where a catalogue's figure comes without a range of its own.
-SPREADS: Mapping[tuple[str, Kind], Spread] = {
-    ("storage", Kind.MEASURED): Spread(
+SPREADS: Mapping[tuple[str, Kind], Margin] = {
+    ("storage", Kind.MEASURED): Margin(
         0.87, 1.0, "slowest of 178 nodes over the mean of a few (SoCC 2015, 5.1)"
     ),
-    ("storage", Kind.DERIVED): Spread(
+    ("storage", Kind.DERIVED): Margin(
         0.87, 1.02, "as measured, and the rounding of the published figure"
     ),
-    ("network", Kind.MEASURED): Spread(0.50, 1.0, _AT_SCALE),
-    ("network", Kind.DERIVED): Spread(
+    ("network", Kind.MEASURED): Margin(0.50, 1.0, _AT_SCALE),
+    ("network", Kind.DERIVED): Margin(
         0.50, 1.02, f"{_AT_SCALE}; and the rounding of the published figure"
     ),
-    ("network", Kind.ADVERTISED): Spread(0.50, 1.0, _AT_SCALE),
-    ("network at scale", Kind.MEASURED): Spread(0.78, 1.28, _ANOTHER_DAY),
-    ("network at scale", Kind.DERIVED): Spread(0.78, 1.28, _ANOTHER_DAY),
-    ("volume", Kind.MEASURED): Spread(
+    ("network", Kind.ADVERTISED): Margin(0.50, 1.0, _AT_SCALE),
+    ("network at scale", Kind.MEASURED): Margin(0.78, 1.28, _ANOTHER_DAY),
+    ("network at scale", Kind.DERIVED): Margin(0.78, 1.28, _ANOTHER_DAY),
+    ("volume", Kind.MEASURED): Margin(
         0.87, 1.0, "87 % of the volumes' rate was achieved end to end (SoCC 2015, 5.3)"
     ),
-    ("volume", Kind.DERIVED): Spread(0.87, 1.0, "as measured"),
-    ("volume", Kind.ADVERTISED): Spread(
+    ("volume", Kind.DERIVED): Margin(0.87, 1.0, "as measured"),
+    ("volume", Kind.ADVERTISED): Margin(
         0.79, 1.0, "226 of 250 MB/s measured, 87 % of it achieved (SoCC 2015, 4.4 and 5.3)"
     ),
 }  # fmt: skip
-_UNKNOWN = Spread(0.5, 1.5, "our own caution: nobody has measured it")
+_UNKNOWN = Margin(0.5, 1.5, "our own caution: nobody has measured it")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from datetime import date
 
 from venturi.errors import VenturiError
 from venturi.model.catalog import ATTRIBUTES, Catalog, Fact, InstanceType
-from venturi.model.cost.predict import DiskRates, Rate, disk_rates_from_trial
+from venturi.model.cost.predict import DiskRate, DiskRates, disk_rates_from_trial
 from venturi.model.quantity import Kind
 from venturi.model.scaling.network import network_scaling_from_trials
 from venturi.record.trial import State, Trial, started
@@ -181,7 +181,7 @@ class _Facts:
         self.by_name[attribute] = Fact(None, ATTRIBUTES[attribute][0], None, "", day, why)
 
     def put_rate(
-        self, attribute: str, rates: Mapping[str, Rate], trials: Sequence[Trial], note: str
+        self, attribute: str, rates: Mapping[str, DiskRate], trials: Sequence[Trial], note: str
     ) -> None:
         """Median of the hosts' rates in MB/s, from the lowest to the highest of any."""
         of_hosts = [rate.bytes_per_s / 1e6 for rate in rates.values()]
@@ -196,12 +196,12 @@ class _Facts:
         )  # fmt: skip
 
 
-def _storage(rates: DiskRates) -> Rate | None:
+def _storage(rates: DiskRates) -> DiskRate | None:
     """Equation (5): reading and writing at once, the smaller of the two counts."""
     read, write = rates.mixed_read, rates.mixed_write
     if read is None or write is None:
         return None
-    return Rate(
+    return DiskRate(
         min(read.bytes_per_s, write.bytes_per_s),
         min(read.low_bytes_per_s, write.low_bytes_per_s),
         min(read.high_bytes_per_s, write.high_bytes_per_s),
@@ -210,7 +210,7 @@ def _storage(rates: DiskRates) -> Rate | None:
 
 def _disk_facts(trials: Sequence[Trial], facts: _Facts) -> None:
     rates = {trial.id: disk_rates_from_trial(trial) for trial in trials}
-    figures: Sequence[tuple[str, Callable[[DiskRates], Rate | None], str, str]] = (
+    figures: Sequence[tuple[str, Callable[[DiskRates], DiskRate | None], str, str]] = (
         ("storage_rate", _storage, "mixed_read",
          "the smaller of reading and writing while both go on"),
         ("local_read_rate", lambda r: r.read, "read", ""),
@@ -232,7 +232,7 @@ def _disk_facts(trials: Sequence[Trial], facts: _Facts) -> None:
             facts.put("storage_nodes", float(len(known)), used)
 
 
-def _net_rate(trial: Trial, metric: str, slowest: bool) -> tuple[float, Rate] | None:
+def _net_rate(trial: Trial, metric: str, slowest: bool) -> tuple[float, DiskRate] | None:
     """(peers, rate) at the most peers measured."""
     samples = [
         sample
@@ -246,7 +246,7 @@ def _net_rate(trial: Trial, metric: str, slowest: bool) -> tuple[float, Rate] | 
         return None
     peers = max(float(str(sample.labels["peers"])) for sample in samples)
     values = [s.value for s in samples if s.labels["peers"] == peers and s.value is not None]
-    return peers, Rate(statistics.median(values), min(values), max(values))
+    return peers, DiskRate(statistics.median(values), min(values), max(values))
 
 
 def _net_facts(trials: Sequence[Trial], facts: _Facts) -> None:

@@ -25,7 +25,7 @@ from venturi.record.trial import Sample, State, Trial
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class DiskRate:
     """Bytes per second: the median of the iterations, and their smallest and largest."""
 
     bytes_per_s: float
@@ -46,11 +46,11 @@ class DiskRates:
     sum, iteration by iteration. What is None has its reason in `missing`.
     """
 
-    read: Rate | None = None
-    write: Rate | None = None
-    mixed_read: Rate | None = None
-    mixed_write: Rate | None = None
-    mixed_total: Rate | None = None
+    read: DiskRate | None = None
+    write: DiskRate | None = None
+    mixed_read: DiskRate | None = None
+    mixed_write: DiskRate | None = None
+    mixed_total: DiskRate | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -148,7 +148,7 @@ class _Transfer:
     """So many bytes at a rate, which is None with a reason."""
 
     size_bytes: int
-    rate: Rate | None
+    rate: DiskRate | None
     missing: str
 
 
@@ -173,7 +173,7 @@ def _phase(
         return PhasePrediction(phase, formula, None, None, None, None, reason)
     sizes = [transfer.size_bytes for transfer in needed]
 
-    def io_s(speed: Callable[[Rate], float]) -> float:
+    def io_s(speed: Callable[[DiskRate], float]) -> float:
         return combine([s / speed(r) for s, r in zip(sizes, rates, strict=True)] or [0.0])
 
     storage_s = io_s(lambda rate: rate.bytes_per_s)
@@ -276,7 +276,7 @@ def disk_rates_from_trial(trial: Trial, directory: str | None = None) -> DiskRat
             where={"trial": trial.id},
             hint="repeat `venturi probe disk`",
         )
-    found: dict[str, Rate] = {}
+    found: dict[str, DiskRate] = {}
     missing: dict[str, str] = {}
     values: dict[str, dict[object, float]] = {}
     for name, metric in _METRICS.items():
@@ -295,8 +295,8 @@ def disk_rates_from_trial(trial: Trial, directory: str | None = None) -> DiskRat
     return DiskRates(**found, missing=missing)
 
 
-def _rate(values: list[float]) -> Rate:
-    return Rate(statistics.median(values), min(values), max(values))
+def _rate(values: list[float]) -> DiskRate:
+    return DiskRate(statistics.median(values), min(values), max(values))
 
 
 def _iterations(trial: Trial, metric: str, directory: str | None) -> dict[object, float]:

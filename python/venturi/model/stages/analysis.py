@@ -27,7 +27,7 @@ from venturi.model.stages.causes import (
     task_times,
     total,
 )
-from venturi.model.stages.path import Span, Step, critical_path, without_stage_s
+from venturi.model.stages.path import StageSpan, Step, critical_path, without_stage_s
 from venturi.model.stages.replay import Schedule, schedule, slots_used
 from venturi.model.stages.stage import (
     Analysis,
@@ -72,7 +72,9 @@ def analyse(account: JobAccount) -> Analysis:
         stages.append(stage)
         if stage.started_s is not None and stage.elapsed_s is not None:
             to_s = stage.started_s + stage.elapsed_s
-            spans.append(Span(stage.key, tuple(row["parent_ids"] or ()), stage.started_s, to_s))
+            spans.append(
+                StageSpan(stage.key, tuple(row["parent_ids"] or ()), stage.started_s, to_s)
+            )
     elapsed_s = end_s if end_s is not None and end_s > 0 else None
     path = critical_path(spans, elapsed_s) if elapsed_s else ()
     verdict = application_verdict(stages, path, elapsed_s, application.engine)

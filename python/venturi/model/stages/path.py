@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class StageSpan:
     """A stage as the path sees it: an attempt at a stage, seconds since the application's start."""
 
     key: tuple[int, int]
@@ -31,7 +31,7 @@ class Step:
         return self.to_s - self.from_s
 
 
-def critical_path(spans: Sequence[Span], elapsed_s: float) -> tuple[Step, ...]:
+def critical_path(spans: Sequence[StageSpan], elapsed_s: float) -> tuple[Step, ...]:
     """The chain of stages that the end of the application waited for, in time order.
 
     Walks back from the end: to the stage that ended last, from there to the parent that ended last
@@ -61,14 +61,14 @@ def critical_path(spans: Sequence[Span], elapsed_s: float) -> tuple[Step, ...]:
     return tuple(reversed(steps))
 
 
-def _end(span: Span) -> tuple[float, tuple[int, int]]:
+def _end(span: StageSpan) -> tuple[float, tuple[int, int]]:
     return span.to_s, span.key
 
 
 class _Walk:
     """Finds what a stage waited for among `ordered` stages; always one that stands before it."""
 
-    def __init__(self, ordered: Sequence[Span]) -> None:
+    def __init__(self, ordered: Sequence[StageSpan]) -> None:
         self._ordered = ordered
         self._ends = [span.to_s for span in ordered]
         self._places: dict[int, list[int]] = {}
@@ -87,7 +87,7 @@ class _Walk:
         return max(parents, default=min(bisect_right(self._ends, span.from_s), place) - 1)
 
 
-def without_stage_s(spans: Sequence[Span], elapsed_s: float) -> float:
+def without_stage_s(spans: Sequence[StageSpan], elapsed_s: float) -> float:
     """How much of the application's time no stage was active in."""
     covered = reach = 0.0
     for from_s, to_s in sorted((max(s.from_s, 0.0), min(s.to_s, elapsed_s)) for s in spans):

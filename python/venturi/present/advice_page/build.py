@@ -14,7 +14,7 @@ from venturi.advise.bars import NetworkCosts
 from venturi.advise.explain import Explanation as Explained
 from venturi.advise.explain import TermShown
 from venturi.advise.hardware import Advice, ClassAdvice, Request
-from venturi.advise.option import Exclusion, Option, Price
+from venturi.advise.option import Option, Price, RuledOut
 from venturi.model.cost import dataflow
 from venturi.model.cost.node import Network
 from venturi.model.simulate.simulation import PHASES, SimulationResult
@@ -166,7 +166,7 @@ def _option(option: Option, frontier: Frontier, *, chosen: bool, note: str) -> O
     )
 
 
-def _span(span: dataflow.Span) -> Span:
+def _span(span: dataflow.Bounds) -> Span:
     return Span(span.value, span.low, span.high)
 
 
@@ -180,7 +180,7 @@ def _bar(costs: NetworkCosts) -> BarRow:
     )
 
 
-def _exclusions(excluded: Sequence[Exclusion]) -> tuple[ExclusionRow, ...]:
+def _exclusions(excluded: Sequence[RuledOut]) -> tuple[ExclusionRow, ...]:
     by_reason: dict[str, list[str]] = defaultdict(list)
     for each in excluded:
         by_reason[f"{each.reason.value}: {each.detail}"].append(each.instance_type)

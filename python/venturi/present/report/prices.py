@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from venturi.advise.hardware import Advice
-from venturi.advise.option import Exclusion, Option, price_of
+from venturi.advise.option import Option, RuledOut, price_of
 from venturi.model.catalog import Catalog, InstanceType
 from venturi.model.cost.job import Job
 from venturi.model.cost.node import Network, Node, node_of
@@ -23,25 +23,25 @@ def price_rows(advice: Advice, catalogs: Sequence[Catalog]) -> tuple[Price, ...]
     """
     types = {(each.name, name): kind for each in catalogs for name, kind in each.types.items()}
     found = advice.classes[0]
-    answers: tuple[Option | Exclusion, ...] = (*found.ranked, *found.at_least, *found.excluded)
+    answers: tuple[Option | RuledOut, ...] = (*found.ranked, *found.at_least, *found.excluded)
     return tuple(
         _row(advice, types[answer.catalog, answer.instance_type], answer) for answer in answers
     )
 
 
-def _row(advice: Advice, instance_type: InstanceType, answer: Option | Exclusion) -> Price:
+def _row(advice: Advice, instance_type: InstanceType, answer: Option | RuledOut) -> Price:
     request = advice.request
     node = node_of(instance_type, request.network)
     storage, storage_known = _rate(node.storage, node, "storage")
     network, network_known = _rate(_finite(node, request.network), node, "network")
     option = answer if isinstance(answer, Option) else None
     why_not = Missing("not known")
-    if isinstance(answer, Exclusion):
+    if isinstance(answer, RuledOut):
         why_not = Missing("; ".join((answer.detail, *answer.also)))
     nodes: Number = why_not
     if option is not None:
         nodes = option.nodes
-    elif isinstance(answer, Exclusion) and answer.nearest_nodes is not None:
+    elif isinstance(answer, RuledOut) and answer.nearest_nodes is not None:
         nodes = answer.nearest_nodes
     usd_per_hour, as_of, stale, source = _price(advice, instance_type, request.jobs[0])
     return Price(

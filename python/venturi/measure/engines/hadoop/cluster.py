@@ -23,7 +23,7 @@ from venturi.measure.engines.hadoop.conf import Addresses, Containers, Ports, re
 from venturi.measure.engines.hadoop.install import Hadoop
 from venturi.measure.engines.java import Java
 from venturi.measure.engines.process_job import memory_bytes_of, threads_of
-from venturi.measure.engines.protocol import Ground
+from venturi.measure.engines.protocol import Resources
 from venturi.measure.hosts.daemons import POLL_S, Daemons, on_free_ports, wait_until
 from venturi.measure.hosts.hdfs import FileMissing, Hdfs
 from venturi.measure.hosts.host import Files, Host
@@ -227,8 +227,10 @@ class GivenCluster(_Answering):
             self.hdfs.remove(self.root)
 
 
-def open_cluster(host: Host, hadoop: Hadoop, ground: Ground, conf: Path | None = None) -> Cluster:
-    """The cluster of the HADOOP_CONF_DIR `conf`, else one that is started, in `ground.dirs`.
+def open_cluster(
+    host: Host, hadoop: Hadoop, resources: Resources, conf: Path | None = None
+) -> Cluster:
+    """The cluster of the HADOOP_CONF_DIR `conf`, else one that is started, in `resources.dirs`.
 
     It answers, and all its workers are there. VEN-ENGINE-CLUSTER if a given one is not like that;
     VEN-ENGINE-DAEMON, -PORT, -SPACE, -JAVA, -MEMORY or -TIMEOUT if ours does not get there, and
@@ -236,11 +238,13 @@ def open_cluster(host: Host, hadoop: Hadoop, ground: Ground, conf: Path | None =
     """
     if conf is not None:
         return GivenCluster(host, conf, hadoop.java, histories=True)
-    folders = DataFolders(host.files, {role: ground.dirs[role] for role in ("output", "scratch")})
+    folders = DataFolders(
+        host.files, {role: resources.dirs[role] for role in ("output", "scratch")}
+    )
     sizes = hadoop_conf.containers(
-        threads_of(host, ground.threads),
-        memory_bytes_of(ground.memory_bytes),
-        ground.workers or 1,
+        threads_of(host, resources.threads),
+        memory_bytes_of(resources.memory_bytes),
+        resources.workers or 1,
     )
     with ExitStack() as stack:
         stack.enter_context(folders)

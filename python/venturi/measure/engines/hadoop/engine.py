@@ -15,10 +15,10 @@ from venturi.measure.engines.hadoop.install import Hadoop, look_for_hadoop
 from venturi.measure.engines.hadoop.job_log import read_counters, samples
 from venturi.measure.engines.hadoop.place import MIB, Local, OnCluster, Place
 from venturi.measure.engines.process_job import ProcessJob
-from venturi.measure.engines.protocol import Availability, Collected, Ground, Order, require
+from venturi.measure.engines.protocol import Availability, Collected, Resources, TrialSpec, require
 from venturi.measure.hosts.host import Host
 from venturi.measure.trial.job import Attachment, JobFailed
-from venturi.measure.trial.programs import Ended, run
+from venturi.measure.trial.programs import ProcessResult, run
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.programs import HadoopProgram, HadoopRun, HadoopTask, Task
 from venturi.measure.workloads.registry import program as program_of
@@ -53,7 +53,7 @@ class MapReduce:
         self._home = home
         self._environ = environ
         self._hadoop: Hadoop | None = None
-        self._ground: Ground | None = None
+        self._ground: Resources | None = None
         self._place: Place | None = None
 
     @property
@@ -65,17 +65,17 @@ class MapReduce:
         self._hadoop, self.version = found.hadoop, found.version or ""
         return Availability(NAME, found.version, found.parts, found.missing)
 
-    def start(self, ground: Ground) -> None:
+    def start(self, resources: Resources) -> None:
         require(self.available())
-        self._ground = ground
-        self._place = self._opened(ground)
+        self._ground = resources
+        self._place = self._opened(resources)
 
     def stop(self) -> None:
         if self._place is not None:
             self._place.stop()
 
-    def job(self, order: Order) -> ProcessJob:
-        return ProcessJob(self, order)
+    def job(self, spec: TrialSpec) -> ProcessJob:
+        return ProcessJob(self, spec)
 
     def defaults(
         self, definition: Definition, size: Size, threads: int, memory_bytes: int
@@ -101,10 +101,10 @@ class MapReduce:
         if (before := _program(task.definition).before) is not None:
             self._run(task, before, BEFORE)
 
-    def submit(self, task: Task) -> Ended:
+    def submit(self, task: Task) -> ProcessResult:
         return self._run(task, _program(task.definition), "engine")
 
-    def collect(self, task: Task, ended: Ended) -> Collected:
+    def collect(self, task: Task, ended: ProcessResult) -> Collected:
         assert self._place is not None
         program, files = _program(task.definition), self.host.files
         text = files.read(ended.log).decode(errors="replace")
@@ -122,13 +122,13 @@ class MapReduce:
             answer={**found.answer, **own.answer},
         )
 
-    def _opened(self, ground: Ground) -> Place:
+    def _opened(self, resources: Resources) -> Place:
         assert self._hadoop is not None
         if self.deployment == "local":
             return Local()
-        return OnCluster(open_cluster(self.host, self._hadoop, ground, self._hadoop_conf))
+        return OnCluster(open_cluster(self.host, self._hadoop, resources, self._hadoop_conf))
 
-    def _run(self, task: Task, program: HadoopProgram, name: str) -> Ended:
+    def _run(self, task: Task, program: HadoopProgram, name: str) -> ProcessResult:
         """Runs `program`, which writes to NAME.log and NAME.txt."""
         place, hadoop = self._place, self._hadoop
         assert place is not None

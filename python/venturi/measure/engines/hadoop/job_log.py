@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from venturi.measure.engines.process_job import LAUNCH, START
-from venturi.measure.trial.programs import Ended
+from venturi.measure.trial.programs import ProcessResult
 from venturi.record.trial import Phase, Sample
 
 # Phases, and what the log says when each is over; the first when it says anything.
@@ -58,7 +58,7 @@ def samples(counters: Mapping[str, Mapping[str, int]]) -> Iterator[Sample]:
 
 
 def read_phases(
-    text: str, ended: Ended, shift_s: float, signs: Sequence[tuple[str, str]] = LOCAL
+    text: str, ended: ProcessResult, shift_s: float, signs: Sequence[tuple[str, str]] = LOCAL
 ) -> tuple[Phase, ...]:
     """Phases from the moments at which the log first says that one is over.
 

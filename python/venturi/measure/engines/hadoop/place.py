@@ -18,7 +18,7 @@ from venturi.measure.engines.protocol import Collected
 from venturi.measure.hosts.host import Files
 from venturi.measure.hosts.logs import tail
 from venturi.measure.trial.job import Attachment
-from venturi.measure.trial.programs import Ended
+from venturi.measure.trial.programs import ProcessResult
 from venturi.measure.workloads.definition import Definition
 from venturi.measure.workloads.programs import HadoopProgram, Task
 from venturi.record.trial import Phase, Sample, Scalar
@@ -65,7 +65,7 @@ class Place(Protocol):
         """Brings the input there."""
 
     def collect(
-        self, task: Task, program: HadoopProgram, log: str, ended: Ended, shift_s: float
+        self, task: Task, program: HadoopProgram, log: str, ended: ProcessResult, shift_s: float
     ) -> Collected:
         """The phases, and what only this place knows; brings the output to `task.output`.
 
@@ -133,7 +133,7 @@ class Local:
         pass
 
     def collect(
-        self, task: Task, program: HadoopProgram, log: str, ended: Ended, shift_s: float
+        self, task: Task, program: HadoopProgram, log: str, ended: ProcessResult, shift_s: float
     ) -> Collected:
         return Collected(phases=read_phases(log, ended, shift_s, LOCAL))
 
@@ -208,7 +208,7 @@ class OnCluster:
         self._uploaded = (key, folder)
 
     def collect(
-        self, task: Task, program: HadoopProgram, log: str, ended: Ended, shift_s: float
+        self, task: Task, program: HadoopProgram, log: str, ended: ProcessResult, shift_s: float
     ) -> Collected:
         hdfs, output = self._cluster.hdfs, self._output(task)
         answer: dict[str, Scalar] = {}

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from venturi.measure.engines.protocol import Order
+from venturi.measure.engines.protocol import TrialSpec
 from venturi.measure.hosts.agent import AgentResult
 from venturi.measure.trial import space
-from venturi.measure.trial.job import Report, Spec, Step
+from venturi.measure.trial.job import Chosen, Report, Step
 from venturi.measure.workloads import outputs
 from venturi.measure.workloads.checking import Checking
 from venturi.measure.workloads.inputs import InputData
@@ -19,41 +19,41 @@ from venturi.record.trial import Engine, Phase, Scalar, Workload
 
 @dataclass
 class CommandJob:
-    """One trial of `order` by `program` on the engine called `engine`."""
+    """One trial of `spec` by `program` on the engine called `engine`."""
 
-    order: Order
+    spec: TrialSpec
     program: AgentProgram
     engine: str
     _task: AgentTask | None = field(default=None, init=False)
     _answer: Mapping[str, Scalar] = field(default_factory=dict, init=False)
 
     @property
-    def spec(self) -> Spec:
-        order, size = self.order, self.order.size
-        return Spec(
+    def chosen(self) -> Chosen:
+        spec, size = self.spec, self.spec.size
+        return Chosen(
             workload=Workload(
-                order.definition.name, order.definition.version, order.scale, size.bytes,
+                spec.definition.name, spec.definition.version, spec.scale, size.bytes,
                 size.records,
             ),
-            engine=Engine(self.engine, order.agent_version),
-            configuration={"threads": order.threads, "input_bytes": size.bytes},
+            engine=Engine(self.engine, spec.agent_version),
+            configuration={"threads": spec.threads, "input_bytes": size.bytes},
             disks_by_role={
                 role: tuple(str(path) for path in parents)
                 for role, parents in self._parents.items()
             },
-            experiment=order.experiment,
-            repetition=order.repetition,
-            warm_up=order.warm_up,
-            series=order.series,
+            experiment=spec.experiment,
+            repetition=spec.repetition,
+            warm_up=spec.warm_up,
+            series=spec.series,
         )  # fmt: skip
 
     def prepare(self, step: Step) -> Report:
-        order = self.order
-        needs = {"input": order.inputs.missing_bytes, "output": order.size.bytes or 0}
+        spec = self.spec
+        needs = {"input": spec.inputs.missing_bytes, "output": spec.size.bytes or 0}
         parents = self._parents
         needed = space.spread({role: needs[role] for role in parents}, parents)
-        space.require(order.folders.files, needed)
-        given, phases = order.inputs.provide(step)
+        space.require(spec.folders.files, needed)
+        given, phases = spec.inputs.provide(step)
         self._task = task = self._placed(given)
         if (before := self.program.before) is not None:
             started_s = step.since_start_s()
@@ -64,7 +64,7 @@ class CommandJob:
     def execute(self, step: Step) -> Report:
         assert self._task is not None
         program, task = self.program, self._task
-        result = step.run(program.command, *program.arguments(task), timeout_s=self.order.timeout_s)
+        result = step.run(program.command, *program.arguments(task), timeout_s=self.spec.timeout_s)
         found = program.findings(task, result)
         self._answer = found.answer
         offset_s = step.since_start_s(result.started_at_s)
@@ -80,40 +80,40 @@ class CommandJob:
 
     def validate(self, step: Step) -> Report:
         assert self._task is not None
-        order, task = self.order, self._task
+        spec, task = self.spec, self._task
         started_s = step.since_start_s()
         output = self._folders()[0]
         verdict = outputs.check(
-            Checking(step, order.definition, order.size, task.given, output, self._answer)
+            Checking(step, spec.definition, spec.size, task.given, output, self._answer)
         )
         phase = Phase("validate", started_s, step.since_start_s() - started_s)
         return Report(phases=(phase,), warnings=verdict.warnings, invalid=verdict.invalid)
 
     def clean(self) -> None:
-        self.order.folders.empty(("output",))
+        self.spec.folders.empty(("output",))
 
     @property
     def _parents(self) -> dict[str, tuple[Path, ...]]:
         """The user's folders that it uses, by role."""
-        folders = self.order.folders
+        folders = self.spec.folders
         used: dict[str, tuple[Path, ...]] = {}
-        if self.order.definition.generator != "none":
+        if self.spec.definition.generator != "none":
             used["input"] = folders.parents("input")
         if self.program.outputs != 0:
             used["output"] = folders.parents("output")[: self.program.outputs]
         return used
 
     def _folders(self) -> tuple[Path, ...]:
-        return self.order.folders.of("output")
+        return self.spec.folders.of("output")
 
     def _placed(self, given: InputData) -> AgentTask:
         """Its folders, without the files of the repetition before, if data are kept."""
-        files, used = self.order.folders.files, self._folders()[: self.program.outputs]
+        files, used = self.spec.folders.files, self._folders()[: self.program.outputs]
         for folder in used:
             for entry in files.entries(folder):
                 if entry.kind == "file":
                     files.remove(entry.path)
-        return AgentTask(files, self.order.size, given, used, self.order.threads)
+        return AgentTask(files, self.spec.size, given, used, self.spec.threads)
 
 
 def _elapsed_s(result: AgentResult) -> float:

@@ -9,16 +9,16 @@ from pathlib import Path
 from venturi.errors import AgentError, VenturiError
 from venturi.measure.engines.native import KIND
 from venturi.measure.engines.native.command import CommandJob
-from venturi.measure.engines.protocol import Availability, Ground, Missing, Order
+from venturi.measure.engines.protocol import Availability, Missing, Resources, TrialSpec
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.agent_results import MemoryTouched, Sorted, SortPlan, SortStage
 from venturi.measure.hosts.host import Host
 from venturi.measure.trial import space
 from venturi.measure.trial.folders import DataFolders
-from venturi.measure.trial.job import Report, Spec, Step
+from venturi.measure.trial.job import Chosen, Report, Step
 from venturi.measure.trial.usage import usage_samples
 from venturi.measure.workloads import outputs
-from venturi.measure.workloads.checking import Verdict
+from venturi.measure.workloads.checking import CheckResult
 from venturi.measure.workloads.definition import Definition
 from venturi.measure.workloads.inputs import InputData, Inputs
 from venturi.measure.workloads.programs import AgentProgram, Sort
@@ -94,7 +94,7 @@ class NativeJob:
         return self.options.key_bytes or self.definition.key_bytes
 
     @property
-    def spec(self) -> Spec:
+    def chosen(self) -> Chosen:
         configuration: dict[str, Scalar] = {
             "memory_bytes": self.options.memory_bytes,
             "threads": self.options.threads,
@@ -105,7 +105,7 @@ class NativeJob:
             "verify": self.options.verify,
         }
         roles = ("input", "scratch", "output", "replica")
-        return Spec(
+        return Chosen(
             workload=self.workload
             or Workload(
                 name=self.definition.name,
@@ -141,7 +141,7 @@ class NativeJob:
         memory_bytes_per_s = next((each.value for each in touched if each.metric == _TOUCHED), None)
         predicted = self.predict(plan, memory_bytes_per_s) if self.predict is not None else ()
         workload = replace(
-            self.spec.workload,
+            self.chosen.workload,
             input_bytes=self._input.bytes,
             input_records=self._input.records
             if self._input.records is not None
@@ -171,7 +171,7 @@ class NativeJob:
             samples=(*_totals(data), *_stages(data.stages, self._device_names())),
             warnings=result.warnings,
             elapsed_s=data.elapsed_s,
-            workload=replace(self.spec.workload, input_bytes=data.input.bytes,
+            workload=replace(self.chosen.workload, input_bytes=data.input.bytes,
                              input_records=data.input.records),
         )  # fmt: skip
 
@@ -181,7 +181,7 @@ class NativeJob:
         assert data is not None
         started_s = step.since_start_s()
         invalid = _check_result(self.definition, self._input, data)
-        verdict = Verdict(invalid)
+        verdict = CheckResult(invalid)
         if invalid is None and (self.options.read_output_again or self._input.answer is not None):
             expected = self._input
             if expected.checksum is None and data.checksum is not None:
@@ -319,36 +319,36 @@ class Native:
         parts = {"agent": agent.path, "build": identity.build_profile}
         return Availability(NAME, identity.version, parts)
 
-    def start(self, ground: Ground) -> None:
+    def start(self, resources: Resources) -> None:
         pass
 
     def stop(self) -> None:
         pass
 
-    def job(self, order: Order) -> NativeJob | CommandJob:
-        own = program(order.definition, KIND.programs)
+    def job(self, spec: TrialSpec) -> NativeJob | CommandJob:
+        own = program(spec.definition, KIND.programs)
         if isinstance(own, AgentProgram):
-            return CommandJob(order, own, NAME)
+            return CommandJob(spec, own, NAME)
         assert isinstance(own, Sort)
         return NativeJob(
-            definition=order.definition,
-            inputs=order.inputs,
-            folders=order.folders,
+            definition=spec.definition,
+            inputs=spec.inputs,
+            folders=spec.folders,
             options=NativeOptions(
                 touch_memory=True,
-                memory_bytes=order.memory_bytes,
-                threads=order.threads,
-                uniform=order.uniform,
-                verify=order.verify,
-                timeout_s=order.timeout_s,
+                memory_bytes=spec.memory_bytes,
+                threads=spec.threads,
+                uniform=spec.uniform,
+                verify=spec.verify,
+                timeout_s=spec.timeout_s,
             ),
-            engine_version=order.agent_version,
-            scale=order.scale,
-            experiment=order.experiment,
-            repetition=order.repetition,
-            warm_up=order.warm_up,
-            seed=order.seed if order.definition.seeded else None,
-            series=order.series,
+            engine_version=spec.agent_version,
+            scale=spec.scale,
+            experiment=spec.experiment,
+            repetition=spec.repetition,
+            warm_up=spec.warm_up,
+            seed=spec.seed if spec.definition.seeded else None,
+            series=spec.series,
             output_factor=own.output_factor,
         )
 

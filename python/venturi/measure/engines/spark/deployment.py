@@ -28,7 +28,7 @@ from venturi.measure.engines.hadoop.install import Hadoop
 from venturi.measure.engines.java import Java
 from venturi.measure.engines.kind import MOST_INSTANCES
 from venturi.measure.engines.process_job import memory_bytes_of, threads_of
-from venturi.measure.engines.protocol import Ground
+from venturi.measure.engines.protocol import Resources
 from venturi.measure.engines.spark import KIND
 from venturi.measure.hosts.daemons import Daemons, on_free_ports, wait_until
 from venturi.measure.hosts.hdfs import Hdfs
@@ -112,7 +112,7 @@ class Data:
 class Deployment(Protocol):
     """How Spark is deployed."""
 
-    def start(self, spark: Installation, ground: Ground) -> None:
+    def start(self, spark: Installation, resources: Resources) -> None:
         """Makes ready what applications share."""
 
     def stop(self) -> None:
@@ -152,7 +152,7 @@ class Local:
     def __init__(self, host: Host) -> None:
         self.host = host
 
-    def start(self, spark: Installation, ground: Ground) -> None:
+    def start(self, spark: Installation, resources: Resources) -> None:
         pass
 
     def stop(self) -> None:
@@ -202,8 +202,8 @@ class Master(Local):
         self._address = LOOPBACK
         self._executors = 1
 
-    def start(self, spark: Installation, ground: Ground) -> None:
-        self._executors = ground.workers or 1
+    def start(self, spark: Installation, resources: Resources) -> None:
+        self._executors = resources.workers or 1
         self._address = _address_towards(self.host, self.url)
 
     def check(self, log: Path) -> None:
@@ -246,13 +246,15 @@ class Standalone(Master):
         self._daemons: Daemons | None = None
         self._work: tuple[Path, ...] = ()
 
-    def start(self, spark: Installation, ground: Ground) -> None:
-        self._executors = workers = ground.workers or 1
-        self._folders = folders = DataFolders(self.host.files, {"scratch": ground.dirs["scratch"]})
+    def start(self, spark: Installation, resources: Resources) -> None:
+        self._executors = workers = resources.workers or 1
+        self._folders = folders = DataFolders(
+            self.host.files, {"scratch": resources.dirs["scratch"]}
+        )
         with ExitStack() as stack:
             stack.enter_context(folders)
             on_free_ports(
-                2 + 2 * workers, lambda ports: self._bring_up(spark, ground, folders, ports)
+                2 + 2 * workers, lambda ports: self._bring_up(spark, resources, folders, ports)
             )
             stack.pop_all()
 
@@ -290,7 +292,7 @@ class Standalone(Master):
         return {}
 
     def _bring_up(
-        self, spark: Installation, ground: Ground, folders: DataFolders, ports: Sequence[int]
+        self, spark: Installation, resources: Resources, folders: DataFolders, ports: Sequence[int]
     ) -> None:
         folders.empty(("scratch",))
         local = folders.of("scratch")
@@ -317,8 +319,8 @@ class Standalone(Master):
         self.url = f"spark://{LOOPBACK}:{port}"
         self._work = tuple(place / f"work{number}" for number in range(self._executors))
         split = shares(
-            threads_of(self.host, ground.threads),
-            memory_bytes_of(ground.memory_bytes),
+            threads_of(self.host, resources.threads),
+            memory_bytes_of(resources.memory_bytes),
             self._executors,
         )
         try:
@@ -360,8 +362,8 @@ class Yarn(Local):
         assert self._cluster is not None
         return self._cluster
 
-    def start(self, spark: Installation, ground: Ground) -> None:
-        self._executors = ground.workers or 1
+    def start(self, spark: Installation, resources: Resources) -> None:
+        self._executors = resources.workers or 1
         self._home = spark.home
         if self._conf is not None:
             self._cluster = GivenCluster(self.host, self._conf, spark.java, histories=False)
@@ -369,12 +371,12 @@ class Yarn(Local):
             return
         assert self._hadoop is not None
         split, overhead_mib = self._shares(
-            threads_of(self.host, ground.threads), memory_bytes_of(ground.memory_bytes)
+            threads_of(self.host, resources.threads), memory_bytes_of(resources.memory_bytes)
         )
         # All that are executed at the same time are admitted, each of the size that was chosen.
         each_mib = split.executors * (split.executor_mib + overhead_mib) + _MASTER_MIB
         room = replace(
-            ground,
+            resources,
             threads=split.executors * split.cores * MOST_INSTANCES,
             memory_bytes=each_mib * MOST_INSTANCES * MIB,
         )

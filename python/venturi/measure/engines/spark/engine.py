@@ -18,16 +18,16 @@ from venturi.measure.engines.process_job import START, SYNC, ProcessJob, read_js
 from venturi.measure.engines.protocol import (
     Availability,
     Collected,
-    Ground,
     Missing,
-    Order,
+    Resources,
+    TrialSpec,
     require,
 )
 from venturi.measure.engines.spark import KIND
 from venturi.measure.engines.spark import deployment as spark_cluster
 from venturi.measure.hosts.host import Host
 from venturi.measure.trial.job import Attachment
-from venturi.measure.trial.programs import Ended, Program, run_together
+from venturi.measure.trial.programs import ProcessResult, Program, run_concurrently
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.programs import Task
 from venturi.measure.workloads.registry import family
@@ -67,7 +67,7 @@ class Spark:
         self._cluster: spark_cluster.Deployment = spark_cluster.Local(host)
         self._spark: spark_cluster.Installation | None = None
         self._hadoop: Hadoop | None = None
-        self._ground: Ground | None = None
+        self._ground: Resources | None = None
         self.version = ""
 
     @property
@@ -80,16 +80,16 @@ class Spark:
         name = NAME if self.deployment == "local" else f"{NAME}:{self.deployment}"
         return Availability(name, self.version or None, parts, tuple(missing))
 
-    def start(self, ground: Ground) -> None:
+    def start(self, resources: Resources) -> None:
         require(self.available())
-        self._ground = ground
-        self._open(ground)
+        self._ground = resources
+        self._open(resources)
 
     def stop(self) -> None:
         self._cluster.stop()
 
-    def job(self, order: Order) -> ProcessJob:
-        return ProcessJob(self, order)
+    def job(self, spec: TrialSpec) -> ProcessJob:
+        return ProcessJob(self, spec)
 
     def defaults(
         self, definition: Definition, size: Size, threads: int, memory_bytes: int
@@ -108,11 +108,11 @@ class Spark:
             self._open(self._ground)
         self._cluster.bring(task)
 
-    def submit(self, task: Task) -> Ended:
-        (ended,) = self.submit_together([task])
+    def submit(self, task: Task) -> ProcessResult:
+        (ended,) = self.submit_concurrently([task])
         return ended
 
-    def submit_together(self, tasks: Sequence[Task]) -> tuple[Ended, ...]:
+    def submit_concurrently(self, tasks: Sequence[Task]) -> tuple[ProcessResult, ...]:
         """Each of `tasks` as an application of its own."""
         labels = [""] if len(tasks) == 1 else map(str, range(len(tasks)))
         programs = [self._program(task, label) for task, label in zip(tasks, labels, strict=True)]
@@ -121,7 +121,7 @@ class Spark:
             for program in programs:
                 self._cluster.check(program.log)
 
-        return run_together(
+        return run_concurrently(
             self.host, programs, engine=NAME, timeout_s=tasks[0].timeout_s, check=check
         )
 
@@ -164,7 +164,7 @@ class Spark:
             label=label,
         )
 
-    def collect(self, task: Task, ended: Ended) -> Collected:
+    def collect(self, task: Task, ended: ProcessResult) -> Collected:
         result = read_json(self.host.files, task.logs / "result.json", "Spark")
         ready_s, done_s, synced_s = (
             float(str(result[key])) for key in ("ready_s", "done_s", "synced_s")
@@ -251,10 +251,10 @@ class Spark:
         for each in found.missing:
             yield replace(each, what=f"for YARN: {each.what}")
 
-    def _open(self, ground: Ground) -> None:
+    def _open(self, resources: Resources) -> None:
         assert self._spark is not None
         self._cluster = self._deployed()
-        self._cluster.start(self._spark, ground)
+        self._cluster.start(self._spark, resources)
 
     def _deployed(self) -> spark_cluster.Deployment:
         if self.deployment == "local":

@@ -220,7 +220,7 @@ def _answer(priced: _Priced, cell: Cell, one: model.Ranked | None) -> RankedGrou
     return RankedGroup(
         key=cell.key,
         rank=one.rank if one else None,
-        standing=str(one.standing if one else model.Standing.CANNOT_TELL),
+        standing=str(one.standing if one else model.Rank.CANNOT_TELL),
         reason=reason,
         n=len(group.elapsed_s),
         elapsed_s=elapsed,
@@ -259,8 +259,8 @@ def _verdict(objective: str, groups: Sequence[RankedGroup]) -> str:
         return f"Cannot tell: no group has {few}" + (
             " and a price." if objective != "time" else "."
         )
-    best = [group for group in placed if group.standing == model.Standing.BEST]
-    tied = [label(group.key) for group in placed if group.standing == model.Standing.TIED]
+    best = [group for group in placed if group.standing == model.Rank.BEST]
+    tied = [label(group.key) for group in placed if group.standing == model.Rank.TIED]
     if objective == "pareto":
         said = (
             f"On the frontier of time and cost by medians: {_some([label(b.key) for b in best])}."
@@ -269,7 +269,7 @@ def _verdict(objective: str, groups: Sequence[RankedGroup]) -> str:
         said = f"{label(best[0].key)} is {_SUPERLATIVE[objective]}: {_value(objective, best[0])}."
     if tied:
         said += f" Cannot be told from the best: {_some(tied)}."
-    worse = sum(group.standing == model.Standing.WORSE for group in placed)
+    worse = sum(group.standing == model.Rank.WORSE for group in placed)
     if worse:
         said += f" {worse} other{'s are' if worse != 1 else ' is'} worse."
     rest = len(groups) - len(best) - len(tied) - worse

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from venturi.model.compare.groups import groups_from
-from venturi.model.compare.ranking import Objective, Standing, rank_groups
+from venturi.model.compare.ranking import Objective, Rank, rank_groups
 from venturi.present.api.analysis.cells import (
     ByDep,
     Cell,
@@ -94,8 +94,8 @@ def _verdict(of_group: Sequence[Cell]) -> str:
     placed = [one for one in ranking.groups if one.rank is not None]
     if len(placed) < 2:
         return "cannot tell: fewer than two values have five succeeded trials"
-    best = [shown(one.key[0]) for one in placed if one.standing is Standing.BEST]  # type: ignore[arg-type]
-    tied = [shown(one.key[0]) for one in placed if one.standing is Standing.TIED]  # type: ignore[arg-type]
+    best = [shown(one.key[0]) for one in placed if one.standing is Rank.BEST]  # type: ignore[arg-type]
+    tied = [shown(one.key[0]) for one in placed if one.standing is Rank.TIED]  # type: ignore[arg-type]
     if not tied:
         return f"{joined(best)} takes the least time"
     if len(best) + len(tied) == len(placed):
