@@ -19,7 +19,8 @@ from formats import formats
 from venturi.cli.main import cli
 from venturi.errors import AGENT_CLASSES, CODES, Code, ExitCode, FailureClass
 from venturi.present.api.pages import PAGES, Page
-from venturi.record.trial import ADAPTER, SCHEMA_VERSION
+from venturi.record.trial import SCHEMA_VERSION
+from venturi.record.trial_json import ADAPTER
 from venturi.settings import SETTINGS
 
 ROOT = Path(__file__).parent.parent

@@ -18,7 +18,8 @@ from api_client import client_of
 from venturi.record import exclusions
 from venturi.record.repository import Repository
 from venturi.record.series import SeriesWriter
-from venturi.record.trial import Failure, Phase, Sample, State, Trial, decode
+from venturi.record.trial import Failure, Phase, Sample, State, Trial
+from venturi.record.trial_json import decode
 
 Make = Callable[..., Trial]
 

@@ -11,7 +11,8 @@ from command_line import venturi
 from venturi.advise.doctor import Severity
 from venturi.model.catalog import Kind
 from venturi.model.cost.job import Durability
-from venturi.record.trial import ADAPTER, State
+from venturi.record.trial import State
+from venturi.record.trial_json import ADAPTER
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "glossary.md").read_text()
 TERMS = {

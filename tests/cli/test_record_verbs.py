@@ -18,7 +18,6 @@ from venturi.record.owner import current_owner
 from venturi.record.query.paging import whole_trials
 from venturi.record.repository import Repository
 from venturi.record.trial import (
-    ADAPTER,
     Failure,
     Phase,
     Sample,
@@ -26,8 +25,8 @@ from venturi.record.trial import (
     Trial,
     TrialWarning,
     Workload,
-    encode,
 )
+from venturi.record.trial_json import ADAPTER, encode
 from venturi.settings import Settings
 
 MakeTrial = Callable[..., Trial]

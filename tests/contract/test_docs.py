@@ -11,7 +11,7 @@ import pytest
 
 from venturi.cli.main import VERBS, cli
 from venturi.errors import AGENT_CLASSES, CODES, FailureClass, VenturiError
-from venturi.record.trial import ADAPTER
+from venturi.record.trial_json import ADAPTER
 from venturi.settings import SETTINGS
 
 ROOT = Path(__file__).parents[2]

@@ -18,7 +18,8 @@ from venturi.record.accounts.hadoop_xml import read_properties
 from venturi.record.accounts.streams import Limits
 from venturi.record.accounts.trial import trial_of
 from venturi.record.job_account import JobAccount, columns
-from venturi.record.trial import State, decode, encode
+from venturi.record.trial import State
+from venturi.record.trial_json import decode, encode
 
 FOLDER = Path(__file__).parents[1] / "data" / "mapreduce" / "3.4.2"
 NAMES = {log.path.name.split("-")[3]: log.path for log in histories(FOLDER)}

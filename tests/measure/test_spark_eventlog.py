@@ -22,7 +22,8 @@ from venturi.record.accounts.find import Log, spark_logs
 from venturi.record.accounts.streams import Limits, Oversized, Text
 from venturi.record.accounts.trial import lost, trial_of
 from venturi.record.job_account import JobAccount, columns
-from venturi.record.trial import State, decode, encode
+from venturi.record.trial import State
+from venturi.record.trial_json import decode, encode
 
 LOGS = Path(__file__).parents[1] / "data" / "spark"
 TINY = LOGS / "4.3.0" / "tiny.log"

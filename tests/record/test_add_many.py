@@ -32,8 +32,8 @@ from venturi.record.trial import (
     Trial,
     TrialWarning,
     Workload,
-    encode,
 )
+from venturi.record.trial_json import encode
 from venturi.settings import Settings
 
 MakeTrial = Callable[..., Trial]

@@ -24,7 +24,8 @@ from venturi.record.exchange import (
 from venturi.record.importing.tally import Imported
 from venturi.record.query.paging import whole_trials
 from venturi.record.repository import Repository
-from venturi.record.trial import Failure, State, Trial, encode, new_id
+from venturi.record.trial import Failure, State, Trial, new_id
+from venturi.record.trial_json import encode
 
 MakeTrial = Callable[..., Trial]
 Members = dict[str, bytes]

@@ -15,7 +15,8 @@ from venturi.record.importing.formats import FORMATS
 from venturi.record.importing.items import Item, Source, Spelling, imported_id
 from venturi.record.importing.tables import Limits, rows
 from venturi.record.importing.text import Refusal
-from venturi.record.trial import ProvenanceKind, Sample, State, Trial, decode, encode
+from venturi.record.trial import ProvenanceKind, Sample, State, Trial
+from venturi.record.trial_json import decode, encode
 
 FIXTURES = Path(__file__).parents[1] / "data" / "results" / "aloja"
 SET4 = (FIXTURES / "set4.csv").read_bytes()

@@ -16,7 +16,8 @@ from venturi.errors import VenturiError
 from venturi.record.importing.formats import FORMATS
 from venturi.record.importing.items import Item, Source, Spelling
 from venturi.record.importing.text import Refusal
-from venturi.record.trial import ProvenanceKind, State, Trial, decode, encode
+from venturi.record.trial import ProvenanceKind, State, Trial
+from venturi.record.trial_json import decode, encode
 
 DATA = Path(__file__).parents[1] / "data" / "results"
 DATASETS = Path(

@@ -11,7 +11,8 @@ from venturi.errors import VenturiError
 from venturi.record.importing.formats import FORMATS
 from venturi.record.importing.items import Item, Source, Spelling
 from venturi.record.importing.text import Refusal
-from venturi.record.trial import Sample, State, Trial, decode, encode
+from venturi.record.trial import Sample, State, Trial
+from venturi.record.trial_json import decode, encode
 
 FIXTURES = Path(__file__).parents[1] / "data" / "results"
 SCOUT = (FIXTURES / "scout" / "runs.csv").read_bytes()

@@ -21,7 +21,8 @@ from venturi.record.importing.json_text import Limits, lines
 from venturi.record.importing.take_in import import_file
 from venturi.record.importing.text import Refusal
 from venturi.record.repository import Repository
-from venturi.record.trial import State, Trial, decode, encode
+from venturi.record.trial import State, Trial
+from venturi.record.trial_json import decode, encode
 
 DATA = Path(__file__).parents[1] / "data" / "results"
 FIXTURES = (

@@ -34,10 +34,9 @@ from venturi.record.trial import (
     Trial,
     TrialWarning,
     Workload,
-    decode,
-    encode,
     new_id,
 )
+from venturi.record.trial_json import decode, encode
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)

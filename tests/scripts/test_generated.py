@@ -12,7 +12,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from venturi.record.trial import Sample, Trial, encode
+from venturi.record.trial import Sample, Trial
+from venturi.record.trial_json import encode
 
 ROOT = Path(__file__).parents[2]
 

@@ -150,7 +150,7 @@ def say(text: str) -> None:
 
 def record_of(trial: Trial) -> dict[str, object]:
     """The trial as `--json` prints it: its whole record."""
-    from venturi.record.trial import ADAPTER
+    from venturi.record.trial_json import ADAPTER
 
     record: dict[str, object] = ADAPTER.dump_python(trial, mode="json")
     return record

@@ -52,7 +52,7 @@ def command(*, id_: str, html: PageFile | None, as_json: bool) -> None:
         if html is not None:
             html.write_answers(f"/trials/{trial.id}", repository)
         if as_json:
-            from venturi.record.trial import ADAPTER
+            from venturi.record.trial_json import ADAPTER
 
             data = ADAPTER.dump_python(trial, mode="json")
             if (job := _job(repository, trial)) is not None:

@@ -30,7 +30,8 @@ from venturi.record.files import refuse_existing, replacing
 from venturi.record.importing.tally import Imported, Tally
 from venturi.record.importing.text import Refusal
 from venturi.record.repository import Repository
-from venturi.record.trial import TERMINAL, Artifact, Trial, decode, encode
+from venturi.record.trial import TERMINAL, Artifact, Trial
+from venturi.record.trial_json import decode, encode
 
 FORMAT = "venturi-export"
 VERSION = 1

@@ -36,7 +36,15 @@ from venturi.record.tables import (
     storable,
     trial_row,
 )
-from venturi.record.trial import SUCCESSORS, TERMINAL, Artifact, Failure, State, Trial, decode
+from venturi.record.trial import (
+    SUCCESSORS,
+    TERMINAL,
+    Artifact,
+    Failure,
+    State,
+    Trial,
+)
+from venturi.record.trial_json import decode
 from venturi.settings import Settings
 
 ArtifactKind = Literal["series", "log", "manifest", "other"]

@@ -30,7 +30,8 @@ from sqlalchemy import (
 )
 
 from venturi.errors import VenturiError
-from venturi.record.trial import Scalar, Trial, encode
+from venturi.record.trial import Scalar, Trial
+from venturi.record.trial_json import encode
 
 # The newest migration; a test holds it to the files in migrations/versions.
 REVISION = "0005"

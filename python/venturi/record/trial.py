@@ -1,8 +1,7 @@
 """The trial record: one execution of one workload on one cluster with one configuration.
 
 These frozen dataclasses are the contract between measuring and modelling. Text enters and leaves
-only through `decode` and `encode`, where pydantic checks it; unknown keys are errors. An absent
-value is `None` with a reason beside it, never 0.
+only through `trial_json`. An absent value is `None` with a reason beside it, never 0.
 """
 
 from __future__ import annotations
@@ -17,8 +16,6 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Literal, TypeVar, dataclass_transform
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError, from_json
 from ulid import ULID
 
 from venturi.errors import FailureClass, VenturiError, class_of
@@ -34,7 +31,8 @@ _ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
 @dataclass_transform(frozen_default=True)
 def _record(cls: type[T]) -> type[T]:
     """A frozen dataclass that pydantic decodes strictly: an unknown key is an error."""
-    cls.__pydantic_config__ = ConfigDict(extra="forbid", ser_json_inf_nan="constants")  # type: ignore[attr-defined]
+    # A ConfigDict, which is a dict: who only uses trials need not load pydantic.
+    cls.__pydantic_config__ = {"extra": "forbid", "ser_json_inf_nan": "constants"}  # type: ignore[attr-defined]
     return dataclass(frozen=True)(cls)
 
 
@@ -334,56 +332,3 @@ def started(trial: Trial) -> datetime:
 def now() -> datetime:
     """The present moment in UTC."""
     return datetime.now(UTC)
-
-
-ADAPTER: TypeAdapter[Trial] = TypeAdapter(Trial)
-
-
-def encode(trial: Trial) -> str:
-    """`trial` as one line of JSON."""
-    try:
-        return ADAPTER.dump_json(trial).decode()
-    except PydanticSerializationError as error:  # such as a path that is not UTF-8
-        raise VenturiError(
-            "VEN-RECORD-SCHEMA", f"cannot be written as JSON: {error}", where={"trial": trial.id}
-        ) from error
-
-
-def decode(text: str | bytes, *, where: Mapping[str, object] | None = None) -> Trial:
-    """The trial in `text`; `where` (file, line) goes into the error if it is not one."""
-    try:
-        version = from_json(text).get("schema_version")
-    except (ValueError, AttributeError) as error:
-        raise VenturiError(
-            "VEN-RECORD-SCHEMA", f"not a JSON object: {error}", where=where, hint="was it cut off?"
-        ) from error
-    if version != SCHEMA_VERSION:
-        advice = "update Venturi" if isinstance(version, int) and version > SCHEMA_VERSION else ""
-        raise VenturiError(
-            "VEN-RECORD-VERSION",
-            f"schema version {version!r}, but this Venturi reads version {SCHEMA_VERSION}",
-            where=where,
-            hint=advice or "export it again with the Venturi that wrote it",
-        )
-    try:
-        return _classed(ADAPTER.validate_json(text, strict=True))
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-        raise VenturiError(
-            "VEN-RECORD-SCHEMA",
-            f"{place or 'record'}: {first['msg'].removeprefix('Value error, ')}{more}",
-            where={**(where or {}), "field": place},
-        ) from error
-
-
-def _classed(trial: Trial) -> Trial:
-    """`trial` with its failure's class as kind: older records have the last word of the code."""
-    failure, named = trial.failure, trial.failure_class
-    if failure is None or named is None or trial.provenance.kind is ProvenanceKind.IMPORTED:
-        return trial
-    area, _, last_word = failure.code.rpartition("-")
-    if not area.startswith("VEN-") or failure.kind != last_word.lower():
-        return trial
-    return replace(trial, failure=replace(failure, kind=named.value))

@@ -23,7 +23,8 @@ from venturi.record.query.conditions import Condition, Op
 from venturi.record.query.faceting import FACET_KEYS_MAX
 from venturi.record.query.grouping import GROUP_KEYS_MAX
 from venturi.record.query.selection import PAGE_ROWS_MAX, Query
-from venturi.record.trial import ADAPTER, Trial
+from venturi.record.trial import Trial
+from venturi.record.trial_json import ADAPTER
 
 SIBLINGS_MAX = 200
 FACET_COLUMNS = (

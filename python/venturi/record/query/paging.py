@@ -15,7 +15,8 @@ from venturi.record.query.cursor import after, make_cursor, open_cursor
 from venturi.record.query.selection import Query, covering, rules_of, source_of, where
 from venturi.record.repository import Repository
 from venturi.record.tables import RECORDS, TRIALS, moment
-from venturi.record.trial import Scalar, Trial, decode
+from venturi.record.trial import Scalar, Trial
+from venturi.record.trial_json import decode
 
 
 @dataclass(frozen=True, slots=True)
