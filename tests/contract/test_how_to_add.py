@@ -15,7 +15,11 @@ import pytest
 from documents import blocks
 
 ROOT = Path(__file__).parents[2]
-APPENDED = {"python/venturi/advise/tables/doctor.toml"}
+# Files that are there: before what in them a block goes.
+LISTS = {
+    "python/venturi/advise/tables/doctor.toml": "",
+    "python/venturi/record/importing/formats.py": ")})  # fmt: skip\n",
+}
 Run = Callable[..., Any]
 
 
@@ -29,8 +33,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         if block.title:
             path = place / block.title
             path.parent.mkdir(exist_ok=True)
-            with path.open("a" if block.title in APPENDED else "x") as file:
-                file.write(f"\n{block.text}" if block.title in APPENDED else block.text)
+            text = block.text
+            if (end := LISTS.get(block.title)) is not None:
+                before = path.read_text()
+                assert before.endswith(end)
+                text = before.removesuffix(end) + text + end
+            elif path.exists():
+                pytest.fail(f"{block.title} is there already")
+            path.write_text(text)
 
     def run(*arguments: object) -> Any:
         environment = {
@@ -61,3 +71,15 @@ def test_a_workload(run: Run, tmp_path: Path) -> None:
 def test_a_rule(run: Run) -> None:
     found = {each["rule"]: each for each in run("doctor")["findings"]}
     assert found["few-threads"]["severity"] == "advice"
+
+
+@pytest.mark.slow
+def test_an_importer(run: Run, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.csv"
+    notes.write_text("name,stopped_s\nsort,3.5\nsort,quick\n")
+    for added, already in ((1, 0), (0, 1)):
+        (taken,) = run("import", notes)
+        assert (taken["format"], taken["added"], taken["already_present"]) == (
+            "stopwatch", added, already,
+        )  # fmt: skip
+        assert [each["line"] for each in taken["refused"]] == [3]
