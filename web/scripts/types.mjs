@@ -53,10 +53,22 @@ async function made(from, schemas) {
   return text.replace(/export interface Root \{[^}]*\}\n/, "").replace(/\/\*\*.*?\*\/\n/gs, "");
 }
 
+/** What is answered as JSON at each path, and is in files at others. */
+function twins({ paths, "x-in-files": inFiles }) {
+  const answers = Object.entries(paths).flatMap(([path, { get }]) => {
+    const shape = get?.responses["200"]?.content?.["application/json"]?.schema;
+    return shape ? [[path, shape]] : [];
+  });
+  const lines = [...answers, ...Object.entries(inFiles)].map(
+    ([path, { $ref }]) => `  "${path}": ${$ref.split("/").at(-1)};\n`,
+  );
+  return `\nexport interface Twins {\n${lines.join("")}}\n`;
+}
+
 const api = schema("openapi.json");
 const { $defs, ...trial } = schema("trial.schema.json");
 const files = {
-  "types.ts": await made("openapi.json", api.components.schemas),
+  "types.ts": (await made("openapi.json", api.components.schemas)) + twins(api),
   "record.ts": await made("trial.schema.json", { ...$defs, Trial: trial }),
 };
 for (const [name, text] of Object.entries(files)) {

@@ -5,7 +5,6 @@ import { Link, Route, Switch, useLocation } from "wouter";
 import { client, exported, useTwin } from "./data";
 import { moment } from "./format";
 import { PAGES } from "./generated/pages";
-import type { Status } from "./generated/types";
 import { Boundary } from "./parts/Boundary";
 import { Login } from "./parts/Login";
 import { Page, Pending } from "./parts/Page";
@@ -103,7 +102,7 @@ function Pages() {
 
 function Shell() {
   const [path] = useLocation();
-  const { data, problem } = useTwin<Status>(exported ? "" : "/api/status");
+  const { data, problem } = useTwin(exported ? null : "/api/status");
   const locked = problem?.status === 401;
   return (
     <>

@@ -1,7 +1,7 @@
 // What a page asks the API for. A page at /PATH?QUERY has its data at /api/PATH?QUERY; a page that
 // was exported carries the answers with it and asks nobody.
 import { keepPreviousData, QueryCache, QueryClient, useQuery } from "@tanstack/react-query";
-import type { Problem } from "./generated/types";
+import type { Problem, Twins } from "./generated/types";
 import { canonical } from "./url";
 
 const FRESH_MS = 30_000;
@@ -103,9 +103,14 @@ export interface Twin<T> {
   stale: boolean;
 }
 
-/** The answer of the API at `path` (`/api/...`) to `search`. An empty path asks nothing. */
-export function useTwin<T>(path: string, search?: URLSearchParams): Twin<T> {
-  const url = path && canonical(path, search);
+/** The answer of the API at `path` to `search`, of the trial `id`. Null asks nothing. */
+export function useTwin<Path extends keyof Twins>(
+  path: Path | null,
+  search?: URLSearchParams,
+  id = "",
+): Twin<Twins[Path]> {
+  type T = Twins[Path];
+  const url = path ? canonical(path.replace("{id}", encodeURIComponent(id)), search) : "";
   const asked = useQuery<T>({
     queryKey: [url],
     queryFn: async () => {

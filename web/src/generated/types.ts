@@ -771,3 +771,28 @@ export interface SimulationPage {
   assumptions: string[];
   commands: string[];
 }
+
+export interface Twins {
+  "/api/status": Status;
+  "/api/keys": Keys;
+  "/api/trials": TrialPage;
+  "/api/facets": Facets;
+  "/api/trials/{id}": TrialDetail;
+  "/api/trials/{id}/series": SeriesData;
+  "/api/trials/{id}/job": JobData;
+  "/api/groups": Groups;
+  "/api/cost": Ranking;
+  "/api/compare": Comparison;
+  "/api/speedup": Speedups;
+  "/api/parameter": ParameterEvaluation;
+  "/api/scaling": Scaling;
+  "/api/improvement": Improvement;
+  "/api/catalogs": Catalogs;
+  "/api/catalog": CatalogPage;
+  "/api/advice": AdvicePage;
+  "/api/predict": AdvicePage;
+  "/api/exclusions": Exclusions;
+  "/api/views": Views;
+  "/api/report": ReportData;
+  "/api/simulation": SimulationPage;
+}

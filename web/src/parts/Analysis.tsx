@@ -4,7 +4,7 @@ import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { groupName } from "../charts/common";
 import { exported, type Twin, useTwin } from "../data";
 import { type Key, keyName, range, type Scalar, trials, valueText } from "../format";
-import type { Groups, Interval, KeyInfo, Keys, Problem, Spread } from "../generated/types";
+import type { Interval, KeyInfo, Problem, Spread } from "../generated/types";
 import { useSearch } from "../state";
 import { selectionOf } from "../url";
 import { Notices, Pending, ProblemBox } from "./Page";
@@ -227,7 +227,7 @@ function useGroups(by: readonly string[]) {
   const [search] = useSearch();
   const asked = selectionOf(search);
   for (const key of by) asked.append("by", key);
-  const { data } = useTwin<Groups>(exported || by.length === 0 ? "" : "/api/groups", asked);
+  const { data } = useTwin(exported || by.length === 0 ? null : "/api/groups", asked);
   return [...(data?.groups ?? [])].sort((a, b) => b.n - a.n);
 }
 
@@ -354,7 +354,7 @@ export function Suggestions({
   only: (key: KeyInfo) => boolean;
 }) {
   const [, edit] = useSearch();
-  const { data } = useTwin<Keys>(exported ? "" : "/api/keys");
+  const { data } = useTwin(exported ? null : "/api/keys");
   const fitting = (data?.keys ?? []).filter(only).sort((a, b) => b.n - a.n);
   const kinds = ["column", "configuration"] as const;
   const offered = kinds.flatMap((each) =>

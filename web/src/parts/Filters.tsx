@@ -2,7 +2,7 @@
 import { type FormEvent, useId, useState } from "react";
 import { exported, useTwin } from "../data";
 import { condition, count, keyName, type Scalar, valueText } from "../format";
-import type { Facet, Facets, Keys } from "../generated/types";
+import type { Facet } from "../generated/types";
 import { type Edit, useSearch } from "../state";
 import { selectionOf } from "../url";
 import { Pending, ProblemBox } from "./Page";
@@ -85,7 +85,7 @@ function Entry({
   const id = useId();
   const [text, setText] = useState("");
   const [wrong, setWrong] = useState("");
-  const { data } = useTwin<Keys>("/api/keys");
+  const { data } = useTwin("/api/keys");
   const suggested = new Set([
     ...facets.flatMap(({ key, values }) =>
       values.slice(0, SUGGESTED).map(({ value }) => condition(key, value)),
@@ -194,8 +194,8 @@ export function Filters({ open = false }: { open?: boolean }) {
   const [unfolded, setUnfolded] = useState(open);
   const where = search.getAll("where");
   const selection = selectionOf(search);
-  const { data, problem, pending } = useTwin<Facets>(
-    unfolded && !exported ? "/api/facets" : "",
+  const { data, problem, pending } = useTwin(
+    unfolded && !exported ? "/api/facets" : null,
     selection,
   );
   const conditions = <Conditions where={where} edit={edit} />;

@@ -2,7 +2,7 @@
 import { useId } from "react";
 import { useTwin } from "../data";
 import { keyName } from "../format";
-import type { KeyInfo, Keys } from "../generated/types";
+import type { KeyInfo } from "../generated/types";
 import { useSearch } from "../state";
 
 /** Keys of which `only` is true, columns first; the most frequent configuration keys lead theirs. */
@@ -28,7 +28,7 @@ export function KeyPicker({
 }) {
   const id = useId();
   const [search, edit] = useSearch();
-  const { data } = useTwin<Keys>("/api/keys");
+  const { data } = useTwin("/api/keys");
   const chosen = search.has(param) ? search.getAll(param) : [...(fallback ?? [])];
   const put = (keys: readonly string[]) =>
     edit((next) => {

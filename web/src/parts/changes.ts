@@ -1,11 +1,11 @@
 // What people add to the repository: who they are, and whether their change was taken.
 import { useState } from "react";
 import { askAgain, exported, problemOf, send, useTwin } from "../data";
-import type { Problem, Status } from "../generated/types";
+import type { Problem } from "../generated/types";
 
 /** Whether the reader may change something here. */
 export function useMayWrite(): boolean {
-  const { data } = useTwin<Status>(exported ? "" : "/api/status");
+  const { data } = useTwin(exported ? null : "/api/status");
   return !exported && data?.role === "write";
 }
 

@@ -22,8 +22,8 @@ from venturi.present.report.data import ReportData
 
 # No more than the connections that a database's pool has.
 _THREADS = 12
-# What pages show that only commands write: in the document, so that their types are made of it.
-_IN_FILES: tuple[Any, ...] = (ReportData, SimulationPage)
+# The data of pages that only commands write: in the document, so that their types are made of it.
+_IN_FILES: dict[str, Any] = {"/api/report": ReportData, "/api/simulation": SimulationPage}
 _ABOUT = (
     "Every page of the web application is a URL whose state is in the query; the same path and "
     "query under /api is its data. Errors are problem documents (RFC 9457) with Venturi's codes. "
@@ -77,13 +77,17 @@ def _documented(schema: dict[str, Any]) -> dict[str, Any]:
     """`schema` with the errors, the data of pages in files, and the ways to show a token."""
     components = schema.setdefault("components", {})
     _, made = TypeAdapter.json_schemas(
-        [(each, "serialization", TypeAdapter(each)) for each in (Problem, *_IN_FILES)],
+        [(each, "serialization", TypeAdapter(each)) for each in (Problem, *_IN_FILES.values())],
         ref_template="#/components/schemas/{model}",
     )
     schemas = components.setdefault("schemas", {})
     for name, shape in made["$defs"].items():
         if schemas.setdefault(name, shape) != shape:
             raise TypeError(f"two shapes of the interface have the name {name}")
+    schema["x-in-files"] = {
+        path: {"$ref": f"#/components/schemas/{shape.__name__}"}
+        for path, shape in _IN_FILES.items()
+    }
     components["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer"},
         "session": {"type": "apiKey", "in": "cookie", "name": COOKIE},

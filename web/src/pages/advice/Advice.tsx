@@ -3,7 +3,6 @@
 import { type FormEvent, type ReactNode, useId } from "react";
 import { exported, useTwin } from "../../data";
 import { PAGES } from "../../generated/pages";
-import type { AdvicePage, Catalogs } from "../../generated/types";
 import { Page, Pending, ProblemBox } from "../../parts/Page";
 import { useSearch } from "../../state";
 import { AdviceAnswer } from "./Answer";
@@ -104,7 +103,7 @@ function Boxes(of: { name: string; legend: string; choices: Choices; on: readonl
 /** The question; asking it puts it into the URL. */
 function Question(): ReactNode {
   const [search, edit] = useSearch();
-  const { data: known } = useTwin<Catalogs>("/api/catalogs");
+  const { data: known } = useTwin("/api/catalogs");
   const ask = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
@@ -162,7 +161,7 @@ function Question(): ReactNode {
 
 export default function Advice() {
   const [search] = useSearch();
-  const { data, problem, pending, stale } = useTwin<AdvicePage>("/api/advice", search);
+  const { data, problem, pending, stale } = useTwin("/api/advice", search);
   if (exported) {
     return data ? <AdviceAnswer page={data} first /> : problem && <ProblemBox problem={problem} />;
   }

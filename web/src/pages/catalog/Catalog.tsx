@@ -5,7 +5,7 @@ import { Link } from "wouter";
 import { exported, useTwin } from "../../data";
 import { bytes, plain } from "../../format";
 import { PAGES } from "../../generated/pages";
-import type { CatalogPage, Catalogs, FactRow, TypeRow } from "../../generated/types";
+import type { CatalogPage, FactRow, TypeRow } from "../../generated/types";
 import { Chart, type View } from "../../parts/Chart";
 import { Pending, ProblemBox } from "../../parts/Page";
 import {
@@ -212,7 +212,7 @@ function Whole({ page }: { page: CatalogPage }) {
 /** Which catalogue, and which other to compare it with. */
 function Choice() {
   const [search, edit] = useSearch();
-  const { data } = useTwin<Catalogs>("/api/catalogs");
+  const { data } = useTwin("/api/catalogs");
   const names = data?.catalogs.map(({ name }) => name) ?? [];
   const chosen = search.get("catalog") ?? "";
   const pick = (name: string, label: string, empty: string, options: string[]) => (
@@ -252,7 +252,7 @@ function Choice() {
 
 export default function Catalog() {
   const [search] = useSearch();
-  const { data, problem } = useTwin<CatalogPage>("/api/catalog", search);
+  const { data, problem } = useTwin("/api/catalog", search);
   useEffect(() => {
     document.title = `${data?.title ?? PAGES.catalog.title} · Venturi`;
   }, [data]);

@@ -181,7 +181,7 @@ const fits = (name: string, value: string, search: URLSearchParams) =>
 
 export default function Compare() {
   const search = useFitting(fits);
-  const twin = useTwin<Comparison>("/api/compare", search);
+  const twin = useTwin("/api/compare", search);
   const by = twin.data?.by ?? search.getAll("by");
   const chosen = twin.data?.groups.map((group) => group.key) ?? [];
   return (

@@ -482,7 +482,7 @@ function Legacy({ data }: { data: Ranking }) {
 
 export default function Cost() {
   const search = useFitting(fits);
-  const twin = useTwin<Ranking>("/api/cost", search);
+  const twin = useTwin("/api/cost", search);
   const priced = search.has("usd_per_hour");
   return (
     <Page

@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import { useTwin } from "../../data";
 import { moment, trials } from "../../format";
 import { PAGES } from "../../generated/pages";
-import type { Exclusion, Exclusions } from "../../generated/types";
+import type { Exclusion } from "../../generated/types";
 import { useAuthor, useChange, useMayWrite } from "../../parts/changes";
 import { Field } from "../../parts/Field";
 import { Page, Pending, ProblemBox } from "../../parts/Page";
@@ -76,7 +76,7 @@ function Rules({ title, rules }: { title: string; rules: readonly Exclusion[] })
 }
 
 export default function ExclusionsPage() {
-  const { data, problem, pending } = useTwin<Exclusions>("/api/exclusions");
+  const { data, problem, pending } = useTwin("/api/exclusions");
   const active = data?.exclusions.filter(({ revoked_at }) => revoked_at === null) ?? [];
   const revoked = data?.exclusions.filter(({ revoked_at }) => revoked_at !== null) ?? [];
   return (

@@ -134,7 +134,7 @@ export default function Improvement() {
   const search = useFitting(fits);
   const by = search.getAll("by");
   const asked = by.length > 0;
-  const twin = useTwin<Found>(asked ? "/api/improvement" : "", search);
+  const twin = useTwin(asked ? "/api/improvement" : null, search);
   return (
     <Page
       title={PAGES.improvement.title}

@@ -134,7 +134,7 @@ const valuesOf = (data: ParameterEvaluation): Scalar[] => [
 export default function Parameter() {
   const [search] = useSearch();
   const asked = search.has("key");
-  const twin = useTwin<ParameterEvaluation>(asked ? "/api/parameter" : "", search);
+  const twin = useTwin(asked ? "/api/parameter" : null, search);
   const data = asked ? twin.data : undefined;
   return (
     <Page

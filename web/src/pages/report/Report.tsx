@@ -187,7 +187,7 @@ function Whole({ data }: { data: ReportData }) {
 }
 
 export default function Report() {
-  const { data, problem } = useTwin<ReportData>("/api/report");
+  const { data, problem } = useTwin("/api/report");
   if (problem) return <ProblemBox problem={problem} />;
   return data ? <Whole data={data} /> : <Pending />;
 }

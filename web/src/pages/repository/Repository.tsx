@@ -5,7 +5,7 @@ import { Link } from "wouter";
 import { exported, useTwin } from "../../data";
 import { count, trials } from "../../format";
 import { PAGES } from "../../generated/pages";
-import type { Exclusions, KeyInfo, Keys, TrialPage } from "../../generated/types";
+import type { KeyInfo, TrialPage } from "../../generated/types";
 import { comparisonOf } from "../../parts/bulk";
 import { Exclude } from "../../parts/Exclude";
 import { Filters } from "../../parts/Filters";
@@ -94,7 +94,7 @@ function ColumnChoice({
 function Picked({ picked, edit }: { picked: readonly string[]; edit: Edit }) {
   const ask = new URLSearchParams({ excluded: "1", limit: String(PICKS_MOST) });
   for (const id of picked) ask.append("where", `id=${id}`);
-  const { data, problem } = useTwin<TrialPage>("/api/trials", ask);
+  const { data, problem } = useTwin("/api/trials", ask);
   const rows = data?.rows.filter(({ id }) => picked.includes(id)) ?? [];
   const comparison = comparisonOf(rows);
   return (
@@ -207,11 +207,9 @@ function Summary({ page, search }: { page: TrialPage; search: URLSearchParams })
 
 export default function Repository() {
   const [search, edit] = useSearch();
-  const { data: keys } = useTwin<Keys>("/api/keys");
-  const { data: page, problem, pending, stale } = useTwin<TrialPage>("/api/trials", search);
-  const { data: rules } = useTwin<Exclusions>(
-    !exported && search.has("excluded") ? "/api/exclusions" : "",
-  );
+  const { data: keys } = useTwin("/api/keys");
+  const { data: page, problem, pending, stale } = useTwin("/api/trials", search);
+  const { data: rules } = useTwin(!exported && search.has("excluded") ? "/api/exclusions" : null);
   const usual = useMemo(() => usualColumns(keys?.keys ?? []), [keys]);
   const columns = search.has("columns") ? search.getAll("columns") : usual;
   const picked = search.getAll("pick");

@@ -124,7 +124,7 @@ function Curves({ data }: { data: Found }) {
 
 export default function Scaling() {
   const [search] = useSearch();
-  const twin = useTwin<Found>("/api/scaling", search);
+  const twin = useTwin("/api/scaling", search);
   const fallback = twin.data ? { fallback: twin.data.by } : {};
   return (
     <Page

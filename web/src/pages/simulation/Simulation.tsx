@@ -167,7 +167,7 @@ function Whole({ page }: { page: SimulationPage }) {
 }
 
 export default function Simulation() {
-  const { data, problem } = useTwin<SimulationPage>("/api/simulation");
+  const { data, problem } = useTwin("/api/simulation");
   if (problem) return <ProblemBox problem={problem} />;
   return data ? <Whole page={data} /> : <Pending />;
 }

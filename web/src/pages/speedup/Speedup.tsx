@@ -84,7 +84,7 @@ function Chart({ data }: { data: Speedups }) {
 export default function Speedup() {
   const [search] = useSearch();
   const asked = search.has("factor");
-  const twin = useTwin<Speedups>(asked ? "/api/speedup" : "", search);
+  const twin = useTwin(asked ? "/api/speedup" : null, search);
   const data = asked ? twin.data : undefined;
   const aloja = search.get("definition") === "aloja";
   return (

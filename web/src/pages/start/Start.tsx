@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import { exported, useTwin } from "../../data";
 import { count, moment, trials } from "../../format";
 import { PAGES } from "../../generated/pages";
-import type { StarterReport, Status, View, Views } from "../../generated/types";
+import type { StarterReport, View } from "../../generated/types";
 import { type Change, useChange, useMayWrite } from "../../parts/changes";
 import { Page, Pending, ProblemBox } from "../../parts/Page";
 
@@ -190,8 +190,8 @@ function Commands() {
 }
 
 export default function Start() {
-  const { data: status, problem, pending } = useTwin<Status>("/api/status");
-  const { data: views, pending: waiting } = useTwin<Views>("/api/views");
+  const { data: status, problem, pending } = useTwin("/api/status");
+  const { data: views, pending: waiting } = useTwin("/api/views");
   const starter = useChange<StarterReport>();
   const empty = status?.trials === 0;
   return (

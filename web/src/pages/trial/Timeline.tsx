@@ -5,7 +5,7 @@ import { type Track, timeAxis } from "../../charts/timeline";
 import { useTwin } from "../../data";
 import { bytes, duration, percent, rate, seconds } from "../../format";
 import type { Trial } from "../../generated/record";
-import type { JobData, SeriesData, TrialDetail } from "../../generated/types";
+import type { TrialDetail } from "../../generated/types";
 import { Figure, type Legend } from "../../parts/Figure";
 import { Pending, ProblemBox } from "../../parts/Page";
 import { type Cell, type Column, DataTable } from "../../parts/Table";
@@ -21,7 +21,7 @@ export function useHost(trial: Trial, detail: TrialDetail) {
     data: series,
     problem,
     pending,
-  } = useTwin<SeriesData>(detail.has_series ? `/api/trials/${trial.id}/series` : "", search);
+  } = useTwin(detail.has_series ? "/api/trials/{id}/series" : null, search, trial.id);
   const hosts = useMemo(() => (series ? hostsOf(series) : []), [series]);
   const host = search.get("host") ?? hosts[0] ?? "";
   const lanes = useMemo(() => (series ? lanesOf(series, host) : []), [series, host]);
@@ -34,7 +34,7 @@ export function useHost(trial: Trial, detail: TrialDetail) {
 
 /** What the engine's own account tells; asked once, however often it is used. */
 export const useJob = (id: string, detail: TrialDetail) =>
-  useTwin<JobData>(detail.has_job ? `/api/trials/${encodeURIComponent(id)}/job` : "");
+  useTwin(detail.has_job ? "/api/trials/{id}/job" : null, undefined, id);
 
 /** Chooses one of several hosts. */
 export function HostChoice({ hosts, host }: { hosts: readonly string[]; host: string }) {

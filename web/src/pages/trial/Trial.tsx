@@ -299,10 +299,7 @@ function Body({ detail }: { detail: TrialDetail }) {
 
 export default function TrialPage({ id }: { id: string }) {
   const [search] = useSearch();
-  const { data, problem, pending } = useTwin<TrialDetail>(
-    `/api/trials/${encodeURIComponent(id)}`,
-    search,
-  );
+  const { data, problem, pending } = useTwin("/api/trials/{id}", search, id);
   const trial = data?.trial as unknown as Record_ | undefined;
   const title = trial
     ? `${trial.workload.name}${trial.workload.scale ? ` ${trial.workload.scale}` : ""} on ${trial.engine.name}`
