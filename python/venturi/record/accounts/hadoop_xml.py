@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NoReturn
 from xml.parsers import expat
 
-from venturi.errors import VenturiError
-from venturi.record.accounts.streams import unreadable
+from venturi.errors import VenturiError, unreadable
+from venturi.record.importing.formats import Kind
 
 _FILE_BYTES = 32 << 20
 _PROPERTIES = 50_000
@@ -39,7 +39,7 @@ def read_properties(path: Path) -> tuple[dict[str, str], dict[str, tuple[str, ..
                 parser.Parse(chunk, False)
             parser.Parse(b"", True)
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise unreadable(path, error, Kind.LOG.value) from error
     except expat.ExpatError as error:
         reader.refuse(f"no XML: {error}")
     return reader.properties, reader.sources

@@ -18,13 +18,14 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from venturi.errors import VenturiError
+from venturi.errors import VenturiError, unreadable
 from venturi.record.accounts import avro
 from venturi.record.accounts.columnar import TableBuilder, amount, ends, moment, word
 from venturi.record.accounts.configuration import hadoop_chosen, masked
 from venturi.record.accounts.find import Log, histories
 from venturi.record.accounts.hadoop_xml import read_properties
-from venturi.record.accounts.streams import LIMITS, Limits, Oversized, Text, unreadable
+from venturi.record.accounts.streams import LIMITS, Limits, Oversized, Text
+from venturi.record.importing.formats import Kind
 from venturi.record.job_account import (
     MAPREDUCE_TASK_METRICS,
     Application,
@@ -119,7 +120,7 @@ class _Events:
             with self._path.open("rb") as file:
                 binary = file.readline(len(_BINARY) + 1).rstrip(b"\n") == _BINARY
         except OSError as error:
-            raise unreadable(self._path, error) from error
+            raise unreadable(self._path, error, Kind.LOG.value) from error
         yield from self._binary() if binary else self._json()
 
     def _json(self) -> Iterator[tuple[str, Event]]:
@@ -162,7 +163,7 @@ class _Events:
                 with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
                     yield from self._values(data, place, schema)
         except OSError as error:
-            raise unreadable(self._path, error) from error
+            raise unreadable(self._path, error, Kind.LOG.value) from error
 
     def _values(self, data: mmap.mmap, place: int, schema: bytes) -> Iterator[tuple[str, Event]]:
         try:

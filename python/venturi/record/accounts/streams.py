@@ -20,8 +20,8 @@ from typing import IO
 
 import cramjam
 
-from venturi import errors
-from venturi.errors import VenturiError
+from venturi.errors import VenturiError, unreadable
+from venturi.record.importing.formats import Kind
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -103,7 +103,7 @@ class Text:
                 with path.open("rb") as file:
                     yield from self._lines_of(file, path)
             except OSError as error:
-                raise unreadable(path, error) from error
+                raise unreadable(path, error, Kind.LOG.value) from error
 
     def _lines_of(self, file: IO[bytes], path: Path) -> Iterator[bytes]:
         parts: list[bytes] = []  # of the line that is not complete yet
@@ -165,13 +165,8 @@ def head(path: Path, size_bytes: int) -> bytes:
                 if len(data) >= size_bytes:
                     break
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise unreadable(path, error, Kind.LOG.value) from error
     return data[:size_bytes]
-
-
-def unreadable(path: Path, error: OSError) -> VenturiError:
-    """The error of a file that cannot be read."""
-    return errors.unreadable(path, error, "VEN-INGEST-FORMAT")
 
 
 def _codec(head: bytes, path: Path) -> tuple[str | None, Callable[[IO[bytes]], Iterator[bytes]]]:

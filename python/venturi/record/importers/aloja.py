@@ -34,10 +34,10 @@ from venturi.record.importing.items import (
     Source,
     Spelling,
     imported_id,
+    of_rows,
     unnamed_hosts,
 )
 from venturi.record.importing.tables import Row, UnreadableError, number, rows, text, whole
-from venturi.record.importing.text import Refusal
 from venturi.record.trial import (
     Cluster,
     Engine,
@@ -86,31 +86,27 @@ def read(file: BinaryIO, source: Source) -> Iterator[Item]:
     provenance = source.provenance("aloja")
     clusters: dict[tuple[str, ...], tuple[Host, ...]] = {}
     first_with: dict[str, str] = {}
-    for row in rows(file, source, _COLUMNS, _OPTIONAL, together=_MACHINES):
-        if isinstance(row, Refusal):
-            yield row
-            continue
+
+    def items(row: Row) -> Iterator[Item]:
         spellings: list[Spelling] = []
-        try:
-            trial = Trial(
-                id=imported_id("aloja", text(row, "ID"), _content(row)),
-                workload=_workload(row),
-                engine=Engine("mapreduce", "unknown"),
-                cluster=_cluster(row, clusters),
-                configuration=_configuration(row, spellings),
-                software=SOFTWARE,
-                provenance=provenance,
-                started_at=None,
-                state=State.SUCCEEDED,
-                elapsed_s=number(row, "Exe.Time", above=0),
-                samples=_cost(row),
-                warnings=(*_clock(row), *_alike(row, first_with)),
-            )
-        except UnreadableError as error:
-            yield error.refusal
-        else:
-            yield from spellings
-            yield trial
+        trial = Trial(
+            id=imported_id("aloja", text(row, "ID"), _content(row)),
+            workload=_workload(row),
+            engine=Engine("mapreduce", "unknown"),
+            cluster=_cluster(row, clusters),
+            configuration=_configuration(row, spellings),
+            software=SOFTWARE,
+            provenance=provenance,
+            started_at=None,
+            state=State.SUCCEEDED,
+            elapsed_s=number(row, "Exe.Time", above=0),
+            samples=_cost(row),
+            warnings=(*_clock(row), *_alike(row, first_with)),
+        )
+        yield from spellings
+        yield trial
+
+    return of_rows(rows(file, source, _COLUMNS, _OPTIONAL, together=_MACHINES), items)
 
 
 def _content(row: Row) -> str:

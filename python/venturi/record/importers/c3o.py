@@ -31,10 +31,10 @@ from venturi.record.importing.items import (
     Source,
     Spelling,
     imported_id,
+    of_rows,
     unnamed_hosts,
 )
 from venturi.record.importing.tables import Row, UnreadableError, number, rows, text, whole
-from venturi.record.importing.text import Refusal
 from venturi.record.trial import Cluster, Engine, Scalar, State, Trial, TrialWarning, Workload
 
 _COLUMNS = (
@@ -51,18 +51,12 @@ def read(file: BinaryIO, source: Source) -> Iterator[Item]:
     job = PurePath(source.file).stem.casefold()
     equal_rows: Counter[tuple[str, ...]] = Counter()
     repetitions: Counter[str] = Counter()
-    for row in rows(file, source, _COLUMNS, None, delimiter="\t"):
-        if isinstance(row, Refusal):
-            yield row
-            continue
+
+    def items(row: Row) -> Iterator[Item]:
         if len(row.fields) > _MOST_COLUMNS or "nodes" in row.fields:
             reason = f"wrong header: more than {_MOST_COLUMNS} columns, or one named nodes"
             raise source.malformed(reason, line=1)
-        try:
-            trial = _trial(row, source, job)
-        except UnreadableError as error:
-            yield error.refusal
-            continue
+        trial = _trial(row, source, job)
         written, machine = row.fields["machine_type"], str(trial.cluster.instance_type)
         if written != machine:
             yield Spelling(row.line, "machine_type", written, machine)
@@ -76,6 +70,8 @@ def read(file: BinaryIO, source: Source) -> Iterator[Item]:
         )
         equal_rows[content] += 1
         repetitions[group] += 1
+
+    return of_rows(rows(file, source, _COLUMNS, None, delimiter="\t"), items)
 
 
 def _trial(row: Row, source: Source, job: str) -> Trial:

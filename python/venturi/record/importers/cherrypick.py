@@ -23,10 +23,10 @@ from venturi.record.importing.items import (
     Source,
     Spelling,
     imported_id,
+    of_rows,
     unnamed_hosts,
 )
-from venturi.record.importing.tables import Row, UnreadableError, number, rows, text, whole
-from venturi.record.importing.text import Refusal
+from venturi.record.importing.tables import Row, number, rows, text, whole
 from venturi.record.trial import (
     Cluster,
     Engine,
@@ -49,20 +49,15 @@ UNDATED = "unknown"
 
 def read(file: BinaryIO, source: Source) -> Iterator[Item]:
     """The trials of one of CherryPick's tables, with what was refused and interpreted."""
-    for row in rows(file, source, _COLUMNS):
-        if isinstance(row, Refusal):
-            yield row
-            continue
-        names = {column: row.fields[column].casefold() for column in _NAMES}
-        try:
-            trial = _trial(Row(row.line, {**row.fields, **names}), source)
-        except UnreadableError as error:
-            yield error.refusal
-            continue
-        for column, taken_as in names.items():
-            if taken_as != row.fields[column]:
-                yield Spelling(row.line, column, row.fields[column], taken_as)
-        yield trial
+    return of_rows(rows(file, source, _COLUMNS), lambda row: _items(row, source))
+
+
+def _items(row: Row, source: Source) -> Iterator[Item]:
+    names = {column: row.fields[column].casefold() for column in _NAMES}
+    for column, taken_as in names.items():
+        if taken_as != row.fields[column]:
+            yield Spelling(row.line, column, row.fields[column], taken_as)
+    yield _trial(Row(row.line, {**row.fields, **names}), source)
 
 
 def _trial(row: Row, source: Source) -> Trial:

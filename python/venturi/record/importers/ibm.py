@@ -16,6 +16,7 @@ from venturi.record.importing.items import (
     Item,
     Source,
     imported_id,
+    of_rows,
     unnamed_hosts,
 )
 from venturi.record.importing.tables import (
@@ -27,7 +28,6 @@ from venturi.record.importing.tables import (
     text,
     whole,
 )
-from venturi.record.importing.text import Refusal
 from venturi.record.trial import (
     Cluster,
     Engine,
@@ -60,14 +60,7 @@ _FAILURES = (
 
 def read(file: BinaryIO, source: Source) -> Iterator[Item]:
     """The trials of the set, with what was refused."""
-    for row in rows(file, source, _COLUMNS, (_INDEX,)):
-        if isinstance(row, Refusal):
-            yield row
-            continue
-        try:
-            yield _trial(row, source)
-        except UnreadableError as error:
-            yield error.refusal
+    return of_rows(rows(file, source, _COLUMNS, (_INDEX,)), lambda row: [_trial(row, source)])
 
 
 def _trial(row: Row, source: Source) -> Trial:

@@ -17,9 +17,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import BinaryIO
 
-from venturi.record.importing.items import SOFTWARE, Item, Source, imported_id, unnamed_hosts
+from venturi.record.importing.items import (
+    SOFTWARE,
+    Item,
+    Source,
+    imported_id,
+    of_rows,
+    unnamed_hosts,
+)
 from venturi.record.importing.tables import Row, UnreadableError, number, rows, text, whole
-from venturi.record.importing.text import Refusal
 from venturi.record.tables import number_of
 from venturi.record.trial import (
     Cluster,
@@ -51,15 +57,7 @@ _STANDS_FOR = {
 
 def read(file: BinaryIO, source: Source) -> Iterator[Item]:
     """The trials of a table of published figures, with what was refused."""
-    for row in rows(file, source, _COLUMNS, None):
-        if isinstance(row, Refusal):
-            yield row
-            continue
-        _check_columns(row, source)
-        try:
-            yield _trial(row, source)
-        except UnreadableError as error:
-            yield error.refusal
+    return of_rows(rows(file, source, _COLUMNS, None), lambda row: [_trial(row, source)])
 
 
 def _check_columns(row: Row, source: Source) -> None:
@@ -74,6 +72,7 @@ def _check_columns(row: Row, source: Source) -> None:
 
 
 def _trial(row: Row, source: Source) -> Trial:
+    _check_columns(row, source)
     publication, place = text(row, "source"), text(row, "place")
     identity = (f"{name}={value}" for name, value in sorted(row.fields.items()) if name != "note")
     provenance = source.provenance(f"{publication}, {place}")

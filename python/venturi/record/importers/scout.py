@@ -19,6 +19,7 @@ from venturi.record.importing.items import (
     Source,
     Spelling,
     imported_id,
+    of_rows,
     unnamed_hosts,
 )
 from venturi.record.importing.tables import (
@@ -30,7 +31,6 @@ from venturi.record.importing.tables import (
     text,
     whole,
 )
-from venturi.record.importing.text import Refusal
 from venturi.record.trial import (
     Cluster,
     Engine,
@@ -53,19 +53,15 @@ _ENGINES = {"hadoop": "mapreduce", "spark": "spark"}
 
 def read(file: BinaryIO, source: Source) -> Iterator[Item]:
     """The trials of scout's table, with what was refused and what was interpreted."""
-    for row in rows(file, source, _COLUMNS):
-        if isinstance(row, Refusal):
-            yield row
-            continue
-        try:
-            trial = _trial(row, source)
-        except UnreadableError as error:
-            yield error.refusal
-            continue
-        framework = row.fields["framework"]
-        if not framework.startswith(trial.engine.name):
-            yield Spelling(row.line, "framework", framework, trial.engine.name)
-        yield trial
+    return of_rows(rows(file, source, _COLUMNS), lambda row: _items(row, source))
+
+
+def _items(row: Row, source: Source) -> Iterator[Item]:
+    trial = _trial(row, source)
+    framework = row.fields["framework"]
+    if not framework.startswith(trial.engine.name):
+        yield Spelling(row.line, "framework", framework, trial.engine.name)
+    yield trial
 
 
 def _trial(row: Row, source: Source) -> Trial:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from venturi import __version__
 from venturi.errors import VenturiError
+from venturi.record.importing.tables import Row, UnreadableError
 from venturi.record.importing.text import Refusal
 from venturi.record.trial import Host, Provenance, ProvenanceKind, Software, Trial
 
@@ -81,6 +82,22 @@ def imported_id(format: str, *parts: str) -> str:
 def unnamed_hosts(cluster: str, count: int, facts: Mapping[str, Any]) -> tuple[Host, ...]:
     """`count` equal machines whose names the source does not tell: `<cluster>/1` and so on."""
     return tuple(Host(f"{cluster}/{number}", facts) for number in range(1, count + 1))
+
+
+def of_rows(
+    rows: Iterable[Row | Refusal], of_row: Callable[[Row], Iterable[Item]]
+) -> Iterator[Item]:
+    """What `of_row` makes of each row; one of which it can make nothing is a refusal."""
+    for row in rows:
+        if isinstance(row, Refusal):
+            yield row
+            continue
+        try:
+            made = tuple(of_row(row))
+        except UnreadableError as error:
+            yield error.refusal
+        else:
+            yield from made
 
 
 # What produced the numbers is not known; what read them is. No build profile: nothing was built.
