@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
 from venturi.record import starter
-from venturi.record.importing.formats import FORMATS, Format, Head, Kind
+from venturi.record.importing.formats import FORMATS, Head, Kind
 from venturi.record.importing.recognise import recognise
 from venturi.record.importing.take_in import found
 from venturi.record.query.paging import whole_trials
@@ -190,21 +190,3 @@ def test_a_zip_bomb_is_an_error_and_leaves_nothing(repository: Repository, tmp_p
         take(repository, lambda done, total: None)
     assert caught.value.code == "VEN-EXCHANGE-FORMAT"
     assert whole_trials(repository) == []
-
-
-def test_an_importer_is_a_file_and_a_line(
-    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As CONTRIBUTING says, on a scratch copy: a module with `read`, a `Format` in the list."""
-    module = (RESULTS.parents[2] / "python/venturi/record/importers/scout.py").read_text()
-    (tmp_path / "scratch_format.py").write_text(module.replace('"scout', '"scratch'))
-    monkeypatch.syspath_prepend(tmp_path)
-    from venturi.record import importers
-
-    monkeypatch.setattr(importers, "__path__", [*importers.__path__, str(tmp_path)])
-    format_ = Format(
-        "scratch", "a scratch format", "importers.scratch_format", FORMATS["scout"].begins
-    )
-    ((_, take),) = found(format_, RESULTS / "scout" / "runs.csv")
-    assert take(repository, lambda done, total: None).added == 4
-    assert {trial.provenance.source for trial in whole_trials(repository)} == {"scratch"}
