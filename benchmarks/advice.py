@@ -16,7 +16,8 @@ from datetime import date
 from venturi.advise.hardware import Advice, Request, advise
 from venturi.model import catalog
 from venturi.model.catalog import Catalog, Fact, InstanceType
-from venturi.model.cost.job import Durability, sort_job
+from venturi.model.cost.choices import Durability
+from venturi.model.cost.job import sort_job
 from venturi.model.quantity import Kind
 
 TYPES, DAY = 1363, date(2026, 1, 1)

@@ -8,7 +8,8 @@ from datetime import date
 from venturi.advise.hardware import Request
 from venturi.model import catalog
 from venturi.model.catalog import Catalog, Fact, InstanceType
-from venturi.model.cost.job import Durability, Job, sort_job
+from venturi.model.cost.choices import Durability
+from venturi.model.cost.job import Job, sort_job
 from venturi.model.quantity import Kind
 
 TB = 10**12

@@ -12,8 +12,8 @@ from venturi.advise.explain import explain, explain_type
 from venturi.advise.hardware import Request, advise, predict
 from venturi.errors import VenturiError
 from venturi.model.catalog import load_shipped
-from venturi.model.cost.job import Durability, sort_job
-from venturi.model.cost.node import Network
+from venturi.model.cost.choices import Durability, Network
+from venturi.model.cost.job import sort_job
 from venturi.model.quantity import Kind
 
 EC2 = load_shipped("ec2-2014")

@@ -24,8 +24,8 @@ from venturi.advise.hardware import (
 from venturi.advise.option import Objective, Option, Reason
 from venturi.errors import VenturiError
 from venturi.model.catalog import InstanceType
-from venturi.model.cost.job import Durability, sort_job
-from venturi.model.cost.node import Network
+from venturi.model.cost.choices import Durability, Network
+from venturi.model.cost.job import sort_job
 from venturi.model.quantity import Kind
 
 

@@ -8,11 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from venturi.cli import machines
 from venturi.cli.main import cli
 from venturi.errors import VenturiError
-from venturi.model.cost.job import Durability
-from venturi.model.cost.node import Network
 
 SORT = ("advise", "hardware", "--sort", "100TB")
 
@@ -35,11 +32,6 @@ def error(*args: object) -> VenturiError:
     done = run(*args)
     assert isinstance(done.exception, VenturiError), done.output
     return done.exception
-
-
-def test_the_choices_are_those_of_the_model() -> None:
-    assert tuple(Durability) == machines.DURABILITIES
-    assert tuple(each.replace("-", " ") for each in machines.NETWORKS) == tuple(Network)
 
 
 def test_the_papers_question_in_whole_lines() -> None:

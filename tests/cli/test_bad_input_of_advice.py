@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from venturi.advise import hardware
-from venturi.cli import machines
 from venturi.cli.main import main
 
 SORT = ("advise", "hardware", "--sort", "10TB")
@@ -64,10 +62,6 @@ def catalogue(path: Path, more: str = "", name: str = "x", **changed: str) -> Pa
     path.parent.mkdir(exist_ok=True)
     path.write_text(HEADER + text + more, encoding="utf-8")
     return path
-
-
-def test_the_most_nodes_are_those_of_the_model() -> None:
-    assert machines.MOST_NODES == hardware.MOST_NODES
 
 
 @pytest.mark.parametrize(

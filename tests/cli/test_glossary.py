@@ -10,7 +10,7 @@ import pytest
 from command_line import venturi
 from venturi.advise.doctor import Severity
 from venturi.model.catalog import Kind
-from venturi.model.cost.job import Durability
+from venturi.model.cost.choices import Durability
 from venturi.record.trial import State
 from venturi.record.trial_json import ADAPTER
 

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from venturi.cli.main import main
-from venturi.cli.show import ACCOUNT
 from venturi.record.job_account import ACCOUNT_NAME, TABLES, load
 from venturi.record.query.conditions import Condition
 from venturi.record.query.paging import whole_trials
@@ -153,10 +152,6 @@ def test_show_says_when_the_tables_are_gone(venturi: Venturi, settings: Settings
     status, _, stderr = venturi("show", id_)
     assert status == 1
     assert "VEN-RECORD-ARTIFACT" in stderr
-
-
-def test_the_artifact_that_show_looks_for() -> None:
-    assert ACCOUNT == ACCOUNT_NAME
 
 
 @pytest.mark.parametrize("kind", ["spark-eventlog", "mapreduce-history"])

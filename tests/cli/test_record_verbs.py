@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from venturi.cli.main import main
-from venturi.cli.repository import STATES
 from venturi.record.owner import current_owner
 from venturi.record.query.paging import whole_trials
 from venturi.record.repository import Repository
@@ -128,10 +127,6 @@ def test_ls_as_json_and_filtered(venturi: Callable[..., Outcome], trials: list[T
     assert ids("--since", "2026-01-02T03:04:06") == []
     assert venturi("ls", "--since", "soon").status == 2
     assert venturi("ls", "--state", "asleep").status == 2
-
-
-def test_the_states_of_the_option_are_those_of_the_record() -> None:
-    assert tuple(State) == STATES
 
 
 def test_show_tells_everything(venturi: Callable[..., Outcome], trials: list[Trial]) -> None:

@@ -17,7 +17,8 @@ from venturi.model import catalog
 from venturi.model.catalog.importers import onprem
 from venturi.model.catalog.importers.reading import Options, Source
 from venturi.model.catalog.units_check import check_units
-from venturi.model.cost.job import Durability, parse_job
+from venturi.model.cost.choices import Durability
+from venturi.model.cost.job import parse_job
 from venturi.record.exchange import MANIFEST, RECORDS, import_archive
 from venturi.record.repository import Repository
 from venturi.settings import Settings

@@ -12,8 +12,9 @@ import pytest
 from venturi.advise.hardware import ClassAdvice, Request, advise
 from venturi.advise.option import Option, Reason, least_nodes
 from venturi.model.catalog import load_shipped
-from venturi.model.cost.job import Durability, sort_job
-from venturi.model.cost.node import Network, node_of
+from venturi.model.cost.choices import Durability, Network
+from venturi.model.cost.job import sort_job
+from venturi.model.cost.node import node_of
 from venturi.model.quantity import Kind
 
 EC2 = load_shipped("ec2-2014")

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from venturi.model.catalog import load_shipped
+from venturi.model.cost.choices import Durability
 from venturi.model.cost.dataflow import job_time
-from venturi.model.cost.job import Durability, Job, sort_job
+from venturi.model.cost.job import Job, sort_job
 from venturi.model.cost.node import Node, node_of
 from venturi.model.quantity import UNLIMITED, Kind, Quantity
 from venturi.model.simulate.distribution import Rate, bimodal, distributions_of

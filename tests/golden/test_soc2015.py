@@ -15,8 +15,9 @@ from venturi.advise.hardware import predict
 from venturi.advise.option import least_nodes
 from venturi.model.catalog import load_shipped
 from venturi.model.cost.charges import Volumes
+from venturi.model.cost.choices import Network
 from venturi.model.cost.job import nodes_for_capacity, sort_job
-from venturi.model.cost.node import Network, node_of
+from venturi.model.cost.node import node_of
 
 ROOT = Path(__file__).parents[2]
 MB = 1e6

@@ -14,9 +14,10 @@ import io_cost
 from venturi.errors import VenturiError
 from venturi.model import catalog
 from venturi.model.catalog import load_shipped
+from venturi.model.cost.choices import Durability, Network
 from venturi.model.cost.dataflow import MAP, REDUCE, Bounds, job_time
-from venturi.model.cost.job import Durability, Job, parse_job, sort_job
-from venturi.model.cost.node import Network, Node, node_of
+from venturi.model.cost.job import Job, parse_job, sort_job
+from venturi.model.cost.node import Node, node_of
 from venturi.model.quantity import Kind, Quantity
 
 TB = 1e12

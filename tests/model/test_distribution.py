@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from venturi.errors import ExitCode, VenturiError
 from venturi.model.catalog import load_shipped
-from venturi.model.cost.node import Network
+from venturi.model.cost.choices import Network
 from venturi.model.simulate.distribution import (
     Constant,
     Distribution,

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
+from venturi.model.cost.choices import Durability
 from venturi.model.cost.dataflow import job_time
-from venturi.model.cost.job import Durability, Job, sort_job
+from venturi.model.cost.job import Job, sort_job
 from venturi.model.cost.node import Node
 from venturi.model.quantity import UNLIMITED, Kind, Quantity
 from venturi.model.simulate.distribution import (

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from venturi.advise.hardware import Advice, predict
 from venturi.errors import VenturiError
 from venturi.model.catalog import Catalog
+from venturi.model.cost.choices import Network
 from venturi.model.cost.job import Job
-from venturi.model.cost.node import Network
 from venturi.model.statistics.stats import Missing
 
 

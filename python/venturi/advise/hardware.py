@@ -40,14 +40,14 @@ from venturi.advise.option import (
 from venturi.errors import VenturiError
 from venturi.model.catalog import Catalog, InstanceType
 from venturi.model.catalog.find import type_named
-from venturi.model.cost.job import Durability, Job
-from venturi.model.cost.node import Network, Node, node_of
+from venturi.model.cost.choices import MOST_NODES, Durability, Network
+from venturi.model.cost.job import Job
+from venturi.model.cost.node import Node, node_of
 from venturi.model.domain import invalid
 from venturi.units import format_bytes_decimal, format_duration, format_usd
 from venturi.wording import count_of
 
 DEFAULT_MAX_NODES = 1000  # where nobody knows how many can be had
-MOST_NODES = 1_000_000  # more than any cluster has; what is asked beyond is a slip
 GRID_POINTS = 50
 SAID = 3  # details under one reason, in the error that no type is an option
 SAME_COST = 0.01  # the fewest nodes of those whose cost differs by less: what is left out of the

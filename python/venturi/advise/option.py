@@ -16,8 +16,9 @@ import numpy.typing as npt
 
 from venturi.model.catalog import InstanceType
 from venturi.model.cost.charges import volumes_of
+from venturi.model.cost.choices import Durability
 from venturi.model.cost.dataflow import Bounds, JobTime, Term, job_time
-from venturi.model.cost.job import Durability, Job, nodes_for_capacity
+from venturi.model.cost.job import Job, nodes_for_capacity
 from venturi.model.cost.node import Node
 from venturi.model.cost.price import (
     Bill,

@@ -14,7 +14,6 @@ import click
 from venturi.cli.html import PageFile, command_line, html_options
 from venturi.cli.machines import (
     DURABILITIES,
-    MOST_NODES,
     catalog_options,
     durabilities,
     job_options,
@@ -24,6 +23,7 @@ from venturi.cli.machines import (
 )
 from venturi.cli.options import DURATION, json_option, print_json
 from venturi.cli.screen import show
+from venturi.model.cost.choices import MOST_NODES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -113,7 +113,7 @@ def hardware(
     from venturi.advise.explain import explain_type
     from venturi.advise.hardware import DEFAULT_MAX_NODES, Request, advise
     from venturi.advise.option import Objective
-    from venturi.model.cost.node import Network
+    from venturi.model.cost.choices import Network
 
     today = datetime.now(UTC).date()
     max_nodes, max_nodes_of = _caps(caps)

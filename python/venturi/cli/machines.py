@@ -12,19 +12,20 @@ import click
 
 from venturi.cli.options import SIZE
 from venturi.errors import VenturiError, unreadable
+from venturi.model.cost.choices import MOST_NODES, Durability, Network
 
 if TYPE_CHECKING:
     from datetime import date
 
     from venturi.model.catalog import Catalog
-    from venturi.model.cost.job import Durability, Job
+    from venturi.model.cost.choices import Durability
+    from venturi.model.cost.job import Job
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT_CATALOG = "ec2-2014"
-DURABILITIES = ("2-io", "replicated", "volumes")
-MOST_NODES = 1_000_000  # as in advise.hardware; a test holds them together
-NETWORKS = ("at-scale", "baseline", "unlimited")
+DURABILITIES = tuple(each.value for each in Durability)
+NETWORKS = tuple(each.replace(" ", "-") for each in Network)
 
 
 assume_option = click.option(
@@ -154,6 +155,6 @@ def type_and_nodes(text: str) -> tuple[str, int | None]:
 
 def durabilities(names: tuple[str, ...]) -> tuple[Durability, ...]:
     """The durability classes named."""
-    from venturi.model.cost.job import Durability
+    from venturi.model.cost.choices import Durability
 
     return tuple(Durability(name) for name in names)

@@ -66,8 +66,7 @@ def command(
     from venturi.advise.explain import explain
     from venturi.advise.hardware import Request, compared, predict
     from venturi.model.catalog.find import type_named
-    from venturi.model.cost.job import Durability
-    from venturi.model.cost.node import Network
+    from venturi.model.cost.choices import Durability, Network
 
     wanted = [type_and_nodes(text) for text in machines]
     job = the_job(sort_bytes, job_file)

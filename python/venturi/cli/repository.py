@@ -13,6 +13,7 @@ import click
 from venturi import settings, units
 from venturi.cli.progress import progress_bars
 from venturi.errors import ExitCode, VenturiError
+from venturi.record.trial import State
 from venturi.wording import count_of
 
 if TYPE_CHECKING:
@@ -21,11 +22,6 @@ if TYPE_CHECKING:
     from venturi.record.repository import Repository
 
 F = TypeVar("F", bound=Callable[..., Any])
-# As in record.trial.State, which is too heavy for --help; a test holds them together.
-STATES = (
-    "planned", "preparing", "executing", "validating",
-    "succeeded", "failed", "invalid", "interrupted",
-)  # fmt: skip
 
 
 def open_repository() -> Repository:
@@ -98,7 +94,11 @@ def filter_options(default_limit: int | None) -> Callable[[F], F]:
     options = (
         click.option("--workload", metavar="NAME", help="Only trials of this workload."),
         click.option("--engine", metavar="NAME", help="Only trials on this engine."),
-        click.option("--state", type=click.Choice(STATES), help="Only trials in this state."),
+        click.option(
+            "--state",
+            type=click.Choice([state.value for state in State]),
+            help="Only trials in this state.",
+        ),
         click.option("--group", metavar="KEY", help="Only trials of this repeat group."),
         click.option("--experiment", metavar="NAME", help="Only trials of this experiment."),
         click.option(

@@ -13,6 +13,7 @@ from venturi.cli.html import PageFile, html_options
 from venturi.cli.options import json_option, print_json
 from venturi.cli.repository import open_repository
 from venturi.cli.screen import show
+from venturi.record.job_account import has_account
 
 if TYPE_CHECKING:
     from venturi.model.stages.stage import Analysis
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from venturi.record.repository import Repository
     from venturi.record.trial import Sample, Trial
 
-# As record.job_account.ACCOUNT_NAME, which other trials need not load; a test holds them together.
-ACCOUNT = "job-account.json"
 # Columns of the stage table: metric, title.
 _STAGE_COLUMNS = (
     ("stage_workers", "workers"),
@@ -67,7 +66,7 @@ def command(*, id_: str, html: PageFile | None, as_json: bool) -> None:
 
 def _job(repository: Repository, trial: Trial) -> tuple[JobAccount, Analysis, Meanwhile] | None:
     """The engine's own account of `trial`, if it has one, and what can be told from it."""
-    if all(artifact.name != ACCOUNT for artifact in trial.artifacts):
+    if not has_account(trial):
         return None
     from venturi.model.stages.analysis import analyse
     from venturi.present.meanwhile import meanwhile

@@ -200,7 +200,7 @@ def scenario_of(
 ) -> Scenario:
     """What the command line describes; `more` goes into the `Scenario` as it is."""
     from venturi.advise.hardware import need_room
-    from venturi.model.cost.job import Durability
+    from venturi.model.cost.choices import Durability
     from venturi.model.simulate.scenario import Recovery, Scenario, Speculation
 
     job = _job(job_file, sort_bytes, durability)
@@ -238,7 +238,7 @@ def run(scenario: Scenario, trials: int, seed: int, *, quiet: bool = False) -> S
 
 
 def _job(file: Path | None, sort_bytes: int | None, durability: str | None) -> Job:
-    from venturi.model.cost.job import Durability
+    from venturi.model.cost.choices import Durability
 
     job = the_job(sort_bytes, file)
     return job if durability is None else replace(job, durability=Durability(durability))

@@ -8,7 +8,8 @@ from typing import Any
 
 from venturi.model.catalog import Catalog, Fact, InstanceType
 from venturi.model.catalog.diff import Change, Difference
-from venturi.model.cost.node import Network, Node, node_of
+from venturi.model.cost.choices import Network
+from venturi.model.cost.node import Node, node_of
 from venturi.model.cost.price import is_stale
 from venturi.model.quantity import Quantity
 from venturi.model.statistics.stats import Missing

@@ -16,8 +16,6 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Literal, TypeVar, dataclass_transform
 
-from ulid import ULID
-
 from venturi.errors import FailureClass, VenturiError, class_of
 
 SCHEMA_VERSION = 1
@@ -321,6 +319,8 @@ class Trial:
 
 def new_id() -> str:
     """A fresh ULID: sortable by time, unique without coordination."""
+    from ulid import ULID
+
     return str(ULID())
 
 

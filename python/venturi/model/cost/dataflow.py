@@ -21,7 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from venturi.model.cost.job import Durability, Job
+from venturi.model.cost.choices import Durability
+from venturi.model.cost.job import Job
 from venturi.model.cost.node import Node
 from venturi.model.domain import invalid
 from venturi.model.quantity import Quantity

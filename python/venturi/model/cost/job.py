@@ -9,12 +9,12 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from venturi.errors import VenturiError
+from venturi.model.cost.choices import Durability
 from venturi.model.domain import invalid, need_rate, need_size
 from venturi.units import decimal_size, parse_bytes, parse_duration_s
 from venturi.wording import near
@@ -26,14 +26,6 @@ MOST: Mapping[str, float] = {
     "startup_s": 1e9,  # 30 years
 }  # fmt: skip
 MOST_SKEW = 1e6
-
-
-class Durability(StrEnum):
-    """What survives the loss of a node; the three classes of the SoCC 2015 paper, section 3.3."""
-
-    TWO_IO = "2-io"  # everything on local disks, one copy
-    REPLICATED = "replicated"  # the job writes further copies of its output to other nodes
-    VOLUMES = "volumes"  # input and output on network volumes, which the provider replicates
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,19 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from venturi.model.catalog import BYTES_PER_S, Fact, InstanceType
+from venturi.model.cost.choices import Network
 from venturi.model.cost.extensions import bonded, capped
 from venturi.model.quantity import UNLIMITED, Kind, Quantity
-
-
-class Network(StrEnum):
-    """Which network bandwidth counts: the three bars per type of the paper's Figure 9."""
-
-    AT_SCALE = "at scale"  # as observed in a large cluster, else the next best that is known
-    BASELINE = "baseline"  # as between two nodes: ideal scaling
-    UNLIMITED = "unlimited"  # storage alone
 
 
 @dataclass(frozen=True, slots=True)

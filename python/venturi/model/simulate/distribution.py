@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from venturi.errors import ExitCode, VenturiError
 from venturi.model.catalog import InstanceType
-from venturi.model.cost.node import Network, node_of, rate_of
+from venturi.model.cost.choices import Network
+from venturi.model.cost.node import node_of, rate_of
 from venturi.model.domain import invalid
 from venturi.model.quantity import Quantity
 from venturi.model.scaling.slowest import implied_deviation

@@ -14,8 +14,9 @@ import numpy as np
 
 from venturi.errors import VenturiError
 from venturi.model.cost import dataflow
+from venturi.model.cost.choices import Durability
 from venturi.model.cost.dataflow import job_time
-from venturi.model.cost.job import Durability, Job
+from venturi.model.cost.job import Job
 from venturi.model.cost.node import Node
 from venturi.model.domain import invalid, need_size
 from venturi.model.simulate.distribution import Array, Rate

@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from venturi.model.cost.choices import Durability
 from venturi.model.cost.dataflow import MAP, REDUCE
-from venturi.model.cost.job import Durability
 from venturi.model.domain import invalid
 from venturi.model.simulate.distribution import Array
 from venturi.model.simulate.node_loss import Survivors, restart_job

@@ -16,7 +16,7 @@ from venturi.advise.explain import TermShown
 from venturi.advise.hardware import Advice, ClassAdvice, Request
 from venturi.advise.option import Option, Price, RuledOut
 from venturi.model.cost import dataflow
-from venturi.model.cost.node import Network
+from venturi.model.cost.choices import Network
 from venturi.model.simulate.simulation import PHASES, SimulationResult
 from venturi.model.statistics.stats import Missing
 from venturi.present.advice_page.data import (

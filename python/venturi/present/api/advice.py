@@ -16,22 +16,14 @@ from typing import Annotated, Literal
 from venturi.advise.bars import network_costs
 from venturi.advise.explain import Explanation, explain_first, explain_type
 from venturi.advise.explain import explain as explain_option
-from venturi.advise.hardware import (
-    MOST_NODES,
-    Advice,
-    Request,
-    advise,
-    compared,
-    predict,
-    type_and_nodes,
-)
+from venturi.advise.hardware import Advice, Request, advise, compared, predict, type_and_nodes
 from venturi.advise.option import Objective
 from venturi.errors import ExitCode, VenturiError
 from venturi.model.catalog import Catalog, load_shipped, shipped
 from venturi.model.catalog.diff import diff
 from venturi.model.catalog.find import type_named, unknown
-from venturi.model.cost.job import Durability, sort_job
-from venturi.model.cost.node import Network
+from venturi.model.cost.choices import MOST_NODES, Durability, Network
+from venturi.model.cost.job import sort_job
 from venturi.present.advice_page.build import advice_page
 from venturi.present.advice_page.data import AdvicePage
 from venturi.present.api.asking import Parameter

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from venturi.advise.hardware import Advice
 from venturi.advise.option import Option, RuledOut, price_of
 from venturi.model.catalog import Catalog, InstanceType
+from venturi.model.cost.choices import Network
 from venturi.model.cost.job import Job
-from venturi.model.cost.node import Network, Node, node_of
+from venturi.model.cost.node import Node, node_of
 from venturi.model.cost.price import is_stale
 from venturi.model.quantity import Quantity
 from venturi.model.statistics.stats import Missing

@@ -1,0 +1,23 @@
+"""What a prediction can be asked for: loads nothing, as options of the command line name it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+MOST_NODES = 1_000_000  # more than any cluster has; what is asked beyond is a slip
+
+
+class Durability(StrEnum):
+    """What survives the loss of a node; the three classes of the SoCC 2015 paper, section 3.3."""
+
+    TWO_IO = "2-io"  # everything on local disks, one copy
+    REPLICATED = "replicated"  # the job writes further copies of its output to other nodes
+    VOLUMES = "volumes"  # input and output on network volumes, which the provider replicates
+
+
+class Network(StrEnum):
+    """Which network bandwidth counts: the three bars per type of the paper's Figure 9."""
+
+    AT_SCALE = "at scale"  # as observed in a large cluster, else the next best that is known
+    BASELINE = "baseline"  # as between two nodes: ideal scaling
+    UNLIMITED = "unlimited"  # storage alone
