@@ -18,7 +18,7 @@ from formats import formats
 
 from venturi.cli.main import cli
 from venturi.errors import AGENT_CLASSES, CODES, Code, ExitCode, FailureClass
-from venturi.present.api.pages import PAGES, Page
+from venturi.present.api.pages import PAGES
 from venturi.record.trial import SCHEMA_VERSION
 from venturi.record.trial_json import ADAPTER
 from venturi.settings import SETTINGS
@@ -62,44 +62,44 @@ def files() -> dict[str, str]:
         "docs/reference/formats.md": _page("File formats", formats()),
         "docs/reference/settings.md": _page("Settings", _settings()),
         "docs/reference/trial.md": _page("The trial record", _trial(schema)),
-        "web/src/generated/pages.ts": _PAGES_TS % "".join(map(_page_ts, PAGES)),
+        "web/src/generated/pages.ts": _pages_ts(),
+        "web/src/generated/routes.ts": _routes_ts(),
     }
 
 
-_PAGES_TS = """\
-// Made from python/venturi/present/api/pages.py by scripts/generated.py: `make generated`.
-import type { ComponentType } from "react";
-
-/** A page: see `Page` of pages.py. */
-export interface PageInfo {
-  path: string;
-  title: string;
-  menu: string | null;
-  selects: boolean;
-  question: string;
-  about: string;
-  load(): Promise<{ default: ComponentType<{ id: string }> }>;
-}
-
-const page = (of: PageInfo): PageInfo => of;
-
-export const PAGES = {
-%s};
-"""
+_NOTE_TS = (
+    "// Made from python/venturi/present/api/pages.py by scripts/generated.py: `make generated`.\n"
+)
 
 
-def _page_ts(page: Page) -> str:
+def _pages_ts() -> str:
+    """The list of pages for the browser."""
     told = {
-        "path": re.sub(r"\{(\w+)\}", r":\1", page.path),
-        "title": page.title,
-        "menu": page.menu,
-        "selects": page.selects,
-        "question": page.question,
-        "about": page.about,
+        page.name: {
+            "path": page.path,
+            "title": page.title,
+            "menu": page.menu,
+            "selects": page.selects,
+            "question": page.question,
+            "about": page.about,
+        }
+        for page in PAGES
     }
-    fields = "".join(f"    {key}: {json.dumps(value)},\n" for key, value in told.items())
-    load = f'() => import("../pages/{page.name}/{page.name.capitalize()}")'
-    return f"  {page.name}: page({{\n{fields}    load: {load},\n  }}),\n"
+    return f"{_NOTE_TS}export const PAGES = {json.dumps(told, indent=2)};\n"
+
+
+def _routes_ts() -> str:
+    """The component of each page for the browser, which gets the id in the page's path."""
+    routes = "".join(
+        f'  "{page.path.replace("{id}", ":id")}": '
+        f'() => import("../pages/{page.name}/{page.name.capitalize()}"),\n'
+        for page in PAGES
+    )
+    return (
+        f'{_NOTE_TS}import type {{ ComponentType }} from "react";\n\n'
+        "type Load = () => Promise<{ default: ComponentType<{ id: string }> }>;\n\n"
+        f"export const ROUTES: Record<string, Load> = {{\n{routes}}};\n"
+    )
 
 
 def _page(title: str, lines: Iterator[str]) -> str:

@@ -5,6 +5,7 @@ import { Link, Route, Switch, useLocation } from "wouter";
 import { client, exported, useTwin } from "./data";
 import { moment } from "./format";
 import { PAGES } from "./generated/pages";
+import { ROUTES } from "./generated/routes";
 import { Boundary } from "./parts/Boundary";
 import { Login } from "./parts/Login";
 import { Page, Pending } from "./parts/Page";
@@ -12,7 +13,7 @@ import { useSearch, useTheme } from "./state";
 import { href, selectionOf } from "./url";
 
 /** The component of each page is loaded when it is opened first. */
-const ROUTES = Object.values(PAGES).map(({ path, load }) => ({ path, Shown: lazy(load) }));
+const SHOWN = Object.entries(ROUTES).map(([path, load]) => ({ path, Shown: lazy(load) }));
 
 /** When an exported file was written, where its page does not say so itself. */
 const WRITTEN = document.getElementById("app")?.dataset.written ?? "";
@@ -84,7 +85,7 @@ function Pages() {
   return (
     <Suspense fallback={<Pending what="page" lines={20} />}>
       <Switch>
-        {ROUTES.map(({ path, Shown }) => (
+        {SHOWN.map(({ path, Shown }) => (
           <Route<{ id?: string }> key={path} path={path}>
             {({ id = "" }) => <Shown key={id} id={id} />}
           </Route>
