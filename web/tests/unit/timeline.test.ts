@@ -49,11 +49,16 @@ test("phases, bars and lanes stand one below the other and do not meet", () => {
   const bars = stageBars(job([stage("0", {}), stage("1", { started_s: 5 })]), 0);
   for (const timed of [TIMED, { ...TIMED, bars }]) {
     for (const width of [1200, 390]) {
-      const { grid, height, series } = drawn(timeAxis(timed, view(width)));
+      const { grid, title = [], height, series } = drawn(timeAxis(timed, view(width)));
       expect(grid).toHaveLength(timed.bars ? 4 : 3); // a lane without lines is none
       for (const [place, { top }] of grid.entries()) {
         const above = grid[place - 1];
         if (above) expect(top).toBeGreaterThanOrEqual(above.top + above.height);
+      }
+      expect(title).toHaveLength(2);
+      for (const { top } of title) {
+        const over = grid.filter((each) => top < each.top + each.height && each.top < top + 14);
+        expect(over).toEqual([]);
       }
       const last = grid[grid.length - 1];
       expect((last?.top ?? 0) + (last?.height ?? 0)).toBeLessThan(height);
