@@ -16,7 +16,7 @@ from typing import Any
 import click
 from formats import formats
 
-from venturi.cli.main import cli
+from venturi.cli.main import HELP, HELP_COLUMNS, cli
 from venturi.errors import AGENT_CLASSES, CODES, Code, ExitCode, FailureClass
 from venturi.present.api.pages import PAGES
 from venturi.record.trial import SCHEMA_VERSION
@@ -58,6 +58,7 @@ def files() -> dict[str, str]:
         )
         + "\n",
         "docs/reference/cli.md": _page("Commands", _commands()),
+        f"python/venturi/cli/{HELP.name}": json.dumps(_help(), indent=1) + "\n",
         "docs/reference/errors.md": _page("Errors", _errors()),
         "docs/reference/formats.md": _page("File formats", formats()),
         "docs/reference/settings.md": _page("Settings", _settings()),
@@ -102,22 +103,35 @@ def _routes_ts() -> str:
     )
 
 
+def _help() -> dict[str, str]:
+    """What `--help` prints of each command, by its words after `venturi`."""
+    # Click leaves two columns free.
+    every = commands(columns=HELP_COLUMNS - 2)
+    return {
+        context.command_path.partition(" ")[2]: command.get_help(context)
+        for context, command in every
+    }
+
+
 def _page(title: str, lines: Iterator[str]) -> str:
     return "\n".join([f"# {title}", "", _NOTE, "", *lines]).rstrip() + "\n"
 
 
 def commands(
-    command: click.Command = cli, parent: click.Context | None = None, name: str = "venturi"
+    command: click.Command = cli,
+    parent: click.Context | None = None,
+    name: str = "venturi",
+    columns: int = _WIDTH,
 ) -> Iterator[tuple[click.Context, click.Command]]:
     """Every command with its context, groups before their members."""
-    width = {"terminal_width": _WIDTH, "max_content_width": _WIDTH}
+    width = {"terminal_width": columns, "max_content_width": columns}
     context = click.Context(command, parent, name, **{**command.context_settings, **width})
     yield context, command
     if isinstance(command, click.Group):
         for member in command.list_commands(context):
             found = command.get_command(context, member)
             assert found is not None
-            yield from commands(found, context, member)
+            yield from commands(found, context, member, columns)
 
 
 def _commands() -> Iterator[str]:

@@ -31,6 +31,33 @@ def test_help_lists_every_verb_and_imports_none(tmp_path: Path) -> None:
     assert all(verb in done.stdout for verb in VERBS)
 
 
+def test_help_of_a_verb_is_what_click_would_print_and_loads_no_verb(tmp_path: Path) -> None:
+    wide = venturi("catalog", "import", "--help", home=tmp_path, COLUMNS="120").stdout
+    context = click.Context(cli, info_name="venturi", **cli.context_settings)
+    for name in ("catalog", "import"):
+        assert isinstance(context.command, click.Group)
+        command = context.command.get_command(context, name)
+        assert command is not None
+        context = click.Context(command, context, name, terminal_width=78)
+    assert wide == context.command.get_help(context) + "\n"
+    program = (
+        "import sys; sys.argv[:] = ['venturi', 'catalog', 'import', '-h']; "
+        "from venturi.cli import main; main.cli.main = None; "
+        "import contextlib\nwith contextlib.suppress(SystemExit): main.main()\n"
+        "sys.exit('venturi.cli.catalog' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, "COLUMNS": "80"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, wide, "")
+
+
+def test_help_fits_a_narrow_terminal(tmp_path: Path) -> None:
+    narrow = venturi("catalog", "import", "--help", home=tmp_path, COLUMNS="60").stdout
+    assert max(map(len, narrow.splitlines())) <= 60
+
+
 @pytest.fixture(scope="module")
 def helps() -> dict[str, tuple[str, list[str]]]:
     """The help of each verb, shown one after the other in one process, and the heavy modules that

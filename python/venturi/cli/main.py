@@ -5,8 +5,10 @@ from __future__ import annotations
 import atexit
 import gc
 import importlib
+import json
 import os
 import re
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -59,6 +61,10 @@ VERBS: dict[str, tuple[str, str]] = {
     "completion": ("completion", "What bash, zsh or fish needs to complete verbs and options"),
     "version": ("version", "Versions of Venturi, its agent and its schema"),
 }
+
+
+HELP = Path(__file__).with_name("help.json")
+HELP_COLUMNS = 80  # at least so wide click makes it
 
 
 class Verbs(click.Group):
@@ -124,7 +130,11 @@ def main() -> None:
     _warn_of_settings()
     sys.unraisablehook = _not_lost
     try:
-        status = cli.main(standalone_mode=False)
+        if (text := _written_help(sys.argv)) is None:
+            status = cli.main(standalone_mode=False)
+        else:
+            status = ExitCode.OK
+            click.echo(text)
         sys.stdout.flush()
     except VenturiError as error:
         _near_file(error)
@@ -149,6 +159,21 @@ def main() -> None:
         _report(translated, as_json)
         sys.exit(translated.exit_code)
     sys.exit(status if isinstance(status, int) else ExitCode.OK)
+
+
+def _written_help(argv: list[str]) -> str | None:
+    """What `venturi ... --help` prints, as scripts/generated.py wrote it: no verb is loaded for it.
+
+    None if that is not what is asked for, or if the terminal is narrower.
+    """
+    program, *words = argv
+    asked = bool(words) and words[-1] in cli.context_settings["help_option_names"]
+    if not asked or Path(program).name != "venturi":
+        return None
+    if shutil.get_terminal_size().columns < HELP_COLUMNS:
+        return None
+    texts: dict[str, str] = json.loads(HELP.read_text(encoding="utf-8"))
+    return texts.get(" ".join(words[:-1]))
 
 
 def _collect_seldom() -> None:
