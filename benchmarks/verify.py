@@ -80,7 +80,7 @@ def fixed_chunks(files: Iterable[Path]) -> Iterator[Records]:
     for file in files:
         size = file.stat().st_size
         if size % RECORD_BYTES:
-            raise ValueError(f"{file}: {size} bytes is no multiple of {RECORD_BYTES}")
+            raise ValueError(f"{file}: {size} bytes is not a multiple of {RECORD_BYTES}")
         with file.open("rb") as stream:
             while raw := stream.read(_CHUNK_RECORDS * RECORD_BYTES):
                 yield np.frombuffer(raw, np.uint8).reshape(-1, RECORD_BYTES)

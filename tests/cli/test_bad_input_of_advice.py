@@ -230,7 +230,7 @@ def test_explain_leaves_out_the_classes_that_are_none(run: Run) -> None:
     said = run("advise", "hardware", "--sort", "100TB", *classes, "--explain", "i2.8xlarge")
     assert said.status == 0
     assert "100 TB, 2-io, on 47 i2.8xlarge" in said.stdout
-    assert "volumes: it is no option there" in said.stderr
+    assert "volumes: it cannot be used there" in said.stderr
 
 
 def test_simulate_reads_the_job_from_stdin_and_names_its_unit(

@@ -63,7 +63,7 @@ def test_a_rule_is_added_listed_and_revoked(venturi: Venturi) -> None:
     assert len(data(venturi, "ls")) == 9
     for words in (("ls",), ("rank", "--by", "disk"), ("ls", "--where", "elapsed_s>105")):
         assert (
-            "3 trials are left out by rules (`venturi exclude ls` has them)" in venturi(*words)[2]
+            "3 trials are left out by rules (`venturi exclude ls` lists them)" in venturi(*words)[2]
         )
     assert "left out" not in venturi("ls", "--where", "disk=HDD")[2]
     id_ = str(rule["id"])

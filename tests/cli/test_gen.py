@@ -30,7 +30,7 @@ def test_json_is_the_agents_result(tmp_path: Path) -> None:
     [
         ((), "either --count or --bytes"),
         (("--count", "1", "--bytes", "100"), "either --count or --bytes"),
-        (("--bytes", "101"), "no multiple of 100"),
+        (("--bytes", "101"), "is not a multiple of 100"),
         (("--count", "-1"), "--count"),
         (("--count", str(2**64 + 1)), "--count"),
     ],

@@ -228,7 +228,7 @@ def test_a_setting_that_there_is_not_is_a_warning(tmp_path: Path) -> None:
 
 def test_an_engine_by_its_other_name_is_understood_and_said(tmp_path: Path) -> None:
     done = venturi("run", "kmeans", "--engine", "hadoop:cluster", home=tmp_path)
-    assert "hadoop:cluster is the engine mapreduce:cluster" in done.stderr
+    assert "hadoop:cluster stands for the engine mapreduce:cluster" in done.stderr
     assert (
         "did you mean mapreduce?" in venturi("run", "pi", "--engine", "hadop", home=tmp_path).stderr
     )

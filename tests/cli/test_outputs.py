@@ -77,7 +77,7 @@ def test_what_cannot_be_written_is_refused_at_once(
 def test_a_disk_that_may_not_be_mounted_is_not_made(tmp_path: Path, words: tuple[str, ...]) -> None:
     done = venturi(*words, "--dir", tmp_path / "data1", home=tmp_path / "home", cwd=tmp_path)
     assert done.returncode == 2
-    assert "is no folder" in done.stderr
+    assert "is not a folder" in done.stderr
     assert not (tmp_path / "data1").exists()
 
 

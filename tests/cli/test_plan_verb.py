@@ -168,7 +168,7 @@ def test_what_does_not_fit_the_time_is_left(tmp_path: Path) -> None:
     done = venturi("plan", "start", file, home=tmp_path / "home")
     assert done.returncode == 1, done.stderr
     assert "6 left" in done.stdout
-    assert "left for lack of time" in done.stdout
+    assert "not started for lack of time" in done.stdout
 
 
 @pytest.mark.slow

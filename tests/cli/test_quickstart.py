@@ -103,5 +103,5 @@ def test_without_the_pages_nothing_is_measured(
     done = venturi("quickstart", "--dir", tmp_path, home=tmp_path / "home")
     assert done.returncode == 1
     assert "VEN-REPORT-ASSET" in done.stderr
-    assert "install Venturi's wheel anew" in done.stderr
+    assert "install Venturi's wheel again" in done.stderr
     assert not (tmp_path / "home").exists()

@@ -62,7 +62,7 @@ def test_orphans_of_a_program_that_ended_well_are_ended(tmp_path: Path, mark: st
 
 @pytest.mark.slow
 def test_time_is_up(tmp_path: Path, mark: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(JobFailed, match=r"not done after 1\.0 s") as caught:
+    with pytest.raises(JobFailed, match=r"had not finished after 1\.0 s") as caught:
         run(tmp_path, mark, *stubborn(tmp_path, 600), timeout_s=1.0)
     assert caught.value.code == "VEN-ENGINE-TIMEOUT"
     assert [each.name for each in caught.value.attachments] == ["log"]

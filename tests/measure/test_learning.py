@@ -329,7 +329,7 @@ def test_what_spark_learned_is_right(name: str, trained: Trainer) -> None:
     assert found.problem(found.model, records=0) == (
         f"0 examples were loaded, not {found.checking.size.records}"
     )
-    assert found.problem(cast(Model, "a text")) == "model.json is no model"
+    assert found.problem(cast(Model, "a text")) == "model.json is not a model"
     with pytest.raises(FileNotFoundError):
         learning_check.check(replace(found.checking, output=Path("/nowhere")))
 
@@ -396,7 +396,7 @@ def test_wrong_trees_are_refused(trained: Trainer) -> None:
     assert worse in problem(lambda tree: {**tree, "positive": [1 - p for p in tree["positive"]]})
     assert worse in problem(lambda tree: {**tree, "positive": tree["positive"][::-1]})
     assert worse in problem(lambda _: {**leaf, "positive": [0.9]})
-    assert "more than 5 questions" in problem(lambda _: deep)
+    assert "deeper than 5 levels" in problem(lambda _: deep)
     assert "without their children" in problem(
         lambda tree: {**tree, "left": [0, *tree["left"][1:]]}
     )

@@ -33,7 +33,7 @@ def read(path: Path, limits: Limits | None = None) -> JobAccount:
 
 def test_the_folder_is_searched_at_any_depth() -> None:
     assert len(histories(FOLDER.parent)) == 4
-    with pytest.raises(VenturiError, match="holds no MapReduce"):
+    with pytest.raises(VenturiError, match="contains no MapReduce"):
         histories(Path(__file__).parent)
 
 

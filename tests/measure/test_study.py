@@ -257,7 +257,7 @@ def test_an_hdfs_of_our_own_needs_space_too() -> None:
         ("[factors]\nworkload = ['terasort']\nhost = ['b']", 3, "the only host is local"),
         ("[factors]\nworkload = ['terasort']\ndisk = ['nvme']", 3, "no disk 'nvme'"),
         ("[factors]\nworkload = ['terasort']\n[disks.a]\ninput = ['/a']", 3, "lacks output"),
-        ("[factors]\nworkload = ['terasort']\n[[exclude]]\nthreads = 3", 4, "is no factor"),
+        ("[factors]\nworkload = ['terasort']\n[[exclude]]\nthreads = 3", 4, "is not a factor"),
         ("[factors]\nworkload = ['terasort']\n[failure.retry]\n'wrong output' = 1", 4, "again"),
         ("[factors]\nworkload = ['terasort']\n[factors.settings]\n'a.b' = [1]", 4, "setting a.b"),
         ("[factors]\nworkload = ['terasort']\n[[exclude]]\nworkload = 'terasort'", 3, "nothing"),
@@ -289,7 +289,7 @@ def test_all_mistakes_are_told_at_once() -> None:
 def test_only_one_measures(tmp_path: Path) -> None:
     with (
         alone(tmp_path / "lock", "one"),
-        pytest.raises(VenturiError, match="already: one") as refused,
+        pytest.raises(VenturiError, match="measuring on this host: one") as refused,
         alone(tmp_path / "lock", "two"),
     ):
         pytest.fail("both measured")

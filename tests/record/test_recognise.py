@@ -127,7 +127,7 @@ def test_a_pipe_is_not_waited_for_and_an_empty_folder_holds_nothing(tmp_path: Pa
             with pytest.raises(VenturiError, match="neither a file nor a folder") as caught:
                 list(found(each, path))
             assert caught.value.code == each.kind.value
-    with pytest.raises(VenturiError, match="holds no log of an engine"):
+    with pytest.raises(VenturiError, match="contains no log of an engine"):
         recognise(tmp_path)
     with pytest.raises(VenturiError, match="cannot be read"):
         recognise(tmp_path / "absent")

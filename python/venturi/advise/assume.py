@@ -69,7 +69,7 @@ def parse_assumption(text: str) -> Assumption:
             f"{text!r} is {rate / 1e6:g} MB/s, which no {resource} of one "
             f"{'disk' if resource in DISK_KINDS else 'node'} has ({low:g} to {high:,g} MB/s)",
             where={"option": "--assume", "value": text},
-            hint="check bits against bytes and MB against GB; if it is meant so, write it into a "
+            hint="check bits against bytes and MB against GB; if it is right, write it into a "
             "catalogue with 'unit checked' in its note, and give that with --measured",
             exit_code=ExitCode.USAGE,
         )

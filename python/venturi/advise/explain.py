@@ -153,7 +153,7 @@ def explain_type(
             refused.append(
                 VenturiError(
                     "VEN-ADVISE-NOWHERE",
-                    f"{name} is no option: {'; '.join((out.detail, *out.also))}",
+                    f"{name} cannot be used: {'; '.join((out.detail, *out.also))}",
                     where={"instance_type": name, "durability": job.durability.value},
                 )
             )

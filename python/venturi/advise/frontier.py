@@ -31,7 +31,7 @@ def undominated_counts(seconds: Array, usd: Array) -> Mask:
 
 
 def unbeaten(low_s: Array, high_s: Array, low_usd: Array, high_usd: Array) -> Mask:
-    """Which options no other one beats whatever the truth within the ranges is.
+    """Which options no other one beats wherever in the ranges the true values lie.
 
     A beats B if (A's high <= B's low) in seconds and dollars, and < in one of them. With low equal
     to high this is the plain Pareto frontier. In O(n log n).

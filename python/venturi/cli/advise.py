@@ -142,8 +142,8 @@ def hardware(
         print_explanations(explanations, as_json=as_json)
         for found_in in advice.classes:
             if all(each.option.durability is not found_in.durability for each in explanations):
-                click.echo(f"warning: {found_in.durability}: it is no option there (see the answer "
-                           "without --explain)", err=True)  # fmt: skip
+                click.echo(f"warning: {found_in.durability}: it cannot be used there (see "
+                           "the answer without --explain)", err=True)  # fmt: skip
     elif as_json:
         _print_json(advice)
     else:

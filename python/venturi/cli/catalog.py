@@ -35,7 +35,7 @@ output_option = click.option(
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
 accept_option = click.option(
     "--accept-units", is_flag=True,
-    help="Take figures that look as if they were in another unit as they are, and note that.",
+    help="Accept figures that look as if they were in another unit, and note it with them.",
 )  # fmt: skip
 
 
@@ -196,7 +196,7 @@ def import_(
               help="With --from-trials: the network's rate in a cluster of N nodes, by the "
               "curve through all sizes that were probed.")  # fmt: skip
 @click.option("--force", is_flag=True,
-              help="Follow the curve beyond 8 times the largest size that was probed.")  # fmt: skip
+              help="Allow N beyond 8 times the largest size that was probed.")  # fmt: skip
 @output_option
 @accept_option
 @overwrite_option
@@ -206,7 +206,7 @@ def overlay_(
     at_nodes: int | None, force: bool, output: Path, accept_units: bool, overwrite: bool,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """Lay what is known better over a catalogue.
+    """Replace values of a catalogue by better known ones.
 
     Value by value: measured replaces derived, derived replaces advertised, advertised replaces
     assumed; of one kind the newer stays. With --from-trials the figures are those of `venturi
@@ -313,7 +313,7 @@ def _settle(catalog: Catalog, doubts: Sequence[Doubt], file: str, accept_units: 
 
     if doubts and not accept_units:
         raise doubt_error(
-            doubts, file, "correct the figures; if they are meant so, give --accept-units"
+            doubts, file, "correct the figures; if they are right, add --accept-units"
         )
     return accept(catalog, doubts)
 

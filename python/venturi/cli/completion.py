@@ -18,7 +18,7 @@ def command(shell: str) -> None:
     zsh   venturi completion zsh > "${fpath[1]}/_venturi"
     fish  venturi completion fish > ~/.config/fish/completions/venturi.fish
 
-    It holds from the next shell on.
+    It takes effect in the next shell.
     """
     root = click.get_current_context().find_root().command
     complete = get_completion_class(shell)

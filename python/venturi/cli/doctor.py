@@ -59,11 +59,12 @@ _STORE = "store them with `venturi-agent facts > FILE` on the host in question"
 def command(facts_file: Path | None, *, as_json: bool) -> int:
     """Check this host's settings against what the field recommends.
 
-    Looks, and changes nothing: each finding has its source and says how to mend it, with the risk
-    where the change can break something. A problem is a setting known to hurt; advice may help,
-    measure it.
+    Reads settings, and changes nothing: each finding has its source and says how to fix it, with
+    the risk where the fix can break something. A problem is a setting known to hurt; advice may
+    help: measure it.
 
-    Exit status: 0 if there is no problem (advice and `cannot tell` are none), 1 if there is one.
+    Exit status: 0 if there is no problem (advice and `cannot tell` do not count), 1 if there is
+    one.
     """
     from venturi.advise.doctor import Severity, examine, load_rules
 
@@ -127,7 +128,7 @@ def _find_facts(value: Any) -> Mapping[str, Any] | None:
 def _no_facts(path: Path, why: str) -> VenturiError:
     return VenturiError(
         "VEN-DOCTOR-FACTS",
-        f"{path} holds no facts: {why}",
+        f"{path} does not contain the facts of a host: {why}",
         where={"file": str(path)},
         hint=_STORE,
     )
@@ -175,7 +176,7 @@ def _print(findings: Sequence[Finding], hostname: object) -> None:
 
 
 def _lines(finding: Finding) -> Iterator[Line]:
-    """What was found, and if that is not as it should be: what is wanted, why, and the mend."""
+    """What was found, and if that is not as it should be: what is wanted, why, and the fix."""
     from venturi.advise.doctor import Severity
     from venturi.present.table import Line
 
@@ -193,4 +194,4 @@ def _lines(finding: Finding) -> Iterator[Line]:
     yield Line(f"source: {finding.source}", indent=2)
     if finding.risk is not None:
         yield Line(f"risk:   {finding.risk}", "bold red", 2)
-    yield Line(f"mend:   {finding.fix}", "cyan", 2)
+    yield Line(f"fix:    {finding.fix}", "cyan", 2)

@@ -81,7 +81,7 @@ def add(texts: tuple[str, ...], reason: str, author: str | None, as_json: bool) 
 @author_option
 @json_option
 def revoke(id: str, author: str | None, as_json: bool) -> None:
-    """Take a rule back; who did so stays on record."""
+    """Revoke a rule; who did so stays on record."""
     from venturi.record import exclusions
 
     with open_repository() as repository:

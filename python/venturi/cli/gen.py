@@ -58,7 +58,7 @@ def command(
         assert size_bytes is not None
         if size_bytes % RECORD_BYTES:
             raise click.UsageError(
-                f"--bytes {size_bytes} is no multiple of {RECORD_BYTES}, the size of a record"
+                f"--bytes {size_bytes} is not a multiple of {RECORD_BYTES}, the size of a record"
             )
         count = size_bytes // RECORD_BYTES
     ready_file(output, overwrite=overwrite)

@@ -127,7 +127,7 @@ def the_catalogs(
 
 def _files(name: str) -> list[str]:
     """`name`, or the CSV files of the folder `name`."""
-    if not os.path.isdir(name):  # noqa: PTH112 - a name too long for a file is no folder either
+    if not os.path.isdir(name):  # noqa: PTH112 - a name too long for a file is not a folder either
         return [name]
     found = sorted(str(path) for path in Path(name).glob("*.csv"))
     if not found:

@@ -84,7 +84,9 @@ quiet_option: Callable[[F], F] = click.option(
 )
 
 wait_option: Callable[[F], F] = click.option(
-    "--wait", is_flag=True, help="If another command measures on this host, wait for its end."
+    "--wait",
+    is_flag=True,
+    help="If another command is measuring on this host, wait until it has ended.",
 )
 
 record_bytes_option: Callable[[F], F] = click.option(

@@ -61,7 +61,7 @@ def ready_folder(folder: Path) -> None:
         _try(folder)
     except OSError as error:
         there = os.path.lexists(folder) and not os.path.isdir(folder)  # noqa: PTH112 - raises never
-        what = "it is no folder" if there else error.strerror or str(error)
+        what = "it is not a folder" if there else error.strerror or str(error)
         raise _refused(folder, what, "name a folder that you may write to") from error
 
 

@@ -34,7 +34,7 @@ file_argument: Callable[[F], F] = click.argument(
 def command() -> None:
     """Run an experiment plan: a TOML file of factors, whose combinations are measured repeatedly.
 
-    The repository is the only memory of a plan: after a kill, a reboot or a full disk, `resume`
+    What a plan has done is in the repository alone: after a kill, a reboot or a full disk, `resume`
     goes on with what is missing.
     """
 
@@ -129,7 +129,7 @@ def start(file: Path, *, wait: bool, quiet: bool, as_json: bool) -> int:
 
 @command.command()
 @file_argument
-@click.option("--failed", is_flag=True, help="Also try again what has used up its retries.")
+@click.option("--failed", is_flag=True, help="Also retry what has used up its retries.")
 @wait_option
 @quiet_option
 @json_option
@@ -161,7 +161,7 @@ def _take(file: Path, *, begun: bool, again: bool, wait: bool, quiet: bool, as_j
         if not begun and session.repository.trials_of(plan.id):
             raise VenturiError(
                 "VEN-PLAN-BEGUN",
-                f"{plan.id} has begun already",
+                f"{plan.id} was started before",
                 where={"file": str(file)},
                 hint=f"`venturi plan resume {file}` goes on with what is missing",
             )
@@ -220,7 +220,7 @@ def _require_space(plan: Plan) -> None:
             f"about {format_bytes_decimal(need_bytes)} are needed at the peak, the plan's budget "
             f"is {format_bytes_decimal(budget_bytes)}",
             where={"needed_bytes": need_bytes, "budget_bytes": budget_bytes},
-            hint="give it a larger budget.space, or smaller scales",
+            hint="raise budget.space in the plan, or choose smaller scales",
         )
 
 
@@ -413,7 +413,7 @@ def _show(plan: Plan, found: Sequence[Progress], *, as_json: bool, by_factor: bo
             f"{u.variation:.0%}"
         )
     if counts["left"] and not by_factor:
-        click.echo("left for lack of time; `venturi plan resume` goes on with them")
+        click.echo("not started for lack of time; `venturi plan resume` goes on with them")
 
 
 def _by_factor(found: Iterable[Progress]) -> Mapping[str, Mapping[str, Mapping[str, int]]]:

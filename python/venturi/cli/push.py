@@ -177,7 +177,8 @@ class _Push:
                     "VEN-PUSH",
                     f"the server does not take the trials: {failure}",
                     where={"url": self._target, "sent": self.sent.total},
-                    hint="is it running? Push again later: what was sent stays, once",
+                    hint="check that it is running, and push again: what has arrived is kept, and "
+                    "is not added twice",
                 )
             time.sleep(wait_s)
             wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
@@ -203,8 +204,8 @@ def _target(url: str, token: str | None, insecure: bool) -> str:
         )  # fmt: skip
     if parts.username is not None or parts.password is not None:
         raise VenturiError(
-            "VEN-PUSH", "an address holds no secrets", hint="give the token by --token-file",
-            exit_code=ExitCode.USAGE,
+            "VEN-PUSH", "the address must not contain a user name or password",
+            hint="give the token by --token-file", exit_code=ExitCode.USAGE,
         )  # fmt: skip
     if token is None:
         raise VenturiError(
@@ -213,7 +214,7 @@ def _target(url: str, token: str | None, insecure: bool) -> str:
         )  # fmt: skip
     if parts.scheme == "http" and not _is_loopback(parts.hostname) and not insecure:
         raise VenturiError(
-            "VEN-PUSH", "over http everyone on the way could read the token", where=where,
+            "VEN-PUSH", "over http anybody on the way could read the token", where=where,
             hint="use https, or --insecure in a network you trust",
         )  # fmt: skip
     return url.rstrip("/") + "/api/uploads"

@@ -109,7 +109,8 @@ def command(
 
     Reads the host's facts, measures disk and loopback network, sorts the same data once in memory
     and once in two passes, compares with what was predicted, names the narrowest point, prices a
-    100 TB sort, and writes a report. Needs no root, and never more than half of the free disk.
+    100 TB sort, and writes a report. It needs no root rights, and never more than half of the free
+    disk.
     """
     from venturi.measure.studies.sizes import require_time
     from venturi.measure.trial.folders import DataFolders, parse_roles, require_writable

@@ -50,7 +50,7 @@ def command(
     plus: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Rank groups of trials: which is best, and which cannot be told from it.
+    """Rank groups of trials: which is best, and which cannot be told apart from it.
 
     Medians of the succeeded trials that are no warm-ups. A group is worse than the best only if a
     test says so; all others may be the best.
@@ -104,7 +104,7 @@ def _no_key(repository: Repository) -> VenturiError:
     more = len(settings) - NAMES_SHOWN
     return VenturiError(
         "VEN-QUERY-VALUE",
-        "--by names the key by which trials are grouped, and there is none",
+        "--by KEY is missing: by what are the trials to be grouped?",
         where={"option": "--by"},
         hint=f"write --by KEY with one or more of {', '.join(shown)}"
         + (f" and {more:,} more" if more > 0 else ""),
@@ -138,7 +138,7 @@ def _added(texts: tuple[str, ...], keys: tuple[str, ...]) -> dict[tuple[str, str
         try:
             added[match[1], match[2]] = float(match[3])
         except ValueError as error:
-            raise click.UsageError(f"--plus {text!r}: {match[3]!r} is no price") from error
+            raise click.UsageError(f"--plus {text!r}: {match[3]!r} is not a price") from error
     return added
 
 

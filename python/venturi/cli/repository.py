@@ -63,7 +63,7 @@ class SinceType(click.ParamType[datetime]):
         except (VenturiError, OverflowError) as error:
             raise VenturiError(
                 "VEN-UNIT-SYNTAX",
-                f"{value!r} is neither a moment nor a duration",
+                f"{value!r} is neither a date nor a duration",
                 where={"value": value},
                 hint="write it like 2026-01-31, 2026-01-31T12:00 or 7d",
                 exit_code=ExitCode.USAGE,
@@ -85,7 +85,7 @@ def say_left_out(repository: Repository, query: Query) -> None:
 
     if count := excluded_count(repository, query):
         trials = f"{count_of(count, 'trial')} {'is' if count == 1 else 'are'}"
-        click.echo(f"{trials} left out by rules (`venturi exclude ls` has them)", err=True)
+        click.echo(f"{trials} left out by rules (`venturi exclude ls` lists them)", err=True)
 
 
 def filter_options(default_limit: int | None) -> Callable[[F], F]:
@@ -104,7 +104,7 @@ def filter_options(default_limit: int | None) -> Callable[[F], F]:
         click.option(
             "--since",
             type=SinceType(),
-            help="Only trials started since then: a moment (UTC), or a duration ago such as 7d.",
+            help="Only trials started since then: a date (UTC), or a duration ago such as 7d.",
         ),
         click.option(
             "--limit",

@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--series/--no-series", default=True, show_default=True,
-    help="Record the host's counters beside each trial.",
+    help="Record the host's counters during each trial.",
 )  # fmt: skip
 @click.option(
     "--indy", "uniform", is_flag=True, help="Skip sampling: the keys are uniform (native)."
@@ -201,7 +201,7 @@ def _engines(
     wanted = dict.fromkeys(map(full_spec, given))
     for name, full in zip(given, map(full_spec, given), strict=True):
         if name != full:
-            say(f"{name} is the engine {full}")
+            say(f"{name} stands for the engine {full}")
     found = [
         engine(name, this_host(), home=home, environ=os.environ, hadoop_conf=hadoop_conf)
         for name in wanted

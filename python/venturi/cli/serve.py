@@ -151,7 +151,7 @@ def _listen(host: str, port: int) -> socket.socket:
         listener = socket.socket(family, kind, protocol)
     except OSError as error:
         raise VenturiError(
-            "VEN-SERVE-ADDRESS", f"{host!r} is no address of this machine: {error.strerror}",
+            "VEN-SERVE-ADDRESS", f"{host!r} is not an address of this machine: {error.strerror}",
             where=where, hint="leave --host out to listen on loopback",
         ) from error  # fmt: skip
     try:

@@ -48,7 +48,7 @@ _DESCRIBED = ("catalog", "measured", "assumed")  # options that describe a type
     default="ec2-2014",
     show_default=True,
     metavar="NAME|FILE",
-    help="Where the type is described.",
+    help="The catalogue that describes the type.",
 )
 @measured_option
 @assume_option
@@ -77,7 +77,7 @@ _DESCRIBED = ("catalog", "measured", "assumed")  # options that describe a type
 @click.option(
     "--skew",
     metavar="FACTOR|cv:PERCENT",
-    help="Largest share of what is shuffled over the mean, or the shares' spread.",
+    help="The largest share of the shuffled data in multiples of the mean, or the shares' spread.",
 )
 @click.option(
     "--spare",
@@ -90,7 +90,7 @@ _DESCRIBED = ("catalog", "measured", "assumed")  # options that describe a type
     "--cull-below",
     type=click.FloatRange(0, 1, min_open=True),
     metavar="FACTOR",
-    help="With --spare: slow is what is below FACTOR times the median speed.",
+    help="With --spare: drop only nodes below FACTOR times the median speed.",
 )
 @click.option(
     "--loss-per-node-hour",
@@ -110,7 +110,7 @@ _DESCRIBED = ("catalog", "measured", "assumed")  # options that describe a type
     "--speculation/--no-speculation",
     default=False,
     show_default=True,
-    help="Copy tasks that lag onto nodes that are done.",
+    help="Speculative execution: copy lagging tasks to nodes that have finished.",
 )
 @click.option(
     "--tasks-per-node",

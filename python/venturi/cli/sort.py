@@ -82,7 +82,8 @@ def command(
 ) -> int:
     """Sort the files INPUTS (or those in the directories INPUTS) and record the trial.
 
-    The input is never modified. Output appears only whole, under its final name, with a manifest.
+    The input is never modified. Output gets its final name only when it is complete, with a
+    manifest.
     """
     from venturi.measure.trial.runner import run_trial
     from venturi.record.trial import State

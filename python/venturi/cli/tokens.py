@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from venturi.errors import VenturiError
+from venturi.errors import VenturiError, unreadable
 
 _BYTES_MAX = 4_096
 
@@ -21,10 +21,8 @@ def token_in(file: Path | None) -> str | None:
             mode = stat.S_IMODE(os.fstat(opened.fileno()).st_mode)
             token = opened.read(_BYTES_MAX).strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise VenturiError(
-            "VEN-SERVE-TOKEN", f"the token in {file} cannot be read: {error}", where=where,
-            hint="make one: umask 077; openssl rand -hex 32 > FILE",
-        ) from error  # fmt: skip
+        hint = "make one: umask 077; openssl rand -hex 32 > FILE"
+        raise unreadable(file, error, "VEN-SERVE-TOKEN", hint) from error
     if mode & 0o077:
         raise VenturiError(
             "VEN-SERVE-TOKEN", f"{file} can be read by others (its mode is {mode:o})",
@@ -33,7 +31,7 @@ def token_in(file: Path | None) -> str | None:
     if not token:
         raise VenturiError(
             "VEN-SERVE-TOKEN",
-            f"{file} is empty: its first line is to be the token",
+            f"{file} is empty: its first line must be the token",
             where=where,
             hint="make one: umask 077; openssl rand -hex 32 > FILE",
         )

@@ -28,7 +28,7 @@ from venturi.errors import ExitCode, VenturiError
     "--format", "format_", type=click.Choice(("fixed", "kv")), default="fixed", show_default=True,
     help="Records of fixed length, or length-prefixed pairs.",
 )  # fmt: skip
-@click.option("--threads", type=click.IntRange(1), help="Threads (default: one a core).")
+@click.option("--threads", type=click.IntRange(1), help="Threads (default: one per core).")
 @click.option(
     "--summary-out",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -74,7 +74,7 @@ def command(
             "VEN-MEASURE-INPUT",
             "there is no record to validate",
             where={"inputs": ", ".join(map(str, inputs))},
-            hint="an empty file is in no order: see that it was written, and is the one meant",
+            hint="the file is empty: check that it was written, and that it is the one you mean",
         )
     if as_json:
         print_json(dict(result.data), tuple(w.message for w in result.warnings))

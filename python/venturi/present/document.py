@@ -108,7 +108,7 @@ def _asset(name: str) -> str:
         raise VenturiError(
             "VEN-REPORT-ASSET",
             f"the pages were not built: present/assets/{name} is not there",
-            hint="install Venturi's wheel anew; in a clone: make setup (or: cd web && npm ci && "
+            hint="install Venturi's wheel again; in a clone: make setup (or: cd web && npm ci && "
             "npm run build)",
         ) from error
 

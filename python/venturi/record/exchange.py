@@ -184,7 +184,7 @@ def _check_members(archive: zipfile.ZipFile, limits: Limits) -> None:
         if name in seen:
             raise _damaged(f"{name!r} is in it twice")
         if name not in {MANIFEST, RECORDS} and parts[0] != "artifacts":
-            raise _damaged(f"{name!r} is no part of an export")
+            raise _damaged(f"{name!r} does not belong to an export")
         seen.add(name)
 
 
@@ -303,5 +303,5 @@ def _damaged(message: str, path: Path | None = None) -> VenturiError:
         "VEN-EXCHANGE-FORMAT",
         message,
         where={} if path is None else {"file": str(path)},
-        hint="write it anew with `venturi export`",
+        hint="write it again with `venturi export`",
     )

@@ -132,7 +132,7 @@ def _line(what: str, text: str, most: int) -> str:
     if not text:
         raise _refused(f"{what} is missing", what, f"say who or why: the {what} is kept on record")
     if len(text) > most or not text.isprintable():
-        raise _refused(f"{what} is no line of at most {most:,} characters", what)
+        raise _refused(f"{what} must be one line of at most {most:,} characters", what)
     return text
 
 
@@ -143,7 +143,9 @@ def _check_conditions(texts: Sequence[str]) -> None:
     equal: set[str] = set()
     for text in texts:
         if len(text) > CONDITION_CHARACTERS_MAX or not text.isprintable():
-            message = f"a condition is no line of at most {CONDITION_CHARACTERS_MAX:,} characters"
+            message = (
+                f"a condition must be one line of at most {CONDITION_CHARACTERS_MAX:,} characters"
+            )
             raise _refused(message, "conditions")
         condition = parse_condition(text)
         if condition.op is Op.ONE_OF:

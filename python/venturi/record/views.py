@@ -37,7 +37,7 @@ def save(repository: Repository, name: str, url: str, author: str) -> View:
     author = _line("author", author, NAME_CHARACTERS_MAX)
     url = _line("url", url, URL_CHARACTERS_MAX)
     if not url.startswith("/") or url.startswith("//") or "\\" in url or " " in url:
-        raise _refused("url is no path of this server, such as /trials?where=...", "url")
+        raise _refused("url is not a path of this server, such as /trials?where=...", "url")
     view = View(name, url, author, now())
     with repository.writing(alone=True) as connection:
         if connection.execute(sa.select(VIEWS.c.name).where(VIEWS.c.name == name)).first():
@@ -83,7 +83,7 @@ def delete(repository: Repository, name: str) -> None:
 def _line(what: str, text: str, most: int) -> str:
     text = text.strip()
     if not text or len(text) > most or not text.isprintable():
-        raise _refused(f"{what} is no line of 1 to {most:,} characters", what)
+        raise _refused(f"{what} must be one line of 1 to {most:,} characters", what)
     return text
 
 

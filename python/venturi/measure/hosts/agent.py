@@ -141,7 +141,7 @@ class _Collector:
         if self.identity.build_profile != "release" and not self.allow_debug:
             raise VenturiError(
                 "VEN-AGENT-DEBUG",
-                f"the agent is a {self.identity.build_profile} build, whose speed means nothing",
+                f"the agent is a {self.identity.build_profile} build, whose speeds say nothing",
                 hint="build it with --release, or set VENTURI_ALLOW_DEBUG=1 to keep the numbers",
             )
 

@@ -102,7 +102,7 @@ class Daemons:
                 "VEN-ENGINE-PORT",
                 f"{self.engine}: a port that {dead[0]} needs is taken: {said}",
                 where=where,
-                hint="end what listens there, or choose another port",
+                hint="stop the program that listens there, or choose another port",
             )
         if cause := known_cause(text):
             code, sentence, hint = cause
@@ -146,7 +146,7 @@ def wait_until(ready: Callable[[], bool], *, daemons: Daemons, what: str, timeou
                 "VEN-ENGINE-TIMEOUT",
                 f"{daemons.engine}: {what} was not ready after {format_duration(timeout_s)}",
                 where={"engine": daemons.engine},
-                hint=f"the daemons' logs were in {daemons.folder}; a loaded machine needs longer",
+                hint=f"the daemons' logs were in {daemons.folder}; a busy machine takes longer",
             )
         time.sleep(POLL_S)
 

@@ -163,7 +163,7 @@ def _connected(address: str, path: str) -> Iterator[HTTPConnection]:
             "VEN-ENGINE-HDFS",
             f"HDFS at {address} does not answer: {error}",
             where={"address": address, "path": path},
-            hint="see that its NameNode and DataNodes run",
+            hint="check that its NameNode and DataNodes are running",
         ) from error
     finally:
         connection.close()

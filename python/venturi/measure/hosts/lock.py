@@ -30,7 +30,7 @@ def alone(
     except OSError as error:
         raise VenturiError(
             "VEN-RECORD-DATABASE",
-            f"the lock of measurements cannot be made: {error.strerror}",
+            f"the lock file of measurements cannot be opened: {error.strerror}",
             where={"file": str(path)},
             hint="set VENTURI_LOCK to a file you may write to",
         ) from error
@@ -41,9 +41,9 @@ def alone(
             if not wait:
                 raise VenturiError(
                     "VEN-MEASURE-BUSY",
-                    f"this host is measuring already: {holder}",
+                    f"another command is measuring on this host: {holder}",
                     where={"lock": str(path)},
-                    hint="wait until it has ended, or let --wait do that",
+                    hint="wait until it has ended, or add --wait",
                 )
             if not told and on_wait is not None:
                 on_wait(holder)

@@ -281,7 +281,7 @@ def _doubtful_disks(given: PlanFile) -> Iterator[tuple[KeyPath, str]]:
     for disk, roles in given.disks.items():
         for role, dirs in roles.items():
             if role not in ROLES:
-                yield ("disks", disk, role), f"{role} is no role (one of: {', '.join(ROLES)})"
+                yield ("disks", disk, role), f"{role} is not a role (one of: {', '.join(ROLES)})"
             elif not dirs:
                 yield ("disks", disk, role), f"{role} has no folder"
         if lacking := {"input", "scratch", "output"} - set(roles):
@@ -296,7 +296,7 @@ def _doubtful_exclusions(given: PlanFile) -> Iterator[tuple[KeyPath, str]]:
         for name, wanted in rule.items():
             at = ("exclude", index, name)
             if name not in values_of:
-                yield at, f"{name} is no factor of this plan"
+                yield at, f"{name} is not a factor of this plan"
                 continue
             for value in _wanted(name, wanted):
                 if value not in values_of[name]:
@@ -464,7 +464,7 @@ def _refused(path: Path, mistakes: Sequence[Mistake]) -> VenturiError:
         "VEN-PLAN-FILE",
         f"the plan has {count}",
         where=where,
-        hint="`venturi plan check FILE` looks again; docs/guide/plans.md has an example",
+        hint="`venturi plan check FILE` checks it again; docs/guide/plans.md has an example",
         exit_code=ExitCode.USAGE,
     )
 

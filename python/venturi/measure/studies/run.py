@@ -296,7 +296,7 @@ class _Timed:
             raise VenturiError(
                 "VEN-ENGINE-TIMEOUT",
                 f"the trial was still {doing} after {format_duration(self.timeout_s)} "
-                "and was ended",
+                "and was stopped",
                 hint="give the plan a longer timeout",
             ) from None
         finally:

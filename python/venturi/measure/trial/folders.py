@@ -59,7 +59,7 @@ def require_writable(files: Files, folders: Iterable[Path], *, there: bool = Fal
         if there and not files.is_folder(folder):
             raise VenturiError(
                 "VEN-MEASURE-DIR",
-                f"{folder} is no folder",
+                f"{folder} is not a folder",
                 where={"dir": str(folder)},
                 hint="make it first, or name another with --dir",
                 exit_code=ExitCode.USAGE,

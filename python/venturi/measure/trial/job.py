@@ -113,10 +113,10 @@ class Step:
                 raise
             raise VenturiError(
                 "VEN-ENGINE-TIMEOUT",
-                f"the agent's {command} was not done after {format_duration(timeout_s)} "
-                "and was ended",
+                f"the agent's {command} had not finished after {format_duration(timeout_s)} "
+                "and was stopped",
                 where={"command": command},
-                hint="give it more with --timeout",
+                hint="allow more time with --timeout",
             ) from None
         finally:
             timer.cancel()

@@ -120,8 +120,8 @@ def run_concurrently(
     if late:
         raise JobFailed(
             "VEN-ENGINE-TIMEOUT",
-            f"{engine} was not done after {format_duration(timeout_s)} and was ended",
-            hint="give it more with --timeout",
+            f"{engine} had not finished after {format_duration(timeout_s)} and was stopped",
+            hint="allow more time with --timeout",
             attachments=kept,
         )
     if broken:

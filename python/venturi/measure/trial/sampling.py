@@ -66,7 +66,9 @@ class Sampler:
             self._problem = "the trial ended before the first sample"
         warning = None
         if self._problem is not None:
-            warning = TrialWarning("VEN-MEASURE-SERIES", f"no complete series: {self._problem}")
+            warning = TrialWarning(
+                "VEN-MEASURE-SERIES", f"the host's series is incomplete: {self._problem}"
+            )
         return (self._path if HERE.is_file(self._path) else None), warning
 
     def _listen(self) -> None:

@@ -37,7 +37,7 @@ class Parameter:
         try:
             value = kind(given)  # type: ignore[arg-type]  # what does not convert is refused
         except (TypeError, ValueError) as error:
-            raise ValueError(f"{given!r} is no {kind.__name__}") from error
+            raise ValueError(f"{given!r} is not a valid {kind.__name__}") from error
         if isinstance(value, str):
             return value
         if self.least is not None and not value >= self.least:

@@ -24,7 +24,7 @@ def find(name_or_path: str) -> Catalog:
     if doubts:
         raise doubt_error(
             doubts, name_or_path,
-            f"correct the figures; where they are meant so, write {ACCEPTED!r} into their notes",
+            f"correct the figures; where they are right, write {ACCEPTED!r} into their notes",
         )  # fmt: skip
     return catalog
 

@@ -174,7 +174,7 @@ def _bad_field(file: str, error: ValidationError) -> VenturiError:
     if first["type"] == "missing":
         problem, hint = "is missing", f'write it like {field} = "100TB"; {fields}'
     elif first["type"] == "extra_forbidden":
-        problem, hint = "is no field of a job", fields
+        problem, hint = "is not a field of a job", fields
         if close := near(field, JobFile.model_fields, 1):
             hint = f"did you mean {close[0]}? {fields}"
     else:

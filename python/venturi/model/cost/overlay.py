@@ -148,7 +148,7 @@ def _unusable(trial: Trial, type_name: str) -> str:
     if trial.cluster.instance_type not in (None, type_name):
         return f"it was measured on {trial.cluster.instance_type}"
     if trial.engine.name not in {"diskbench", "netbench", "hostfacts"}:
-        return f"{trial.workload.name} on {trial.engine.name} is no probe"
+        return f"{trial.workload.name} on {trial.engine.name} is not a probe"
     if not trial.cluster.hosts or trial.started_at is None:
         return "it does not name its host, or when it was measured"
     loopback = (trial.cluster.network or "").startswith("loopback")

@@ -183,8 +183,8 @@ def _shipped(name: str) -> Catalog:
 def _catalog(name: str) -> Catalog:
     """A shipped catalogue. Never a file: whoever asks a server must not choose what it reads."""
     if name not in shipped():
-        raise unknown(f"{name[:200]!r} is no shipped catalogue", name[:200], shipped(), "shipped",
-                      {"catalog": name[:200]})  # fmt: skip
+        raise unknown(f"{name[:200]!r} is not a shipped catalogue", name[:200], shipped(),
+                      "shipped", {"catalog": name[:200]})  # fmt: skip
     return _shipped(name)
 
 

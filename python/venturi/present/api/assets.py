@@ -72,7 +72,7 @@ def _missing(for_people: bool) -> Response:
     error = VenturiError(
         "VEN-API-PAGES",
         "the web pages were not built",
-        hint=f"install Venturi's wheel anew; in a clone: {_BUILD}",
+        hint=f"install Venturi's wheel again; in a clone: {_BUILD}",
     )
     if not for_people:
         raise error

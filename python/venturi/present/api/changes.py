@@ -210,5 +210,5 @@ def _refuse(report: Imported) -> None:
         f"no trial was taken in, {n} refused; line {first.line} of trials.ndjson "
         f"(trial {first.value}): {first.reason}",
         where={"line": first.line, "trial": first.value, "refused": n},
-        hint="export them anew where they were recorded",
+        hint="export them again where they were recorded",
     )

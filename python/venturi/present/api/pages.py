@@ -101,7 +101,7 @@ def requests_of(page_url: str) -> tuple[str, ...]:
         paths = (page.path.replace("{id}", "ID") for page in PAGES if page.served)
         raise VenturiError(
             "VEN-API-UNKNOWN",
-            f"{page_url!r} is no page",
+            f"{page_url!r} is not a page",
             where={"page": page_url},
             hint=f"pages are {', '.join(paths)}, with a query as in the browser",
             exit_code=ExitCode.USAGE,

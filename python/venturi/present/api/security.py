@@ -63,7 +63,7 @@ class Access:
         if any(len(token) < TOKEN_LENGTH_MIN or not _plain(token) for token in tokens):
             raise VenturiError(
                 "VEN-SERVE-TOKEN",
-                f"a token has at least {TOKEN_LENGTH_MIN} characters, none of them white",
+                f"a token has at least {TOKEN_LENGTH_MIN} characters, no spaces among them",
                 hint="make one: openssl rand -hex 32",
             )
         if self.read_token is not None and self.read_token == self.write_token:
@@ -156,7 +156,7 @@ class Guard:
         access, path = self._access, request.url.path
         if not access.answers_for(request.headers.get("host", "")):
             raise VenturiError(
-                "VEN-API-HOST", "this server does not answer for the host that was asked",
+                "VEN-API-HOST", "this server does not answer requests for this host name",
                 where={"host": request.headers.get("host", "")},
                 hint="--allow-host NAME lets it",
             )  # fmt: skip

@@ -88,7 +88,7 @@ def _entries(folder: Path) -> list[Path]:
 def _some(logs: list[Log], path: Path, what: str) -> list[Log]:
     if not logs:
         raise VenturiError(
-            "VEN-INGEST-FORMAT", f"{path} holds no {what}", where={"folder": str(path)}
+            "VEN-INGEST-FORMAT", f"{path} contains no {what}", where={"folder": str(path)}
         )
     return logs
 
@@ -108,7 +108,7 @@ def _rolling(folder: Path) -> Log:
     if not files:
         raise VenturiError(
             "VEN-INGEST-FORMAT",
-            f"{folder} holds no segment of an event log",
+            f"{folder} contains no part of an event log",
             where={"folder": str(folder)},
         )
     missing = None

@@ -58,7 +58,7 @@ class _Reader:
     def refuse(self, why: str) -> NoReturn:
         raise VenturiError(
             "VEN-INGEST-FORMAT",
-            f"{self._path} is no Hadoop configuration: {why}",
+            f"{self._path} is not a Hadoop configuration: {why}",
             where={"file": str(self._path)},
             hint="move it away to ingest the history without a configuration",
         )

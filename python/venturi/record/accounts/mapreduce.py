@@ -191,7 +191,7 @@ class _Events:
 def _no_history(path: Path, why: str) -> VenturiError:
     return VenturiError(
         "VEN-INGEST-FORMAT",
-        f"{path} is no MapReduce job history: {why}",
+        f"{path} is not a MapReduce job history: {why}",
         where={"file": str(path)},
         hint="name the .jhist file, or the folder that holds it",
     )

@@ -19,7 +19,7 @@ def recognise(path: Path) -> Format:
     if path.is_dir():
         found = list(dict.fromkeys(each for file in _files(path) for each in _like(file)
                                    if each.kind is Kind.LOG))  # fmt: skip
-        none = "holds no log of an engine; name the files that are to be imported"
+        none = "contains no log of an engine; name the files that are to be imported"
     else:
         found = _like(path)
         none = "begins like none of the formats; name the one that it is of"

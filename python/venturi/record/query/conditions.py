@@ -73,7 +73,7 @@ def parse_condition(text: str) -> Condition:
     """The condition that `text` writes: KEY=VALUE, KEY<N, <=, >, >=; KEY= is a missing value."""
     parts = _CONDITION.fullmatch(text)
     if parts is None:
-        raise refused(f"{text!r} is no condition", text)
+        raise refused(f"{text!r} is not a condition", text)
     key, op, value = parts[1].strip(), Op(parts[2]), parts[3]
     if op is Op.ONE_OF and not value:
         return Condition(key, Op.MISSING)
@@ -82,7 +82,7 @@ def parse_condition(text: str) -> Condition:
         try:
             return Condition(key, op, (datetime.fromisoformat(value),))
         except ValueError as error:
-            raise refused(f"{value!r} is no moment", key) from error
+            raise refused(f"{value!r} is not a date or time", key) from error
     kind = str if column is None else column.type.python_type
     if kind is bool:
         return Condition(key, op, ({"true": True, "false": False}.get(value, value),))
@@ -145,7 +145,7 @@ def _bound(column: sa.Column[Any], condition: Condition, value: Value) -> sa.Col
     kind = column.type.python_type
     if column is TRIALS.c.started_at_us:
         if not isinstance(value, datetime) or value.tzinfo is None:
-            raise refused(f"{value!r} is no moment with a time zone", condition.key)
+            raise refused(f"{value!r} is not a date and time with a time zone", condition.key)
         return sa.literal(microseconds(value), column.type)
     if kind is str and isinstance(value, str) and storable(value):
         return sa.literal(str(value), column.type)
@@ -155,7 +155,7 @@ def _bound(column: sa.Column[Any], condition: Condition, value: Value) -> sa.Col
         if kind is int and type(value) is int and -(2**63) <= value < 2**63:
             return sa.literal(value, column.type)
         return sa.literal(_number(condition, value), sa.Double)
-    raise refused(f"{value!r} is no {kind.__name__}", condition.key)
+    raise refused(f"{value!r} is not a valid {kind.__name__}", condition.key)
 
 
 def _number(condition: Condition, value: Value) -> float:
@@ -165,12 +165,12 @@ def _number(condition: Condition, value: Value) -> float:
                 return float(value)
         except OverflowError:
             pass
-    raise refused(f"{value!r} is no number that can be compared", condition.key)
+    raise refused(f"{value!r} is not a number that can be compared", condition.key)
 
 
 def _text(condition: Condition, value: Value) -> str:
     if isinstance(value, datetime) or not storable(text_of(value)):
-        raise refused(f"{value!r} is no configuration value", condition.key)
+        raise refused(f"{value!r} is not a value of a configuration", condition.key)
     return text_of(value)
 
 

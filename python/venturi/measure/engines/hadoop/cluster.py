@@ -209,7 +209,7 @@ class GivenCluster(_Answering):
                     f"the {what} of the cluster of {conf} "
                     + ("does not answer" if answer is None else "has no live worker"),
                     where={"dir": str(conf)},
-                    hint="see that it runs, and that --hadoop-conf names its configuration",
+                    hint="check that it is running, and that --hadoop-conf names its configuration",
                 )
         self.hdfs.mkdir(self.root)
 

@@ -254,7 +254,7 @@ def read_addresses(host: Host, conf: Path) -> Addresses:
             "VEN-ENGINE-CLUSTER",
             f"{conf} names no HDFS: fs.defaultFS is {fs!r}",
             where={"dir": str(conf)},
-            hint="--hadoop-conf wants the folder with core-site.xml of a cluster",
+            hint="--hadoop-conf needs the folder with the cluster's core-site.xml",
         )
     namenode = urlsplit(fs).hostname
     manager = value("yarn.resourcemanager.hostname", str(namenode))

@@ -59,7 +59,7 @@ def look_for_hadoop(host: Host, home: Path, environ: Mapping[str, str]) -> Found
     java = find_java(host, environ)
     mend = "apt-get install openjdk-17-jre-headless"
     if java is None:
-        missing.append(Missing("there is no Java", mend))
+        missing.append(Missing("no Java is installed", mend))
     else:
         parts["java"] = java.version
         if java.major not in JAVA:
@@ -126,7 +126,7 @@ def install_hadoop(
     if maven is None or find_java(host, environ) is None:
         raise VenturiError(
             "VEN-ENGINE-MISSING",
-            "Maven (mvn) and a Java are needed to fetch Hadoop",
+            "Maven (mvn) and Java are needed to download Hadoop",
             where={"engine": "mapreduce"},
             hint="apt-get install maven, or set HADOOP_HOME to a Hadoop that is there already",
         )
@@ -211,7 +211,7 @@ def _check(files: Files, jars: Path) -> None:
     if wrong:
         raise VenturiError(
             "VEN-ENGINE-INSTALL",
-            f"{len(wrong)} jars are not those pinned, the first is {wrong[0]}",
+            f"{len(wrong)} jars differ from the pinned ones, the first is {wrong[0]}",
             where={"jar": wrong[0], "dir": str(jars)},
             hint="a mirror may have changed them; nothing was installed",
         )

@@ -483,7 +483,7 @@ def require_executors(files: Files, log: Path) -> None:
         "VEN-ENGINE-FAILED",
         f"{NAME}: {problem}",
         where={"engine": NAME},
-        hint="see what --set asks for, what the workers have, and the logs of the executors",
+        hint="compare what --set asks for with what the workers have, and read the executors' logs",
     )
 
 
@@ -495,9 +495,9 @@ def _address_towards(host: Host, url: str) -> str:
             return address
     raise VenturiError(
         "VEN-ENGINE-CLUSTER",
-        f"nobody answers at {url}",
+        f"nothing answers at {url}",
         where={"url": url},
-        hint="see that it runs, and that this host can reach it",
+        hint="check that it is running, and that this host can reach it",
     )
 
 

@@ -223,7 +223,7 @@ class Spark:
             )
         mend = "apt-get install openjdk-17-jre-headless"
         if java is None:
-            yield Missing("there is no Java", mend)
+            yield Missing("no Java is installed", mend)
         else:
             parts["java"] = java.version
             fit = JAVA_3 if version and _numbers(version) < SPARK_4 else JAVA_4

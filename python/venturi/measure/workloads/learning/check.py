@@ -74,7 +74,7 @@ def check(checking: Checking) -> str | None:
     try:
         model = json.loads(checking.files.read(checking.output / MODEL))
         if not isinstance(model, dict):
-            return f"{MODEL} is no model"
+            return f"{MODEL} is not a model"
         _CHECKS[checking.definition.job](checking, model)
     except RefusedError as refused:
         return str(refused)
@@ -238,7 +238,7 @@ class Tree:
             )
             at[rows] = self._children[goes_left.astype(np.int64), nodes]
         if not self._leaf[at].all():
-            raise RefusedError(f"a tree asks more than {depth} questions")
+            raise RefusedError(f"a tree is deeper than {depth} levels")
         shares: F64 = self._positive[at]
         return shares
 

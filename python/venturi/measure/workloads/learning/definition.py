@@ -160,7 +160,7 @@ def _size(definition: Definition, examples: int, chosen: Mapping[str, Scalar]) -
         raise VenturiError(
             "VEN-MEASURE-WORKLOAD",
             f"of {examples:,} examples with {features:,} features each no logistic regression can "
-            "be told from a constant predictor, which gives every example the same answer",
+            "be told apart from a constant predictor, which gives every example the same answer",
             where={"workload": definition.name, "parameter": "features"},
             hint=f"at least {FEWEST_OF_FEATURE} examples for each feature: choose fewer features, "
             "or more bytes",

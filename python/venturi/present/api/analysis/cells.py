@@ -200,7 +200,7 @@ def named(text: str, values: Iterable[Scalar], field: str) -> Scalar:
         if shown(value) == text or (value is None and text == ""):
             return value
     most = ", ".join(shown(value) for value in known[:10])
-    raise refused(f"{text[:80]!r} is no value here", field, f"the most frequent are: {most}")
+    raise refused(f"{text[:80]!r} is not a value here", field, f"the most frequent are: {most}")
 
 
 def named_key(text: str, by: Sequence[str], field: str) -> Key:
@@ -212,7 +212,7 @@ def named_key(text: str, by: Sequence[str], field: str) -> Key:
     plain = isinstance(found, list) and len(found) == len(by)
     if not plain or any(isinstance(value, list | dict) for value in found):
         raise refused(
-            f"{text[:80]!r} is no group", field,
+            f"{text[:80]!r} is not a group", field,
             f"give a JSON list with a value for each of {', '.join(by) or 'no key'}, such as "
             '["IB", "SSD"]; null is a missing one',
         )  # fmt: skip
