@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
 from venturi.record import starter
-from venturi.record.importing.formats import FORMATS, Head, Kind
+from venturi.record.importing.formats import FORMATS, Kind
 from venturi.record.importing.recognise import recognise
 from venturi.record.importing.take_in import found
 from venturi.record.query.paging import whole_trials
@@ -114,7 +114,7 @@ def test_what_begins_like_nothing(content: bytes, tmp_path: Path) -> None:
 @given(st.binary(max_size=300))
 def test_no_beginning_does_more_than_not_be_recognised(data: bytes) -> None:
     for each in FORMATS.values():
-        assert each.begins(Head("file", data)) in {True, False}
+        assert each.begins(data, "file") in {True, False}
 
 
 def test_a_pipe_is_not_waited_for_and_an_empty_folder_holds_nothing(tmp_path: Path) -> None:
@@ -146,7 +146,9 @@ def _line_of_1_gb(path: Path, begin: bytes) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize(
+    "name", ["archive", "spark-eventlog", "mapreduce-history", "aloja", "spark-perf", "pkb"]
+)  # each way of reading; the others read as one of these
 def test_a_line_of_1_gb_is_an_error_in_little_memory(name: str, tmp_path: Path) -> None:
     """In a process of its own that may have 1.5 GB of addresses: the line may never be in it."""
     path = tmp_path / "file"

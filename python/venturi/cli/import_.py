@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from venturi.cli.options import json_option, print_json
 from venturi.cli.repository import counting, open_repository
@@ -17,6 +16,8 @@ from venturi.record.importing.formats import AUTO, FORMATS, Format, Kind
 from venturi.wording import did_you_mean
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from venturi.record.importing.tally import Arrival, Imported
     from venturi.record.repository import Repository
 
@@ -70,6 +71,8 @@ def _what(
 def _complete(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
     first = not any(context.params.get("what") or ())
     names = [name for name in _WORDS if first and name.startswith(incomplete)]
     return [*map(CompletionItem, names), CompletionItem(incomplete, type="file")]
@@ -131,9 +134,10 @@ def _outcomes(
     repository: Repository, format_: Format | None, files: Sequence[Path]
 ) -> Iterator[Outcome]:
     from venturi.record.importing.take_in import found
-    from venturi.record.starter import import_starter
 
     if not files:
+        from venturi.record.starter import import_starter
+
         yield Outcome(None, STARTER, import_starter(repository))
     for given in files:
         chosen, file = format_, given

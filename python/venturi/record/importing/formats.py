@@ -17,16 +17,8 @@ from typing import Any
 AUTO = "auto"
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
-    """The beginning of a file, unpacked, and the file's name."""
-
-    name: str
-    data: bytes
-
-
-Sign = Callable[[Head], bool]
-"""Whether a file that begins so is of the format."""
+Sign = Callable[[bytes, str], bool]
+"""Whether a file that begins with these bytes (unpacked), and has this name, is of the format."""
 
 
 class Kind(Enum):
@@ -58,22 +50,22 @@ class Format:
 
 def _with(pattern: str) -> Sign:
     """The text begins with `pattern`."""
-    return lambda head: re.match(pattern.encode(), head.data) is not None
+    return lambda data, name: re.match(pattern.encode(), data) is not None
 
 
 def _columns(*names: str, delimiter: str = ",") -> Sign:
     """The first line is a header that has `names`."""
 
-    def sign(head: Head) -> bool:
-        line = head.data.partition(b"\n")[0].decode("utf-8-sig", "replace")
+    def sign(data: bytes, name: str) -> bool:
+        line = data.partition(b"\n")[0].decode("utf-8-sig", "replace")
         fields = {field.strip().strip('"') for field in line.split(delimiter)}
         return "\0" not in line and fields.issuperset(names)
 
     return sign
 
 
-def _archive(head: Head) -> bool:
-    return head.data.startswith((b"PK\3\4", b"PK\5\6")) or head.name.endswith(".zip")
+def _archive(data: bytes, name: str) -> bool:
+    return data.startswith((b"PK\3\4", b"PK\5\6")) or name.endswith(".zip")
 
 
 FORMATS: Mapping[str, Format] = MappingProxyType({each.name: each for each in (

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from venturi.errors import VenturiError, unreadable
-from venturi.record.importing.formats import FORMATS, Format, Head, Kind
+from venturi.record.importing.formats import FORMATS, Format, Kind
 
 _HEAD_BYTES = 64 << 10
 _LOOKED_INTO = 1_000  # files of a folder
@@ -68,10 +68,11 @@ def _like(path: Path) -> list[Format]:
             data = file.read(_HEAD_BYTES)
     except OSError as error:
         raise unreadable(path, error, Kind.RESULTS.value) from error
+    formats = list(FORMATS.values())
     if data.startswith(_PACKED) or path.suffix == ".snappy":
         # Loaded only for what is packed.
         from venturi.record.accounts.streams import head
 
-        logs = (each for each in FORMATS.values() if each.kind is Kind.LOG)
-        return [each for each in logs if each.begins(Head(path.name, head(path, _HEAD_BYTES)))]
-    return [each for each in FORMATS.values() if each.begins(Head(path.name, data))]
+        data = head(path, _HEAD_BYTES)
+        formats = [each for each in formats if each.kind is Kind.LOG]
+    return [each for each in formats if each.begins(data, path.name)]
