@@ -96,6 +96,7 @@ lint-python:
 	$(PY) scripts/circles.py rust
 	$(PY) scripts/circles.py python
 	$(PY) scripts/unused.py
+	$(PY) scripts/lazy_imports.py
 	$(PY) scripts/generated.py --check
 
 lint-web:

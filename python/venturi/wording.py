@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 NAMES_SHOWN = 10
@@ -15,6 +14,8 @@ def count_of(count: int, noun: str, plural: str = "") -> str:
 
 def near(name: str, known: Iterable[str], most: int = 3) -> list[str]:
     """Those of `known` that `name` may have meant, shortened or misspelt."""
+    import difflib
+
     by_lower = {each.lower(): each for each in known}
     lower = name.lower()
     alike = difflib.get_close_matches(lower, by_lower, most, 0.6)

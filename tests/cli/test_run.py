@@ -15,7 +15,6 @@ from command_line import FAKE_AGENT, venturi
 from venturi.cli.main import cli
 from venturi.cli.run import compared
 from venturi.errors import VenturiError
-from venturi.measure.engines import registry as engines
 from venturi.measure.engines.native.engine import Native, NativeJob
 from venturi.measure.engines.protocol import Availability, Missing, Resources, TrialSpec
 from venturi.measure.hosts.host import Host
@@ -123,7 +122,7 @@ def on_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., l
         def engine(spec: str, host: Host, **_: Mapping[str, Any]) -> _Stage:
             return _Stage(spec, says, missing=spec == missing)
 
-        monkeypatch.setattr(engines, "engine", engine)
+        monkeypatch.setattr("venturi.cli.run.engine_of", engine)
         arguments = ("run", "terasort", "--bytes", "20kB", "--engine", specs, "--repeat", "2",
                      "--warm-up", "0", "--no-series", "--dir", str(tmp_path), "--json")  # fmt: skip
         try:

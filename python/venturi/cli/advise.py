@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import CompletionItem
 
 from venturi.cli.html import PageFile, command_line, html_options
 from venturi.cli.machines import (
@@ -23,16 +25,13 @@ from venturi.cli.machines import (
 )
 from venturi.cli.options import DURATION, json_option, print_json
 from venturi.cli.screen import show
-from venturi.model.cost.choices import MOST_NODES
+from venturi.model.catalog import Catalog
+from venturi.model.catalog.find import unknown
+from venturi.model.cost.choices import MOST_NODES, Network
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from click.shell_completion import CompletionItem
-
     from venturi.advise.explain import Explanation
     from venturi.advise.hardware import Advice
-    from venturi.model.catalog import Catalog
 
 
 class Questions(click.Group):
@@ -113,7 +112,6 @@ def hardware(
     from venturi.advise.explain import explain_type
     from venturi.advise.hardware import DEFAULT_MAX_NODES, Request, advise
     from venturi.advise.option import Objective
-    from venturi.model.cost.choices import Network
 
     today = datetime.now(UTC).date()
     max_nodes, max_nodes_of = _caps(caps)
@@ -193,7 +191,6 @@ def _caps(texts: tuple[str, ...]) -> tuple[int | None, dict[str, int]]:
 
 def _need_types(names: Iterable[str], catalogs: Sequence[Catalog]) -> None:
     """Refuses a limit for a type that no catalogue has, which would limit nothing."""
-    from venturi.model.catalog.find import unknown
 
     known = [name for catalog in catalogs for name in catalog.types]
     for name in set(names) - set(known):

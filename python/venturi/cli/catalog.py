@@ -14,9 +14,12 @@ import click
 from venturi.cli.html import PageFile, command_line, html_options
 from venturi.cli.options import json_option, print_json
 from venturi.cli.outputs import ready_file, writing
+from venturi.cli.repository import open_repository
 from venturi.cli.screen import show
 from venturi.errors import VenturiError
 from venturi.record.files import replacing
+from venturi.record.importing.text import read_text
+from venturi.record.trial import Trial
 from venturi.wording import count_of
 
 if TYPE_CHECKING:
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
     from venturi.model.catalog.importers.reading import Imported
     from venturi.model.catalog.units_check import Doubt
     from venturi.present.catalog_page import CatalogPage
-    from venturi.record.trial import Trial
 
 NAMES_SHOWN = 10  # of the types that only one of two catalogues has
 
@@ -160,7 +162,6 @@ def import_(
     from venturi.model.catalog.importers import import_catalog
     from venturi.model.catalog.importers.reading import MAX_IMPORT_BYTES, Options, Source
     from venturi.model.catalog.units_check import check_units
-    from venturi.record.importing.text import read_text
 
     ready_file(output, overwrite=overwrite)
     options = Options(region, None if as_of is None else as_of.date(), output.stem)
@@ -349,7 +350,6 @@ def _refusals(imported: Imported) -> tuple[str, ...]:
 
 def _probes(ids: Sequence[str], type_name: str) -> list[Trial]:
     """The trials `ids`, or all probes of one host."""
-    from venturi.cli.repository import open_repository
     from venturi.record.query.conditions import Condition, Op
     from venturi.record.query.paging import whole_trials
 

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi.cli.options import EXCESS, json_option, print_json
+from venturi.cli.repository import open_repository
 from venturi.cli.screen import show
 from venturi.errors import ExitCode, VenturiError
+from venturi.model.compare.regression import Speed, decide
+from venturi.model.compare.repeat_groups import Comparison, compare_groups
+from venturi.model.statistics.stats import Interval, Verdict
+from venturi.present.table import Line, table
+from venturi.record.trial import Trial
 from venturi.wording import count_of
 
 if TYPE_CHECKING:
-    from venturi.model.compare.repeat_groups import Comparison
-    from venturi.model.statistics.stats import Interval, Verdict
     from venturi.record.repository import Repository
-    from venturi.record.trial import Trial
 
 
 @click.command()
@@ -56,9 +59,6 @@ def command(
     """
     if fail_if_unsure and limit is None:
         raise click.UsageError("--fail-if-unsure needs --fail-if-slower")
-    from venturi.cli.repository import open_repository
-    from venturi.model.compare.regression import Speed, decide
-    from venturi.model.compare.repeat_groups import compare_groups
 
     with open_repository() as repository:
         trials = [group_of(repository, name) for name in groups]
@@ -131,8 +131,6 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
 
 
 def _print(comparison: Comparison) -> None:
-    from venturi.present.table import Line, table
-
     made = table(
         "group", "what", "n", "median", "interval", "CV", "difference", "verdict",
         left=2, prose=("what", "interval", "difference", "verdict"), spare=("CV", "interval"),

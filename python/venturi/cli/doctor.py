@@ -14,12 +14,12 @@ import click
 from venturi.cli.options import json_option, print_json
 from venturi.cli.screen import show
 from venturi.errors import ExitCode, VenturiError, unreadable
+from venturi.present.table import Line
 from venturi.units import format_bytes
 from venturi.wording import count_of
 
 if TYPE_CHECKING:
     from venturi.advise.doctor import Finding
-    from venturi.present.table import Line
 
 _STYLES = {"problem": "bold red", "advice": "yellow", "unknown": "magenta", "ok": "green"}
 _WORDS = {"unknown": "cannot tell"}
@@ -164,7 +164,6 @@ def words_of(fact: str) -> str:
 
 def _print(findings: Sequence[Finding], hostname: object) -> None:
     from venturi.advise.doctor import Severity
-    from venturi.present.table import Line
 
     counts = _counts(findings)
     problems = count_of(counts.pop("problem"), "problem")
@@ -178,7 +177,6 @@ def _print(findings: Sequence[Finding], hostname: object) -> None:
 def _lines(finding: Finding) -> Iterator[Line]:
     """What was found, and if that is not as it should be: what is wanted, why, and the fix."""
     from venturi.advise.doctor import Severity
-    from venturi.present.table import Line
 
     severity = finding.severity.value
     known = [] if finding.value is None else [_value(finding)]

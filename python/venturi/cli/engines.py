@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from venturi import settings
 from venturi.cli.options import json_option, print_json
 from venturi.cli.screen import show
 from venturi.errors import ExitCode
+from venturi.present.table import UNKNOWN, Line, table
 
 if TYPE_CHECKING:
     from venturi.measure.engines.protocol import Availability
-    from venturi.present.table import Line
 
 
 @click.group(invoke_without_command=True)
@@ -28,7 +29,6 @@ def command(context: click.Context, as_json: bool) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    from venturi import settings
     from venturi.cli.laboratory import this_host
     from venturi.measure.engines.registry import ENGINES, engine
 
@@ -44,7 +44,6 @@ def command(context: click.Context, as_json: bool) -> None:
 
 def _lines(found: Sequence[Availability]) -> Iterator[Line]:
     """A row an engine, and below one that is not ready what to type."""
-    from venturi.present.table import UNKNOWN, Line, table
 
     made = table("engine", "version", "state", left=3)
     for each in found:
@@ -67,7 +66,6 @@ def install(name: str, *, as_json: bool) -> int:
     Every jar is checked against its pinned SHA-256. Spark comes with `pip install
     'venturi[spark]'`.
     """
-    from venturi import settings
     from venturi.cli.laboratory import this_host
     from venturi.measure.engines.hadoop.install import HADOOP_VERSION, install_hadoop
 

@@ -11,6 +11,7 @@ import click
 from venturi.cli.options import json_option, print_json
 from venturi.cli.repository import open_repository
 from venturi.cli.screen import show
+from venturi.present.table import Table
 from venturi.wording import count_of
 
 if TYPE_CHECKING:
@@ -134,8 +135,6 @@ def _tell(data: dict[str, Any], as_json: bool, told: str) -> None:
 
 
 def _print(found: list[dict[str, Any]]) -> None:
-    from venturi.present.table import Table
-
     made = Table(
         ("id", "since (UTC)", "by", "trials", "conditions", "reason"),
         (False, False, False, True, False, False),

@@ -10,6 +10,7 @@ import click
 from venturi.cli.options import json_option, print_json
 from venturi.cli.outputs import ready_file
 from venturi.cli.repository import conditions_of, counting, filter_options, open_repository
+from venturi.record.trial import TERMINAL
 from venturi.wording import count_of
 
 
@@ -45,7 +46,6 @@ def command(
     ready_file(output, overwrite=overwrite)
     from venturi.record.exchange import export_trials
     from venturi.record.query.paging import whole_trials
-    from venturi.record.trial import TERMINAL
 
     with open_repository() as repository:
         found = (

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from venturi.cli.options import json_option, print_json
 from venturi.cli.repository import counting, open_repository
 from venturi.errors import ExitCode, VenturiError, unreadable
 from venturi.record.importing.formats import AUTO, FORMATS, Format, Kind
+from venturi.record.importing.recognise import recognise
 from venturi.wording import did_you_mean
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from venturi.record.importing.tally import Arrival, Imported
     from venturi.record.repository import Repository
 
@@ -71,7 +71,6 @@ def _what(
 def _complete(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    from click.shell_completion import CompletionItem
 
     first = not any(context.params.get("what") or ())
     names = [name for name in _WORDS if first and name.startswith(incomplete)]
@@ -157,7 +156,6 @@ def _outcomes(
 
 
 def _recognised(file: Path) -> Format:
-    from venturi.record.importing.recognise import recognise
 
     format_ = recognise(file)
     _tell(f"{file}: taken for {format_.name}: {format_.title}")

@@ -12,15 +12,15 @@ import click
 from venturi import settings
 from venturi.cli.progress import progress_bars
 from venturi.cli.repository import open_repository
+from venturi.measure.hosts.host import Host
+from venturi.record.keeping import Keeper, Nowhere
+from venturi.record.trial import Sample, Trial, TrialWarning
 
 if TYPE_CHECKING:
     from venturi.measure.engines.native.engine import Predict
     from venturi.measure.hosts.agent import Agent
-    from venturi.measure.hosts.host import Host
     from venturi.measure.trial.runner import Session
     from venturi.model.cost.predict import Prediction
-    from venturi.record.keeping import Keeper
-    from venturi.record.trial import Trial, TrialWarning
 
 NO_RECORD_HELP = "Do not keep the trial in the repository."
 
@@ -56,7 +56,6 @@ def laboratory(
     """
     from venturi.measure.hosts.lock import alone, measuring
     from venturi.measure.trial.runner import open_session
-    from venturi.record.keeping import Nowhere
 
     agent = find_agent()
     lock = settings.load().lock
@@ -81,7 +80,6 @@ def laboratory(
 
 
 def _disturbing(who: str) -> TrialWarning:
-    from venturi.record.trial import TrialWarning
 
     text = f"at the start {who} was measuring on this host: each disturbs the other's times"
     say(f"warning: {text}")
@@ -104,7 +102,6 @@ class Predictor:
             disk_rates_from_trial,
             predict_native_sort,
         )
-        from venturi.record.trial import Sample
 
         rates = disk_rates_from_trial(self.disk)
 

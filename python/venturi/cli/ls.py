@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,10 +16,10 @@ from venturi.cli.repository import (
     say_none_match,
 )
 from venturi.cli.screen import show
+from venturi.present.table import UNKNOWN, Table
 from venturi.units import format_bytes_decimal, format_duration
 
 if TYPE_CHECKING:
-    from venturi.present.table import Table
     from venturi.record.query.paging import TrialRow
     from venturi.record.query.selection import Query
     from venturi.record.repository import Repository
@@ -74,7 +75,6 @@ def _query(options: dict[str, Any]) -> Query:
 
 def _rows(repository: Repository, query: Query, limit: int) -> list[TrialRow]:
     """The first `limit` rows, or all if it is 0, page by page."""
-    from dataclasses import replace
 
     from venturi.record.query.paging import rows
 
@@ -111,7 +111,6 @@ def summary(row: TrialRow) -> dict[str, object]:
 
 def _table(rows: list[TrialRow]) -> Table:
     """One trial a row; id, engine, input and time stay whatever the width."""
-    from venturi.present.table import UNKNOWN, Table
 
     headings = ("id", "started (UTC)", "workload", "engine", "state", "input", "time", "group",
                 "experiment")  # fmt: skip

@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from venturi.advise.assume import assume, parse_assumption
 from venturi.cli.options import SIZE
 from venturi.errors import VenturiError, unreadable
+from venturi.model.catalog import Catalog
+from venturi.model.catalog.find import find
 from venturi.model.cost.choices import MOST_NODES, Durability, Network
 
 if TYPE_CHECKING:
-    from datetime import date
-
-    from venturi.model.catalog import Catalog
-    from venturi.model.cost.choices import Durability
     from venturi.model.cost.job import Job
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -106,9 +106,7 @@ def the_catalogs(
     owned: str | None = None,
 ) -> list[Catalog]:
     """The catalogues named, with what was measured laid over and what is assumed filled in."""
-    from venturi.advise.assume import assume, parse_assumption
     from venturi.advise.own import own, parse_ownership
-    from venturi.model.catalog.find import find
     from venturi.model.cost.overlay import overlay
 
     assumptions = [parse_assumption(text) for text in assumed]
@@ -155,6 +153,5 @@ def type_and_nodes(text: str) -> tuple[str, int | None]:
 
 def durabilities(names: tuple[str, ...]) -> tuple[Durability, ...]:
     """The durability classes named."""
-    from venturi.model.cost.choices import Durability
 
     return tuple(Durability(name) for name in names)

@@ -11,11 +11,13 @@ import re
 import shutil
 import signal
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from venturi import settings
 from venturi.errors import (
     FULL,
     NOT_PERMITTED,
@@ -24,6 +26,7 @@ from venturi.errors import (
     VenturiError,
     refused,
 )
+from venturi.wording import near
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -81,7 +84,6 @@ class Verbs(click.Group):
         except click.UsageError as error:
             if args[0] in VERBS or args[0].startswith("-"):
                 raise
-            from venturi.wording import near
 
             close = near(args[0], VERBS)
             meant = f": did you mean {' or '.join(close)}?" if close else ""
@@ -193,11 +195,8 @@ def _terminate(signum: int, frame: object) -> None:
 
 def _warn_of_settings() -> None:
     """A misspelt setting would silently do nothing."""
-    from venturi import settings
 
     for name in settings.unknown(os.environ):
-        from venturi.wording import near
-
         prefix = "VENTURI_"  # alike in all of them, so it says nothing
         known = (setting.variable.removeprefix(prefix) for setting in settings.SETTINGS)
         close = " or ".join(prefix + each for each in near(name.removeprefix(prefix), known))
@@ -214,8 +213,6 @@ def _not_lost(unraisable: sys.UnraisableHookArgs) -> None:
     dropped there: it comes again a moment later.
     """
     if isinstance(unraisable.exc_value, KeyboardInterrupt):
-        import threading
-
         threading.Timer(0.01, os.kill, (os.getpid(), signal.SIGINT)).start()
     else:
         sys.__unraisablehook__(unraisable)
@@ -228,7 +225,6 @@ def _near_file(error: VenturiError) -> None:
     try:
         if not given or path.exists() or not path.parent.is_dir():
             return
-        from venturi.wording import near
 
         close = near(path.name, (each.name for each in path.parent.iterdir()))
     except (OSError, ValueError):  # a name that no file can have, a folder that cannot be read
@@ -245,7 +241,6 @@ def _near_choice(error: click.ClickException) -> str:
     given = re.match("'(.*)' is not one of ", error.message)
     if not given or not isinstance(error.param.type, click.Choice):
         return ""
-    from venturi.wording import near
 
     close = near(given[1], map(str, error.param.type.choices))
     return f"Did you mean {' or '.join(close)}?" if close else ""

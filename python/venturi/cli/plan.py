@@ -10,16 +10,33 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from venturi import settings
 from venturi.cli.laboratory import laboratory, say, this_host
 from venturi.cli.options import json_option, print_json, quiet_option, wait_option
 from venturi.cli.progress import step
 from venturi.cli.repository import open_repository
 from venturi.errors import ExitCode, FailureClass, Interrupted, VenturiError, unreadable
+from venturi.measure.engines.registry import ENGINES, engine, split_spec
+from venturi.measure.studies import sizes
+from venturi.measure.studies.study import (
+    Combination,
+    Plan,
+    Progress,
+    alike,
+    peak_bytes,
+    standings,
+    unsteady,
+    wall_s,
+)
+from venturi.measure.trial.folders import require_writable
+from venturi.measure.trial.space import existing_parent, usable_bytes
+from venturi.measure.workloads.registry import workloads_with
+from venturi.record.trial import State
+from venturi.units import binary_size, decimal_size, format_bytes_decimal, format_duration
 from venturi.wording import count_of
 
 if TYPE_CHECKING:
     from venturi.measure.engines.protocol import Engine
-    from venturi.measure.studies.study import Combination, Plan, Progress
     from venturi.record.repository import Repository
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -45,9 +62,6 @@ def command() -> None:
 def check(file: Path, *, as_json: bool) -> None:
     """Check a plan: mistakes by line, number of trials, time and disk space they need."""
     from venturi.measure.studies.run import size_for
-    from venturi.measure.studies.study import peak_bytes
-    from venturi.measure.trial.space import existing_parent, usable_bytes
-    from venturi.units import format_bytes_decimal, format_duration
 
     plan = _read(file)
     with open_repository() as repository:
@@ -143,7 +157,6 @@ def resume(file: Path, *, failed: bool, wait: bool, quiet: bool, as_json: bool) 
 @json_option
 def status(file: Path, *, as_json: bool) -> None:
     """Show how much of a plan is done, by factor, and about how long the rest takes."""
-    from venturi.measure.studies.study import standings
 
     plan = _read(file)
     with open_repository() as repository:
@@ -153,7 +166,6 @@ def status(file: Path, *, as_json: bool) -> None:
 
 def _take(file: Path, *, begun: bool, again: bool, wait: bool, quiet: bool, as_json: bool) -> int:
     from venturi.measure.studies.run import take
-    from venturi.measure.trial.folders import require_writable
 
     plan = _read(file)
     talk = not quiet and not as_json
@@ -188,7 +200,6 @@ def _take(file: Path, *, begun: bool, again: bool, wait: bool, quiet: bool, as_j
 
 def _limits(plan: Plan) -> str:
     """The limits that the file gives, as they were understood; "" if it gives none."""
-    from venturi.units import format_bytes_decimal, format_duration
 
     limits = []
     if plan.timeout_s is not None:
@@ -209,8 +220,6 @@ def _exit_code(found: Iterable[Progress]) -> ExitCode:
 
 def _require_space(plan: Plan) -> None:
     from venturi.measure.studies.run import size_for
-    from venturi.measure.studies.study import peak_bytes
-    from venturi.units import format_bytes_decimal
 
     need_bytes = peak_bytes(plan, {c: size_for(c)[1].bytes or 0 for c in plan.combinations})
     budget_bytes = plan.space_budget_bytes
@@ -225,16 +234,12 @@ def _require_space(plan: Plan) -> None:
 
 
 def _engine(name: str) -> Engine:
-    from venturi import settings
-    from venturi.measure.engines.registry import engine
 
     return engine(name, this_host(), home=settings.load().home, environ=os.environ)
 
 
 def _read(file: Path) -> Plan:
-    from venturi.measure.engines.registry import ENGINES
     from venturi.measure.studies.plan_file import EngineWords, plan_of
-    from venturi.measure.workloads.registry import workloads_with
 
     words = {
         name: EngineWords(workloads_with(kind.programs), kind.prefixes, kind.deployments)
@@ -261,12 +266,9 @@ def _estimate(
     repository: Repository, plan: Plan, combination: Combination
 ) -> tuple[float | None, str]:
     """Seconds of one trial of `combination` and where that comes from."""
-    from venturi.measure.engines.registry import split_spec
     from venturi.measure.studies.run import size_for
-    from venturi.measure.studies.study import alike, wall_s
     from venturi.record.query.conditions import Condition
     from venturi.record.query.paging import whole_trials
-    from venturi.record.trial import State
 
     definition, size = size_for(combination)
     succeeded = whole_trials(
@@ -291,7 +293,6 @@ def _estimate(
 
 def _predicted(repository: Repository, combination: Combination) -> tuple[float | None, str]:
     """What the model of the native sort says; it knows of no other job."""
-    from venturi.measure.studies import sizes
     from venturi.measure.studies.run import size_for
     from venturi.model.cost.predict import (
         NativeSortPlan,
@@ -300,7 +301,6 @@ def _predicted(repository: Repository, combination: Combination) -> tuple[float 
     )
     from venturi.record.query.conditions import Condition
     from venturi.record.query.paging import whole_trials
-    from venturi.record.trial import State
 
     probes = whole_trials(
         repository,
@@ -337,7 +337,6 @@ def _words(combination: Combination) -> str:
 
 def _factor(name: str, value: object) -> str:
     """A factor and its value for people: `memory 1 GiB`, `bytes 2 GB`."""
-    from venturi.units import binary_size, decimal_size
 
     if name in {"memory", "bytes"} and str(value).isdecimal():
         size = int(str(value))
@@ -347,7 +346,6 @@ def _factor(name: str, value: object) -> str:
 
 def _tell(standing: Progress) -> None:
     from venturi.measure.studies.run import describe
-    from venturi.units import format_duration
 
     trial, place = standing.trial, standing.place
     assert trial is not None
@@ -361,8 +359,6 @@ def _tell(standing: Progress) -> None:
 
 def _show(plan: Plan, found: Sequence[Progress], *, as_json: bool, by_factor: bool) -> None:
     from venturi.measure.studies.run import describe, summary_of
-    from venturi.measure.studies.study import unsteady
-    from venturi.units import format_duration
 
     counts = summary_of(found)
     factors = _by_factor(found)
@@ -433,7 +429,6 @@ def _by_factor(found: Iterable[Progress]) -> Mapping[str, Mapping[str, Mapping[s
 
 def _eta_s(found: Sequence[Progress]) -> float | None:
     """Time for what is left, by the median of each combination's own trials; None if unknown."""
-    from venturi.measure.studies.study import wall_s
 
     walls: dict[int, list[float]] = {}
     for each in found:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,12 +23,14 @@ from venturi.cli.machines import (
 from venturi.cli.options import json_option, print_json
 from venturi.cli.screen import show
 from venturi.errors import VenturiError
+from venturi.model.catalog import Catalog
+from venturi.model.catalog.find import type_named
+from venturi.model.cost.choices import Durability, Network
+from venturi.present.table import Line
+from venturi.units import format_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from venturi.advise.option import Option
-    from venturi.model.catalog import Catalog
     from venturi.model.cost.spot import SpotCost
 
 
@@ -61,12 +65,9 @@ def command(
     as_json: bool,
 ) -> None:
     """Time and cost of a job on given machines, with formula and origin (--explain)."""
-    from dataclasses import asdict, replace
 
     from venturi.advise.explain import explain
     from venturi.advise.hardware import Request, compared, predict
-    from venturi.model.catalog.find import type_named
-    from venturi.model.cost.choices import Durability, Network
 
     wanted = [type_and_nodes(text) for text in machines]
     job = the_job(sort_bytes, job_file)
@@ -101,7 +102,6 @@ def command(
             data["spot"] = {name: asdict(cost) for name, cost in on_spot.items()}
         print_json(data)
         return
-    from venturi.present.table import Line
 
     show(Line(f"{job.name}, {job.durability.value}", "bold"), prediction_table(options))
     for name, why in unpriced(options):
@@ -144,7 +144,6 @@ def _spot(text: str, option: Option, catalogs: Sequence[Catalog]) -> SpotCost:
 
 
 def _spot_line(name: str, cost: SpotCost) -> str:
-    from venturi.units import format_duration
 
     told = (
         f"spot, {name}, every loss starting the job again: ${cost.metered.mean:,.2f} in the mean "

@@ -6,7 +6,7 @@ import re
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -21,9 +21,8 @@ from venturi.cli.options import (
     wait_option,
 )
 from venturi.cli.screen import show
-
-if TYPE_CHECKING:
-    from venturi.record.trial import Trial
+from venturi.errors import ExitCode
+from venturi.record.trial import State, Trial
 
 DISK_MODES = ("read", "write", "read_write", "random_read", "shuffle_read")
 NET_PATTERNS = ("pairwise", "all_to_all")
@@ -229,8 +228,6 @@ def net(
 
 def _show(trial: Trial, *, as_json: bool, verbose: bool = False) -> None:
     from venturi.advise.verdict import verdicts
-    from venturi.errors import ExitCode
-    from venturi.record.trial import State
 
     if as_json:
         print_json(

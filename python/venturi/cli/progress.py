@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from venturi.units import format_bytes_decimal, format_rate
+
 if TYPE_CHECKING:
     from rich.progress import Task, TaskID
 
@@ -95,7 +97,6 @@ def _lines() -> OnProgress:
 
 def amount(done: float, total: float | None, unit: str) -> str:
     """How much is done, of how much if that is known."""
-    from venturi.units import format_bytes_decimal
 
     if unit in {"bytes", "B"}:
         text = format_bytes_decimal(done)
@@ -106,7 +107,6 @@ def amount(done: float, total: float | None, unit: str) -> str:
 
 def rate(per_s: float | None, unit: str) -> str:
     """How fast it goes; nothing while that is not known."""
-    from venturi.units import format_rate
 
     if per_s is None:
         return ""

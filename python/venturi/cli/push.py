@@ -6,7 +6,7 @@ import ipaddress
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,13 +19,13 @@ from venturi.cli.options import DURATION, json_option, print_json
 from venturi.cli.repository import conditions_of, counting, filter_options, open_repository
 from venturi.cli.tokens import token_in
 from venturi.errors import ExitCode, VenturiError
+from venturi.record.trial import TERMINAL, Trial
 
 if TYPE_CHECKING:
     import httpx
 
     from venturi.record.query.conditions import Condition
     from venturi.record.repository import Repository
-    from venturi.record.trial import Trial
 
 _BATCH_TRIALS = 200
 _BATCH_BYTES = 64 << 20
@@ -234,11 +234,9 @@ def _chosen(
     limit: int | None,
 ) -> list[str]:
     """The ids of the trials to be sent; those that have not ended are left out, and named."""
-    from dataclasses import replace
 
     from venturi.record.query.paging import rows
     from venturi.record.query.selection import Query
-    from venturi.record.trial import TERMINAL
 
     if ids:
         return list(dict.fromkeys(repository.get(id_).id for id_ in ids))

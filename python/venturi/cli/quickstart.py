@@ -17,16 +17,22 @@ from venturi.cli.options import DURATION, json_option, print_json, quiet_option,
 from venturi.cli.progress import step
 from venturi.cli.screen import show
 from venturi.errors import ExitCode, Interrupted, VenturiError
+from venturi.measure.studies import sizes as plan
+from venturi.measure.studies.sizes import DataSize, Rates, Skipped, require_time
+from venturi.measure.trial import space
+from venturi.measure.trial.folders import DataFolders, parse_roles, require_writable
+from venturi.measure.workloads.registry import size_of_bytes, workload
+from venturi.present.table import Line, pairs
+from venturi.record.series import read_series
+from venturi.record.trial import State, Trial
+from venturi.units import format_bytes, format_bytes_decimal, format_duration
 
 if TYPE_CHECKING:
     from venturi.advise.hardware import Advice
-    from venturi.measure.studies.sizes import DataSize, Skipped
-    from venturi.measure.trial.folders import DataFolders
     from venturi.measure.trial.runner import Session
     from venturi.measure.workloads.inputs import GeneratedInputs
     from venturi.model.catalog import Catalog
     from venturi.model.cost.predict import Prediction
-    from venturi.record.trial import Trial
 
 PRICED_BYTES = 100 * 10**12
 PRICED_JOB = "a 100 TB sort"
@@ -63,7 +69,6 @@ class Job:
 
     def attempt(self, step: str, work: Callable[[], T]) -> T | None:
         """What `work` returns; if it fails, the reason is kept and the main job goes on."""
-        from venturi.measure.studies.sizes import Skipped
 
         try:
             return work()
@@ -112,8 +117,6 @@ def command(
     100 TB sort, and writes a report. It needs no root rights, and never more than half of the free
     disk.
     """
-    from venturi.measure.studies.sizes import require_time
-    from venturi.measure.trial.folders import DataFolders, parse_roles, require_writable
 
     started_s = time.monotonic()
     require_time(time_budget)
@@ -148,8 +151,6 @@ def command(
 
 def _disk(job: Job) -> Trial | None:
     from venturi.measure.probes.probes import DiskOptions, probe_disk
-    from venturi.measure.studies import sizes as plan
-    from venturi.measure.trial import space
 
     size = plan.disk_probe_size(
         space.usable_bytes(job.session.agent.host.files, job.folder), job.time_budget_s
@@ -174,7 +175,6 @@ def _disk(job: Job) -> Trial | None:
 
 def _net(job: Job) -> None:
     from venturi.measure.probes.probes import NetOptions, probe_net
-    from venturi.measure.studies import sizes as plan
 
     seconds = plan.net_probe_seconds(job.time_budget_s)
     if isinstance(seconds, plan.Skipped):
@@ -187,7 +187,6 @@ def _net(job: Job) -> None:
 
 def _keep(job: Job, trial: Trial | None) -> Trial | None:
     """Adds `trial` to the job; only one whose numbers count is passed on."""
-    from venturi.record.trial import State
 
     if trial is None:
         return None
@@ -198,10 +197,7 @@ def _keep(job: Job, trial: Trial | None) -> Trial | None:
 
 
 def _sorts(job: Job, folders: DataFolders, disk: Trial | None) -> None:
-    from venturi.measure.studies import sizes as plan
-    from venturi.measure.trial import space
     from venturi.measure.workloads.inputs import GeneratedInputs
-    from venturi.measure.workloads.registry import size_of_bytes, workload
 
     rates = _rates(disk)
     memory_bytes = plan.available_memory_bytes(job.session.host.facts)
@@ -239,7 +235,6 @@ def _sorts(job: Job, folders: DataFolders, disk: Trial | None) -> None:
 
 def _rates(disk: Trial | None) -> Any:
     """The disk's rates, or why there are none."""
-    from venturi.measure.studies.sizes import Rates
     from venturi.model.cost.predict import disk_rates_from_trial
 
     if disk is None:
@@ -262,8 +257,6 @@ def _sort(
     """One recorded sort; the engine's minimum of memory for this input, None if it failed."""
     from venturi.measure.engines.native.engine import NativeJob, NativeOptions
     from venturi.measure.trial.runner import run_trial
-    from venturi.measure.workloads.registry import workload
-    from venturi.units import format_bytes, format_bytes_decimal
 
     job.tell(
         f"{step}: {format_bytes_decimal(inputs.planned_bytes)} with {format_bytes(memory_bytes)}"
@@ -308,7 +301,6 @@ def _doctor(job: Job) -> str:
 
 def _write_report(job: Job, html: PageFile, advice: Advice, catalogs: list[Catalog]) -> None:
     from venturi.present import report
-    from venturi.record.series import read_series
 
     repository = job.session.repository
     series = {
@@ -331,7 +323,6 @@ def _write_report(job: Job, html: PageFile, advice: Advice, catalogs: list[Catal
 
 
 def _status(job: Job) -> int:
-    from venturi.record.trial import State
 
     if any(trial.state is State.INVALID for trial in job.trials):
         return ExitCode.INVALID
@@ -368,8 +359,6 @@ def _print(
     from venturi.advise.verdict import verdicts
     from venturi.present import terminal
     from venturi.present.advice import prediction_table, ranking
-    from venturi.present.table import Line, pairs
-    from venturi.units import format_duration
 
     def heading(text: str) -> None:
         show(Line(f"\n{text}", "bold"))

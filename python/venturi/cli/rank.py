@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +13,7 @@ from venturi.cli.options import json_option, print_json
 from venturi.cli.repository import open_repository, say_left_out
 from venturi.cli.screen import show
 from venturi.errors import ExitCode, VenturiError
+from venturi.present.table import table
 from venturi.units import format_duration
 from venturi.wording import NAMES_SHOWN
 
@@ -157,7 +159,6 @@ def _text(value: object) -> str:
 
 
 def _data(ranking: Ranking, keys: tuple[str, ...]) -> dict[str, Any]:
-    from dataclasses import asdict
 
     return {
         "keys": keys,
@@ -182,7 +183,6 @@ def _data(ranking: Ranking, keys: tuple[str, ...]) -> dict[str, Any]:
 
 def _print(ranking: Ranking, keys: tuple[str, ...]) -> None:
     from venturi.model.compare.ranking import AXES, Rank
-    from venturi.present.table import table
 
     axes = AXES[ranking.objective]
     heads = tuple(f"median {axis.value.removesuffix('_s')}" for axis in axes)

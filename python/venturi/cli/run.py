@@ -5,26 +5,37 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from venturi import settings
+from venturi.cli.compare import group_of
 from venturi.cli.laboratory import laboratory, records, say, this_host
 from venturi.cli.options import BYTES, DURATION, json_option, print_json, quiet_option, wait_option
 from venturi.cli.progress import step
 from venturi.cli.repository import open_repository
 from venturi.cli.screen import show
 from venturi.errors import ExitCode, Interrupted, VenturiError
+from venturi.measure.engines.registry import ENGINES, full_spec
+from venturi.measure.engines.registry import engine as engine_of
+from venturi.measure.workloads.definition import Definition, Size
+from venturi.measure.workloads.registry import WORKLOADS, runs, size_of, size_of_bytes
+from venturi.measure.workloads.registry import workload as find_workload
+from venturi.model.compare.repeat_groups import compare_groups
+from venturi.present.table import pairs
+from venturi.present.terminal import narrowest_rows, outcome, repetitions
+from venturi.record.trial import State, Trial
+from venturi.units import format_bytes, format_bytes_decimal, format_duration
 from venturi.wording import count_of, near
 
 if TYPE_CHECKING:
     from venturi.measure.engines.protocol import Engine, Resources, TrialSpec
     from venturi.measure.trial.job import Job
     from venturi.measure.trial.runner import Session
-    from venturi.measure.workloads.definition import Definition, Size
     from venturi.record.repository import Repository
-    from venturi.record.trial import Trial
 
 
 @click.command()
@@ -144,8 +155,6 @@ def command(
     from venturi.measure.engines.protocol import Resources, TrialSpec
     from venturi.measure.trial.folders import DataFolders, parse_roles
     from venturi.measure.workloads.inputs import inputs_of
-    from venturi.measure.workloads.registry import workload as find_workload
-    from venturi.record.trial import State
 
     definition = find_workload(workload)
     named, size = _size(definition, scale, size_bytes, parameters)
@@ -191,10 +200,7 @@ def _engines(
     names: str, definition: Definition, hadoop_conf: Path | None, limits: Mapping[str, Any]
 ) -> list[Engine]:
     """The engines named, each once; all must have a program for the workload, and take `limits`."""
-    from venturi import settings
     from venturi.measure.engines.process_job import require_instances
-    from venturi.measure.engines.registry import engine, full_spec
-    from venturi.measure.workloads.registry import runs
 
     home = settings.load().home
     given = [name.strip() for name in names.split(",")]
@@ -203,7 +209,7 @@ def _engines(
         if name != full:
             say(f"{name} stands for the engine {full}")
     found = [
-        engine(name, this_host(), home=home, environ=os.environ, hadoop_conf=hadoop_conf)
+        engine_of(name, this_host(), home=home, environ=os.environ, hadoop_conf=hadoop_conf)
         for name in wanted
     ]
     for each in found:
@@ -222,8 +228,6 @@ def _engines(
 
 def _engines_with(definition: Definition) -> str:
     """What to type instead: the engines that have a program for a workload."""
-    from venturi.measure.engines.registry import ENGINES
-    from venturi.measure.workloads.registry import runs
 
     able = [name for name, kind in ENGINES.items() if runs(definition.name, kind.programs)]
     return f"{' and '.join(able)} can: venturi run {definition.name} --engine {able[0]}"
@@ -243,7 +247,6 @@ def _setting_hint(key: str, known: Sequence[str], engines: Sequence[Engine]) -> 
 def _require_flags(engine: Engine, definition: Definition, **given: bool) -> None:
     """VEN-MEASURE-WORKLOAD if a flag is given to an engine that would ignore it."""
     from venturi.measure.engines.native import engine as native
-    from venturi.measure.workloads.registry import WORKLOADS
 
     flags = " and ".join(f"--{name}" for name, chosen in given.items() if chosen)
     if flags and (engine.name != native.NAME or not native.sorts(definition)):
@@ -281,7 +284,6 @@ def _size(
     definition: Definition, scale: str | None, size_bytes: int | None, parameters: Sequence[str]
 ) -> tuple[str | None, Size]:
     """The scale that was chosen (None: bytes were), and how much that is."""
-    from venturi.measure.workloads.registry import size_of, size_of_bytes
 
     if scale is not None and size_bytes is not None:
         raise click.UsageError("give either --scale or --bytes")
@@ -311,7 +313,6 @@ def _groups(engines: Sequence[Engine]) -> list[Sequence[Engine]]:
 
 def _understood(spec: TrialSpec, *, repeat: int, warm_up: int) -> str:
     """The sizes and times that were chosen, as they were understood."""
-    from venturi.units import format_bytes, format_bytes_decimal, format_duration
 
     parts = [f"{count_of(repeat, 'repetition')} ({warm_up} to warm up)"]
     if spec.size.bytes:
@@ -334,7 +335,6 @@ def _started(engines: Sequence[Engine], resources: Resources) -> Iterator[None]:
 
 def _jobs(specs: Mapping[Engine, TrialSpec], *, repeat: int, warm_up: int) -> Iterator[Job]:
     """Repetition by repetition, each on every engine; another one begins each time."""
-    from dataclasses import replace
 
     engines = list(specs)
     for repetition in range(repeat):
@@ -384,8 +384,6 @@ def _interrupted(done: int, whole: int, *, resumable: bool) -> Interrupted:
 def _done(session: Session, job: Job, *, resume: bool, talk: bool) -> Trial:
     """The trial of `job`: with `resume` that of an earlier command, if there is one."""
     from venturi.measure.trial.runner import already_succeeded, run_trial
-    from venturi.present.terminal import outcome
-    from venturi.units import format_duration
 
     done = already_succeeded(session, job.chosen) if resume else None
     trial = done or run_trial(session, job)
@@ -406,8 +404,6 @@ def _show(trials: list[Trial], *, as_json: bool) -> None:
     if as_json:
         print_json(records(trials), tuple(w.message for t in trials for w in t.warnings))
         return
-    from venturi.present.table import pairs
-    from venturi.present.terminal import narrowest_rows, repetitions
 
     engines: dict[str, list[Trial]] = {}
     for trial in trials:
@@ -431,8 +427,6 @@ def compared(repository: Repository, trials: Sequence[Trial]) -> list[str]:
     names = {trial.group_key: _deployed(trial) for trial in trials}
     if len(keys) < 2:
         return [f"group {keys[0]}: `venturi compare {keys[0]} OTHER` sets it against another"]
-    from venturi.cli.compare import group_of
-    from venturi.model.compare.repeat_groups import compare_groups
 
     first = names[keys[0]]
     comparison = compare_groups([group_of(repository, key) for key in keys])

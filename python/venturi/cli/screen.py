@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
-if TYPE_CHECKING:
-    from venturi.present.table import Line, Table
+from venturi.present.table import Line, Table
 
 
 def show(*parts: Table | Line | str) -> None:
@@ -17,7 +15,6 @@ def show(*parts: Table | Line | str) -> None:
     A terminal gets them fitted to its width and with colours (unless NO_COLOR is set); whatever
     else stdout is gets whole lines of plain text, one a row (see `present.table`).
     """
-    from venturi.present.table import Line
 
     printable = [Line(part) if isinstance(part, str) else part for part in parts]
     if not sys.stdout.isatty():

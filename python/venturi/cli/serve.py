@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import os
 import socket
@@ -121,7 +122,6 @@ def _serve(repository: Repository, access: Access, listener: socket.socket) -> N
 
 def _warm_up() -> None:
     """Loads what the first request of a page would wait for."""
-    import gc
 
     import venturi.model.stages.bottleneck
     import venturi.present.advice

@@ -13,15 +13,15 @@ from venturi.cli.html import PageFile, html_options
 from venturi.cli.options import json_option, print_json
 from venturi.cli.repository import open_repository
 from venturi.cli.screen import show
-from venturi.record.job_account import has_account
+from venturi.model.stages.bottleneck import narrowest_points
+from venturi.model.stages.stage import Analysis
+from venturi.present.table import Line, Table, pairs, table
+from venturi.record.job_account import JobAccount, has_account, load
+from venturi.record.trial import Sample, Trial
 
 if TYPE_CHECKING:
-    from venturi.model.stages.stage import Analysis
     from venturi.present.meanwhile import Meanwhile
-    from venturi.present.table import Line, Table
-    from venturi.record.job_account import JobAccount
     from venturi.record.repository import Repository
-    from venturi.record.trial import Sample, Trial
 
 # Columns of the stage table: metric, title.
 _STAGE_COLUMNS = (
@@ -70,7 +70,6 @@ def _job(repository: Repository, trial: Trial) -> tuple[JobAccount, Analysis, Me
         return None
     from venturi.model.stages.analysis import analyse
     from venturi.present.meanwhile import meanwhile
-    from venturi.record.job_account import load
 
     account = load(repository, trial)
     analysis = analyse(account)
@@ -89,7 +88,6 @@ def _parts(
     trial: Trial, job: tuple[JobAccount, Analysis, Meanwhile] | None
 ) -> Iterator[Line | Table]:
     from venturi.advise.verdict import verdicts
-    from venturi.present.table import Line, pairs
 
     for verdict in verdicts(trial):
         yield Line(f"{verdict.subject}: {verdict.text}")
@@ -98,7 +96,7 @@ def _parts(
         from venturi.present.jobs import parts
 
         yield from parts(*job)
-    for title, table in (
+    for title, body in (
         ("Configuration", pairs((key, _scalar(v)) for key, v in trial.configuration.items())),
         ("Phases", _phases(trial)),
         ("Narrowest point", _narrowest(trial)),
@@ -107,9 +105,9 @@ def _parts(
         ("Warnings", pairs((w.code, w.message) for w in trial.warnings)),
         ("Artifacts", _artifacts(trial)),
     ):
-        if table.rows:
+        if body.rows:
             yield Line(f"\n{title}", "bold")
-            yield table
+            yield body
 
 
 def _facts(trial: Trial) -> Table:
@@ -148,13 +146,11 @@ def _facts(trial: Trial) -> Table:
     rows += [
         (f"disks: {role}", ", ".join(dirs)) for role, dirs in trial.cluster.disks_by_role.items()
     ]
-    from venturi.present.table import pairs
 
     return pairs((name, value) for name, value in rows if value)
 
 
 def _phases(trial: Trial) -> Table:
-    from venturi.present.table import table
 
     made = table("phase", "started", "took")
     for phase in trial.phases:
@@ -167,8 +163,6 @@ def _phases(trial: Trial) -> Table:
 
 
 def _narrowest(trial: Trial) -> Table:
-    from venturi.model.stages.bottleneck import narrowest_points
-    from venturi.present.table import table
 
     made = table("phase", "narrowest point", prose=("narrowest point",))
     for finding in narrowest_points(trial):
@@ -183,7 +177,6 @@ def _narrowest(trial: Trial) -> Table:
 
 
 def _stages(trial: Trial) -> Table:
-    from venturi.present.table import table
 
     titles = [title for _, title in _STAGE_COLUMNS]
     made = table("phase", "stage", "device", *titles, left=3,
@@ -202,7 +195,6 @@ def _stages(trial: Trial) -> Table:
 
 def _samples(trial: Trial) -> Table:
     """Samples that differ only in their iteration share a line."""
-    from venturi.present.table import table
 
     made = table("metric", "phase", "labels", "n", "value", left=3, prose=("labels", "value"),
                  spare=("n", "phase"))  # fmt: skip
@@ -225,8 +217,6 @@ def _samples(trial: Trial) -> Table:
 
 
 def _artifacts(trial: Trial) -> Table:
-    from venturi.present.table import Table
-
     made = Table(("artifact", "kind", "size", "sha256"), (False, False, True, False),
                  frozenset({"artifact"}), ("sha256",))  # fmt: skip
     for artifact in trial.artifacts:

@@ -24,9 +24,14 @@ from venturi.cli.machines import (
 from venturi.cli.options import DURATION, json_option, print_json, quiet_option
 from venturi.cli.progress import progress_bars
 from venturi.cli.screen import show
+from venturi.model.catalog import InstanceType
+from venturi.model.catalog.find import type_named
+from venturi.model.cost.choices import Durability
+from venturi.model.quantity import UNLIMITED, Kind, Quantity
+from venturi.present.table import pairs, table
+from venturi.units import format_duration
 
 if TYPE_CHECKING:
-    from venturi.model.catalog import InstanceType
     from venturi.model.cost.job import Job
     from venturi.model.cost.node import Node
     from venturi.model.simulate.distribution import Rate
@@ -176,7 +181,6 @@ def _machines(
     on: str, catalog: str, measured: tuple[str, ...], assumed: tuple[str, ...]
 ) -> tuple[InstanceType, int]:
     """The type and the number of nodes, with what was measured and what is assumed."""
-    from venturi.model.catalog.find import type_named
 
     name, nodes = _on(on)
     (found,) = the_catalogs((catalog,), measured, assumed, datetime.now(UTC).date())
@@ -200,7 +204,6 @@ def scenario_of(
 ) -> Scenario:
     """What the command line describes; `more` goes into the `Scenario` as it is."""
     from venturi.advise.hardware import need_room
-    from venturi.model.cost.choices import Durability
     from venturi.model.simulate.scenario import Recovery, Scenario, Speculation
 
     job = _job(job_file, sort_bytes, durability)
@@ -238,7 +241,6 @@ def run(scenario: Scenario, trials: int, seed: int, *, quiet: bool = False) -> S
 
 
 def _job(file: Path | None, sort_bytes: int | None, durability: str | None) -> Job:
-    from venturi.model.cost.choices import Durability
 
     job = the_job(sort_bytes, file)
     return job if durability is None else replace(job, durability=Durability(durability))
@@ -265,7 +267,6 @@ def _machine(
 ) -> tuple[Node, dict[str, Rate]]:
     """The node and the distributions of its rates: as stated, else the catalogue's."""
     from venturi.model.cost.node import node_of
-    from venturi.model.quantity import UNLIMITED, Kind, Quantity
     from venturi.model.simulate.distribution import distributions_of, parse_rates
 
     node, rates = node_of(instance_type), distributions_of(instance_type)
@@ -382,8 +383,6 @@ def _spread(counts: Any) -> dict[str, float]:
 def _print(result: SimulationResult, deadline_s: float | None) -> None:
     """Prints the result: settings, quantiles, histogram, what happened."""
     from venturi.model.simulate.simulation import PHASES
-    from venturi.present.table import pairs, table
-    from venturi.units import format_duration
 
     heads = [f"{100 * level:g} %" if level != 0.5 else "median" for level in LEVELS]
     times = table("done within [s]", "equal nodes", *heads)
@@ -425,7 +424,6 @@ def _histogram(result: SimulationResult) -> Sequence[str]:
 
 
 def _happened(result: SimulationResult, deadline_s: float | None) -> list[str]:
-    from venturi.units import format_duration
 
     lines = []
     if result.scenario.spare:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,10 +26,12 @@ from venturi.cli.options import (
 from venturi.cli.outputs import ready_folders
 from venturi.cli.screen import show
 from venturi.errors import ExitCode, VenturiError
+from venturi.measure.workloads.definition import Definition
+from venturi.record.trial import State, Trial
+from venturi.units import format_bytes
 
 if TYPE_CHECKING:
     from venturi.measure.engines.native.engine import NativeJob
-    from venturi.record.trial import Trial
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -86,7 +89,6 @@ def command(
     manifest.
     """
     from venturi.measure.trial.runner import run_trial
-    from venturi.record.trial import State
 
     job = _job(inputs, experiment, chosen)
     if plan_only:
@@ -115,7 +117,6 @@ def command(
 def _job(inputs: tuple[Path, ...], experiment: str | None, chosen: dict[str, Any]) -> NativeJob:
     from venturi.measure.engines.native.engine import NativeJob, NativeOptions
     from venturi.measure.trial.folders import DataFolders
-    from venturi.measure.workloads.definition import Definition
     from venturi.measure.workloads.inputs import GivenInputs
 
     job: Literal["sort", "wordcount", "aggregate"] = chosen["job"]
@@ -156,10 +157,8 @@ def _job(inputs: tuple[Path, ...], experiment: str | None, chosen: dict[str, Any
 
 
 def _plan(job: NativeJob, *, as_json: bool) -> None:
-    from dataclasses import asdict
 
     from venturi.measure.trial.job import Step
-    from venturi.units import format_bytes
 
     job.prepare(Step(find_agent(), 0.0, None))
     plan = job.last_plan

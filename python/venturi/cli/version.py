@@ -10,13 +10,13 @@ from venturi import __version__
 from venturi.cli.laboratory import find_agent
 from venturi.cli.options import json_option, print_json
 from venturi.errors import VenturiError
+from venturi.record.trial import SCHEMA_VERSION
 
 
 @click.command()
 @json_option
 def command(as_json: bool) -> None:
     """Versions of Venturi, its agent and its schema."""
-    from venturi.record.trial import SCHEMA_VERSION
 
     data: dict[str, object] = {
         "venturi": __version__,

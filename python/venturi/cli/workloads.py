@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from venturi.cli.options import json_option, print_json
 from venturi.cli.screen import show
+from venturi.present.table import pairs, table
+from venturi.units import format_bytes_decimal
 
 if TYPE_CHECKING:
     from venturi.measure.workloads.definition import Definition, Size
@@ -29,7 +32,6 @@ def command(name: str | None, *, as_json: bool) -> None:
     if as_json:
         print_json([_record(each, runs_on[each.name]) for each in chosen])
         return
-    from venturi.present.table import table
 
     if name is not None:
         _show(chosen[0], runs_on[name])
@@ -48,7 +50,6 @@ def _sizes(definition: Definition) -> dict[str, Size]:
 
 
 def _record(definition: Definition, engines: list[str]) -> dict[str, Any]:
-    from dataclasses import asdict
 
     return {
         "name": definition.name,
@@ -62,8 +63,6 @@ def _record(definition: Definition, engines: list[str]) -> dict[str, Any]:
 
 
 def _show(definition: Definition, engines: list[str]) -> None:
-    from venturi.present.table import pairs, table
-    from venturi.units import format_bytes_decimal
 
     show(
         pairs(

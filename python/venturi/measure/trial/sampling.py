@@ -10,16 +10,14 @@ import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from venturi.errors import Interrupted, VenturiError
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.host import Process
 from venturi.measure.hosts.local import HERE
+from venturi.record.series import SeriesWriter
 from venturi.record.trial import TrialWarning
-
-if TYPE_CHECKING:
-    from venturi.record.series import SeriesWriter
 
 GRACE_S = 5.0
 
@@ -97,7 +95,6 @@ class Sampler:
                     if writer is None:
                         # Parquet's library takes as long as a short trial: it is loaded beside the
                         # work, and only for a trial that has a series.
-                        from venturi.record.series import SeriesWriter
 
                         writer = stack.enter_context(SeriesWriter(self._path))
                         rows = [*first, *rows]

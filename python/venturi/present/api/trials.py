@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from venturi.errors import VenturiError
+from venturi.model.stages.bottleneck import narrowest_points
 from venturi.present.api import shapes
 from venturi.present.api.analysis.spreads import spread_of
 from venturi.present.api.asking import Parameter
@@ -251,7 +252,6 @@ def _exclusions_of(services: Services, trial: Trial) -> Iterator[shapes.Exclusio
 
 def _narrowest(trial: Trial) -> Iterator[str]:
     """A sentence for each phase, as `venturi show` tells it."""
-    from venturi.model.stages.bottleneck import narrowest_points
 
     for finding in narrowest_points(trial):
         if finding.reason:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from venturi.errors import VenturiError, unreadable
+from venturi.record.accounts.streams import head
 from venturi.record.importing.formats import FORMATS, Format, Kind
 
 _HEAD_BYTES = 64 << 10
@@ -71,7 +72,6 @@ def _like(path: Path) -> list[Format]:
     formats = list(FORMATS.values())
     if data.startswith(_PACKED) or path.suffix == ".snappy":
         # Loaded only for what is packed.
-        from venturi.record.accounts.streams import head
 
         data = head(path, _HEAD_BYTES)
         formats = [each for each in formats if each.kind is Kind.LOG]

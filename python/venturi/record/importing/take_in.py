@@ -11,17 +11,16 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from venturi.errors import ExitCode, VenturiError, unreadable
+from venturi.record.accounts.find import Log
+from venturi.record.accounts.trial import take_in
+from venturi.record.exchange import import_archive
 from venturi.record.importing.formats import FORMATS, Format, Kind
 from venturi.record.importing.items import Item, Source
 from venturi.record.importing.recognise import refuse_special
 from venturi.record.importing.tally import Imported, Tally
 from venturi.record.repository import Repository
-
-if TYPE_CHECKING:
-    from venturi.record.accounts.find import Log
 
 Progress = Callable[[int, int | None], None]
 """Called with what is read (bytes; of an archive trials) and what there is in all, if known."""
@@ -99,13 +98,11 @@ def _take_results(
 
 
 def _take_archive(path: Path, repository: Repository, progress: Progress) -> Imported:
-    from venturi.record.exchange import import_archive
 
     return import_archive(repository, path, progress=progress)
 
 
 def _take_log(format: Format, log: Log, repository: Repository, progress: Progress) -> Imported:
-    from venturi.record.accounts.trial import take_in
 
     account = format.reader.read(log, progress=lambda done: progress(done, None))
     return take_in(repository, account)
