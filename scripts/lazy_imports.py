@@ -24,7 +24,7 @@ WORLD = 4
 ALLOWED = {
     "python/venturi/cli/main.py:click.shell_completion": "only where a shell asks",
     "python/venturi/cli/html.py:venturi.present.document": "only for --html",
-    "python/venturi/cli/laboratory.py:venturi.measure.hosts.lock": "only to measure",
+    "python/venturi/cli/measuring.py:venturi.measure.hosts.lock": "only to measure",
     "python/venturi/cli/main.py:venturi.cli.options": "`venturi --help` has no error to print",
     "python/venturi/cli/serve.py:venturi.model.stages.bottleneck": "before the first request",
     "python/venturi/measure/trial/runner.py:venturi": "its version is read from importlib.metadata",

@@ -10,7 +10,7 @@ import pytest
 from doctor_facts import tuned
 
 from venturi.advise.devices import disk_class, load_devices, mount_of
-from venturi.advise.verdict import AgainstClass, Verdict, verdicts
+from venturi.advise.verdict import AgainstClass, DeviceVerdict, verdicts
 from venturi.record.trial import (
     Cluster,
     Engine,
@@ -40,7 +40,7 @@ def probe(name: str, facts: dict[str, Any], samples: tuple[Sample, ...], **clust
     )
 
 
-def of_disk(device: dict[str, Any], *rates_mb_per_s: float, kind: str = "xfs") -> Verdict:
+def of_disk(device: dict[str, Any], *rates_mb_per_s: float, kind: str = "xfs") -> DeviceVerdict:
     """The verdict on /data/test, which is on a disk with these facts."""
     facts = {
         "block_devices": [{"name": "sdz", **device}],
@@ -59,7 +59,7 @@ def of_disk(device: dict[str, Any], *rates_mb_per_s: float, kind: str = "xfs") -
     return verdict
 
 
-def of_network(label: str, *rates_mb_per_s: float, links: list[dict[str, Any]]) -> Verdict:
+def of_network(label: str, *rates_mb_per_s: float, links: list[dict[str, Any]]) -> DeviceVerdict:
     samples = tuple(
         Sample("net_pairwise_bytes_per_s", mb * 1e6, "B/s", labels={"slowest": False})
         for mb in rates_mb_per_s

@@ -23,7 +23,7 @@ from venturi.measure.engines.native.engine import Native
 from venturi.measure.engines.protocol import TrialSpec
 from venturi.measure.hosts.agent import Agent, AgentResult
 from venturi.measure.trial.folders import DataFolders, parse_roles
-from venturi.measure.trial.job import Job
+from venturi.measure.trial.job import TrialJob
 from venturi.measure.trial.runner import Session, open_session, run_trial
 from venturi.measure.workloads.inputs import inputs_of
 from venturi.measure.workloads.registry import size_of, workload
@@ -36,7 +36,7 @@ from venturi.settings import Settings
 FILES, EACH_BYTES = 16, 2**20  # dfsio at scale tiny
 FIGURES = ("throughput", "average_io_rate", "io_rate_stdev", "aggregate")
 
-MakeJob = Callable[[str], Job]
+MakeJob = Callable[[str], TrialJob]
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def job(tmp_path: Path) -> Iterator[MakeJob]:
         HOST.files, parse_roles([str(disk) for disk in disks], tmp_path), keep=True
     ) as folders:
 
-        def make(name: str) -> Job:
+        def make(name: str) -> TrialJob:
             definition = workload(name)
             size = size_of(definition, "tiny")
             inputs = inputs_of(folders, definition, size)

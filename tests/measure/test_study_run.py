@@ -13,7 +13,7 @@ from venturi.errors import FailureClass, VenturiError
 from venturi.measure.engines.protocol import Availability, Engine, Resources, TrialSpec
 from venturi.measure.engines.registry import split_spec
 from venturi.measure.studies.run import take
-from venturi.measure.studies.study import Combination, Plan, Progress
+from venturi.measure.studies.study import Combination, PlaceState, Plan
 from venturi.measure.trial.job import Chosen, Report, Step
 from venturi.measure.trial.runner import Session
 from venturi.record.trial import Engine as EngineRecord
@@ -109,7 +109,7 @@ class Hall:
 
     def take(
         self, *combinations: Combination, repeats: int = 1, retries: int = 0
-    ) -> tuple[Progress, ...]:
+    ) -> tuple[PlaceState, ...]:
         plan = Plan(
             name="", combinations=combinations, disks={}, default_dir=self.folder, repeats=repeats,
             warm_ups=0, order="written", seed=0,

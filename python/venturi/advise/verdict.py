@@ -44,7 +44,7 @@ class AgainstClass(StrEnum):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class DeviceVerdict:
     """One device's verdict. `text` is the whole sentence, made of the other fields.
 
     `measured_bytes_per_s` is a median, None if it was not measured; `low_bytes_per_s` to
@@ -62,7 +62,7 @@ class Verdict:
     as_of: str | None = None
 
 
-def verdicts(trial: Trial) -> tuple[Verdict, ...]:
+def verdicts(trial: Trial) -> tuple[DeviceVerdict, ...]:
     """The verdicts of a probe: one for each disk, network or host; none for other trials."""
     facts = trial.cluster.hosts[0].facts if trial.cluster.hosts else {}
     if trial.workload.name == "diskbench":
@@ -73,7 +73,7 @@ def verdicts(trial: Trial) -> tuple[Verdict, ...]:
     return (_host(facts),) if trial.workload.name == "hostfacts" else ()
 
 
-def _disk(trial: Trial, facts: Facts, folder: str) -> Verdict:
+def _disk(trial: Trial, facts: Facts, folder: str) -> DeviceVerdict:
     mount = mount_of(facts, folder)
     device = device_of(facts, mount or {})
     subject = f"{folder} ({device['name']})" if device else folder
@@ -99,7 +99,7 @@ def _disk(trial: Trial, facts: Facts, folder: str) -> Verdict:
         f"{_words(standing, 'disk')} ({found.title}: {_range(low, high)} sequential read; "
         f"source: {found.source}, {found.as_of}). It reads {format_rate(median(rates))}{more}."
     )
-    return Verdict(
+    return DeviceVerdict(
         subject, standing, text, found.title, median(rates), low, high, found.source, found.as_of
     )  # fmt: skip
 
@@ -121,7 +121,7 @@ def _beside_known_disks(rate: float) -> str:
     return f"{said}more than any single disk; {_CACHE}."
 
 
-def _network(trial: Trial, facts: Facts) -> Verdict:
+def _network(trial: Trial, facts: Facts) -> DeviceVerdict:
     rates = _rates(trial, "net_pairwise_bytes_per_s", "slowest", False)
     label = trial.cluster.network or ""
     if "loopback" in label:
@@ -158,7 +158,7 @@ def _network(trial: Trial, facts: Facts) -> Verdict:
         f"{format_rate(median(rates))}. The link speed is this host's; the peers' are taken to be "
         "the same."
     )
-    return Verdict(
+    return DeviceVerdict(
         "network", standing, text, title, median(rates), low, high, link.source, link.as_of
     )  # fmt: skip
 
@@ -172,7 +172,7 @@ def _beside_known_links(rate: float, link: Link) -> str:
     return f"{said}it takes a {speed / 1e9:g} GbE link ({carries} of payload at MTU 1500)."
 
 
-def _host(facts: Facts) -> Verdict:
+def _host(facts: Facts) -> DeviceVerdict:
     """Facts alone have no speed: the kinds of devices, and what the settings' check finds."""
     findings = examine(facts, load_rules())
     count = counts_of(findings)
@@ -215,8 +215,8 @@ def _words(standing: AgainstClass, thing: str) -> str:
 
 def _unknown(
     subject: str, reason: str, measured: float | None = None, device_class: str | None = None
-) -> Verdict:
-    return Verdict(
+) -> DeviceVerdict:
+    return DeviceVerdict(
         subject, AgainstClass.CANNOT_TELL, f"cannot tell: {reason}", device_class, measured
     )  # fmt: skip
 

@@ -85,7 +85,7 @@ def command(facts_file: Path | None, *, as_json: bool) -> int:
 
 
 def _facts_here() -> Mapping[str, Any]:
-    from venturi.cli.laboratory import find_agent
+    from venturi.cli.measuring import find_agent
 
     return find_agent().run("facts").data
 

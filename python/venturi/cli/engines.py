@@ -29,7 +29,7 @@ def command(context: click.Context, as_json: bool) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    from venturi.cli.laboratory import this_host
+    from venturi.cli.measuring import this_host
     from venturi.measure.engines.registry import ENGINES, engine
 
     home = settings.load().home
@@ -66,7 +66,7 @@ def install(name: str, *, as_json: bool) -> int:
     Every jar is checked against its pinned SHA-256. Spark comes with `pip install
     'venturi[spark]'`.
     """
-    from venturi.cli.laboratory import this_host
+    from venturi.cli.measuring import this_host
     from venturi.measure.engines.hadoop.install import HADOOP_VERSION, install_hadoop
 
     def say(text: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from venturi import units
-from venturi.cli.laboratory import find_agent
+from venturi.cli.measuring import find_agent
 from venturi.cli.options import BYTES, json_option, print_json, quiet_option
 from venturi.cli.outputs import ready_file, ready_folder
 from venturi.cli.progress import progress_bars

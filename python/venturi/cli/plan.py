@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from venturi import settings
-from venturi.cli.laboratory import laboratory, say, this_host
+from venturi.cli.measuring import measuring_session, say, this_host
 from venturi.cli.options import json_option, print_json, quiet_option, wait_option
 from venturi.cli.progress import step
 from venturi.cli.repository import open_repository
@@ -20,8 +20,8 @@ from venturi.measure.engines.registry import ENGINES, engine, split_spec
 from venturi.measure.studies import sizes
 from venturi.measure.studies.study import (
     Combination,
+    PlaceState,
     Plan,
-    Progress,
     alike,
     peak_bytes,
     standings,
@@ -169,7 +169,7 @@ def _take(file: Path, *, begun: bool, again: bool, wait: bool, quiet: bool, as_j
 
     plan = _read(file)
     talk = not quiet and not as_json
-    with laboratory(show_progress=talk, alone_as=f"plan {file}", wait=wait) as session:
+    with measuring_session(show_progress=talk, alone_as=f"plan {file}", wait=wait) as session:
         if not begun and session.repository.trials_of(plan.id):
             raise VenturiError(
                 "VEN-PLAN-BEGUN",
@@ -211,7 +211,7 @@ def _limits(plan: Plan) -> str:
     return f"at most {', '.join(limits)}" if limits else ""
 
 
-def _exit_code(found: Iterable[Progress]) -> ExitCode:
+def _exit_code(found: Iterable[PlaceState]) -> ExitCode:
     missing = [each for each in found if each.status != "done"]
     if any(each.failure is FailureClass.WRONG for each in missing):
         return ExitCode.INVALID
@@ -344,7 +344,7 @@ def _factor(name: str, value: object) -> str:
     return f"{name} {value}"
 
 
-def _tell(standing: Progress) -> None:
+def _tell(standing: PlaceState) -> None:
     from venturi.measure.studies.run import describe
 
     trial, place = standing.trial, standing.place
@@ -357,7 +357,7 @@ def _tell(standing: Progress) -> None:
         step(f"{name}: {standing.failure}{note}: {describe(trial)}")
 
 
-def _show(plan: Plan, found: Sequence[Progress], *, as_json: bool, by_factor: bool) -> None:
+def _show(plan: Plan, found: Sequence[PlaceState], *, as_json: bool, by_factor: bool) -> None:
     from venturi.measure.studies.run import describe, summary_of
 
     counts = summary_of(found)
@@ -412,11 +412,11 @@ def _show(plan: Plan, found: Sequence[Progress], *, as_json: bool, by_factor: bo
         click.echo("not started for lack of time; `venturi plan resume` goes on with them")
 
 
-def _by_factor(found: Iterable[Progress]) -> Mapping[str, Mapping[str, Mapping[str, int]]]:
+def _by_factor(found: Iterable[PlaceState]) -> Mapping[str, Mapping[str, Mapping[str, int]]]:
     """How many places are in which status, by value of every factor that varies."""
     from venturi.measure.studies.run import summary_of
 
-    by: dict[str, dict[str, list[Progress]]] = {}
+    by: dict[str, dict[str, list[PlaceState]]] = {}
     for each in found:
         for name, value in each.place.combination.values().items():
             by.setdefault(name, {}).setdefault(str(value), []).append(each)
@@ -427,7 +427,7 @@ def _by_factor(found: Iterable[Progress]) -> Mapping[str, Mapping[str, Mapping[s
     }
 
 
-def _eta_s(found: Sequence[Progress]) -> float | None:
+def _eta_s(found: Sequence[PlaceState]) -> float | None:
     """Time for what is left, by the median of each combination's own trials; None if unknown."""
 
     walls: dict[int, list[float]] = {}

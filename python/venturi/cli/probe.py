@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from venturi.cli.laboratory import NO_RECORD_HELP, laboratory, record_of, this_host
+from venturi.cli.measuring import NO_RECORD_HELP, measuring_session, record_of, this_host
 from venturi.cli.options import (
     BYTES,
     DURATION,
@@ -69,7 +69,7 @@ def host(experiment: str | None, *, no_record: bool, as_json: bool) -> None:
     """Facts about this host: processor, memory, disks, network, limits, settings."""
     from venturi.measure.probes.probes import probe_host
 
-    with laboratory(show_progress=False, record=not no_record) as session:
+    with measuring_session(show_progress=False, record=not no_record) as session:
         trial = probe_host(session, experiment)
     _show(trial, as_json=as_json)
 
@@ -147,7 +147,7 @@ def disk(
     )
     require_writable(this_host().files, options.dirs, there=True)
     show_progress = not quiet and not as_json
-    with laboratory(
+    with measuring_session(
         show_progress=show_progress, record=not no_record, alone_as="probe disk", wait=wait
     ) as session:
         trial = probe_disk(session, options, experiment)
@@ -219,7 +219,7 @@ def net(
         **chosen,
     )
     show_progress = not quiet and not as_json
-    with laboratory(
+    with measuring_session(
         show_progress=show_progress, record=not no_record, alone_as="probe net", wait=wait
     ) as session:
         trial = probe_net(session, options, experiment)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from venturi.cli.html import PageFile, command_line, html_options
-from venturi.cli.laboratory import Predictor, laboratory, records, say, this_host
+from venturi.cli.measuring import Predictor, measuring_session, records, say, this_host
 from venturi.cli.options import DURATION, json_option, print_json, quiet_option, wait_option
 from venturi.cli.progress import step
 from venturi.cli.screen import show
@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 
 @dataclass
-class Job:
+class MainJob:
     """What the main job has found so far."""
 
     session: Session
@@ -124,7 +124,7 @@ def command(
     require_writable(this_host().files, [base], there=True)
     talk = not quiet and not as_json
     with (
-        laboratory(
+        measuring_session(
             show_progress=talk,
             sample_interval_ms=SAMPLE_INTERVAL_MS,
             alone_as="quickstart",
@@ -132,7 +132,7 @@ def command(
         ) as session,
         DataFolders(session.agent.host.files, parse_roles((), base), keep=keep_data) as folders,
     ):
-        job = Job(session, base, started_s + time_budget, time_budget, talk)
+        job = MainJob(session, base, started_s + time_budget, time_budget, talk)
         for swept in folders.swept:
             say(f"removed {swept}, left behind by a killed process")
         disk = _disk(job)
@@ -149,7 +149,7 @@ def command(
     return _status(job)
 
 
-def _disk(job: Job) -> Trial | None:
+def _disk(job: MainJob) -> Trial | None:
     from venturi.measure.probes.probes import DiskOptions, probe_disk
 
     size = plan.disk_probe_size(
@@ -173,7 +173,7 @@ def _disk(job: Job) -> Trial | None:
     return _keep(job, job.attempt("probe disk", lambda: probe_disk(job.session, options)))
 
 
-def _net(job: Job) -> None:
+def _net(job: MainJob) -> None:
     from venturi.measure.probes.probes import NetOptions, probe_net
 
     seconds = plan.net_probe_seconds(job.time_budget_s)
@@ -185,7 +185,7 @@ def _net(job: Job) -> None:
     _keep(job, job.attempt("probe net", lambda: probe_net(job.session, options)))
 
 
-def _keep(job: Job, trial: Trial | None) -> Trial | None:
+def _keep(job: MainJob, trial: Trial | None) -> Trial | None:
     """Adds `trial` to the job; only one whose numbers count is passed on."""
 
     if trial is None:
@@ -196,7 +196,7 @@ def _keep(job: Job, trial: Trial | None) -> Trial | None:
     return trial
 
 
-def _sorts(job: Job, folders: DataFolders, disk: Trial | None) -> None:
+def _sorts(job: MainJob, folders: DataFolders, disk: Trial | None) -> None:
     from venturi.measure.workloads.inputs import GeneratedInputs
 
     rates = _rates(disk)
@@ -246,7 +246,7 @@ def _rates(disk: Trial | None) -> Any:
 
 
 def _sort(
-    job: Job,
+    job: MainJob,
     folders: DataFolders,
     inputs: GeneratedInputs,
     disk: Trial,
@@ -290,7 +290,7 @@ def _prices() -> tuple[Advice, list[Catalog]]:
     return advise(Request(sort_job(PRICED_BYTES), today=today, shown=8), catalogs), catalogs
 
 
-def _doctor(job: Job) -> str:
+def _doctor(job: MainJob) -> str:
     """The checks of `venturi doctor` in one line."""
     from venturi.advise.doctor import counts_of, examine, load_rules
 
@@ -299,7 +299,7 @@ def _doctor(job: Job) -> str:
     return f"doctor: {told or 'nothing to check'} (`venturi doctor` has the details)"
 
 
-def _write_report(job: Job, html: PageFile, advice: Advice, catalogs: list[Catalog]) -> None:
+def _write_report(job: MainJob, html: PageFile, advice: Advice, catalogs: list[Catalog]) -> None:
     from venturi.present import report
 
     repository = job.session.repository
@@ -322,7 +322,7 @@ def _write_report(job: Job, html: PageFile, advice: Advice, catalogs: list[Catal
     html.write("/report", data)
 
 
-def _status(job: Job) -> int:
+def _status(job: MainJob) -> int:
 
     if any(trial.state is State.INVALID for trial in job.trials):
         return ExitCode.INVALID
@@ -330,7 +330,7 @@ def _status(job: Job) -> int:
 
 
 def _print_json(
-    job: Job, advice: Advice, findings: str | None, report: Path, elapsed_s: float
+    job: MainJob, advice: Advice, findings: str | None, report: Path, elapsed_s: float
 ) -> None:
     from venturi.advise.verdict import verdicts
     from venturi.present.advice import advice_data
@@ -350,7 +350,7 @@ def _print_json(
 
 
 def _print(
-    job: Job,
+    job: MainJob,
     advice: Advice,
     findings: str | None,
     report: Path,

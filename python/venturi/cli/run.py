@@ -13,7 +13,7 @@ import click
 
 from venturi import settings
 from venturi.cli.compare import group_of
-from venturi.cli.laboratory import laboratory, records, say, this_host
+from venturi.cli.measuring import measuring_session, records, say, this_host
 from venturi.cli.options import BYTES, DURATION, json_option, print_json, quiet_option, wait_option
 from venturi.cli.progress import step
 from venturi.cli.repository import open_repository
@@ -33,7 +33,7 @@ from venturi.wording import count_of, near
 
 if TYPE_CHECKING:
     from venturi.measure.engines.protocol import Engine, Resources, TrialSpec
-    from venturi.measure.trial.job import Job
+    from venturi.measure.trial.job import TrialJob
     from venturi.measure.trial.runner import Session
     from venturi.record.repository import Repository
 
@@ -164,7 +164,7 @@ def command(
     roles = parse_roles(dirs, Path.cwd())
     resources = Resources(roles, limits["threads"], limits["memory_bytes"], workers)
     with (
-        laboratory(show_progress=talk, alone_as=f"run {workload}", wait=wait) as session,
+        measuring_session(show_progress=talk, alone_as=f"run {workload}", wait=wait) as session,
         DataFolders(session.agent.host.files, roles, keep=keep_data) as folders,
     ):
         for swept in folders.swept:
@@ -333,7 +333,7 @@ def _started(engines: Sequence[Engine], resources: Resources) -> Iterator[None]:
         yield
 
 
-def _jobs(specs: Mapping[Engine, TrialSpec], *, repeat: int, warm_up: int) -> Iterator[Job]:
+def _jobs(specs: Mapping[Engine, TrialSpec], *, repeat: int, warm_up: int) -> Iterator[TrialJob]:
     """Repetition by repetition, each on every engine; another one begins each time."""
 
     engines = list(specs)
@@ -381,7 +381,7 @@ def _interrupted(done: int, whole: int, *, resumable: bool) -> Interrupted:
     )
 
 
-def _done(session: Session, job: Job, *, resume: bool, talk: bool) -> Trial:
+def _done(session: Session, job: TrialJob, *, resume: bool, talk: bool) -> Trial:
     """The trial of `job`: with `resume` that of an earlier command, if there is one."""
     from venturi.measure.trial.runner import already_succeeded, run_trial
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from venturi.cli.laboratory import (
+from venturi.cli.measuring import (
     NO_RECORD_HELP,
     find_agent,
-    laboratory,
+    measuring_session,
     records,
     this_host,
 )
@@ -106,7 +106,7 @@ def command(
     show_progress = not quiet and not as_json
     with (
         ready_folders(folders),
-        laboratory(show_progress=show_progress, record=not no_record) as session,
+        measuring_session(show_progress=show_progress, record=not no_record) as session,
     ):
         job.engine_version = session.software.others["agent"]
         trial = run_trial(session, job)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from venturi import units
-from venturi.cli.laboratory import find_agent
+from venturi.cli.measuring import find_agent
 from venturi.cli.options import (
     json_option,
     key_bytes_option,

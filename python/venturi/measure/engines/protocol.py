@@ -15,7 +15,7 @@ from venturi.errors import VenturiError
 from venturi.measure.engines.kind import EngineKind
 from venturi.measure.hosts.host import Host
 from venturi.measure.trial.folders import DataFolders
-from venturi.measure.trial.job import Attachment, Job
+from venturi.measure.trial.job import Attachment, TrialJob
 from venturi.measure.trial.programs import ProcessResult
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.inputs import Inputs
@@ -122,7 +122,7 @@ class Engine(Protocol):
     def start(self, resources: Resources) -> None:
         """Makes ready what all jobs share; an error if the engine is not usable."""
 
-    def job(self, spec: TrialSpec) -> Job:
+    def job(self, spec: TrialSpec) -> TrialJob:
         """One trial's work; needs `start` before it is run."""
 
     def stop(self) -> None:

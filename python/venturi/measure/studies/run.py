@@ -16,14 +16,14 @@ from venturi.measure.engines.registry import split_spec
 from venturi.measure.studies.study import (
     Combination,
     Place,
+    PlaceState,
     Plan,
-    Progress,
     input_key,
     standings,
     wall_s,
 )
 from venturi.measure.trial.folders import DataFolders
-from venturi.measure.trial.job import Chosen, Job, Report, Step
+from venturi.measure.trial.job import Chosen, Report, Step, TrialJob
 from venturi.measure.trial.runner import Session, run_trial
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.inputs import Inputs, inputs_of
@@ -51,8 +51,8 @@ def take(
     engine: Callable[[str], Engine],
     *,
     again: bool = False,
-    on_trial: Callable[[Progress], None] | None = None,
-) -> tuple[Progress, ...]:
+    on_trial: Callable[[PlaceState], None] | None = None,
+) -> tuple[PlaceState, ...]:
     """Runs what is missing of `plan`, and returns where every place then stands.
 
     A trial that fails stops nothing. With `again`, places that failed for good get one more trial.
@@ -61,7 +61,7 @@ def take(
     repository = session.repository
     begun_s = time.monotonic()
 
-    def look() -> dict[int, Progress]:
+    def look() -> dict[int, PlaceState]:
         found = repository.trials_of(plan.id)
         return {each.place.number: each for each in standings(plan, found)}
 
@@ -100,7 +100,7 @@ def _time_left_s(plan: Plan, begun_s: float) -> float | None:
     return plan.time_budget_s - (time.monotonic() - begun_s)
 
 
-def _typical_s(found: Iterable[Progress], place: Place) -> float:
+def _typical_s(found: Iterable[PlaceState], place: Place) -> float:
     """How long the longest trial of the combination took so far; 0 if there was none."""
     walls = [
         wall_s(each.trial) or 0.0
@@ -128,7 +128,7 @@ class _Bench:
             for folders, _inputs in self._inputs.values():
                 folders.__exit__()
 
-    def job(self, place: Place) -> Job:
+    def job(self, place: Place) -> TrialJob:
         """The work of `place`; what keeps it from being done fails its trial, not the plan."""
         combination = place.combination
         definition, size = size_for(combination)
@@ -245,7 +245,7 @@ class _Impossible:
 class _Timed:
     """A job with a limit on all of its steps together, whatever its engine knows of time."""
 
-    job: Job
+    job: TrialJob
     inputs: Inputs
     folders: DataFolders
     timeout_s: float | None
@@ -305,7 +305,7 @@ class _Timed:
             self._used_s += time.monotonic() - begun_s
 
 
-def summary_of(found: Iterable[Progress]) -> dict[str, int]:
+def summary_of(found: Iterable[PlaceState]) -> dict[str, int]:
     """How many places are done, failed, running and left."""
     counts = {"done": 0, "failed": 0, "running": 0, "left": 0}
     for each in found:

@@ -176,7 +176,7 @@ def failure_class(trial: Trial, failing_warnings: Iterable[str] = ()) -> Failure
 
 
 @dataclass(frozen=True)
-class Progress:
+class PlaceState:
     """How far a place has come; `trial` is the one that counts, else its last."""
 
     place: Place
@@ -185,7 +185,7 @@ class Progress:
     failure: FailureClass | None = None
 
 
-def standings(plan: Plan, trials: Iterable[Trial]) -> tuple[Progress, ...]:
+def standings(plan: Plan, trials: Iterable[Trial]) -> tuple[PlaceState, ...]:
     """Where every place stands, in the order of the plan, after `trials` of its experiment.
 
     Trials of a workload whose definition has changed since measured something else.
@@ -205,23 +205,23 @@ def standings(plan: Plan, trials: Iterable[Trial]) -> tuple[Progress, ...]:
     return tuple(_standing(plan, place, own(place)) for place in plan.ordered())
 
 
-def _standing(plan: Plan, place: Place, attempts: Sequence[Trial]) -> Progress:
+def _standing(plan: Plan, place: Place, attempts: Sequence[Trial]) -> PlaceState:
     classes: Counter[FailureClass] = Counter()
     for trial in attempts:
         failure = failure_class(trial, plan.failing_warnings)
         if failure is not None:
             classes[failure] += 1
         elif trial.state is State.SUCCEEDED:
-            return Progress(place, "done", trial)
+            return PlaceState(place, "done", trial)
     if not attempts:
-        return Progress(place, "left")
+        return PlaceState(place, "left")
     last = attempts[-1]
     if last.state not in TERMINAL:
-        return Progress(place, "running", last)
+        return PlaceState(place, "running", last)
     failure = failure_class(last, plan.failing_warnings)
     assert failure is not None
     again = failure is FailureClass.INTERRUPTED or classes[failure] <= plan.retries.get(failure, 0)
-    return Progress(place, "left" if again else "failed", last, failure)
+    return PlaceState(place, "left" if again else "failed", last, failure)
 
 
 def peak_bytes(plan: Plan, input_bytes: Mapping[Combination, int]) -> int:
@@ -303,7 +303,7 @@ class Unsteady:
     variation: float  # standard deviation over mean
 
 
-def unsteady(found: Iterable[Progress]) -> tuple[Unsteady, ...]:
+def unsteady(found: Iterable[PlaceState]) -> tuple[Unsteady, ...]:
     """The combinations with three or more counted successes that vary by more than a tenth."""
     times: dict[int, tuple[Combination, list[float]]] = {}
     for each in found:

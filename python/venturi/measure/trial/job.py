@@ -127,7 +127,7 @@ class Step:
         return moment_s - self.origin_s
 
 
-class Job(Protocol):
+class TrialJob(Protocol):
     """One trial's work on one engine. Each step raises VenturiError if it fails."""
 
     @property

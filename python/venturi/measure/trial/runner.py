@@ -17,7 +17,7 @@ from venturi.errors import ExitCode, FailureClass, Interrupted, VenturiError, re
 from venturi.measure.hosts.agent import Agent, OnProgress
 from venturi.measure.hosts.local import HERE
 from venturi.measure.trial.folders import own, sweep
-from venturi.measure.trial.job import Attachment, Chosen, Job, JobFailed, Report, Step
+from venturi.measure.trial.job import Attachment, Chosen, JobFailed, Report, Step, TrialJob
 from venturi.measure.trial.sampling import Sampler
 from venturi.record.owner import current_owner
 from venturi.record.trial import (
@@ -90,7 +90,7 @@ def open_session(
     )
 
 
-def run_trial(session: Session, job: Job) -> Trial:
+def run_trial(session: Session, job: TrialJob) -> Trial:
     """Runs `job` as one recorded trial.
 
     Returns it succeeded or invalid. A failed trial is recorded and its error raised; after Ctrl-C
@@ -178,7 +178,7 @@ class _Life:
         self.trial = trial
         self._sampler = sampler
 
-    def through(self, job: Job, step: Step) -> None:
+    def through(self, job: TrialJob, step: Step) -> None:
         self._advance(State.PREPARING)
         if self._sampler is not None:
             self._sampler.start()

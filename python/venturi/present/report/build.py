@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from venturi.advise.verdict import Verdict, verdicts
+from venturi.advise.verdict import DeviceVerdict, verdicts
 from venturi.model.cost.predict import DiskRates, Prediction, disk_rates_from_trial
 from venturi.model.statistics.stats import Missing
 from venturi.present.report import words
@@ -91,7 +91,7 @@ def _limits(probes: Sequence[Trial]) -> DiskRates | Missing:
     return disk_rates_from_trial(done[-1]) if done else Missing("no disk probe succeeded")
 
 
-def _verdicts(probes: Iterable[Trial]) -> tuple[Verdict, ...]:
+def _verdicts(probes: Iterable[Trial]) -> tuple[DeviceVerdict, ...]:
     """What the probes say of this machine's class; loopback is no network to be judged."""
     done = [probe for probe in probes if probe.state is State.SUCCEEDED]
     found = (verdict for probe in done for verdict in verdicts(probe))

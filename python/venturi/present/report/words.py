@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from venturi.advise.verdict import Verdict
+from venturi.advise.verdict import DeviceVerdict
 from venturi.model.statistics.stats import Missing
 from venturi.present.report.data import (
     Answer,
@@ -188,7 +188,7 @@ def _price(job: str, prices: Sequence[Price]) -> tuple[str, ...]:
 
 def answers(
     *,
-    verdicts: Sequence[Verdict],
+    verdicts: Sequence[DeviceVerdict],
     rates: Rates,
     network: Rates,
     network_label: str,

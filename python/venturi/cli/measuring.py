@@ -40,7 +40,7 @@ def find_agent() -> Agent:
 
 
 @contextmanager
-def laboratory(
+def measuring_session(
     *,
     show_progress: bool,
     record: bool = True,
