@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from venturi.errors import VenturiError
 from venturi.record.accounts.columnar import TOO_MANY
 from venturi.record.importing.items import SOFTWARE, imported_id
 from venturi.record.importing.tally import Imported, Tally
 from venturi.record.job_account import MOMENT, PEAKS, TASK_METRICS, JobAccount, Reading, attach
-from venturi.record.repository import Repository
 from venturi.record.trial import (
     Cluster,
     Engine,
@@ -27,6 +26,9 @@ from venturi.record.trial import (
     TrialWarning,
     Workload,
 )
+
+if TYPE_CHECKING:
+    from venturi.record.repository import Repository
 
 FAILED = "VEN-INGEST-FAILED"
 UNFINISHED = "VEN-INGEST-UNFINISHED"
