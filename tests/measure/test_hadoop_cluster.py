@@ -107,12 +107,12 @@ def killed(engines_home: Path, disk: Path, scratch: Path) -> Path:
         "import os, sys\n"
         "from pathlib import Path\n"
         "from venturi.measure.engines.registry import engine\n"
-        "from venturi.measure.engines.protocol import Ground\n"
+        "from venturi.measure.engines.protocol import Resources\n"
         "from venturi.measure.hosts.local import LocalHost\n"
         "home, disk, scratch = map(Path, sys.argv[1:])\n"
         "dirs = {'output': (disk,), 'scratch': (scratch,)}\n"
         "made = engine('mapreduce:cluster', LocalHost(), home=home, environ=os.environ)\n"
-        "made.start(Ground(dirs))\n"
+        "made.start(Resources(dirs))\n"
     )
     venturi = subprocess.Popen([sys.executable, "-c", program, engines_home, disk, scratch])
     process_of(scratch, b"org.apache.hadoop.hdfs.server.namenode.NameNode")

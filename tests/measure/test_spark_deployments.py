@@ -357,7 +357,7 @@ def test_executors_that_never_come(tmp_path: Path) -> None:
 
 def test_nobody_answers(spark: None, tmp_path: Path) -> None:
     for url in ("spark://127.0.0.1:1", "spark://127.0.0.1:1,127.0.0.1:2", "spark://:"):
-        with pytest.raises(VenturiError, match="nobody answers") as caught:
+        with pytest.raises(VenturiError, match="nothing answers") as caught:
             made(url).start(resources(tmp_path))
         assert caught.value.code == "VEN-ENGINE-CLUSTER"
 

@@ -488,7 +488,7 @@ def require_executors(files: Files, log: Path) -> None:
 
 
 def _address_towards(host: Host, url: str) -> str:
-    """The address under which `host` is seen by `url`; VEN-ENGINE-CLUSTER if nobody answers."""
+    """The address under which `host` is seen by `url`; VEN-ENGINE-CLUSTER if nothing answers."""
     for place in url.partition("://")[2].split(","):
         server, _, port = place.rpartition(":")
         if port.isdecimal() and (address := host.address_towards(server, int(port), ANSWER_S)):
