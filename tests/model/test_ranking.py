@@ -135,7 +135,7 @@ def test_what_is_clearly_worse_is_called_worse() -> None:
     for one in worse:
         assert one.against == ranking.groups[0].key
         verdict = one.verdicts[Axis.ELAPSED_S]
-        assert verdict.relative == pytest.approx(1.0, abs=0.3)
+        assert verdict.ratio == pytest.approx(2.0, abs=0.3)
         assert verdict.alpha == pytest.approx(2 * 0.05 / 7)
 
 

@@ -80,13 +80,14 @@ def test_only_an_interval_wholly_beyond_the_limit_is_slower(
 
 def test_the_decision_is_of_the_interval_that_is_shown(make_trial: MakeTrial) -> None:
     comparison = of_times(make_trial, BEFORE, SLOWER)
-    shown = comparison.ratio(comparison.groups[1])
+    shown = comparison.groups[1].against_first
     assert shown is not None
-    assert shown[1] is not None
+    assert shown.interval is not None
     found = only(decide(comparison, 1.05))
-    assert (found.factor, found.low, found.high) == (shown[0], shown[1].low, shown[1].high)
-    assert only(decide(comparison, shown[1].low)).outcome is Speed.CANNOT_TELL
-    assert only(decide(comparison, shown[1].high)).outcome is Speed.NOT_SLOWER
+    ends = shown.interval.low, shown.interval.high
+    assert (found.factor, found.low, found.high) == (shown.ratio, *ends)
+    assert only(decide(comparison, ends[0])).outcome is Speed.CANNOT_TELL
+    assert only(decide(comparison, ends[1])).outcome is Speed.NOT_SLOWER
 
 
 def test_each_group_is_decided_against_the_first(make_trial: MakeTrial) -> None:
@@ -128,8 +129,8 @@ def ids(tmp_path: Path, make_trial: MakeTrial) -> dict[str, str]:
         ("alike", ["--fail-if-slower", "5%", "--fail-if-unsure"], 0, "is not slower than"),
         ("noisy", ["--fail-if-slower", "5%"], 0, "cannot tell whether"),
         ("noisy", ["--fail-if-slower", "5%", "--fail-if-unsure"], 3, "cannot tell whether"),
-        ("few", ["--fail-if-slower", "5%"], 0, "too few trials"),
-        ("few", ["--fail-if-slower", "5%", "--fail-if-unsure"], 3, "too few trials"),
+        ("few", ["--fail-if-slower", "5%"], 0, "2 trials are too few"),
+        ("few", ["--fail-if-slower", "5%", "--fail-if-unsure"], 3, "2 trials are too few"),
     ],
 )
 def test_the_exit_status_is_the_decision(

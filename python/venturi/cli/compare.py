@@ -14,7 +14,8 @@ from venturi.cli.screen import show
 from venturi.errors import ExitCode, VenturiError
 from venturi.model.compare.regression import Speed, decide
 from venturi.model.compare.repeat_groups import Comparison, compare_groups
-from venturi.model.statistics.stats import Interval, Verdict
+from venturi.model.statistics.stats import Interval
+from venturi.model.statistics.two_groups import Verdict
 from venturi.present.table import Line, table
 from venturi.record.trial import Trial
 from venturi.wording import count_of
@@ -132,8 +133,8 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
 
 def _print(comparison: Comparison) -> None:
     made = table(
-        "group", "what", "n", "median", "interval", "CV", "difference", "verdict",
-        left=2, prose=("what", "interval", "difference", "verdict"), spare=("CV", "interval"),
+        "group", "what", "n", "median", "interval", "CV", "ratio", "verdict",
+        left=2, prose=("what", "interval", "ratio", "verdict"), spare=("CV", "interval"),
     )  # fmt: skip
     reasons: dict[str, list[str]] = {}  # each is said once, with the groups that it is about
     for result in comparison.groups:
@@ -150,7 +151,7 @@ def _print(comparison: Comparison) -> None:
             "—" if summary.median is None else f"{summary.median:.4g}",
             "—" if summary.interval is None else _interval(summary.interval),
             "—" if spread is None else f"{spread:.1%}",
-            _difference(verdict),
+            _ratio(verdict),
             comparison.outcome(result),
         )
     show(Line(f"{comparison.metric} [{comparison.unit}]", "bold"), made)
@@ -163,15 +164,11 @@ def _print(comparison: Comparison) -> None:
             show(f"{result.group_key}: not counted: {counts}")
 
 
-def _difference(verdict: Verdict | None) -> str:
-    if verdict is None or verdict.shift is None:
+def _ratio(verdict: Verdict | None) -> str:
+    if verdict is None or verdict.ratio is None:
         return "—"
-    told = f"{verdict.shift:+.4g}"
-    if verdict.relative is not None:
-        told += f" ({verdict.relative:+.1%})"
-    if verdict.shift_interval:
-        told += f", {_interval(verdict.shift_interval)}"
-    return told
+    told = f"{verdict.ratio:.4g}"
+    return f"{told}, {_interval(verdict.interval)}" if verdict.interval else told
 
 
 def _interval(interval: Interval) -> str:

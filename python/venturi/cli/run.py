@@ -432,12 +432,12 @@ def compared(repository: Repository, trials: Sequence[Trial]) -> list[str]:
     comparison = compare_groups([group_of(repository, key) for key in keys])
     lines = []
     for result in comparison.groups[1:]:
-        name, ratio = names[result.group_key], comparison.ratio(result)
-        if ratio is not None:
-            times, interval = ratio
+        name, verdict = names[result.group_key], result.against_first
+        if verdict is not None and verdict.ratio is not None:
+            interval = verdict.interval
             ends = f" ({interval.low:.3g} to {interval.high:.3g})" if interval else ""
-            lines.append(f"{name} took {times:.3g} times as long as {first}{ends}")
-        if result.against_first and (why := result.against_first.reason):
-            lines.append(f"cannot tell which of {first} and {name} is faster: {why}")
+            lines.append(f"{name} took {verdict.ratio:.3g} times as long as {first}{ends}")
+        if verdict is not None and verdict.reason:
+            lines.append(f"cannot tell which of {first} and {name} is faster: {verdict.reason}")
     lines.append("groups: " + ", ".join(f"{names[key]} {key}" for key in keys))
     return [*lines, f"`venturi compare {' '.join(keys)}` has the intervals"]

@@ -97,18 +97,6 @@ export function signedAxis(values: number[], most: number): Axis {
   };
 }
 
-/** Differences in seconds on an axis in the unit that reads best. */
-export function differenceScale(valuesS: number[], most: number) {
-  const unit = timeUnit(Math.max(...valuesS.map(Math.abs)));
-  return {
-    unit,
-    axis: signedAxis(
-      valuesS.map((value) => value / unit.seconds),
-      most,
-    ),
-  };
-}
-
 /** Seconds on an axis in the unit that reads best. */
 export function timeScale(valuesS: number[], most: number, { log = false, fromZero = false } = {}) {
   const unit = timeUnit(Math.max(...valuesS));

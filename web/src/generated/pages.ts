@@ -38,7 +38,7 @@ export const PAGES = {
     "menu": "Compare",
     "selects": true,
     "question": "Is the difference real?",
-    "about": "Distributions, the shift with its interval, a verdict."
+    "about": "Distributions, the ratio with its interval, a verdict."
   },
   "speedup": {
     "path": "/speedup",

@@ -153,11 +153,10 @@ export interface ComparedGroup {
   warm_ups_s: number[];
   outliers_s: number[];
   outcome: ("lower" | "higher" | "cannot tell") | null;
-  shift_s: number | null;
-  shift_interval: Interval | null;
-  relative: number | null;
+  ratio: number | null;
+  ratio_interval: Interval | null;
   p_value: number | null;
-  cliffs_delta: number | null;
+  chance_lower: number | null;
   verdict: string;
 }
 export interface Spread {

@@ -4,7 +4,7 @@ import { meet } from "../../src/charts/plot";
 import { effects } from "../../src/charts/ratios";
 import { stages } from "../../src/charts/stages";
 import type { Comparison, Mark, ParameterEffect } from "../../src/generated/types";
-import { ecdf, signed } from "../../src/pages/compare/charts";
+import { ecdf, ratios } from "../../src/pages/compare/charts";
 import { histogram } from "../../src/pages/simulation/charts";
 import { drawn, shapes, view } from "./view";
 
@@ -42,8 +42,19 @@ test("where there is no room a place has no name, unless it must have one", () =
   expect(names([{ ...place, must: true }], taken, [], frame, view())).toHaveLength(1);
 });
 
-test("a difference has a sign", () => {
-  expect([signed(12.34), signed(-4), signed(0)]).toEqual(["+12.3 s", "−4.00 s", "0.00 s"]);
+test("ratios to the first have a row each, and the line of no difference is on the scale", () => {
+  const first = { key: ["ETH"], ratio: null, ratio_interval: null, outcome: null };
+  const interval = { low: 1.4, high: 2.2, level: 0.95 };
+  const second = { key: ["IB"], ratio: 1.6, ratio_interval: interval, outcome: "higher" };
+  const third = { key: ["GE"], ratio: 1.1, ratio_interval: null, outcome: "cannot tell" };
+  const data = { by: ["net"], groups: [first, second, third] } as unknown as Comparison;
+  const chart = drawn(ratios(data, view()));
+  expect(chart.series[0]?.data).toHaveLength(2);
+  const axis = chart.xAxis as unknown as { min: number; max: number };
+  expect(axis.min).toBeLessThan(1);
+  expect(axis.max).toBeGreaterThan(2.2);
+  const alone = { by: ["net"], groups: [first] } as unknown as Comparison;
+  expect(ratios(alone, view())).toBeNull();
 });
 
 test("the share of trials that took no longer goes up by one trial at each time", () => {

@@ -2,15 +2,14 @@
 
 The promise: whichever group is truly best, the chance that it is called worse is at most `alpha`.
 So the groups that are not called worse hold the best one with a chance of at least 1 - alpha.
-That is a subset selection (Gupta 1965) by comparisons with the best (Hsu 1984), made with the
-Mann-Whitney test instead of normal means, as times are skewed and their spread grows with them.
+That is a subset selection (Gupta 1965) by comparisons with the best (Hsu 1984), made with the test
+of two groups (`two_groups`) instead of normal means, as times are skewed and differ in spread.
 
 Why it holds. A group is called worse only if a one-sided test at alpha/(k-1) finds it higher than
 the group with the lowest median. For the truly best group each of the k-1 others passes that test
 with a chance of at most alpha/(k-1), so that any does, the one with the lowest median too, with at
-most alpha (Bonferroni). It needs no common shape or spread, but "best" means that its values tend
-to be the lowest: P(value > t) is nowhere above that of another group. Groups of which one has the
-lower median and the other the shorter tail have no order that a test of this kind could find.
+most alpha (Bonferroni). It needs no common shape or spread; "best" means that in pairs with any
+other group its value is the lower one at least as often as not.
 """
 
 from __future__ import annotations
@@ -30,12 +29,15 @@ from venturi.model.statistics.stats import (
     ALPHA,
     MEDIAN_LEVEL,
     Missing,
-    Outcome,
     Summary,
+    summarise,
+)
+from venturi.model.statistics.two_groups import (
+    Outcome,
     Verdict,
     compare_samples,
     least_p,
-    summarise,
+    p_value,
 )
 from venturi.wording import count_of
 
@@ -226,26 +228,42 @@ def _standing(entry: _Entry, rank: int, above: Sequence[_Entry], each_alpha: flo
     n = len(entry.group.elapsed_s)
     told = [best for best in above
             if least_p(n, len(best.group.elapsed_s)) / 2 <= each_alpha]  # fmt: skip
-    best, verdicts, worse = above[0], {}, False
-    for best in told:
-        # One-sided at each_alpha is two-sided at twice that, if the difference is upwards.
-        verdicts = {
-            axis: compare_samples(best.values[axis], values, min(2 * each_alpha, 0.999))
-            for axis, values in entry.values.items()
-        }
-        worse = all(verdict.outcome is Outcome.HIGHER for verdict in verdicts.values())
-        if worse:
-            break
-    standing, reason = Rank.WORSE, None
     if not told:
-        standing = Rank.CANNOT_TELL
         reason = (
-            f"too few trials: {n} against {len(best.group.elapsed_s)} cannot reach "
+            f"too few trials: {n} against {len(above[-1].group.elapsed_s)} cannot reach "
             f"p = {each_alpha:.2g}, however far apart"
         )
-    elif not worse:
-        standing = Rank.TIED
-        reason = next(v.reason for v in verdicts.values() if v.outcome is not Outcome.HIGHER)
-    return Ranked(
-        entry.group.key, rank, standing, reason, entry.summaries, best.group.key, verdicts
+        return Ranked(entry.group.key, rank, Rank.CANNOT_TELL, reason, entry.summaries,
+                      above[-1].group.key)  # fmt: skip
+    # One-sided at each_alpha is two-sided at twice that, if the difference is upwards.
+    alpha = min(2 * each_alpha, 0.999)
+    standing, best = Rank.TIED, told[0]
+    for one in told:
+        near = any(p_value(one.values[axis], of) > alpha for axis, of in entry.values.items())
+        if not near and _all_higher(verdicts := _verdicts(entry, one, alpha)):
+            standing, best = Rank.WORSE, one
+            break
+    else:
+        verdicts = _verdicts(entry, best, alpha)
+    why = next(
+        (
+            verdict.reason or "it has the higher median, but more of the lower values"
+            for verdict in verdicts.values()
+            if verdict.outcome is not Outcome.HIGHER
+        ),
+        None,
     )
+    return Ranked(
+        entry.group.key, rank, standing, why, entry.summaries, best.group.key, verdicts
+    )
+
+
+def _verdicts(entry: _Entry, best: _Entry, alpha: float) -> dict[Axis, Verdict]:
+    return {
+        axis: compare_samples(best.values[axis], values, alpha)
+        for axis, values in entry.values.items()
+    }
+
+
+def _all_higher(verdicts: Mapping[Axis, Verdict]) -> bool:
+    return all(verdict.outcome is Outcome.HIGHER for verdict in verdicts.values())

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from enum import StrEnum
 
 from venturi.errors import ExitCode, VenturiError
 from venturi.model.compare.repeat_groups import Comparison, GroupResult
-from venturi.model.statistics.stats import Outcome
 
 
 class Speed(StrEnum):
@@ -36,10 +34,9 @@ class Decision:
 def decide(comparison: Comparison, limit: float) -> tuple[Decision, ...]:
     """Each group but the first: is its time more than `limit` (such as 1.05) times the first's?
 
-    By the verdict and the interval that `comparison` has already: slower if there is a difference
-    and all of the interval is beyond the limit, not slower if none of it is. A rate's factor is
-    turned round. VEN-COMPARE-GROUPS of a metric that is neither time nor rate, and of a group
-    without values: what did not run must not pass for fast.
+    By the interval that `comparison` has already: slower if all of it is beyond the limit, not
+    slower if none of it is. A rate's factor is turned round. VEN-COMPARE-GROUPS of a metric that is
+    neither time nor rate, and of a group without values: what did not run must not pass for fast.
     """
     if comparison.unit != "s" and not comparison.unit.endswith("/s"):
         raise VenturiError(
@@ -62,18 +59,18 @@ def decide(comparison: Comparison, limit: float) -> tuple[Decision, ...]:
 
 def _decision(comparison: Comparison, group: GroupResult, limit: float) -> Decision:
     first, verdict = comparison.groups[0].group_key, group.against_first
-    found = comparison.ratio(group)
-    if verdict is None or found is None:
+    if verdict is None or verdict.ratio is None:
         raise VenturiError(
-            "VEN-COMPARE-GROUPS", f"the median of group {first} is 0: nothing is a multiple of it",
+            "VEN-COMPARE-GROUPS",
+            f"{group.group_key} against {first}: {verdict.reason if verdict else 'not compared'}",
             where={"group": first}, hint="choose another metric",
         )  # fmt: skip
-    factor, interval = found
+    factor, interval = verdict.ratio, verdict.interval
     ends = None if interval is None else (interval.low, interval.high)
     if comparison.higher_is_better:  # a rate: its time is the inverse
-        factor = _inverse(factor)
-        ends = None if ends is None else (_inverse(ends[1]), _inverse(ends[0]))
-    outcome = _outcome(ends, limit, differs=verdict.outcome is not Outcome.CANNOT_TELL)
+        factor = 1 / factor
+        ends = None if ends is None else (1 / ends[1], 1 / ends[0])
+    outcome = _outcome(ends, limit)
     why = verdict.reason or ""
     if interval is not None and ends is not None and (outcome is not Speed.CANNOT_TELL or not why):
         why = f"its time differs by {_change(ends[0])} to {_change(ends[1])} ({interval.percent})"
@@ -87,17 +84,12 @@ def _decision(comparison: Comparison, group: GroupResult, limit: float) -> Decis
     return Decision(group.group_key, outcome, factor, low, high, sentence)
 
 
-def _outcome(ends: tuple[float, float] | None, limit: float, *, differs: bool) -> Speed:
+def _outcome(ends: tuple[float, float] | None, limit: float) -> Speed:
     if ends is None:
         return Speed.CANNOT_TELL
-    if differs and ends[0] > limit:
+    if ends[0] > limit:
         return Speed.SLOWER
     return Speed.NOT_SLOWER if ends[1] <= limit else Speed.CANNOT_TELL
-
-
-def _inverse(factor: float) -> float:
-    """What a factor of a rate is in time; without end if the rate may be 0."""
-    return 1 / factor if factor > 0 else math.inf
 
 
 def _change(factor: float) -> str:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from venturi.errors import VenturiError
 from venturi.model.statistics.stats import (
     ALPHA,
     MEDIAN_LEVEL,
-    Interval,
     Summary,
-    Verdict,
-    compare_samples,
     summarise,
 )
+from venturi.model.statistics.two_groups import Verdict, compare_samples
 from venturi.record.trial import State, Trial
 
 
@@ -69,20 +67,6 @@ class Comparison:
             return str(verdict.outcome)
         better = (verdict.outcome == "higher") == self.higher_is_better
         return f"{verdict.outcome}: {'better' if better else 'worse'}"
-
-    def ratio(self, group: GroupResult) -> tuple[float, Interval | None] | None:
-        """`group` in multiples of the first: 1 + shift / median of the first, and its interval.
-
-        None for the first itself, and where either has no values that count.
-        """
-        verdict, base = group.against_first, self.groups[0].summary.median
-        if verdict is None or verdict.relative is None or not base:
-            return None
-        shift = verdict.shift_interval
-        if shift is None:
-            return 1 + verdict.relative, None
-        ends = replace(shift, low=1 + shift.low / base, high=1 + shift.high / base)
-        return 1 + verdict.relative, ends
 
 
 def compare_groups(

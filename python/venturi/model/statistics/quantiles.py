@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 _HALVINGS = 60  # of an interval of order 1: to rounding
+_TERMS = 10_000  # more than any fraction here needs
 
 _NORMAL = statistics.NormalDist()
 
@@ -40,6 +41,46 @@ def student_quantile(freedom: int, p: float) -> float:
         return (2 / math.pi * (angle + total) if odd else total) - (2 * p - 1)
 
     return math.sqrt(freedom) * math.tan(root(inside, 0.0, math.pi / 2))
+
+
+def student_tails(freedom: float, t: float) -> float:
+    """P(|T| >= t) of Student's t with `freedom` > 0 degrees of freedom, not only whole ones.
+
+    It is the incomplete beta function I_x(freedom / 2, 1/2) at x = freedom / (freedom + t^2)
+    (Abramowitz and Stegun 1964, 26.7.1), by its continued fraction (26.5.8) on the side where that
+    converges fast.
+    """
+    if math.isinf(t):
+        return 0.0
+    a, b, square = freedom / 2, 0.5, t * t
+    x, rest = freedom / (freedom + square), square / (freedom + square)
+    if rest == 0:
+        return 1.0
+    front = math.exp(
+        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+        - a * math.log1p(square / freedom) + b * math.log(rest)
+    )  # fmt: skip
+    if x < (a + 1) / (a + b + 2):
+        return front * _beta_fraction(a, b, x) / a
+    return 1 - front * _beta_fraction(b, a, rest) / b
+
+
+def _beta_fraction(a: float, b: float, x: float) -> float:
+    """The continued fraction of I_x(a, b), by Lentz's method (Press et al. 2007, 6.4)."""
+    tiny = 1e-300
+    c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1) or tiny)
+    value = d
+    for k in range(1, _TERMS):
+        for term in (
+            k * (b - k) * x / ((a + 2 * k - 1) * (a + 2 * k)),
+            -(a + k) * (a + b + k) * x / ((a + 2 * k) * (a + 2 * k + 1)),
+        ):
+            d = 1 / (1 + term * d or tiny)
+            c = 1 + term / c or tiny
+            value *= c * d
+        if abs(c * d - 1) < 1e-15:
+            break
+    return value
 
 
 def root(function: Callable[[float], float], low: float, high: float) -> float:

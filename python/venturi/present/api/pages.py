@@ -50,7 +50,7 @@ PAGES = (
     _analysis("cost", "Cost", "Cost and time", "Which configuration is best?",
               "Time against cost at your prices, ranked with ties."),
     _analysis("compare", "Compare", "Compare", "Is the difference real?",
-              "Distributions, the shift with its interval, a verdict."),
+              "Distributions, the ratio with its interval, a verdict."),
     _analysis("speedup", "Speedup", "Speedup", "What does a factor bring?",
               "Disk, network, engine: against a chosen baseline."),
     _analysis("parameter", "Parameter", "Parameter evaluation", "What does a parameter do?",

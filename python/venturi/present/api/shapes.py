@@ -290,7 +290,8 @@ class RankedGroup:
     `standing` is "best", "indistinguishable from the best", "worse" or "cannot tell".
     `best_*` are those of its fastest trial. `legacy_*` is what ALOJA's query shows, on request.
     `on_frontier`: by medians no group is as fast and as cheap. `frontier` is then "yes", "no" where
-    a group's intervals of time and cost lie wholly below, else "cannot tell"; null without a cost.
+    one and the same group is found better in time and in cost, else "cannot tell"; null without
+    a cost.
     """
 
     key: Key
@@ -329,9 +330,11 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class ComparedGroup:
-    """One of the groups compared; its difference from the first is null for the first itself.
+    """One of the groups compared; what is told against the first is null for the first itself.
 
-    `values_s` are all counted times (at most 2,000, evenly taken), `warm_ups_s` were left out.
+    `ratio` is the middle one of all ratios of its times to the first's, below 1 where it takes less
+    time; `chance_lower` the share of all pairs in which its time is the lower one. `values_s` are
+    all counted times (at most 2,000, evenly taken), `warm_ups_s` were left out.
     """
 
     key: Key
@@ -342,11 +345,10 @@ class ComparedGroup:
     warm_ups_s: tuple[float, ...]
     outliers_s: tuple[float, ...]
     outcome: Literal["lower", "higher", "cannot tell"] | None
-    shift_s: float | None
-    shift_interval: Interval | None
-    relative: float | None
+    ratio: float | None
+    ratio_interval: Interval | None
     p_value: float | None
-    cliffs_delta: float | None
+    chance_lower: float | None
     verdict: str
 
 
@@ -360,7 +362,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Speedup:
-    """How many times faster a value of the factor is than the baseline: median over median."""
+    """How many times faster a value of the factor is: the middle ratio of the baseline's times."""
 
     key: Key
     value: Scalar

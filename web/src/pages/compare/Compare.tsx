@@ -3,7 +3,7 @@
 import { useCallback } from "react";
 import { groupName } from "../../charts/common";
 import { useTwin } from "../../data";
-import { percent, seconds } from "../../format";
+import { ratio, seconds } from "../../format";
 import { PAGES } from "../../generated/pages";
 import type { Comparison } from "../../generated/types";
 import {
@@ -25,7 +25,7 @@ import { Page } from "../../parts/Page";
 import type { Cell, Column } from "../../parts/Table";
 import { useSearch } from "../../state";
 import { isGroup } from "../../url";
-import { differences, ecdf, signed, strips } from "./charts";
+import { ecdf, ratios, strips } from "./charts";
 
 const MOST_GROUPS = 6;
 
@@ -59,10 +59,10 @@ function spreads(data: Comparison) {
   return { columns, rows };
 }
 
-function shifts(data: Comparison) {
+function ratiosTable(data: Comparison) {
   const columns: Column[] = [
     { name: "group" },
-    ...numbers("n", "difference (s)", "low (s)", "high (s)", "relative", "p", "Cliff's delta"),
+    ...numbers("n", "ratio", "low", "high", "p", "share of pairs with a lower time"),
     { name: "verdict" },
   ];
   const rows = data.groups
@@ -70,12 +70,11 @@ function shifts(data: Comparison) {
     .map((group): Cell[] => [
       groupName(data.by, group.key),
       group.elapsed_s.n,
-      group.shift_s,
-      group.shift_interval?.low ?? null,
-      group.shift_interval?.high ?? null,
-      group.relative,
+      group.ratio,
+      group.ratio_interval?.low ?? null,
+      group.ratio_interval?.high ?? null,
       group.p_value,
-      group.cliffs_delta,
+      group.chance_lower,
       group.verdict,
     ]);
   return { columns, rows };
@@ -129,17 +128,17 @@ function Distributions({ data }: { data: Comparison }) {
   );
 }
 
-function Differences({ data }: { data: Comparison }) {
-  const draw = useCallback((view: View) => differences(data, view), [data]);
+function Ratios({ data }: { data: Comparison }) {
+  const draw = useCallback((view: View) => ratios(data, view), [data]);
   const [first] = data.groups;
   if (!first || data.groups.length < 2) return null;
   return (
     <Figure
-      title={`Difference from ${groupName(data.by, first.key)}`}
-      caption="How much longer a trial takes than one of the first group, in the middle of all pairs, with its interval. An interval that holds 0 cannot tell who is faster."
+      title={`Time relative to ${groupName(data.by, first.key)}`}
+      caption="The time of a trial in multiples of that of one of the first group, in the middle of all pairs, with its interval. An interval that holds 1 cannot tell who is faster."
       draw={draw}
-      table={shifts(data)}
-      file="differences"
+      table={ratiosTable(data)}
+      file="ratios"
     />
   );
 }
@@ -154,12 +153,10 @@ function Verdicts({ data }: { data: Comparison }) {
         {others.map((group) => (
           <li key={JSON.stringify(group.key)}>
             <strong>{groupName(data.by, group.key)}</strong>
-            {group.shift_s !== null && (
+            {group.ratio !== null && (
               <span className="aside">
                 {" "}
-                {signed(group.shift_s)}
-                {group.relative === null ? "" : `, ${signedPercent(group.relative)}`}; n ={" "}
-                {group.elapsed_s.n}
+                {ratio(group.ratio)}; n = {group.elapsed_s.n}
                 {group.elapsed_s.median === null
                   ? ""
                   : `, median ${seconds(group.elapsed_s.median)}`}
@@ -172,9 +169,6 @@ function Verdicts({ data }: { data: Comparison }) {
     </section>
   );
 }
-
-const signedPercent = (fraction: number) =>
-  `${fraction > 0 ? "+" : fraction < 0 ? "−" : ""}${percent(Math.abs(fraction))}`;
 
 const fits = (name: string, value: string, search: URLSearchParams) =>
   name !== "group" || isGroup(value, search.getAll("by"));
@@ -214,7 +208,7 @@ export default function Compare() {
             )}
             <Verdicts data={data} />
             <Distributions data={data} />
-            <Differences data={data} />
+            <Ratios data={data} />
           </>
         )}
       </Answer>

@@ -1,8 +1,8 @@
 // Groups compared: every value, how they are spread, and how far each is from the first.
 
 import {
-  differenceScale,
   groupName,
+  logAxis,
   names,
   roleOf,
   timeScale,
@@ -14,7 +14,7 @@ import { type Box, items, layer, type Named, plotOf, type Shape } from "../../ch
 import { type Row, rowsChart } from "../../charts/rows";
 import { type Axis, axisOf } from "../../charts/scale";
 import { base, type Drawing, pointTip, tip, type View } from "../../charts/view";
-import { count, plain, seconds } from "../../format";
+import { count, plain, ratio, seconds } from "../../format";
 import type { ComparedGroup, Comparison } from "../../generated/types";
 
 const LABEL_PX = 13;
@@ -283,49 +283,36 @@ export function ecdf(data: Comparison, log: boolean, view: View): Drawing {
 
 const OUTCOME = { lower: "faster", higher: "slower", "cannot tell": "cannot tell" } as const;
 
-/** `+12.3 s`, `−4.0 s`: a difference has a sign. */
-export const signed = (valueS: number): string =>
-  `${valueS > 0 ? "+" : valueS < 0 ? "−" : ""}${seconds(Math.abs(valueS))}`;
-
-/** How far each group is from the first, with the interval of that. */
-export function differences(data: Comparison, view: View): Drawing {
+/** How each group's times stand to the first's, with the interval of that. */
+export function ratios(data: Comparison, view: View): Drawing {
   const [first, ...others] = data.groups;
-  const known = others.filter((group) => group.shift_s !== null);
-  if (!first || known.length === 0) return null;
-  const ends = known.flatMap(({ shift_s, shift_interval: interval }) =>
-    [shift_s, interval?.low, interval?.high].filter((value) => value != null),
+  const known = others.flatMap((group) =>
+    group.ratio === null ? [] : [{ group, middle: group.ratio, interval: group.ratio_interval }],
   );
-  const { unit, axis } = differenceScale(ends, view.narrow ? 4 : 8);
-  const rows = known.map((group): Row => {
-    const shift = group.shift_s ?? 0;
-    const interval = group.shift_interval;
+  if (!first || known.length === 0) return null;
+  const ends = known.flatMap(({ middle, interval }) =>
+    interval ? [middle, interval.low, interval.high] : [middle],
+  );
+  const axis = logAxis([1, ...ends], view.narrow ? 4 : 8);
+  const rows = known.map(({ group, middle, interval }): Row => {
     const outcome = group.outcome ? OUTCOME[group.outcome] : "cannot tell";
     return {
       label: groupName(data.by, group.key),
-      ...(interval
-        ? {
-            whisker: [interval.low / unit.seconds, interval.high / unit.seconds] as [
-              number,
-              number,
-            ],
-          }
-        : {}),
-      marks: [{ at: shift / unit.seconds, role: roleOf(data.groups.indexOf(group)), shape: "dot" }],
-      text: `${signed(shift)}: ${outcome}`,
+      ...(interval ? { whisker: [interval.low, interval.high] as [number, number] } : {}),
+      marks: [{ at: middle, role: roleOf(data.groups.indexOf(group)), shape: "dot" }],
+      text: `${ratio(middle)}: ${outcome}`,
       textRole: outcome === "cannot tell" ? "muted" : "ink",
       textAt: axis.maximum,
       details: [
-        `${signed(shift)}${interval ? ` ${within(interval, signed)}` : ", no interval"}`,
+        `${ratio(middle)}${interval ? ` ${within(interval, ratio)}` : ", no interval"}`,
         group.verdict,
       ],
     };
   });
   const scale = {
-    minimum: axis.minimum,
-    maximum: axis.maximum,
-    ticks: axis.ticks,
-    name: `difference${view.narrow ? "" : ` from ${groupName(data.by, first.key)}`} (${unit.name}); below 0 is faster`,
-    format: (value: number) => (value > 0 ? `+${plain(value)}` : plain(value).replace("-", "−")),
+    ...axis,
+    name: `time relative to ${view.narrow ? "the first" : groupName(data.by, first.key)}; below 1 is faster`,
+    format: plain,
   };
-  return withLine(rowsChart(rows, scale, view, 190), 0, view);
+  return withLine(rowsChart(rows, scale, view, 190), 1, view);
 }

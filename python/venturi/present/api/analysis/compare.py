@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated
@@ -10,7 +9,8 @@ from typing import Annotated
 import numpy as np
 
 from venturi.model.compare.outliers import FENCE, tukey_log
-from venturi.model.statistics.stats import ALPHA, Outcome, Verdict, compare_samples
+from venturi.model.statistics.stats import ALPHA
+from venturi.model.statistics.two_groups import Outcome, Verdict, compare_samples
 from venturi.present.api.analysis.cells import (
     COMPARABLE,
     ORIGIN,
@@ -33,7 +33,6 @@ from venturi.record.query.conditions import COLUMNS, Condition, Op
 from venturi.record.query.grouping import GROUP_KEYS_MAX
 from venturi.record.query.paging import rows
 from venturi.record.repository import Repository
-from venturi.units import format_duration
 
 GROUPS_MAX = 10
 VALUES_MAX = 2_000
@@ -98,9 +97,7 @@ def compared(
     alpha = ALPHA / max(1, len(chosen) - 1)
     made = []
     for place, cell in enumerate(chosen):
-        verdict = (
-            compare_samples(chosen[0].elapsed_s, cell.elapsed_s, alpha, "s") if place else None
-        )
+        verdict = compare_samples(chosen[0].elapsed_s, cell.elapsed_s, alpha) if place else None
         told = verdict or Verdict(Outcome.CANNOT_TELL, None, alpha)
         marks = tukey_log(cell.elapsed_s)
         made.append(
@@ -113,11 +110,10 @@ def compared(
                 warm_ups_s=tuple(cold.get(cell.key, ())),
                 outliers_s=tuple(mark.value for mark in marks.marks)[:VALUES_MAX],
                 outcome=told.outcome.value if verdict else None,
-                shift_s=told.shift,
-                shift_interval=interval(told.shift_interval),
-                relative=told.relative,
+                ratio=told.ratio,
+                ratio_interval=interval(told.interval),
                 p_value=told.p_value,
-                cliffs_delta=told.cliffs_delta,
+                chance_lower=told.chance_lower,
                 verdict=in_words(cell, chosen[0], verdict),
             )
         )
@@ -136,17 +132,14 @@ def in_words(cell: Cell, first: Cell, verdict: Verdict | None) -> str:
     """`IB takes 12 % (9–15 %) less time than ETH`, or why that cannot be told."""
     if verdict is None:
         return "the reference"
-    if verdict.outcome is Outcome.CANNOT_TELL or verdict.shift_interval is None:
+    if verdict.ratio is None or verdict.interval is None or verdict.reason:
         return f"cannot tell: {verdict.reason}"
     word = "less" if verdict.outcome is Outcome.LOWER else "more"
-    base = statistics.median(first.elapsed_s)
-    ends = sorted(abs(end) for end in (verdict.shift_interval.low, verdict.shift_interval.high))
-    by = format_duration(ends[0]), format_duration(ends[1])
-    amount = percent((verdict.shift or 0) / base)
-    within = "–".join(percent(end / base).removesuffix(" %") for end in ends)
+    ends = sorted(abs(1 - end) for end in (verdict.interval.low, verdict.interval.high))
+    within = "–".join(percent(end).removesuffix(" %") for end in ends)
     return (
-        f"{label(cell.key)} takes {amount} ({within} %) {word} time than {label(first.key)}: "
-        f"{by[0]} to {by[1]} {word}"
+        f"{label(cell.key)} takes {percent(1 - verdict.ratio)} ({within} %) {word} time than "
+        f"{label(first.key)}"
     )
 
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Annotated, Literal
 
-import numpy as np
-
 from venturi.model.compare import ranking as model
 from venturi.model.compare.groups import Columns, Group, best_of, groups_from, with_cost
 from venturi.model.compare.groups import Key as GroupKey
@@ -34,7 +32,7 @@ from venturi.present.api.analysis.cells import (
 from venturi.present.api.analysis.spreads import no_spread, scaled, spread_of
 from venturi.present.api.asking import Parameter
 from venturi.present.api.context import Selection, SelectionDep, Services
-from venturi.present.api.shapes import Key, Prices, RankedGroup, Ranking, Scalar, Spread
+from venturi.present.api.shapes import Key, Prices, RankedGroup, Ranking, Scalar
 from venturi.record.query.conditions import COLUMNS
 from venturi.record.query.grouping import GROUP_KEYS_MAX
 from venturi.record.query.paging import rows
@@ -128,7 +126,9 @@ def ranked(
     ranking = model.rank_groups(compared, OBJECTIVES[objective])
     told = {one.key: one for one in ranking.groups}
     order = [*told, *(key for key in priced if key not in told)]
-    groups = _with_frontier([_answer(priced[key], of_key[key], told.get(key)) for key in order])
+    groups = _with_frontier(
+        [_answer(priced[key], of_key[key], told.get(key)) for key in order], compared
+    )
     warnings = mixtures(found, keys)
     if len(found) > RANKED_MAX:
         warnings += (f"only the {RANKED_MAX} biggest of {len(found):,} groups are compared",)
@@ -175,33 +175,30 @@ def _priced(
     return _Priced(with_cost(group, Tariff(per_hour, "USD")), per_hour, None)
 
 
-def _with_frontier(groups: Sequence[RankedGroup]) -> tuple[RankedGroup, ...]:
+_ON_FRONTIER: Mapping[model.Rank, Literal["yes", "no"]] = {
+    model.Rank.BEST: "yes",
+    model.Rank.WORSE: "no",
+}
+
+
+def _with_frontier(
+    groups: Sequence[RankedGroup], compared: Sequence[Group]
+) -> tuple[RankedGroup, ...]:
     """The groups, each with whether it is on the frontier of time and cost.
 
-    "yes": no other has a median as low in both and lower in one. "cannot tell": some other has,
-    but none whose intervals of both medians lie wholly below. None without a cost.
+    "yes": no other has a median as low in both and lower in one. "no": it is found worse than one
+    of these in both. Else "cannot tell"; None without a cost.
     """
-    boxes = np.array([[_box(g.elapsed_s), _box(g.cost_usd)] for g in groups]).reshape(-1, 2, 3)
-    known = ~np.isnan(boxes).any(axis=(1, 2))
-    rivals, made = boxes[known], []
-    for group, here, priced in zip(groups, boxes, known, strict=True):
+    ranking = model.rank_groups(compared, model.Objective.PARETO)
+    standing = {one.key: one.standing for one in ranking.groups}
+    made = []
+    for group in groups:
         front: Literal["yes", "cannot tell", "no"] | None = None
-        if priced:
-            beaten = np.all(rivals[:, :, 0] <= here[:, 0], axis=1)
-            beaten &= np.any(rivals[:, :, 0] < here[:, 0], axis=1)
-            surely = np.all(rivals[:, :, 2] < here[:, 1], axis=1)
-            front = "no" if surely.any() else "cannot tell" if beaten.any() else "yes"
+        if group.cost_usd is not None and group.cost_usd.median is not None:
+            found = standing.get(group.key, model.Rank.CANNOT_TELL)
+            front = _ON_FRONTIER.get(found, "cannot tell")
         made.append(replace(group, on_frontier=front == "yes", frontier=front))
     return tuple(made)
-
-
-def _box(spread: Spread | None) -> tuple[float, float, float]:
-    """The median and the ends of its interval, or of all values where there is none."""
-    if spread is None or spread.median is None:
-        return math.nan, math.nan, math.nan
-    if spread.interval is not None:
-        return spread.median, spread.interval.low, spread.interval.high
-    return spread.median, spread.minimum or 0.0, spread.maximum or math.inf
 
 
 def _answer(priced: _Priced, cell: Cell, one: model.Ranked | None) -> RankedGroup:

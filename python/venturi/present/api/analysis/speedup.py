@@ -7,15 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from venturi.model.compare.effects import Ratio, over_selection, speedup
-from venturi.model.statistics.stats import (
-    ALPHA,
-    MEDIAN_LEVEL,
-    Missing,
-    Outcome,
-    compare_samples,
-    median,
-)
+from venturi.model.compare.effects import Ratio, over_selection
+from venturi.model.statistics.stats import ALPHA, Missing, median
+from venturi.model.statistics.two_groups import Outcome, compare_samples
 from venturi.present.api.analysis.cells import (
     ByDep,
     Cell,
@@ -65,7 +59,7 @@ def speedups(
         Parameter(description="aloja: against the mean of all that is selected."),
     ] = "baseline",
 ) -> Speedups:
-    """Median of the baseline over median of each value, within groups of like work."""
+    """The middle ratio of the baseline's times to each value's, within groups of like work."""
     keys = tuple(key for key in keys_of(by) if key != factor)
     every, found, said = alike(services.repository, selection, (factor, *keys), but=())
     kept, without = split(found)
@@ -177,11 +171,9 @@ def _against(
 def against(
     own: Sequence[float], base: Sequence[float], name: str, base_name: str, alpha: float
 ) -> tuple[Ratio, str]:
-    """The speedup with its interval, and the verdict of the Mann-Whitney test in words."""
-    ratio = speedup([(own, base)], MEDIAN_LEVEL)
-    verdict = compare_samples(base, own, alpha, "s")
-    if ratio.value is None or verdict.outcome is Outcome.CANNOT_TELL:
-        return ratio, f"cannot tell: {ratio.reason if ratio.value is None else verdict.reason}"
-    if (verdict.outcome is Outcome.LOWER) != (ratio.value > 1):
-        return ratio, "cannot tell: medians and ranks point to different sides"
+    """The speedup, which is the baseline's ratio to `own`, with its interval and in words."""
+    verdict = compare_samples(own, base, alpha)
+    ratio = Ratio(verdict.ratio, verdict.interval, None if verdict.interval else verdict.reason)
+    if verdict.outcome is Outcome.CANNOT_TELL:
+        return ratio, f"cannot tell: {verdict.reason}"
     return ratio, as_fast(name, base_name, ratio)
