@@ -27,12 +27,12 @@ def normal(spread: float) -> Draw:
 
 def skewed(spread: float) -> Draw:
     """An exponential tail, its median at 0."""
-    return lambda rng, n: spread * (rng.exponential(1, n) - np.log(2))
+    return lambda rng, n: np.asarray(spread * (rng.exponential(1, n) - np.log(2)))
 
 
 def slow_mode(rng: np.random.Generator, n: int) -> Array:
     """One trial in five takes half as long again."""
-    return rng.normal(0, 0.1, n) + np.log(1.5) * (rng.random(n) < 0.2)
+    return np.asarray(rng.normal(0, 0.1, n) + np.log(1.5) * (rng.random(n) < 0.2))
 
 
 # Pairs of which neither tends to be the lower: alike, or both symmetric about the same place.

@@ -253,9 +253,7 @@ def _standing(entry: _Entry, rank: int, above: Sequence[_Entry], each_alpha: flo
         ),
         None,
     )
-    return Ranked(
-        entry.group.key, rank, standing, why, entry.summaries, best.group.key, verdicts
-    )
+    return Ranked(entry.group.key, rank, standing, why, entry.summaries, best.group.key, verdicts)
 
 
 def _verdicts(entry: _Entry, best: _Entry, alpha: float) -> dict[Axis, Verdict]:
