@@ -232,7 +232,7 @@ def test_what_cannot_be_compared_says_why() -> None:
     assert "not above 0" in (zero.reason or "")
     single = compare_samples([2.0], [1.0])
     assert (single.ratio, single.interval, single.p_value) == (0.5, None, None)
-    assert single.reason == "1 and 1 trials are too few to tell: they have a ratio and nothing of its error"
+    assert (single.reason or "").startswith("1 and 1 trials are too few to tell: ")
     many = compare_samples([2.0], [1.0 + i / 100 for i in range(50)])
     assert (many.interval, many.outcome) == (None, Outcome.CANNOT_TELL)
     for alpha in (0.0, 1.0):
