@@ -98,7 +98,7 @@ def test_compare_says_a_reason_once_and_breaks_no_word(
 ) -> None:
     shown = on_terminal(settings, "compare", *groups)
     assert max(map(len, shown)) <= 80
-    assert {"difference", "verdict"} <= set(shown[1].split())
+    assert {"ratio", "verdict"} <= set(shown[1].split())
     assert sum("cannot carry" in line for line in shown) == 1
     lines = into_pipe(settings, "compare", *groups)
     assert sum(line.startswith(tuple(groups)) for line in lines) >= 2
