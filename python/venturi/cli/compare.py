@@ -12,14 +12,15 @@ from venturi.cli.options import EXCESS, json_option, print_json
 from venturi.cli.repository import open_repository
 from venturi.cli.screen import show
 from venturi.errors import ExitCode, VenturiError
+from venturi.model.compare.regression import Speed, decide
+from venturi.model.compare.repeat_groups import Comparison, compare_groups
 from venturi.model.statistics.stats import Interval
+from venturi.model.statistics.two_groups import Verdict
 from venturi.present.table import Line, table
 from venturi.record.trial import Trial
 from venturi.wording import count_of
 
 if TYPE_CHECKING:
-    from venturi.model.compare.repeat_groups import Comparison
-    from venturi.model.statistics.two_groups import Verdict
     from venturi.record.repository import Repository
 
 
@@ -57,9 +58,6 @@ def command(
     With --fail-if-slower the exit status decides, as a check of continuous integration needs it: 0
     where nothing is slower by more than LIMIT, 4 where something is; 0 where it cannot be told.
     """
-    from venturi.model.compare.regression import Speed, decide
-    from venturi.model.compare.repeat_groups import compare_groups
-
     if fail_if_unsure and limit is None:
         raise click.UsageError("--fail-if-unsure needs --fail-if-slower")
 
