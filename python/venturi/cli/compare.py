@@ -92,13 +92,13 @@ def group_of(repository: Repository, name: str) -> Sequence[Trial]:
         try:
             key = repository.get(name).group_key
         except VenturiError as error:
-            if error.code != "VEN-RECORD-UNKNOWN":
+            if error.code != "VEN-RECORD-UNKNOWN" or name.startswith("last"):
                 raise
             raise VenturiError(
                 "VEN-RECORD-UNKNOWN",
                 f"{name} is neither a repeat group nor one trial's id",
                 where={"name": name},
-                hint="`venturi ls` lists both",
+                hint="`venturi ls` lists the trials' ids, and the keys of their groups",
             ) from error
         trials = whole_trials(repository, Condition.equal("group", key))
     return _kept(repository, name, trials)

@@ -186,7 +186,9 @@ class Repository:
                 if before
                 else "there is no last trial: none is recorded",
                 where={"id": name},
-                hint="`venturi ls` lists the trials, the last one first",
+                hint="`venturi ls` lists the trials, the last one first"
+                if before
+                else "`venturi quickstart` makes some, `venturi import` takes in those of others",
             )
         return _decode(*row)
 

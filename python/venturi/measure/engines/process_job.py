@@ -203,7 +203,7 @@ class ProcessJob:
                 replace(phase, started_s=step.since_start_s(phase.started_s)) for phase in phases
             ),
             samples=(
-                *_usage(ended, elsewhere=self.engine.deployment != "local"),
+                *_usage(ended, elsewhere=self.engine.deployment not in {None, "local"}),
                 *(sample for each in executions for sample in each.samples),
             ),
             elapsed_s=max(map(_end_s, phases)) - min(each.started_s for each in ended),

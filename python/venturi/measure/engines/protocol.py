@@ -130,7 +130,7 @@ class Engine(Protocol):
 
 
 class ProcessEngine(Engine, Protocol):
-    """An engine that runs a task in processes of its own: see `job.ProcessJob`."""
+    """An engine that runs a task in processes of its own: see `process_job.ProcessJob`."""
 
     @property
     def host(self) -> Host:

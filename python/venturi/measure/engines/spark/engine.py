@@ -1,6 +1,6 @@
 """Apache Spark: applications started by spark-submit, their driver on this host.
 
-Where their executors run is the business of `spark_cluster`.
+Where their executors run is the business of `deployment`.
 """
 
 from __future__ import annotations
