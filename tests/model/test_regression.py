@@ -95,6 +95,21 @@ def test_each_group_is_decided_against_the_first(make_trial: MakeTrial) -> None:
     assert [each.outcome for each in found] == [Speed.SLOWER, Speed.NOT_SLOWER]
 
 
+def test_what_failed_may_have_been_the_slowest(make_trial: MakeTrial) -> None:
+    failed = [
+        make_trial(configuration={"of": "1"}, id=new_id(), state=State.FAILED,
+                   failure=Failure("timeout", "VEN-X", "late"))
+        for _ in range(14)
+    ]  # fmt: skip
+    before = group(make_trial, BEFORE, "0")
+    alike = [*group(make_trial, ALIKE, "1"), *failed]
+    decision = only(decide(compare_groups([before, alike]), 1.05))
+    assert decision.outcome is Speed.CANNOT_TELL
+    assert "14 failed do not count" in decision.sentence
+    slower = [*group(make_trial, SLOWER, "1"), *failed]
+    assert only(decide(compare_groups([before, slower]), 1.05)).outcome is Speed.SLOWER
+
+
 def test_a_size_is_not_slower(make_trial: MakeTrial) -> None:
     with pytest.raises(VenturiError, match="neither a time nor a rate") as caught:
         decide(of_rates(make_trial, BEFORE, SLOWER, unit="B"), 1.05)

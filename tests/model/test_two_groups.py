@@ -281,3 +281,9 @@ def test_false_verdicts_stay_near_alpha_however_the_spreads_differ(
         for _ in range(rounds)
     )
     assert false / rounds <= at_most + 3 * math.sqrt(at_most * (1 - at_most) / rounds)
+
+
+def test_values_without_a_ratio() -> None:
+    found = compare_samples([1e-200] * 6, [1e200] * 6)
+    assert (found.outcome, found.ratio) == (Outcome.CANNOT_TELL, None)
+    assert "too far apart" in str(found.reason)

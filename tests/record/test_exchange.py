@@ -226,6 +226,10 @@ ONE_BAD_TRIAL: dict[str, tuple[str, Callable[[Members], Members]]] = {
         lambda m: swapped(m, b'"schema_version":1', b'"schema_version":2'),
     ),
     "another id": ("VEN-EXCHANGE-FORMAT", lambda m: swapped(m, b'"trial1"', b'"trial9"')),
+    "an id that means the newest trial": (
+        "VEN-EXCHANGE-FORMAT",
+        lambda m: swapped(m, b'"id":"trial1"', b'"id":"last"'),
+    ),
     "an id that leads outside": (
         "VEN-RECORD-SCHEMA",
         lambda m: swapped(m, b'"id":"trial1"', b'"id":"../../x"'),
@@ -314,11 +318,18 @@ def manifest_with(**changes: object) -> Callable[[Path, Members], None]:
     )
 
 
+def of_version_9(path: Path, members: Members) -> None:
+    data = bytearray(write(path, members).read_bytes())
+    data[data.index(b"PK\1\2") + 6] = 99
+    path.write_bytes(data)
+
+
 BAD_ARCHIVES: dict[str, Callable[[Path, Members], None]] = {
     "empty": lambda path, _: path.write_bytes(b"") and None,
     "text": lambda path, _: path.write_text("trials") and None,
     "cut off": cut_off,
     "flipped bits": flipped,
+    "a version that nobody reads": of_version_9,
     "traversal": special("../../evil", stat.S_IFREG | 0o644),
     "traversal inside": special("artifacts/trial0/../../evil", stat.S_IFREG | 0o644),
     "absolute": special("/etc/evil", stat.S_IFREG | 0o644),

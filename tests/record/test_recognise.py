@@ -67,9 +67,16 @@ def test_a_folder_of_logs(folder: str, tmp_path: Path) -> None:
     if folder == "spark/4.3.0":  # without what is packed so that nobody can read it
         for each in (DATA / folder).glob("*.log"):
             (tmp_path / each.name).symlink_to(each)
+        (tmp_path / "notes.txt").write_text("ZVEZDA: begins as what LZF packed")
         assert recognise(tmp_path).name == "spark-eventlog"
     else:
         assert recognise(DATA / folder).name == "spark-eventlog"
+
+
+def test_blank_lines_take_no_time(tmp_path: Path) -> None:
+    (tmp_path / "blank").write_bytes(b"\n" * (1 << 16))  # half a minute, were each end tried
+    with pytest.raises(VenturiError):
+        recognise(tmp_path / "blank")
 
 
 def test_a_report_without_its_header(tmp_path: Path) -> None:

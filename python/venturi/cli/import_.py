@@ -221,7 +221,7 @@ def _tell_refused(imported: Imported) -> None:
         _tell(f"  refused, {reason.count:,} times: {reason.field or 'row'}: {reason.reason}")
     for refusal in imported.refused[:_SHOWN]:
         if refusal.code:
-            where = f"line {refusal.line} ({refusal.field} {refusal.value})"
+            where = f"line {refusal.line} ({refusal.field} {refusal.value!r})"
             _tell(f"  {where}: [{refusal.code}] {refusal.reason}")
         else:
             _tell(f"    line {refusal.line}: {refusal.field or 'row'} {refusal.value!r}")

@@ -29,7 +29,7 @@ from venturi.errors import VenturiError
 from venturi.record.files import refuse_existing, replacing
 from venturi.record.importing.tally import Imported, Tally
 from venturi.record.importing.text import Refusal
-from venturi.record.repository import Repository
+from venturi.record.repository import NEWEST, Repository
 from venturi.record.trial import TERMINAL, Artifact, Trial
 from venturi.record.trial_json import decode, encode
 
@@ -126,7 +126,8 @@ def import_archive(
                     tally.refuse(Refusal(number, "trial", id_, error.message, error.code))
                 if progress:
                     progress(number, len(expected))
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
+    # NotImplementedError: of a version or a way of packing that is not read.
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError) as error:
         why = "no archive of `venturi export`, or damaged or cut off: "
         raise _damaged(why + (str(error) or type(error).__name__), path) from error
     except OSError as error:
@@ -226,6 +227,8 @@ def _read_trial(line: bytes, id_: str, sha256: str, number: int) -> Trial:
     if hashlib.sha256(line).hexdigest() != sha256:
         raise _damaged("the record differs from its digest in the manifest")
     trial = decode(line, where={"line": number})
+    if NEWEST.fullmatch(trial.id):
+        raise _damaged(f"{trial.id!r} names the newest trial here, so it can be no trial's id")
     if trial.id != id_:
         raise _damaged(f"the record's id is {trial.id}, the manifest says {id_}")
     if trial.state not in TERMINAL:

@@ -49,7 +49,8 @@ from venturi.settings import Settings
 
 ArtifactKind = Literal["series", "log", "manifest", "other"]
 _ARTIFACT_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+-]{0,199}")
-_LAST = re.compile(r"last(?:~(\d{1,9}))?")
+NEWEST = re.compile(r"last(?:~(\d{1,9}))?")
+"""What names a trial by how new it is, and is no trial's id."""
 _NEWEST_FIRST = (TRIALS.c.started_at_us.desc().nulls_last(), TRIALS.c.id.desc())
 _BATCH = 1_000
 # A record, to be decoded.
@@ -155,7 +156,7 @@ class Repository:
 
         `last` is the newest trial, `last~1` the one before it, in the order of `query`.
         """
-        if ago := _LAST.fullmatch(id_prefix):
+        if ago := NEWEST.fullmatch(id_prefix):
             return self._last(int(ago[1] or 0))
         # Every character an id may hold sorts before "~".
         here = (id_prefix <= RECORDS.c.id) & (RECORDS.c.id < id_prefix + "~")

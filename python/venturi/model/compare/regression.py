@@ -35,8 +35,9 @@ def decide(comparison: Comparison, limit: float) -> tuple[Decision, ...]:
     """Each group but the first: is its time more than `limit` (such as 1.05) times the first's?
 
     By the interval that `comparison` has already: slower if all of it is beyond the limit, not
-    slower if none of it is. A rate's factor is turned round. VEN-COMPARE-GROUPS of a metric that is
-    neither time nor rate, and of a group without values: what did not run must not pass for fast.
+    slower if none of it is and no trial of the group failed, for the slowest may be those that did.
+    A rate's factor is turned round. VEN-COMPARE-GROUPS of a metric that is neither time nor rate,
+    and of a group without values: what did not run must not pass for fast.
     """
     if comparison.unit != "s" and not comparison.unit.endswith("/s"):
         raise VenturiError(
@@ -72,7 +73,14 @@ def _decision(comparison: Comparison, group: GroupResult, limit: float) -> Decis
         ends = None if ends is None else (1 / ends[1], 1 / ends[0])
     outcome = _outcome(ends, limit)
     why = verdict.reason or ""
-    if interval is not None and ends is not None and (outcome is not Speed.CANNOT_TELL or not why):
+    failed = {kind: count for kind, count in group.left_out.items() if kind != "warm-up"}
+    if outcome is Speed.NOT_SLOWER and failed:
+        # What was slowest may be what did not succeed.
+        outcome = Speed.CANNOT_TELL
+        why = f"{', '.join(f'{count} {kind}' for kind, count in failed.items())} do not count"
+    elif (
+        interval is not None and ends is not None and (outcome is not Speed.CANNOT_TELL or not why)
+    ):
         why = f"its time differs by {_change(ends[0])} to {_change(ends[1])} ({interval.percent})"
     said = {
         Speed.SLOWER: f"{group.group_key} is slower than {first}",

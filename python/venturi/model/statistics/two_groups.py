@@ -33,6 +33,7 @@ MOST_RATIOS = 1_600  # each of which is tested; beyond, the interval's ends are 
 _SEED = 2000
 _EQUAL = 1e-12  # logarithms that differ by rounding only
 _SAME_T = 1e-9
+_MOST_LOG_RATIO = 700.0  # whose exponential is still a number
 _NEAR = 1e-9  # how well the ends of an interval of many values are found
 _FIRST_STEP = 1_024  # share of the way to where all is rejected
 METHOD = "Brunner-Munzel test inverted"
@@ -89,6 +90,8 @@ def compare_samples(
             Outcome.CANNOT_TELL, f"a value of {least:g} is not above 0: it has no ratio", alpha
         )
     a, b = map(_logs, values)
+    if max(b[-1] - a[0], a[-1] - b[0]) > _MOST_LOG_RATIO:
+        return Verdict(Outcome.CANNOT_TELL, "the values are too far apart to have a ratio", alpha)
     pair = _Small(a, b) if len(a) * len(b) <= MOST_RATIOS else _Large(a, b)
     ratio, lower = math.exp(pair.estimate()), 1 - pair.chance_above()
     if min(len(a), len(b)) < 2 or least_p(len(a), len(b)) > alpha:

@@ -87,7 +87,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType({each.name: each for each in (
     Format("hibench", "HiBench: a hibench.report", "importers.hibench",
            _with(r"\s*(Type\s+Date\s+Time\s+Input|\S+\s+\d{4}[-/]\d\d?[-/]\d\d?\s+\d\d?:\d\d:\d\d\s)")),
     Format("spark-perf", "spark-perf: a test's JSON results",
-           "importers.spark_perf", _with(r'(?s)\s*(results:)?\s*[\[{].{,4096}?"testName"\s*:')),
+           "importers.spark_perf", _with(r'(?s)\s*(?:results:\s*)?[\[{].{,4096}?"testName"\s*:')),
     Format("pkb", "PerfKitBenchmarker: NDJSON samples", "importers.pkb",
            _with(r'\s*\{(?=[^\n]*"metric"\s*:)(?=[^\n]*"run_uri"\s*:)')),
     Format("published", "figures of publications, a tidy CSV; without a FILE those that come along",

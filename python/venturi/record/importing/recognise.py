@@ -18,9 +18,12 @@ _PACKED = (b"LZ4Block", b"\x28\xb5\x2f\xfd", b"\x82SNAPPY\x00", b"\x1f\x8b", b"Z
 def recognise(path: Path) -> Format:
     """The one format that `path` can be of; VEN-IMPORT-FORMAT, with what to type, if it is open."""
     if path.is_dir():
-        found = list(dict.fromkeys(each for file in _files(path) for each in _like(file)
-                                   if each.kind is Kind.LOG))  # fmt: skip
-        none = "contains no log of an engine; name the files that are to be imported"
+        logs = (each for file in _files(path) for each in _logs_like(file))
+        found = list(dict.fromkeys(logs))
+        none = (
+            f"contains no log of an engine among its first {_LOOKED_INTO:,} files; name those that "
+            "are to be imported"
+        )
     else:
         found = _like(path)
         none = "begins like none of the formats; name the one that it is of"
@@ -53,13 +56,23 @@ def _files(folder: Path) -> Iterable[Path]:
         folders.sort()
         for name in sorted(names):
             path = Path(above, name)
-            if left and not name.startswith(".") and path.is_file():
+            if not left:
+                return
+            if not name.startswith(".") and path.is_file():
                 left -= 1
                 yield path
 
 
 def _raise(error: OSError) -> None:
     raise unreadable(error.filename, error, Kind.RESULTS.value) from error
+
+
+def _logs_like(path: Path) -> list[Format]:
+    """The formats of logs that it can be of; what cannot be looked into is like none."""
+    try:
+        return [each for each in _like(path) if each.kind is Kind.LOG]
+    except VenturiError:
+        return []
 
 
 def _like(path: Path) -> list[Format]:
