@@ -239,7 +239,7 @@ def test_import_tells_what_it_refuses(
     outcome = venturi("import", tmp_path / "a.zip")
     assert outcome.status == 1
     assert "1 refused" in outcome.stderr
-    assert "line 1 (trial same): [VEN-RECORD-DUPLICATE]" in outcome.stderr
+    assert "line 1 (trial 'same'): [VEN-RECORD-DUPLICATE]" in outcome.stderr
     (tmp_path / "b.zip").write_text("nothing")
     damaged = venturi("import", tmp_path / "b.zip", "--json")
     assert damaged.status == 1

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import pytest
 
+from command_line import venturi
 from venturi.record.repository import Repository
 from venturi.record.trial import State, Trial
 from venturi.settings import Settings
@@ -130,3 +131,9 @@ def test_the_ranking_of_several_catalogues_keeps_what_is_narrowest(settings: Set
     header = next(line for line in shown if line.startswith("#"))
     assert header.split() == ["#", "type", "nodes", "time", "cost", "narrowest"]
     assert any("(ec2-2014)" in line for line in shown)
+
+
+def test_an_empty_repository_says_how_it_gets_trials(settings: Settings) -> None:
+    done = venturi("ls", home=settings.home)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "no trials are recorded yet: `venturi quickstart`" in done.stderr

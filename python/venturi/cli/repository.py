@@ -71,9 +71,20 @@ class SinceType(click.ParamType[datetime]):
 
 
 def say_none_match(repository: Repository, conditions: Sequence[Condition]) -> None:
-    """Says that no trials match, and which values near to those asked for there are."""
+    """Says that no trials match, and which values near to those asked for there are; of an empty
+    repository, how it gets some.
+    """
     from venturi.record.query.checks import near_values
 
+    try:
+        repository.get("last")
+    except VenturiError:
+        click.echo(
+            "no trials are recorded yet: `venturi quickstart` makes some, `venturi import "
+            "published` takes in published ones",
+            err=True,
+        )
+        return
     click.echo("no trials match", err=True)
     for line in near_values(repository, conditions):
         click.echo(f"  {line}", err=True)
