@@ -219,7 +219,11 @@ def test_the_files_of_a_living_sort_are_left_alone(
     wait_for(lambda: any(p.name.endswith(".tmp") for p in place.output.iterdir()), slow)
     slow.send_signal(signal.SIGSTOP)
     try:
-        theirs = {path: path.stat().st_size for path in place.output.iterdir()}
+        # What it has asked the kernel to write may still arrive.
+        theirs = {path: -1 for path in place.output.iterdir()}
+        while theirs != (now := {path: path.stat().st_size for path in place.output.iterdir()}):
+            theirs = now
+            time.sleep(0.3)
         assert agent.sort(*place.flags).result["output"]["records"] == 50
         assert {path: path.stat().st_size for path in theirs} == theirs
     finally:

@@ -139,6 +139,7 @@ def main() -> None:
             click.echo(text)
         sys.stdout.flush()
     except VenturiError as error:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one is too late
         _near_file(error)
         _report(error, as_json)
         sys.exit(error.exit_code)
@@ -148,6 +149,7 @@ def main() -> None:
             click.echo(meant, err=True)
         sys.exit(ExitCode.USAGE)
     except (click.Abort, KeyboardInterrupt):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         _report(Interrupted(), as_json)
         sys.exit(ExitCode.INTERRUPTED)
     except BrokenPipeError:
