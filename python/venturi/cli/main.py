@@ -68,6 +68,7 @@ VERBS: dict[str, tuple[str, str]] = {
 
 HELP = Path(__file__).with_name("help.json")
 HELP_COLUMNS = 80  # at least so wide click makes it
+_OVER = threading.Event()  # set once the command has ended
 
 
 class Verbs(click.Group):
@@ -131,6 +132,7 @@ def main() -> None:
         signal.signal(signal.SIGHUP, _terminate)
     _warn_of_settings()
     sys.unraisablehook = _not_lost
+    _OVER.clear()
     try:
         if (text := _written_help(sys.argv)) is None:
             status = cli.main(standalone_mode=False)
@@ -139,7 +141,6 @@ def main() -> None:
             click.echo(text)
         sys.stdout.flush()
     except VenturiError as error:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one is too late
         _near_file(error)
         _report(error, as_json)
         sys.exit(error.exit_code)
@@ -149,7 +150,6 @@ def main() -> None:
             click.echo(meant, err=True)
         sys.exit(ExitCode.USAGE)
     except (click.Abort, KeyboardInterrupt):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
         _report(Interrupted(), as_json)
         sys.exit(ExitCode.INTERRUPTED)
     except BrokenPipeError:
@@ -162,6 +162,8 @@ def main() -> None:
         translated = refused(error)
         _report(translated, as_json)
         sys.exit(translated.exit_code)
+    finally:
+        _OVER.set()
     sys.exit(status if isinstance(status, int) else ExitCode.OK)
 
 
@@ -215,9 +217,14 @@ def _not_lost(unraisable: sys.UnraisableHookArgs) -> None:
     dropped there: it comes again a moment later.
     """
     if isinstance(unraisable.exc_value, KeyboardInterrupt):
-        threading.Timer(0.01, os.kill, (os.getpid(), signal.SIGINT)).start()
+        threading.Timer(0.01, _interrupt_again).start()
     else:
         sys.__unraisablehook__(unraisable)
+
+
+def _interrupt_again() -> None:
+    if not _OVER.is_set():  # after that it would change the status of a command that has ended
+        os.kill(os.getpid(), signal.SIGINT)
 
 
 def _near_file(error: VenturiError) -> None:
