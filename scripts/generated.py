@@ -83,6 +83,7 @@ def _pages_ts() -> str:
             "selects": page.selects,
             "question": page.question,
             "about": page.about,
+            "served": page.served,
         }
         for page in PAGES
     }

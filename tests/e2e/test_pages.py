@@ -212,7 +212,9 @@ def test_filters_show_what_the_interface_finds(scene: Finding) -> None:
     assert 0 < totals[3] < totals[2]
     assert totals[3] < totals[4] < totals[1]
     assert "elapsed_s%3C300" in scene["three"]["url"]
-    assert scene["wrong"].startswith("Write KEY=VALUE")
+    assert scene["wrong"].startswith("No value is “no such thing”. Write a value, KEY=VALUE")
+    assert "Did you mean workload=terasort?" in scene["near"]
+    assert scene["taken"].endswith("where=workload%3Dterasort")
     (facet,) = scene["counted"]["facets"]
     counts = {str(value["value"]): f"{value['n']:,}" for value in facet["values"]}
     assert {value: n for value, n in scene["facets"] if value in counts} == counts
@@ -398,6 +400,31 @@ def test_an_edited_price_changes_the_ranking(scene: Finding) -> None:
     assert scene["invalid"] == "true"
 
 
+@scenes("behind")
+def test_every_group_opens_its_trials_and_tables_sort(scene: Finding) -> None:
+    first = scene["groups"][0]
+    for step in (scene["named"], scene["drawn"]):
+        is_as_asked(step)
+        assert step["total"] > 0
+    assert scene["named"]["total"] == first["n"]
+    for key, value in zip(("disk", "net"), first["key"], strict=True):
+        assert f"{key}%3D{value}" in scene["named"]["url"]
+    _, up, down = ([number(text.split(" s")[0]) for text in each] for each in scene["orders"])
+    assert up == sorted(up)
+    assert down == sorted(up, reverse=True)
+    assert scene["sorted"] == "descending"
+
+
+@scenes("gone")
+def test_a_server_that_is_gone_is_said_to_be_and_comes_back(scene: Finding) -> None:
+    assert scene["noted"] == []
+    assert "The server does not answer" in scene["away"]
+    assert "venturi serve" in scene["away"]
+    assert "VEN-WEB-BUG" not in scene["away"]
+    assert "The server does not answer since" in scene["kept"]["sign"]
+    assert scene["kept"]["rows"] == scene["rows"] > 0
+
+
 @scenes("published")
 def test_the_ranking_beside_alojas_query_marks_its_wrong_rows(scene: Finding) -> None:
     groups = {tuple(g["key"]): g for g in scene["answer"]["groups"]}
@@ -507,7 +534,10 @@ def test_the_keyboard_reaches_and_works_everything(scene: Finding) -> None:
     for name in ("Rank by", "US$ an hour", "Axes", "logarithmic", "Table: Time against cost"):
         assert name in names
     assert scene["opened"] is True
-    assert [step["name"] for step in scene["twin"]] == ["Time against cost", "Download as CSV"]
+    first, *heads, last = [step["name"] for step in scene["twin"]]
+    assert (first, last) == ("Time against cost", "Download as CSV")
+    # Between them the heads, which sort, and the groups' names, which open their trials.
+    assert heads[: len(scene["heads"])] == scene["heads"]
     assert "log=1" in scene["log"]
 
 

@@ -1,19 +1,27 @@
 // Header, navigation and the routes; every page is loaded when it is opened first.
 import { QueryClientProvider } from "@tanstack/react-query";
-import { lazy, Suspense } from "react";
+import { lazy, Suspense, useEffect } from "react";
 import { Link, Route, Switch, useLocation } from "wouter";
-import { client, exported, useTwin } from "./data";
+import { client, exported, loaded, useTwin } from "./data";
 import { moment } from "./format";
 import { PAGES } from "./generated/pages";
 import { ROUTES } from "./generated/routes";
 import { Boundary } from "./parts/Boundary";
 import { Login } from "./parts/Login";
 import { Page, Pending } from "./parts/Page";
+import { ServerGone } from "./parts/ServerGone";
 import { useSearch, useTheme } from "./state";
 import { href, selectionOf } from "./url";
 
+/** Pages that only a command writes, with their data. */
+const IN_FILES: ReadonlySet<string> = new Set(
+  Object.values(PAGES).flatMap(({ path, served }) => (served ? [] : [path])),
+);
+
 /** The component of each page is loaded when it is opened first. */
-const SHOWN = Object.entries(ROUTES).map(([path, load]) => ({ path, Shown: lazy(load) }));
+const SHOWN = Object.entries(ROUTES)
+  .filter(([path]) => exported || !IN_FILES.has(path))
+  .map(([path, load]) => ({ path, Shown: lazy(() => loaded(load)) }));
 
 /** When an exported file was written, where its page does not say so itself. */
 const WRITTEN = document.getElementById("app")?.dataset.written ?? "";
@@ -105,12 +113,17 @@ function Shell() {
   const [path] = useLocation();
   const { data, problem } = useTwin(exported ? null : "/api/status");
   const locked = problem?.status === 401;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a page that was kept asks nothing else
+  useEffect(() => {
+    if (!exported) void client.invalidateQueries({ queryKey: ["/api/status"] });
+  }, [path]);
   return (
     <>
       <a className="skip" href="#main">
         Skip to the content
       </a>
       <Header open={!locked} />
+      {!exported && <ServerGone />}
       <main id="main" tabIndex={-1}>
         {locked ? (
           <Login />

@@ -1,6 +1,7 @@
 // What a page asks the API for. A page at /PATH?QUERY has its data at /api/PATH?QUERY; a page that
 // was exported carries the answers with it and asks nobody.
 import { keepPreviousData, QueryCache, QueryClient, useQuery } from "@tanstack/react-query";
+import { useSyncExternalStore } from "react";
 import type { Problem, Twins } from "./generated/types";
 import { canonical } from "./url";
 
@@ -45,6 +46,52 @@ export const problemOf = (error: unknown): Problem =>
     ? error.problem
     : problem("VEN-WEB-BUG", "This page failed", error instanceof Error ? error.message : "");
 
+/** Since when the server does not answer, in ms of the epoch; null while it does. */
+let goneSince: number | null = null;
+const heard = new Set<() => void>();
+
+function reached(answers: boolean): void {
+  const before = goneSince;
+  goneSince = answers ? null : (before ?? Date.now());
+  if (goneSince !== before) for (const each of heard) each();
+}
+
+/** Since when the server does not answer, in ms of the epoch; null while it does. */
+export const useGoneSince = () =>
+  useSyncExternalStore(
+    (hear) => {
+      heard.add(hear);
+      return () => heard.delete(hear);
+    },
+    () => goneSince,
+  );
+
+const UNREACHABLE = "VEN-WEB-UNREACHABLE";
+
+/** That the server cannot be asked, whatever was asked of it. */
+function unreachable(): Refused {
+  reached(false);
+  return new Refused({
+    ...problem(UNREACHABLE, "The server does not answer", "It was ended, or cannot be reached."),
+    hint: "Start it again with “venturi serve”, then try again.",
+  });
+}
+
+/** Loads a page's own code. Without the server that fails like any other question to it. */
+export async function loaded<T>(load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    if (exported) throw error;
+    // Code that an answering server does not have is that of another version of it.
+    await send("GET", "/api/status");
+    throw new Refused({
+      ...problem("VEN-WEB-VERSION", "This page cannot be loaded", "The server was upgraded."),
+      hint: "Load the page again.",
+    });
+  }
+}
+
 /** Sends `body` as JSON (a Blob as it is) and gives the JSON that comes back. */
 export async function send<T>(method: string, url: string, body?: unknown): Promise<T> {
   const blob = body instanceof Blob;
@@ -59,10 +106,9 @@ export async function send<T>(method: string, url: string, body?: unknown): Prom
       body: body === undefined ? null : blob ? body : JSON.stringify(body),
     });
   } catch {
-    throw new Refused(
-      problem("VEN-WEB-UNREACHABLE", "No answer", "The server does not answer. Is it running?"),
-    );
+    throw unreachable();
   }
+  reached(true);
   if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T;
   const kind = response.headers.get("Content-Type") ?? "";
   if (kind.startsWith("application/problem+json"))
@@ -123,9 +169,12 @@ export function useTwin<Path extends keyof Twins>(
     placeholderData: keepPreviousData,
     enabled: url !== "",
   });
+  const refusal = asked.isError ? problemOf(asked.error) : undefined;
+  // What the server once said stays, under the sign that it does not answer now.
+  const kept = refusal?.code === UNREACHABLE && asked.data !== undefined;
   return {
-    data: asked.isError ? undefined : asked.data,
-    problem: asked.isError ? problemOf(asked.error) : undefined,
+    data: asked.isError && !kept ? undefined : asked.data,
+    problem: kept ? undefined : refusal,
     pending: asked.isPending && url !== "",
     stale: asked.isPlaceholderData,
   };

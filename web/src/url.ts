@@ -1,4 +1,5 @@
 // URLs: the state of a page is its query.
+import { PAGES } from "./generated/pages";
 
 /** Parameters that only say how a page shows its data: the answer does not depend on them. */
 const DISPLAY = new Set(["columns", "host", "log", "pick", "show", "tab"]);
@@ -16,6 +17,23 @@ export function selectionOf(search: URLSearchParams): URLSearchParams {
   for (const where of search.getAll("where")) selection.append("where", where);
   if (search.get("excluded")) selection.set("excluded", "1");
   return selection;
+}
+
+/** The key that a condition is on. */
+export const keyOf = (text: string) => /^[^=<>]+/.exec(text)?.[0] ?? text;
+
+/** The list of the trials that `search` selects and that have these values of keys as well. */
+export function trialsAt(
+  search: URLSearchParams,
+  values: readonly (readonly [key: string, value: string | number | boolean | null])[] = [],
+): string {
+  const there = new Map(values);
+  const selection = selectionOf(search);
+  const others = selection.getAll("where").filter((text) => !there.has(keyOf(text)));
+  selection.delete("where");
+  for (const text of others) selection.append("where", text);
+  for (const [key, value] of there) selection.append("where", `${key}=${value ?? ""}`);
+  return href(PAGES.repository.path, selection);
 }
 
 /** `path` with `search`, without a question mark where there is nothing to ask. */

@@ -63,9 +63,16 @@ async function filters(scene) {
   const three = await list(scene);
   await add(scene, "no such thing");
   const wrong = await page.locator(".wrong").innerText();
+  await add(scene, "terasrt");
+  const near = await page.locator(".wrong").innerText();
+  await page.locator(".wrong button").click();
+  await settled();
+  const taken = here(page);
+  await page.locator("ul.chips button", { hasText: "workload=terasort" }).click();
+  await settled();
   await page.locator("ul.chips button", { hasText: "disk=SSD" }).click();
   await settled();
-  return { all, one, two, three, four: await list(scene), wrong, facets, counted };
+  return { all, one, two, three, four: await list(scene), wrong, near, taken, facets, counted };
 }
 
 async function sorting(scene) {
@@ -319,7 +326,7 @@ async function keyboard(scene) {
   await summary.focus();
   await page.keyboard.press("Enter");
   const opened = await page.locator("details.twin").evaluate((details) => details.open);
-  const [scroll, button] = await walk(page, 2);
+  const twin = await walk(page, 40, "Download");
   await page.getByLabel("logarithmic").focus();
   await page.keyboard.press("Space");
   await settled();
@@ -332,7 +339,8 @@ async function keyboard(scene) {
     sorted,
     cost,
     opened,
-    twin: [scroll, button],
+    twin,
+    heads: await page.locator("details.twin thead th").allInnerTexts(),
     log: here(page),
   };
 }
@@ -404,6 +412,60 @@ async function errors({ page, job, settled, go, problems }) {
   const noted = problems.filter((text) => !/status of 4(04|22)/.test(text));
   problems.length = 0;
   return { met, mended, noted };
+}
+
+/** From a group to its trials: by its name in the table, and by its bubble. */
+async function behind(scene) {
+  const { page, job, settled, go, ask } = scene;
+  const asked = job.pages.cost;
+  const { groups } = await ask(`/api${asked}`);
+  await go(job.server + asked);
+  const table = page.locator(".ranked table");
+  const heads = await table.locator("thead th").allInnerTexts();
+  const column = (at) =>
+    table
+      .locator("tbody tr")
+      .evaluateAll((rows, place) => rows.map((row) => row.children[place].innerText), at);
+  const at = heads.indexOf("median time");
+  const orders = [await column(at)];
+  for (let press = 0; press < 2; press++) {
+    await table.locator("thead button", { hasText: "median time" }).click();
+    orders.push(await column(at));
+  }
+  const sorted = await table.locator("th[aria-sort]").getAttribute("aria-sort");
+  await go(job.server + asked);
+  await table.locator("tbody a").first().click();
+  await settled();
+  const named = await list(scene);
+  await go(job.server + asked);
+  await page.locator(".chart").evaluate((chart) => chart.scrollIntoView({ block: "center" }));
+  const [dot] = (await page.locator(".chart").evaluate(drawn)).dots;
+  await page.mouse.click(dot.x, dot.y);
+  await page.waitForURL(/\/trials/);
+  await settled();
+  return { groups, orders, sorted, named, drawn: await list(scene) };
+}
+
+/** The server goes away while its pages are read, and comes back. */
+async function gone({ page, context, job, settled, go, problems }) {
+  await go(`${job.server}/trials?${job.lab}`);
+  const rows = await page.locator("table.trials tbody tr").count();
+  await context.setOffline(true);
+  await page.locator("nav a", { hasText: "Exclusions" }).click();
+  await page.waitForSelector(".gone");
+  const away = await page.locator("main").innerText();
+  await page.goBack();
+  await page.waitForSelector("table.trials");
+  const kept = {
+    sign: await page.locator(".gone").innerText(),
+    rows: await page.locator("table.trials tbody tr").count(),
+  };
+  await context.setOffline(false);
+  await page.waitForSelector(".gone", { state: "detached" });
+  await settled();
+  const noted = problems.filter((text) => !/INTERNET_DISCONNECTED|^failed: /.test(text));
+  problems.length = 0;
+  return { rows, away, kept, noted };
 }
 
 async function theme({ page, job, go }) {
@@ -566,7 +628,7 @@ async function views({ page, job, settled, go }) {
 /** Scenes that leave the repository as it is. */
 export const reading = {
   ...{ filters, sorting, paging, columns, compare, prices, permalinks, downloads },
-  ...{ stages, keyboard, errors, theme, history, login, starter },
+  ...{ behind, gone, stages, keyboard, errors, theme, history, login, starter },
   cost: analysis("cost"),
   speedup: analysis("speedup"),
   parameter: analysis("parameter"),

@@ -5,7 +5,7 @@ import type { Interval, Spread } from "../generated/types";
 import { logTicks } from "../units";
 import { type Box, meet, type Shape, textWidth } from "./plot";
 import { type Axis, axisOf, timeUnit } from "./scale";
-import type { Drawing, View } from "./view";
+import type { Behind, Drawing, View } from "./view";
 
 /** With so many rows a chart takes no further group; its table has all. */
 export const MOST_ROWS = 40;
@@ -57,6 +57,10 @@ export const groupName = (by: readonly string[], key: Key): string =>
     ? "all trials"
     : key.map((value, place) => valueName(by[place] ?? "", value)).join(" · ");
 
+/** The values of `by` that a group has: its trials are behind its mark. */
+export const behindGroup = (by: readonly string[], key: Key): Behind =>
+  by.flatMap((name, place) => [[name, key[place] ?? null] as const]);
+
 /** `[3.1, 4.2]` */
 export const within = ({ low, high }: Interval, tell: (value: number) => string): string =>
   `[${tell(low)}, ${tell(high)}]`;
@@ -99,7 +103,10 @@ export function signedAxis(values: number[], most: number): Axis {
 
 /** Seconds on an axis in the unit that reads best. */
 export function timeScale(valuesS: number[], most: number, { log = false, fromZero = false } = {}) {
-  const unit = timeUnit(Math.max(...valuesS));
+  // Where the scale is logarithmic the middle of the axis is as good a place as its end.
+  const least = Math.min(...valuesS);
+  const greatest = Math.max(...valuesS);
+  const unit = timeUnit(log && least > 0 ? Math.sqrt(least * greatest) : greatest);
   const values = valuesS.map((value) => value / unit.seconds);
   const axis = fromZero ? axisOf([0, ...values], most, { fromZero }) : axisFor(values, most, log);
   return { unit, axis };
@@ -135,6 +142,8 @@ export interface Place {
   bold?: boolean;
   /** Named even where the name covers something. */
   must?: boolean;
+  /** Not named at all rather than across a line. */
+  clear?: boolean;
 }
 
 const LABEL_PX = 12;
@@ -154,7 +163,7 @@ export function names(
     bottom: y + r + 1,
   });
   const boxes = [...taken, ...places.map(around)];
-  return places.flatMap(({ x, y, radius, text, role, bold, must }): Shape[] => {
+  return places.flatMap(({ x, y, radius, text, role, bold, must, clear }): Shape[] => {
     const width = textWidth(text, LABEL_PX) + 4;
     const near = radius + 3;
     const far = 0.7 * radius + 3;
@@ -175,7 +184,7 @@ export function names(
       .filter((box) => box.top >= frame.top && box.bottom <= frame.bottom);
     const covered = (box: Box, others: Box[]) => others.filter((other) => meet(box, other)).length;
     const [free] = inside
-      .filter((box) => covered(box, boxes) === 0)
+      .filter((box) => covered(box, boxes) === 0 && !(clear && covered(box, lines) > 0))
       .sort((a, b) => covered(a, lines) - covered(b, lines));
     const [least] = must ? inside.sort((a, b) => covered(a, boxes) - covered(b, boxes)) : [];
     const box = free ?? least;

@@ -1,7 +1,7 @@
 // One picture for many questions: labelled rows against one scale. A row may have bars end to end,
 // an interval, marks and a text at its end. On a narrow screen the label stands above its row.
 import type { CustomSeriesOption } from "echarts/charts";
-import { base, type Drawing, quietAxis, tip, type View } from "./view";
+import { type Behind, base, type Drawing, quietAxis, tip, type View } from "./view";
 
 export interface Row {
   label: string;
@@ -17,6 +17,7 @@ export interface Row {
   textRole?: string;
   textAt?: number;
   details: string[];
+  behind?: Behind;
 }
 
 export interface Scale {
@@ -190,9 +191,16 @@ function textOf(row: Row, { at, above, y }: Place, view: View): Child[] {
   return [{ type: "text", style }];
 }
 
+/** What keeps the lines of the scale off a heading. */
+const lid = ({ middle }: Place, view: View): Child => ({
+  type: "rect",
+  shape: { x: 0, y: middle - 6, width: view.width, height: 25 },
+  style: { fill: view.color("surface") },
+});
+
 function shapes(row: Row, place: Place, view: View): Child[] {
   const label = labelOf(row, place, view);
-  if (row.heading) return [label];
+  if (row.heading) return [lid(place, view), label];
   const parts = [barsOf, lanesOf, whiskerOf, marksOf, textOf];
   return [label, ...parts.flatMap((part) => part(row, place, view))];
 }
@@ -225,6 +233,7 @@ export function rowsChart(rows: Row[], scale: Scale, view: View, room = 110): Dr
   };
   return {
     height: rows.length * rowHeight + AXIS_PX,
+    behind: ({ dataIndex }) => rows[dataIndex]?.behind,
     option: {
       ...base(view),
       tooltip: {

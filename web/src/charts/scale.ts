@@ -54,11 +54,16 @@ export function axisOf(
   };
 }
 
+/** Whether `values` are so far apart that only a logarithmic scale shows the small ones. */
+export function farApart(values: readonly number[]): boolean {
+  const least = Math.min(...values);
+  return values.length > 0 && least > 0 && Math.max(...values) / least > LOG_RANGE;
+}
+
 /** The unit in which an axis of times up to `greatestS` reads best. */
 export function timeUnit(greatestS: number): { name: string; seconds: number } {
   if (greatestS < 1) return { name: "ms", seconds: 1e-3 };
   if (greatestS < 180) return { name: "s", seconds: 1 };
   if (greatestS < 3 * 3600) return { name: "min", seconds: 60 };
-  if (greatestS < 72 * 3600) return { name: "h", seconds: 3600 };
-  return { name: "d", seconds: 86400 };
+  return { name: "h", seconds: 3600 };
 }

@@ -1,4 +1,5 @@
 import type { EChartsCoreOption } from "echarts/core";
+import type { Scalar } from "../format";
 
 /** What a chart is drawn for: its width in px, and the page's colours and type. */
 export interface View {
@@ -8,8 +9,24 @@ export interface View {
   color(role: string): string;
 }
 
-/** A chart: what ECharts draws, and how high. Null: there is nothing known to draw. */
-export type Drawing = { height: number; option: EChartsCoreOption } | null;
+/** Values of keys, of which the trials that have them are behind a mark. */
+export type Behind = readonly (readonly [key: string, value: Scalar])[];
+
+/** What was chosen in a chart: a datum of a series, by their places. */
+export interface Chosen {
+  seriesIndex: number;
+  dataIndex: number;
+}
+
+/**
+ * A chart: what ECharts draws, how high, and which trials are behind what is chosen in it. Null:
+ * there is nothing known to draw.
+ */
+export type Drawing = {
+  height: number;
+  option: EChartsCoreOption;
+  behind?: (chosen: Chosen) => Behind | undefined;
+} | null;
 
 /** Below this width labels stand above their bars. */
 const NARROW_PX = 640;

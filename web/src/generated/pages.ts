@@ -6,7 +6,8 @@ export const PAGES = {
     "menu": null,
     "selects": true,
     "question": "",
-    "about": ""
+    "about": "",
+    "served": true
   },
   "repository": {
     "path": "/trials",
@@ -14,7 +15,8 @@ export const PAGES = {
     "menu": "Repository",
     "selects": true,
     "question": "Which trials are there?",
-    "about": "All trials, with facets, search and downloads."
+    "about": "All trials, with facets, search and downloads.",
+    "served": true
   },
   "trial": {
     "path": "/trials/{id}",
@@ -22,7 +24,8 @@ export const PAGES = {
     "menu": null,
     "selects": true,
     "question": "",
-    "about": ""
+    "about": "",
+    "served": true
   },
   "cost": {
     "path": "/cost",
@@ -30,7 +33,8 @@ export const PAGES = {
     "menu": "Cost",
     "selects": true,
     "question": "Which configuration is best?",
-    "about": "Time against cost at your prices, ranked with ties."
+    "about": "Time against cost at your prices, ranked with ties.",
+    "served": true
   },
   "compare": {
     "path": "/compare",
@@ -38,7 +42,8 @@ export const PAGES = {
     "menu": "Compare",
     "selects": true,
     "question": "Is the difference real?",
-    "about": "Distributions, the ratio with its interval, a verdict."
+    "about": "Distributions, the ratio with its interval, a verdict.",
+    "served": true
   },
   "speedup": {
     "path": "/speedup",
@@ -46,7 +51,8 @@ export const PAGES = {
     "menu": "Speedup",
     "selects": true,
     "question": "What does a factor bring?",
-    "about": "Disk, network, engine: against a chosen baseline."
+    "about": "Disk, network, engine: against a chosen baseline.",
+    "served": true
   },
   "parameter": {
     "path": "/parameter",
@@ -54,7 +60,8 @@ export const PAGES = {
     "menu": "Parameter",
     "selects": true,
     "question": "What does a parameter do?",
-    "about": "Times by its value, all other keys being equal."
+    "about": "Times by its value, all other keys being equal.",
+    "served": true
   },
   "scaling": {
     "path": "/scaling",
@@ -62,7 +69,8 @@ export const PAGES = {
     "menu": "Scaling",
     "selects": true,
     "question": "How does it scale?",
-    "about": "Nodes, data size, cores: points, curve, memory cliff."
+    "about": "Nodes, data size, cores: points, curve, memory cliff.",
+    "served": true
   },
   "improvement": {
     "path": "/improvement",
@@ -70,7 +78,8 @@ export const PAGES = {
     "menu": "Improvement",
     "selects": true,
     "question": "What improves a configuration?",
-    "about": "Every change against where you are now."
+    "about": "Every change against where you are now.",
+    "served": true
   },
   "advice": {
     "path": "/advice",
@@ -78,7 +87,8 @@ export const PAGES = {
     "menu": "Advice",
     "selects": false,
     "question": "Which hardware should I take?",
-    "about": "Predicted time and cost of cloud machines."
+    "about": "Predicted time and cost of cloud machines.",
+    "served": true
   },
   "catalog": {
     "path": "/catalog",
@@ -86,7 +96,8 @@ export const PAGES = {
     "menu": "Catalogues",
     "selects": false,
     "question": "",
-    "about": ""
+    "about": "",
+    "served": true
   },
   "exclusions": {
     "path": "/exclusions",
@@ -94,7 +105,8 @@ export const PAGES = {
     "menu": "Exclusions",
     "selects": false,
     "question": "",
-    "about": ""
+    "about": "",
+    "served": true
   },
   "report": {
     "path": "/report",
@@ -102,7 +114,8 @@ export const PAGES = {
     "menu": null,
     "selects": true,
     "question": "",
-    "about": ""
+    "about": "",
+    "served": false
   },
   "simulation": {
     "path": "/simulation",
@@ -110,6 +123,7 @@ export const PAGES = {
     "menu": null,
     "selects": true,
     "question": "",
-    "about": ""
+    "about": "",
+    "served": false
   }
 };

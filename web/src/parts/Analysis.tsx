@@ -1,12 +1,15 @@
 // What the analysis pages share: controls whose state is the URL, and cells of their tables.
 import "./analysis.css";
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
-import { groupName } from "../charts/common";
+import { Link } from "wouter";
+import { behindGroup, groupName, valueName } from "../charts/common";
+import { farApart } from "../charts/scale";
 import { exported, type Twin, useTwin } from "../data";
 import { type Key, keyName, range, type Scalar, trials, valueText } from "../format";
 import type { Interval, KeyInfo, Problem, Spread } from "../generated/types";
+import { byInterest } from "../keys";
 import { useSearch } from "../state";
-import { selectionOf } from "../url";
+import { selectionOf, trialsAt } from "../url";
 import { Notices, Pending, ProblemBox } from "./Page";
 import type { Cell, Column } from "./Table";
 
@@ -71,6 +74,30 @@ export function Choice({
         ))}
       </select>
     </div>
+  );
+}
+
+/** Whether an axis is logarithmic: as the reader says, else where the values are far apart. */
+export function useLog(values: () => readonly number[]): boolean {
+  const [search] = useSearch();
+  const said = search.get("log");
+  return said === null ? farApart(values()) : said === "1";
+}
+
+/** The reader's say on whether an axis is logarithmic; `log` is what holds now. */
+export function LogChoice({ log }: { log: boolean }) {
+  const [, edit] = useSearch();
+  return (
+    <label className="check">
+      <input
+        type="checkbox"
+        checked={log}
+        onChange={({ target }) =>
+          edit((next) => next.set("log", target.checked ? "1" : "0"), { replace: true })
+        }
+      />
+      logarithmic
+    </label>
   );
 }
 
@@ -341,7 +368,7 @@ export function GroupsChoice({
   );
 }
 
-const MOST_SUGGESTED = 8; // of the columns, and of the configuration keys
+const MOST_SUGGESTED = 12;
 
 /** What to look at first, where a key has to be chosen: those that take a few values. */
 export function Suggestions({
@@ -355,11 +382,7 @@ export function Suggestions({
 }) {
   const [, edit] = useSearch();
   const { data } = useTwin(exported ? null : "/api/keys");
-  const fitting = (data?.keys ?? []).filter(only).sort((a, b) => b.n - a.n);
-  const kinds = ["column", "configuration"] as const;
-  const offered = kinds.flatMap((each) =>
-    fitting.filter(({ kind }) => kind === each).slice(0, MOST_SUGGESTED),
-  );
+  const offered = byInterest((data?.keys ?? []).filter(only)).slice(0, MOST_SUGGESTED);
   return (
     <div className="card">
       <p>{text}</p>
@@ -444,6 +467,27 @@ export function Answer<T extends { warnings: readonly string[] }>({
       )}
     </div>
   );
+}
+
+/** A way to the trials of a group, where there is a server that has them. */
+export function TrialsBehind({ by, group }: { by: readonly string[]; group: Key }) {
+  const [search] = useSearch();
+  if (exported) return null;
+  return (
+    <Link className="behind" href={trialsAt(search, behindGroup(by, group))}>
+      its trials<span className="visually-hidden">: {groupName(by, group)}</span>
+    </Link>
+  );
+}
+
+/** Cells of a group's values, the first of which opens its trials. */
+export function groupCells(by: readonly string[], group: Key, search: URLSearchParams): Cell[] {
+  return group.map((value, place): Cell => {
+    const text = valueName(by[place] ?? "", value);
+    return place > 0 || exported
+      ? { value, show: text }
+      : { value, show: <Link href={trialsAt(search, behindGroup(by, group))}>{text}</Link> };
+  });
 }
 
 /** The columns of a spread, each a number with its unit: for tables that programs read. */

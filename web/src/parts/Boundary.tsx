@@ -1,8 +1,25 @@
 // A page that breaks says so, and the others can still be reached.
-import { Component, type ReactNode } from "react";
-import { problemOf } from "../data";
+import { Component, type ReactNode, useEffect, useRef } from "react";
+import { problemOf, useGoneSince } from "../data";
 import type { Problem } from "../generated/types";
 import { Page, ProblemBox } from "./Page";
+
+/** A way to begin anew; while the server is gone that happens by itself once it answers. */
+function Again() {
+  const gone = useGoneSince() !== null;
+  const was = useRef(gone);
+  useEffect(() => {
+    if (was.current && !gone) window.location.reload();
+    was.current = gone;
+  }, [gone]);
+  return gone ? null : (
+    <p>
+      <button type="button" onClick={() => window.location.reload()}>
+        Load the page again
+      </button>
+    </p>
+  );
+}
 
 /** Shows its children, or what became of them; give it a new `key` to try again. */
 export class Boundary extends Component<{ children: ReactNode }, { problem?: Problem }> {
@@ -15,9 +32,14 @@ export class Boundary extends Component<{ children: ReactNode }, { problem?: Pro
   override render() {
     const { problem } = this.state;
     if (!problem) return this.props.children;
+    const bug = problem.code === "VEN-WEB-BUG";
     return (
-      <Page title="This page failed" intro="Load it again, or go on to another page.">
+      <Page
+        title={bug ? "This page failed" : problem.title}
+        intro={bug ? "Load it again, or go on to another page." : undefined}
+      >
         <ProblemBox problem={problem} />
+        <Again />
       </Page>
     );
   }

@@ -11,8 +11,11 @@ import { type EChartsType, init, use } from "echarts/core";
 import { LabelLayout } from "echarts/features";
 import { SVGRenderer } from "echarts/renderers";
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
-import { type Drawing, type View, viewOf } from "../charts/view";
-import { useTheme } from "../state";
+import { useLocation } from "wouter";
+import { type Chosen, type Drawing, type View, viewOf } from "../charts/view";
+import { exported } from "../data";
+import { useSearch, useTheme } from "../state";
+import { trialsAt } from "../url";
 
 use([
   AxisPointerComponent,
@@ -27,13 +30,7 @@ use([
   TooltipComponent,
 ]);
 
-export type { Drawing, View } from "../charts/view";
-
-/** What was chosen in a chart: a datum of a series, by their places. */
-export interface Chosen {
-  seriesIndex: number;
-  dataIndex: number;
-}
+export type { Chosen, Drawing, View } from "../charts/view";
 
 const PRINT_WIDTH_PX = 680; // an A4 page between its margins
 
@@ -76,8 +73,15 @@ export function Chart({
 }) {
   const place = useRef<HTMLDivElement>(null);
   const chart = useRef<EChartsType | null>(null);
+  const [search] = useSearch();
+  const [, navigate] = useLocation();
+  const behind = useRef<NonNullable<Drawing>["behind"]>(undefined);
   const select = useRef(onSelect);
-  select.current = onSelect;
+  select.current = (chosen) => {
+    const values = behind.current?.(chosen);
+    if (onSelect) onSelect(chosen);
+    else if (values && !exported) navigate(trialsAt(search, values));
+  };
   const [theme] = useTheme();
   const [width, setWidth] = useState(0);
   const [nothing, setNothing] = useState(false);
@@ -96,6 +100,7 @@ export function Chart({
     if (!element) return;
     const redraw = () => {
       const drawing = element.clientWidth > 0 ? draw(viewOf(element)) : null;
+      behind.current = drawing?.behind;
       setNothing(drawing === null && element.clientWidth > 0);
       element.style.height = drawing ? `${drawing.height}px` : "0";
       if (!drawing) {

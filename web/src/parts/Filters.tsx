@@ -3,6 +3,7 @@ import { type FormEvent, useId, useState } from "react";
 import { exported, useTwin } from "../data";
 import { condition, count, keyName, type Scalar, valueText } from "../format";
 import type { Facet } from "../generated/types";
+import { nearest } from "../keys";
 import { type Edit, useSearch } from "../state";
 import { selectionOf } from "../url";
 import { Pending, ProblemBox } from "./Page";
@@ -72,6 +73,16 @@ function meant(text: string, facets: readonly Facet[]): string | undefined {
   return ID.test(text) ? `id=${text}` : undefined;
 }
 
+/** The condition on the value that `text` was most likely to be. */
+function nearValue(text: string, facets: readonly Facet[]): string | undefined {
+  const known = new Map(
+    facets.flatMap(({ key, values }) =>
+      values.map(({ value }) => [String(value), condition(key, value)] as const),
+    ),
+  );
+  return known.get(nearest(text, known.keys()) ?? "");
+}
+
 /** A condition, a value or a trial's id, by hand. */
 function Entry({
   where,
@@ -85,6 +96,7 @@ function Entry({
   const id = useId();
   const [text, setText] = useState("");
   const [wrong, setWrong] = useState("");
+  const [near, setNear] = useState<string>();
   const { data } = useTwin("/api/keys");
   const suggested = new Set([
     ...facets.flatMap(({ key, values }) =>
@@ -94,12 +106,20 @@ function Entry({
   ]);
   const add = (event: FormEvent) => {
     event.preventDefault();
-    const whole = meant(text.trim(), facets);
+    const typed = text.trim();
+    const whole = meant(typed, facets);
     if (whole === undefined) {
-      setWrong("Write KEY=VALUE, KEY<NUMBER, KEY>=NUMBER, KEY= (missing), or a whole trial id.");
+      setNear(nearValue(typed, facets));
+      setWrong(
+        `No value is “${typed}”. Write a value, KEY=VALUE, KEY<NUMBER, KEY>=NUMBER, KEY= (missing), or a whole trial id.`,
+      );
       return;
     }
+    put(whole);
+  };
+  const put = (whole: string) => {
     setWrong("");
+    setNear(undefined);
     setText("");
     if (!where.includes(whole)) setWhere(edit, [...where, whole]);
   };
@@ -128,6 +148,16 @@ function Entry({
       {wrong && (
         <p className="wrong" id={`${id}-wrong`} role="alert">
           {wrong}
+          {near !== undefined && (
+            <>
+              {" "}
+              Did you mean{" "}
+              <button type="button" className="quiet" onClick={() => put(near)}>
+                {conditionText(near)}
+              </button>
+              ?
+            </>
+          )}
         </p>
       )}
     </form>

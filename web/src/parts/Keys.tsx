@@ -3,9 +3,10 @@ import { useId } from "react";
 import { useTwin } from "../data";
 import { keyName } from "../format";
 import type { KeyInfo } from "../generated/types";
+import { byInterest, isAskedFirst } from "../keys";
 import { useSearch } from "../state";
 
-/** Keys of which `only` is true, columns first; the most frequent configuration keys lead theirs. */
+/** Keys of which `only` is true and some trial has a value, what people ask for first leading. */
 export function KeyPicker({
   label,
   param,
@@ -36,12 +37,16 @@ export function KeyPicker({
       for (const name of ["cursor", ...clears]) next.delete(name);
       for (const key of keys) next.append(param, key);
     });
-  const known = (data?.keys ?? []).filter(only);
+  const known = (data?.keys ?? []).filter((key) => key.n > 0 && only(key));
   const free = known.filter(({ key }) => !multiple || !chosen.includes(key));
-  const kinds = [
-    ["Columns", free.filter(({ kind }) => kind === "column")],
-    ["Configuration", free.filter(({ kind }) => kind === "configuration")],
-  ] as const;
+  const others = byInterest(free.filter((each) => !isAskedFirst(each)));
+  const kinds = (
+    [
+      ["Asked for most", byInterest(free.filter(isAskedFirst))],
+      ["Configuration", others.filter(({ kind }) => kind === "configuration")],
+      ["Columns", others.filter(({ kind }) => kind === "column")],
+    ] as const
+  ).filter(([, keys]) => keys.length > 0);
   const picked = multiple ? "" : (chosen[0] ?? "");
   const stranger = picked !== "" && !known.some(({ key }) => key === picked);
   return (

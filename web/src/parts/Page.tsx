@@ -81,13 +81,26 @@ export function Missing({ reason }: { reason: string }) {
   );
 }
 
-/** Sentences that qualify what is shown. */
+const NOTICES_OPEN = 3;
+
+/** Sentences that qualify what is shown; of many the rest is folded away. */
 export function Notices({ texts }: { texts: readonly string[] }) {
-  return texts.length === 0 ? null : (
+  const list = (some: readonly string[]) => (
     <ul className="notices">
-      {texts.map((text) => (
+      {some.map((text) => (
         <li key={text}>{text}</li>
       ))}
     </ul>
+  );
+  if (texts.length === 0) return null;
+  if (texts.length <= NOTICES_OPEN + 1) return list(texts);
+  return (
+    <div>
+      {list(texts.slice(0, NOTICES_OPEN))}
+      <details className="further">
+        <summary>{texts.length - NOTICES_OPEN} more remarks</summary>
+        {list(texts.slice(NOTICES_OPEN))}
+      </details>
+    </div>
   );
 }

@@ -1,5 +1,5 @@
 // Tables that are read by eye, by screen reader and, as CSV, by programs.
-import type { ReactNode } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import { plain, type Scalar } from "../format";
 
 export interface Column {
@@ -20,6 +20,62 @@ function shown(cell: Cell): ReactNode {
   return typeof cell === "number" ? plain(cell) : String(cell);
 }
 
+const sortsBy = (cell: Cell | undefined): Scalar =>
+  cell === undefined ? null : whole(cell) ? cell.value : cell;
+
+/** Numbers by size, texts as people order them. */
+const before = (a: Scalar, b: Scalar): number =>
+  typeof a === "number" && typeof b === "number"
+    ? a - b
+    : String(a).localeCompare(String(b), "en", { numeric: true });
+
+interface Order {
+  at: number;
+  descending: boolean;
+}
+
+/** The rows in the order of one column: what is missing last either way, equal ones as they were. */
+export function inOrder(
+  rows: readonly (readonly Cell[])[],
+  order: Order | null,
+): readonly (readonly Cell[])[] {
+  if (!order) return rows;
+  const known = rows.filter((row) => sortsBy(row[order.at]) !== null);
+  const missing = rows.filter((row) => sortsBy(row[order.at]) === null);
+  known.sort((a, b) => before(sortsBy(a[order.at]), sortsBy(b[order.at])));
+  return [...(order.descending ? known.reverse() : known), ...missing];
+}
+
+/** A column's head; pressed, it sorts by the column, and pressed again the other way round. */
+function Head({
+  column: { name, number },
+  at,
+  order,
+  put,
+}: {
+  column: Column;
+  at: number;
+  order: Order | null;
+  put: (order: Order) => void;
+}) {
+  const sorted = order?.at === at ? order : null;
+  return (
+    <th
+      scope="col"
+      className={number ? "n" : undefined}
+      aria-sort={sorted ? (sorted.descending ? "descending" : "ascending") : undefined}
+    >
+      <button
+        type="button"
+        className="sort"
+        onClick={() => put({ at, descending: sorted !== null && !sorted.descending })}
+      >
+        {name}
+      </button>
+    </th>
+  );
+}
+
 /** A table whose first column names its rows. It scrolls by itself where it is too wide. */
 export function DataTable({
   columns,
@@ -30,6 +86,8 @@ export function DataTable({
   rows: readonly (readonly Cell[])[];
   caption: string;
 }) {
+  const [order, setOrder] = useState<Order | null>(null);
+  const ordered = useMemo(() => inOrder(rows, order), [rows, order]);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
     <section className="scroll" tabIndex={0} aria-label={caption}>
@@ -37,15 +95,13 @@ export function DataTable({
         <caption className="visually-hidden">{caption}</caption>
         <thead>
           <tr>
-            {columns.map(({ name, number }) => (
-              <th key={name} scope="col" className={number ? "n" : undefined}>
-                {name}
-              </th>
+            {columns.map((column, at) => (
+              <Head key={column.name} column={column} at={at} order={order} put={setOrder} />
             ))}
           </tr>
         </thead>
         <tbody>
-          {rows.map((row, place) => (
+          {ordered.map((row, place) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other name
             <tr key={place}>
               {row.map((cell, at) => {

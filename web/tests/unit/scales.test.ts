@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { logAxis, signedAxis, timeScale } from "../../src/charts/common";
-import { type Axis, axisOf, timeUnit } from "../../src/charts/scale";
+import { type Axis, axisOf, farApart, timeUnit } from "../../src/charts/scale";
 import { logTicks } from "../../src/units";
 
 const VALUES: readonly (readonly number[])[] = [
@@ -90,7 +90,15 @@ test("differences stand on both sides of 0, which is a tick", () => {
 
 test("times are told in the unit that reads best", () => {
   const units = [0.5, 1, 179, 180, 3 * 3600, 72 * 3600].map((seconds) => timeUnit(seconds).name);
-  expect(units).toEqual(["ms", "s", "s", "min", "h", "d"]);
+  expect(units).toEqual(["ms", "s", "s", "min", "h", "h"]);
   const { unit, axis } = timeScale([600, 1200], 4, { fromZero: true });
   expect([unit.name, axis.minimum, axis.maximum]).toEqual(["min", 0, 20]);
+});
+
+test("a scale is logarithmic where the data are far apart, in the unit of its middle", () => {
+  expect(farApart([100, 172_800])).toBe(true);
+  expect(farApart([100, 1_900])).toBe(false);
+  expect(farApart([0, 1_900])).toBe(false);
+  expect(farApart([])).toBe(false);
+  expect(timeScale([100, 172_800], 8, { log: true }).unit.name).toBe("min");
 });

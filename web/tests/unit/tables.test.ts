@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Scaling } from "../../src/generated/types";
 import { drawnGroups, sizeText, sizeUnit } from "../../src/pages/scaling/charts";
-import { csv } from "../../src/parts/Table";
+import { type Cell, csv, inOrder } from "../../src/parts/Table";
 
 test("a table as CSV: quotes, breaks, nothing, and no formula for a spreadsheet", () => {
   const columns = [{ name: "name" }, { name: "time, s", number: true }];
@@ -32,4 +32,13 @@ test("a group of which no time is known is not drawn", () => {
   const group = (median: number | null) => ({ points: [{ x: 1, n: 1, elapsed_s: { median } }] });
   const data = { groups: [group(null), group(3)] } as unknown as Scaling;
   expect(drawnGroups(data)).toEqual([data.groups[1]]);
+});
+
+test("rows by one column: numbers by size, what is missing last either way", () => {
+  const rows: Cell[][] = [[10], [{ value: 9, show: "nine" }], [null], [100]];
+  const told = (descending: boolean) =>
+    inOrder(rows, { at: 0, descending }).map((row) => rows.indexOf(row as Cell[]));
+  expect(told(false)).toEqual([1, 0, 3, 2]);
+  expect(told(true)).toEqual([3, 0, 1, 2]);
+  expect(inOrder(rows, null)).toBe(rows);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { TrialRow } from "../../src/generated/types";
 import { comparisonOf } from "../../src/parts/bulk";
-import { canonical, href, isGroup, selectionOf } from "../../src/url";
+import { canonical, href, isGroup, selectionOf, trialsAt } from "../../src/url";
 
 const query = (text: string) => new URLSearchParams(text);
 
@@ -50,4 +50,18 @@ test("trials of one group are nothing to compare; what nothing tells apart is na
   expect(comparisonOf([row("g1", {}), row("g1", {})])).toBeUndefined();
   const found = new URL(comparisonOf([row("g1", {}), row("g2", {})]) ?? "", "http://localhost");
   expect(found.searchParams.getAll("by")).toEqual(["group"]);
+});
+
+test("the trials behind a group: its values stand in place of conditions on the same keys", () => {
+  const asked = query("by=disk&where=disk%3DSSD&where=disk%3DHDD&where=net%3DIB&excluded=1");
+  const found = new URL(
+    trialsAt(asked, [
+      ["disk", "SSD"],
+      ["scale", null],
+    ]),
+    "http://localhost",
+  );
+  expect(found.pathname).toBe("/trials");
+  expect(found.searchParams.getAll("where")).toEqual(["net=IB", "disk=SSD", "scale="]);
+  expect(found.searchParams.get("excluded")).toBe("1");
 });

@@ -5,17 +5,19 @@ import { groupName } from "../../charts/common";
 import { useTwin } from "../../data";
 import { ratio, seconds } from "../../format";
 import { PAGES } from "../../generated/pages";
-import type { Comparison } from "../../generated/types";
+import type { ComparedGroup, Comparison } from "../../generated/types";
 import {
   Answer,
   Choice,
   Controls,
   fewValues,
   GroupsChoice,
+  LogChoice,
   Suggestions,
   stateText,
-  Toggle,
+  TrialsBehind,
   useFitting,
+  useLog,
 } from "../../parts/Analysis";
 import type { View } from "../../parts/Chart";
 import { Figure, type Legend } from "../../parts/Figure";
@@ -87,9 +89,13 @@ const MARKS: Legend = [
   ["median-interval", "median with its interval"],
 ];
 
+/** The least and the greatest time of a group. */
+const reach = ({ elapsed_s: { minimum, maximum } }: ComparedGroup) =>
+  [minimum, maximum].filter((value) => value !== null);
+
 function Distributions({ data }: { data: Comparison }) {
   const [search] = useSearch();
-  const log = search.get("log") === "1";
+  const log = useLog(() => data.groups.flatMap((group) => reach(group)));
   const shares = search.get("tab") === "shares";
   const draw = useCallback(
     (view: View) => (shares ? ecdf : strips)(data, log, view),
@@ -122,7 +128,7 @@ function Distributions({ data }: { data: Comparison }) {
             ["shares", "shares (cumulative)"],
           ]}
         />
-        <Toggle label="logarithmic" param="log" />
+        <LogChoice log={log} />
       </div>
     </Figure>
   );
@@ -161,7 +167,8 @@ function Verdicts({ data }: { data: Comparison }) {
                   ? ""
                   : `, median ${seconds(group.elapsed_s.median)}`}
               </span>
-            )}
+            )}{" "}
+            <TrialsBehind by={data.by} group={group.key} />
             <p>{group.verdict}</p>
           </li>
         ))}

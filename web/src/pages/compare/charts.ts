@@ -1,6 +1,7 @@
 // Groups compared: every value, how they are spread, and how far each is from the first.
 
 import {
+  behindGroup,
   groupName,
   logAxis,
   names,
@@ -184,6 +185,10 @@ export function strips(data: Comparison, log: boolean, view: View): Drawing {
   ]);
   return {
     height: bottom + 46,
+    behind: ({ dataIndex }) => {
+      const group = lanes[dataIndex]?.group;
+      return group && behindGroup(data.by, group.key);
+    },
     option: {
       ...base(view),
       ...plot.option,
@@ -283,6 +288,9 @@ export function ecdf(data: Comparison, log: boolean, view: View): Drawing {
 
 const OUTCOME = { lower: "faster", higher: "slower", "cannot tell": "cannot tell" } as const;
 
+/** Colours of verdicts: those of the other charts of ratios. */
+const VERDICT = { faster: "write", slower: "throat", "cannot tell": "outline" } as const;
+
 /** How each group's times stand to the first's, with the interval of that. */
 export function ratios(data: Comparison, view: View): Drawing {
   const [first, ...others] = data.groups;
@@ -299,7 +307,8 @@ export function ratios(data: Comparison, view: View): Drawing {
     return {
       label: groupName(data.by, group.key),
       ...(interval ? { whisker: [interval.low, interval.high] as [number, number] } : {}),
-      marks: [{ at: middle, role: roleOf(data.groups.indexOf(group)), shape: "dot" }],
+      marks: [{ at: middle, role: VERDICT[outcome], shape: "dot" }],
+      behind: behindGroup(data.by, group.key),
       text: `${ratio(middle)}: ${outcome}`,
       textRole: outcome === "cannot tell" ? "muted" : "ink",
       textAt: axis.maximum,

@@ -2,7 +2,7 @@
 
 import { useCallback, useId, useState } from "react";
 import { Link } from "wouter";
-import { groupName, valueName } from "../../charts/common";
+import { groupName, reach, valueName } from "../../charts/common";
 import { exported, useTwin } from "../../data";
 import { dollars, keyName, plain, seconds } from "../../format";
 import { PAGES } from "../../generated/pages";
@@ -12,6 +12,8 @@ import {
   Choice,
   Controls,
   fewValues,
+  groupCells,
+  LogChoice,
   Parameter,
   Suggestions,
   spreadCell,
@@ -20,6 +22,7 @@ import {
   Toggle,
   Typed,
   useFitting,
+  useLog,
 } from "../../parts/Analysis";
 import type { View } from "../../parts/Chart";
 import { Figure, type Legend } from "../../parts/Figure";
@@ -281,7 +284,7 @@ function twinOf(data: Ranking) {
 
 function Scatter({ data }: { data: Ranking }) {
   const [search] = useSearch();
-  const log = search.get("log") === "1";
+  const log = useLog(() => data.groups.flatMap(({ elapsed_s }) => reach(elapsed_s)));
   const normalised = search.get("show") === "normalised";
   const draw = useCallback(
     (view: View) => {
@@ -316,7 +319,7 @@ function Scatter({ data }: { data: Ranking }) {
             ["normalised", "normalised, 0 to 1"],
           ]}
         />
-        <Toggle label="logarithmic" param="log" />
+        <LogChoice log={log} />
       </div>
     </Figure>
   );
@@ -351,6 +354,7 @@ function standing({
 const costTime = (value: number) => `${value.toFixed(value < 10 ? 2 : 1)} US$ s`;
 
 function RankingTable({ data }: { data: Ranking }) {
+  const [search] = useSearch();
   const priced = data.prices !== null;
   const product = data.objective === "cost-time" || data.objective === "cost x time";
   const columns: Column[] = [
@@ -366,7 +370,7 @@ function RankingTable({ data }: { data: Ranking }) {
   ];
   const rows = data.groups.map((group): Cell[] => [
     group.rank,
-    ...group.key.map((value, place) => valueName(data.by[place] ?? "", value)),
+    ...groupCells(data.by, group.key, search),
     group.n,
     spreadCell(group.elapsed_s, seconds),
     ...(priced ? [spreadCell(group.cost_usd, dollars)] : []),

@@ -2,6 +2,7 @@
 
 import {
   axisFor,
+  behindGroup,
   groupName,
   logAxis,
   names,
@@ -42,9 +43,13 @@ interface Point {
   along: Pair | null;
 }
 
+const BUBBLES = 1; // the place of their series
 const LARGEST_PX = 17;
 const SMALLEST_PX = 5;
 const LABEL_PX = 12;
+const MUST_NAMED = 3;
+/** Of more groups only those that matter are named: tied with the best, or on the frontier. */
+const MOST_NAMED = 16;
 
 const isKnown = (group: RankedGroup): group is Known =>
   group.elapsed_s.median !== null && group.cost_usd !== null && group.cost_usd.median !== null;
@@ -236,20 +241,26 @@ export function costScatter(data: Ranking, display: CostDisplay, view: View): Dr
     ...(across ? [{ left: across[0], top: y - 1, right: across[1], bottom: y + 1 }] : []),
     ...(along ? [{ left: x - 1, top: along[1], right: x + 1, bottom: along[0] }] : []),
   ]);
-  const single = known.filter((group) => group.standing === "best").length === 1;
-  const labels = [...points].reverse().map(({ group, x, y, radius }) => ({
+  const crowded = points.length > MOST_NAMED;
+  const told = [...points].reverse().filter(({ group }) => !crowded || weight(group) > 0);
+  const labels = told.map(({ group, x, y, radius }, place) => ({
     x,
     y,
     radius,
     text: groupName(data.by, group.key),
     role: weight(group) > 0 ? "ink" : "muted",
     bold: group.standing === "best",
-    must: group.standing === "best" && single,
+    clear: weight(group) === 0,
+    must: place < MUST_NAMED && (group.standing === "best" || group.on_frontier),
   }));
   const origin: Pair = [plane.horizontal.axis.minimum, plane.vertical.axis.minimum];
   const behind = [...fields.lines, ...fields.words, ...staircase(points, view)];
   return {
     height,
+    behind: ({ seriesIndex, dataIndex }) => {
+      const group = seriesIndex === BUBBLES ? points[dataIndex]?.group : undefined;
+      return group && behindGroup(data.by, group.key);
+    },
     option: {
       ...base(view),
       ...plot.option,

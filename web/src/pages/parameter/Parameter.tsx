@@ -12,10 +12,11 @@ import {
   Controls,
   Parameter as Field,
   fewValues,
+  LogChoice,
   Suggestions,
   spreadCells,
   spreadColumns,
-  Toggle,
+  useLog,
   ValueChoice,
 } from "../../parts/Analysis";
 import type { View } from "../../parts/Chart";
@@ -51,8 +52,9 @@ function timesTwin(data: ParameterEvaluation) {
 }
 
 function Times({ data }: { data: ParameterEvaluation }) {
-  const [search] = useSearch();
-  const log = search.get("log") === "1";
+  const log = useLog(() =>
+    data.groups.flatMap(({ values }) => values.flatMap((one) => one.elapsed_s.median ?? [])),
+  );
   const draw = useCallback((view: View) => parameterTimes(data, log, view), [data, log]);
   const name = keyName(data.key);
   const rows = data.groups.reduce((sum, group) => sum + group.values.length + 1, 0);
@@ -72,7 +74,7 @@ function Times({ data }: { data: ParameterEvaluation }) {
       file={`time-by-${name.replace(/\W+/g, "-")}`}
     >
       <div className="controls">
-        <Toggle label="logarithmic" param="log" />
+        <LogChoice log={log} />
       </div>
     </Figure>
   );

@@ -205,6 +205,33 @@ function Summary({ page, search }: { page: TrialPage; search: URLSearchParams })
   );
 }
 
+/** Why the list is empty, and the way back: each condition can go. */
+function Nothing({ where, edit }: { where: readonly string[]; edit: Edit }) {
+  if (where.length === 0) return <p className="nothing">No trial is recorded here yet.</p>;
+  const without = (text: string) =>
+    edit((next) => {
+      next.delete("where");
+      next.delete("cursor");
+      for (const each of where) if (each !== text) next.append("where", each);
+    });
+  return (
+    <div className="nothing">
+      <p>No trial meets these conditions{where.length > 1 ? " together" : ""}.</p>
+      {!exported && (
+        <ul className="actions">
+          {where.map((text) => (
+            <li key={text}>
+              <button type="button" onClick={() => without(text)}>
+                Go on without {text}
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
 export default function Repository() {
   const [search, edit] = useSearch();
   const { data: keys } = useTwin("/api/keys");
@@ -238,14 +265,16 @@ export default function Repository() {
               {!exported && (
                 <div className="tools">
                   <ColumnChoice keys={keys.keys} columns={columns} edit={edit} />
-                  <Downloads search={search} columns={columns} />
+                  {page.total > 0 && <Downloads search={search} columns={columns} />}
                   <SaveView />
-                  <Exclude label="Exclude this selection" conditions={where} n={page.total} />
+                  {page.total > 0 && (
+                    <Exclude label="Exclude this selection" conditions={where} n={page.total} />
+                  )}
                 </div>
               )}
               {picked.length > 0 && !exported && <Picked picked={picked} edit={edit} />}
               {page.rows.length === 0 ? (
-                <p className="nothing">No trial meets these conditions.</p>
+                <Nothing where={where} edit={edit} />
               ) : (
                 <div className={stale ? "panel stale" : "panel"} aria-busy={stale}>
                   <Trials

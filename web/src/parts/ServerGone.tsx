@@ -1,0 +1,36 @@
+// The sign that the server does not answer: what is shown is what it said before.
+import { useEffect } from "react";
+import { askAgain, client, useGoneSince } from "../data";
+
+const AGAIN_MS = 5_000;
+
+/** Says it, and asks again until the server answers; then everything is asked anew. */
+export function ServerGone() {
+  const since = useGoneSince();
+  const gone = since !== null;
+  useEffect(() => {
+    if (!gone) return;
+    const asking = window.setInterval(
+      () => void client.refetchQueries({ queryKey: ["/api/status"] }),
+      AGAIN_MS,
+    );
+    return () => {
+      window.clearInterval(asking);
+      void askAgain();
+    };
+  }, [gone]);
+  if (since === null) return null;
+  const at = new Date(since).toISOString().slice(11, 19);
+  return (
+    <div className="gone" role="alert">
+      <p>
+        <strong>The server does not answer</strong> since {at} UTC. What you see is what it said
+        before; nothing can be saved. Start it with <code>venturi serve</code>: this page goes on by
+        itself.
+      </p>
+      <button type="button" onClick={() => void askAgain()}>
+        Try again
+      </button>
+    </div>
+  );
+}
