@@ -2,8 +2,14 @@
 import "./app.css";
 import { createRoot } from "react-dom/client";
 import { App } from "./app";
+import { Refused } from "./data";
 import { recallTheme } from "./state";
 
 recallTheme();
+/** What a page was refused stands on it; only what is a fault of ours goes to the console too. */
+const onCaughtError = (error: unknown) => {
+  if (!(error instanceof Refused)) console.error(error);
+};
+
 const place = document.getElementById("app");
-if (place) createRoot(place).render(<App />);
+if (place) createRoot(place, { onCaughtError }).render(<App />);

@@ -438,7 +438,9 @@ async function behind(scene) {
   await settled();
   const named = await list(scene);
   await go(job.server + asked);
-  await page.locator(".chart").evaluate((chart) => chart.scrollIntoView({ block: "center" }));
+  await page
+    .locator(".chart")
+    .evaluate((chart) => chart.scrollIntoView({ behavior: "instant", block: "center" }));
   const [dot] = (await page.locator(".chart").evaluate(drawn)).dots;
   await page.mouse.click(dot.x, dot.y);
   await page.waitForURL(/\/trials/);
@@ -452,7 +454,7 @@ async function gone({ page, context, job, settled, go, problems }) {
   const rows = await page.locator("table.trials tbody tr").count();
   await context.setOffline(true);
   await page.locator("nav a", { hasText: "Exclusions" }).click();
-  await page.waitForSelector(".gone");
+  await page.waitForSelector("main .failure");
   const away = await page.locator("main").innerText();
   await page.goBack();
   await page.waitForSelector("table.trials");
