@@ -65,7 +65,7 @@ def test_types_come_and_go() -> None:
     old, new = catalog.load_shipped("ec2-2014"), catalog.load_shipped("current")
     difference = diff(old, new)
     assert set(difference.removed) == old.types.keys() - new.types.keys()
-    assert set(difference.added) == new.types.keys() - old.types.keys()
+    assert set(difference.added) == new.entries.keys() - old.entries.keys()
     assert diff(old, old) == type(difference)((), (), ())
 
 

@@ -3,7 +3,8 @@
 A catalogue is a CSV file in long format, one value a line, so that every value carries its own
 origin. Columns: instance_type, attribute, value, low, high, unit, kind, source, as_of, note. An
 empty value means unknown: it has no kind, and its note says why it is unknown. `low` and `high` may
-be empty, or be left out of the file: then the range is not known. Bandwidths are decimal.
+be empty, or be left out of the file: then the range is not known. Bandwidths are decimal. A type
+whose name begins with `volume:` is a kind of network volumes and no machine.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import io
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from importlib import resources
 from pathlib import Path
@@ -25,6 +26,7 @@ COLUMNS = (
     "instance_type", "attribute", "value", "low", "high", "unit", "kind", "source", "as_of", "note",
 )  # fmt: skip
 MAX_FILE_BYTES = 64 * 2**20
+DEFAULT = "current"  # what is asked where no catalogue is named
 
 
 # attribute -> (the one unit it is written in, what it is). Text attributes have no unit.
@@ -47,6 +49,8 @@ ATTRIBUTES: Mapping[str, tuple[str, str]] = {
     "volume_write_rate": ("MB/s", "network volumes, writing alone"),
     "local_read_rate": ("MB/s", "local disks, all reading"),
     "local_write_rate": ("MB/s", "local disks, all writing"),
+    "local_read_iops": ("1/s", "small random reads of all local disks"),
+    "local_write_iops": ("1/s", "small random writes of all local disks"),
     "storage_rate_slowest": ("MB/s", "storage_rate of the slowest of `storage_nodes` nodes"),
     "storage_nodes": ("1", "nodes among which storage_rate_slowest was the slowest"),
     "network_nodes": ("1", "nodes at which network_rate_at_scale was measured"),
@@ -54,6 +58,7 @@ ATTRIBUTES: Mapping[str, tuple[str, str]] = {
     "network_ports": ("1", "ports or hashed flows that share the bonded interfaces"),
     "disk_path_rate": ("MB/s", "what controller or hypervisor passes, both directions together"),
     "network_burst_rate": ("Gbit/s", "advertised network bandwidth for short times"),
+    "network_tier1_rate": ("Gbit/s", "advertised network bandwidth that costs extra"),
     "max_nodes": ("1", "nodes of this type that could be had at once"),
     "provider": ("", "who rents or sells it"),
     "region": ("", "where the price holds"),
@@ -69,11 +74,20 @@ ATTRIBUTES: Mapping[str, tuple[str, str]] = {
     "billing_granularity": ("s", "time is billed in steps of"),
     "billing_minimum": ("s", "least time that is billed"),
     "volume_price": ("USD/GiB-month", "price of network volumes"),
+    "volume_iops_price": ("USD/IOPS-month", "price of IOPS beyond those included"),
+    "volume_throughput_price": ("USD/(MiB/s)-month", "price of throughput beyond what is included"),
+    "volume_iops_included": ("1/s", "IOPS of a volume that cost nothing"),
+    "volume_throughput_included": ("MiB/s", "throughput of a volume that costs nothing"),
+    "volume_iops_max": ("1/s", "most IOPS of a volume"),
+    "volume_throughput_max": ("MiB/s", "most throughput of a volume"),
+    "volume_throughput_per_gib": ("MiB/s", "throughput of a volume for each GiB of it"),
+    "volume_size_max": ("GiB", "largest volume"),
     "capital": ("USD", "purchase price of one node"),
     "power": ("W", "power drawn by one node"),
 }
 DISK_KINDS = ("HDD", "SSD", "NVMe")
-BYTES_PER_S = {"MB/s": 1e6, "Gbit/s": 1e9 / 8, "Mbit/s": 1e6 / 8}
+BYTES_PER_S = {"MB/s": 1e6, "Gbit/s": 1e9 / 8, "Mbit/s": 1e6 / 8, "MiB/s": 2.0**20}
+VOLUME = "volume:"  # begins the name of a kind of network volumes, which stands among the types
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +124,11 @@ class InstanceType:
         value = self.fact(attribute).value
         return value if isinstance(value, float) else None
 
+    def word(self, attribute: str) -> str | None:
+        """The text of an attribute, or None."""
+        value = self.fact(attribute).value
+        return value if isinstance(value, str) else None
+
     @property
     def local_bytes(self) -> int | None:
         """Local disk capacity of one node in bytes, or None if a part of it is unknown."""
@@ -121,10 +140,26 @@ class InstanceType:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """The instance types of one file, in its order."""
+    """The instance types of one file, in its order, and its kinds of network volumes.
+
+    `volumes` has them by their names without `volume:`, such as gp3.
+    """
 
     name: str
     types: Mapping[str, InstanceType]
+    volumes: Mapping[str, InstanceType] = field(default_factory=dict)
+
+    @property
+    def entries(self) -> Mapping[str, InstanceType]:
+        """Types and volumes by the names that the file has."""
+        return {**self.types, **{each.name: each for each in self.volumes.values()}}
+
+    @classmethod
+    def of(cls, name: str, entries: Mapping[str, InstanceType]) -> Catalog:
+        """The catalogue of `entries`, in which volumes are told by their names."""
+        types = {n: each for n, each in entries.items() if not n.startswith(VOLUME)}
+        kinds = {n.removeprefix(VOLUME): e for n, e in entries.items() if n.startswith(VOLUME)}
+        return cls(name, types, kinds)
 
 
 def disk_kind(text: str) -> str:
@@ -177,7 +212,7 @@ def parse(text: str, name: str, file: str = "catalogue") -> Catalog:
         if attribute in of_type:
             raise _error(file, "attribute", f"is given twice for {type_name}", line, attribute)
         of_type[attribute] = _fact(file, line, attribute, row)
-    return Catalog(name, {n: InstanceType(n, of_type) for n, of_type in facts.items()})
+    return Catalog.of(name, {n: InstanceType(n, of_type) for n, of_type in facts.items()})
 
 
 def _rows(text: str, file: str) -> Iterator[tuple[int, dict[str, str]]]:

@@ -47,13 +47,14 @@ def diff(old: Catalog, new: Catalog) -> Difference:
     A value changed if it, its range, its unit or its kind did; source, date and note alone are no
     change.
     """
-    both = [name for name in old.types if name in new.types]
-    changes = [change for name in both for change in _changes(old.types[name], new.types[name])]
+    before, after = old.entries, new.entries
+    both = [name for name in before if name in after]
+    changes = [change for name in both for change in _changes(before[name], after[name])]
     order = {name: place for place, name in enumerate(ATTRIBUTES)}
     changes.sort(key=lambda c: (c.attribute not in PRICES, order[c.attribute]))
     return Difference(
-        tuple(name for name in old.types if name not in new.types),
-        tuple(name for name in new.types if name not in old.types),
+        tuple(name for name in before if name not in after),
+        tuple(name for name in after if name not in before),
         tuple(changes),
     )
 

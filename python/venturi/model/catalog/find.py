@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from venturi.errors import VenturiError
-from venturi.model.catalog import Catalog, InstanceType, load, load_shipped, shipped
+from venturi.model.catalog import DEFAULT, Catalog, InstanceType, load, load_shipped, shipped
 from venturi.model.catalog.units_check import ACCEPTED, Doubt, check_units, doubt_error
 from venturi.wording import did_you_mean
 
@@ -64,7 +64,7 @@ def places_of(text: str, file: str) -> Mapping[tuple[str, str], str]:
 
 def type_named(catalog: Catalog, name: str) -> InstanceType:
     """The instance type `name` of `catalog`; VEN-CATALOG-UNKNOWN with near matches if none."""
-    found = catalog.types.get(name)
+    found = catalog.entries.get(name)
     if found is None:
         elsewhere = [each for each in shipped() if name in load_shipped(each).types]
         if elsewhere:
@@ -79,6 +79,14 @@ def type_named(catalog: Catalog, name: str) -> InstanceType:
             name, catalog.types, "it has", {"catalog": catalog.name, "instance_type": name},
         )  # fmt: skip
     return found
+
+
+def shipped_with(type_names: Iterable[str]) -> tuple[str, ...]:
+    """The shipped catalogues to ask where none is named: the default, and those that alone have one
+    of the types."""
+    wanted = [name for name in type_names if name not in load_shipped(DEFAULT).entries]
+    others = [n for n in shipped() if any(name in load_shipped(n).types for name in wanted)]
+    return (DEFAULT, *others)
 
 
 def unknown(

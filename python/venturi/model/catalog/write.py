@@ -13,7 +13,7 @@ def render(catalog: Catalog) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for instance_type in catalog.types.values():
+    for instance_type in catalog.entries.values():
         for attribute, fact in instance_type.facts.items():
             writer.writerow([instance_type.name, attribute, *_cells(fact)])
     return text.getvalue()

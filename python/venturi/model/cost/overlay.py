@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from venturi.errors import VenturiError
@@ -29,11 +29,11 @@ def overlay(base: Catalog, over: Catalog) -> Catalog:
 
     Of two values of one kind and one day, that of `over` stays. An unknown value replaces nothing.
     """
-    types = dict(base.types)
-    for name, above in over.types.items():
-        below = types.get(name)
-        types[name] = above if below is None else InstanceType(name, _merged(below, above))
-    return Catalog(base.name, types)
+    entries = dict(base.entries)
+    for name, above in over.entries.items():
+        below = entries.get(name)
+        entries[name] = above if below is None else InstanceType(name, _merged(below, above))
+    return Catalog.of(base.name, entries)
 
 
 def _merged(below: InstanceType, above: InstanceType) -> dict[str, Fact]:
@@ -108,7 +108,7 @@ def replace_facts(catalog: Catalog, by: Catalog) -> Catalog:
     for name, of in by.types.items():
         before = types[name].facts if name in types else {}
         types[name] = InstanceType(name, {**before, **of.facts})
-    return Catalog(catalog.name, types)
+    return replace(catalog, types=types)
 
 
 def network_at(
