@@ -12,13 +12,13 @@ import pytest
 from venturi.advise.hardware import ClassAdvice, Request, advise
 from venturi.advise.option import Option, Reason, least_nodes
 from venturi.model.catalog import load_shipped
-from venturi.model.cost.choices import Durability, Network
+from venturi.model.cost.choices import Durability, Exchange, Network
 from venturi.model.cost.job import sort_job
 from venturi.model.cost.node import node_of
 from venturi.model.quantity import Kind
 
 EC2 = load_shipped("ec2-2014")
-SORT = sort_job(100 * 10**12)
+SORT = sort_job(100 * 10**12, exchange=Exchange.ALL)  # as the paper reckons
 
 
 def answer(network: Network, **asked: object) -> ClassAdvice:
@@ -88,7 +88,9 @@ def test_third_an_ideal_network_and_fourth_the_observed_one() -> None:
     assert cost(observed, "i2.8xlarge") == pytest.approx(325, abs=1)
     assert cost(observed, "m1.xlarge") == pytest.approx(362, abs=3.7)
     # In a placement group i2.8xlarge is the cheapest, by 37 USD: the last of the inversions.
-    assert names(observed.ranked) == ["i2.8xlarge", "m1.xlarge"]
+    assert names(observed.ranked) == ["i2.8xlarge", "m1.xlarge", "hs1.8xlarge"]
+    # "initially looks good, in practice 3 times the cost": 241 USD by storage alone.
+    assert cost(observed, "hs1.8xlarge") == pytest.approx(3 * 241, abs=1.5)
     assert cost(observed, "m1.xlarge") - cost(observed, "i2.8xlarge") == pytest.approx(37, abs=4)
     assert observed.ranked[0].phases[0].narrowest == "network"
     assert observed.ranked[0].phases[1].narrowest == "storage"
@@ -96,14 +98,13 @@ def test_third_an_ideal_network_and_fourth_the_observed_one() -> None:
 
 def test_what_rests_on_a_guess_is_said_to_be_undecided_and_to_be_measured() -> None:
     found = answer(Network.AT_SCALE)
-    assert found.undecided == ((1, 2),)
-    assert {each.instance_type for each in found.measure} <= {"i2.8xlarge", "m1.xlarge"}
+    assert found.undecided == ((1, 2), (2, 3))
     assert found.measure[0].instance_type == "m1.xlarge"  # both its rates are guesses
 
 
 def test_what_the_paper_only_drew_is_excluded_and_a_line_rate_is_never_ranked() -> None:
+    assert set(names(answer(Network.BASELINE).at_least)) == {"hs1.8xlarge"}
     found = answer(Network.AT_SCALE)
-    assert set(names(found.at_least)) == {"hs1.8xlarge"}
     out = {each.instance_type: each for each in found.excluded}
     assert out["cr1.8xlarge"].reason is Reason.TOO_MANY  # 1,250 nodes
     assert "never printed" in out["i2.4xlarge"].detail

@@ -15,14 +15,14 @@ from venturi.advise.hardware import predict
 from venturi.advise.option import least_nodes
 from venturi.model.catalog import load_shipped
 from venturi.model.cost.charges import Volumes
-from venturi.model.cost.choices import Network
+from venturi.model.cost.choices import Exchange, Network
 from venturi.model.cost.job import nodes_for_capacity, sort_job
 from venturi.model.cost.node import node_of
 
 ROOT = Path(__file__).parents[2]
 MB = 1e6
 SORTED_BYTES = 100 * 10**12
-SORT = sort_job(SORTED_BYTES)
+SORT = sort_job(SORTED_BYTES, exchange=Exchange.ALL)  # as equation (6) is printed
 
 with (ROOT / "tests/data/soc2015/facts.csv").open(newline="", encoding="utf-8") as _file:
     ROWS = list(csv.DictReader(_file))

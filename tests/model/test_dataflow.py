@@ -14,14 +14,20 @@ import io_cost
 from venturi.errors import VenturiError
 from venturi.model import catalog
 from venturi.model.catalog import load_shipped
-from venturi.model.cost.choices import Durability, Network
+from venturi.model.cost.choices import Durability, Exchange, Network
 from venturi.model.cost.dataflow import MAP, REDUCE, Bounds, job_time
-from venturi.model.cost.job import Job, parse_job, sort_job
+from venturi.model.cost.job import Job, parse_job
+from venturi.model.cost.job import sort_job as remote_sort
 from venturi.model.cost.node import Node, node_of
 from venturi.model.quantity import Kind, Quantity
 
 TB = 1e12
 I2 = load_shipped("ec2-2014").types["i2.8xlarge"]
+
+
+def sort_job(size: float, durability: Durability = Durability.TWO_IO) -> Job:
+    """As the paper's equations have it: every byte of the shuffle crosses the network."""
+    return remote_sort(size, durability, Exchange.ALL)
 
 
 def rate(mb_per_s: float, spread: float = 0.0) -> Quantity:
@@ -58,6 +64,20 @@ def test_volumes_are_equations_10_and_11(
         each, read * 1e6, local * 1e6, network * 1e6
     ) + io_cost.volume_sort_reduce_s(each, local * 1e6, write * 1e6)
     assert seconds(sort_job(TB, Durability.VOLUMES), machine, nodes) == pytest.approx(expected)
+
+
+@given(RATES, RATES, st.integers(1, 1000))
+def test_what_is_a_nodes_own_does_not_cross_the_network(
+    storage: float, network: float, nodes: int
+) -> None:
+    each, job = TB / nodes, remote_sort(TB)
+    expected = (
+        max(each / storage, each * (nodes - 1) / nodes / network) / 1e6 + each / storage / 1e6
+    )
+    assert seconds(job, node(storage, network), nodes) == pytest.approx(expected)
+    copied = job_time(remote_sort(TB, Durability.REPLICATED), node(storage, network), max(2, nodes))
+    replicas = next(t for t in copied.phases[1].terms if t.what == "replicas")
+    assert replicas.demand_bytes == pytest.approx(TB)  # a copy is always on another node
 
 
 def test_replication_splits_the_disks_as_the_paper_did_and_predicts_what_its_text_implies() -> None:
@@ -222,6 +242,8 @@ def test_a_job_file_says_sizes_with_units() -> None:
     assert job.map_core_s_per_byte == pytest.approx(2e-9)
     assert job.startup_s == 30
     plain = parse_job('input = "1TB"')
+    assert plain.exchange is Exchange.REMOTE
+    assert parse_job('input = "1TB"\nexchange = "all"').exchange is Exchange.ALL
     assert plain.output_bytes == plain.intermediate_bytes == 1e12
     assert plain.local_bytes == 3e12
 
@@ -279,7 +301,7 @@ def test_the_split_of_the_disks_is_the_best_for_each_number_of_nodes(
     disks: int, retained: float, skew: float, copies: int
 ) -> None:
     job = Job("j", TB, TB / 2, TB, Durability.REPLICATED, copies, retained_share=retained,
-              partition_skew=skew)  # fmt: skip
+              partition_skew=skew, exchange=Exchange.ALL)  # fmt: skip
     machine = node(1000, 700, disks, memory_bytes=64e9)
     if disks == 1:
         return

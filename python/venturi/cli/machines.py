@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -15,15 +15,14 @@ from venturi.advise.assume import assume, parse_assumption
 from venturi.cli.options import SIZE
 from venturi.errors import VenturiError, unreadable
 from venturi.model.catalog import Catalog
-from venturi.model.catalog.find import find
-from venturi.model.cost.choices import MOST_NODES, Durability, Network
+from venturi.model.catalog.find import find, shipped_with
+from venturi.model.cost.choices import MOST_NODES, Durability, Exchange, Network
 
 if TYPE_CHECKING:
     from venturi.model.cost.job import Job
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-DEFAULT_CATALOG = "ec2-2014"
 DURABILITIES = tuple(each.value for each in Durability)
 NETWORKS = tuple(each.replace(" ", "-") for each in Network)
 
@@ -37,8 +36,8 @@ assume_option = click.option(
 own_option = click.option(
     "--own", "owned", metavar="years=Y,...",
     help="Price of owned machines per hour, from their purchase price: years=4 of depreciation, "
-    "use=0.6 (share of hours in use), kwh=0.15 and pue=1.4 for power, usd=1.08 to convert the "
-    "currency. Only years is needed.",
+    "use=0.6 (share of hours in use), kwh=0.15 and pue=1.4 for power, space=300 and staff=500 a "
+    "node and year, usd=1.08 to convert the currency. Only years is needed.",
 )  # fmt: skip
 measured_option = click.option(
     "--measured", metavar="FILE|DIR", multiple=True,
@@ -48,7 +47,12 @@ measured_option = click.option(
 
 
 def job_options(command: F) -> F:
-    """`--sort` and `--job`."""
+    """`--sort`, `--job` and `--exchange`."""
+    command = click.option(
+        "--exchange", type=click.Choice(tuple(each.value for each in Exchange)),
+        help="What of a shuffle crosses the network: (N-1)/N of it (remote), or all of it, as the "
+        "SoCC 2015 paper's equations have it. Default: the job's, else remote.",
+    )(command)  # fmt: skip
     command = click.option(
         "--job", "job_file", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True),
         help="The job as a TOML file (- is stdin): input, intermediate and output bytes, ...; "
@@ -73,17 +77,21 @@ def catalog_options(command: F) -> F:
         measured_option,
         click.option(
             "--catalog", "catalogs", metavar="NAME|FILE", multiple=True,
-            default=(DEFAULT_CATALOG,), show_default=True,
             help="Machines and prices: a shipped catalogue (`venturi catalog ls`) or a CSV file; "
-            "repeatable.",
+            "repeatable. Default: current, and the shipped one that has a type named.",
         ),
     ):  # fmt: skip
         command = option(command)
     return command
 
 
-def the_job(sort_bytes: int | None, job_file: Path | None) -> Job:
-    """The job that the options describe; exactly one of both must be given."""
+def the_job(sort_bytes: int | None, job_file: Path | None, exchange: str | None = None) -> Job:
+    """The job that the options describe; exactly one of the first two must be given."""
+    job = _job(sort_bytes, job_file)
+    return job if exchange is None else replace(job, exchange=Exchange(exchange))
+
+
+def _job(sort_bytes: int | None, job_file: Path | None) -> Job:
     from venturi.model.cost.job import parse_job, sort_job
 
     if (sort_bytes is None) == (job_file is None):
@@ -104,8 +112,13 @@ def the_catalogs(
     assumed: tuple[str, ...],
     today: date,
     owned: str | None = None,
+    *,
+    types: Iterable[str] = (),
 ) -> list[Catalog]:
-    """The catalogues named, with what was measured laid over and what is assumed filled in."""
+    """The catalogues named, with what was measured laid over and what is assumed filled in.
+
+    Without names the default, and those shipped ones that alone have one of `types`.
+    """
     from venturi.advise.own import own, parse_ownership
     from venturi.model.cost.overlay import overlay
 
@@ -113,7 +126,7 @@ def the_catalogs(
     ownership = None if owned is None else parse_ownership(owned)
     over = [find(each) for name in measured for each in _files(name)]
     found: list[Catalog] = []
-    for name in dict.fromkeys(names):
+    for name in dict.fromkeys(names) or shipped_with(types):
         catalog = find(name)
         if any(other.name == catalog.name for other in found):
             catalog = replace(catalog, name=name)  # of two files with one name the whole path

@@ -32,7 +32,6 @@ from venturi.present.table import pairs, table
 from venturi.units import format_duration
 
 if TYPE_CHECKING:
-    from venturi.model.cost.job import Job
     from venturi.model.cost.node import Node
     from venturi.model.simulate.distribution import Rate
     from venturi.model.simulate.scenario import Scenario
@@ -50,10 +49,8 @@ _DESCRIBED = ("catalog", "measured", "assumed")  # options that describe a type
 @click.option("--on", required=True, metavar="TYPE:N", help="Instance type and number of nodes.")
 @click.option(
     "--catalog",
-    default="ec2-2014",
-    show_default=True,
     metavar="NAME|FILE",
-    help="The catalogue that describes the type.",
+    help="The catalogue that describes the type. Default: the shipped one that has it.",
 )
 @measured_option
 @assume_option
@@ -178,13 +175,14 @@ def command(
 
 
 def _machines(
-    on: str, catalog: str, measured: tuple[str, ...], assumed: tuple[str, ...]
+    on: str, catalog: str | None, measured: tuple[str, ...], assumed: tuple[str, ...]
 ) -> tuple[InstanceType, int]:
     """The type and the number of nodes, with what was measured and what is assumed."""
 
     name, nodes = _on(on)
-    (found,) = the_catalogs((catalog,), measured, assumed, datetime.now(UTC).date())
-    return type_named(found, name), nodes
+    names = () if catalog is None else (catalog,)
+    found = the_catalogs(names, measured, assumed, datetime.now(UTC).date(), types=[name])
+    return type_named(next((each for each in found if name in each.types), found[0]), name), nodes
 
 
 def scenario_of(
@@ -193,6 +191,7 @@ def scenario_of(
     *,
     job_file: Path | None,
     sort_bytes: int | None,
+    exchange: str | None,
     durability: str | None,
     skew: str | None,
     recovery: str,
@@ -206,7 +205,9 @@ def scenario_of(
     from venturi.advise.hardware import need_room
     from venturi.model.simulate.scenario import Recovery, Scenario, Speculation
 
-    job = _job(job_file, sort_bytes, durability)
+    job = the_job(sort_bytes, job_file, exchange)
+    if durability is not None:
+        job = replace(job, durability=Durability(durability))
     stated = {"storage": storage, "network": network, "volumes": volumes}
     node, rates = _machine(machine, stated)
     need_room(job, node, nodes)
@@ -238,12 +239,6 @@ def run(scenario: Scenario, trials: int, seed: int, *, quiet: bool = False) -> S
                 show_progress(Progress("simulating", done, trials, "trials", elapsed_s))
 
         return simulate(scenario, trials, seed, on_progress)
-
-
-def _job(file: Path | None, sort_bytes: int | None, durability: str | None) -> Job:
-
-    job = the_job(sort_bytes, file)
-    return job if durability is None else replace(job, durability=Durability(durability))
 
 
 def _on(text: str) -> tuple[str, int]:

@@ -15,6 +15,13 @@ class Durability(StrEnum):
     VOLUMES = "volumes"  # input and output on network volumes, which the provider replicates
 
 
+class Exchange(StrEnum):
+    """How much of what is shuffled crosses the network."""
+
+    REMOTE = "remote"  # (N-1)/N: what belongs to a node's own partitions stays on it
+    ALL = "all"  # every byte, as equations (1) to (11) of the SoCC 2015 paper have it
+
+
 class Network(StrEnum):
     """Which network bandwidth counts: the three bars per type of the paper's Figure 9."""
 

@@ -6,6 +6,7 @@ high are bounds and not a confidence interval. What goes beyond the paper's equa
 its own or named among the job's `assumptions`, and is zero unless the job asks for it:
 
 - one disk for reading and writing, or devices split unevenly by role (`_local_terms`);
+- what of the shuffle stays on its node, (N-1)/N crossing the network (`Exchange`);
 - processor time: core-seconds per byte over the node's cores;
 - start-up time, before the first byte;
 - skew: the largest node's share of what was shuffled;
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from venturi.model.cost.choices import Durability
+from venturi.model.cost.choices import Durability, Exchange
 from venturi.model.cost.job import Job
 from venturi.model.cost.node import Node
 from venturi.model.domain import invalid
@@ -211,10 +212,7 @@ def _needs(
         assumptions.append("memory keeps part of the intermediate data between the phases")
     elif job.retained_share:
         assumptions.append("memory keeps nothing between the phases: its size is not known")
-    # With one node nothing crosses the network; else a share of 1/N stays on its own node, which
-    # the paper's equations leave out, and so do these: N is large where the network matters.
-    crossing = np.where(counts > 1, 1.0, 0.0)
-    shuffle = _Need("network", "shuffle", skewed=crossing * job.intermediate_bytes)
+    shuffle = _Need("network", "shuffle", skewed=_crossing(job, counts) * job.intermediate_bytes)
     if job.durability is Durability.VOLUMES:
         write, read = (
             "local_write" if node.local_write else "storage",
@@ -232,7 +230,8 @@ def _needs(
             ("(10)", "(11)"),
         )  # fmt: skip
     copies = job.remote_copies
-    replicas = _Need("network", "replicas", skewed=crossing * (copies * job.output_bytes))
+    remote = np.where(counts > 1, copies * job.output_bytes, 0.0)  # a copy is on another node
+    replicas = _Need("network", "replicas", skewed=remote)
     first, second, how = _local_needs(
         job, node, counts, skew=skew, spilled=spilled, assumptions=assumptions
     )
@@ -241,6 +240,17 @@ def _needs(
         [*second, *([replicas] if copies else [])],
         (f"(1){how}", f"({'8' if copies else '3'}){how}"),
     )
+
+
+def _crossing(job: Job, counts: Counts) -> Array:
+    """The share of the shuffle that leaves its node: (N-1)/N, for a node keeps what is its own.
+
+    The paper's equations have all of it cross (`Exchange.ALL`), but on a single node none.
+    """
+    if job.exchange is Exchange.ALL:
+        return np.where(counts > 1, 1.0, 0.0)
+    share: Array = (counts - 1) / counts
+    return share
 
 
 def _local_needs(
@@ -295,11 +305,11 @@ def _best_split(
     link = node.network.value if node.network else math.inf
     kept = np.arange(1, disks)[:, None]
     outer, inner = 2 * kept / disks * half, 2 * (disks - kept) / disks * half
-    crossing = np.where(counts > 1, skew, 0.0) / link
     copied = job.remote_copies * job.output_bytes
     written = job.output_bytes + copied
-    first = np.maximum(job.input_bytes / outer, crossing * job.intermediate_bytes)
-    second = np.maximum(skew * written / outer, crossing * copied)
+    shuffled = skew * _crossing(job, counts) * job.intermediate_bytes
+    first = np.maximum(job.input_bytes / outer, shuffled / link)
+    second = np.maximum(skew * written / outer, np.where(counts > 1, skew * copied, 0.0) / link)
     by_inner = skew * spilled / inner
     best: Counts = np.argmin(np.maximum(first, by_inner) + np.maximum(second, by_inner), axis=0)
     return best + 1

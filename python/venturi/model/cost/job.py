@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from venturi.errors import VenturiError
-from venturi.model.cost.choices import Durability
+from venturi.model.cost.choices import Durability, Exchange
 from venturi.model.domain import invalid, need_rate, need_size
 from venturi.units import decimal_size, parse_bytes, parse_duration_s
 from venturi.wording import near
@@ -37,6 +37,7 @@ class Job:
     byte of sort and reduce. `startup_s` passes once, before the first byte. `partition_skew` is
     the largest node's share of the intermediate data over the mean share. `retained_share` of
     every node's memory keeps intermediate data, which is then neither written nor read again.
+    `exchange`: how much of the shuffle crosses the network.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Job:
     startup_s: float = 0.0
     partition_skew: float = 1.0
     retained_share: float = 0.0
+    exchange: Exchange = Exchange.REMOTE
 
     def __post_init__(self) -> None:
         need_rate("input_bytes", self.input_bytes)
@@ -85,10 +87,14 @@ class Job:
         return self.input_bytes + skewed_bytes + copied_bytes
 
 
-def sort_job(data_bytes: float, durability: Durability = Durability.TWO_IO) -> Job:
+def sort_job(
+    data_bytes: float,
+    durability: Durability = Durability.TWO_IO,
+    exchange: Exchange = Exchange.REMOTE,
+) -> Job:
     """A sort: as many bytes come out of each pass as go in."""
     name = f"sort of {decimal_size(data_bytes)}"
-    return Job(name, data_bytes, data_bytes, data_bytes, durability)
+    return Job(name, data_bytes, data_bytes, data_bytes, durability, exchange=exchange)
 
 
 def nodes_for_capacity(total_bytes: int, node_capacity_bytes: int, copies: int = 3) -> int:
@@ -163,6 +169,9 @@ class JobFile(BaseModel):
             ge=0, lt=1, description="share of memory that keeps intermediate data between passes"
         ),
     ] = 0.0
+    exchange: Annotated[
+        Exchange, Field(description="what of the shuffle crosses the network: remote, (N-1)/N; all")
+    ] = Exchange.REMOTE
 
 
 def _bad_field(file: str, error: ValidationError) -> VenturiError:
@@ -190,7 +199,7 @@ def parse_job(text: str, file: str = "job.toml") -> Job:
 
     Fields: `input` (needed), `intermediate` (default: as the input), `output` (default: as the
     intermediate data), `durability`, `copies`, `map_core_s_per_gb`, `reduce_core_s_per_gb`,
-    `startup`, `partition_skew`, `retained_share`, `name`.
+    `startup`, `partition_skew`, `retained_share`, `exchange`, `name`.
     """
     try:
         given = JobFile.model_validate(tomllib.loads(text))
@@ -216,4 +225,5 @@ def parse_job(text: str, file: str = "job.toml") -> Job:
         startup_s=given.startup,
         partition_skew=given.partition_skew,
         retained_share=given.retained_share,
+        exchange=given.exchange,
     )

@@ -200,7 +200,7 @@ def tariff_of(
     fact = instance_type.fact(price)
     if not isinstance(fact.value, float):
         return None
-    currency, assumptions = currency_of(fact), []
+    currency, assumptions = currency_of(fact), list(left_out(fact.note.split("; ")))
     parts, source, as_of = list(volumes), fact.source, fact.as_of
     fee = instance_type.facts.get("platform_fee")
     fee_per_hour = 0.0
@@ -230,6 +230,11 @@ def tariff_of(
         instance_type.number("billing_minimum") or 0.0,
         as_of, source, tuple(parts), tuple(assumptions), "" if step_s else unknown,
     )  # fmt: skip
+
+
+def left_out(texts: Iterable[str]) -> tuple[str, ...]:
+    """Of what was assumed of a price, what says that a part of it is missing."""
+    return tuple(text for text in texts if "left out" in text)
 
 
 def currency_of(fact: Fact) -> str:
