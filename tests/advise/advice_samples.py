@@ -8,7 +8,7 @@ from datetime import date
 from venturi.advise.hardware import Request
 from venturi.model import catalog
 from venturi.model.catalog import Catalog, Fact, InstanceType
-from venturi.model.cost.choices import Durability
+from venturi.model.cost.choices import Durability, Exchange
 from venturi.model.cost.job import Job, sort_job
 from venturi.model.quantity import Kind
 
@@ -50,7 +50,9 @@ def catalog_of(*types: InstanceType, name: str = "test") -> Catalog:
 
 
 def request(job: Job | None = None, **asked: object) -> Request:
-    return Request(job or sort_job(10 * TB), today=DAY, **asked)  # type: ignore[arg-type]
+    """By default a sort in the paper's form, whose times are round numbers."""
+    asked_job = job or sort_job(10 * TB, exchange=Exchange.ALL)
+    return Request(asked_job, today=DAY, **asked)  # type: ignore[arg-type]
 
 
 ALL = tuple(Durability)

@@ -21,10 +21,10 @@ from venturi.advise.hardware import (
     grid,
     predict,
 )
-from venturi.advise.option import Objective, Option, Reason
+from venturi.advise.option import Fewer, Objective, Option, Reason
 from venturi.errors import VenturiError
-from venturi.model.catalog import InstanceType
-from venturi.model.cost.choices import Durability, Network
+from venturi.model.catalog import InstanceType, load_shipped
+from venturi.model.cost.choices import Durability, Exchange, Network
 from venturi.model.cost.job import sort_job
 from venturi.model.quantity import Kind
 
@@ -39,11 +39,11 @@ def best(asked: Request, *types: InstanceType) -> Option:
 
 def test_one_option_by_hand() -> None:
     option = best(request(), machine("a"))
-    assert (option.least_nodes, option.nodes, option.most_nodes) == (4, 4, 1000)  # 30 TB on 8 TB
-    assert option.time_s.value == pytest.approx(10e12 / 4 / 500e6 + 10e12 / 4 / 1000e6)
+    assert (option.least_nodes, option.nodes, option.most_nodes) == (4, 330, 330)  # 30 TB on 8 TB
+    assert option.time_s.value == pytest.approx(10e12 / 330 / 500e6 + 10e12 / 330 / 1000e6)
     assert option.time_s.low == option.time_s.high == option.time_s.value
     assert option.metered_usd is not None
-    assert option.metered_usd.value == pytest.approx(4 * option.time_s.value / 3600)
+    assert option.metered_usd.value == pytest.approx(330 * option.time_s.value / 3600)
     assert option.billed_usd is not None
     assert option.billed_usd.value >= option.metered_usd.value
     assert [phase.narrowest for phase in option.phases] == ["network", "storage"]
@@ -60,27 +60,56 @@ def test_the_grid_goes_from_the_fewest_to_the_most(least: int, more: int) -> Non
     assert (np.diff(counts) > 0).all()
 
 
-def test_the_cheapest_takes_the_fewest_nodes_and_the_fastest_the_most() -> None:
+def test_of_counts_that_cost_the_same_the_fastest_is_chosen_and_the_fewest_named() -> None:
     asked = request(max_nodes_of={"a": 50})
-    assert best(asked, machine("a")).nodes == 4
+    option = best(asked, machine("a"))
+    assert option.nodes == 50
+    assert option.fewer == Fewer(4, pytest.approx(7500))
     assert best(replace(asked, objective=Objective.FASTEST), machine("a")).nodes == 50
+    dearer = replace(asked, job=replace(asked.job, startup_s=600.0))  # more nodes wait for it too
+    assert (best(dearer, machine("a")).nodes, best(dearer, machine("a")).fewer) == (4, None)
 
 
-def test_a_deadline_takes_the_fewest_nodes_that_keep_it() -> None:
+@pytest.mark.parametrize("exchange", list(Exchange))
+@pytest.mark.parametrize("objective", list(Objective))
+@pytest.mark.parametrize("catalog", ["current", "ec2-2014"])
+def test_nothing_on_the_frontier_beats_the_headline(
+    exchange: Exchange, objective: Objective, catalog: str
+) -> None:
+    """47 nodes for 61 minutes were the first answer where 186 took 15 for the same money."""
+    asked = request(sort_job(100 * TB, exchange=exchange), objective=objective)
+    (found,) = advise(asked, [load_shipped(catalog)]).classes
+    first = found.ranked[0]
+    for point in found.frontier:
+        time_s, usd = point.option.time_s.value, point.option.usd.value
+        no_worse = time_s <= first.time_s.value and usd <= first.usd.value
+        assert not no_worse or (time_s, usd) == (first.time_s.value, first.usd.value)
+    assert any(
+        (p.option.instance_type, p.option.nodes) == (first.instance_type, first.nodes)
+        for p in found.frontier
+        if p.by_middle
+    )
+
+
+def test_a_deadline_names_the_fewest_nodes_that_keep_it() -> None:
     # 7,500 s on 4 nodes: 3,000 s need exactly 10.
     option = best(request(deadline_s=3000.0), machine("a"))
-    assert option.nodes == 10
+    assert option.fewer is not None
+    assert option.fewer.nodes == 10
     assert option.within_limits is True
     ranged = machine("b", storage_rate=(1000.0, 500.0, 1000.0))
-    assert best(request(deadline_s=3000.0), ranged).nodes == 14  # 10,000 s on 4 nodes at worst
+    at_worst = best(request(deadline_s=3000.0), ranged)  # 10,000 s on 4 nodes
+    assert at_worst.fewer is not None
+    assert at_worst.fewer.nodes == 14
     capped = best(request(deadline_s=3000.0, max_nodes=12), ranged)
-    assert capped.nodes == 10  # by the middle only
+    assert capped.fewer is not None
+    assert capped.fewer.nodes == 10  # by the middle only
     assert capped.within_limits is False
 
 
 def test_a_budget_bounds_the_fastest() -> None:
     # With 600 s of start-up more nodes cost more: N * (600 + 30000/N) / 3600 USD.
-    job = replace(sort_job(10 * TB), startup_s=600.0)
+    job = replace(sort_job(10 * TB, exchange=Exchange.ALL), startup_s=600.0)
     asked = request(job, objective=Objective.FASTEST, budget_usd=20.0)
     option = best(asked, machine("a"))
     assert option.usd.value <= 20.0
@@ -267,7 +296,8 @@ def test_a_request_out_of_its_domain_is_refused(asked: dict[str, object]) -> Non
 
 
 def test_a_prediction_for_given_machines() -> None:
-    made = predict(sort_job(10 * TB), "test", machine("a"), 10, Network.AT_SCALE)
+    job = sort_job(10 * TB, exchange=Exchange.ALL)
+    made = predict(job, "test", machine("a"), 10, Network.AT_SCALE)
     assert made.seconds[0, 0] == pytest.approx(3000)
     unpriced = predict(sort_job(10 * TB), "t", without(machine("a"), "price"), 10, Network.AT_SCALE)
     assert unpriced.metered_usd is None
@@ -365,10 +395,10 @@ def test_rates_are_read_in_bits_too() -> None:
 
 def test_a_window_between_two_counts_of_the_grid_is_found() -> None:
     """Start-up makes more nodes dearer: both limits together leave one count or two."""
-    job = replace(sort_job(10 * TB), startup_s=600.0)
+    job = replace(sort_job(10 * TB, exchange=Exchange.ALL), startup_s=600.0)
     for count in (92, 100, 137, 400):
         deadline_s, budget_usd = 600 + 30000 / count + 0.01, (600 * count + 30000) / 3600 + 0.15
-        asked = request(job, deadline_s=deadline_s, budget_usd=budget_usd)
+        asked = request(job, deadline_s=deadline_s, budget_usd=budget_usd, max_nodes=1000)
         option = best(asked, machine("a"))
         assert count - 1 <= option.nodes <= count + 1
         assert option.time_s.value <= deadline_s
@@ -376,7 +406,7 @@ def test_a_window_between_two_counts_of_the_grid_is_found() -> None:
 
 
 def test_the_count_chosen_for_a_limit_is_compared_on_the_frontier() -> None:
-    job = replace(sort_job(10 * TB), startup_s=600.0)
+    job = replace(sort_job(10 * TB, exchange=Exchange.ALL), startup_s=600.0)
     found = only(request(job, deadline_s=933.0), machine("a"))
     assert found.ranked[0].nodes in {point.option.nodes for point in found.frontier}
 

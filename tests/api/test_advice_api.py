@@ -33,7 +33,7 @@ def test_the_published_answer_for_100_tb(client: httpx.Client) -> None:
     assert found["answer"].startswith(f"{chosen['nodes']:,} × {chosen['instance_type']}")
     assert chosen["cost_usd"]["low"] <= chosen["cost_usd"]["value"] <= chosen["cost_usd"]["high"]
     assert found["commands"] == [
-        "venturi advise hardware --sort 100TB --catalog ec2-2014 --objective cheapest "
+        "venturi advise hardware --sort 100TB --catalog current --objective cheapest "
         "--network at-scale"
     ]
     assert found == advice(client)  # the defaults, and the same answer all day

@@ -11,7 +11,18 @@ from click.testing import CliRunner, Result
 from venturi.cli.main import cli
 from venturi.errors import VenturiError
 
-SORT = ("advise", "hardware", "--sort", "100TB")
+# The paper's machines and its form of equation (6).
+SORT = ("advise", "hardware", "--sort", "100TB", "--catalog", "ec2-2014", "--exchange", "all")
+
+
+UNMEASURED = "instance_type,attribute,value,unit,kind,source,as_of,note\n" + "".join(
+    f"{name},{attribute},{value},{unit},advertised,sheet,2026-01-01,\n"
+    for name, disk, price in (("a", "NVMe", "1"), ("b", "HDD", "0.4"))
+    for attribute, value, unit in (
+        ("price", price, "USD/h"), ("disk_count", "4", "1"), ("disk_size", "4000", "GB"),
+        ("disk_kind", disk, ""), ("network_line_rate", "10", "Gbit/s"),
+    )
+)  # fmt: skip
 
 
 def run(*args: object, stdin: str | None = None) -> Result:
@@ -40,11 +51,27 @@ def test_the_papers_question_in_whole_lines() -> None:
     lines = done.stdout.splitlines()
     assert max(map(len, lines)) > 100  # notes are paragraphs
     row = next(line for line in lines if line.startswith("1 "))
-    for cell in ("i2.8xlarge", "47", "60.7 min", "$325", "net, disk", "derived", "2014-09!"):
+    for cell in ("i2.8xlarge", "186", "15.3 min", "$325", "net, disk", "derived", "2014-09!"):
         assert cell in row
     for words in ("Cannot tell whether 1 (i2.8xlarge) or 2 (m1.xlarge) is cheaper", "Frontier",
-                  "≥ 7.49 h", "a figure is unknown", "9,375 nodes"):  # fmt: skip
+                  "longer: 47 i2.8xlarge take ", "a figure is unknown", "9,375 nodes"):  # fmt: skip
         assert words in " ".join(done.stdout.split())
+
+
+def test_100_tb_today_has_options_of_three_clouds_with_sources_and_ranges() -> None:
+    found = data("advise", "hardware", "--sort", "100TB")
+    assert found["catalogs"] == ["current"]
+    (two_io,) = found["classes"]  # type: ignore[misc]
+    providers = [each["provider"] for each in two_io["ranked"]]
+    assert len(providers) >= 20
+    assert set(providers) == {"aws", "gcp", "azure"}
+    assert all(
+        each["metered_usd"]["low"] < each["metered_usd"]["high"] for each in two_io["ranked"]
+    )
+    text = " ".join(run("advise", "hardware", "--sort", "100TB").stdout.split())
+    assert "Cannot tell which of the first" in text
+    assert "`venturi probe disk`" in text
+    assert "Best of aws: " in text
 
 
 def test_options_alone_are_a_question_for_hardware() -> None:
@@ -62,7 +89,8 @@ def test_json_has_the_whole_answer() -> None:
     two_io, volumes = found["classes"]  # type: ignore[misc]
     assert two_io["durability"] == "2-io"
     first = two_io["ranked"][0]
-    assert (first["instance_type"], first["nodes"], first["least_nodes"]) == ("i2.8xlarge", 47, 47)
+    assert (first["instance_type"], first["nodes"], first["least_nodes"]) == ("i2.8xlarge", 186, 47)
+    assert first["fewer"]["nodes"] == 47
     assert first["time_s"]["low"] < first["time_s"]["value"] < first["time_s"]["high"]
     assert first["billed_usd"] is None  # in which steps was not said
     assert two_io["frontier"][0]["by_middle"] is True
@@ -72,10 +100,12 @@ def test_json_has_the_whole_answer() -> None:
 
 
 def test_a_catalogue_without_disk_rates_is_ranked_by_assumptions(tmp_path: Path) -> None:
-    hint = error("advise", "hardware", "--sort", "1TB", "--catalog", "current").hint
+    path = tmp_path / "own.csv"
+    path.write_text(UNMEASURED)
+    hint = error("advise", "hardware", "--sort", "1TB", "--catalog", path).hint
     assert "--assume" in hint
     assumed = ("--assume", "NVMe=1000MB/s", "--assume", "HDD=150MB/s", "--assume", "network=70%")
-    done = run("advise", "hardware", "--sort", "10TB", "--catalog", "current", *assumed)
+    done = run("advise", "hardware", "--sort", "10TB", "--catalog", path, *assumed)
     assert done.exit_code == 0
     assert "assumed" in done.stdout
     assert "Measure the" in done.stdout
@@ -85,7 +115,7 @@ def test_measured_figures_are_laid_over(tmp_path: Path) -> None:
     path = tmp_path / "probes.csv"
     path.write_text(
         "instance_type,attribute,value,unit,kind,source,as_of,note\n"
-        "hs1.8xlarge,network_rate,1000,MB/s,measured,probe,2015-01-01,\n"
+        "hs1.8xlarge,network_rate_at_scale,1000,MB/s,measured,probe,2015-01-01,\n"
     )
     found = data(*SORT, "--measured", path)
     ranked = [each["instance_type"] for each in found["classes"][0]["ranked"]]  # type: ignore[index]
@@ -112,7 +142,7 @@ def test_explain_shows_formula_source_bill_and_sensitivity() -> None:
                   "Bill", "178 nodes x 6.82 USD/h", "What would change the answer"):  # fmt: skip
         assert words in text
     (why,) = data(*SORT, "--explain", "i2.8xlarge")["explanations"]  # type: ignore[misc]
-    assert why["option"]["nodes"] == 47
+    assert why["option"]["nodes"] == 186
     assert {"kind", "source", "as_of", "range_from"} <= why["terms"][0]["rate"].keys()
 
 
@@ -135,26 +165,32 @@ def test_a_job_file(tmp_path: Path) -> None:
 
 
 def test_predict() -> None:
-    done = run("predict", "--sort", "100TB", "--on", "i2.8xlarge:178", "--on", "hs1.8xlarge:7")
+    done = run("predict", "--sort", "100TB", "--on", "i2.8xlarge:178", "--on", "hs1.8xlarge:7",
+               "--network", "baseline")  # fmt: skip
     assert done.exit_code == 0
-    assert "16.0 min" in done.stdout
+    assert "13.9 min" in done.stdout
     assert "≥ 7.49 h" in done.stdout
-    (option,) = data("predict", "--sort", "100TB", "--on", "i2.8xlarge:178")["options"]  # type: ignore[misc]
+    (option,) = data("predict", "--sort", "100TB", "--on", "i2.8xlarge:178", "--exchange", "all")[
+        "options"
+    ]  # type: ignore[misc]
     assert option["metered_usd"]["value"] == pytest.approx(325, abs=1)
     why = run("predict", "--sort", "100TB", "--on", "i2.8xlarge:178", "--explain")
     assert "879 MB/s" in why.stdout
     replicated = data("predict", "--sort", "100TB", "--on", "i2.8xlarge:186", "--durability",
-                      "replicated")  # fmt: skip
+                      "replicated", "--exchange", "all")  # fmt: skip
     assert replicated["options"][0]["time_s"]["value"] == pytest.approx(1223, abs=1)  # type: ignore[index]
     assert error("predict", "--sort", "100TB", "--on", "i2.8xlarge:46").code == "VEN-ADVISE-NOWHERE"
     assert error("predict", "--sort", "1TB", "--on", "i9:4").code == "VEN-CATALOG-UNKNOWN"
 
 
 def test_a_type_of_another_shipped_catalogue_is_found_there() -> None:
-    unknown = error("predict", "--sort", "1TB", "--on", "i4i.8xlarge:10")
-    assert unknown.hint == "it is in the catalogue current: add --catalog current"
-    assert run("predict", "--sort", "1TB", "--on", "i4i.8xlarge:10", "--catalog",
-               "current", "--assume", "storage=1GB/s").exit_code == 0  # fmt: skip
+    asked = ("predict", "--sort", "1TB", "--on", "i4i.8xlarge:10")
+    assert error(*asked, "--catalog", "ec2-2014").hint == (
+        "it is in the catalogue current: add --catalog current"
+    )
+    both = run(*asked, "--on", "i2.8xlarge:10")  # one of each, and none is named
+    assert both.exit_code == 0, both.output
+    assert {"i4i.8xlarge", "i2.8xlarge"} <= set(both.stdout.split())
 
 
 @pytest.mark.parametrize(

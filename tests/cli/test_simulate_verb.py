@@ -13,7 +13,7 @@ import pytest
 
 from venturi.cli.main import main
 
-INDY = ("--sort", "100TB", "--on", "i2.8xlarge:178")
+INDY = ("--sort", "100TB", "--on", "i2.8xlarge:178", "--exchange", "all")
 
 
 @dataclass
@@ -119,7 +119,7 @@ def test_a_job_that_never_ends_has_no_times_and_a_warning(simulate: Simulate) ->
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
-        (("--sort", "1TB", "--on", "i2.8xlage:5"), 1, "i2.8xlarge"),
+        (("--sort", "1TB", "--on", "i2.8xlage:5", "--catalog", "ec2-2014"), 1, "i2.8xlarge"),
         (("--sort", "1TB", "--on", "i2.8xlarge:5", "--catalog", "ec2-2015"), 1, "ec2-2014"),
         (("--sort", "1TB", "--on", "i2.8xlarge"), 2, "i2.8xlarge:178"),
         (("--on", "i2.8xlarge:5"), 2, "--sort SIZE or --job FILE"),

@@ -62,7 +62,7 @@ def parse_assumption(text: str) -> Assumption:
             raise _bad(text, "is more than the line rate")
         return Assumption(resource, None, share, text)
     rate = _rate(text, amount)
-    low, high = PLAUSIBLE_MB_PER_S.get(resource, (5, 50_000))
+    low, high = PLAUSIBLE_MB_PER_S.get(resource, (5, 100_000))
     if not low <= rate / 1e6 <= high:
         raise VenturiError(
             "VEN-CATALOG-UNIT",

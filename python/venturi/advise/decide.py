@@ -46,6 +46,13 @@ def undecided_pairs(objective: Objective, ranked: Sequence[Option]) -> tuple[tup
     )
 
 
+def ties_with_first(objective: Objective, ranked: Sequence[Option]) -> int:
+    """How many options there are to the last that may be as good as the first; 1 if it is alone."""
+    spans = [objective_of(objective, option) for option in ranked]
+    tied = (rank for rank, span in enumerate(spans, 1) if not spans[0].beats(span))
+    return max(tied, default=0)
+
+
 def measurements(
     objective: Objective,
     ranked: Sequence[tuple[Option, Candidate]],

@@ -20,12 +20,13 @@ from functools import lru_cache
 import numpy as np
 
 from venturi.advise.assume import EXAMPLE_OF
-from venturi.advise.decide import Measurement, measurements, objective_of, undecided_pairs
+from venturi.advise.decide import Measurement, measurements, undecided_pairs
 from venturi.advise.frontier import Mask, unbeaten, undominated_counts
 from venturi.advise.option import (
     Array,
     Candidate,
     Counts,
+    Fewer,
     Objective,
     Option,
     Reason,
@@ -47,11 +48,12 @@ from venturi.model.domain import invalid
 from venturi.units import format_bytes_decimal, format_duration, format_usd
 from venturi.wording import count_of
 
-DEFAULT_MAX_NODES = 1000  # where nobody knows how many can be had
+# Where nobody knows how many can be had: the most of one type in the records of SoCC 2015 (5.3),
+# weeks of talk with the provider included.
+DEFAULT_MAX_NODES = 330
 GRID_POINTS = 50
 SAID = 3  # details under one reason, in the error that no type is an option
-SAME_COST = 0.01  # the fewest nodes of those whose cost differs by less: what is left out of the
-# model (stragglers, start-up, a slower network at scale) only ever adds cost to more nodes
+SAME_COST = 0.01  # costs that differ by less are the same: of such counts the fastest is chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,8 +319,11 @@ def _settle(request: Request, candidate: Candidate) -> _Settled | RuledOut:
     limited = request.deadline_s is not None or request.budget_usd is not None
     near = _nearest_count(request, candidate) if isinstance(at, RuledOut) else at
     if limited and counts.size > 1 and near is not None:
-        low, high = counts[max(0, near - 1)], counts[min(counts.size - 1, near + 1)]
-        finer = at_counts(candidate, np.union1d(grid(int(low), int(high)), counts[near]))
+        first = int(np.argmax(_within(request, candidate, 2)))  # about the fewest that keep them
+        finer = at_counts(
+            candidate,
+            np.unique(np.concatenate([counts, _about(counts, near), _about(counts, first)])),
+        )
         again = _choose(request, finer)
         if isinstance(again, int):  # what was chosen before is among the counts
             at, chosen = again, finer
@@ -327,7 +332,25 @@ def _settle(request: Request, candidate: Candidate) -> _Settled | RuledOut:
     within = None
     if limited:  # of a lower bound nobody can say that it surely keeps a limit
         within = bool(_within(request, chosen, 2)[at]) and not candidate.time.lower_bound
-    return _Settled(option_of(chosen, at, request.today, within), candidate, chosen, at)
+    return _at(request, candidate, chosen, at, within)
+
+
+def _about(counts: Counts, at: int) -> Counts:
+    """The counts between the neighbours of the `at`-th."""
+    return grid(int(counts[max(0, at - 1)]), int(counts[min(counts.size - 1, at + 1)]))
+
+
+def _at(
+    request: Request, candidate: Candidate, chosen: Candidate, at: int, within: bool | None
+) -> _Settled:
+    """The `at`-th count of `chosen`, beside the fewest nodes that cost as much."""
+    option = option_of(chosen, at, request.today, within)
+    alike = chosen.usd[0] <= chosen.usd[0, at] * (1 + SAME_COST)
+    alike &= _within(request, chosen, 2 if within else 0)
+    fewest = int(np.argmax(alike))
+    slower = Fewer(int(chosen.counts[fewest]), float(chosen.seconds[0, fewest]))
+    option = replace(option, fewer=slower if slower.nodes < option.nodes else None)
+    return _Settled(option, candidate, chosen, at)
 
 
 def _nearest_count(request: Request, candidate: Candidate) -> int | None:
@@ -364,7 +387,8 @@ def _choose(request: Request, candidate: Candidate) -> int | RuledOut:
         same = fastest <= fastest.min() * (1 + 1e-9)
         return int(np.argmin(np.where(same, usd, np.inf)))
     cheapest = np.where(allowed, usd, np.inf)
-    return int(np.argmax(cheapest <= cheapest.min() * (1 + SAME_COST)))
+    same = cheapest <= cheapest.min() * (1 + SAME_COST)
+    return int(np.argmin(np.where(same, seconds, np.inf)))
 
 
 def _over(request: Request, candidate: Candidate) -> RuledOut:
@@ -396,12 +420,17 @@ def _answer(
 ) -> ClassAdvice:
     """Ranks what was found in one durability class."""
 
+    cheapest = request.objective is Objective.CHEAPEST
+
     def rank(each: _Settled) -> tuple[bool, float, float, str]:
         option = each.option
-        first, second = objective_of(request.objective, option), option.time_s
-        return option.within_limits is False, first.value, second.value, option.instance_type
+        costs, takes = option.usd.value, option.time_s.value
+        first, second = (costs, takes) if cheapest else (takes, costs)
+        return option.within_limits is False, first, second, option.instance_type
 
     known = sorted((each for each in options if not each.option.lower_bound), key=rank)
+    while better := _dominating(request, known):
+        known = sorted((better if e.all is better.all else e for e in known), key=rank)
     bounds = sorted((each for each in options if each.option.lower_bound), key=rank)
     shown = [(each.option, each.all) for each in known[: request.shown]]
     undecided = undecided_pairs(request.objective, [option for option, _ in shown])
@@ -416,6 +445,26 @@ def _answer(
     )
 
 
+def _dominating(request: Request, known: Sequence[_Settled]) -> _Settled | None:
+    """Another count of a type that beats the first option in time and cost, by the middles.
+
+    There is one where another type was given more nodes for their time, at up to `SAME_COST` more.
+    """
+    if not known or known[0].option.within_limits is False:
+        return None
+    first = known[0].option
+    for each in known:
+        seconds, usd = each.all.seconds[0], each.all.usd[0]
+        beats = (seconds <= first.time_s.value) & (usd <= first.usd.value)
+        beats &= (seconds < first.time_s.value) | (usd < first.usd.value)
+        if first.within_limits is not None:
+            beats &= _within(request, each.all, 2)
+        if beats.any():
+            at = int(np.argmin(np.where(beats, usd, np.inf)))
+            return _at(request, each.all, each.all, at, first.within_limits)
+    return None
+
+
 def _frontier(request: Request, options: Sequence[_Settled]) -> tuple[FrontierPoint, ...]:
     """The counts of all types that no other surely beats, the fastest first."""
     places: list[tuple[Candidate, int]] = []
@@ -427,6 +476,8 @@ def _frontier(request: Request, options: Sequence[_Settled]) -> tuple[FrontierPo
             seconds = np.column_stack([seconds, each.chosen.seconds[:, each.at]])
             usd = np.column_stack([usd, each.chosen.usd[:, each.at]])
         kept = undominated_counts(seconds, usd)
+        # What is ranked is compared as it is, not in steps of what costs the same.
+        kept |= (seconds[0] == each.option.time_s.value) & (usd[0] == each.option.usd.value)
         places += [
             (each.all, int(allowed[at])) if at < allowed.size else (each.chosen, each.at)
             for at in np.flatnonzero(kept)

@@ -28,6 +28,7 @@ from venturi.model.cost.price import (
     billed,
     currency_of,
     is_stale,
+    left_out,
     metered,
     tariff_of,
 )
@@ -190,16 +191,27 @@ class PhaseTime:
 
 
 @dataclass(frozen=True, slots=True)
+class Fewer:
+    """The fewest nodes that cost the same, and the seconds that they take."""
+
+    nodes: int
+    time_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Option:
     """One type with one number of nodes. `weakest`: how the least known rate that matters is known.
 
     `lower_bound`: of a rate only an upper bound is known, so that time and cost are at least this.
     `within_limits`: whether deadline and budget are kept whatever the truth within the ranges is;
-    None without either. `missing`: why a cost is None, by the field's name.
+    None without either. `fewer`: fewer nodes would cost the same and take longer; None if there are
+    none or it was not asked. `left_out`: what the price does not cover, so that the cost is no
+    bound. `missing`: why a cost is None, by the field's name.
     """
 
     catalog: str
     instance_type: str
+    provider: str | None
     durability: Durability
     nodes: int
     least_nodes: int
@@ -214,6 +226,8 @@ class Option:
     price_is_stale: bool | None
     assumptions: tuple[str, ...]
     within_limits: bool | None = None
+    fewer: Fewer | None = None
+    left_out: tuple[str, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -298,6 +312,7 @@ def option_of(
     return Option(
         catalog=candidate.catalog,
         instance_type=candidate.instance_type.name,
+        provider=candidate.instance_type.word("provider"),
         durability=candidate.job.durability,
         nodes=int(candidate.counts[at]),
         least_nodes=candidate.least_nodes,
@@ -315,6 +330,7 @@ def option_of(
         price_is_stale=is_stale(as_of, today) if as_of and today else None,
         assumptions=(*time.assumptions, *paid),
         within_limits=within_limits,
+        left_out=left_out(paid),
         missing=_no_cost(candidate),
     )
 

@@ -13,7 +13,7 @@ from datetime import date
 from venturi.errors import ExitCode, VenturiError
 from venturi.model.catalog import Catalog, Fact, InstanceType
 from venturi.model.cost.on_premises import on_premises_of
-from venturi.model.cost.price import ExchangeRate, convert
+from venturi.model.cost.price import ExchangeRate, convert, left_out
 from venturi.model.quantity import Kind
 
 # term -> (what it is, the least and the most it can be)
@@ -22,19 +22,23 @@ TERMS: Mapping[str, tuple[str, float, float]] = {
     "use": ("share of all hours in which they work", 0.001, 1),
     "kwh": ("price of a kWh in the currency of the purchase", 0, 100),
     "pue": ("power of the building over that of the machines", 1, 10),
+    "space": ("price of a node's place in a rack, a year", 0, 1e6),
+    "staff": ("price of the work for a node, a year", 0, 1e6),
     "usd": ("US dollars for one of the currency of the purchase", 1e-6, 1e3),
 }
-EXAMPLE = "years=4,use=0.6,kwh=0.15,pue=1.4,usd=1.08"
+EXAMPLE = "years=4,use=0.6,kwh=0.15,pue=1.4,space=300,staff=500,usd=1.08"
 
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """What the owner says: `years` at least. `kwh` of None leaves power out."""
+    """What the owner says: `years` at least. What is None is left out, and said so."""
 
     years: float
     use: float
     kwh: float | None
     pue: float
+    space: float | None
+    staff: float | None
     usd: float | None
     text: str
 
@@ -60,7 +64,7 @@ def parse_ownership(text: str) -> Ownership:
         raise _bad(text, f"years, the {TERMS['years'][0]}, is missing")
     return Ownership(
         given["years"], given.get("use", 1.0), given.get("kwh"), given.get("pue", 1.0),
-        given.get("usd"), text,
+        given.get("space"), given.get("staff"), given.get("usd"), text,
     )  # fmt: skip
 
 
@@ -76,7 +80,10 @@ def _priced(instance_type: InstanceType, ownership: Ownership, today: date) -> I
     bought = on_premises_of(instance_type, ownership.years, ownership.use)
     if bought is None or instance_type.number("price") is not None:
         return instance_type
-    bought = replace(bought, per_kwh=ownership.kwh, pue=ownership.pue)
+    bought = replace(
+        bought, per_kwh=ownership.kwh, pue=ownership.pue, space_per_year=ownership.space,
+        staff_per_year=ownership.staff,
+    )  # fmt: skip
     tariff, assumptions = bought.tariff(), bought.tariff().assumptions
     if tariff.currency != "USD":
         if ownership.usd is None:
@@ -89,7 +96,7 @@ def _priced(instance_type: InstanceType, ownership: Ownership, today: date) -> I
     source = f"purchase price ({bought.source}); {'; '.join(assumptions)}"
     price = Fact(
         tariff.usd_per_hour, "USD/h", Kind.DERIVED, source, bought.as_of or today,
-        f"stated: {ownership.text}",
+        "; ".join((f"stated: {ownership.text}", *left_out(assumptions))),
     )  # fmt: skip
     steps = Fact(None, "s", None, "", None, "nobody bills the time of one's own machines")
     facts = {**instance_type.facts, "price": price, "billing_granularity": steps}

@@ -75,7 +75,7 @@ def command() -> None:
 @click.option(
     "--max-nodes", "caps", metavar="[TYPE=]N", multiple=True,
     help="At most N nodes of TYPE; without TYPE, of every type whose limit the catalogue does "
-    "not give (default 1000).",
+    "not give (default 330).",
 )  # fmt: skip
 @click.option("--limit", type=click.IntRange(1), default=12, show_default=True,
               help="How many options to show and compare with one another.")  # fmt: skip
@@ -87,6 +87,7 @@ def hardware(
     *,
     sort_bytes: int | None,
     job_file: Path | None,
+    exchange: str | None,
     catalogs: tuple[str, ...],
     measured: tuple[str, ...],
     assumed: tuple[str, ...],
@@ -118,7 +119,7 @@ def hardware(
     found = the_catalogs(catalogs, measured, assumed, today, owned)
     _need_types(max_nodes_of, found)
     request = Request(
-        job=the_job(sort_bytes, job_file),
+        job=the_job(sort_bytes, job_file, exchange),
         durabilities=durabilities(classes),
         objective=Objective(objective),
         deadline_s=deadline_s,

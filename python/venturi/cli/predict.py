@@ -52,6 +52,7 @@ def command(
     *,
     sort_bytes: int | None,
     job_file: Path | None,
+    exchange: str | None,
     machines: tuple[str, ...],
     catalogs: tuple[str, ...],
     measured: tuple[str, ...],
@@ -70,11 +71,12 @@ def command(
     from venturi.advise.hardware import Request, compared, predict
 
     wanted = [type_and_nodes(text) for text in machines]
-    job = the_job(sort_bytes, job_file)
+    job = the_job(sort_bytes, job_file, exchange)
     if durability is not None:
         job = replace(job, durability=Durability(durability))
     today = datetime.now(UTC).date()
-    found = the_catalogs(catalogs, measured, assumed, today, owned)
+    types = [name for name, _ in wanted]
+    found = the_catalogs(catalogs, measured, assumed, today, owned, types=types)
     request = Request(job, network=Network(network.replace("-", " ")), today=today)
     explanations = []
     for name, nodes in wanted:

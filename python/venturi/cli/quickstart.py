@@ -280,12 +280,12 @@ def _sort(
 
 
 def _prices() -> tuple[Advice, list[Catalog]]:
-    """What the job would take and cost on the shipped catalogues."""
+    """What the job would take and cost on the machines that can be rented today."""
     from venturi.advise.hardware import Request, advise
-    from venturi.model.catalog import load_shipped, shipped
+    from venturi.model.catalog import DEFAULT, load_shipped
     from venturi.model.cost.job import sort_job
 
-    catalogs = [load_shipped(name) for name in shipped()]
+    catalogs = [load_shipped(DEFAULT)]
     today = datetime.now(UTC).date()
     return advise(Request(sort_job(PRICED_BYTES), today=today, shown=8), catalogs), catalogs
 

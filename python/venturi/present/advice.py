@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from venturi.advise.decide import Measurement
+from venturi.advise.decide import Measurement, ties_with_first
 from venturi.advise.explain import Explanation, Sensitivity
 from venturi.advise.hardware import Advice, ClassAdvice, nearest
 from venturi.advise.option import Objective, Option, RuledOut
@@ -153,42 +153,55 @@ def _notes(advice: Advice, found: ClassAdvice) -> Iterator[Line | Table]:
         notes.append("cost by the second: in which steps time is billed is not known")
     yield Line(f"{'; '.join(notes)}", "dim", 2)
     best = found.ranked[0]
-    yield from _more_nodes(advice, found, best)
-    told = [pair for pair in found.undecided if 1 in pair]
+    yield from _fewer_nodes(best)
     less = "faster" if advice.request.objective is Objective.FASTEST else "cheaper"
-    if told:
-        rivals = ", ".join(f"{b} ({shown[b - 1].instance_type})" for _, b in told[:3])
-        more = f" and {len(told) - 3} more" if len(told) > 3 else ""
-        yield Line(f"Cannot tell whether 1 ({best.instance_type}) or {rivals}{more} is {less}.",
+    tied = ties_with_first(advice.request.objective, found.ranked)
+    if tied == 2:
+        yield Line(
+            f"Cannot tell whether 1 ({best.instance_type}) or 2 ({found.ranked[1].instance_type}) "
+            f"is {less}.", "yellow",
+        )  # fmt: skip
+    elif tied > 2:
+        yield Line(f"Cannot tell which of the first {tied} is the {advice.request.objective}.",
                    "yellow")  # fmt: skip
+    if tied > 1:
         for each in found.measure[:1]:
             yield Line(f"Measure {_measure(each)}.", indent=2)
+    elif len(shown) > 1 and any(option.left_out for option in shown):
+        short = next(option for option in shown if option.left_out)
+        yield Line(
+            f"Cannot tell: the price of {short.instance_type} is not whole "
+            f"({'; '.join(short.left_out)}).", "yellow",
+        )  # fmt: skip
     elif len(shown) > 1:
         yield Line(f"1 ({best.instance_type}) is {less} than the others whatever the truth within "
                    "the ranges is.", "green")  # fmt: skip
     yield from _more(len(found.ranked) - len(shown))
+    yield from _best_elsewhere(found, len(shown))
 
 
-def _more_nodes(advice: Advice, found: ClassAdvice, best: Option) -> Iterator[Line | Table]:
-    """Says it where the best type has a faster count at the same cost."""
-    if advice.request.objective is not Objective.CHEAPEST:
-        return
-    same = [
-        point.option
-        for point in found.frontier
-        if point.option.instance_type == best.instance_type
-        and point.option.catalog == best.catalog
-        and point.option.usd.value <= best.usd.value * 1.01
-        and point.option.nodes > best.nodes
-    ]
-    if same:
-        fast = min(same, key=lambda option: option.time_s.value)
+def _fewer_nodes(best: Option) -> Iterator[Line | Table]:
+    """Says it where fewer nodes of the best type cost the same."""
+    if best.fewer is not None:
         yield Line(
-            f"More nodes cost the same by this model, up to {fast.nodes:,} {fast.instance_type} "
-            f"in {format_duration(fast.time_s.value)}; the fewest are shown.",
+            f"Fewer nodes cost the same and take longer: {best.fewer.nodes:,} "
+            f"{best.instance_type} take {format_duration(best.fewer.time_s)}.",
             "dim",
             2,
         )
+
+
+def _best_elsewhere(found: ClassAdvice, shown: int) -> Iterator[Line | Table]:
+    """The best of each provider of which none is shown."""
+    seen = {each.provider for each in found.ranked[:shown]}
+    for rank, option in enumerate(found.ranked[shown:], shown + 1):
+        if option.provider is not None and option.provider not in seen:
+            seen.add(option.provider)
+            yield Line(
+                f"Best of {option.provider}: {rank} ({option.nodes:,} {option.instance_type}), "
+                f"{time_text(option.time_s)}, {usd_text(option.usd)}",
+                indent=2,
+            )
 
 
 def _measure(each: Measurement) -> str:

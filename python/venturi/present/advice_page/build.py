@@ -101,6 +101,11 @@ def _reasons(found: ClassAdvice, several: bool) -> tuple[str, ...]:
     if rivals:
         names = ", ".join(found.ranked[rank - 1].instance_type for rank in rivals)
         told.append(f"{before}Cannot be told from {names}: the ranges overlap.")
+    elif missing := next((each for each in found.ranked if each.left_out), None):
+        told.append(
+            f"{before}Cannot tell: the price of {missing.instance_type} is not whole "
+            f"({'; '.join(missing.left_out)})."
+        )
     elif len(found.ranked) > 1:
         told.append(f"{before}The first beats all others that are shown, whatever is true within "
                     "the ranges.")  # fmt: skip

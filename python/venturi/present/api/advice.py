@@ -19,9 +19,9 @@ from venturi.advise.explain import explain as explain_option
 from venturi.advise.hardware import Advice, Request, advise, compared, predict, type_and_nodes
 from venturi.advise.option import Objective
 from venturi.errors import ExitCode, VenturiError
-from venturi.model.catalog import Catalog, load_shipped, shipped
+from venturi.model.catalog import DEFAULT, Catalog, load_shipped, shipped
 from venturi.model.catalog.diff import diff
-from venturi.model.catalog.find import type_named, unknown
+from venturi.model.catalog.find import shipped_with, type_named, unknown
 from venturi.model.cost.choices import MOST_NODES, Durability, Network
 from venturi.model.cost.job import sort_job
 from venturi.present.advice_page.build import advice_page
@@ -32,13 +32,12 @@ from venturi.present.catalog import summarise
 from venturi.present.catalog_page import CatalogPage, difference_page, list_page, show_page
 from venturi.units import parse_bytes, parse_duration_s
 
-DEFAULT_CATALOG = "ec2-2014"
 DEFAULT_SORT = "100TB"
 
 
 def catalogs() -> Catalogs:
     """The catalogues that come with Venturi: only they can be asked through the server."""
-    return Catalogs(tuple(map(_info, shipped())), DEFAULT_CATALOG)
+    return Catalogs(tuple(map(_info, shipped())), DEFAULT)
 
 
 def catalog(
@@ -96,7 +95,7 @@ def advice(
 ) -> AdvicePage:
     """Which machines, how many, for how much, with what certainty."""
     today = datetime.now(UTC).date()
-    found = [_catalog(name) for name in dict.fromkeys(catalog or (DEFAULT_CATALOG,))]
+    found = [_catalog(name) for name in dict.fromkeys(catalog or (DEFAULT,))]
     request = Request(
         job=sort_job(parse_bytes(sort, unit_needed=True)),
         durabilities=tuple(Durability(name) for name in durability or ()),
@@ -140,7 +139,8 @@ def predictions(
 ) -> AdvicePage:
     """Time and cost of a job on given machines, each figure with its formula and origin."""
     today = datetime.now(UTC).date()
-    found = [_catalog(name) for name in dict.fromkeys(catalog or (DEFAULT_CATALOG,))]
+    types = [text.partition(":")[0] for text in on]
+    found = [_catalog(name) for name in dict.fromkeys(catalog or shipped_with(types))]
     job = replace(sort_job(parse_bytes(sort, unit_needed=True)), durability=Durability(durability))
     request = Request(job=job, network=Network(network.replace("-", " ")), today=today)
     explanations = []
