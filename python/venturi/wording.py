@@ -32,3 +32,9 @@ def did_you_mean(name: str, known: Iterable[str], has: str = "there are") -> str
         return f"{has}: none"
     more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     return f"{has}: {', '.join(names[:NAMES_SHOWN])}{more}"
+
+
+def percent(share: float) -> str:
+    """A share for people: `12 %`, `3.4 %`."""
+    value = 100 * abs(share)
+    return f"{value:.1f} %" if value < 9.95 else f"{value:,.0f} %"

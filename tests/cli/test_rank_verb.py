@@ -81,7 +81,8 @@ def test_the_table_names_every_group_and_where_narrows_it() -> None:
     assert "indistinguishable" in text
     assert "HDD" not in text
     assert "2 groups cannot be told apart" in text
-    assert run("rank", "--by", "net", "--where", "workload=other") == ""
+    with pytest.raises(VenturiError, match="no trial has workload=other"):
+        run("rank", "--by", "net", "--where", "workload=other")
 
 
 @pytest.mark.usefixtures("home")

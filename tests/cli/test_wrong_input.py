@@ -46,6 +46,7 @@ WRONG: tuple[tuple[str, ...], ...] = (
     ("plan", "status", "{tmp}/file"),
     ("engines", "install", "spark"),
     ("ls", "--where", "nonsense"),
+    ("keys", "disk", "net"),
     ("ls", "--where", "elapsed_s>soon"),
     ("ls", "--since", "yesterday"),
     ("ls", "--since", "7"),

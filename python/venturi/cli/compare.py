@@ -16,7 +16,7 @@ from venturi.model.compare.regression import Speed, decide
 from venturi.model.compare.repeat_groups import Comparison, compare_groups
 from venturi.model.statistics.stats import Interval
 from venturi.model.statistics.two_groups import Verdict
-from venturi.present.table import Line, table
+from venturi.present.table import Line, Table, table
 from venturi.record.trial import Trial
 from venturi.wording import count_of
 
@@ -71,7 +71,7 @@ def command(
             data["slower"] = {"limit": limit, "decisions": [asdict(each) for each in decisions]}
         print_json(data, comparison.warnings)
     else:
-        _print(comparison)
+        show(*told(comparison))
         show(*(each.sentence for each in decisions))
         for warning in comparison.warnings:
             click.echo(f"warning: {warning}", err=True)
@@ -127,41 +127,48 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
     data = asdict(comparison)
     for group, result in zip(data["groups"], comparison.groups, strict=True):
         group["verdict"] = comparison.in_words(result)
+        group["sentence"] = comparison.sentence(result)
     del data["warnings"]  # the envelope has them
     return data
 
 
-def _print(comparison: Comparison) -> None:
+def told(comparison: Comparison) -> list[Table | Line | str]:
+    """The verdicts, then what they rest on."""
     made = table(
-        "group", "what", "n", "median", "interval", "CV", "ratio", "verdict",
-        left=2, prose=("what", "interval", "ratio", "verdict"), spare=("CV", "interval"),
+        "group", "n", "median", "interval", "CV", "ratio", "verdict", "key",
+        left=1, prose=("group", "interval", "ratio", "verdict", "key"),
+        spare=("CV", "key", "interval"),
     )  # fmt: skip
     reasons: dict[str, list[str]] = {}  # each is said once, with the groups that it is about
     for result in comparison.groups:
         summary, verdict = result.summary, result.against_first
         if summary.interval is None:
-            reasons.setdefault(summary.reasons["interval"], []).append(result.group_key)
-        if verdict and verdict.reason:
-            reasons.setdefault(verdict.reason, []).append(result.group_key)
+            reasons.setdefault(summary.reasons["interval"], []).append(result.name)
         spread = summary.coefficient_of_variation
         made.add(
-            result.group_key,
-            result.label,
+            result.name,
             str(summary.n),
             "—" if summary.median is None else f"{summary.median:.4g}",
             "—" if summary.interval is None else _interval(summary.interval),
             "—" if spread is None else f"{spread:.1%}",
             _ratio(verdict),
             comparison.outcome(result),
+            result.group_key,
         )
-    show(Line(f"{comparison.metric} [{comparison.unit}]", "bold"), made)
-    for reason, keys in reasons.items():
-        about = "" if len(keys) == len(comparison.groups) else f"{', '.join(keys)}: "
-        show(f"{about}{reason}")
+    said: list[Table | Line | str] = [
+        *(Line(comparison.sentence(each), "bold") for each in comparison.groups[1:]),
+        f"{comparison.metric} [{comparison.unit}]"
+        + (comparison.caption and f" of {comparison.caption}"),
+        made,
+    ]
+    for reason, names in reasons.items():
+        about = "" if len(names) == len(comparison.groups) else f"{'; '.join(names)}: "
+        said.append(f"{about}{reason}")
     for result in comparison.groups:
         if result.left_out:
             counts = ", ".join(f"{count} {why}" for why, count in sorted(result.left_out.items()))
-            show(f"{result.group_key}: not counted: {counts}")
+            said.append(f"{result.name}: not counted: {counts}")
+    return said + [f"{code}: {meaning}" for code, meaning in comparison.explained.items()]
 
 
 def _ratio(verdict: Verdict | None) -> str:

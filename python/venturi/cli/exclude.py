@@ -61,13 +61,16 @@ def add(texts: tuple[str, ...], reason: str, author: str | None, as_json: bool) 
         --reason "the disk of node 3 was failing"
     """
     from venturi.record import exclusions
-    from venturi.record.query.checks import near_values, require_keys
+    from venturi.record.query.checks import near_values, require_conditions
     from venturi.record.query.conditions import parse_condition
 
     with open_repository() as repository:
-        conditions = [parse_condition(text) for text in texts]
-        require_keys(repository, (each.key for each in conditions))
-        made = exclusions.add(repository, texts, author or _login(), reason)
+        asked = [parse_condition(text) for text in texts]
+        # Later trials may bring a value that none has yet.
+        conditions = require_conditions(repository, asked, values=False)
+        named = [text.replace(one.key, two.key, 1)
+                 for text, one, two in zip(texts, asked, conditions, strict=True)]  # fmt: skip
+        made = exclusions.add(repository, named, author or _login(), reason)
         data = _data(repository, made)
         if not data["trials"]:
             click.echo("warning: the rule covers no trial so far", err=True)

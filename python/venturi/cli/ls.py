@@ -45,14 +45,16 @@ def command(as_json: bool, **options: Any) -> None:
 
     GROUP is the key of a repeat group: trials with the same key differ in nothing that was chosen.
     """
-    from venturi.record.query.checks import keys_of, require_keys
+    from venturi.record.query.checks import require_conditions, require_keys
 
     query = _query(options)
     with open_repository() as repository:
-        require_keys(repository, (*keys_of(query.conditions), query.sort))
+        (sort,) = require_keys(repository, (query.sort,))
+        conditions = require_conditions(repository, query.conditions)
+        query = replace(query, conditions=conditions, sort=sort)
         rows = _rows(repository, query, options["limit"])
         if not rows:
-            say_none_match(repository, query.conditions)
+            say_none_match(repository)
         say_left_out(repository, query)
     if as_json:
         print_json([summary(row) for row in rows])

@@ -46,6 +46,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "plan": ("plan", "Run an experiment plan: a TOML file of factors; resumable"),
     "engines": ("engines", "List the engines that work here, and how to get the others"),
     "ls": ("ls", "List recorded trials"),
+    "keys": ("keys", "List the keys of trials to filter and group by, and their values"),
     "show": ("show", "Show one trial: phases, stages, narrowest point"),
     "compare": ("compare", "Compare repeat groups: which is better, and by how much"),
     "rank": ("rank", "Rank many groups of trials by time or cost, with ties"),

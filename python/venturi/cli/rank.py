@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -63,22 +63,23 @@ def command(
     """
     from venturi.model.compare.groups import groups_from
     from venturi.model.compare.ranking import Objective, rank_groups
-    from venturi.record.query.checks import keys_of, require_keys
+    from venturi.record.query.checks import require_conditions, require_keys
     from venturi.record.query.conditions import parse_condition
     from venturi.record.query.grouping import group_by
     from venturi.record.query.selection import Query
 
     if usd_per_hour is None and (objective != "time" or plus):
         raise click.UsageError("a cost needs the price of the cluster: add --usd-per-hour USD")
-    added = _added(plus, keys)
     query = Query(tuple(parse_condition(text) for text in where))
     with open_repository() as repository:
         if not all(keys) or not keys:
             raise _no_key(repository)
-        require_keys(repository, (*keys, *keys_of(query.conditions)))
+        keys = require_keys(repository, keys)
+        query = replace(query, conditions=require_conditions(repository, query.conditions))
         found = group_by(repository, query, keys)
         say_left_out(repository, query)
         _warn_of_a_mix(repository, query)
+    added = _added(plus, keys)
     groups = groups_from(found)
     if usd_per_hour is not None:
         groups = tuple(_priced(group, keys, usd_per_hour, added) for group in groups)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -70,12 +70,8 @@ class SinceType(click.ParamType[datetime]):
             ) from error
 
 
-def say_none_match(repository: Repository, conditions: Sequence[Condition]) -> None:
-    """Says that no trials match, and which values near to those asked for there are; of an empty
-    repository, how it gets some.
-    """
-    from venturi.record.query.checks import near_values
-
+def say_none_match(repository: Repository) -> None:
+    """Says that no trials match; of an empty repository, how it gets some."""
     try:
         repository.get("last")
     except VenturiError:
@@ -86,8 +82,6 @@ def say_none_match(repository: Repository, conditions: Sequence[Condition]) -> N
         )
         return
     click.echo("no trials match", err=True)
-    for line in near_values(repository, conditions):
-        click.echo(f"  {line}", err=True)
 
 
 def say_left_out(repository: Repository, query: Query) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi import settings
-from venturi.cli.compare import group_of
+from venturi.cli.compare import group_of, told
 from venturi.cli.measuring import measuring_session, records, say, this_host
 from venturi.cli.options import BYTES, DURATION, json_option, print_json, quiet_option, wait_option
 from venturi.cli.progress import step
@@ -25,7 +25,7 @@ from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.registry import WORKLOADS, runs, size_of, size_of_bytes
 from venturi.measure.workloads.registry import workload as find_workload
 from venturi.model.compare.repeat_groups import compare_groups
-from venturi.present.table import pairs
+from venturi.present.table import Line, Table, pairs
 from venturi.present.terminal import narrowest_rows, outcome, repetitions
 from venturi.record.trial import State, Trial
 from venturi.units import format_bytes, format_bytes_decimal, format_duration
@@ -421,23 +421,37 @@ def _show(trials: list[Trial], *, as_json: bool) -> None:
         say(f"not compared: {error.message}")
 
 
-def compared(repository: Repository, trials: Sequence[Trial]) -> list[str]:
-    """How the engines stand to the first, as `venturi compare` says, and their groups' keys."""
-    keys = list({_deployed(trial): trial.group_key for trial in trials}.values())
-    names = {trial.group_key: _deployed(trial) for trial in trials}
-    if len(keys) < 2:
-        return [f"group {keys[0]}: `venturi compare {keys[0]} OTHER` sets it against another"]
+def compared(repository: Repository, trials: Sequence[Trial]) -> list[Table | Line | str]:
+    """How the groups stand to the first, as `venturi compare` says, and what to type next."""
+    keys = list(dict.fromkeys(trial.group_key for trial in trials))
+    where = f"`venturi show {trials[-1].id}` says where the time goes"
+    if len(keys) > 1:
+        comparison = compare_groups([group_of(repository, key) for key in keys])
+        return [
+            *told(comparison),
+            f"next: {where}; `venturi compare {' '.join(keys)}` compares again",
+        ]
+    other = _alike(repository, trials[-1])
+    if other is None:
+        return [f"group {keys[0]}: next, {where}; run it with other settings to compare them"]
+    return [f"group {keys[0]}: next, `venturi compare {other} {keys[0]}` sets it against the "
+            f"newest other group of this work; {where}"]  # fmt: skip
 
-    first = names[keys[0]]
-    comparison = compare_groups([group_of(repository, key) for key in keys])
-    lines = []
-    for result in comparison.groups[1:]:
-        name, verdict = names[result.group_key], result.against_first
-        if verdict is not None and verdict.ratio is not None:
-            interval = verdict.interval
-            ends = f" ({interval.low:.3g} to {interval.high:.3g})" if interval else ""
-            lines.append(f"{name} took {verdict.ratio:.3g} times as long as {first}{ends}")
-        if verdict is not None and verdict.reason:
-            lines.append(f"cannot tell which of {first} and {name} is faster: {verdict.reason}")
-    lines.append("groups: " + ", ".join(f"{names[key]} {key}" for key in keys))
-    return [*lines, f"`venturi compare {' '.join(keys)}` has the intervals"]
+
+def _alike(repository: Repository, trial: Trial) -> str | None:
+    """The group of the newest trial that did the same work in another setting."""
+    from venturi.record.query.conditions import Condition, Op
+    from venturi.record.query.paging import rows
+    from venturi.record.query.selection import Query
+
+    work = trial.workload
+    size = work.input_bytes
+    alike = Query((
+        Condition.equal("workload", work.name),
+        Condition.equal("workload_version", work.version),
+        Condition("input_bytes", Op.MISSING) if size is None else
+        Condition.equal("input_bytes", size),
+        Condition.equal("state", State.SUCCEEDED.value),
+    ), limit=200)  # fmt: skip
+    found = (row.group for row in rows(repository, alike).rows)
+    return next((group for group in found if group != trial.group_key), None)

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from venturi.errors import VenturiError
+from venturi.model.compare.names import name_groups, settings_of
+from venturi.model.compare.words import in_words
 from venturi.model.statistics.stats import (
     ALPHA,
     MEDIAN_LEVEL,
@@ -30,11 +32,13 @@ class Reading:
 class GroupResult:
     """One repeat group. `left_out` counts the trials that do not count, by why not.
 
-    `against_first` compares this group with the first one; None for the first itself.
+    `against_first` compares this group with the first one; None for the first itself. `name` is
+    what distinguishes the group from the others, `label` what was run.
     """
 
     group_key: str
     label: str
+    name: str
     values: tuple[float, ...]
     summary: Summary
     left_out: Mapping[str, int]
@@ -43,7 +47,11 @@ class GroupResult:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Groups side by side. `alpha` is each verdict's, after correction for their number."""
+    """Groups side by side. `alpha` is each verdict's, after correction for their number.
+
+    `caption` is what all have in common, `differ_in` the keys by which they differ, `explained`
+    what coded values in their names stand for.
+    """
 
     metric: str
     unit: str
@@ -51,6 +59,18 @@ class Comparison:
     alpha: float
     groups: tuple[GroupResult, ...]
     warnings: tuple[str, ...]
+    caption: str
+    differ_in: tuple[str, ...]
+    explained: Mapping[str, str]
+
+    def sentence(self, group: GroupResult) -> str:
+        """How `group` stands to the first, by their names."""
+        first, verdict = self.groups[0].name, group.against_first
+        if verdict is None:
+            return f"{group.name} is the reference"
+        if verdict.reason or verdict.ratio is None:
+            return f"{group.name} against {first}: cannot tell: {verdict.reason}"
+        return in_words(group.name, first, verdict, self.metric)
 
     def in_words(self, group: GroupResult) -> str:
         """The verdict on `group` in a word or a sentence."""
@@ -94,10 +114,12 @@ def compare_groups(
         )  # fmt: skip
     each_alpha = alpha / (len(groups) - 1)
     first = readings[0].values
+    names = name_groups([settings_of(trials[0]) for trials in groups])
     results = tuple(
         GroupResult(
             group_key=trials[0].group_key,
             label=_label(trials[0]),
+            name=names.names[index],
             values=tuple(reading.values),
             summary=summarise(reading.values, MEDIAN_LEVEL),
             left_out=reading.left_out,
@@ -106,7 +128,15 @@ def compare_groups(
         for index, (trials, reading) in enumerate(zip(groups, readings, strict=True))
     )
     return Comparison(
-        metric, unit, _higher_is_better(unit), each_alpha, results, _warnings(groups, results)
+        metric,
+        unit,
+        _higher_is_better(unit),
+        each_alpha,
+        results,
+        _warnings(groups, results, names.keys),
+        names.caption,
+        names.keys,
+        names.explained,
     )
 
 
@@ -193,8 +223,13 @@ def _label(trial: Trial) -> str:
     return f"{workload.name}{scale} on {engine.name} {engine.version}"
 
 
-def _warnings(groups: Sequence[Sequence[Trial]], results: Sequence[GroupResult]) -> tuple[str, ...]:
+def _warnings(
+    groups: Sequence[Sequence[Trial]], results: Sequence[GroupResult], differ_in: Sequence[str]
+) -> tuple[str, ...]:
     warnings = []
+    if len(differ_in) > 1:
+        keys = f"{', '.join(differ_in[:-1])} and {differ_in[-1]}"
+        warnings.append(f"the groups differ in {keys}: what is told is of all of them together")
     kinds = {str(trials[0].provenance.kind) for trials in groups}
     if len(kinds) > 1:
         warnings.append(f"the groups are of different provenance: {', '.join(sorted(kinds))}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 from venturi.present.api.asking import Given, Parameter
-from venturi.record.query.checks import keys_of, require_keys
+from venturi.record.query.checks import require_conditions
 from venturi.record.query.conditions import Condition, Op, parse_condition
 from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
@@ -101,8 +101,7 @@ def selection(
     ] = False,
 ) -> Selection:
     """The parameters that choose trials."""
-    conditions = conditions_of(where or ())
-    require_keys(services.repository, keys_of(conditions))
+    conditions = require_conditions(services.repository, conditions_of(where or ()))
     return Selection(conditions, excluded)
 
 

@@ -350,14 +350,19 @@ class ComparedGroup:
     p_value: float | None
     chance_lower: float | None
     verdict: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
+    """`caption` is what all groups have in common, `explained` what codes in names stand for."""
+
     by: tuple[str, ...]
     groups: tuple[ComparedGroup, ...]
     warnings: tuple[str, ...]
     outlier_rule: str
+    caption: str
+    explained: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from venturi.present.api.series import series_of
 from venturi.record import exclusions, starter, views
 from venturi.record.job_account import has_account
 from venturi.record.query import counting, faceting, grouping, known_keys, paging
+from venturi.record.query.checks import require_keys
 from venturi.record.query.conditions import Condition, Op
 from venturi.record.query.faceting import FACET_KEYS_MAX
 from venturi.record.query.grouping import GROUP_KEYS_MAX
@@ -85,6 +86,7 @@ def trials(
     ] = None,
 ) -> shapes.TrialPage:
     """One page of the trials that meet the conditions."""
+    (sort,) = require_keys(services.repository, (sort,))
     asked = selection.query(sort=sort, descending=desc, limit=limit, cursor=cursor)
     page = paging.rows(services.repository, asked)
     excluded = 0
@@ -111,7 +113,7 @@ def facets(
     ] = None,
 ) -> shapes.Facets:
     """How many trials have which value of each key, under the conditions on all other keys."""
-    chosen = tuple(dict.fromkeys(key)) if key else _usual_keys(services)
+    chosen = require_keys(services.repository, key) if key else _usual_keys(services)
     found = faceting.facets(services.repository, selection.query(), chosen)
     return shapes.Facets(
         tuple(
@@ -175,9 +177,10 @@ def groups(
     ],
 ) -> shapes.Groups:
     """The trials grouped by any keys, with quantiles and the interval of the median."""
-    found = grouping.group_by(services.repository, selection.query(), by)
+    keys = require_keys(services.repository, by)
+    found = grouping.group_by(services.repository, selection.query(), keys)
     return shapes.Groups(
-        tuple(by),
+        keys,
         tuple(
             shapes.GroupSummary(
                 tuple(map(scalar, group.values)),

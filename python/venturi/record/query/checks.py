@@ -1,62 +1,155 @@
-"""Whether a question asks for something that any trial has: what it may have meant if not."""
+"""Whether a question asks for something that any trial has: what it may have meant if not.
+
+A key may be asked for by any of its names (`record.vocabulary`): the answer is about the recorded
+one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import sqlalchemy as sa
 
-from venturi.record.query.conditions import COLUMNS, Condition, Op, refused, setting_of
+from venturi.record.query.conditions import (
+    COLUMNS,
+    PREFIX,
+    Condition,
+    Op,
+    parse_condition,
+    refused,
+    setting_of,
+)
 from venturi.record.repository import Repository
-from venturi.record.tables import CONFIGURATION, storable
-from venturi.wording import did_you_mean, near
+from venturi.record.tables import CONFIGURATION, TRIALS, storable, text_of
+from venturi.record.trial import ProvenanceKind, State
+from venturi.record.vocabulary import resolve, sayings
+from venturi.wording import NAMES_SHOWN, near
 
 VALUES_MAX = 10_000  # of a key, among which near ones are looked for
+_STATED = ("workload", "workload_version", "scale", "engine", "engine_version", "source",
+           "instance_type", "network", "experiment", "group")  # fmt: skip
+"""Columns of free text."""
+_WORDS: Mapping[str, tuple[str, ...]] = {
+    "state": tuple(State),
+    "provenance": tuple(ProvenanceKind),
+}
+"""Columns that have one of a few words, any of which may well be of no trial."""
 
 
-def keys_of(conditions: Iterable[Condition]) -> list[str]:
-    """The keys of conditions that ask for a value; that of KEY= may well be of no trial."""
-    return [each.key for each in conditions if each.op is not Op.MISSING]
+def require_keys(repository: Repository, keys: Iterable[str]) -> tuple[str, ...]:
+    """The recorded names of `keys`, each once; VEN-QUERY-VALUE, with names that are near, for one
+    that is neither a column nor of any trial.
 
-
-def require_keys(repository: Repository, keys: Iterable[str]) -> None:
-    """VEN-QUERY-VALUE, with names that are near, for a key that is no column and of no trial.
-
-    A repository without any configuration knows no keys, and refuses none.
+    A repository without trials knows no configuration, and refuses none.
     """
-    setting = CONFIGURATION.c.key
+    names: list[str] = []
     with repository.reading() as connection:
         for key in dict.fromkeys(keys):
-            if key in COLUMNS or not storable(setting_of(key)):
+            if key in COLUMNS or not storable(setting_of(key)) or _occurs(connection, key):
+                names.append(key)
                 continue
-            here = sa.select(sa.literal(1)).where(setting == setting_of(key)).limit(1)
-            if connection.execute(here).first() is not None:
-                continue
-            known = list(connection.execute(sa.select(setting).distinct()).scalars())
-            if known:
-                error = refused(f"no trial has a value of {key!r}", key)
-                error.hint = did_you_mean(key, (*COLUMNS, *sorted(known)), "keys are")
-                raise error
+            known = _settings(connection)
+            meant = resolve(key.removeprefix(PREFIX), (*COLUMNS, *known))
+            if meant is not None:
+                names.append(meant)
+            elif known or not _empty(repository):
+                raise _no_such_key(key, known)
+            else:
+                names.append(key)
+    return tuple(dict.fromkeys(names))
+
+
+def require_conditions(
+    repository: Repository, conditions: Iterable[Condition], *, values: bool = True
+) -> tuple[Condition, ...]:
+    """`conditions` with the recorded names of their keys.
+
+    VEN-QUERY-VALUE, with what is near, for a key of no trial, and (unless `values` is false) for a
+    text that no trial has, excluded ones too. That of KEY= may well be missing everywhere.
+    """
+    made = []
+    for condition in conditions:
+        if condition.op is Op.MISSING:
+            made.append(condition)
+            continue
+        (key,) = require_keys(repository, (condition.key,))
+        made.append(condition if key == condition.key else _renamed(condition, key))
+    if values and not _empty(repository):
+        for line in near_values(repository, made):
+            error = refused(line.partition("; ")[0], line.partition("=")[0].rpartition(" ")[2])
+            error.hint = line.partition("; ")[2]
+            raise error
+    return tuple(made)
+
+
+def _empty(repository: Repository) -> bool:
+    with repository.reading() as connection:
+        return connection.execute(sa.select(TRIALS.c.id).limit(1)).first() is None
+
+
+def _renamed(condition: Condition, key: str) -> Condition:
+    """The same condition on `key`, whose column may hold another type."""
+    given = [parse_condition(f"{key}{condition.op}{value}") for value in condition.values]
+    return Condition(key, condition.op, tuple(value for each in given for value in each.values))
+
+
+def _no_such_key(key: str, known: Sequence[str]) -> Exception:
+    error = refused(f"no trial has a value of {key!r}", key)
+    words = {each: each for each in (*COLUMNS, *known)}
+    for saying in sayings():
+        recorded = resolve(saying, words)
+        if recorded is not None:
+            words.setdefault(saying, recorded)
+    close = list(dict.fromkeys(words[each] for each in near(key, words)))
+    error.hint = (
+        f"did you mean {' or '.join(close)}? " if close else
+        f"keys are {', '.join([*known, *COLUMNS][:NAMES_SHOWN])} and others: "
+    ) + "`venturi keys` lists them"  # fmt: skip
+    return error
+
+
+def _occurs(connection: sa.Connection, key: str) -> bool:
+    here = sa.select(sa.literal(1)).where(CONFIGURATION.c.key == setting_of(key)).limit(1)
+    return connection.execute(here).first() is not None
+
+
+def _settings(connection: sa.Connection) -> list[str]:
+    return sorted(connection.execute(sa.select(CONFIGURATION.c.key).distinct()).scalars())
 
 
 def near_values(repository: Repository, conditions: Sequence[Condition]) -> Iterator[str]:
-    """For each condition on one text that no trial has, a sentence with those that are near."""
+    """For each condition on a text that no trial has, a sentence with those that are near."""
     with repository.reading() as connection:
         for condition in conditions:
             if condition.op is not Op.ONE_OF or not isinstance(condition.values[0], str):
                 continue
-            column = COLUMNS.get(condition.key)
-            statement = (
-                sa.select(column).distinct()
-                if column is not None
-                else sa.select(CONFIGURATION.c.text)
-                .where(CONFIGURATION.c.key == setting_of(condition.key))
-                .distinct()
-            )
-            found = connection.execute(statement.limit(VALUES_MAX)).scalars()
-            known = [str(value) for value in found if value is not None]
-            for value in map(str, condition.values):
-                if value not in known:
-                    close = near(value, known)
-                    meant = f"; did you mean {' or '.join(close)}?" if close else ""
-                    yield f"no trial has {condition.key}={value}{meant}"
+            given = list(map(text_of, condition.values))
+            if condition.key in _WORDS:
+                known = list(_WORDS[condition.key])
+                missing = set(given) - set(known)
+            elif condition.key in COLUMNS and condition.key not in _STATED:
+                continue
+            else:
+                column = COLUMNS.get(condition.key, CONFIGURATION.c.text)
+                chosen = (
+                    []
+                    if condition.key in COLUMNS
+                    else [CONFIGURATION.c.key == setting_of(condition.key)]
+                )
+                every = sa.select(column).where(*chosen).distinct()
+                here = connection.execute(every.where(column.in_(given))).scalars()
+                missing = set(given) - set(here)
+                found = connection.execute(every.limit(VALUES_MAX)).scalars() if missing else ()
+                known = sorted(str(value) for value in found if value is not None)
+            for value in given:
+                if value in missing:
+                    yield f"no trial has {condition.key}={value}; {_meant(value, known)}"
+
+
+def _meant(value: str, known: Sequence[str]) -> str:
+    if close := near(value, known):
+        return f"did you mean {' or '.join(close)}?"
+    if not known:
+        return "no trial has any value of it"
+    more = f" and {len(known) - NAMES_SHOWN:,} more" if len(known) > NAMES_SHOWN else ""
+    return f"values are {', '.join(known[:NAMES_SHOWN])}{more}"

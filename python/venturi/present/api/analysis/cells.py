@@ -35,9 +35,8 @@ def known_by(
         ),
     ] = None,
 ) -> list[str] | None:
-    """The parameter `by`, each key of which some trial has a value of."""
-    require_keys(services.repository, by or ())
-    return by
+    """The parameter `by`, the recorded names of its keys; each is of some trial."""
+    return None if by is None else list(require_keys(services.repository, by))
 
 
 ByDep = Annotated[list[str] | None, Given(known_by)]

@@ -8,7 +8,9 @@ from typing import Annotated
 
 import numpy as np
 
+from venturi.model.compare.names import Names, name_groups
 from venturi.model.compare.outliers import FENCE, tukey_log
+from venturi.model.compare.words import in_words
 from venturi.model.statistics.stats import ALPHA
 from venturi.model.statistics.two_groups import Outcome, Verdict, compare_samples
 from venturi.present.api.analysis.cells import (
@@ -25,7 +27,7 @@ from venturi.present.api.analysis.cells import (
     same,
     shown,
 )
-from venturi.present.api.analysis.spreads import interval, percent, spread_of
+from venturi.present.api.analysis.spreads import interval, spread_of
 from venturi.present.api.asking import Parameter
 from venturi.present.api.context import Selection, SelectionDep, Services
 from venturi.present.api.shapes import ComparedGroup, Comparison, Key, Scalar
@@ -69,7 +71,11 @@ def compare(
     warnings = list(mixtures(chosen, keys))
     if len(chosen) < 2:
         warnings.append("fewer than two groups: there is nothing to compare")
-    return Comparison(keys, compared(chosen, cold), tuple(warnings), OUTLIER_RULE)
+    names = names_of(chosen, keys)
+    return Comparison(
+        keys, compared(chosen, cold, keys), tuple(warnings), OUTLIER_RULE, names.caption,
+        names.explained,
+    )  # fmt: skip
 
 
 def chosen_groups(
@@ -91,10 +97,11 @@ def chosen_groups(
 
 
 def compared(
-    chosen: Sequence[Cell], cold: Mapping[Key, Sequence[float]]
+    chosen: Sequence[Cell], cold: Mapping[Key, Sequence[float]], keys: Sequence[str]
 ) -> tuple[ComparedGroup, ...]:
     """Each of `chosen` against the first; several verdicts share alpha (Bonferroni)."""
     alpha = ALPHA / max(1, len(chosen) - 1)
+    names = names_of(chosen, keys)
     made = []
     for place, cell in enumerate(chosen):
         verdict = compare_samples(chosen[0].elapsed_s, cell.elapsed_s, alpha) if place else None
@@ -114,10 +121,21 @@ def compared(
                 ratio_interval=interval(told.interval),
                 p_value=told.p_value,
                 chance_lower=told.chance_lower,
-                verdict=in_words(cell, chosen[0], verdict),
+                verdict=_in_words(names.names[place], names.names[0], verdict),
+                name=names.names[place],
             )
         )
     return tuple(made)
+
+
+def names_of(chosen: Sequence[Cell], keys: Sequence[str]) -> Names:
+    """What the groups are called: what they are grouped by, and what else is one value in each."""
+
+    def settings(cell: Cell) -> dict[str, Scalar]:
+        alike = {key: next(iter(values)) for key, values in cell.other.items() if len(values) == 1}
+        return {**alike, **dict(zip(keys, cell.key, strict=True))}
+
+    return name_groups([settings(cell) for cell in chosen])
 
 
 def thinned(values: tuple[float, ...]) -> tuple[float, ...]:
@@ -128,19 +146,11 @@ def thinned(values: tuple[float, ...]) -> tuple[float, ...]:
     return tuple(values[place] for place in places)
 
 
-def in_words(cell: Cell, first: Cell, verdict: Verdict | None) -> str:
+def _in_words(name: str, first: str, verdict: Verdict | None) -> str:
     """`IB takes 12 % (9–15 %) less time than ETH`, or why that cannot be told."""
     if verdict is None:
         return "the reference"
-    if verdict.ratio is None or verdict.interval is None or verdict.reason:
-        return f"cannot tell: {verdict.reason}"
-    word = "less" if verdict.outcome is Outcome.LOWER else "more"
-    ends = sorted(abs(1 - end) for end in (verdict.interval.low, verdict.interval.high))
-    within = "–".join(percent(end).removesuffix(" %") for end in ends)
-    return (
-        f"{label(cell.key)} takes {percent(1 - verdict.ratio)} ({within} %) {word} time than "
-        f"{label(first.key)}"
-    )
+    return in_words(name, first, verdict)
 
 
 def warm_ups(

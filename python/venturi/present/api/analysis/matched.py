@@ -17,12 +17,13 @@ from venturi.present.api.analysis.cells import (
     shown,
 )
 from venturi.present.api.analysis.speedup import by_count, split
-from venturi.present.api.analysis.spreads import interval, percent, times
+from venturi.present.api.analysis.spreads import interval, times
 from venturi.present.api.context import Selection
 from venturi.present.api.shapes import ParameterEffect, Scalar
 from venturi.record.query.grouping import GROUPS_MAX, TooManyGroupsError
 from venturi.record.query.repeats import Settings, chosen_of
 from venturi.record.repository import Repository
+from venturi.wording import percent
 
 VALUES_MAX = 50  # effects of one key
 ALWAYS_EQUAL = frozenset({*COMPARABLE, "provenance", "source"})

@@ -30,7 +30,7 @@ from venturi.present.api.analysis.cells import (
     number,
     refused,
 )
-from venturi.present.api.analysis.spreads import percent, spread_of
+from venturi.present.api.analysis.spreads import spread_of
 from venturi.present.api.asking import Parameter
 from venturi.present.api.context import SelectionDep, Services
 from venturi.present.api.shapes import (
@@ -42,6 +42,7 @@ from venturi.present.api.shapes import (
     ScalingPoint,
 )
 from venturi.units import format_bytes_decimal, format_duration
+from venturi.wording import percent
 
 GROUPS_MAX = 50
 POINTS_MAX = 200

@@ -80,12 +80,6 @@ def times(value: float) -> str:
     return f"{value:.2f}" if 0.1 <= value < 10 else f"{value:.3g}"
 
 
-def percent(share: float) -> str:
-    """A share for people: `12 %`, `3.4 %`."""
-    value = 100 * abs(share)
-    return f"{value:.1f} %" if value < 9.95 else f"{value:,.0f} %"
-
-
 def as_fast(name: str, baseline: str, ratio: Ratio) -> str:
     """`SSD is 2.41 times (2.2–2.7) as fast as HDD`; below 1 how many times as long it takes."""
     if ratio.value is None:

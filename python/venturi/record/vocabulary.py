@@ -1,0 +1,195 @@
+"""What the keys of trials are called and mean, and what coded values of them stand for.
+
+A key is recorded under one name; whoever asks may use another word for it (`WORDS`). Only what
+every reader of a field calls by that word is listed. `CODES` explains values that their source
+abbreviates, each with where that is written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+PREFIX = "configuration."
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A key: the names that records have for it, the usual one first, and what else it is called.
+
+    Two names that are recorded of one trial are told apart only if their values differ.
+    """
+
+    names: tuple[str, ...]
+    also: tuple[str, ...]
+    meaning: str
+    unit: str = ""
+
+
+WORDS = (
+    Word(("workload",), ("benchmark", "bench", "job", "program"), "the program that was run"),
+    Word(("workload_version",), ("suite", "bench type"),
+         "what defines the workload: a digest, or a publication's suite"),
+    Word(("scale",), ("scale profile",), "the named size of the input"),
+    Word(("input_bytes", "dataset_TB"), ("input", "input size", "data size", "bytes"),
+         "how much was read", "B"),
+    Word(("engine",), ("framework",), "what ran the workload"),
+    Word(("engine_version",), (), "its version"),
+    Word(("cluster",), ("cluster name", "testbed"), "the name of the cluster"),
+    Word(("hosts", "nodes", "datanodes"), ("machines", "workers", "number of nodes", "node count"),
+         "how many machines did the work"),
+    Word(("headnodes",), ("masters", "name nodes"), "machines that only coordinate"),
+    Word(("instance_type",), ("instance", "machine type", "vm size", "vm type"),
+         "the type of each machine"),
+    Word(("network", "net"), ("interconnect", "networks", "nic"), "what joins the machines"),
+    Word(("disk", "disk_name"), ("disks", "storage", "drive", "drives", "volumes"),
+         "the disks of each machine"),
+    Word(("provider",), ("cloud", "vendor"), "who runs the machines"),
+    Word(("service_type",), ("service",), "own machines, rented ones, or a managed service"),
+    Word(("maps", "map_tasks"), ("mappers", "map slots"), "map tasks at a time"),
+    Word(("reduces", "reduce_tasks"), ("reducers", "reduce slots"), "reduce tasks at a time"),
+    Word(("io_sort_factor",), ("sort factor", "iosf", "io sort"),
+         "runs that a merge of MapReduce reads at once (io.sort.factor)"),
+    Word(("io_file_buffer_bytes",), ("file buffer", "io file buffer", "iofilebuf"),
+         "buffer of file operations (io.file.buffer.size)", "B"),
+    Word(("replication", "replication_level"), ("replicas", "rep", "dfs.replication"),
+         "copies of each block of the distributed file system"),
+    Word(("block_bytes",), ("block size", "blk size", "block", "dfs.blocksize"),
+         "size of a block of the distributed file system", "B"),
+    Word(("compression",), ("comp", "codec", "compress"), "codec of the intermediate data"),
+    Word(("memory_bytes", "memory"), ("ram", "heap", "memory budget"), "memory budget", "B"),
+    Word(("threads",), ("cores used",), "threads of the engine"),
+    Word(("elapsed_s",), ("time", "elapsed", "duration", "runtime", "seconds"),
+         "time of the workload alone", "s"),
+    Word(("state",), ("status", "outcome"), "how the trial ended"),
+    Word(("failure",), ("error", "error code"), "code of what went wrong"),
+    Word(("failure_kind",), (), "whether the workload, the engine or the machine failed"),
+    Word(("started_at",), ("started", "start", "date", "when"), "when it began (UTC)"),
+    Word(("experiment",), ("study", "plan"), "the study that it belongs to"),
+    Word(("group",), ("repeat group", "group key"), "trials that differ in nothing chosen"),
+    Word(("repetition",), ("repeat",), "which of a group's repetitions it is"),
+    Word(("warm_up",), (), "whether it is a warm-up, which does not count"),
+    Word(("provenance",), ("origin",), "measured here, imported or simulated"),
+    Word(("source",), (), "the file or publication that it is from"),
+    Word(("warnings",), (), "how many warnings it has"),
+    Word(("id",), ("trial", "trial id"), "the trial's own id"),
+    Word(("published_statistic",), ("statistic",),
+         "what a printed figure is: of one execution, the best or the mean of several"),
+)  # fmt: skip
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s_.-]", "", name.removeprefix(PREFIX)).casefold()
+
+
+@cache
+def _by_name() -> Mapping[str, Word]:
+    found: dict[str, Word] = {}
+    for word in WORDS:
+        for name in (*word.names, *word.also):
+            found.setdefault(_plain(name), word)
+    return found
+
+
+def word_of(key: str) -> Word | None:
+    """What is known of a key by any of its names."""
+    return _by_name().get(_plain(key))
+
+
+def same_thing(first: str, second: str) -> bool:
+    """Whether two keys are names for one thing."""
+    word = word_of(first)
+    return _plain(first) == _plain(second) or (word is not None and word is word_of(second))
+
+
+def resolve(name: str, recorded: Collection[str]) -> str | None:
+    """The one of the `recorded` keys that `name` means: itself, another spelling, or a synonym."""
+    if name in recorded:
+        return name
+    plain = _plain(name)
+    spelt = [key for key in recorded if _plain(key) == plain]
+    if len(spelt) == 1:
+        return spelt[0]
+    word = word_of(name)
+    return next((key for key in word.names if key in recorded), None) if word else None
+
+
+def sayings() -> Iterable[str]:
+    """All words for keys, for finding what a misspelt one meant."""
+    for word in WORDS:
+        yield from (*word.names, *word.also)
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Values of `keys` that fit `pattern` (which may count disks: {n}), what they mean, and who
+    says so."""
+
+    keys: tuple[str, ...]
+    pattern: str
+    meaning: str
+    source: str
+
+
+_LAYOUTS = "ALOJA's bench program (Aloja/aloja, aloja-bench), disk layouts"
+_PAPER = "N. Poggi et al. 2015, SSD and InfiniBand under Hadoop"
+
+CODES = (
+    Code(("network", "net"), "ETH", "Ethernet", _PAPER),
+    Code(("network", "net"), "IB", "InfiniBand", _PAPER),
+    Code(("disk",), "HDD", "one hard disk", _PAPER),
+    Code(("disk",), "HD([0-9]+)", "{n} hard disks", _PAPER),
+    Code(("disk",), "SSD", "one SSD", _PAPER),
+    Code(("disk",), "SS([0-9]+)", "{n} SSDs", _PAPER),
+    Code(("disk",), "HS([0-9]+)", "HDFS on {n} hard disks, temporary files on an SSD", _PAPER),
+    Code(("disk",), "RL([0-9]+)", "HDFS on {n} remote disks, temporary files on a local disk",
+         _LAYOUTS),
+    Code(("disk",), "RR([0-9]+)", "HDFS and temporary files on {n} remote disks", _LAYOUTS),
+    Code(("disk",), "RS([0-9]+)", "{n} remote disks; its source does not say for what",
+         _LAYOUTS),
+    Code(("compression",), "none|0", "not compressed", _LAYOUTS),
+    Code(("compression",), "zlib|1", "zlib, Hadoop's default codec (code 1 of ALOJA)", _LAYOUTS),
+    Code(("compression",), "lzo|2", "LZO (code 2 of ALOJA, whose pages call it bzip2)", _LAYOUTS),
+    Code(("compression",), "snappy|3", "Snappy (code 3 of ALOJA)", _LAYOUTS),
+    Code(("service_type",), "IaaS", "rented machines", _LAYOUTS),
+    Code(("service_type",), "PaaS", "a managed Hadoop service", _LAYOUTS),
+    Code(("published_statistic",), "single", "of one execution", "the publication"),
+    Code(("published_statistic",), "best", "the best of several executions", "the publication"),
+    Code(("published_statistic",), "mean of ([0-9]+)", "the mean of {n} executions",
+         "the publication"),
+    Code(("published_statistic",), "not stated", "how many executions it stands for is not said",
+         "the publication"),
+)  # fmt: skip
+_CALLED_SO = frozenset({"HDD", "SSD", "none", "zlib", "snappy"})  # what needs no explanation
+
+
+def code_of(key: str, value: object) -> Code | None:
+    """The entry that explains `value` of `key`, `{n}` filled in; None if it needs or has none."""
+    plain = key.removeprefix(PREFIX)
+    for code in CODES:
+        match = re.fullmatch(code.pattern, str(value)) if plain in code.keys else None
+        if match is not None:
+            count = match[1] if match.re.groups else ""
+            meaning = code.meaning.replace("{n}", count)
+            if count == "1":
+                meaning = meaning.replace("disks", "disk").replace("executions", "execution")
+            return Code(code.keys, code.pattern, meaning, code.source)
+    return None
+
+
+def explained(shown: Mapping[str, Iterable[object]]) -> dict[str, str]:
+    """What each coded value among those `shown` of keys stands for: `HS5` -> `HDFS on 5 ...`.
+
+    Words that say themselves what they are (SSD, snappy) are left out.
+    """
+    found: dict[str, str] = {}
+    for key, values in shown.items():
+        for value in values:
+            if value is None or value in _CALLED_SO:
+                continue
+            code = code_of(key, value)
+            if code is not None:
+                found.setdefault(str(value), code.meaning)
+    return found
