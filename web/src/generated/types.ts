@@ -466,29 +466,30 @@ export interface Speedups {
   speedups: Speedup[];
   warnings: string[];
 }
-export interface StarterReport {
-  added: number;
-  already_present: number;
-  sources: string[];
+export interface Start {
+  headline: string;
+  figures: StartFigure[];
+  answers: StartAnswer[];
+  findings: StartFinding[];
+  recent: TrialRow[];
 }
-export interface Status {
-  version: string;
-  trials: number;
-  trials_excluded: number;
-  role: "read" | "write";
-  uploads: boolean;
-  starter_present: boolean;
+export interface StartFigure {
+  label: string;
+  value: string;
+  note: string;
+  url: string;
 }
-export interface TrialDetail {
-  trial: {
-    [k: string]: unknown;
-  };
-  group: string;
-  siblings: TrialRow[];
-  exclusions: Exclusion[];
-  narrowest: string[];
-  has_series: boolean;
-  has_job: boolean;
+export interface StartAnswer {
+  question: string;
+  sentences: string[];
+  known: boolean;
+  url: string;
+  trials_url: string | null;
+}
+export interface StartFinding {
+  text: string;
+  n: number;
+  url: string;
 }
 export interface TrialRow {
   id: string;
@@ -517,6 +518,30 @@ export interface TrialRow {
     [k: string]: string | number | boolean | null;
   };
   excluded: string | null;
+}
+export interface StarterReport {
+  added: number;
+  already_present: number;
+  sources: string[];
+}
+export interface Status {
+  version: string;
+  trials: number;
+  trials_excluded: number;
+  role: "read" | "write";
+  uploads: boolean;
+  starter_present: boolean;
+}
+export interface TrialDetail {
+  trial: {
+    [k: string]: unknown;
+  };
+  group: string;
+  siblings: TrialRow[];
+  exclusions: Exclusion[];
+  narrowest: string[];
+  has_series: boolean;
+  has_job: boolean;
 }
 export interface TrialPage {
   rows: TrialRow[];
@@ -772,6 +797,7 @@ export interface SimulationPage {
 }
 
 export interface Twins {
+  "/api/start": Start;
   "/api/status": Status;
   "/api/keys": Keys;
   "/api/trials": TrialPage;

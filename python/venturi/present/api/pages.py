@@ -73,7 +73,7 @@ PAGES = (
 _ID = r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}"
 # What all pages share, whatever their query.
 _SHARED = ("/api/status", "/api/keys")
-_START = ("/api/status", "/api/views")
+_START = ("/api/status", "/api/start", "/api/views")
 
 
 def _found(path: str) -> tuple[Page, dict[str, str]] | None:

@@ -45,6 +45,7 @@ class Twin:
 
 
 TWINS = (
+    Twin("/start", "start", "start", "repository"),
     Twin("/status", "trials", "status", "repository"),
     Twin("/keys", "trials", "keys", "repository"),
     Twin("/trials", "trials", "trials", "repository"),

@@ -186,6 +186,17 @@ def _price(job: str, prices: Sequence[Price]) -> tuple[str, ...]:
     return tuple(sentences)
 
 
+def machine(
+    verdicts: Sequence[DeviceVerdict], rates: Rates, network: Rates, network_label: str
+) -> tuple[str, ...]:
+    """What the machine can do, by its probes."""
+    return (
+        *_disk(rates),
+        *_network(network, network_label),
+        *(f"{verdict.subject}: {verdict.text}" for verdict in verdicts),
+    )
+
+
 def answers(
     *,
     verdicts: Sequence[DeviceVerdict],
@@ -203,14 +214,7 @@ def answers(
         (f"Not priced: {prices.reason}.",) if isinstance(prices, Missing) else _price(job, priced)
     )
     return (
-        Answer(
-            "What can this machine do?",
-            (
-                *_disk(rates),
-                *_network(network, network_label),
-                *(f"{verdict.subject}: {verdict.text}" for verdict in verdicts),
-            ),
-        ),
+        Answer("What can this machine do?", machine(verdicts, rates, network, network_label)),
         Answer("How long did the sort take?", tuple(_duration(sort) for sort in sorts) or none),
         Answer("Was that predicted?", tuple(_predicted(s) for s in good(sorts)) or none),
         Answer(

@@ -2,11 +2,12 @@
 
 import { Link } from "wouter";
 import { exported, useTwin } from "../../data";
-import { count, moment, trials } from "../../format";
+import { moment, trials } from "../../format";
 import { PAGES } from "../../generated/pages";
-import type { StarterReport, View } from "../../generated/types";
+import type { StartAnswer, StarterReport, Start as Told, View } from "../../generated/types";
 import { type Change, useChange, useMayWrite } from "../../parts/changes";
 import { Page, Pending, ProblemBox } from "../../parts/Page";
+import { Trials } from "../../parts/Trials";
 
 const QUESTIONS = Object.values(PAGES).filter(({ question }) => question);
 
@@ -115,14 +116,101 @@ function Imported({ report }: { report: StarterReport }) {
   );
 }
 
-function Saved({ views, title }: { views: readonly View[]; title: string }) {
+/** Large numbers, each leading to what it counts. */
+function Figures({ figures }: { figures: Told["figures"] }) {
+  return (
+    <ul className="figures">
+      {figures.map(({ label, value, note, url }) => (
+        <li key={label}>
+          <span className="label">{label}</span>
+          <Link className="value" href={url}>
+            {value}
+          </Link>
+          <span className="note">{note}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** What is asked first, with what the data say; each leads to its page and to its trials. */
+function Answers({ answers }: { answers: readonly StartAnswer[] }) {
+  if (answers.length === 0) return null;
+  return (
+    <section aria-labelledby="answers">
+      <h2 id="answers">What the trials say</h2>
+      <dl className="answers">
+        {answers.map(({ question, sentences: [first, ...others], known, url, trials_url }) => (
+          <div key={question}>
+            <dt>{question}</dt>
+            <dd>
+              <p className={known ? "first" : "first unknown"}>{first}</p>
+              {others.map((sentence) => (
+                <p className="aside" key={sentence}>
+                  {sentence}
+                </p>
+              ))}
+              {!exported && (
+                <p className="ways">
+                  <Link href={url}>
+                    The whole answer<span className="visually-hidden">: {question}</span>
+                  </Link>
+                  {trials_url !== null && trials_url !== url && (
+                    <Link href={trials_url}>
+                      The trials<span className="visually-hidden"> behind: {question}</span>
+                    </Link>
+                  )}
+                </p>
+              )}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+function Findings({ findings }: { findings: Told["findings"] }) {
+  if (findings.length === 0) return null;
+  return (
+    <section aria-labelledby="findings">
+      <h2 id="findings">Look at these</h2>
+      <ul className="notices">
+        {findings.map(({ text, url }) => (
+          <li key={text}>
+            <Link href={url}>{text}</Link>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const RECENT_COLUMNS = ["workload", "engine", "input_bytes", "elapsed_s", "state", "started_at"];
+
+function Recent({ rows }: { rows: Told["recent"] }) {
+  if (rows.length === 0) return null;
+  const columns = RECENT_COLUMNS.filter((key) => rows.some((row) => row[key as "scale"] !== null));
+  return (
+    <section aria-labelledby="recent">
+      <h2 id="recent">
+        {rows.some((row) => row.started_at !== null) ? "Newest trials" : "Some of the trials"}
+      </h2>
+      <div className="panel">
+        <Trials caption="Newest trials" rows={rows} columns={columns} />
+      </div>
+    </section>
+  );
+}
+
+/** Pages that somebody saved, each with who and when. */
+function Saved({ views }: { views: readonly View[] }) {
   const { make, problem, sending } = useChange();
   const may = useMayWrite();
-  const own = title !== "Presets";
   if (views.length === 0) return null;
   return (
-    <section aria-label={title}>
-      <h2>{title}</h2>
+    <section aria-label="Saved views">
+      <h2>Saved views</h2>
       {problem && <ProblemBox problem={problem} />}
       <ul className="tiles">
         {views.map(({ name, url, author, created_at }) => (
@@ -130,12 +218,10 @@ function Saved({ views, title }: { views: readonly View[]; title: string }) {
             <h3>
               <Link href={url}>{name}</Link>
             </h3>
-            {own && (
-              <p>
-                {author}, {moment(created_at)}
-              </p>
-            )}
-            {own && may && (
+            <p>
+              {author}, {moment(created_at)}
+            </p>
+            {may && (
               <button
                 type="button"
                 className="quiet"
@@ -153,10 +239,11 @@ function Saved({ views, title }: { views: readonly View[]; title: string }) {
   );
 }
 
-function Questions() {
+/** What else can be asked, and published tables as examples of it. */
+function Questions({ presets }: { presets: readonly View[] }) {
   return (
     <section aria-labelledby="questions">
-      <h2 id="questions">What do you want to know?</h2>
+      <h2 id="questions">What else can be asked</h2>
       <ul className="tiles">
         {QUESTIONS.map(({ question, path, about }) => (
           <li key={path}>
@@ -167,6 +254,18 @@ function Questions() {
           </li>
         ))}
       </ul>
+      {presets.length > 0 && (
+        <details className="more">
+          <summary>A published table, as an example: ALOJA's Table 2</summary>
+          <ul className="dots">
+            {presets.map(({ name, url }) => (
+              <li key={name}>
+                <Link href={url}>{name}</Link>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
     </section>
   );
 }
@@ -190,49 +289,26 @@ function Commands() {
 }
 
 export default function Start() {
-  const { data: status, problem, pending } = useTwin("/api/status");
-  const { data: views, pending: waiting } = useTwin("/api/views");
+  const { data: status, problem } = useTwin("/api/status");
+  const { data: told, problem: untold, pending } = useTwin("/api/start");
+  const { data: views } = useTwin("/api/views");
   const starter = useChange<StarterReport>();
   const empty = status?.trials === 0;
+  const refused = problem ?? untold;
   return (
-    <Page
-      title={PAGES.start.title}
-      intro="Which configuration is fastest, which is cheapest, and is the difference real?"
-    >
-      {(pending || waiting) && <Pending what="the repository" lines={20} />}
-      {problem && <ProblemBox problem={problem} />}
-      {status && !waiting && (
+    <Page title={told && !empty ? told.headline : PAGES.start.title}>
+      {pending && !refused && <Pending what="the repository" lines={20} />}
+      {refused && <ProblemBox problem={refused} />}
+      {status && told && (
         <>
           {starter.done && <Imported report={starter.done} />}
           {empty && !starter.done && !exported && <Starter empty change={starter} />}
-          {!empty && (
-            <ul className="figures">
-              <li>
-                <span className="label">Trials</span>
-                <span className="value">{count(status.trials)}</span>
-                <span className="note">
-                  <Link href={PAGES.repository.path}>see them</Link>
-                </span>
-              </li>
-              <li>
-                <span className="label">Excluded by a recorded rule</span>
-                <span className="value">{count(status.trials_excluded)}</span>
-                <span className="note">
-                  <Link href={PAGES.exclusions.path}>rules and reasons</Link>
-                </span>
-              </li>
-              <li>
-                <span className="label">Your role</span>
-                <span className="value">{status.role}</span>
-                <span className="note">
-                  {status.uploads ? "uploads with a token" : "no uploads"}
-                </span>
-              </li>
-            </ul>
-          )}
-          {views && <Saved title="Saved views" views={views.views} />}
-          {!empty && views && <Saved title="Presets" views={views.presets} />}
-          {!empty && <Questions />}
+          {!empty && <Figures figures={told.figures} />}
+          <Answers answers={told.answers} />
+          <Findings findings={told.findings} />
+          <Recent rows={told.recent} />
+          {views && <Saved views={views.views} />}
+          {!empty && <Questions presets={views?.presets ?? []} />}
           <Commands />
           {!empty && !status.starter_present && !starter.done && !exported && (
             <Starter empty={false} change={starter} />

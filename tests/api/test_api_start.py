@@ -1,0 +1,102 @@
+"""The first page's data: what is here, the answers, what is to be looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+import own_samples
+import report_samples
+from venturi.present.api.pages import is_page
+from venturi.record import exclusions
+from venturi.record.repository import Repository
+from venturi.record.trial import Failure, State, Trial, TrialWarning
+
+MakeTrial = Callable[..., Trial]
+
+
+def start(client: httpx.Client) -> Any:
+    answer = client.get("/api/start")
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def answer_to(told: Any, question: str) -> Any:
+    (found,) = [each for each in told["answers"] if each["question"].startswith(question)]
+    return found
+
+
+def test_an_empty_repository_has_nothing_to_say(client: httpx.Client) -> None:
+    told = start(client)
+    assert told["headline"] == "Nothing is recorded here yet"
+    assert [told[part] for part in ("figures", "answers", "findings", "recent")] == [[], [], [], []]
+
+
+def test_probes_and_sorts_of_this_machine_answer_in_its_report_s_words(
+    client: httpx.Client, repository: Repository
+) -> None:
+    repository.add_many([report_samples.disk_probe(), report_samples.network_probe()])
+    told = start(client)
+    machine = answer_to(told, "What can this machine do?")
+    assert machine["sentences"][0].startswith("The disk reads ")
+    assert machine["known"]
+    assert not any(each["question"].startswith("How long") for each in told["answers"])
+
+
+def test_times_are_told_by_repeat_group_never_pooled(
+    client: httpx.Client, repository: Repository, make_trial: MakeTrial
+) -> None:
+    for memory, times in (("1 GiB", (15.0, 17.0, 16.0)), ("4 GiB", (4.0,))):
+        repository.add_many(
+            [
+                make_trial(state=State.SUCCEEDED, configuration={"memory": memory}, elapsed_s=t)
+                for t in times
+            ]
+        )
+    sentences = answer_to(start(client), "How long does it take here?")["sentences"]
+    assert sorted(text.split(": ")[1] for text in sentences) == [
+        "16.0 s, the median of 3 trials.", "4.0 s, one trial.",
+    ]  # fmt: skip
+
+
+def test_the_narrowest_point_is_that_of_the_newest_trial_that_tells(
+    client: httpx.Client, repository: Repository
+) -> None:
+    own_samples.own_trial(repository)
+    held = answer_to(start(client), "What held up the latest ")
+    assert held["url"] == f"/trials/{own_samples.OWN}"
+    assert held["sentences"][0]
+
+
+def test_what_failed_is_to_be_looked_at_and_what_is_excluded_is_counted(
+    client: httpx.Client, repository: Repository, make_trial: MakeTrial
+) -> None:
+    good = make_trial(state=State.SUCCEEDED, elapsed_s=5.0)
+    slow = TrialWarning("VEN-SORT-SLOW", "it was slow")
+    warned = make_trial(state=State.SUCCEEDED, elapsed_s=6.0, warnings=(slow,))
+    failed = make_trial(
+        state=State.FAILED, elapsed_s=None, failure=Failure("error", "VEN-IMPORT-FAILED", "it did")
+    )
+    repository.add_many([good, warned, failed])
+    exclusions.add(repository, [f"id={good.id}"], "Ada", "wrong clock")
+    told = start(client)
+    assert [(each["text"], each["n"]) for each in told["findings"]] == [
+        ("1 trial failed: they have no time and count in no median", 1),
+        ("1 trial carries warnings", 1),
+    ]
+    assert [figure["value"] for figure in told["figures"] if figure["label"] == "Left out"] == ["1"]
+    assert {row["id"] for row in told["recent"]} == {good.id, warned.id, failed.id}
+    for each in (*told["figures"], *told["answers"], *told["findings"]):
+        assert is_page(urlsplit(each["url"]).path), each
+
+
+def test_what_was_added_since_is_told(
+    client: httpx.Client, repository: Repository, make_trial: MakeTrial
+) -> None:
+    repository.add(make_trial())
+    before = start(client)["headline"]
+    repository.add(make_trial())
+    assert start(client)["headline"] != before
