@@ -158,6 +158,7 @@ export interface ComparedGroup {
   p_value: number | null;
   chance_lower: number | null;
   verdict: string;
+  name: string;
 }
 export interface Spread {
   n: number;
@@ -182,6 +183,10 @@ export interface Comparison {
   groups: ComparedGroup[];
   warnings: string[];
   outlier_rule: string;
+  caption: string;
+  explained: {
+    [k: string]: string;
+  };
 }
 export interface CurvePoint {
   x: number;

@@ -21,12 +21,27 @@ export function Facts({
           {known.map(([name, value]) => (
             <div key={name}>
               <dt>{name}</dt>
-              <dd>{shown(name, value ?? null)}</dd>
+              <dd>
+                <Value text={shown(name, value ?? null)} />
+              </dd>
             </div>
           ))}
         </dl>
       )}
     </div>
+  );
+}
+
+const LONG = 140; // characters
+
+/** A text; the whole of a very long one is folded away. */
+function Value({ text }: { text: string }) {
+  if (text.length <= LONG) return text;
+  return (
+    <details>
+      <summary>{text.slice(0, LONG / 2)} …</summary>
+      {text}
+    </details>
   );
 }
 
@@ -46,20 +61,33 @@ function flat(value: unknown, name: string): [string, Scalar][] {
   return entries.flatMap(([key, of]) => flat(of, name ? `${name} ${key}` : key));
 }
 
-/** Every host, folded away: machines of one cluster have much in common. */
+/** Machines with the same facts, by the text of these. */
+function alike(hosts: readonly Host[]): { names: string[]; facts: Host["facts"] }[] {
+  const found = new Map<string, { names: string[]; facts: Host["facts"] }>();
+  for (const { name, facts } of hosts) {
+    if (Object.keys(facts).length === 0) continue;
+    const text = JSON.stringify(facts);
+    const group = found.get(text) ?? { names: [], facts };
+    found.set(text, { ...group, names: [...group.names, name] });
+  }
+  return [...found.values()];
+}
+
+const namesOf = (names: readonly string[]) =>
+  names.length <= 3 ? names.join(", ") : `${names[0]} and ${names.length - 1} machines like it`;
+
+/** Every host, folded away; machines that are alike are told once. */
 export function HostFacts({ hosts }: { hosts: readonly Host[] }) {
-  return hosts
-    .filter(({ facts }) => Object.keys(facts).length > 0)
-    .map(({ name, facts }) => (
-      <details className="more" key={name}>
-        <summary>Machine facts: {name}</summary>
-        <div className="cards">
-          {groups(facts).map(([title, list]) => (
-            <Facts key={title} title={title} facts={list} />
-          ))}
-        </div>
-      </details>
-    ));
+  return alike(hosts).map(({ names, facts }) => (
+    <details className="more" key={names[0]}>
+      <summary>Machine facts: {namesOf(names)}</summary>
+      <div className="cards">
+        {groups(facts).map(([title, list]) => (
+          <Facts key={title} title={title} facts={list} />
+        ))}
+      </div>
+    </details>
+  ));
 }
 
 /** Facts that are objects get a card each; the others share one. */

@@ -6,6 +6,27 @@ import { type Cell, type Column, csv, DataTable, save } from "./Table";
 /** A colour's role (a class of `.swatch`) and what it stands for. */
 export type Legend = readonly (readonly [role: string, name: string])[];
 
+/** What a legend is of, where colours mean one thing in one part of a chart and another elsewhere. */
+export type PartLegend = readonly [part: string, legend: Legend];
+
+function Colours({ legend, of }: { legend: Legend; of?: string }) {
+  return (
+    <ul className="legend" aria-label={of}>
+      {of && (
+        <li className="of" aria-hidden="true">
+          {of}
+        </li>
+      )}
+      {legend.map(([role, name]) => (
+        <li key={role + name}>
+          <span className={`swatch ${role}`} aria-hidden="true" />
+          {name}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 export function Figure({
   title,
   caption,
@@ -13,6 +34,7 @@ export function Figure({
   table,
   file,
   legend,
+  legends,
   onSelect,
   open = false,
   children,
@@ -24,6 +46,7 @@ export function Figure({
   /** The name of the downloaded file, without its ending. */
   file: string;
   legend?: Legend;
+  legends?: readonly PartLegend[];
   onSelect?: (chosen: Chosen) => void;
   /** Whether the table is open from the beginning. */
   open?: boolean;
@@ -37,16 +60,10 @@ export function Figure({
         {caption && <p>{caption}</p>}
       </figcaption>
       {children}
-      {legend && (
-        <ul className="legend">
-          {legend.map(([role, name]) => (
-            <li key={role + name}>
-              <span className={`swatch ${role}`} aria-hidden="true" />
-              {name}
-            </li>
-          ))}
-        </ul>
-      )}
+      {legend && <Colours legend={legend} />}
+      {legends?.map(([part, each]) => (
+        <Colours key={part} of={part} legend={each} />
+      ))}
       <Chart label={title} draw={draw} onSelect={onSelect} />
       <details className="twin" open={open}>
         <summary>Table: {title}</summary>

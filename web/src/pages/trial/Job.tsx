@@ -17,7 +17,7 @@ import {
   tasksLane,
   UNATTRIBUTED,
 } from "./charts/job";
-import { HostChoice, laneLegend, useHost, useJob } from "./Timeline";
+import { HostChoice, laneLegends, useHost, useJob } from "./Timeline";
 
 type View = Parameters<typeof jobStages>[1];
 
@@ -232,10 +232,7 @@ function StagesOverHost({
         caption={[...captionOf(data), said].filter(Boolean).join(" ")}
         draw={draw}
         file={`${trial.id}-job`}
-        legend={[
-          ...causeLegend(data).map(([role, cause]) => [role, `stages: ${cause}`] as const),
-          ...laneLegend(tracks),
-        ]}
+        legends={[["Stages", causeLegend(data)], ...laneLegends(tracks)]}
         table={tableOf(data)}
       >
         <div className="controls">
@@ -271,6 +268,41 @@ function longestSeen({ stages }: JobData): JobStage | undefined {
   return stages
     .filter(({ meanwhile }) => meanwhile !== null)
     .sort((a, b) => (b.elapsed_s ?? 0) - (a.elapsed_s ?? 0))[0];
+}
+
+const SKEWED = 2; // times the median task
+
+/** Stages whose longest task took far longer than the median one, or that had stragglers. */
+function Uneven({ stages }: { stages: readonly JobStage[] }) {
+  const uneven = stages
+    .filter(({ skew, stragglers }) => stragglers > 0 || (skew ?? 0) >= SKEWED)
+    .sort((a, b) => b.task_s - a.task_s);
+  return (
+    <>
+      <h3>Skew and stragglers</h3>
+      {uneven.length === 0 ? (
+        <p>No stage had a task that took {SKEWED} times as long as its median one.</p>
+      ) : (
+        <DataTable
+          caption="Skew and stragglers"
+          columns={[
+            { name: "Stage" },
+            number("Tasks"),
+            number("Longest / median task"),
+            number("Stragglers"),
+            number("Task time"),
+          ]}
+          rows={uneven.map((stage): Cell[] => [
+            `${stage.label} ${stage.name}`,
+            stage.tasks,
+            tenths(stage.skew),
+            stage.stragglers,
+            time(stage.task_s),
+          ])}
+        />
+      )}
+    </>
+  );
 }
 
 function Account({ trial, detail, data }: { trial: Trial; detail: TrialDetail; data: JobData }) {
@@ -316,6 +348,7 @@ function Account({ trial, detail, data }: { trial: Trial; detail: TrialDetail; d
       ) : (
         <StagesOverHost trial={trial} detail={detail} data={data} beganS={began} />
       )}
+      <Uneven stages={data.stages} />
       <h3>How much sooner it could have ended</h3>
       <DataTable
         caption="Bounds"

@@ -6,7 +6,7 @@ import { useTwin } from "../../data";
 import { bytes, duration, percent, rate, seconds } from "../../format";
 import type { Trial } from "../../generated/record";
 import type { TrialDetail } from "../../generated/types";
-import { Figure, type Legend } from "../../parts/Figure";
+import { Figure, type PartLegend } from "../../parts/Figure";
 import { Pending, ProblemBox } from "../../parts/Page";
 import { type Cell, type Column, DataTable } from "../../parts/Table";
 import { useSearch } from "../../state";
@@ -56,13 +56,11 @@ export function HostChoice({ hosts, host }: { hosts: readonly string[]; host: st
   );
 }
 
-/** The colours of lanes, but for one whose title says what its only line is. */
-export const laneLegend = (lanes: readonly Track[]): Legend =>
+/** The colours of each lane, but for one whose title says what its only line is. */
+export const laneLegends = (lanes: readonly Track[]): PartLegend[] =>
   lanes
     .filter(({ unit, lines }) => unit === "B/s" || lines.length > 1)
-    .flatMap(({ title, lines }) =>
-      lines.map(({ role, name }) => [role, `${title.toLowerCase()}: ${name}`] as const),
-    );
+    .map(({ title, lines }) => [title, lines.map(({ role, name }) => [role, name] as const)]);
 
 /** Each phase with the means of what was seen during it. */
 function loadsOf(trial: Trial, times: readonly number[], lanes: readonly Track[]) {
@@ -118,7 +116,7 @@ function Phases({ trial, detail }: { trial: Trial; detail: TrialDetail }) {
         caption={said}
         draw={draw}
         file={`${trial.id}-phases`}
-        legend={laneLegend(lanes)}
+        legends={laneLegends(lanes)}
         table={table}
       >
         {hosts.length > 1 && (

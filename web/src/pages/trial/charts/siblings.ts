@@ -1,8 +1,8 @@
 // A repeat group as a strip: every trial's time, this one's among them.
+import { timeScale } from "../../../charts/common";
 import { type Row, rowsChart } from "../../../charts/rows";
-import { axisOf } from "../../../charts/scale";
 import type { Drawing, View } from "../../../charts/view";
-import { seconds, trials } from "../../../format";
+import { plain, seconds, trials } from "../../../format";
 
 export interface Timed {
   id: string;
@@ -12,18 +12,15 @@ export interface Timed {
 
 export function siblings(group: readonly Timed[], id: string, view: View): Drawing {
   if (group.length === 0) return null;
-  const axis = axisOf(
-    group.map(({ elapsed_s }) => elapsed_s),
-    view.narrow ? 4 : 8,
-    { logRange: Number.POSITIVE_INFINITY },
-  );
+  const times = group.map(({ elapsed_s }) => elapsed_s);
+  const { unit, axis } = timeScale(times, view.narrow ? 4 : 8);
   const row = (label: string, of: readonly Timed[]): Row => ({
     label,
     // What is drawn last lies on top: the trial of this page.
     marks: [...of]
       .sort((a, b) => Number(a.id === id) - Number(b.id === id))
       .map((trial) => ({
-        at: trial.elapsed_s,
+        at: trial.elapsed_s / unit.seconds,
         role: trial.id === id ? "throat" : "outline",
         shape: "dot" as const,
       })),
@@ -37,8 +34,8 @@ export function siblings(group: readonly Timed[], id: string, view: View): Drawi
       minimum: axis.minimum,
       maximum: axis.maximum,
       ticks: axis.ticks,
-      name: "time",
-      format: seconds,
+      name: `time (${unit.name})`,
+      format: plain,
     },
     view,
     24,
