@@ -52,16 +52,32 @@ pub(crate) fn cpu(text: &str) -> Option<Reading<8>> {
     Some(reading)
 }
 
-/// The share of each state in the ticks between two readings. `None` if any went backwards (the
-/// kernel's idle and iowait can): then the total is not known either.
+/// The ticks of all states between two readings. `None` if any went backwards (the kernel's idle and
+/// iowait can): then the total is not known either.
+pub(crate) fn cpu_ticks(before: &Reading<8>, now: &Reading<8>) -> Option<f64> {
+    deltas(before, now).map(|ticks| ticks.iter().sum())
+}
+
+/// The share of each state in [`cpu_ticks`].
 pub(crate) fn cpu_fractions(before: &Reading<8>, now: &Reading<8>) -> Option<[f64; 8]> {
+    let ticks = deltas(before, now)?;
+    let total: f64 = ticks.iter().sum();
+    (total > 0.0).then(|| ticks.map(|tick| tick / total))
+}
+
+fn deltas(before: &Reading<8>, now: &Reading<8>) -> Option<[f64; 8]> {
     let mut ticks = [0.0; 8];
     for (state, tick) in ticks.iter_mut().enumerate() {
         *tick = now[state]?.checked_sub(before[state]?)? as f64;
     }
-    let total: f64 = ticks.iter().sum();
-    (total > 0.0).then(|| ticks.map(|tick| tick / total))
+    Some(ticks)
 }
+
+/// What our own processes had of the disks.
+pub(crate) const OWN_DISK: [Rate; 2] = [
+    Rate::new("own_disk_read_bytes_per_s", "B/s", 1.0),
+    Rate::new("own_disk_write_bytes_per_s", "B/s", 1.0),
+];
 
 pub(crate) const DISK: [Rate; 6] = [
     Rate::new("disk_read_ops_per_s", "1/s", 1.0),

@@ -14,6 +14,7 @@ mod counters;
 mod devices;
 mod error;
 mod facts;
+mod own;
 pub mod parse;
 mod root;
 mod sampler;

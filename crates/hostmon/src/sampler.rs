@@ -15,6 +15,7 @@ use serde::ser::{Serialize, SerializeTuple, Serializer};
 
 use crate::counters::{self, Before, Rate, Reading, Tracker};
 use crate::error::HostError;
+use crate::own::Own;
 
 /// One value at one moment; serialised as `[metric, device, value, unit]`.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,6 +86,9 @@ pub struct Sampler {
     paging_before: Tracker<7>,
     pressure_before: Tracker<2>,
 
+    own: Option<Own>,
+    own_before: Tracker<3>,
+
     paging_rates: [Rate; 7],
     whole_disks: HashMap<Box<str>, bool>,
     root: PathBuf,
@@ -112,12 +116,21 @@ impl Sampler {
             network_before: Tracker::new(),
             paging_before: Tracker::new(),
             pressure_before: Tracker::new(),
+            own: None,
+            own_before: Tracker::new(),
             paging_rates: counters::paging_rates(rustix::param::page_size() as f64),
             whole_disks: HashMap::new(),
             root: root.to_path_buf(),
             buffer: vec![0; 64 * 1024],
             rows: Vec::new(),
         })
+    }
+
+    /// Also samples what process `pid` and all that it started used (`own_cpu`, ...).
+    #[must_use]
+    pub fn with_own(mut self, pid: u32) -> Self {
+        self.own = Some(Own::new(&self.root, pid));
+        self
     }
 
     /// The sources this kernel lacks, each with the reason: their rows will be missing.
@@ -133,7 +146,8 @@ impl Sampler {
     /// before, so the first sample has none.
     pub fn sample(&mut self, at: Duration) -> &[Row] {
         self.rows.clear();
-        self.sample_cpu(at);
+        let ticks = self.sample_cpu(at);
+        self.sample_own(at, ticks);
         self.sample_memory();
         self.sample_disks(at);
         self.sample_network(at);
@@ -142,18 +156,45 @@ impl Sampler {
         &self.rows
     }
 
-    fn sample_cpu(&mut self, at: Duration) {
+    /// Returns the ticks of all processors since the sample before.
+    fn sample_cpu(&mut self, at: Duration) -> Option<f64> {
         let reading = self.stat.read(&mut self.buffer).and_then(counters::cpu);
         let Some(reading) = reading else {
-            return self.cpu_before.forget();
+            self.cpu_before.forget();
+            return None;
         };
         let (_, before) = self.cpu_before.update("", reading, at);
         self.cpu_before.finish(at);
-        let shares = before.and_then(|(before, _)| counters::cpu_fractions(&before, &reading));
+        let (before, _) = before?;
+        let ticks = counters::cpu_ticks(&before, &reading);
+        let shares = counters::cpu_fractions(&before, &reading);
         for (metric, value) in counters::CPU_STATES.iter().zip(shares.unwrap_or_default()) {
             if shares.is_some() {
                 push(&mut self.rows, metric, None, Some(value), "fraction");
             }
+        }
+        ticks
+    }
+
+    /// `ticks` passed on all processors since the sample before: `own_cpu` is a share of them, like
+    /// the host's states beside it.
+    fn sample_own(&mut self, at: Duration, ticks: Option<f64>) {
+        let Some(own) = &mut self.own else {
+            return;
+        };
+        let reading = own.read();
+        let (_, before) = self.own_before.update("", reading, at);
+        self.own_before.finish(at);
+        let Some((before, elapsed_s)) = before else {
+            return;
+        };
+        if let Some(ticks) = ticks {
+            let share = Rate::new("own_cpu", "fraction", 1.0).of(before[0], reading[0], ticks);
+            push(&mut self.rows, "own_cpu", None, share, "fraction");
+        }
+        for (index, rate) in counters::OWN_DISK.iter().enumerate() {
+            let value = rate.of(before[index + 1], reading[index + 1], elapsed_s);
+            push(&mut self.rows, rate.metric, None, value, rate.unit);
         }
     }
 

@@ -21,6 +21,9 @@ use crate::events::{EXIT_INTERRUPTED, EXIT_OK, EXIT_USER, Events, Failure};
 /// From 10 ms, the tick in which the kernel counts CPU time, to an hour.
 const INTERVALS_MS: RangeInclusive<u64> = 10..=3_600_000;
 
+/// A last sample covers at least this: the kernel counts processor time in ticks of 10 ms.
+const LEAST_LAST: Duration = Duration::from_millis(100);
+
 /// Arguments of `venturi-agent sample`.
 ///
 /// Stops after `--duration-s`, at SIGTERM (exit 0), at SIGINT (exit 130), or when nobody reads any
@@ -34,6 +37,9 @@ pub struct Args {
     /// Stop after this long; otherwise at SIGTERM
     #[arg(long, value_name = "S", value_parser = seconds)]
     duration_s: Option<Duration>,
+    /// Also sample what the process that started this one, and all that it started, used
+    #[arg(long)]
+    own: bool,
     /// Folder under which /proc and /sys are read
     #[arg(long, default_value = "/", value_name = "DIR")]
     root: PathBuf,
@@ -57,12 +63,15 @@ pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
     let interval = Duration::from_millis(args.interval_ms);
     let stop = Stop::on_signals().map_err(|error| no_signals(&error))?;
     let mut sampler = Sampler::open(&args.root).map_err(|error| failure(&error))?;
+    if args.own {
+        sampler = sampler.with_own(std::os::unix::process::parent_id());
+    }
     for source in sampler.missing() {
         events.warning("VEN-HOST-SOURCE", &format!("no rows from {source}"));
     }
     let started = Instant::now();
     let mut samples = 0_u64;
-    loop {
+    let mut sample = || {
         let rows = sampler.sample(started.elapsed());
         let unix_time = SystemTime::now().duration_since(UNIX_EPOCH);
         events.emit(
@@ -74,10 +83,18 @@ pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
             },
         );
         samples += 1;
+        started.elapsed()
+    };
+    loop {
+        let at = sample();
         let next = next_tick(started.elapsed(), interval);
         let last = args.duration_s.is_some_and(|duration| next > duration);
         let until = if last { args.duration_s } else { None }.unwrap_or(next);
-        if stop.wait(started + until) || last {
+        let stopped = stop.wait(started + until);
+        if stopped && started.elapsed().saturating_sub(at) >= LEAST_LAST {
+            sample(); // what was watched is watched to its end
+        }
+        if stopped || last {
             break;
         }
     }
