@@ -134,7 +134,7 @@ def test_show_tells_everything(venturi: Callable[..., Outcome], trials: list[Tri
     assert outcome.status == 0
     for text in (
         "succeeded", "12.5 s", "memory_bytes", "1073741824", "sort+reduce",
-        "sort was usefully busy for 90% of the phase",
+        "sort was at work for 90% of the phase (its processor time was not recorded)",
         "1,500 MB/s to 1,700 MB/s", "— ([no] counter)", "[bold]look out[/bold]",
         "full/run.log", "release build", trials[0].group_key,
     ):  # fmt: skip

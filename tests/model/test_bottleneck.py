@@ -11,7 +11,7 @@ from venturi.model.stages.bottleneck import PhaseFinding, narrowest_points
 from venturi.record.trial import Phase, Sample, Trial
 
 PHASE_S = 10.0
-UNITS = {"bytes": "B", "workers": "1"}
+UNITS = {"bytes": "B", "workers": "1", "page_faults": "1"}
 
 
 def stage(name: str, device: str | None = None, **metrics: float | None) -> list[Sample]:
@@ -129,3 +129,51 @@ def narrow(useful: list[float], backwards: bool = False) -> str | None:
         for name, useful_s in zip(("read", "distribute", "write_partitions"), useful, strict=False)
     ]
     return find(succeeded, *(stages[::-1] if backwards else stages)).stage
+
+
+def thread_stage(useful_s: float, cpu_s: float, core_wait_s: float, **more: float) -> list[Sample]:
+    return stage("distribute", useful_s=useful_s, cpu_s=cpu_s, core_wait_s=core_wait_s, **more)
+
+
+def with_others(make: MakeTrial, samples: list[Sample], share: float | None) -> PhaseFinding:
+    others = [] if share is None else [Sample("cpu_others_share", share, "fraction")]
+    trial: Trial = make(phases=(Phase("map+shuffle", 0.0, PHASE_S),), samples=(*samples, *others))
+    (finding,) = narrowest_points(trial)
+    return finding
+
+
+@pytest.mark.parametrize(
+    ("others", "sentence"),
+    [
+        (0.61, "distribute, waiting for a core: others used 61% of the processor time"),
+        (0.02, "distribute, waiting for a core: its own threads want more cores than there are"),
+        (None, "distribute, waiting for a core"),
+    ],
+)
+def test_who_waits_for_a_core_is_not_busy_computing(
+    make_trial: MakeTrial, others: float | None, sentence: str
+) -> None:
+    finding = with_others(make_trial, thread_stage(9.7, 0.5, 7.2), others)
+    assert finding.sentence == sentence
+    assert finding.evidence[0] == (
+        "distribute was at work for 97% of the phase: processor 5%, waiting for a core 72%, "
+        "standing still 20%"
+    )
+
+
+def test_computing_is_processor_time(make_trial: MakeTrial) -> None:
+    finding = with_others(make_trial, thread_stage(9.7, 9.0, 0.2, system_s=0.8), 0.5)
+    assert finding.sentence == "distribute, computing"
+    assert "processor 90% (8% in the kernel)" in finding.evidence[0]
+
+
+def test_page_faults_are_named(make_trial: MakeTrial) -> None:
+    finding = with_others(make_trial, thread_stage(9.7, 1.0, 1.0, page_faults=123456.0), None)
+    assert finding.sentence.startswith("distribute, standing still over page faults")
+    assert "123,456 page faults" in finding.evidence[0]
+
+
+def test_of_a_disks_stage_processor_time_says_nothing(make_trial: MakeTrial) -> None:
+    busy = stage("read", "/in", useful_s=9.0, cpu_s=0.1, core_wait_s=4.0)
+    finding = with_others(make_trial, busy, 0.9)
+    assert (finding.sentence, finding.cause) == ("read on /in", None)

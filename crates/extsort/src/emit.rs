@@ -82,12 +82,14 @@ impl Emission<'_> {
             sorting.records += records;
             reducing.records += records;
             self.records_taken.fetch_add(records, Ordering::Relaxed);
-            let start = Instant::now();
+            let (start, before) = (Instant::now(), sorting.used());
             let sorted = (!ready.constant).then(|| sorter.sort(&ready.chunks, ready.common_bits));
             reducing.idle += start.elapsed();
-            let start = Instant::now();
+            let (start, between) = (Instant::now(), sorting.used());
+            reducing.elsewhere = reducing.elsewhere.plus(between.since(before));
             let written = self.emit(&ready, sorted.as_ref(), bytes, &mut reducing, &mut sum)?;
             sorting.blocked += start.elapsed();
+            sorting.elsewhere = sorting.elsewhere.plus(sorting.used().since(between));
             let Some(written) = written else { break };
             reducing.bytes += written;
         }

@@ -214,6 +214,7 @@ impl<'a> Reader<'a> {
 
     /// Reads everything and returns how, for example `io_uring+direct`.
     pub(crate) fn run(mut self, device: &str) -> Result<String, SortError> {
+        self.meter = Meter::start(); // of the thread that reads
         let method = self.read_all();
         self.out.finish();
         self.shared.report("map+shuffle", "read", Some(device), &self.meter);

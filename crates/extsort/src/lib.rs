@@ -54,4 +54,4 @@ pub use report::{
 pub use spec::{Preview, SortSpec, preview};
 pub use splitters::{Sample, Splitters};
 pub use stage::{Progress, StageReport};
-pub use usage::{CpuTime, cpu_time, peak_rss_bytes};
+pub use usage::{CpuTime, ThreadUse, cpu_time, peak_rss_bytes};

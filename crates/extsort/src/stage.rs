@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use crate::error::SortError;
+use crate::usage::{ThreadClock, ThreadUse};
 
 /// Takes a lock; a thread that panicked while holding it has already failed the sort.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -16,10 +17,15 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Told now and then: phase, bytes done, bytes in all (if known).
 pub type Progress<'a> = &'a (dyn Fn(&'static str, u64, Option<u64>) + Sync);
 
-/// Where one worker's time went. Useful is what remains of its life.
-#[derive(Clone, Debug)]
+/// Where one worker's time went. Useful is what remains of its life. It belongs to the thread that
+/// started it, whose processor time it counts.
+#[derive(Debug)]
 pub(crate) struct Meter {
     start: Instant,
+    thread: ThreadClock,
+    before: ThreadUse,
+    /// What the thread used for another stage.
+    pub(crate) elsewhere: ThreadUse,
     pub(crate) idle: Duration,
     pub(crate) memory: Duration,
     pub(crate) blocked: Duration,
@@ -29,14 +35,24 @@ pub(crate) struct Meter {
 
 impl Meter {
     pub(crate) fn start() -> Self {
+        let thread = ThreadClock::new();
+        let before = thread.now();
         Self {
             start: Instant::now(),
+            elsewhere: before.since(before), // nothing, of what the kernel counts
+            before,
+            thread,
             idle: Duration::ZERO,
             memory: Duration::ZERO,
             blocked: Duration::ZERO,
             bytes: 0,
             records: 0,
         }
+    }
+
+    /// What the thread has used since the start, for whatever stage.
+    pub(crate) fn used(&self) -> ThreadUse {
+        self.thread.now().since(self.before)
     }
 }
 
@@ -63,6 +79,9 @@ pub struct StageReport {
     pub waiting_for_memory_s: f64,
     /// Time spent waiting for the stage after.
     pub blocked_s: f64,
+    /// What the threads used, and how long they waited for a core.
+    #[serde(flatten)]
+    pub used: ThreadUse,
     /// When the first worker started, since the start of the sort.
     pub started_s: f64,
     /// When the last worker ended, since the start of the sort.
@@ -134,6 +153,7 @@ impl<'a> Shared<'a> {
         let started_s = (meter.start - self.origin).as_secs_f64();
         let waited = meter.idle + meter.memory + meter.blocked;
         let useful = meter.start.elapsed().saturating_sub(waited);
+        let used = meter.used().since(meter.elsewhere);
         let mut reports = lock(&self.reports);
         let at = reports
             .iter()
@@ -150,6 +170,7 @@ impl<'a> Shared<'a> {
                     idle_s: 0.0,
                     waiting_for_memory_s: 0.0,
                     blocked_s: 0.0,
+                    used: used.since(used),
                     started_s,
                     ended_s: 0.0,
                 });
@@ -163,6 +184,7 @@ impl<'a> Shared<'a> {
         report.idle_s += meter.idle.as_secs_f64();
         report.waiting_for_memory_s += meter.memory.as_secs_f64();
         report.blocked_s += meter.blocked.as_secs_f64();
+        report.used = report.used.plus(used);
         report.started_s = report.started_s.min(started_s);
         report.ended_s = report.ended_s.max(self.now_s());
     }

@@ -29,10 +29,13 @@ _STAGE_COLUMNS = (
     ("stage_bytes", "bytes"),
     ("stage_started_s", "started"),
     ("stage_ended_s", "ended"),
-    ("stage_useful_s", "useful"),
+    ("stage_useful_s", "at work"),
+    ("stage_cpu_s", "processor"),
+    ("stage_core_wait_s", "core wait"),
     ("stage_idle_s", "idle"),
     ("stage_waiting_for_memory_s", "memory wait"),
     ("stage_blocked_s", "blocked"),
+    ("stage_page_faults", "page faults"),
 )
 
 
@@ -166,11 +169,7 @@ def _narrowest(trial: Trial) -> Table:
 
     made = table("phase", "narrowest point", prose=("narrowest point",))
     for finding in narrowest_points(trial):
-        place = finding.stage or ""
-        if finding.device:
-            place += f" on {finding.device}"
-        said = f"cannot tell: {finding.reason}" if finding.reason else place
-        made.add(finding.phase, said)
+        made.add(finding.phase, finding.sentence)
         for line in finding.evidence:
             made.add("", f"  {line}")
     return made
@@ -180,7 +179,8 @@ def _stages(trial: Trial) -> Table:
 
     titles = [title for _, title in _STAGE_COLUMNS]
     made = table("phase", "stage", "device", *titles, left=3,
-                 spare=("workers", "started", "ended", "device", "bytes"))  # fmt: skip
+                 spare=("workers", "started", "ended", "page faults", "device",
+                                          "bytes"))  # fmt: skip
     rows: dict[tuple[str, str, str], dict[str, Sample]] = {}
     for sample in trial.samples:
         if sample.metric.startswith("stage_"):
@@ -246,6 +246,7 @@ _WRITTEN: dict[str, Callable[[float], str]] = {
     "B/s": units.format_rate,
     "s": _duration,
     "1": _number,
+    "fraction": lambda value: f"{value:.1%}",
     "1/s": lambda value: f"{value:,.0f}/s",
 }
 

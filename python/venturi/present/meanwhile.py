@@ -15,8 +15,8 @@ from venturi.errors import VenturiError
 from venturi.model.stages.stage import Analysis, Stage
 from venturi.model.stages.verdict import WORDS
 from venturi.present.host_use import PROCESSOR, HostUse
-from venturi.present.report.timeline import CPU_STATES, NO_SERIES, stacked_on_others
-from venturi.record.series import read_series
+from venturi.present.report.timeline import CPU_STATES, NO_SERIES
+from venturi.record.series import read_series, stacked_on_others
 from venturi.units import format_rate
 
 if TYPE_CHECKING:

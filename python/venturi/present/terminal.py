@@ -36,7 +36,7 @@ def regime(trial: Trial) -> str:
 def outcome(trial: Trial) -> str:
     """How a trial ended, in a few words."""
     if trial.failure is None:
-        return trial.state.value
+        return f"{trial.state.value} (disturbed)" if trial.disturbed else trial.state.value
     return f"{trial.state.value}: {trial.failure.message}"
 
 
@@ -220,14 +220,12 @@ def sort_summary(trial: Trial) -> Table:
 
 
 def narrowest_rows(trial: Trial) -> list[tuple[str, str]]:
-    """The narrowest point of each phase, and how busy it was."""
+    """The narrowest point of each phase, and for how much of it that was at work."""
     rows = []
     for finding in narrowest_points(trial):
-        text = f"cannot tell: {finding.reason}" if finding.reason else str(finding.stage)
-        if finding.reason is None:
-            text += f" on {finding.device}" if finding.device else ""
-            if finding.utilisation is not None:
-                text += f", usefully busy for {finding.utilisation:.0%} of the phase"
+        text = finding.sentence
+        if finding.reason is None and finding.stages:
+            text += f"; {finding.stages[0].at_work}"
         rows.append((f"narrowest point of {finding.phase}", text))
     return rows
 

@@ -70,6 +70,22 @@ class SeriesWriter:
         self.close()
 
 
+def stacked_on_others(device: str, devices: set[str]) -> bool:
+    """Whether counting `device` beside the others would count the same bytes twice.
+
+    Partitions lie on disks (`vda1` on `vda`, `nvme0n1p2` on `nvme0n1`), and loop, device-mapper
+    and RAID devices on other devices of the list.
+    """
+    if device.startswith(("loop", "ram", "zram", "dm-", "md")):
+        return any(not other.startswith(("loop", "ram", "zram", "dm-", "md")) for other in devices)
+    return any(
+        other != device
+        and device.startswith(other)
+        and device[len(other) :].removeprefix("p").isdigit()
+        for other in devices
+    )
+
+
 def read_series(path: Path) -> pl.DataFrame:
     """The series in `path`, in the order it was written."""
     from venturi.record.frames import pl

@@ -6,7 +6,7 @@ import { type Row, rowsChart } from "./rows";
 import type { Drawing, View } from "./view";
 
 const PARTS = [
-  ["useful_s", "useful", "useful"],
+  ["useful_s", "useful", "at work"],
   ["idle_s", "idle", "idle"],
   ["waiting_for_memory_s", "memory", "waiting for memory"],
   ["blocked_s", "blocked", "blocked"],
@@ -30,11 +30,13 @@ function stageRow(stage: Plain<Stage>): Row {
     details.push(`${words} ${percent(share)} (${duration(stage[key] ?? 0)})`);
     at = to;
   }
+  if (stage.cpu_s !== null) details.push(`of it on a core ${duration(stage.cpu_s)}`);
+  if (stage.core_wait_s !== null) details.push(`waiting for a core ${duration(stage.core_wait_s)}`);
   return {
     label,
     bold: stage.narrowest,
     bars,
-    text: `${percent((stage.useful_s ?? 0) / total)} useful${stage.narrowest ? " · narrowest" : ""}`,
+    text: `${percent((stage.useful_s ?? 0) / total)} at work${stage.narrowest ? " · narrowest" : ""}`,
     textRole: stage.narrowest ? "throat" : "muted",
     textAt: ended,
     details,

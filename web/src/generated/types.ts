@@ -519,6 +519,10 @@ export interface TrialRow {
   started_at: string | null;
   elapsed_s: number | null;
   warnings: number;
+  disturbed: boolean | null;
+  cpu_others_share: number | null;
+  disk_others_share: number | null;
+  cpu_steal_share: number | null;
   configuration: {
     [k: string]: string | number | boolean | null;
   };
@@ -767,6 +771,9 @@ export interface Stage {
   idle_s: number | Missing;
   waiting_for_memory_s: number | Missing;
   blocked_s: number | Missing;
+  cpu_s: number | Missing;
+  core_wait_s: number | Missing;
+  page_faults: number | Missing;
   started_s: number | Missing;
   ended_s: number | Missing;
   narrowest: boolean;

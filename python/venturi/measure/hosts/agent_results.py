@@ -106,7 +106,7 @@ class SortPhase:
 
 @dataclass(frozen=True)
 class SortStage:
-    """A stage of a phase; its times are summed over its workers."""
+    """A stage of a phase; its times are summed over its workers. None: the kernel does not say."""
 
     phase: str
     stage: str
@@ -120,6 +120,11 @@ class SortStage:
     blocked_s: float
     started_s: float
     ended_s: float
+    cpu_s: float | None = None
+    system_s: float | None = None
+    core_wait_s: float | None = None
+    page_faults: int | None = None
+    major_faults: int | None = None
 
 
 @dataclass(frozen=True)

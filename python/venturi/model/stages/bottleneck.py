@@ -4,7 +4,9 @@ Observed rate = bytes / (last stop - first start); ideal rate = observed rate / 
 what the stage would do if nothing held it up. Source: the run-time analysis of Themis (Conley,
 Vahdat and Porter, SoCC 2015, and its published program). Stages handle different amounts (only
 what does not fit is spilled), so they are ranked by the share of the phase in which they were
-usefully busy: with equal bytes, that is the order of their ideal rates.
+at work: with equal bytes, that is the order of their ideal rates. At work is time on the clock;
+what threads did in it (compute, wait for a core, stand still over a page fault) is in the kernel's
+account, and says by what their stage was narrow.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from venturi.record.trial import Phase, Sample, Trial
+from venturi.record.trial import CPU_OTHERS, Phase, Sample, Trial
 
 # Our own judgement, not measured: below BUSY no stage can be said to hold up the phase; two
 # stages within MARGIN of each other cannot be told apart by one trial.
@@ -26,6 +28,12 @@ FLOW: dict[str, tuple[str, ...]] = {
     "sort+reduce": ("read_partition", "sort", "reduce", "write_output", "write_replica"),
 }
 
+COMPUTING = frozenset({"distribute", "sort", "reduce"})
+"""Stages whose work is a thread's; that of the others is a disk's, for which their threads wait."""
+
+COMPUTES, NO_CORE, STANDS = "computing", "waiting for a core", "standing still"
+_OTHERS_LEAST = 0.1  # of the processor time, from where on a trial is disturbed by others
+
 _REQUIRED = ("useful_s", "workers")
 
 
@@ -33,8 +41,9 @@ _REQUIRED = ("useful_s", "workers")
 class StageUse:
     """How one stage (on one device) spent a phase; times are sums over its workers.
 
-    `utilisation` = useful / (phase elapsed * workers), and so the other fractions. Rates in bytes
-    per second; None where the trial does not say.
+    `utilisation` = useful / (phase elapsed * workers), and so the other fractions: `cpu_fraction`
+    of processor time (`system_fraction` of it in the kernel), `core_wait_fraction` of waiting for a
+    core. Rates in bytes per second; None where the trial does not say.
     """
 
     stage: str
@@ -47,6 +56,48 @@ class StageUse:
     memory_wait_fraction: float | None
     observed_bytes_per_s: float | None
     ideal_bytes_per_s: float | None
+    cpu_fraction: float | None = None
+    system_fraction: float | None = None
+    core_wait_fraction: float | None = None
+    page_faults: float | None = None
+
+    @property
+    def standing_fraction(self) -> float | None:
+        """Of being at work: neither on a core nor waiting for one, as over a page fault."""
+        if self.cpu_fraction is None or self.core_wait_fraction is None:
+            return None
+        return max(0.0, self.utilisation - self.cpu_fraction - self.core_wait_fraction)
+
+    @property
+    def cause(self) -> str | None:
+        """What took most of the time in which the stage was at work; None: it is not known."""
+        if self.stage not in COMPUTING or self.standing_fraction is None:
+            return None
+        parts = {
+            COMPUTES: self.cpu_fraction or 0.0,
+            NO_CORE: self.core_wait_fraction or 0.0,
+            STANDS: self.standing_fraction,
+        }
+        return max(parts, key=lambda part: parts[part])
+
+    @property
+    def at_work(self) -> str:
+        """`at work for 97% of the phase: processor 5%, waiting for a core 62%, ...`."""
+        said = f"at work for {self.utilisation:.0%} of the phase"
+        if self.stage not in COMPUTING:
+            return said
+        if self.cpu_fraction is None:
+            return f"{said} (its processor time was not recorded)"
+        parts = [f"processor {self.cpu_fraction:.0%}"]
+        if self.system_fraction is not None and self.system_fraction >= _TOLD:
+            parts[0] += f" ({self.system_fraction:.0%} in the kernel)"
+        if self.core_wait_fraction is not None and self.core_wait_fraction >= _TOLD:
+            parts.append(f"waiting for a core {self.core_wait_fraction:.0%}")
+        if self.standing_fraction is not None and self.standing_fraction >= _TOLD:
+            parts.append(f"standing still {self.standing_fraction:.0%}")
+        if self.page_faults:
+            parts.append(f"{self.page_faults:,.0f} page faults")
+        return f"{said}: {', '.join(parts)}"
 
     @property
     def name(self) -> str:
@@ -54,9 +105,16 @@ class StageUse:
         return f"{self.stage} on {self.device}" if self.device else self.stage
 
 
+_TOLD = 0.05  # of a phase; what is less is not worth a word
+
+
 @dataclass(frozen=True, slots=True)
 class PhaseFinding:
-    """The narrowest point of one phase, or "cannot tell" with a reason."""
+    """The narrowest point of one phase, or "cannot tell" with a reason.
+
+    `cause` is what a stage of threads mostly did while it was at work, in words; None of a stage
+    whose work is a disk's, and where the kernel's account is not known.
+    """
 
     phase: str
     verdict: Literal["narrowest", "cannot tell"]
@@ -67,6 +125,15 @@ class PhaseFinding:
     runner_up: StageUse | None
     stages: tuple[StageUse, ...]  # busiest first
     reason: str | None = None  # of "cannot tell"
+    cause: str | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The finding in words: `sort, waiting for a core: ...`, or why it cannot be told."""
+        if self.reason or self.stage is None:
+            return f"cannot tell: {self.reason}"
+        place = f"{self.stage} on {self.device}" if self.device else self.stage
+        return f"{place}, {self.cause}" if self.cause else place
 
 
 def narrowest_points(trial: Trial) -> tuple[PhaseFinding, ...]:
@@ -101,7 +168,22 @@ def _finding(trial: Trial, phase: Phase) -> PhaseFinding:
         runner_up=stages[1] if len(stages) > 1 else None,
         stages=tuple(stages),
         reason=reason,
+        cause=_cause(trial, top) if top and not reason else None,
     )
+
+
+def _cause(trial: Trial, use: StageUse) -> str | None:
+    """By what `use` is narrow: by computing only if processor time is most of what it took."""
+    if use.cause == NO_CORE:
+        others = next(iter(trial.values(CPU_OTHERS)), None)
+        if others is None:
+            return NO_CORE
+        if others >= _OTHERS_LEAST:
+            return f"{NO_CORE}: others used {others:.0%} of the processor time"
+        return f"{NO_CORE}: its own threads want more cores than there are"
+    if use.cause == STANDS and use.page_faults:
+        return f"{STANDS} over page faults, mostly of memory touched for the first time"
+    return use.cause
 
 
 def _by_stage(trial: Trial, phase: str) -> dict[tuple[str, str | None], dict[str, float | None]]:
@@ -137,6 +219,8 @@ def _use(
         stage, device, useful_s / (phase_s * workers), workers, useful_s,
         fraction("idle_s"), fraction("blocked_s"), fraction("waiting_for_memory_s"),
         observed, ideal,
+        fraction("cpu_s"), fraction("system_s"), fraction("core_wait_s"),
+        metrics.get("page_faults"),
     )  # fmt: skip
 
 
@@ -149,7 +233,7 @@ def _doubt(stages: list[StageUse], silent: list[str]) -> str | None:
     top = stages[0]
     if top.utilisation < BUSY:
         return (
-            f"no stage was busy for half of the phase (the busiest, {top.name}, for "
+            f"no stage was at work for half of the phase (the busiest, {top.name}, for "
             f"{top.utilisation:.0%}): what held it up lies outside the stages"
         )
     if len(stages) > 1 and top.utilisation - stages[1].utilisation < MARGIN:
@@ -164,7 +248,7 @@ def _evidence(phase: str, stages: list[StageUse]) -> tuple[str, ...]:
     if not stages:
         return ()
     top = stages[0]
-    lines = [f"{top.name} was usefully busy for {top.utilisation:.0%} of the phase"]
+    lines = [f"{top.name} was {top.at_work}"]
     if top.observed_bytes_per_s is not None and top.ideal_bytes_per_s is not None:
         lines.append(
             f"it moved {top.observed_bytes_per_s / 1e6:,.0f} MB/s, and could at most have moved "
@@ -180,6 +264,11 @@ def _evidence(phase: str, stages: list[StageUse]) -> tuple[str, ...]:
         if use.stage != top.stage and waited is not None and waited >= 0.1:
             waiting = "was blocked by what follows it" if upstream else "waited for input"
             lines.append(f"{use.name} {waiting} for {waited:.0%}")
+    lines += [
+        f"{use.name} waited for a core for {use.core_wait_fraction:.0%}"
+        for use in stages[1:]
+        if use.stage in COMPUTING and (use.core_wait_fraction or 0.0) >= 0.1
+    ]
     lines += [
         f"{use.name} waited for memory for {use.memory_wait_fraction:.0%}"
         for use in stages

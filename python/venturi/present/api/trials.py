@@ -260,4 +260,4 @@ def _narrowest(trial: Trial) -> Iterator[str]:
         if finding.reason:
             yield f"{finding.phase}: cannot tell: {finding.reason}"
             continue
-        yield f"{finding.phase}: {'; '.join(finding.evidence)}"
+        yield f"{finding.phase}: {'; '.join((finding.sentence, *finding.evidence))}"

@@ -156,7 +156,9 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage of one phase. The four times are summed over its workers."""
+    """One stage of one phase. Times are summed over its workers: of the clock (at work, `useful_s`,
+    idle, waiting for memory, blocked), and what its threads had of cores meanwhile.
+    """
 
     phase: str
     name: str
@@ -167,6 +169,9 @@ class Stage:
     idle_s: Number
     waiting_for_memory_s: Number
     blocked_s: Number
+    cpu_s: Number
+    core_wait_s: Number
+    page_faults: Number
     started_s: Number
     ended_s: Number
     narrowest: bool
@@ -174,7 +179,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class StageLoad:
-    """The share of a phase in which one stage was usefully busy, 0 to 1."""
+    """The share of a phase in which one stage was at work, 0 to 1."""
 
     name: str
     busy: float

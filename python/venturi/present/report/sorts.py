@@ -128,6 +128,9 @@ def _stages(
                 idle_s=of("idle_s"),
                 waiting_for_memory_s=of("waiting_for_memory_s"),
                 blocked_s=of("blocked_s"),
+                cpu_s=of("cpu_s"),
+                core_wait_s=of("core_wait_s"),
+                page_faults=of("page_faults"),
                 started_s=of("started_s"),
                 ended_s=of("ended_s"),
                 narrowest=(phase, name, device) in narrowest,
@@ -250,10 +253,9 @@ def _narrowest(finding: PhaseFinding) -> Narrowest:
     flow = FLOW.get(finding.phase, ())
     place = {stage: number_ for number_, stage in enumerate(flow)}
     is_it = (finding.stage, finding.device)
-    name = f"{finding.stage} on {finding.device}" if finding.device else finding.stage
     return Narrowest(
         finding.phase,
-        name if name is not None else Missing(finding.reason or "not known"),
+        Missing(finding.reason) if finding.reason else finding.sentence,
         finding.evidence,
         tuple(
             StageLoad(use.name, use.utilisation, (use.stage, use.device) == is_it)

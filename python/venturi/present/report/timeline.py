@@ -17,6 +17,7 @@ from venturi.present.report.data import (
     PhaseSpan,
     Timeline,
 )
+from venturi.record.series import stacked_on_others
 from venturi.record.trial import Trial
 
 if TYPE_CHECKING:
@@ -39,22 +40,6 @@ CPU_ROLES = {
     "stolen by the hypervisor": "cpu-steal",
 }
 Points = dict[float, float]
-
-
-def stacked_on_others(device: str, devices: set[str]) -> bool:
-    """Whether counting `device` beside the others would count the same bytes twice.
-
-    Partitions lie on disks (`vda1` on `vda`, `nvme0n1p2` on `nvme0n1`), and loop, device-mapper
-    and RAID devices on other devices of the list.
-    """
-    if device.startswith(("loop", "ram", "zram", "dm-", "md")):
-        return any(not other.startswith(("loop", "ram", "zram", "dm-", "md")) for other in devices)
-    return any(
-        other != device
-        and device.startswith(other)
-        and device[len(other) :].removeprefix("p").isdigit()
-        for other in devices
-    )
 
 
 def _read(series: pl.DataFrame) -> dict[str, dict[str | None, Points]]:

@@ -135,10 +135,17 @@ const STAGES: Column<Stage>[] = [
   { head: "Device", cell: (stage) => stage.device || "none: it moves memory" },
   { head: "Workers", kind: "n", cell: (stage) => <Tell value={stage.workers} as={count} /> },
   { head: "Moved", kind: "n", cell: (stage) => <Tell value={stage.bytes} as={size} /> },
-  timeOf("Useful", (stage) => stage.useful_s),
+  timeOf("At work", (stage) => stage.useful_s),
+  timeOf("Processor", (stage) => stage.cpu_s),
+  timeOf("Waiting for a core", (stage) => stage.core_wait_s),
   timeOf("Idle", (stage) => stage.idle_s),
   timeOf("Waiting for memory", (stage) => stage.waiting_for_memory_s),
   timeOf("Blocked", (stage) => stage.blocked_s),
+  {
+    head: "Page faults",
+    kind: "n",
+    cell: (stage) => <Tell value={stage.page_faults} as={count} />,
+  },
   timeOf("Starts at", (stage) => stage.started_s),
   timeOf("Ends at", (stage) => stage.ended_s),
 ];
@@ -161,7 +168,7 @@ function Stages({ sort }: { sort: Sort }) {
         <>
           <Legend
             entries={[
-              ["useful", "useful"],
+              ["useful", "at work"],
               ["idle", "idle: no input"],
               ["memory", "waiting for memory"],
               ["blocked", "blocked: next stage full"],

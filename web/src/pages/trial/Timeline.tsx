@@ -141,7 +141,7 @@ function Stages({ trial }: { trial: Trial }) {
       draw={draw}
       file={`${trial.id}-stages`}
       legend={[
-        ["useful", "useful"],
+        ["useful", "at work"],
         ["idle", "idle"],
         ["memory", "waiting for memory"],
         ["blocked", "blocked"],
@@ -153,10 +153,13 @@ function Stages({ trial }: { trial: Trial }) {
           { name: "Device" },
           { name: "Workers", number: true },
           { name: "Bytes", number: true },
-          { name: "Useful", number: true },
+          { name: "At work", number: true },
+          { name: "Processor", number: true },
+          { name: "Waiting for a core", number: true },
           { name: "Idle", number: true },
           { name: "Waiting for memory", number: true },
           { name: "Blocked", number: true },
+          { name: "Page faults", number: true },
         ],
         rows: found.map((stage): Cell[] => [
           stage.name,
@@ -164,9 +167,15 @@ function Stages({ trial }: { trial: Trial }) {
           stage.device,
           stage.workers,
           stage.bytes === null ? null : { value: stage.bytes, show: bytes(stage.bytes) },
-          ...[stage.useful_s, stage.idle_s, stage.waiting_for_memory_s, stage.blocked_s].map(
-            (value): Cell => (value === null ? null : { value, show: duration(value) }),
-          ),
+          ...[
+            stage.useful_s,
+            stage.cpu_s,
+            stage.core_wait_s,
+            stage.idle_s,
+            stage.waiting_for_memory_s,
+            stage.blocked_s,
+          ].map((value): Cell => (value === null ? null : { value, show: duration(value) })),
+          stage.page_faults,
         ]),
       }}
     />

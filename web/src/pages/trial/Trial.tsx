@@ -112,7 +112,7 @@ function Siblings({ trial, detail }: { trial: Record_; detail: TrialDetail }) {
             <Trials
               caption="The other trials of the repeat group"
               rows={detail.siblings}
-              columns={["state", "elapsed_s", "repetition", "started_at", "warnings"]}
+              columns={["state", "elapsed_s", "repetition", "started_at", "disturbed", "warnings"]}
             />
           </div>
           {!exported && (

@@ -389,11 +389,23 @@ def _stages(stages: Sequence[SortStage], names: Mapping[str, str]) -> tuple[Samp
             ("stage_started_s", stage.started_s, "s"),
             ("stage_ended_s", stage.ended_s, "s"),
             ("stage_workers", stage.workers, "1"),
+            ("stage_cpu_s", stage.cpu_s, "s"),
+            ("stage_system_s", stage.system_s, "s"),
+            ("stage_core_wait_s", stage.core_wait_s, "s"),
+            ("stage_page_faults", stage.page_faults, "1"),
+            ("stage_major_faults", stage.major_faults, "1"),
         )
         device = stage.device and names.get(stage.device, stage.device)
         labels: dict[str, Scalar] = {"stage": stage.stage, "device": device}
         samples += [
-            Sample(metric, value, unit, phase=stage.phase, labels=labels)
+            Sample(
+                metric,
+                value,
+                unit,
+                phase=stage.phase,
+                labels=labels,
+                missing_reason="the kernel does not say" if value is None else None,
+            )
             for metric, value, unit in values
         ]
     return tuple(samples)
