@@ -147,6 +147,9 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "VEN-MEASURE-UNSTEADY": Code(
             _WARNING, "A rate did not become steady while it was measured."
         ),
+        "VEN-MEASURE-DISTURBED": Code(
+            _WARNING, "Others used the host while a trial executed; its message says how much."
+        ),
         "VEN-MEASURE-SLOW": Code(_WARNING, "A disk is slower than its peers."),
         "VEN-MEASURE-BUSY": Code(
             _ENVIRONMENT, "Another command is measuring on this host; two would disturb each other."

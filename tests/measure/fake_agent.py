@@ -337,14 +337,21 @@ def sample(args: argparse.Namespace) -> dict[str, object]:
     count = 0
     while not stopped:
         t_s = time.monotonic() - START
+        others = float(os.environ.get("FAKE_OTHERS", "0"))
         rows = [
-            ["cpu_user", None, 0.5, "fraction"],
+            ["cpu_user", None, 0.2 + others, "fraction"],
+            ["cpu_nice", None, 0.0, "fraction"],
+            ["cpu_system", None, 0.1, "fraction"],
+            ["cpu_steal", None, 0.01, "fraction"],
+            ["own_cpu", None, 0.3, "fraction"],
             ["disk_read_bytes_per_s", "vda", 1e6, "B/s"],
         ]
         if FAULT == "sampler-nonsense":
             rows = [["cpu_user"]]
         emit("series", t_s=t_s, unix_time_s=time.time(), rows=rows)
         count += 1
+        if count == 2 and "FAKE_SAMPLING" in os.environ:
+            Path(os.environ["FAKE_SAMPLING"]).touch()
         time.sleep(args.interval_ms / 1000)
     return {"samples": count, "cpu_s": 0.0, "elapsed_s": 1.0}
 

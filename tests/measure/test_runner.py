@@ -100,7 +100,8 @@ def test_the_series_shares_the_trials_clock(session: Session) -> None:
     trial = run_trial(session, StepwiseJob(session, pause_s=0.7))
     (artifact,) = trial.artifacts
     series = read_series(session.repository.artifact_path(artifact))
-    assert set(series["metric"]) == {"cpu_user", "disk_read_bytes_per_s"}
+    host = {"cpu_user", "cpu_nice", "cpu_system", "cpu_steal", "disk_read_bytes_per_s"}
+    assert set(series["metric"]) == {*host, "own_cpu"}
     times_s = series["t_s"].to_list()
     assert times_s == sorted(times_s)
     assert 0 <= times_s[0] < times_s[-1]

@@ -79,6 +79,11 @@ def columns_of(trial: Trial) -> dict[str, Any]:
         "started_at": trial.started_at,
         "elapsed_s": trial.elapsed_s,
         "warnings": len(trial.warnings),
+        "disturbed": trial.disturbed,
+        **{
+            name: next(iter(trial.values(name)), None)
+            for name in ("cpu_others_share", "disk_others_share", "cpu_steal_share")
+        },
     }
 
 

@@ -108,6 +108,10 @@ def summary(row: TrialRow) -> dict[str, object]:
         "warm_up": row.warm_up,
         "provenance": row.provenance,
         "warnings": row.warnings,
+        "disturbed": row.disturbed,
+        "cpu_others_share": row.cpu_others_share,
+        "disk_others_share": row.disk_others_share,
+        "cpu_steal_share": row.cpu_steal_share,
     }
 
 
@@ -125,10 +129,15 @@ def _table(rows: list[TrialRow]) -> Table:
             UNKNOWN if row.started_at is None else f"{row.started_at:%Y-%m-%d %H:%M}",
             f"{row.workload}/{row.scale}" if row.scale else row.workload,
             row.engine,
-            (row.state + (" (warm-up)" if row.warm_up else ""), _STYLES.get(row.state, "")),
+            (_state(row), "yellow" if row.disturbed else _STYLES.get(row.state, "")),
             format_bytes_decimal(row.input_bytes),
             format_duration(row.elapsed_s),
             row.group,
             row.experiment or UNKNOWN,
         )
     return made
+
+
+def _state(row: TrialRow) -> str:
+    notes = [note for note, it in (("warm-up", row.warm_up), ("disturbed", row.disturbed)) if it]
+    return f"{row.state} ({', '.join(notes)})" if notes else row.state

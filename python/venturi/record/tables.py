@@ -30,11 +30,11 @@ from sqlalchemy import (
 )
 
 from venturi.errors import VenturiError
-from venturi.record.trial import Scalar, Trial
+from venturi.record.trial import CPU_OTHERS, CPU_STEAL, DISK_OTHERS, Scalar, Trial
 from venturi.record.trial_json import encode
 
 # The newest migration; a test holds it to the files in migrations/versions.
-REVISION = "0005"
+REVISION = "0006"
 METADATA = MetaData()
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -85,6 +85,11 @@ TRIALS = Table(
     Column("started_at_us", BigInteger),
     Column("elapsed_s", Double),
     Column("warnings", BigInteger, nullable=False),
+    # What others used of the host; NULL where nothing is known of them.
+    Column("disturbed", Boolean),
+    Column(CPU_OTHERS, Double),
+    Column(DISK_OTHERS, Double),
+    Column(CPU_STEAL, Double),
     Index("trials_by_id", "id", unique=True),
     Index("trials_by_workload", "workload", "engine"),
     # Empty in PostgreSQL (see its migration): it groups by hashing, and such long texts may not fit
@@ -213,6 +218,11 @@ def trial_row(trial: Trial) -> dict[str, Any]:
         "started_at_us": None if trial.started_at is None else microseconds(trial.started_at),
         "elapsed_s": trial.elapsed_s,
         "warnings": len(trial.warnings),
+        "disturbed": trial.disturbed,
+        **{
+            metric: next(iter(trial.values(metric)), None)
+            for metric in (CPU_OTHERS, DISK_OTHERS, CPU_STEAL)
+        },
     }
 
 

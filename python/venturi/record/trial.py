@@ -22,6 +22,10 @@ SCHEMA_VERSION = 1
 
 T = TypeVar("T")
 Scalar = str | int | float | bool | None
+DISTURBED = "VEN-MEASURE-DISTURBED"
+"""The code of the warnings that others used the host while a trial executed."""
+CPU_OTHERS, DISK_OTHERS, CPU_STEAL = "cpu_others_share", "disk_others_share", "cpu_steal_share"
+"""Samples of what others had while a trial executed; there are columns of these names."""
 # Ids name folders too, so they are plain words; Venturi's own are ULIDs.
 _ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
 
@@ -294,6 +298,14 @@ class Trial:
         if self.state is State.INTERRUPTED:
             return FailureClass.INTERRUPTED
         return class_of(self.failure.code)
+
+    @property
+    def disturbed(self) -> bool | None:
+        """Whether others used its host while it executed; None: nothing is known of them."""
+        if any(warning.code == DISTURBED for warning in self.warnings):
+            return True
+        watched = any(map(self.values, (CPU_OTHERS, DISK_OTHERS, CPU_STEAL)))
+        return False if watched else None
 
     def values(self, metric: str, phase: str | None = None, **labels: Scalar) -> list[float]:
         """The present values of `metric` whose phase (if given) and labels match."""

@@ -174,7 +174,19 @@ class ProcessJob:
             warm_up=spec.warm_up,
             seed=spec.seed if spec.definition.seeded else None,
             series=spec.series,
+            elsewhere=self._elsewhere,
         )  # fmt: skip
+
+    @property
+    def _elsewhere(self) -> str | None:
+        """Why what the job uses is not all used by processes that Venturi started."""
+        engine, deployment = self.engine, self.engine.deployment
+        ours = deployment in engine.kind.clusters and (
+            engine.owns_hdfs or deployment not in engine.kind.on_hdfs
+        )
+        if deployment in {None, "local"} or ours:
+            return None
+        return "a cluster that Venturi did not start does the work: it counts as others'"
 
     def prepare(self, step: Step) -> Report:
         require_instances(self.engine, self.spec.instances)

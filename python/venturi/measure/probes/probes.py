@@ -219,6 +219,7 @@ class _NetJob:
             workload=Workload("netbench", _version("netbench", *NET_PATTERNS)),
             engine=Engine("netbench", self._naming.engine_version),
             configuration={key: _scalar(value) for key, value in chosen.items()},
+            uses_network=True,
             experiment=self._naming.experiment,
             series=self._naming.series,
         )

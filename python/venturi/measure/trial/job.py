@@ -18,7 +18,11 @@ from venturi.units import format_duration
 
 @dataclass(frozen=True)
 class Chosen:
-    """What was chosen for a trial, before anything is measured."""
+    """What was chosen for a trial, before anything is measured.
+
+    `elsewhere` says why what it uses of this host is not all counted as its own: others' daemons do
+    a part of it. `uses_network`: traffic between hosts is a part of its work.
+    """
 
     workload: Workload
     engine: Engine
@@ -30,6 +34,8 @@ class Chosen:
     warm_up: bool = False
     seed: int | None = None
     series: bool = True
+    elsewhere: str | None = None
+    uses_network: bool = False
 
 
 @dataclass(frozen=True, slots=True)

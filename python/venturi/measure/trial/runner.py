@@ -8,7 +8,7 @@ next start can tell.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from venturi.errors import ExitCode, FailureClass, Interrupted, VenturiError, refused
 from venturi.measure.hosts.agent import Agent, OnProgress
 from venturi.measure.hosts.local import HERE
+from venturi.measure.trial.disturbance import NOT_WATCHED, disturbance, unknown
 from venturi.measure.trial.folders import own, sweep
 from venturi.measure.trial.job import Attachment, Chosen, JobFailed, Report, Step, TrialJob
 from venturi.measure.trial.sampling import Sampler
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from venturi.record.keeping import Keeper
 
 SERIES_PREFIX = "venturi-series-"
+_NETWORK_FILES = ("nfs", "cifs", "smb", "ceph", "lustre", "gluster", "9p", "fuse.")
 
 FOUND = frozenset({"regime_expected"})
 """What a job adds to its trial's configuration once it has begun: it was found, not chosen."""
@@ -110,7 +112,7 @@ def run_trial(session: Session, job: TrialJob) -> Trial:
                 origin_s=origin_s,
                 interval_ms=session.sample_interval_ms,
             )
-        life = _Life(session, trial, sampler)
+        life = _Life(session, trial, sampler, job.chosen, origin_s)
         try:
             with _translated():
                 life.through(job, step)
@@ -172,11 +174,22 @@ def _planned(session: Session, chosen: Chosen) -> Trial:
 class _Life:
     """A trial on its way through the states; every change is saved before work goes on."""
 
-    def __init__(self, session: Session, trial: Trial, sampler: Sampler | None) -> None:
+    def __init__(
+        self,
+        session: Session,
+        trial: Trial,
+        sampler: Sampler | None,
+        chosen: Chosen,
+        origin_s: float,
+    ) -> None:
         self.repository = session.repository
         self._files = session.agent.host.files
         self.trial = trial
         self._sampler = sampler
+        self._chosen = chosen
+        self._origin_s = origin_s
+        self._network = _no_own_traffic(chosen, session.host.facts)
+        self._executed: tuple[float, float | None] | None = None
 
     def through(self, job: TrialJob, step: Step) -> None:
         self._advance(State.PREPARING)
@@ -184,7 +197,10 @@ class _Life:
             self._sampler.start()
         self._take(job.prepare(step))
         self._advance(State.EXECUTING)
+        began_s = time.monotonic()
+        self._executed = began_s, None
         self._take(job.execute(step))
+        self._executed = began_s, time.monotonic()
         self._advance(State.VALIDATING)
         verdict = job.validate(step)
         self._take(verdict)
@@ -216,14 +232,32 @@ class _Life:
 
     def end_sampling(self) -> None:
         sampler, self._sampler = self._sampler, None
-        if sampler is None:
-            return
-        path, warning = sampler.stop()
+        path, warning = (None, None) if sampler is None else sampler.stop()
+        self._judge(sampler)
         if warning is not None:
             self.warn((warning,))
         if path is not None:
             with suppress(VenturiError):
                 self.trial = self.repository.attach(self.trial, "series", path.name, path)
+
+    def _judge(self, sampler: Sampler | None) -> None:
+        """Says once what others did while the trial executed, if it did."""
+        executed, self._executed = self._executed, None
+        if executed is None:
+            return
+        began_s, ended_s = executed
+        if sampler is None:
+            found = unknown(NOT_WATCHED)
+        else:
+            found = disturbance(
+                sampler.ticks,
+                began_s - self._origin_s,
+                (ended_s or time.monotonic()) - self._origin_s,
+                elsewhere=self._chosen.elsewhere,
+                network=self._network,
+            )
+        self.trial = replace(self.trial, samples=(*self.trial.samples, *found.samples))
+        self.warn(found.warnings)
 
     def _advance(self, state: State, **changes: Any) -> None:
         self.trial = self.trial.advance(state, **changes)
@@ -245,6 +279,17 @@ class _Life:
             cluster=cluster,
         )
         self.attach(report.attachments)
+
+
+def _no_own_traffic(chosen: Chosen, facts: Mapping[str, Any]) -> str | None:
+    """Why the trial's traffic cannot be told from others'; None if it has none."""
+    if chosen.uses_network or chosen.elsewhere is not None:
+        return "the kernel does not count traffic by process"
+    mounted = facts.get("file_systems")
+    kinds = [str(each.get("kind")) for each in mounted] if isinstance(mounted, list) else []
+    if any(kind.startswith(_NETWORK_FILES) for kind in kinds):
+        return "a network file system is mounted, whose traffic may be the trial's own"
+    return None
 
 
 def already_succeeded(session: Session, chosen: Chosen) -> Trial | None:

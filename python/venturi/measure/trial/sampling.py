@@ -16,6 +16,7 @@ from venturi.errors import Interrupted, VenturiError
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.host import Process
 from venturi.measure.hosts.local import HERE
+from venturi.measure.trial.disturbance import Tick, tick
 from venturi.record.series import SeriesWriter
 from venturi.record.trial import TrialWarning
 
@@ -27,7 +28,7 @@ class Sampler:
 
     Times in the file are seconds since `origin_s`, a moment of this process's monotonic clock: the
     start of the trial, so that series and phases share one axis. One moment is no series: a trial
-    that ended before the second sample has none.
+    that ended before the second sample has none. `ticks` is what it says of others.
     """
 
     def __init__(self, agent: Agent, path: Path, *, origin_s: float, interval_ms: int) -> None:
@@ -40,11 +41,13 @@ class Sampler:
         self._offset_s: float | None = None
         self._problem: str | None = None
         self._rows = 0
+        self._last_s: float | None = None
+        self.ticks: list[Tick] = []
 
     def start(self) -> None:
         """Starts sampling in the background."""
         try:
-            self._process = self._agent.start("sample", "--interval-ms", self._interval_ms)
+            self._process = self._agent.start("sample", "--own", "--interval-ms", self._interval_ms)
         except VenturiError as error:
             self._problem = error.message
             return
@@ -89,6 +92,10 @@ class Sampler:
                         for metric, device, value, unit in event["rows"]
                     ]
                     self._rows += len(rows)
+                    if self._last_s is not None:
+                        values = ((metric, device, value) for _, metric, device, value, _ in rows)
+                        self.ticks.append(tick(self._last_s, t_s, values))
+                    self._last_s = t_s
                     if not first:
                         first.extend(rows)
                         return

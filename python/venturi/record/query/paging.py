@@ -48,6 +48,10 @@ class TrialRow:
     started_at: datetime | None
     elapsed_s: float | None
     warnings: int
+    disturbed: bool | None
+    cpu_others_share: float | None
+    disk_others_share: float | None
+    cpu_steal_share: float | None
     configuration: Mapping[str, Scalar]
     excluded: str | None
 

@@ -146,4 +146,6 @@ def publisher(column: sa.Column[Any] | None) -> Callable[[Any], Any]:
         return lambda value: None if value is None else moment(value)
     if column is TRIALS.c.warm_up:
         return bool
+    if column is TRIALS.c.disturbed:
+        return lambda value: None if value is None else bool(value)
     return lambda value: value

@@ -1,0 +1,29 @@
+"""What others used of a trial's host while it executed: columns to filter and exclude by.
+
+Nothing is known of it for the trials that are there.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0006"
+down_revision = "0005"
+branch_labels = None
+depends_on = None
+
+_COLUMNS = (
+    ("disturbed", sa.Boolean), ("cpu_others_share", sa.Double), ("disk_others_share", sa.Double),
+    ("cpu_steal_share", sa.Double),
+)  # fmt: skip
+
+
+def upgrade() -> None:
+    """Adds the columns."""
+    for name, kind in _COLUMNS:
+        op.add_column("trials", sa.Column(name, kind))
+
+
+def downgrade() -> None:
+    """Removes them: the records keep the figures."""
+    for name, _kind in _COLUMNS:
+        op.drop_column("trials", name)
