@@ -28,15 +28,6 @@ ALLOWED = {
     "python/venturi/record/migrations/versions": "Alembic",
     "python/venturi/measure/hosts/daemons.py:tail": "tests wait for what a daemon says",
     "python/venturi/record/importing/take_in.py:import_file": "programs that use no command line",
-    **dict.fromkeys(
-        (
-            "python/venturi/model/cost/charges.py:ObjectStore",
-            "python/venturi/model/cost/extensions.py:replica_bytes_per_host",
-            "python/venturi/model/cost/extensions.py:scheduling_s",
-            "python/venturi/model/cost/extensions.py:wave_factor",
-        ),
-        "terms of a prediction that `predict` and `advise` are to offer",
-    ),
 }
 
 

@@ -165,3 +165,24 @@ def sort_cost_usd(
     return cost_usd(
         usd_per_node_hour, sort_s(total_bytes, storage_bytes_per_s, network_bytes_per_s), nodes=1
     )
+
+
+def remote_share(hosts: int, workers_per_host: int = 1) -> float:
+    """Share of a worker's fellows that are on other hosts: (h - 1) w / (h w - 1).
+
+    What is sent to a fellow chosen at random crosses the network with this chance: 1 with one
+    worker a host, less with several, whose exchange stays inside.
+    """
+    fellows = hosts * workers_per_host - 1
+    return (hosts - 1) * workers_per_host / fellows if fellows else 0.0
+
+
+def replica_bytes_per_host(
+    written_bytes: float, replicas: int, hosts: int, workers_per_host: int = 1
+) -> float:
+    """Bytes that leave each host when `written_bytes` are stored `replicas` times (HDFS).
+
+    (r - 1) * D * remote_share / h: the first replica is written where the data is, each other one
+    sent on to a worker chosen at random.
+    """
+    return (replicas - 1) * written_bytes * remote_share(hosts, workers_per_host) / hosts

@@ -269,7 +269,7 @@ def test_a_job_that_fits_nowhere_is_told_the_nearest_limit() -> None:
     one = nowhere(request(nodes=2), machine("a"))
     assert "4 a" in one.hint
     dark = nowhere(request(), without(machine("a"), "storage_rate"))
-    assert "--assume storage=900MB/s (" in dark.hint
+    assert "--assume storage=400MB/s/TB (" in dark.hint
     assert dark.message.endswith("a figure is unknown (1)")
     unknown = nowhere(
         request(), *(without(machine(name), "storage_rate") for name in "ab"),
@@ -277,7 +277,7 @@ def test_a_job_that_fits_nowhere_is_told_the_nearest_limit() -> None:
     )  # fmt: skip
     assert str(unknown.where["a figure is unknown"]).startswith("2 types: storage: ")
     assert "; 1 type: " in str(unknown.where["a figure is unknown"])
-    assert "--assume storage=900MB/s --assume network=5Gbit/s" in unknown.hint
+    assert "--assume storage=400MB/s/TB --assume network=5Gbit/s" in unknown.hint
     nowhere(request())
 
 
@@ -386,6 +386,28 @@ def test_a_bad_assumption_is_refused(text: str) -> None:
         parse_assumption(text)
     assert caught.value.exit_code == 2
     assert "--assume" in str(caught.value.where)
+
+
+def test_an_assumed_disk_rate_goes_by_size_or_count_and_never_is_one_for_all() -> None:
+    small, large = (
+        without(machine(name, disk_kind="NVMe", disk_count=count, disk_size=500.0), "storage_rate")
+        for name, count in (("small", 1.0), ("large", 24.0))
+    )
+    given = catalog_of(small, large)
+
+    def rates(text: str) -> list[float | None]:
+        types = assume(given, [parse_assumption(text)], DAY).types
+        return [types[name].number("storage_rate") for name in ("small", "large")]
+
+    assert rates("storage=400MB/s/TB") == [200, 4800]
+    assert rates("NVMe=1000MB/s") == [500, 12_000]  # half of the disks read while the others write
+    assert rates("NVMe=1000MB/s/TB") == [250, 6000]
+    assert rates("HDD=100MB/s/TB") == [None, None]
+    with pytest.raises(VenturiError, match=r"one rate to small with 500\.0 GB and large") as caught:
+        rates("storage=900MB/s")
+    assert "storage=400MB/s/TB" in caught.value.message
+    with pytest.raises(VenturiError, match="does not go by the size"):
+        parse_assumption("network=1GB/s/TB")
 
 
 def test_rates_are_read_in_bits_too() -> None:

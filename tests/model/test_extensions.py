@@ -1,4 +1,4 @@
-"""Bonds, caps, waves and the memory cliff, each by itself."""
+"""Bonds, caps and the memory cliff, each by itself."""
 
 from __future__ import annotations
 
@@ -15,11 +15,6 @@ from venturi.model.cost.extensions import (
     capped,
     fit_memory_cliff,
     memory_cliff_s,
-    remote_share,
-    replica_bytes_per_host,
-    scheduling_s,
-    wave_factor,
-    waves,
 )
 from venturi.model.quantity import UNLIMITED, Kind, Quantity
 
@@ -54,22 +49,6 @@ def test_a_bond_says_what_it_balances_and_refuses_nothing_to_balance() -> None:
             bonded(TEN_GBE, members, units)
 
 
-def test_replicas_leave_a_host_unless_they_go_to_its_own_workers() -> None:
-    assert remote_share(10) == 1
-    assert remote_share(10, 4) == pytest.approx(36 / 39)
-    assert remote_share(1, 4) == 0
-    assert remote_share(1) == 0
-    assert replica_bytes_per_host(10e12, 3, 10) == 2e12
-    assert replica_bytes_per_host(10e12, 1, 10) == 0
-    assert replica_bytes_per_host(10e12, 3, 10, 2) == pytest.approx(2e12 * 18 / 19)
-
-
-@given(st.integers(2, 50), st.integers(1, 8))
-def test_remote_share_is_what_counting_fellows_gives(hosts: int, workers: int) -> None:
-    others = [worker // workers != 0 for worker in range(1, hosts * workers)]
-    assert remote_share(hosts, workers) == pytest.approx(sum(others) / len(others))
-
-
 def test_the_least_cap_binds_and_is_named() -> None:
     controller = Quantity(550.0, 500.0, 600.0, Kind.ADVERTISED, "sheet", upper_bound=True)
     found = capped(
@@ -99,18 +78,6 @@ def test_capping_is_the_minimum_at_each_end(ranges: list[tuple[float, float, flo
     found = capped(made[0], {str(at): cap for at, cap in enumerate(made[1:])})
     for end in ("low", "value", "high"):
         assert getattr(found, end) == min(getattr(q, end) for q in made)
-
-
-def test_tasks_come_in_waves() -> None:
-    assert [waves(n, 639) for n in (0, 1, 639, 640, 7656)] == [0, 1, 1, 2, 12]
-    assert wave_factor(639, 639) == 1
-    assert wave_factor(640, 639) == pytest.approx(2 * 639 / 640)  # one task doubles the time
-    assert scheduling_s(640, 639, startup_s=10, wave_s=3, task_s=0.01) == pytest.approx(22.4)
-    assert scheduling_s(0, 1) == 0
-    for bad in (lambda: waves(-1, 1), lambda: waves(1, 0), lambda: wave_factor(0, 1),
-                lambda: scheduling_s(1, 1, task_s=-1)):  # fmt: skip
-        with pytest.raises(VenturiError):
-            bad()
 
 
 def test_a_cliff_is_two_lines_with_a_step_between() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from venturi.errors import VenturiError
 from venturi.model import catalog
 from venturi.model.catalog import InstanceType
-from venturi.model.cost.charges import ObjectStore, Volumes, volumes_of
+from venturi.model.cost.charges import Volumes, volumes_of
 from venturi.model.cost.on_premises import OnPremises, on_premises_of
 from venturi.model.cost.price import (
     ExchangeRate,
@@ -165,18 +165,6 @@ def test_volumes_are_paid_by_the_second_whatever_the_instance() -> None:
     assert billed(tariff, 1800, 1) == pytest.approx(2.5 + 0.5)
     assert metered(tariff, 1800, 1) == pytest.approx(1.25 + 0.5)
     assert bill(tariff, 1800, 1).billed == pytest.approx(3.0)
-
-
-def test_objects_and_requests() -> None:
-    store = ObjectStore(0.023, 0.005, 0.0004, "USD", "list", DAY)
-    stored, puts, gets = store.items(1e12, 720 * 3600, puts=2000, gets=50_000)
-    assert stored.amount == stored.billed == pytest.approx(23)
-    assert puts.amount == pytest.approx(0.01)
-    assert gets.amount == pytest.approx(0.02)
-    binary = replace(store, gb_bytes=2.0**30).items(2.0**40, 720 * 3600)[0]
-    assert binary.amount == pytest.approx(0.023 * 1024)
-    refused(lambda: store.items(-1, 1))
-    refused(lambda: replace(store, per_1000_gets=-0.1).items(1, 1))
 
 
 def test_a_bill_says_where_every_amount_comes_from() -> None:

@@ -94,11 +94,14 @@ def test_a_deadline_that_breaks_at_p95_is_a_reason_not_to() -> None:
     short = Loss(0.001)
     fine = spot_cost(SPOT, HOUR, 100, short, deadline_s=4 * HOUR)
     assert fine.do_not_use is None
+    assert fine.elapsed_s is not None
+    assert fine.metered is not None
     assert fine.elapsed_s.p50 == HOUR  # most sorts lose no node
     assert fine.metered.mean == pytest.approx(100 * fine.elapsed_s.mean / HOUR)
     tight = spot_cost(SPOT, HOUR, 100, Loss(0.01), deadline_s=2.5 * HOUR)
     assert tight.do_not_use is not None
     assert "95 %" in tight.do_not_use
+    assert tight.elapsed_s is not None
     assert tight.elapsed_s.mean < 2.5 * HOUR < tight.elapsed_s.p95
     saved = spot_cost(SPOT, HOUR, 100, Loss(0.01, lost_at_most_s=60.0), deadline_s=2.5 * HOUR)
     assert saved.do_not_use is None
@@ -108,16 +111,16 @@ def test_a_deadline_that_breaks_at_p95_is_a_reason_not_to() -> None:
 
 def test_a_job_that_never_ends_says_so() -> None:
     cost = spot_cost(SPOT, 100 * HOUR, 1000, Loss(0.1))
-    assert math.isinf(cost.elapsed_s.mean)
+    assert (cost.elapsed_s, cost.metered, cost.billed, cost.losses) == (None, None, None, None)
     assert cost.do_not_use is not None
-    assert "never end" in cost.do_not_use
-    assert cost.billed is None
+    assert "more than a year" in cost.do_not_use
 
 
 def test_billed_stands_beside_metered() -> None:
     by_hour = replace(SPOT, granularity_s=HOUR)
     cost = spot_cost(by_hour, 0.5 * HOUR, 10, Loss(0.01))
     assert cost.billed is not None
+    assert cost.metered is not None
     assert cost.billed.p50 == pytest.approx(10)
     assert cost.metered.p50 == pytest.approx(5)
     for name in ("mean", "p50", "p95"):
@@ -166,6 +169,9 @@ LOSS = st.builds(
 @given(WORK, NODES, LOSS)
 def test_losses_never_make_a_job_cheaper(work_s: float, nodes: int, loss: Loss) -> None:
     cost = spot_cost(SPOT, work_s, nodes, loss, trials=20)
+    if cost.elapsed_s is None or cost.metered is None:
+        assert cost.do_not_use
+        return
     assert cost.elapsed_s.mean >= work_s
     assert cost.metered.mean >= cost.without_loss * (1 - 1e-12)
     assert cost.elapsed_s.p95 >= cost.elapsed_s.p50 >= work_s
@@ -200,8 +206,3 @@ def test_many_short_stretches_keep_their_mean_and_spread(expected: float) -> Non
     assert lost_s.mean() == pytest.approx(2000, rel=0.01)  # 4,000 losses of half a second
     # Poisson: the variance of the sum is the number of losses times E[X^2] = 1/3.
     assert lost_s.std() == pytest.approx(math.sqrt(4000 / 3), rel=0.05)
-
-
-def test_what_costs_nothing_costs_nothing_however_long() -> None:
-    cost = spot_cost(replace(SPOT, per_hour=0.0), 100 * HOUR, 1000, Loss(0.1))
-    assert (cost.metered.mean, cost.metered.p95) == (0, 0)

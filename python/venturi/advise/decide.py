@@ -46,11 +46,10 @@ def undecided_pairs(objective: Objective, ranked: Sequence[Option]) -> tuple[tup
     )
 
 
-def ties_with_first(objective: Objective, ranked: Sequence[Option]) -> int:
-    """How many options there are to the last that may be as good as the first; 1 if it is alone."""
+def ties_with_first(objective: Objective, ranked: Sequence[Option]) -> tuple[int, ...]:
+    """The ranks, from 1, of those that may be as good as the first, itself among them."""
     spans = [objective_of(objective, option) for option in ranked]
-    tied = (rank for rank, span in enumerate(spans, 1) if not spans[0].beats(span))
-    return max(tied, default=0)
+    return tuple(rank for rank, span in enumerate(spans, 1) if not spans[0].beats(span))
 
 
 def measurements(

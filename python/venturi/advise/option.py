@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from venturi.model.catalog import InstanceType
-from venturi.model.cost.charges import volumes_of
+from venturi.model.cost.charges import HOURS_PER_MONTH, attached_volumes, volumes_of
 from venturi.model.cost.choices import Durability
 from venturi.model.cost.dataflow import Bounds, JobTime, Term, job_time
 from venturi.model.cost.job import Job, nodes_for_capacity
@@ -32,6 +32,7 @@ from venturi.model.cost.price import (
     metered,
     tariff_of,
 )
+from venturi.model.domain import need_rate
 from venturi.model.quantity import Kind, Quantity
 from venturi.units import SECONDS_PER_HOUR
 
@@ -127,14 +128,25 @@ def price_of(instance_type: InstanceType, job: Job) -> Price | str:
         if isinstance(each.value, float) and currency_of(each) != "USD":
             what = "priced" if each is fact else "with a fee"
             return f"{what} in {currency_of(each)}, and amounts are only compared in USD"
+    parts: tuple[Part, ...] = ()
     whole: tuple[Part, ...] = ()
     if job.durability is Durability.VOLUMES:
-        volumes = volumes_of(instance_type, 1, (job.input_bytes + job.output_bytes) / GIB)
-        if volumes is None:
-            return instance_type.fact("volume_price").note
-        whole = volumes.parts()
+        attached = attached_volumes(instance_type)
+        if isinstance(attached, str):
+            return attached
+        if attached is not None:
+            parts = attached.parts()
+        if attached is None or not attached.gib:  # as much as holds the data
+            held = job.volume_bytes
+            if attached is not None and not instance_type.has_disks:
+                held += job.local_bytes
+            hours = HOURS_PER_MONTH if attached is None else attached.hours_per_month
+            volumes = volumes_of(instance_type, 1, held / GIB, hours)
+            if volumes is None:
+                return instance_type.fact("volume_price").note
+            whole = volumes.parts()
     # Given volumes, the tariff has the fee for the path to them, and the volumes themselves.
-    tariff = tariff_of(instance_type, volumes=whole)
+    tariff = tariff_of(instance_type, volumes=(*parts, *whole))
     if tariff is None:
         return fact.note
     return Price(replace(tariff, parts=tuple(p for p in tariff.parts if p not in whole)), whole)
@@ -238,12 +250,61 @@ class Option:
         return usd
 
 
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a job really took on machines, with its cost by the second, beside the model's middle.
+
+    `error`: the model's time over the real one, less 1. Costs are None without a price.
+    """
+
+    instance_type: str
+    nodes: int
+    time_s: float
+    usd: float | None
+    model_s: float
+    model_usd: float | None
+    error: float
+
+
+def ran(candidate: Candidate, time_s: float) -> Ran:
+    """The first count of `candidate`, on which the job took `time_s` seconds."""
+    need_rate("time_s", time_s)
+    price, model_s = candidate.price, float(candidate.seconds[0, 0])
+    usd = None
+    if price is not None:
+        usd = float(price.metered_usd(np.array([time_s]), candidate.counts[:1])[0])
+    model_usd = None if candidate.metered_usd is None else float(candidate.metered_usd[0, 0])
+    return Ran(
+        candidate.instance_type.name, int(candidate.counts[0]), time_s, usd, model_s, model_usd,
+        model_s / time_s - 1,
+    )  # fmt: skip
+
+
 def least_nodes(job: Job, node: Node) -> int | None:
-    """The fewest nodes whose local disks hold the data and its copies; None if unknown."""
+    """The fewest nodes whose local disks hold the data and its copies; None if unknown.
+
+    Where volumes have a size, they must hold their data too.
+    """
+    if job.durability is Durability.VOLUMES:
+        return _least_with_volumes(job, node)
     if node.local_bytes is None:
         return None if job.local_bytes else 1
     least = nodes_for_capacity(round(job.local_bytes), node.local_bytes, copies=1)
     return max(least, 1 + job.remote_copies)  # a remote copy needs another node
+
+
+def _least_with_volumes(job: Job, node: Node) -> int | None:
+    local, remote = job.local_bytes, job.volume_bytes
+    if node.on_volumes:
+        local, remote = 0.0, remote + local
+    least = 1
+    if local and node.local_bytes is None:
+        return None
+    if local and node.local_bytes is not None:
+        least = nodes_for_capacity(round(local), node.local_bytes, copies=1)
+    if node.volume_bytes is not None:
+        least = max(least, nodes_for_capacity(round(remote), node.volume_bytes, copies=1))
+    return least
 
 
 def one_count(nodes: int) -> Counts:

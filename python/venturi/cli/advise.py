@@ -92,6 +92,7 @@ def hardware(
     measured: tuple[str, ...],
     assumed: tuple[str, ...],
     owned: str | None,
+    volumes: str | None,
     network: str,
     classes: tuple[str, ...],
     deadline_s: float | None,
@@ -116,11 +117,11 @@ def hardware(
 
     today = datetime.now(UTC).date()
     max_nodes, max_nodes_of = _caps(caps)
-    found = the_catalogs(catalogs, measured, assumed, today, owned)
+    found = the_catalogs(catalogs, measured, assumed, today, owned, volumes=volumes)
     _need_types(max_nodes_of, found)
     request = Request(
         job=the_job(sort_bytes, job_file, exchange),
-        durabilities=durabilities(classes),
+        durabilities=durabilities(classes or (("volumes",) if volumes else ())),
         objective=Objective(objective),
         deadline_s=deadline_s,
         budget_usd=budget_usd,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -29,9 +29,17 @@ NETWORKS = tuple(each.replace(" ", "-") for each in Network)
 
 assume_option = click.option(
     "--assume", "assumed", metavar="WHAT=RATE", multiple=True,
-    help="Assume this rate for types whose rate is unknown: storage=900MB/s, NVMe=1000MB/s "
-    "(one disk), network=5Gbit/s or network=70% (of the line rate). It is marked as assumed, "
-    "with a range of 50 to 150 % of it.",
+    help="Assume this rate for types whose rate is unknown: storage=400MB/s/TB (a TB of local "
+    "disks), storage=900MB/s (a node, where all are alike), NVMe=1000MB/s (one disk), "
+    "network=5Gbit/s or network=70% (of the line rate). It is marked as assumed, with a range of "
+    "50 to 150 % of it.",
+)  # fmt: skip
+volumes_option = click.option(
+    "--volumes", metavar="KIND:N,...",
+    help="Give each machine N network volumes of a kind that the catalogue has, such as gp3:4; "
+    "size=135GiB (else as much as holds the data), iops=6000, throughput=250MiB/s, hours=720 (a "
+    "month) may follow. Input and output lie on them (--durability volumes), and all data where "
+    "there are no local disks.",
 )  # fmt: skip
 own_option = click.option(
     "--own", "owned", metavar="years=Y,...",
@@ -65,7 +73,7 @@ def job_options(command: F) -> F:
 
 
 def catalog_options(command: F) -> F:
-    """`--catalog`, `--measured`, `--assume`, `--own` and `--network`."""
+    """`--catalog`, `--measured`, `--assume`, `--own`, `--volumes` and `--network`."""
     for option in (
         click.option(
             "--network", type=click.Choice(NETWORKS), default=NETWORKS[0], show_default=True,
@@ -73,6 +81,7 @@ def catalog_options(command: F) -> F:
             "known, as between two nodes, or none (storage alone).",
         ),
         own_option,
+        volumes_option,
         assume_option,
         measured_option,
         click.option(
@@ -114,6 +123,7 @@ def the_catalogs(
     owned: str | None = None,
     *,
     types: Iterable[str] = (),
+    volumes: str | None = None,
 ) -> list[Catalog]:
     """The catalogues named, with what was measured laid over and what is assumed filled in.
 
@@ -133,7 +143,17 @@ def the_catalogs(
         for each in over:
             catalog = overlay(catalog, each)
         found.append(own(assume(catalog, assumptions, today), ownership, today))
-    return found
+    return found if volumes is None else _attached(found, volumes)
+
+
+def _attached(catalogs: Sequence[Catalog], text: str) -> list[Catalog]:
+    """The catalogues with the volumes on their machines; one that has no such kind as it is."""
+    from venturi.advise.volumes import attach, parse_volumes
+
+    kind, volumes = parse_volumes(text)
+    if any(kind in each.volumes for each in catalogs):
+        return [attach(e, kind, volumes) if kind in e.volumes else e for e in catalogs]
+    return [attach(catalogs[0], kind, volumes)]  # refuses it
 
 
 def _files(name: str) -> list[str]:

@@ -20,17 +20,17 @@ from venturi.cli.machines import (
     the_job,
     type_and_nodes,
 )
-from venturi.cli.options import json_option, print_json
+from venturi.cli.options import DURATION, json_option, print_json
 from venturi.cli.screen import show
 from venturi.errors import VenturiError
 from venturi.model.catalog import Catalog
 from venturi.model.catalog.find import type_named
 from venturi.model.cost.choices import Durability, Network
 from venturi.present.table import Line
-from venturi.units import format_duration
+from venturi.units import format_duration, format_usd
 
 if TYPE_CHECKING:
-    from venturi.advise.option import Option
+    from venturi.advise.option import Candidate, Option, Ran
     from venturi.model.cost.spot import SpotCost
 
 
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 @catalog_options
 @click.option("--durability", type=click.Choice(DURABILITIES),
               help="Durability class (default: as in the job file, or 2-io).")  # fmt: skip
+@click.option("--took", "took_s", metavar="TIME", type=DURATION, multiple=True,
+              help="What the job really took on the machines of --on, in their order: its cost "
+              "beside the model's.")  # fmt: skip
 @click.option("--spot", metavar="USD:LOSSES|catalog",
               help="Also the cost on interruptible (spot) nodes, by USD and losses per node and "
               "hour, such as 0.82:0.05, or by those in the catalogue.")  # fmt: skip
@@ -58,8 +61,10 @@ def command(
     measured: tuple[str, ...],
     assumed: tuple[str, ...],
     owned: str | None,
+    volumes: str | None,
     network: str,
     durability: str | None,
+    took_s: tuple[float, ...],
     spot: str | None,
     explained: bool,
     html: PageFile | None,
@@ -72,20 +77,23 @@ def command(
 
     wanted = [type_and_nodes(text) for text in machines]
     job = the_job(sort_bytes, job_file, exchange)
-    if durability is not None:
-        job = replace(job, durability=Durability(durability))
+    wanted_class = durability or (volumes and Durability.VOLUMES)
+    if wanted_class:
+        job = replace(job, durability=Durability(wanted_class))
     today = datetime.now(UTC).date()
     types = [name for name, _ in wanted]
-    found = the_catalogs(catalogs, measured, assumed, today, owned, types=types)
+    found = the_catalogs(catalogs, measured, assumed, today, owned, types=types, volumes=volumes)
     request = Request(job, network=Network(network.replace("-", " ")), today=today)
-    explanations = []
+    explanations, candidates = [], []
     for name, nodes in wanted:
         if nodes is None:
             raise click.UsageError(f"--on {name} needs a number of nodes: {name}:NODES")
         catalog = next((each for each in found if name in each.types), found[0])
         candidate = predict(job, catalog.name, type_named(catalog, name), nodes, request.network)
+        candidates.append(candidate)
         explanations.append(explain(request, candidate, nodes))
     options = [each.option for each in explanations]
+    runs = _runs(candidates, took_s)
     on_spot = {} if spot is None else {
         f"{option.nodes:,} {option.instance_type}": _spot(spot, option, found)
         for option in options
@@ -100,6 +108,8 @@ def command(
 
     if as_json:
         data: dict[str, Any] = {"job": job.name, "options": [option_data(o) for o in options]}
+        if runs:
+            data["ran"] = [asdict(run) for run in runs]
         if spot is not None:
             data["spot"] = {name: asdict(cost) for name, cost in on_spot.items()}
         print_json(data)
@@ -108,10 +118,29 @@ def command(
     show(Line(f"{job.name}, {job.durability.value}", "bold"), prediction_table(options))
     for name, why in unpriced(options):
         show(Line(f"no cost of {name}: {why}", "dim", 2))
-    for name, cost in on_spot.items():
-        show(Line(_spot_line(name, cost), indent=2))
+    told = [*map(_run_line, runs), *(_spot_line(name, cost) for name, cost in on_spot.items())]
+    for line in told:
+        show(Line(line, indent=2))
     if any(each.lower_bound for each in options):
         show(Line("≥ at least: of a rate only an upper bound is known", "dim", 2))
+
+
+def _runs(candidates: Sequence[Candidate], took_s: Sequence[float]) -> list[Ran]:
+    from venturi.advise.option import ran
+
+    if took_s and len(took_s) != len(candidates):
+        raise click.UsageError(f"--took is given {len(took_s)} times, --on {len(candidates)} times")
+    return [ran(each, seconds) for each, seconds in zip(candidates, took_s, strict=False)]
+
+
+def _run_line(run: Ran) -> str:
+    told = f"{run.nodes:,} {run.instance_type} took {format_duration(run.time_s)}"
+    if run.usd is not None:
+        told += f" and cost {format_usd(run.usd)}"
+    told += f"; the model says {format_duration(run.model_s)}"
+    if run.model_usd is not None:
+        told += f" and {format_usd(run.model_usd)}"
+    return f"{told}: {100 * run.error:+.1f} %"
 
 
 def _spot(text: str, option: Option, catalogs: Sequence[Catalog]) -> SpotCost:
@@ -147,6 +176,8 @@ def _spot(text: str, option: Option, catalogs: Sequence[Catalog]) -> SpotCost:
 
 def _spot_line(name: str, cost: SpotCost) -> str:
 
+    if cost.metered is None or cost.elapsed_s is None:
+        return f"spot, {name}, every loss starting the job again: do not use: {cost.do_not_use}"
     told = (
         f"spot, {name}, every loss starting the job again: ${cost.metered.mean:,.2f} in the mean "
         f"(median ${cost.metered.p50:,.2f}, 95 % below ${cost.metered.p95:,.2f}), "

@@ -29,9 +29,10 @@ from venturi.model.catalog.find import type_named
 from venturi.model.cost.choices import Durability
 from venturi.model.quantity import UNLIMITED, Kind, Quantity
 from venturi.present.table import pairs, table
-from venturi.units import format_duration
+from venturi.units import format_duration, format_usd
 
 if TYPE_CHECKING:
+    from venturi.advise.option import Price
     from venturi.model.cost.node import Node
     from venturi.model.simulate.distribution import Rate
     from venturi.model.simulate.scenario import Scenario
@@ -151,25 +152,27 @@ def command(
     venturi simulate --sort 100TB --on i2.8xlarge:178 --loss-per-node-hour 0.01 --deadline 30min
     """  # fmt: skip
     machine, nodes = _machines(options.pop("on"), **{k: options.pop(k) for k in _DESCRIBED})
+    from venturi.advise.option import price_of
+
     scenario = scenario_of(machine, nodes, **options)
     result = run(scenario, trials, seed, quiet=quiet)
+    price = price_of(machine, scenario.job)
     if html is not None:
-        from venturi.advise.option import price_of
         from venturi.present.advice_page.build import simulation_page
 
         page = simulation_page(
             result,
             settings=settings_of(scenario),
-            price=price_of(machine, scenario.job),
+            price=price,
             deadline_s=deadline,
             generated_at=datetime.now(UTC),
             command=command_line(),
         )
         html.write("/simulation", page)
     if as_json:
-        print_json(as_data(result, deadline), warnings_of(result))
+        print_json(as_data(result, price, deadline), warnings_of(result))
         return
-    _print(result, deadline)
+    _print(result, price, deadline)
     for warning in warnings_of(result):
         click.echo(f"warning: {warning}", err=True)
 
@@ -323,7 +326,21 @@ def settings_of(scenario: Scenario) -> list[tuple[str, str]]:
     return rows
 
 
-def as_data(result: SimulationResult, deadline_s: float | None = None) -> dict[str, Any]:
+def costs_of(result: SimulationResult, price: Price | str) -> dict[float, float | None]:
+    """US dollars by the second of each of `LEVELS` of the time; None where it never ends."""
+    from venturi.present.advice_page.build import cost_of
+
+    def usd(level: float) -> float | None:
+        seconds = result.quantile_s(level)
+        cost = cost_of(price, seconds, result.scenario.nodes) if math.isfinite(seconds) else None
+        return cost if isinstance(cost, float) else None
+
+    return {level: usd(level) for level in LEVELS}
+
+
+def as_data(
+    result: SimulationResult, price: Price | str, deadline_s: float | None = None
+) -> dict[str, Any]:
     """The result as `--json` prints it; a time is null where that share did not finish."""
     from venturi.model.simulate.simulation import PHASES
 
@@ -341,6 +358,8 @@ def as_data(result: SimulationResult, deadline_s: float | None = None) -> dict[s
         "interval_95_s": [_finite(value) for value in result.interval_s()],
         "quantiles_s": {f"{level:g}": _finite(result.quantile_s(level)) for level in LEVELS},
         "expected_s": _finite(sum(result.expected_s) + scenario.job.startup_s),
+        "usd": {f"{level:g}": usd for level, usd in costs_of(result, price).items()},
+        "no_price": price if isinstance(price, str) else None,
         "phases": [
             {
                 "name": name,
@@ -367,6 +386,14 @@ def as_data(result: SimulationResult, deadline_s: float | None = None) -> dict[s
     }
 
 
+def _cost_line(result: SimulationResult, price: Price | str) -> str:
+    if isinstance(price, str):
+        return f"no cost: {price}"
+    usd = costs_of(result, price)
+    low, middle, high = (format_usd(usd[level]) for level in (LEVELS[0], 0.5, LEVELS[-1]))
+    return f"cost, by the second: median {middle}; 95 % of the trials {low} to {high}"
+
+
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
@@ -375,7 +402,7 @@ def _spread(counts: Any) -> dict[str, float]:
     return {"mean": float(counts.mean()), "max": int(counts.max())}
 
 
-def _print(result: SimulationResult, deadline_s: float | None) -> None:
+def _print(result: SimulationResult, price: Price | str, deadline_s: float | None) -> None:
     """Prints the result: settings, quantiles, histogram, what happened."""
     from venturi.model.simulate.simulation import PHASES
 
@@ -394,6 +421,7 @@ def _print(result: SimulationResult, deadline_s: float | None) -> None:
         f"median {middle}; 95 % of {result.trials:,} trials take {_seconds(low)} to "
         f"{_seconds(high)} s"
     )
+    click.echo(_cost_line(result, price))
     click.echo("\n".join(_histogram(result)))
     for index, name in enumerate(PHASES):
         done = result.node_finish_median_s(index)

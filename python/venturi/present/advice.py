@@ -156,15 +156,15 @@ def _notes(advice: Advice, found: ClassAdvice) -> Iterator[Line | Table]:
     yield from _fewer_nodes(best)
     less = "faster" if advice.request.objective is Objective.FASTEST else "cheaper"
     tied = ties_with_first(advice.request.objective, found.ranked)
-    if tied == 2:
-        yield Line(
-            f"Cannot tell whether 1 ({best.instance_type}) or 2 ({found.ranked[1].instance_type}) "
-            f"is {less}.", "yellow",
-        )  # fmt: skip
-    elif tied > 2:
-        yield Line(f"Cannot tell which of the first {tied} is the {advice.request.objective}.",
+    if len(tied) == 2:
+        other = f"{tied[1]} ({found.ranked[tied[1] - 1].instance_type})"
+        yield Line(f"Cannot tell whether 1 ({best.instance_type}) or {other} is {less}.", "yellow")
+    elif len(tied) > 2:
+        which = f"the first {len(tied)}" if tied[-1] == len(tied) else f"{len(tied)}"
+        rest = "" if tied[-1] == len(tied) else ": 1 and those whose ranges reach it"
+        yield Line(f"Cannot tell which of {which} is the {advice.request.objective}{rest}.",
                    "yellow")  # fmt: skip
-    if tied > 1:
+    if len(tied) > 1:
         for each in found.measure[:1]:
             yield Line(f"Measure {_measure(each)}.", indent=2)
     elif len(shown) > 1 and any(option.left_out for option in shown):

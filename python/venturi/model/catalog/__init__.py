@@ -14,7 +14,7 @@ import io
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from importlib import resources
 from pathlib import Path
@@ -106,10 +106,11 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class InstanceType:
-    """One kind of machine and what is known of it."""
+    """One kind of machine, what is known of it, and the network volumes that it is given."""
 
     name: str
     facts: Mapping[str, Fact]
+    volumes: Attached | None = None
 
     def fact(self, attribute: str) -> Fact:
         """The fact, or an empty one saying that the catalogue does not have it."""
@@ -130,12 +131,46 @@ class InstanceType:
         return value if isinstance(value, str) else None
 
     @property
+    def has_disks(self) -> bool:
+        """Whether the catalogue knows of local disks."""
+        return any(self.number(name) is not None for name in ("disk_count", "local_size"))
+
+    @property
     def local_bytes(self) -> int | None:
         """Local disk capacity of one node in bytes, or None if a part of it is unknown."""
         count, size_gb = self.number("disk_count"), self.number("disk_size")
         if count is None or size_gb is None:
             count, size_gb = 1, self.number("local_size")
         return None if size_gb is None else round(count * size_gb * 1e9)
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """So many network volumes of one kind on a machine.
+
+    `gib` of each: None for as much as a job needs. `iops` and `mib_per_s` are provisioned for each:
+    None for what is included. `hours` of the month that prices are of.
+    """
+
+    kind: InstanceType
+    count: int
+    gib: float | None
+    iops: float | None
+    mib_per_s: float | None
+    hours: float
+
+    @property
+    def throughput(self) -> Fact | None:
+        """MiB/s of one volume, as provisioned, included or by its size; None if nobody says."""
+        included = self.kind.fact("volume_throughput_included")
+        if self.mib_per_s is not None:
+            known = self.kind.facts.get("volume_throughput_max", included)
+            return Fact(self.mib_per_s, "MiB/s", Kind.ADVERTISED, known.source, known.as_of, "")
+        by_size = self.kind.fact("volume_throughput_per_gib")
+        if isinstance(by_size.value, float) and self.gib is not None:
+            most = self.kind.number("volume_throughput_max") or math.inf
+            return replace(by_size, value=min(by_size.value * self.gib, most))
+        return included if included.value is not None else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
-"""What is paid beside the nodes: network volumes, objects and their requests, egress.
+"""What is paid beside the nodes: network volumes, as parts of a tariff.
 
-Volumes become parts of a tariff, since every node has its own; objects and egress become items of a
-bill. Prices are the user's or the catalogue's; what a month's hours and a GB are is a parameter.
+Prices are the user's or the catalogue's; what a month's hours and a GB are is a parameter.
 """
 
 from __future__ import annotations
@@ -10,9 +9,8 @@ from dataclasses import dataclass
 from datetime import date
 
 from venturi.model.catalog import InstanceType
-from venturi.model.cost.price import Item, Part, currency_of
+from venturi.model.cost.price import Part, currency_of
 from venturi.model.domain import need_rate, need_size
-from venturi.units import SECONDS_PER_HOUR
 
 # Implied by the published cost of the SoCC 2015 paper's volumes; 730 and 744 are in use too.
 HOURS_PER_MONTH = 720.0
@@ -75,6 +73,40 @@ def _above(name: str, provisioned: float, included: float) -> float:
     return max(0.0, provisioned - included)
 
 
+def attached_volumes(instance_type: InstanceType) -> Volumes | str | None:
+    """The volumes that each node of the type is given, at the catalogue's prices.
+
+    None without any; the reason where a price is not known. Without a size of theirs it is 0 here,
+    since what holds the data is bought for the whole cluster.
+    """
+    of = instance_type.volumes
+    if of is None:
+        return None
+    capacity = of.kind.fact("volume_price")
+    if not isinstance(capacity.value, float):
+        return f"{of.kind.name}: {capacity.note}"
+    included = {name: of.kind.number(f"volume_{name}_included") or 0.0 for name in _PROVISIONED}
+    asked = {"iops": of.iops or 0.0, "throughput": of.mib_per_s or 0.0}
+    prices = {}
+    for name, unit in _PROVISIONED.items():
+        price = of.kind.fact(f"volume_{name}_price")
+        if isinstance(price.value, float):
+            prices[name] = price.value
+        elif asked[name] > included[name]:
+            return f"{of.kind.name}: the price of {unit} is not known"
+    return Volumes(
+        of.count, of.gib or 0.0, capacity.value, currency_of(capacity), capacity.source,
+        capacity.as_of, of.hours,
+        iops=asked["iops"], included_iops=included["iops"],
+        per_iops_month=prices.get("iops", 0.0),
+        mib_per_s=asked["throughput"], included_mib_per_s=included["throughput"],
+        per_mib_per_s_month=prices.get("throughput", 0.0),
+    )  # fmt: skip
+
+
+_PROVISIONED = {"iops": "IOPS", "throughput": "throughput"}
+
+
 def volumes_of(
     instance_type: InstanceType,
     count: float,
@@ -91,48 +123,3 @@ def volumes_of(
     return Volumes(
         count, gib, fact.value, currency_of(fact), fact.source, fact.as_of, hours_per_month
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectStore:
-    """Prices of an object store. `gb_bytes` is what its provider calls a GB: 1e9 or 2**30."""
-
-    per_gb_month: float
-    per_1000_puts: float
-    per_1000_gets: float
-    currency: str
-    source: str
-    as_of: date | None
-    hours_per_month: float = HOURS_PER_MONTH
-    gb_bytes: float = 1e9
-
-    def items(
-        self, stored_bytes: float, elapsed_s: float, puts: float = 0, gets: float = 0
-    ) -> tuple[Item, ...]:
-        """`stored_bytes` kept for `elapsed_s`, and the requests; none of it is rounded."""
-        for name, value in (("stored_bytes", stored_bytes), ("elapsed_s", elapsed_s),
-                            ("puts", puts), ("gets", gets), ("per_gb_month", self.per_gb_month),
-                            ("per_1000_puts", self.per_1000_puts),
-                            ("per_1000_gets", self.per_1000_gets)):  # fmt: skip
-            need_size(name, value)
-        need_rate("hours_per_month", self.hours_per_month)
-        need_rate("gb_bytes", self.gb_bytes)
-        gb, hours = stored_bytes / self.gb_bytes, elapsed_s / SECONDS_PER_HOUR
-        items = [
-            self._item(
-                "objects stored",
-                gb * self.per_gb_month * hours / self.hours_per_month,
-                f"{gb:g} GB x {self.per_gb_month:g} {self.currency}/GB-month x {hours:g} h"
-                f" / {self.hours_per_month:g} h",
-            )
-        ]
-        for name, count, price in (
-            ("PUT requests", puts, self.per_1000_puts),
-            ("GET requests", gets, self.per_1000_gets),
-        ):
-            formula = f"{count:g} x {price:g} {self.currency} / 1000"
-            items.append(self._item(name, count * price / 1000, formula))
-        return tuple(items)
-
-    def _item(self, name: str, amount: float, formula: str) -> Item:
-        return Item(name, amount, amount, self.currency, formula, self.source, self.as_of)

@@ -1,7 +1,7 @@
 """What goes beyond equations (1) to (11), one small function each: to be combined as a job needs.
 
-Bonds and caps change a node's rates before `dataflow.job_time` sees them; waves and the memory
-cliff change times. Disks shared by reading and writing, processor time, start-up, skew and retained
+Bonds and caps change a node's rates before `dataflow.job_time` sees them; the memory cliff changes
+times. Disks shared by reading and writing, processor time, start-up, skew and retained
 memory are terms of `dataflow` itself.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from venturi.errors import VenturiError
-from venturi.model.domain import invalid, need_rate, need_size
+from venturi.model.domain import invalid, need_rate
 from venturi.model.quantity import Quantity
 from venturi.model.scaling.network import check_range
 from venturi.units import format_rate
@@ -51,31 +51,6 @@ def bonded(
     return replace(at_best, low=member.low, range_from=f"{how}; {member.range_from}".rstrip("; "))
 
 
-def remote_share(hosts: int, workers_per_host: int = 1) -> float:
-    """Share of a worker's fellows that are on other hosts: (h - 1) w / (h w - 1).
-
-    What is sent to a fellow chosen at random crosses the network with this chance: 1 with one
-    worker a host, less with several, whose exchange stays inside.
-    """
-    _need_count("hosts", hosts)
-    _need_count("workers_per_host", workers_per_host)
-    fellows = hosts * workers_per_host - 1
-    return (hosts - 1) * workers_per_host / fellows if fellows else 0.0
-
-
-def replica_bytes_per_host(
-    written_bytes: float, replicas: int, hosts: int, workers_per_host: int = 1
-) -> float:
-    """Bytes that leave each host when `written_bytes` are stored `replicas` times (HDFS).
-
-    (r - 1) * D * remote_share / h: the first replica is written where the data is, each other one
-    sent on to a worker chosen at random.
-    """
-    need_size("written_bytes", written_bytes)
-    _need_count("replicas", replicas)
-    return (replicas - 1) * written_bytes * remote_share(hosts, workers_per_host) / hosts
-
-
 # --- Caps ---------------------------------------------------------------------------------------
 
 
@@ -98,35 +73,6 @@ def capped(rate: Quantity, caps: Mapping[str, Quantity]) -> Quantity:
         f"least of the ranges of {', '.join(caps)} and what is behind",
         least.upper_bound or rate.upper_bound,
     )  # fmt: skip
-
-
-# --- Scheduling ---------------------------------------------------------------------------------
-
-
-def waves(tasks: int, slots: int) -> int:
-    """How often every slot runs a task: ceil(T / S)."""
-    _need_count("tasks", tasks, 0)
-    _need_count("slots", slots)
-    return -(-tasks // slots)
-
-
-def wave_factor(tasks: int, slots: int) -> float:
-    """How much longer equal tasks take than if their work were divisible: ceil(T/S) * S / T."""
-    _need_count("tasks", tasks)
-    return waves(tasks, slots) * slots / tasks
-
-
-def scheduling_s(
-    tasks: int, slots: int, *, startup_s: float = 0.0, wave_s: float = 0.0, task_s: float = 0.0
-) -> float:
-    """Seconds besides the work: startup + ceil(T/S) * wave + T * task.
-
-    `startup_s` passes once; `wave_s` is what each slot needs to start a task (a container, a JVM),
-    which the slots do side by side; `task_s` what one scheduler needs for each, one by one.
-    """
-    for name, value in (("startup_s", startup_s), ("wave_s", wave_s), ("task_s", task_s)):
-        need_size(name, value)
-    return startup_s + waves(tasks, slots) * wave_s + tasks * task_s
 
 
 # --- Memory -------------------------------------------------------------------------------------

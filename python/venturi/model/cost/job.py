@@ -86,6 +86,11 @@ class Job:
         skewed_bytes = self.partition_skew * (self.intermediate_bytes + self.output_bytes)
         return self.input_bytes + skewed_bytes + copied_bytes
 
+    @property
+    def volume_bytes(self) -> float:
+        """Bytes that network volumes must hold where input and output lie on them."""
+        return self.input_bytes + self.output_bytes
+
 
 def sort_job(
     data_bytes: float,

@@ -65,6 +65,8 @@ class Node:
     half of them reading where there are several (B_storage, DiskBench); `local_read` and
     `local_write` are all of them in one direction. `cores` are full-speed cores of the machine on
     which the processor cost of the job was measured, if `cpu_factor` is known, else its own.
+    `on_volumes`: there are no local disks, and network volumes keep all data; they hold
+    `volume_bytes`, or where that is None as much as is needed.
     """
 
     name: str
@@ -75,6 +77,8 @@ class Node:
     volume_read: Quantity | None = None
     volume_write: Quantity | None = None
     disks: int | None = None
+    on_volumes: bool = False
+    volume_bytes: int | None = None
     local_bytes: int | None = None
     cores: float | None = None
     memory_bytes: float | None = None
@@ -114,6 +118,7 @@ def node_of(instance_type: InstanceType, network: Network = Network.AT_SCALE) ->
         each = path if share == 1.0 else path.times(share, f"{share:g} of both directions")
         return capped(rate, {"disk path": each})
 
+    attached = instance_type.volumes
     vcpus, factor = instance_type.number("vcpus"), instance_type.number("cpu_factor")
     memory_gib = instance_type.number("memory")
     disks = instance_type.number("disk_count")
@@ -129,6 +134,10 @@ def node_of(instance_type: InstanceType, network: Network = Network.AT_SCALE) ->
         volume_read=known("volume_read", "volume", "volume_read_rate", "volume_line_rate"),
         volume_write=known("volume_write", "volume", "volume_write_rate", "volume_line_rate"),
         disks=None if disks is None else round(disks),
+        on_volumes=attached is not None and not instance_type.has_disks,
+        volume_bytes=None
+        if attached is None or attached.gib is None
+        else round(attached.count * attached.gib * 2**30),
         local_bytes=instance_type.local_bytes,
         cores=None if vcpus is None else vcpus * (1.0 if factor is None else factor),
         memory_bytes=None if memory_gib is None else memory_gib * 2**30,

@@ -22,7 +22,7 @@ from venturi.units import SECONDS_PER_HOUR
 
 MAX_DRAWS = 2_000_000  # simulated losses; beyond, a distribution with the exact mean and variance
 _FEW = 1e-3  # losses to expect in a stretch, below which a series is more exact than the formula
-NEVER_S = 1e12  # some 30,000 years: nobody waits so long, and nothing is billed
+NEVER_S = 365 * 86_400.0  # a year: nobody waits so long for a job, so no figures are given
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,13 +149,13 @@ class SpotCost:
     """A job on interruptible nodes; costs are of `currency`.
 
     The means of time and metered cost are exact, the rest is simulated. `do_not_use` is the reason
-    not to, if there is one.
+    not to, if there is one. Time, losses and costs are None where it would take beyond `NEVER_S`.
     """
 
-    elapsed_s: Outcome
-    losses: float
+    elapsed_s: Outcome | None
+    losses: float | None
     currency: str
-    metered: Outcome
+    metered: Outcome | None
     billed: Outcome | None
     without_loss: float
     do_not_use: str | None
@@ -181,13 +181,24 @@ def spot_cost(
     at_most = loss.lost_at_most_s
     lost = "all work" if at_most >= work_s else f"at most {at_most:g} s of work"
     without_loss = metered(tariff, work_s, nodes)
+    objection = _objection(mean_s, p95_s, deadline_s)
+    assumptions = (
+        *tariff.assumptions,
+        f"nodes are lost independently, {loss.per_node_hour:g} times per node and hour",
+        f"a loss costs {lost} and {loss.replacement_s:g} s to replace the node",
+        f"{trials} simulated trials, seed {seed}",
+    )
+    if max(mean_s, p95_s) >= NEVER_S:
+        return SpotCost(
+            None, None, tariff.currency, None, None, without_loss, objection, assumptions
+        )
     each_s = without_loss / work_s if work_s else 0.0  # metered cost is in proportion to time
 
     def cost_of(seconds: float) -> float:
-        return each_s * seconds if each_s else 0.0  # also of a time without end
+        return each_s * seconds
 
     asked = None
-    if tariff.granularity_s is not None and drawn_s[-1] < NEVER_S:
+    if tariff.granularity_s is not None:
         of = [billed(tariff, seconds, nodes) for seconds in (drawn_s, p50_s, p95_s)]
         paid, of_p50, of_p95 = (np.asarray(amount, dtype=np.float64) for amount in of)
         # The exact mean of what is metered, and the simulated mean of what rounding adds to it.
@@ -200,19 +211,14 @@ def spot_cost(
         Outcome(cost_of(mean_s), cost_of(p50_s), cost_of(p95_s)),
         asked,
         without_loss,
-        _objection(mean_s, p95_s, deadline_s),
-        (
-            *tariff.assumptions,
-            f"nodes are lost independently, {loss.per_node_hour:g} times per node and hour",
-            f"a loss costs {lost} and {loss.replacement_s:g} s to replace the node",
-            f"{trials} simulated trials, seed {seed}",
-        ),
+        objection,
+        assumptions,
     )
 
 
 def _objection(mean_s: float, p95_s: float, deadline_s: float | None) -> str | None:
     if max(mean_s, p95_s) >= NEVER_S:
-        return "nodes are lost so often that the job would practically never end"
+        return "nodes are lost so often that the job would take more than a year"
     if deadline_s is not None and p95_s > deadline_s:
         return f"takes up to {p95_s:g} s in 95 % of all cases, the deadline is {deadline_s:g} s"
     return None

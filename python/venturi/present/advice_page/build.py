@@ -284,7 +284,7 @@ def simulation_page(
         histogram=_histogram(counts.tolist(), edges.tolist()),
         marks=tuple(mark for mark in marks if math.isfinite(mark.at_s)),
         quantiles=tuple(
-            QuantileRow(name, _finite(time_s), _cost(price, time_s, scenario.nodes))
+            QuantileRow(name, _finite(time_s), cost_of(price, time_s, scenario.nodes))
             for level, name in _LEVELS
             for time_s in (result.quantile_s(level),)
         ),
@@ -304,7 +304,7 @@ def _histogram(counts: list[int], edges: list[float]) -> Histogram:
     return Histogram(tuple(edges), tuple(counts)) if counts else Histogram((), ())
 
 
-def _cost(price: Price | str, seconds: float, nodes: int) -> Number:
+def cost_of(price: Price | str, seconds: float, nodes: int) -> Number:
     """US dollars of the time used."""
     if isinstance(price, str):
         return Missing(price)
