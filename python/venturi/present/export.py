@@ -8,8 +8,9 @@ from urllib.parse import urlsplit
 
 from venturi.present import document
 from venturi.present.api.context import Services
+from venturi.present.api.moved import PREFIX, moved
 from venturi.present.api.pages import canonical, requests_of
-from venturi.present.api.twins import PREFIX, answer
+from venturi.present.api.twins import answer
 
 
 class PageData(Protocol):
@@ -34,7 +35,7 @@ def export_page(services: Services, url: str, written_at: datetime) -> str:
     Raises VEN-API-UNKNOWN if there is no such page, what the API refuses, and VEN-REPORT-ASSET
     when the pages were not built.
     """
-    parts = urlsplit(url)
+    parts = urlsplit(moved(url))
     page = canonical(parts.path or "/", parts.query)
     twins = {each: answer(services, each) for each in requests_of(url)}
     return document.page(page, f"Venturi {page}", twins, written_at=written_at)

@@ -6,8 +6,7 @@ export const PAGES = {
     "menu": null,
     "selects": true,
     "question": "",
-    "about": "",
-    "served": true
+    "about": ""
   },
   "repository": {
     "path": "/trials",
@@ -15,8 +14,7 @@ export const PAGES = {
     "menu": "Repository",
     "selects": true,
     "question": "Which trials are there?",
-    "about": "All trials, with facets, search and downloads.",
-    "served": true
+    "about": "All trials, with facets, search and downloads."
   },
   "trial": {
     "path": "/trials/{id}",
@@ -24,8 +22,7 @@ export const PAGES = {
     "menu": null,
     "selects": true,
     "question": "",
-    "about": "",
-    "served": true
+    "about": ""
   },
   "cost": {
     "path": "/cost",
@@ -33,8 +30,7 @@ export const PAGES = {
     "menu": "Cost",
     "selects": true,
     "question": "Which configuration is best?",
-    "about": "Time against cost at your prices, ranked with ties.",
-    "served": true
+    "about": "Time against cost at your prices, ranked with ties."
   },
   "compare": {
     "path": "/compare",
@@ -42,26 +38,15 @@ export const PAGES = {
     "menu": "Compare",
     "selects": true,
     "question": "Is the difference real?",
-    "about": "Distributions, the ratio with its interval, a verdict.",
-    "served": true
+    "about": "Distributions, the ratio with its interval, a verdict."
   },
-  "speedup": {
-    "path": "/speedup",
-    "title": "Speedup",
-    "menu": "Speedup",
+  "effect": {
+    "path": "/effect",
+    "title": "Effects",
+    "menu": "Effects",
     "selects": true,
-    "question": "What does a factor bring?",
-    "about": "Disk, network, engine: against a chosen baseline.",
-    "served": true
-  },
-  "parameter": {
-    "path": "/parameter",
-    "title": "Parameter evaluation",
-    "menu": "Parameter",
-    "selects": true,
-    "question": "What does a parameter do?",
-    "about": "Times by its value, all other keys being equal.",
-    "served": true
+    "question": "What does a setting bring?",
+    "about": "Disk, network, maps, compression: all else being equal."
   },
   "scaling": {
     "path": "/scaling",
@@ -69,17 +54,7 @@ export const PAGES = {
     "menu": "Scaling",
     "selects": true,
     "question": "How does it scale?",
-    "about": "Nodes, data size, cores: points, curve, memory cliff.",
-    "served": true
-  },
-  "improvement": {
-    "path": "/improvement",
-    "title": "Configuration improvement",
-    "menu": "Improvement",
-    "selects": true,
-    "question": "What improves a configuration?",
-    "about": "Every change against where you are now.",
-    "served": true
+    "about": "Nodes, data size, cores: points, curve, memory cliff."
   },
   "advice": {
     "path": "/advice",
@@ -87,8 +62,7 @@ export const PAGES = {
     "menu": "Advice",
     "selects": false,
     "question": "Which hardware should I take?",
-    "about": "Predicted time and cost of cloud machines.",
-    "served": true
+    "about": "Predicted time and cost of cloud machines."
   },
   "catalog": {
     "path": "/catalog",
@@ -96,8 +70,7 @@ export const PAGES = {
     "menu": "Catalogues",
     "selects": false,
     "question": "",
-    "about": "",
-    "served": true
+    "about": ""
   },
   "exclusions": {
     "path": "/exclusions",
@@ -105,8 +78,7 @@ export const PAGES = {
     "menu": "Exclusions",
     "selects": false,
     "question": "",
-    "about": "",
-    "served": true
+    "about": ""
   },
   "report": {
     "path": "/report",
@@ -114,8 +86,7 @@ export const PAGES = {
     "menu": null,
     "selects": true,
     "question": "",
-    "about": "",
-    "served": false
+    "about": ""
   },
   "simulation": {
     "path": "/simulation",
@@ -123,7 +94,6 @@ export const PAGES = {
     "menu": null,
     "selects": true,
     "question": "",
-    "about": "",
-    "served": false
+    "about": ""
   }
 };

@@ -1,160 +1,379 @@
-"""How many times faster, and what one setting does where everything else is equal.
+"""What a setting brings: the one answer to that question, wherever it is asked.
 
-A speedup is a ratio of medians within one group of like trials; over several groups it is the
-geometric mean of such ratios, so that no workload counts more for being long. The mean over
-whatever is selected, ALOJA's definition, is `over_selection`: it moves with the selection.
+Trials that differ in the setting and in nothing else that is recorded are compared (`strata`). What
+varies besides is found and named (`confounders`), what the effect depends on too (`dependence`).
+Where too little is matched nothing is said of the setting. Verdict, outcome and interval of an
+`Effect` come from one computation.
 """
 
 from __future__ import annotations
 
 import math
-import statistics
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from venturi.model.compare.ranking import LEAST_TRIALS
-from venturi.model.statistics.bootstrap import SEED, Places, middle_places
-from venturi.model.statistics.quantiles import student_quantile
-from venturi.model.statistics.stats import MEDIAN_LEVEL, Interval, Missing
+from venturi.model.compare import effect_words
+from venturi.model.compare.adjusted import adjusted
+from venturi.model.compare.confounders import Confounder, confounders, omissions
+from venturi.model.compare.dependence import MARGIN, Dependence, Part, dependences, parts_by
+from venturi.model.compare.effect import (
+    Crude,
+    Effect,
+    Effects,
+    Key,
+    KeyDependence,
+    ModelEffect,
+    Next,
+    Outcome,
+    PartEffect,
+    Range,
+    Reach,
+    ValueCount,
+)
+from venturi.model.compare.effect_words import in_order
+from venturi.model.compare.strata import (
+    Matched,
+    Pooled,
+    Trials,
+    for_these_only,
+    going_along,
+    match,
+    means_of,
+    over_works,
+    pooled,
+    strata_of,
+)
+from venturi.model.statistics.stats import ALPHA, Interval
+from venturi.model.statistics.two_groups import compare_samples
+from venturi.record.query.chosen import DISK_FOLDERS, HOST_NAMES, MACHINES, ORIGIN, WORK, Chosen
+from venturi.record.query.columns import Column, combined
 
-RESAMPLES = 2_000
-LEAST_STRATA = 5  # as many as a group needs trials
-MOST_DRAWS = 2_000_000  # of strata: beyond, there are fewer resamples, which then differ little
+Integers = npt.NDArray[np.int64]
 
-Array = npt.NDArray[np.float64]
-Pair = tuple[Sequence[float], Sequence[float]]
-"""The times of one setting, and those of the baseline under the same other settings."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ratio:
-    """A ratio of times with its interval; `reason` says why one of them is None."""
-
-    value: float | None
-    interval: Interval | None
-    reason: str | None = None
-
-
-@lru_cache(maxsize=512)
-def _places(n: int, stream: int) -> tuple[Places, Places]:
-    # By the number of values alone: the same for all groups of one size, so drawn once.
-    return middle_places(n, RESAMPLES, np.random.default_rng([SEED, stream, n]))
-
-
-def _log_medians(values: Sequence[float], stream: int) -> Array:
-    ordered = np.sort(np.asarray(values, dtype=np.float64))
-    low, high = _places(len(ordered), stream)
-    return np.asarray(np.log((ordered[low] + ordered[high]) / 2), dtype=np.float64)
-
-
-def _interval(logs: Array, tail: float, level: float, method: str) -> Interval:
-    low, high = np.quantile(logs, [tail, 1 - tail])
-    return Interval(math.exp(low), math.exp(high), level, method)
-
-
-def speedup(pairs: Sequence[Pair], level: float = MEDIAN_LEVEL) -> Ratio:
-    """How many times faster than the baseline: median of the baseline over median, above 1 faster.
-
-    Of several pairs the geometric mean. Percentile bootstrap interval, seeded (Efron and
-    Tibshirani 1993, 13.3): the trials of each group are resampled, the groups are taken as they
-    are, so that it says nothing of other groups. Refused where a group has under five trials.
-    """
-    if not pairs or any(not group for pair in pairs for group in pair):
-        return Ratio(None, None, "no kept trials to compare")
-    logs = [math.log(statistics.median(base) / statistics.median(own)) for own, base in pairs]
-    value = math.exp(statistics.fmean(logs))
-    least = min(len(group) for pair in pairs for group in pair)
-    if least < LEAST_TRIALS:
-        reason = f"{least} kept trial{'s' * (least != 1)} in a group; an interval needs at least "
-        return Ratio(value, None, f"{reason}{LEAST_TRIALS}")
-    drawn = np.zeros(RESAMPLES)
-    for number, (own, base) in enumerate(pairs):
-        drawn += _log_medians(base, 2 * number + 1) - _log_medians(own, 2 * number)
-    method = f"percentile bootstrap, {RESAMPLES} resamples"
-    return Ratio(value, _interval(drawn / len(pairs), (1 - level) / 2, level, method))
-
-
-def over_selection(values: Sequence[float], selected: Sequence[float]) -> float | Missing:
-    """ALOJA's speedup: mean time of all that is selected over the mean of one group in it.
-
-    It changes with what else is selected, and a few long trials move it: shown only on request.
-    """
-    if not values or not selected:
-        return Missing("no kept trials")
-    return statistics.fmean(selected) / statistics.fmean(values)
+LEVEL = 1 - ALPHA
+VALUES_MAX = 40
+CONFOUNDERS_MAX = 12
+POINTS_MAX = 2_000  # strata that are drawn, of one effect
+MACHINES_LEAST = 3
+DIFFERENT_WORK = frozenset((*WORK, *ORIGIN, "engine"))
+"""Keys that stay equal however they go along with the target: different work, another source."""
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
-    """The effect of a setting over `strata` in which all else is equal, with `trials` in all.
+class Asked:
+    """The question: `baseline` is a value of the keys or None, `ignored` need not be equal."""
 
-    `ratio.value` below 1: it takes less time than the baseline.
+    keys: tuple[str, ...]
+    baseline: Key | None = None
+    ignored: frozenset[str] = frozenset()
+    level: float = LEVEL
+    crude: bool = False
+
+
+class UnknownBaselineError(LookupError):
+    """The baseline is none of the values; `known` are, the most frequent first."""
+
+    def __init__(self, known: Sequence[Key]) -> None:
+        super().__init__()
+        self.known = tuple(known)
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Counted trials with a value of each key: `target` is its code, in `values`."""
+
+    trials: Trials
+    target: Integers
+    values: tuple[Key, ...]
+    failed: Counter[Key]
+    without: int
+
+
+def effects_of(chosen: Chosen, asked: Asked) -> Effects:
+    """What the keys bring, which are named as `chosen` names them.
+
+    UnknownBaselineError where the baseline is no value of theirs.
     """
-
-    strata: int
-    trials: int
-    ratio: Ratio
-
-
-def matched_effect(pairs: Sequence[Pair], level: float = MEDIAN_LEVEL) -> Effect:
-    """Geometric mean over strata of median time over the baseline's median time.
-
-    Each stratum counts once. The interval resamples whole strata (cluster bootstrap, Field and
-    Welsh 2007) and is expanded for few of them: tails at Phi(-sqrt(S/(S-1)) t(S-1)) (Hesterberg
-    2015, 5.4). So it holds for further strata like these. Refused with under five strata.
-    """
-    kept = [(own, base) for own, base in pairs if own and base]
-    n, trials = len(kept), sum(len(own) + len(base) for own, base in kept)
-    if n == 0:
-        return Effect(0, 0, Ratio(None, None, "no trials that differ in nothing else"))
-    logs = np.log([statistics.median(own) / statistics.median(base) for own, base in kept])
-    value = math.exp(float(logs.mean()))
-    if n < LEAST_STRATA:
-        reason = f"{n} matched strat{'um' if n == 1 else 'a'}; an interval needs {LEAST_STRATA}"
-        return Effect(n, trials, Ratio(value, None, reason))
-    resamples = max(400, min(RESAMPLES, MOST_DRAWS // n))
-    places = np.random.default_rng([SEED, n]).integers(0, n, (resamples, n), dtype=np.int32)
-    method = f"cluster bootstrap over {n} strata, {resamples} resamples"
-    interval = _interval(logs[places].mean(axis=1), _expanded_tail(n, level), level, method)
-    return Effect(n, trials, Ratio(value, interval))
-
-
-@lru_cache(maxsize=1024)
-def _expanded_tail(n: int, level: float) -> float:
-    t = math.sqrt(n / (n - 1)) * student_quantile(n - 1, (1 + level) / 2)
-    return statistics.NormalDist().cdf(-t)
-
-
-Stratum = Hashable
-Strata = Mapping[Stratum, Mapping[Hashable, Sequence[float]]]
-"""For each stratum, the kept times by the value of the setting that is looked at."""
-
-
-def pairs_of(strata: Strata, value: Hashable, baseline: Hashable) -> list[Pair]:
-    """The times of `value` and of `baseline` in every stratum that has both."""
-    return [
-        (times[value], times[baseline])
-        for times in strata.values()
-        if times.get(value) and times.get(baseline)
-    ]
-
-
-def going_along(
-    values: Sequence[Hashable], settings: Mapping[str, Sequence[Hashable]]
-) -> frozenset[str]:
-    """The settings that change only together with the one looked at, so cannot be told from it.
-
-    `values` has that one for each trial or group of trials, `settings` a column of each other one.
-    A setting goes along if each value has just one value of it, and these differ: such as the
-    number of disks with the name of a layout.
-    """
-    count = len(set(values))
-    return frozenset(
-        name
-        for name, column in settings.items()
-        if len(set(column)) > 1 and len(set(zip(values, column, strict=True))) == count
+    table = _table(chosen, asked.keys)
+    counts = np.bincount(table.target, minlength=len(table.values))
+    order = sorted(range(len(counts)), key=lambda v: (-counts[v], in_order(table.values[v])))
+    known = {key: c for key, c in table.trials.columns.items() if key not in asked.keys}
+    along = going_along(table.target, known) - DIFFERENT_WORK
+    compared = {k: c for k, c in known.items() if k not in along and k not in asked.ignored}
+    stratum = strata_of(list(compared.values()), len(table.target))
+    baseline, why = _baseline(asked, table, stratum, order)
+    told: list[Effect] = []
+    leads, warnings = None, []
+    if baseline is not None:
+        found = match(stratum, table.target, table.trials.logs, baseline)
+        strata = np.bincount(found.value, minlength=len(counts))
+        others = [v for v in order if v != baseline]
+        others.sort(key=lambda v: -strata[v])
+        if len(others) > VALUES_MAX:
+            warnings.append(f"the {VALUES_MAX} of {len(others):,} values with most like settings")
+        one = _One(asked, table, compared, stratum, baseline, counts)
+        shown = sorted(others[:VALUES_MAX], key=lambda v: in_order(table.values[v]))
+        told = [one.effect(value, found.of(value), value == others[0]) for value in shown]
+        leads = _main(told)
+        if leads is not None and not told[leads].confounders:
+            told[leads] = replace(told[leads], confounders=one.confounders(shown[leads]))
+    if table.without:
+        warnings.append(
+            f"{table.without:,} trials have no value of {effect_words.joined(asked.keys)}"
+        )
+    named = _worth_naming(along, table)
+    made = Effects(
+        asked.keys,
+        None if baseline is None else table.values[baseline],
+        why,
+        "",
+        leads,
+        tuple(told),
+        tuple(
+            ValueCount(table.values[v], int(counts[v]), table.failed[table.values[v]])
+            for v in sorted(range(len(counts)), key=lambda v: in_order(table.values[v]))
+        ),
+        named,
+        tuple(sorted(asked.ignored)),
+        asked.level,
+        len(table.target),
+        tuple(warnings),
     )
+    return replace(made, verdict=effect_words.headline(made))
+
+
+def _main(told: Sequence[Effect]) -> int | None:
+    """The place of what surely brings most; if nothing does, of what has most strata."""
+    sure = [i for i, each in enumerate(told) if each.sure and each.outcome is Outcome.FASTER]
+    if sure:
+        return min(sure, key=lambda i: (-len(told[i].works), told[i].ratio or math.inf))
+    return max(range(len(told)), key=lambda i: (told[i].strata, told[i].n_all), default=None)
+
+
+def _table(chosen: Chosen, keys: Sequence[str]) -> _Table:
+    columns = [chosen.column(key) for key in keys]
+    there = np.ones(len(chosen.counted), dtype=np.bool_)
+    for column in columns:
+        there &= np.array([value is not None for value in column.values], dtype=bool)[column.codes]
+    group, first = combined(columns, len(chosen.counted))
+    keys_of = [tuple(c.values[c.codes[row]] for c in columns) for row in first.tolist()]
+    failed = Counter[Key]()
+    for place, n in enumerate(np.bincount(group[chosen.failed], minlength=len(first)).tolist()):
+        if n:
+            failed[keys_of[place]] = n
+    kept = np.flatnonzero(there & chosen.counted)
+    trials = Trials(chosen.columns, np.log(chosen.elapsed_s)).taken(kept)
+    present, target = np.unique(group[kept], return_inverse=True)
+    values = tuple(keys_of[place] for place in present.tolist())
+    return _Table(trials, target, values, failed, int((chosen.counted & ~there).sum()))
+
+
+def _baseline(
+    asked: Asked, table: _Table, stratum: Integers, order: Sequence[int]
+) -> tuple[int | None, str]:
+    """The value asked for; else the most frequent that has a setting in common with another."""
+    if not order:
+        return None, "no counted trial has a value"
+    if asked.baseline is not None:
+        for value in order:
+            if table.values[value] == asked.baseline:
+                return value, "asked for"
+        raise UnknownBaselineError([table.values[value] for value in order])
+    size = len(table.values)
+    cells = np.unique(stratum * size + table.target)
+    in_stratum = np.bincount(cells // size)
+    shared = np.bincount(cells % size, in_stratum[cells // size] - 1, minlength=size)
+    return next((v for v in order if shared[v] > 0), order[0]), "the most frequent"
+
+
+def _worth_naming(along: frozenset[str], table: _Table) -> tuple[str, ...]:
+    """Without other names of the target, whose values are its own, and what the record says."""
+    texts = [{str(part) for part in value} for value in table.values]
+
+    def named(key: str) -> bool:
+        column = table.trials.columns[key]
+        mine = dict(zip(table.target.tolist(), column.codes.tolist(), strict=True))
+        return any(str(column.values[code]) not in texts[value] for value, code in mine.items())
+
+    return tuple(sorted(key for key in along - {HOST_NAMES, DISK_FOLDERS} if named(key)))
+
+
+@dataclass(frozen=True, slots=True)
+class _One:
+    """Makes the effect of each value against one baseline."""
+
+    asked: Asked
+    table: _Table
+    compared: Mapping[str, Column]
+    stratum: Integers
+    baseline: int
+    counts: npt.NDArray[np.intp]
+
+    def confounders(self, value: int) -> tuple[Confounder, ...]:
+        """What else differs between the trials of `value` and those of the baseline."""
+        return tuple(confounders(*self._pair(value))[:CONFOUNDERS_MAX])
+
+    def _pair(self, value: int) -> tuple[Trials, npt.NDArray[np.bool_]]:
+        """The trials of `value` and of the baseline by the keys compared, and which are which."""
+        among = np.flatnonzero((self.table.target == value) | (self.table.target == self.baseline))
+        every = Trials(self.compared, self.table.trials.logs)
+        return every.taken(among), self.table.target[among] == value
+
+    def effect(self, value: int, found: Matched, first: bool) -> Effect:
+        """The effect of `value`; a model is tried for the `first` only, as it takes long."""
+        level = self.asked.level
+        at = {key: Column(c.values, c.codes[found.row]) for key, c in self.compared.items()}
+        strata, n_trials = len(found.logs), found.n + found.n_baseline
+        estimate, outcome, reason = self._judged(found, at)
+        depends = dependences(found.logs, n_trials, at, level) if strata else []
+        if any(each.opposite for each in depends):
+            outcome = Outcome.DEPENDS
+        sure = outcome in {Outcome.FASTER, Outcome.SLOWER} and self._sure(found, at)
+        tenths = np.exp(np.quantile(found.logs, [0.1, 0.9])).tolist() if strata else [None, None]
+        works = at.get("workload")
+        machines = self._machines(at) if strata else None
+        little = strata < 2
+        # What differs is looked for only where it is told: it takes longest.
+        pair, second = self._pair(value)
+        model = adjusted(pair, second, level) if little and first else None
+        made = Effect(
+            value=self.table.values[value],
+            baseline=self.table.values[self.baseline],
+            outcome=outcome,
+            verdict="",
+            ratio=None if estimate is None else estimate.ratio,
+            interval=None if estimate is None else _range(estimate.interval),
+            sure=sure,
+            reason=reason,
+            strata=strata,
+            n=int(found.n.sum()),
+            n_baseline=int(found.n_baseline.sum()),
+            n_all=int(self.counts[value]),
+            n_baseline_all=int(self.counts[self.baseline]),
+            failed=self.table.failed[self.table.values[value]],
+            below=int((found.logs < 0).sum()),
+            above=int((found.logs > 0).sum()),
+            low_tenth=tenths[0],
+            high_tenth=tenths[1],
+            points=_points(found.logs),
+            these_only=_range(self._these_only(found)),
+            other_machines=self._other_machines(found, machines),
+            machines=_parts(parts_by(found.logs, n_trials, machines, level)) if machines else (),
+            works=_parts(parts_by(found.logs, n_trials, works, level)) if works else (),
+            depends=tuple(map(_dependence, depends)),
+            confounders=self.confounders(value) if little or self.asked.crude else (),
+            omissions=tuple(omissions(pair, second, DIFFERENT_WORK)) if little else (),
+            adjusted=None if model is None else ModelEffect(
+                model.ratio, Range(model.interval.low, model.interval.high, level), model.kept,
+                model.trials),
+            crude=_crude(pair, second) if self.asked.crude else None,
+            next=Next(""),
+        )  # fmt: skip
+        made = replace(made, verdict=effect_words.verdict(made, self.asked.keys))
+        words, where, ignore = effect_words.what_next(made, self.asked.keys)
+        return replace(made, next=Next(words, where, ignore))
+
+    def _judged(
+        self, found: Matched, at: Mapping[str, Column]
+    ) -> tuple[Pooled | None, Outcome, str | None]:
+        """The estimate, what it says by itself, and why there is none or no interval."""
+        level = self.asked.level
+        if not len(found.logs):
+            return None, Outcome.CONFOUNDED, "no two trials differ in nothing else"
+        if len(found.logs) == 1:
+            own, base = self._cell(found, 0)
+            verdict = compare_samples(np.exp(base).tolist(), np.exp(own).tolist(), 1 - level)
+            alike = compare_samples(np.exp(base).tolist(), np.exp(own).tolist(), 2 * ALPHA)
+            ratio = math.exp(float(found.logs[0])) if verdict.ratio is None else verdict.ratio
+            estimate = Pooled(ratio, verdict.interval, 1, verdict.reason)
+            return estimate, _outcome(verdict.interval, alike.interval), verdict.reason
+        work = at["workload"].codes if "workload" in at else np.zeros(len(found.logs), np.int64)
+        estimate = over_works(found.logs, work, level)
+        narrow = over_works(found.logs, work, 1 - 2 * ALPHA)
+        return estimate, _outcome(estimate.interval, narrow.interval), estimate.reason
+
+    def _sure(self, found: Matched, at: Mapping[str, Column]) -> bool:
+        """Whether the interval leaves out 1 at the level that all values share."""
+        level = 1 - (1 - self.asked.level) / max(1, len(self.counts) - 1)
+        one = replace(self, asked=replace(self.asked, level=level))
+        return one._judged(found, at)[1] in {Outcome.FASTER, Outcome.SLOWER}
+
+    def _cell(self, found: Matched, place: int) -> tuple[npt.NDArray[np.float64], ...]:
+        """The logarithms of one stratum: of the value, and of the baseline."""
+        row = found.row[place]
+        here = self.stratum == self.stratum[row]
+        target, logs = self.table.target, self.table.trials.logs
+        return logs[here & (target == target[row])], logs[here & (target == self.baseline)]
+
+    def _these_only(self, found: Matched) -> Interval | None:
+        if not 1 < len(found.logs) <= 4:
+            return None
+        cells = [self._cell(found, place) for place in range(len(found.logs))]
+        return for_these_only([(own, base) for own, base in cells], self.asked.level)
+
+    def _machines(self, at: Mapping[str, Column]) -> Column | None:
+        """Which machines each stratum is of; None where the target says so, or all have one."""
+        keys = [key for key in MACHINES if key in at]
+        if not set(MACHINES) & set(self.asked.keys) and keys:
+            group, first = combined([at[key] for key in keys], len(at[keys[0]].codes))
+            for key in ("cluster", "instance_type", *keys):  # the shortest name that tells all
+                column = at.get(key)
+                if column is not None and len(set(column.codes[first].tolist())) == len(first):
+                    return column
+            names = [" ".join(str(at[k].values[at[k].codes[row]]) for k in keys) for row in first]
+            return Column(names, group)
+        return None
+
+    def _other_machines(self, found: Matched, machines: Column | None) -> Reach | None:
+        if machines is None or not len(found.logs):
+            return None
+        means = means_of(found.logs, machines.codes)
+        reach = pooled(means, self.asked.level, "machines")
+        enough = len(means) >= MACHINES_LEAST
+        return Reach(len(means), reach.ratio, _range(reach.interval) if enough else None)
+
+
+def _outcome(interval: Interval | None, narrow: Interval | None) -> Outcome:
+    """`narrow` is at 90 %: within the margin, two one-sided tests at 5 % find no difference."""
+    if interval is not None and interval.high < 1:
+        return Outcome.FASTER
+    if interval is not None and interval.low > 1:
+        return Outcome.SLOWER
+    if narrow is not None and narrow.low >= 1 / (1 + MARGIN) and narrow.high <= 1 + MARGIN:
+        return Outcome.NO_DIFFERENCE
+    return Outcome.CANNOT_TELL
+
+
+def _points(logs: npt.NDArray[np.float64]) -> tuple[float, ...]:
+    ordered = np.sort(np.exp(logs))
+    if len(ordered) > POINTS_MAX:
+        ordered = ordered[np.linspace(0, len(ordered) - 1, POINTS_MAX).round().astype(np.int64)]
+    return tuple(float(f"{ratio:.4g}") for ratio in ordered.tolist())
+
+
+def _crude(pair: Trials, second: npt.NDArray[np.bool_]) -> Crude:
+    own, base = (float(np.median(np.exp(pair.logs[side]))) for side in (second, ~second))
+    return Crude(own / base, own, base)
+
+
+def _range(interval: Interval | None) -> Range | None:
+    return None if interval is None else Range(interval.low, interval.high, interval.level)
+
+
+def _parts(parts: Sequence[Part]) -> tuple[PartEffect, ...]:
+    return tuple(
+        PartEffect(p.value, p.strata, p.trials, p.effect.ratio, _range(p.effect.interval))
+        for p in parts
+    )
+
+
+def _dependence(found: Dependence) -> KeyDependence:
+    parts = _parts(found.parts)
+    if found.opposite:  # the two that say it come first
+        both = _parts(found.opposite)
+        parts = (*both, *(part for part in parts if part not in both))
+    return KeyDependence(found.keys, found.share, found.p_value, found.opposite is not None, parts)

@@ -87,6 +87,23 @@ def _beta_fraction(a: float, b: float, x: float) -> float:
     return value
 
 
+def chi_squared_tail(freedom: int, x: float) -> float:
+    """P(X >= x) of chi-squared with `freedom` >= 1 whole degrees of freedom.
+
+    A finite sum (Abramowitz and Stegun 1964, 26.4.4 and 26.4.5).
+    """
+    half = x / 2
+    if half <= 0:
+        return 1.0
+    odd = freedom % 2
+    # Terms half^i / i! (even) or half^(i + 1/2) / gamma(i + 3/2) (odd), times exp(-half).
+    total = math.erfc(math.sqrt(half)) if odd else 0.0
+    for i in range(freedom // 2):
+        power = i + odd / 2
+        total += math.exp(power * math.log(half) - half - math.lgamma(power + 1))
+    return min(1.0, total)
+
+
 def root(function: Callable[[float], float], low: float, high: float) -> float:
     """Where `function`, which grows from below 0 at `low` to above 0 at `high`, is 0."""
     for _ in range(_HALVINGS):

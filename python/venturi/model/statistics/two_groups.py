@@ -111,6 +111,12 @@ def compare_samples(
     return Verdict(outcome, reason, alpha, ratio, interval, p, lower)
 
 
+def median_log_ratio(first: Array, second: Array) -> float:
+    """The logarithm of `compare_samples`' ratio, of two sorted arrays of logarithms."""
+    pair = _Small if len(first) * len(second) <= MOST_RATIOS else _Large
+    return pair(first, second).estimate()
+
+
 def p_value(first: Sequence[float], second: Sequence[float]) -> float:
     """The p of `compare_samples` alone; 1 where it has none."""
     values = checked(first), checked(second)

@@ -11,11 +11,14 @@ from typing import Any
 from anyio import to_thread
 from fastapi import FastAPI
 from pydantic import TypeAdapter
+from starlette.responses import RedirectResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from venturi.present.advice_page.data import SimulationPage
 from venturi.present.api import changes, files, problems, routing
 from venturi.present.api.assets import FOLDER, Assets
 from venturi.present.api.context import Services
+from venturi.present.api.moved import MOVED, PREFIX, moved
 from venturi.present.api.security import COOKIE, Access, Guard
 from venturi.present.api.shapes import Problem
 from venturi.present.report.data import ReportData
@@ -56,6 +59,7 @@ def create_app(
     app.router.default = Assets(assets)
     problems.handle(app)
     app.add_middleware(Guard, access=app.state.access)
+    app.add_middleware(Moved)
     plain = app.openapi
 
     def openapi() -> dict[str, Any]:
@@ -65,6 +69,26 @@ def create_app(
 
     app.openapi = openapi  # type: ignore[method-assign]
     return app
+
+
+class Moved:
+    """Answers old addresses of data as the new ones, and sends browsers on to the new pages."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"].removeprefix(PREFIX) not in MOVED:
+            await self._app(scope, receive, send)
+            return
+        url = moved(f"{scope['path']}?{scope['query_string'].decode('latin-1')}")
+        if scope["path"].startswith(PREFIX):
+            path, _, query = url.partition("?")
+            scope = {**scope, "path": path, "raw_path": path.encode(),
+                     "query_string": query.encode()}  # fmt: skip
+            await self._app(scope, receive, send)
+            return
+        await RedirectResponse(url, 308)(scope, receive, send)
 
 
 @asynccontextmanager

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from venturi.errors import ExitCode, VenturiError
+from venturi.present.api.moved import moved
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +52,10 @@ PAGES = (
               "Time against cost at your prices, ranked with ties."),
     _analysis("compare", "Compare", "Compare", "Is the difference real?",
               "Distributions, the ratio with its interval, a verdict."),
-    _analysis("speedup", "Speedup", "Speedup", "What does a factor bring?",
-              "Disk, network, engine: against a chosen baseline."),
-    _analysis("parameter", "Parameter", "Parameter evaluation", "What does a parameter do?",
-              "Times by its value, all other keys being equal."),
+    _analysis("effect", "Effects", "Effects", "What does a setting bring?",
+              "Disk, network, maps, compression: all else being equal."),
     _analysis("scaling", "Scaling", "Scaling", "How does it scale?",
               "Nodes, data size, cores: points, curve, memory cliff."),
-    _analysis("improvement", "Improvement", "Configuration improvement",
-              "What improves a configuration?", "Every change against where you are now."),
     Page("advice", "/advice", "Hardware advice", ("/api/advice", "/api/catalogs"), "Advice",
          selects=False, question="Which hardware should I take?",
          about="Predicted time and cost of cloud machines."),
@@ -95,7 +92,7 @@ def requests_of(page_url: str) -> tuple[str, ...]:
 
     VEN-API-UNKNOWN if there is no such page.
     """
-    parts = urlsplit(page_url)
+    parts = urlsplit(moved(page_url))
     found = None if parts.scheme or parts.netloc else _found(parts.path or "/")
     if found is None:
         paths = (page.path.replace("{id}", "ID") for page in PAGES if page.served)

@@ -13,8 +13,9 @@ from fastapi.responses import JSONResponse
 
 from venturi.present.api.asking import Given, Parameter, taken
 from venturi.present.api.context import Asker, Selection, Services, selection
+from venturi.present.api.moved import PREFIX
 from venturi.present.api.security import Access, role_of
-from venturi.present.api.twins import PREFIX, TWINS, Twin, said, shape_of
+from venturi.present.api.twins import TWINS, Twin, said, shape_of
 
 
 def twins() -> APIRouter:

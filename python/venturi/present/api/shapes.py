@@ -366,80 +366,6 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Speedup:
-    """How many times faster a value of the factor is: the middle ratio of the baseline's times."""
-
-    key: Key
-    value: Scalar
-    n: int
-    n_baseline: int
-    median_s: float | None
-    baseline_median_s: float | None
-    speedup: float | None
-    interval: Interval | None
-    verdict: str
-    reason: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Speedups:
-    """For each group of `by` and each value of `factor`.
-
-    `definition` is "baseline" or, on request, "aloja": against the mean of all that is selected.
-    """
-
-    factor: str
-    baseline: Scalar
-    definition: Literal["baseline", "aloja"]
-    by: tuple[str, ...]
-    values: tuple[Scalar, ...]
-    speedups: tuple[Speedup, ...]
-    warnings: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ParameterValue:
-    value: Scalar
-    n: int
-    failed: int
-    elapsed_s: Spread
-
-
-@dataclass(frozen=True, slots=True)
-class ParameterGroup:
-    """Times by the value of the parameter within one group; `verdict` in words."""
-
-    key: Key
-    values: tuple[ParameterValue, ...]
-    verdict: str
-
-
-@dataclass(frozen=True, slots=True)
-class ParameterEffect:
-    """The effect of `value` against `baseline` where all other keys are equal (matched strata).
-
-    `ratio` is the geometric mean over `strata` of median time over the baseline's median time.
-    """
-
-    value: Scalar
-    baseline: Scalar
-    strata: int
-    trials: int
-    ratio: float | None
-    interval: Interval | None
-    verdict: str
-
-
-@dataclass(frozen=True, slots=True)
-class ParameterEvaluation:
-    key: str
-    by: tuple[str, ...]
-    groups: tuple[ParameterGroup, ...]
-    effects: tuple[ParameterEffect, ...]
-    warnings: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class ScalingPoint:
     x: float
     n: int
@@ -484,30 +410,6 @@ class Scaling:
     x_unit: str
     by: tuple[str, ...]
     groups: tuple[ScalingGroup, ...]
-    warnings: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ImprovedConfiguration:
-    """A configuration against the baseline: how many times faster, with interval and verdict."""
-
-    key: Key
-    n: int
-    elapsed_s: Spread
-    speedup: float | None
-    interval: Interval | None
-    changes: tuple[str, ...]
-    verdict: str
-
-
-@dataclass(frozen=True, slots=True)
-class Improvement:
-    """Configurations of the selection against `baseline`, and the effect of each single key."""
-
-    by: tuple[str, ...]
-    baseline: Key | None
-    configurations: tuple[ImprovedConfiguration, ...]
-    effects: Mapping[str, tuple[ParameterEffect, ...]]
     warnings: tuple[str, ...]
 
 

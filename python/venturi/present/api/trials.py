@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from importlib.metadata import version
 from typing import Annotated, Any
@@ -15,6 +16,7 @@ from venturi.present.api import shapes
 from venturi.present.api.analysis.spreads import spread_of
 from venturi.present.api.asking import Parameter
 from venturi.present.api.context import Asker, SelectionDep, Services
+from venturi.present.api.moved import moved
 from venturi.present.api.presets import PRESETS
 from venturi.present.api.series import series_of
 from venturi.record import exclusions, starter, views
@@ -201,7 +203,8 @@ def all_exclusions(services: Services) -> shapes.Exclusions:
 
 def all_views(services: Services) -> shapes.Views:
     """Saved pages, and those that come with Venturi."""
-    return shapes.Views(tuple(views.find(services.repository)), PRESETS)
+    found = views.find(services.repository)
+    return shapes.Views(tuple(replace(view, url=moved(view.url)) for view in found), PRESETS)
 
 
 def trial_of(services: Services, id_: str) -> Trial:

@@ -18,9 +18,8 @@ from pydantic import TypeAdapter
 
 from venturi.present.api.asking import Asked, arguments
 from venturi.present.api.context import Asker, Services
+from venturi.present.api.moved import PREFIX, moved
 from venturi.present.document import encode
-
-PREFIX = "/api"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +55,8 @@ TWINS = (
     Twin("/groups", "trials", "groups", "repository"),
     Twin("/cost", "analysis.cost", "cost", "analyses"),
     Twin("/compare", "analysis.compare", "compare", "analyses"),
-    Twin("/speedup", "analysis.speedup", "speedups", "analyses"),
-    Twin("/parameter", "analysis.parameter", "parameter", "analyses"),
+    Twin("/effect", "analysis.effect", "effect", "analyses"),
     Twin("/scaling", "analysis.scaling", "scaling", "analyses"),
-    Twin("/improvement", "analysis.improvement", "improvement", "analyses"),
     Twin("/catalogs", "advice", "catalogs", "advice"),
     Twin("/catalog", "advice", "catalog", "advice", encoded=True),
     Twin("/advice", "advice", "advice", "advice", encoded=True),
@@ -74,7 +71,7 @@ def answer(services: Services, url: str) -> Any:
 
     Errors are those of the functions, and VEN-API-REQUEST. KeyError if no twin is there.
     """
-    parts = urlsplit(url)
+    parts = urlsplit(moved(url))
     twin, in_path = _at(parts.path.removeprefix(PREFIX))
     known = {Services: services, Asker: Asker("read", uploads=False)}
     asked = Asked(in_path, parse_qs(parts.query, keep_blank_values=True), known)

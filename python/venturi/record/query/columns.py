@@ -49,6 +49,16 @@ def read(
 
     `check` sees those that are read first, and may refuse to read on.
     """
+    return read_trials(connection, chosen, keys, check)[1]
+
+
+def read_trials(
+    connection: sa.Connection,
+    chosen: Sequence[sa.ColumnElement[bool]],
+    keys: Iterable[str],
+    check: Callable[[str, Column], None] = lambda _key, _column: None,
+) -> tuple[Integers, dict[str, Column]]:
+    """The serial numbers of the trials, in no order, and their columns as `read` gives them."""
     keys = tuple(dict.fromkeys(keys))
     alone = [key for key in keys if key in COLUMNS and key not in _KINDS]
     statement = sa.select(TRIALS.c.serial, *map(COLUMNS.__getitem__, alone)).where(*chosen)
@@ -58,7 +68,8 @@ def read(
     for key, column in found.items():
         check(key, column)
     others = [key for key in keys if key not in found]
-    return found | _rest(connection, np.array(serials, dtype=np.int64), others)
+    numbers = np.array(serials, dtype=np.int64)
+    return numbers, found | _rest(connection, numbers, others)
 
 
 def _rest(connection: sa.Connection, serials: Integers, keys: Iterable[str]) -> dict[str, Column]:

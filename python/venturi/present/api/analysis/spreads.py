@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from venturi.model.compare.effects import Ratio
 from venturi.model.statistics import stats
 from venturi.present.api.shapes import Interval, Spread
 
@@ -78,15 +77,3 @@ def scaled(spread: Spread, factor: float) -> Spread:
 def times(value: float) -> str:
     """A ratio for people: `1.34`, `12`, `0.052`."""
     return f"{value:.2f}" if 0.1 <= value < 10 else f"{value:.3g}"
-
-
-def as_fast(name: str, baseline: str, ratio: Ratio) -> str:
-    """`SSD is 2.41 times (2.2–2.7) as fast as HDD`; below 1 how many times as long it takes."""
-    if ratio.value is None:
-        return f"cannot tell: {ratio.reason}"
-    low, high = (ratio.interval.low, ratio.interval.high) if ratio.interval else (None, None)
-    if ratio.value >= 1:
-        within = f" ({times(low)}–{times(high)})" if low and high else ""
-        return f"{name} is {times(ratio.value)} times{within} as fast as {baseline}"
-    within = f" ({times(1 / high)}–{times(1 / low)})" if low and high else ""
-    return f"{name} takes {times(1 / ratio.value)} times{within} as long as {baseline}"

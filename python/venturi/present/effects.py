@@ -1,0 +1,100 @@
+"""The question what a setting brings, as it is asked: the names and values that are written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from venturi.errors import ExitCode, VenturiError
+from venturi.model.compare.effect import Effects, Key
+from venturi.model.compare.effect_words import named
+from venturi.model.compare.effects import Asked, UnknownBaselineError, effects_of
+from venturi.model.statistics.stats import ALPHA
+from venturi.record.query.checks import require_keys
+from venturi.record.query.chosen import CHOSEN, ORIGIN, WORK, chosen, key_of
+from venturi.record.query.conditions import COLUMNS
+from venturi.record.query.grouping import GROUP_KEYS_MAX
+from venturi.record.query.selection import Query
+from venturi.record.repository import Repository
+from venturi.record.tables import text_of
+from venturi.wording import NAMES_SHOWN
+
+LEVEL_LEAST, LEVEL_MOST = 0.5, 0.999
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked: `baseline` is a value of the only key, or a JSON list with one of each."""
+
+    keys: Sequence[str]
+    baseline: str | None = None
+    ignore: Sequence[str] = ()
+    level: float = 1 - ALPHA
+    crude: bool = False
+
+
+def effects(repository: Repository, query: Query, question: Question) -> Effects:
+    """What the keys of `question` bring to the trials of `query`; VEN-QUERY-VALUE of wrong ones."""
+    keys = tuple(dict.fromkeys(map(key_of, question.keys)))
+    if not keys or not all(keys):
+        raise _refused("there is nothing to look at", "key", "name a key, such as disk")
+    if len(keys) > GROUP_KEYS_MAX:
+        raise _refused(f"{len(keys)} keys", "key", f"at most {GROUP_KEYS_MAX} make a combination")
+    require_keys(repository, (*question.keys, *question.ignore))
+    for key in keys:
+        if key in (*WORK, *ORIGIN):
+            hint = "times of different work are not compared; give what was chosen for the work"
+            raise _refused(f"{key} is no setting", "key", hint)
+        if key in COLUMNS and key not in CHOSEN:
+            hint = "give what was chosen: a key of the configuration, or engine, network, hosts"
+            raise _refused(f"{key} is what became of a trial, not a setting", "key", hint)
+    ignored = frozenset(map(key_of, question.ignore)) - set(keys)
+    if work := sorted(ignored & {*WORK, *ORIGIN, "engine"}):
+        raise _refused(
+            f"{work[0]} cannot be left out", "ignore", "times of different work are not compared"
+        )
+    wanted = None if question.baseline is None else _values(question.baseline, len(keys))
+    found = chosen(repository, query)
+    baseline = None
+    if wanted is not None:
+        columns = [found.column(key).values for key in keys]
+        baseline = tuple(
+            next((v for v in values if v is not None and text_of(v) == text), text)
+            for values, text in zip(columns, wanted, strict=True)
+        )
+    asked = Asked(keys, baseline, ignored, question.level, question.crude)
+    try:
+        return effects_of(found, asked)
+    except UnknownBaselineError as error:
+        raise _unknown(question.baseline or "", keys, error.known) from error
+
+
+def _values(text: str, count: int) -> list[str]:
+    """The texts of the values: one as it stands, of several a JSON list or A,B."""
+    try:
+        listed = json.loads(text)
+    except (ValueError, RecursionError):
+        listed = None
+    if isinstance(listed, list) and not any(isinstance(each, list | dict) for each in listed):
+        values = [text_of(value) for value in listed]
+    else:
+        values = [text] if count == 1 else [each.strip() for each in text.split(",")]
+    if len(values) != count:
+        raise _refused(
+            f"{text[:80]!r} is not a value of each key", "baseline",
+            'give one of each, such as HDD,ETH or ["HDD", "ETH"]',
+        )  # fmt: skip
+    return values
+
+
+def _unknown(text: str, keys: Sequence[str], known: Sequence[Key]) -> VenturiError:
+    most = ", ".join(named(keys, value) for value in known[:NAMES_SHOWN])
+    hint = f"the most frequent are: {most}" if most else "no trial is counted"
+    return _refused(f"no counted trial has {text[:80]!r}", "baseline", hint)
+
+
+def _refused(message: str, field: str, hint: str) -> VenturiError:
+    return VenturiError(
+        "VEN-QUERY-VALUE", message, where={"field": field}, hint=hint, exit_code=ExitCode.USAGE
+    )

@@ -1,0 +1,166 @@
+"""All that was chosen for many trials, in columns: what they can be compared by.
+
+Read once for each state of the repository and kept, because a comparison looks at every key of
+every trial, and nothing changes between two of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+import sqlalchemy as sa
+from pydantic_core import from_json
+
+from venturi.record.query.columns import Column, read_trials
+from venturi.record.query.conditions import COLUMNS, PREFIX
+from venturi.record.query.selection import Query, fetch, rules_for, where
+from venturi.record.repository import Repository
+from venturi.record.tables import CHANGES, CONFIGURATION, RECORDS, TRIALS
+from venturi.record.trial import State
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+WORK = ("workload", "workload_version", "scale", "input_bytes")
+"""Trials that differ in one of these did different work."""
+ORIGIN = ("provenance", "source")
+HOST_NAMES, DISK_FOLDERS = "host names", "disk folders"
+"""What a record says of its machines besides its keys; no condition can ask for them."""
+MACHINES = (HOST_NAMES, "instance_type", "hosts")
+CHOSEN = (*WORK, "engine", "engine_version", "instance_type", "network", "hosts", *ORIGIN)
+CODES_MAX = 50_000_000  # kept between two questions: 400 MB
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The trials of a query: for each key its column, for each trial what became of it.
+
+    `columns` has every key of which some two trials of the repository differ, `constant` the value
+    of the others; those of the configuration by their plain names unless a column has the same
+    (`configuration.KEY`). `elapsed_s` is that of the `counted` trials (succeeded, no warm-up), else
+    nan; `failed` are those that failed or were not valid.
+    """
+
+    columns: Mapping[str, Column]
+    constant: Mapping[str, Any]
+    elapsed_s: Floats
+    counted: npt.NDArray[np.bool_]
+    failed: npt.NDArray[np.bool_]
+
+    def column(self, key: str) -> Column:
+        """The column of `key`, of None where no trial has it."""
+        found = self.columns.get(key)
+        if found is not None:
+            return found
+        return Column([self.constant.get(key)], np.zeros(len(self.counted), dtype=np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    change: int
+    serials: Integers
+    chosen: Chosen
+
+
+_KNOWN: WeakKeyDictionary[Repository, _Known] = WeakKeyDictionary()
+
+
+def key_of(name: str) -> str:
+    """The name that `Chosen` has for the key that `name` names."""
+    plain = name.removeprefix(PREFIX)
+    return name if plain in COLUMNS or plain.startswith(PREFIX) else plain
+
+
+def chosen(repository: Repository, query: Query) -> Chosen:
+    """What was chosen for the trials that meet the conditions of `query`."""
+    with repository.reading() as connection:
+        change = connection.execute(sa.select(CHANGES.c.made)).scalar_one()
+        known = _KNOWN.get(repository)
+        if known is None or known.change != change:
+            known = _read(connection, change)
+            if len(known.serials) * len(known.chosen.columns) <= CODES_MAX:
+                _KNOWN[repository] = known
+        tests = where(query.conditions, rules_for(connection, query))
+        if not tests:
+            return known.chosen
+        rows = fetch(connection, sa.select(TRIALS.c.serial).where(*tests))
+    wanted = np.fromiter((serial for (serial,) in rows), dtype=np.int64, count=len(rows))
+    return _taken(known.chosen, np.flatnonzero(np.isin(known.serials, wanted)))
+
+
+def _taken(every: Chosen, places: Integers) -> Chosen:
+    return Chosen(
+        {key: Column(each.values, each.codes[places]) for key, each in every.columns.items()},
+        every.constant,
+        every.elapsed_s[places],
+        every.counted[places],
+        every.failed[places],
+    )
+
+
+def _read(connection: sa.Connection, change: int) -> _Known:
+    settings = list(connection.execute(sa.select(CONFIGURATION.c.key).distinct()).scalars())
+    names = [PREFIX + key if key in COLUMNS or key.startswith(PREFIX) else key for key in settings]
+    others = ("elapsed_s", "state", "warm_up", "group")
+    serials, found = read_trials(connection, (), (*CHOSEN, *sorted(names), *others))
+    elapsed, state, warm_up, group = (found.pop(name) for name in others)
+    found |= _of_records(connection, group)
+    states = np.array(state.values, dtype=object)
+    times = np.array(elapsed.values, dtype=np.float64)[elapsed.codes]  # None: nan
+    counted = (states == State.SUCCEEDED)[state.codes] if len(states) else np.zeros(0, np.bool_)
+    if len(states):
+        counted &= ~np.array(warm_up.values, dtype=bool)[warm_up.codes]
+        counted &= np.isfinite(times) & (np.nan_to_num(times) > 0)
+        bad = np.isin(states, (State.FAILED, State.INVALID))[state.codes]
+    else:
+        bad = counted
+    varied = {key: column for key, column in found.items() if _varies(column)}
+    constant = {
+        key: column.values[column.codes[0]]
+        for key, column in found.items()
+        if len(serials) and key not in varied
+    }
+    times = np.where(counted, times, np.nan)
+    return _Known(change, serials, Chosen(varied, constant, times, counted, bad))
+
+
+def _varies(column: Column) -> bool:
+    codes = column.codes
+    return len(codes) > 0 and bool((codes != codes[0]).any())
+
+
+def _of_records(connection: sa.Connection, group: Column) -> dict[str, Column]:
+    """The machines' names and the disks' folders, read from one record of each repeat group."""
+    known: dict[str, tuple[str, str]] = {}
+    first = sa.select(sa.func.min(TRIALS.c.serial)).group_by(TRIALS.c.group_key)
+    statement = (
+        sa.select(TRIALS.c.group_key, RECORDS.c.record)
+        .join(RECORDS, RECORDS.c.id == TRIALS.c.id)
+        .where(TRIALS.c.serial.in_(first))
+    )
+    for key, record in fetch(connection, statement):
+        cluster = from_json(record)["cluster"]
+        known[key] = _machines(cluster)
+    return {
+        name: _renamed(group, [known[key][place] for key in group.values])
+        for place, name in enumerate((HOST_NAMES, DISK_FOLDERS))
+    }
+
+
+def _machines(cluster: Mapping[str, Any]) -> tuple[str, str]:
+    names = sorted(host["name"] for host in cluster["hosts"])
+    disks = cluster.get("disks_by_role") or {}
+    folders = "; ".join(f"{role}: {', '.join(map(str, disks[role]))}" for role in sorted(disks))
+    return ", ".join(names), folders
+
+
+def _renamed(column: Column, values: list[str]) -> Column:
+    """`column` with other values, of which several may be equal."""
+    known: dict[str, int] = {}
+    codes = np.array([known.setdefault(value, len(known)) for value in values], dtype=np.int64)
+    return Column(list(known), codes[column.codes] if len(values) else column.codes)
