@@ -175,84 +175,118 @@ def test_compare_takes_the_two_largest_and_refuses_what_is_not_there(
     assert "nothing to compare" in alone["warnings"][-1]
 
 
-# --- speedup -------------------------------------------------------------------------------------
+# --- effect --------------------------------------------------------------------------------------
 
 
-def test_speedup_is_within_like_work_and_against_the_baseline(
-    client: httpx.Client, add: Add
-) -> None:
-    wordcount = Workload("wordcount", "v1", "large", 10**11)
-    for work, base in ((WORK, 400.0), (wordcount, 50.0)):
-        add(around(base, n=10), configuration={"disk": "HDD"}, workload=work)
-        add(around(base / 2, n=8), configuration={"disk": "SSD"}, workload=work)
-    found = ask(client, "/api/speedup", factor="disk")
-    assert (found["baseline"], found["by"], found["values"]) == (
-        "HDD",
-        ["workload"],
-        ["HDD", "SSD"],
-    )
-    told = {(one["key"][0], one["value"]): one for one in found["speedups"]}
-    for work in ("terasort", "wordcount"):
-        one = told[work, "SSD"]
-        assert one["speedup"] == pytest.approx(2, rel=0.1)
-        assert one["interval"]["low"] <= one["speedup"] <= one["interval"]["high"]
-        assert one["verdict"].startswith("SSD is ")
-        assert one["verdict"].endswith(" as fast as HDD")
-        assert told[work, "HDD"]["verdict"] == "the baseline"
-    other = ask(client, "/api/speedup", factor="disk", baseline="SSD")
-    slower = next(one for one in other["speedups"] if one["value"] == "HDD")
-    assert slower["speedup"] == pytest.approx(0.5, rel=0.1)
-    assert "as long as SSD" in slower["verdict"]
-    unknown = refused(client, "/api/speedup", factor="disk", baseline="tape")
-    assert unknown["where"]["field"] == "baseline"
-    assert refused(client, "/api/speedup", factor="nothing")["where"]["field"] == "factor"
-
-
-def test_alojas_speedup_moves_with_the_selection(client: httpx.Client, add: Add) -> None:
-    for disk, seconds in {"HDD": 300, "SSD": 100, "tape": 5_000}.items():
-        add(around(seconds), configuration={"disk": disk})
-
-    def of_ssd(**more: Any) -> Any:
-        found = ask(client, "/api/speedup", factor="disk", definition="aloja", **more)
-        assert "it moves with the selection" in found["warnings"][-1]
-        return next(one for one in found["speedups"] if one["value"] == "SSD")
-
-    alone, all_of = of_ssd(where=["disk=SSD", "disk=HDD"]), of_ssd()
-    assert all_of["speedup"] > 5 * alone["speedup"]
-    assert all_of["interval"] is None
-    assert all_of["reason"] == "moves with the selection: no interval"
-
-
-# --- parameter -----------------------------------------------------------------------------------
-
-
-def test_parameter_matches_strata_and_names_what_goes_along(client: httpx.Client, add: Add) -> None:
+def test_an_effect_matches_strata_and_names_what_goes_along(client: httpx.Client, add: Add) -> None:
     for block in range(6):
         for maps, factor in ((8, 1.0), (16, 0.8)):
             setup = {"maps": maps, "block": block, "maps_total": maps * 4}
             add(around(100 * (block + 1) * factor, n=2, seed=maps), configuration=setup)
-    add([7.0], configuration={"maps": 32, "block": 99, "maps_total": 128}, state=State.FAILED)
-    found = ask(client, "/api/parameter", key="maps", baseline="8")
+    add([7.0], configuration={"maps": 16, "block": 99, "maps_total": 64}, state=State.FAILED)
+    found = ask(client, "/api/effect", key="maps", baseline="8")
     (effect,) = found["effects"]
-    assert (effect["value"], effect["strata"], effect["trials"]) == ("16", 6, 24)
+    assert (effect["value"], effect["strata"], effect["n"], effect["failed"]) == (["16"], 6, 12, 1)
     assert effect["ratio"] == pytest.approx(0.8, rel=0.05)
-    assert "less time than 8, over 6 matched strata" in effect["verdict"]
-    assert any("maps_total changes only together with maps" in said for said in found["warnings"])
-    (group,) = found["groups"]
-    assert [(value["value"], value["n"], value["failed"]) for value in group["values"]] == [
-        ("8", 12, 0), ("16", 12, 0), ("32", 1, 1),
-    ]  # fmt: skip
-    least = ask(client, "/api/parameter", key="maps", least=2)
-    assert [value["value"] for value in least["groups"][0]["values"]] == ["8", "16"]
+    assert effect["interval"]["low"] < effect["ratio"] < effect["interval"]["high"] < 1
+    assert (effect["outcome"], effect["interval"]["level"]) == ("faster", pytest.approx(0.95))
+    assert found["verdict"].startswith("maps 16 takes 19 % less time than maps 8 (ratio 0.815")
+    assert found["along"] == ["maps_total"]
+    other = ask(client, "/api/effect", key="maps", baseline="16")
+    assert other["effects"][0]["ratio"] == pytest.approx(1 / effect["ratio"])
+    assert other["effects"][0]["outcome"] == "slower"
 
 
-def test_parameter_never_matches_different_work(client: httpx.Client, add: Add) -> None:
+def test_an_effect_never_matches_different_work_or_other_machines(
+    client: httpx.Client, add: Add
+) -> None:
     add(around(100), configuration={"maps": 8})
     add(around(500), configuration={"maps": 16}, workload=replace(WORK, input_bytes=10**12))
-    found = ask(client, "/api/parameter", key="maps")
-    assert [(effect["strata"], effect["ratio"]) for effect in found["effects"]] == [(0, None)]
-    assert found["effects"][0]["verdict"].startswith("cannot tell")
-    assert found["by"] == ["input_bytes"]
+    (effect,) = ask(client, "/api/effect", key="maps")["effects"]
+    assert (effect["strata"], effect["ratio"], effect["outcome"]) == (0, None, "confounded")
+    assert "confounded by input_bytes" in effect["verdict"]
+    add(around(50), configuration={"maps": 16}, hosts=8)
+    (effect,) = ask(client, "/api/effect", key="maps", where="input_bytes<200000000000")["effects"]
+    assert "confounded by hosts" in effect["verdict"]
+
+
+def test_hosts_of_other_names_are_other_machines(
+    client: httpx.Client, repository: Repository, make_trial: MakeTrial
+) -> None:
+    for host, disk, seconds in (("old", "HDD", 100), ("new", "SSD", 50), ("new", "HDD", 51)):
+        here = {"cluster": Cluster((Host(host),)), "configuration": {"disk": disk}}
+        repository.add_many(
+            make_trial(workload=WORK, elapsed_s=t, state=State.SUCCEEDED, **here)
+            for t in around(seconds)
+        )
+    (effect,) = ask(client, "/api/effect", key="disk", baseline="HDD")["effects"]
+    assert (effect["strata"], effect["n_baseline"]) == (1, 8)
+    assert effect["ratio"] == pytest.approx(1, abs=0.05)
+
+
+def test_an_effect_over_several_kinds_of_work_is_the_mean_of_theirs(
+    client: httpx.Client, add: Add
+) -> None:
+    other = Workload("wordcount", "v1", "large", 10**11)
+    for maps in range(4):
+        for work, hdd, ssd in ((WORK, 1_000, 500), (other, 10, 10)):
+            add(around(hdd, n=2), configuration={"disk": "HDD", "maps": maps}, workload=work)
+            add(around(ssd, n=2), configuration={"disk": "SSD", "maps": maps}, workload=work)
+    (effect,) = ask(client, "/api/effect", key="disk", baseline="HDD")["effects"]
+    assert effect["ratio"] == pytest.approx(0.5**0.5, rel=0.05)
+    assert {part["value"]: part["strata"] for part in effect["works"]} == {
+        "terasort": 4, "wordcount": 4,
+    }  # fmt: skip
+    assert "the mean of 2 kinds of work" in effect["verdict"]
+
+
+def test_effects_of_combinations_and_wrong_questions(client: httpx.Client, add: Add) -> None:
+    add(around(300, n=10), configuration={"disk": "HDD", "net": "ETH"})
+    add(around(200, n=8), configuration={"disk": "SSD", "net": "ETH"})
+    add(around(150, n=8), configuration={"disk": "SSD", "net": "IB"})
+    found = ask(client, "/api/effect", key=["disk", "net"])
+    assert found["baseline"] == ["HDD", "ETH"]
+    assert {tuple(each["value"]) for each in found["effects"]} == {("SSD", "ETH"), ("SSD", "IB")}
+    chosen = ask(client, "/api/effect", key=["disk", "net"], baseline='["SSD", "ETH"]')
+    assert chosen == ask(client, "/api/effect", key=["disk", "net"], baseline="SSD,ETH")
+    slower = next(each for each in chosen["effects"] if each["value"] == ["HDD", "ETH"])
+    assert slower["ratio"] == pytest.approx(1.5, rel=0.1)
+    crude = ask(client, "/api/effect", key="disk", crude="true")["effects"][0]["crude"]
+    assert crude["ratio"] == pytest.approx(crude["median_s"] / crude["baseline_median_s"])
+    assert ask(client, "/api/effect", key="disk")["effects"][0]["crude"] is None
+    for field, wrong in (
+        ("query.key", {}),
+        ("nothing", {"key": "nothing"}),
+        ("key", {"key": "workload"}),
+        ("key", {"key": "elapsed_s"}),
+        ("baseline", {"key": "disk", "baseline": "tape"}),
+        ("baseline", {"key": ["disk", "net"], "baseline": '["HDD"]'}),
+        ("ignore", {"key": "disk", "ignore": "workload"}),
+        ("query.level", {"key": "disk", "level": 1}),
+    ):
+        assert refused(client, "/api/effect", **wrong)["where"]["field"] == field, wrong
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("speedup?factor=disk&by=workload", "effect?key=disk"),
+        ("speedup?factor=disk&baseline=SSD&definition=aloja", "effect?key=disk&baseline=SSD"),
+        ("parameter?key=disk&where=workload%3Dterasort&least=2",
+         "effect?key=disk&where=workload%3Dterasort"),
+        ("improvement?by=disk&by=net", "effect?key=disk&key=net"),
+    ],
+)  # fmt: skip
+def test_old_addresses_answer_as_the_new_one(
+    client: httpx.Client, add: Add, old: str, new: str
+) -> None:
+    for disk, seconds in (("HDD", 300), ("SSD", 200)):
+        add(around(seconds), configuration={"disk": disk, "net": "ETH"})
+    answer = client.get(f"/api/{old}")
+    assert answer.status_code == 200
+    assert answer.json() == client.get(f"/api/{new}").json()
+    page = client.get(f"/{old}", headers={"accept": "text/html"})
+    assert (page.status_code, page.headers["location"]) == (308, f"/{new}")
 
 
 # --- scaling -------------------------------------------------------------------------------------
@@ -290,55 +324,11 @@ def test_scaling_over_data_finds_the_cliff(client: httpx.Client, add: Add) -> No
     assert max(point["elapsed_s"] for point in group["curve"]) < 300
 
 
-# --- improvement ---------------------------------------------------------------------------------
-
-
-def test_improvement_against_the_most_frequent_and_what_changed(
-    client: httpx.Client, add: Add
-) -> None:
-    add(around(300, n=10), configuration={"disk": "HDD", "net": "ETH"})
-    add(around(200, n=8), configuration={"disk": "SSD", "net": "ETH"})
-    add(around(150, n=8), configuration={"disk": "SSD", "net": "IB"})
-    found = ask(client, "/api/improvement", by=["disk", "net"])
-    assert found["baseline"] == ["HDD", "ETH"]
-    assert [one["key"] for one in found["configurations"]] == [
-        ["SSD", "IB"], ["SSD", "ETH"], ["HDD", "ETH"],
-    ]  # fmt: skip
-    best = found["configurations"][0]
-    assert best["changes"] == ["disk: HDD → SSD", "net: ETH → IB"]
-    assert best["speedup"] == pytest.approx(2, rel=0.1)
-    assert best["verdict"].startswith("SSD IB is ")
-    assert found["configurations"][2]["verdict"] == "the baseline"
-    assert set(found["effects"]) == {"disk", "net"}
-    assert found["effects"]["net"][0]["ratio"] == pytest.approx(0.75, rel=0.1)
-    chosen = ask(client, "/api/improvement", by=["disk", "net"], baseline='["SSD", "ETH"]')
-    assert chosen["configurations"][-1]["speedup"] == pytest.approx(2 / 3, rel=0.1)
-    refused(client, "/api/improvement")
-    refused(client, "/api/improvement", by="disk", baseline='["none"]')
-
-
-def test_improvement_over_several_kinds_of_work_pools_ratios_not_times(
-    client: httpx.Client, add: Add
-) -> None:
-    other = Workload("wordcount", "v1", "large", 10**11)
-    add(around(1_000), configuration={"disk": "HDD"})
-    add(around(500), configuration={"disk": "SSD"})
-    add(around(10, n=30), configuration={"disk": "HDD"}, workload=other)
-    add(around(10), configuration={"disk": "SSD"}, workload=other)
-    found = ask(client, "/api/improvement", by="disk")
-    ssd = next(one for one in found["configurations"] if one["key"] == ["SSD"])
-    assert ssd["speedup"] == pytest.approx(2**0.5, rel=0.05)
-    assert ssd["elapsed_s"]["median"] is None
-    assert "over 2 kinds of work" in ssd["verdict"]
-    assert "geometric mean" in found["warnings"][0]
-
-
 # --- all of them ---------------------------------------------------------------------------------
 
 ASKED = {
     "/api/cost": {"by": "disk"}, "/api/compare": {"by": "disk"},
-    "/api/speedup": {"factor": "disk"}, "/api/parameter": {"key": "disk"},
-    "/api/scaling": {"x": "hosts"}, "/api/improvement": {"by": "disk"},
+    "/api/effect": {"key": "disk"}, "/api/scaling": {"x": "hosts"},
 }  # fmt: skip
 
 

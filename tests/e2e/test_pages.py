@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 import os
 import re
 import shutil
@@ -54,17 +53,15 @@ PAGES = {
     "cost": f"/cost?{LAB}&by=disk&by=net&{PRICED}",
     "published": f"/cost?{MINERVA}&by=net&by=disk&usd_per_hour=3.5&plus=net%3DIB:0.8&legacy=1",
     "compare": f"/compare?{LAB}&by=disk&by=net",
-    "speedup": f"/speedup?{LAB}&factor=disk&by=net",
-    "parameter": f"/parameter?{ALL}&key=disk&by=hosts",
+    "effect": f"/effect?{ALL}&key=disk",
     "scaling": f"/scaling?{ALL}&by=disk",
-    "improvement": f"/improvement?{ALL}&by=disk&by=net&by=hosts",
     "advice": "/advice",
     "catalog": "/catalog?catalog=current",
     "exclusions": "/exclusions",
 }
 CHARTS = {
     "start": 0, "trials": 0, "trial": 3, "failed": 0, "job": 1, "cost": 1, "published": 1,
-    "compare": 2, "speedup": 1, "parameter": 2, "scaling": 1, "improvement": 2, "advice": 2,
+    "compare": 2, "effect": 2, "scaling": 1, "advice": 2,
     "catalog": 1, "exclusions": 0,
 }  # fmt: skip
 PX = 0.75
@@ -453,32 +450,17 @@ def test_a_comparison_of_ticked_trials_tells_the_interfaces_verdict(scene: Findi
     close(on_its_axis(ratios, "x", log=True), [groups[1]["ratio"]])
 
 
-@scenes("speedup")
-def test_speedups_are_the_interfaces(scene: Finding) -> None:
-    found, (chart,), (table,) = scene["answer"]["speedups"], scene["charts"], scene["tables"]
-    values = [one["speedup"] for one in found]
-    assert len(values) == 4
-    assert [d["y"] for d in chart["dots"]] == sorted(d["y"] for d in chart["dots"])
-    assert affine([math.log(v) for v in values], [d["x"] for d in chart["dots"]]) < PX
-    close(on_its_axis(chart, "x", log=True), values)
-    assert {word["text"] for word in chart["words"]} >= {"ETH", "IB", "HDD", "SSD"}
-    close([number(n) for n in column(table, "speedup")], values, 1e-4)
-    assert column(table, "verdict") == [one["verdict"] for one in found]
-    for said, one in zip(scene["said"], found, strict=True):
-        assert said.startswith(str(one["value"]))
-        assert f"{one['speedup']:.2f}×" in said
-        assert one["verdict"] in said
-
-
-@scenes("parameter")
-def test_times_and_effects_of_a_parameter_are_the_interfaces(scene: Finding) -> None:
-    answer, (times, effects) = scene["answer"], scene["charts"]
-    medians = [v["elapsed_s"]["median"] for g in answer["groups"] for v in g["values"]]
-    known = [median for median in medians if median is not None]
-    assert affine(known, [dot["x"] for dot in times["dots"]]) < PX
-    ratios = [effect["ratio"] for effect in answer["effects"]]
-    close(on_its_axis(effects, "x", log=True), ratios)
-    close([number(n) for n in column(scene["tables"][1], "ratio of times")], ratios, 1e-4)
+@scenes("effect")
+def test_effects_and_their_settings_are_the_interfaces(scene: Finding) -> None:
+    answer, (effects, strata) = scene["answer"], scene["charts"][:2]
+    found = [each for each in answer["effects"] if each["ratio"] is not None]
+    assert found
+    close(on_its_axis(effects, "x", log=True), [each["ratio"] for each in found])
+    close([number(n) for n in column(scene["tables"][0], "ratio of times")],
+          [each["ratio"] for each in found], 1e-4)  # fmt: skip
+    assert column(scene["tables"][0], "verdict") == [each["verdict"] for each in found]
+    assert number(column(scene["tables"][1], "ratio of times")[0]) == found[0]["points"][0]
+    assert strata["words"]
 
 
 @scenes("scaling")
@@ -493,19 +475,6 @@ def test_points_of_a_curve_are_the_interfaces(scene: Finding) -> None:
     close([number(n) for n in column(scene["tables"][0], "median time (s)")], medians, 1e-4)
     curves = [len(group["curve"]) for group in groups if group["formula"] is not None]
     assert [n for n in chart["lines"] if n in curves]
-
-
-@scenes("improvement")
-def test_configurations_are_drawn_by_their_speedup(scene: Finding) -> None:
-    chart, table = scene["charts"][0], scene["tables"][0]
-    known = [c["speedup"] for c in scene["answer"]["configurations"] if c["speedup"] is not None]
-    assert len(known) == 12
-    assert affine([math.log(v) for v in known], [d["x"] for d in chart["dots"]]) < PX
-    close(on_its_axis(chart, "x", log=True), known)
-    assert len(table) - 1 == len(scene["answer"]["configurations"])
-
-
-# ---- keyboard, errors, theme, history, doors ----
 
 
 @scenes("keyboard")
@@ -565,14 +534,14 @@ def test_the_button_changes_page_and_charts_and_is_remembered(scene: Finding) ->
 
 @scenes("history")
 def test_back_and_forward_lead_through_the_pages(scene: Finding) -> None:
-    compare, speedup, first, second, third, last = scene["urls"]
+    compare, effect, first, second, third, last = scene["urls"]
     assert compare == f"/compare?{LAB}"
-    assert speedup.startswith("/speedup?")
-    assert "factor=" in speedup
-    assert first == f"/speedup?{LAB}"
-    assert (second, third, last) == (compare, first, speedup)
+    assert effect.startswith("/effect?")
+    assert "key=" in effect
+    assert first == f"/effect?{LAB}"
+    assert (second, third, last) == (compare, first, effect)
     assert [title.split(" · ")[0] for title in scene["titles"]] == [
-        "Speedup", "Speedup", "Compare", "Speedup", "Speedup",
+        "Effects", "Effects", "Compare", "Effects", "Effects",
     ]  # fmt: skip
     assert scene["charts"] == 1
 

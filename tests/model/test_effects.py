@@ -1,127 +1,303 @@
-"""Speedups, ALOJA's definition beside ours, and effects over matched strata."""
+"""Effects of settings: what is matched, what is refused, and what no relabelling changes."""
 
 from __future__ import annotations
 
 import math
-import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
-from venturi.model.compare.effects import (
-    LEAST_STRATA,
-    going_along,
-    matched_effect,
-    over_selection,
-    pairs_of,
-    speedup,
-)
-from venturi.model.statistics.stats import Missing
+from venturi.model.compare.dependence import kruskal_wallis
+from venturi.model.compare.effect import Effect, Effects, Outcome
+from venturi.model.compare.effects import Asked, UnknownBaselineError, effects_of
+from venturi.model.compare.strata import for_these_only, over_works, pooled
+from venturi.model.statistics.quantiles import chi_squared_tail
+from venturi.model.statistics.two_groups import compare_samples
+from venturi.record.query.chosen import Chosen
+from venturi.record.query.columns import Column
 
-TIMES = st.lists(st.floats(1.0, 1e4), min_size=5, max_size=40)
-
-
-@settings(deadline=None)
-@given(TIMES, TIMES)
-def test_a_speedup_is_baseline_over_own_and_its_inverse_the_other_way(
-    own: list[float], base: list[float]
-) -> None:
-    found = speedup([(own, base)])
-    assert found.value == pytest.approx(statistics.median(base) / statistics.median(own))
-    inverse = speedup([(base, own)])
-    assert inverse.value == pytest.approx(1 / (found.value or math.nan))
-    assert found.interval is not None
-    low, high = found.interval.low, found.interval.high
-    assert min(base) / max(own) * (1 - 1e-9) <= low <= high <= max(base) / min(own) * (1 + 1e-9)
-    assert speedup([(own, base)]) == found  # seeded
+Row = tuple[Mapping[str, Any], float]
 
 
-def test_the_interval_is_that_of_plain_resampling() -> None:
-    own = np.array([100.0, 104, 99, 120, 101, 97, 110, 103])
-    base = np.array([200.0, 190, 230, 205, 199, 210, 250, 195])
-    mine = speedup([(own.tolist(), base.tolist())]).interval
-    rng = np.random.default_rng(1979)
-    first, second = (
-        np.median(values[rng.integers(0, 8, (20_000, 8))], axis=1) for values in (own, base)
+def chosen(rows: Sequence[Row]) -> Chosen:
+    """Counted trials with these keys and times."""
+    columns = {}
+    for key in rows[0][0] if rows else ():
+        values = [row[key] for row, _ in rows]
+        known = list(dict.fromkeys(values))
+        columns[key] = Column(known, np.array([known.index(v) for v in values], dtype=np.int64))
+    times = np.array([seconds for _, seconds in rows], dtype=np.float64)
+    return Chosen(columns, {}, times, np.ones(len(rows), bool), np.zeros(len(rows), bool))
+
+
+def ask(rows: Sequence[Row], key: str = "disk", **more: Any) -> Effects:
+    return effects_of(chosen(rows), Asked((key,), **more))
+
+
+def only(rows: Sequence[Row], **more: Any) -> Effect:
+    (one,) = ask(rows, baseline=("HDD",), **more).effects
+    return one
+
+
+def rows_of(ratios: Sequence[float], trials: int = 1) -> list[Row]:
+    """A stratum for each ratio of SSD to HDD."""
+    return [
+        ({"disk": disk, "maps": place}, 100.0 * (place + 1) * factor)
+        for place, ratio in enumerate(ratios)
+        for disk, factor in (("HDD", 1.0), ("SSD", ratio))
+        for _ in range(trials)
+    ]
+
+
+def test_the_worked_example_of_strata() -> None:
+    one = only(rows_of((0.80, 0.85, 0.78, 0.90, 0.83)), level=0.9)
+    assert one.interval is not None
+    told = one.ratio, one.interval.low, one.interval.high
+    assert told == pytest.approx((0.8310, 0.7881, 0.8761), abs=5e-5)
+    assert (one.outcome, one.strata, one.n, one.n_baseline) == (Outcome.FASTER, 5, 5, 5)
+    two = only(rows_of((0.5, 0.6)), level=0.9)
+    assert two.interval is not None
+    told = two.ratio, two.interval.low, two.interval.high
+    assert told == pytest.approx((0.5477, 0.3080, 0.9739), abs=5e-5)
+
+
+def test_matching_finds_the_effect_that_pooling_turns_round() -> None:
+    """Simpson: SSD takes 20 % more everywhere, but was measured on the small input mostly."""
+    rows: list[Row] = []
+    for size, middle, hdd, ssd in (("small", 100.0, 2, 20), ("large", 1_000.0, 20, 2)):
+        rows += [({"disk": "HDD", "size": size}, middle)] * hdd
+        rows += [({"disk": "SSD", "size": size}, 1.2 * middle)] * ssd
+    one = only(rows, crude=True)
+    assert one.crude is not None
+    assert one.crude.ratio < 1
+    assert one.ratio == pytest.approx(1.2)
+    assert [(each.keys, each.flagged) for each in one.confounders] == [(("size",), True)]
+
+
+def test_one_stratum_is_a_comparison_of_two_groups() -> None:
+    hdd, ssd = [100.0, 104, 98, 110, 102], [97.0, 95, 101, 99, 93]
+    rows = [({"disk": "HDD"}, t) for t in hdd] + [({"disk": "SSD"}, t) for t in ssd]
+    verdict = compare_samples(hdd, ssd)
+    one = only([({**row, "maps": 1}, t) for row, t in rows])
+    assert verdict.interval is not None
+    assert one.interval is not None
+    assert (one.strata, one.ratio) == (1, pytest.approx(verdict.ratio))
+    assert (one.interval.low, one.interval.high) == pytest.approx(
+        (verdict.interval.low, verdict.interval.high)
     )
-    assert mine is not None
-    expected = np.quantile(second / first, [0.05, 0.95])
-    assert (mine.low, mine.high) == pytest.approx(expected, rel=0.03)
 
 
-def test_few_trials_give_a_ratio_without_an_interval_and_none_give_nothing() -> None:
-    found = speedup([([10.0] * 4, [20.0] * 9)])
-    assert (found.value, found.interval) == (2.0, None)
-    assert "4 kept trials" in (found.reason or "")
-    assert speedup([([], [1.0])]).value is None
-    assert speedup([]).reason == "no kept trials to compare"
+def test_what_was_measured_on_other_machines_only_is_refused() -> None:
+    rows = [({"disk": "HDD", "cluster": f"a{n}"}, 100.0 + n) for n in range(6)]
+    rows += [({"disk": "SSD", "cluster": f"b{n}"}, 50.0 + n) for n in range(6)]
+    one = only(rows)
+    assert (one.outcome, one.ratio, one.interval, one.adjusted) == (
+        Outcome.CONFOUNDED, None, None, None,
+    )  # fmt: skip
+    assert "confounded by cluster" in one.verdict
+    assert [(each.keys, each.strata) for each in one.omissions] == [(("cluster",), 1)]
+    assert one.next.ignore == ("cluster",)
+    ignored = only(rows, ignored=frozenset({"cluster"}))
+    assert (ignored.outcome, ignored.strata) == (Outcome.FASTER, 1)
 
 
-def test_of_several_kinds_of_work_each_counts_once_however_long_it_is() -> None:
-    short, long = ([10.0] * 5, [20.0] * 5), ([8_000.0] * 5, [4_000.0] * 5)
-    assert speedup([short, long]).value == pytest.approx(1.0)
-    assert speedup([short, short, long]).value == pytest.approx(2 ** (1 / 3))
+def test_what_changes_only_with_the_setting_is_named_and_work_is_never_left_out() -> None:
+    rows = [
+        ({**row, "disks": {"HDD": 1, "SSD": 2}[row["disk"]]}, t) for row, t in rows_of([0.5] * 4)
+    ]
+    answer = ask(rows, baseline=("HDD",))
+    assert answer.along == ("disks",)
+    assert "disks changes only with disk" in answer.verdict
+    assert answer.effects[0].strata == 4
+    works = [({**row, "workload": row["disk"]}, t) for row, t in rows_of([0.5] * 4)]
+    assert ask(works).effects[0].outcome is Outcome.CONFOUNDED
 
 
-def test_alojas_definition_moves_with_the_selection_and_ours_does_not() -> None:
-    own, base, third = [10.0] * 5, [20.0] * 5, [400.0] * 5
-    assert over_selection(own, own + base) == pytest.approx(1.5)
-    assert over_selection(own, own + base + third) == pytest.approx(43 / 3)
-    assert isinstance(over_selection([], base), Missing)
+def test_a_difference_under_the_margin_is_none_and_few_strata_say_why_not() -> None:
+    rng = np.random.default_rng(3)
+    alike = only(rows_of(np.exp(rng.normal(0, 0.03, 40)).tolist()))
+    assert alike.outcome is Outcome.NO_DIFFERENCE
+    unsure = only(rows_of((0.5, 1.9, 0.8)))
+    assert unsure.outcome is Outcome.CANNOT_TELL
+    assert unsure.next.words
+    alone = only(rows_of((0.5,)))
+    assert (alone.outcome, alone.interval) == (Outcome.CANNOT_TELL, None)
+    assert alone.ratio == pytest.approx(0.5)
 
 
-def test_matched_strata_find_the_effect_that_pooling_turns_round() -> None:
-    """Simpson: B is 20 % slower everywhere, but was measured on the small input mostly."""
-    strata = {
-        "small": {"A": [100.0] * 2, "B": [120.0] * 20},
-        "large": {"A": [1_000.0] * 20, "B": [1_200.0] * 2},
-        "unmatched": {"A": [5.0]},
-    }
-    pooled = {
-        value: statistics.median([t for times in strata.values() for t in times.get(value, [])])
-        for value in "AB"
-    }
-    assert pooled["B"] < pooled["A"]
-    found = matched_effect(pairs_of(strata, "B", "A"))
-    assert (found.strata, found.trials) == (2, 44)
-    assert found.ratio.value == pytest.approx(1.2)
-    assert found.ratio.interval is None
-    assert f"an interval needs {LEAST_STRATA}" in (found.ratio.reason or "")
-    assert matched_effect([]).ratio.reason == "no trials that differ in nothing else"
+def test_a_verdict_that_turns_round_with_a_key_names_it() -> None:
+    rng = np.random.default_rng(4)
+    rows = []
+    for place in range(20):
+        ratio = (0.7 if place % 2 else 1.4) * math.exp(rng.normal(0, 0.03))
+        keys = {"maps": place, "block": "small" if place % 2 else "large"}
+        rows += [({**keys, "disk": "HDD"}, 100.0), ({**keys, "disk": "SSD"}, 100.0 * ratio)]
+    one = only(rows)
+    assert one.outcome is Outcome.DEPENDS
+    assert one.depends[0].keys == ("block",)
+    assert one.depends[0].opposite
+    assert "depends on block" in one.verdict
+    assert set(one.next.where) == {"block=small", "block=large"}
+
+
+def test_kinds_of_work_count_once_each() -> None:
+    rows = []
+    for work, ratio, strata in (("sort", 0.5, 9), ("scan", 0.9, 3), ("join", 0.7, 3)):
+        rows += [
+            ({**row, "workload": work}, t) for row, t in rows_of([ratio] * strata)
+        ]  # fmt: skip
+    one = only(rows)
+    assert one.ratio == pytest.approx((0.5 * 0.9 * 0.7) ** (1 / 3))
+    assert {part.value: part.strata for part in one.works} == {"sort": 9, "scan": 3, "join": 3}
+    assert "the mean of 3 kinds of work" in one.verdict
+
+
+def test_what_surely_brings_most_leads_and_the_baseline_is_the_most_frequent() -> None:
+    rng = np.random.default_rng(5)
+    rows = []
+    for place in range(12):
+        for disk, factor in (("HDD", 1.0), ("SSD", 0.5), ("tape", 3.0), ("HD2", 0.9)):
+            seconds = 100.0 * factor * math.exp(rng.normal(0, 0.02))
+            rows.append(({"disk": disk, "maps": place}, seconds))
+    rows.append(({"disk": "HDD", "maps": 99}, 100.0))
+    answer = ask(rows)
+    assert (answer.baseline, answer.baseline_reason) == (("HDD",), "the most frequent")
+    assert answer.main is not None
+    assert answer.effects[answer.main].value == ("SSD",)
+    assert answer.verdict.startswith("SSD takes 50 % less time than HDD")
+    assert "Of 2 other values: 1 less time, 1 more" in answer.verdict
+
+
+def test_combinations_are_compared_as_wholes() -> None:
+    rows = [
+        ({"disk": disk, "net": net, "maps": n}, 100.0 * (n + 1) * slow * lag)
+        for disk, slow in (("HDD", 1.0), ("SSD", 0.5))
+        for net, lag in (("ETH", 1.0), ("IB", 0.8))
+        for n in range(5)
+    ]
+    found = effects_of(chosen(rows), Asked(("disk", "net"), ("HDD", "ETH")))
+    ratios = {each.value: each.ratio for each in found.effects}
+    assert ratios == {
+        ("HDD", "IB"): pytest.approx(0.8), ("SSD", "ETH"): pytest.approx(0.5),
+        ("SSD", "IB"): pytest.approx(0.4),
+    }  # fmt: skip
+
+
+def test_nothing_one_value_and_an_unknown_baseline() -> None:
+    assert ask([]).baseline is None
+    alone = ask([({"disk": "SSD"}, 1.0)])
+    assert (alone.effects, alone.main) == ((), None)
+    assert alone.verdict == "Nothing to compare: all 1 trials have SSD"
+    with pytest.raises(UnknownBaselineError) as error:
+        ask([({"disk": "SSD"}, 1.0)], baseline=("tape",))
+    assert error.value.known == (("SSD",),)
+
+
+TRIALS = st.lists(
+    st.tuples(
+        st.sampled_from(("HDD", "SSD")), st.integers(0, 3), st.integers(0, 2), st.floats(1, 1_000)
+    ),
+    min_size=4,
+    max_size=40,
+)
+
+
+def made(trials: list[tuple[str, int, int, float]]) -> list[Row]:
+    return [({"disk": d, "maps": m, "net": n}, t) for d, m, n, t in trials]
+
+
+def both(rows: Sequence[Row]) -> bool:
+    return {row["disk"] for row, _ in rows} == {"HDD", "SSD"}
+
+
+@given(TRIALS)
+def test_swapping_value_and_baseline_inverts_the_ratio(
+    trials: list[tuple[str, int, int, float]],
+) -> None:
+    rows = made(trials)
+    if not both(rows):
+        return
+    (one,), (other,) = (ask(rows, baseline=(base,)).effects for base in ("HDD", "SSD"))
+    assert (one.strata, one.below, one.above) == (other.strata, other.above, other.below)
+    if one.ratio is None or other.ratio is None:
+        assert one.ratio is other.ratio is None
+        return
+    assert one.ratio == pytest.approx(1 / other.ratio)
+    if one.interval is not None and one.strata > 1:
+        assert other.interval is not None
+        assert one.interval.low == pytest.approx(1 / other.interval.high)
+    turned = {Outcome.FASTER: Outcome.SLOWER, Outcome.SLOWER: Outcome.FASTER}
+    assert other.outcome is turned.get(one.outcome, one.outcome)
+
+
+@given(TRIALS, st.permutations(range(4)), st.floats(0.01, 100))
+def test_names_constants_order_and_units_change_nothing(
+    trials: list[tuple[str, int, int, float]], names: list[int], unit: float
+) -> None:
+    rows = made(trials)
+    if not both(rows):
+        return
+    other = [({**row, "maps": f"m{names[row['maps']]}", "rack": 7}, t * unit) for row, t in rows]
+    one, two = only(rows), only(other[::-1])
+    assert (one.strata, one.outcome, one.below, one.above) == (
+        two.strata, two.outcome, two.below, two.above,
+    )  # fmt: skip
+    assert one.ratio == pytest.approx(two.ratio)
+    assert one.points == pytest.approx(two.points, rel=2e-3)
+
+
+@given(st.integers(2, 60), st.floats(0.2, 5))
+def test_equal_ratios_in_all_strata_leave_no_doubt(count: int, factor: float) -> None:
+    found = pooled(np.full(count, math.log(factor)), 0.95)
+    assert found.ratio == pytest.approx(factor)
+    assert found.interval is not None
+    assert (found.interval.low, found.interval.high) == pytest.approx((factor, factor))
 
 
 def test_the_interval_over_strata_covers_the_truth() -> None:
     rng = np.random.default_rng(7)
     covered = 0
-    for _ in range(300):
-        pairs = []
-        for factor in np.exp(rng.normal(math.log(0.8), 0.1, 8)):
-            level = float(rng.uniform(10, 1_000))
-            own = (level * factor * np.exp(rng.normal(0, 0.05, 3))).tolist()
-            base = (level * np.exp(rng.normal(0, 0.05, 3))).tolist()
-            pairs.append((own, base))
-        interval = matched_effect(pairs).ratio.interval
+    for _ in range(1_000):
+        logs = rng.normal(math.log(0.8), 0.1, 6) + rng.normal(0, 0.05, 6)
+        interval = pooled(logs, 0.95).interval
         assert interval is not None
         covered += interval.low <= 0.8 <= interval.high
-    assert 0.86 <= covered / 300 <= 0.97  # 90 % is promised
+    assert 0.93 <= covered / 1_000 <= 0.97
 
 
-def test_what_goes_along_is_found_and_what_varies_by_itself_is_not() -> None:
-    values = ["HDD", "HDD", "SSD"]
-    settings_ = {"disks": [1, 1, 2], "net": ["IB", "ETH", "IB"], "version": [2, 2, 2]}
-    assert going_along(values, settings_) == {"disks"}
-    assert going_along([], {"disks": []}) == frozenset()
+def test_the_interval_for_these_settings_only_covers_their_mean() -> None:
+    rng = np.random.default_rng(9)
+    covered = 0
+    for _ in range(600):
+        effects = rng.normal(0, 0.5, 3)  # far apart: it speaks of these three alone
+        cells = [(e + rng.normal(0, 0.05, 4), rng.normal(0, 0.05, 4)) for e in effects]
+        interval = for_these_only(cells, 0.9)
+        assert interval is not None
+        covered += interval.low <= math.exp(effects.mean()) <= interval.high
+    assert 0.86 <= covered / 600 <= 0.94
+    assert for_these_only([(np.zeros(2), np.zeros(5))], 0.9) is None
 
 
-@settings(deadline=None)
-@given(st.integers(1, 60), st.floats(0.2, 5))
-def test_equal_ratios_in_all_strata_leave_no_doubt(count: int, factor: float) -> None:
-    pairs = [([factor * (10.0 + i)], [10.0 + i]) for i in range(count)]
-    found = matched_effect(pairs)
-    assert found.ratio.value == pytest.approx(factor)
-    if found.ratio.interval is not None:
-        ends = found.ratio.interval.low, found.ratio.interval.high
-        assert ends == pytest.approx((factor, factor))
-    assert (found.ratio.interval is None) == (count < LEAST_STRATA)
+def test_two_kinds_of_work_have_an_interval_for_these_two() -> None:
+    logs = np.log([0.5, 0.52, 0.51, 0.9, 0.92, 0.93])
+    found = over_works(logs, np.array([0, 0, 0, 1, 1, 1]), 0.95)
+    assert found.ratio == pytest.approx(math.exp((logs[:3].mean() + logs[3:].mean()) / 2))
+    assert found.interval is not None
+    assert 0.6 < found.interval.low < found.ratio < found.interval.high < 0.8
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), min_size=8, max_size=40))
+def test_kruskal_wallis_is_scipys(pairs: list[tuple[int, int]]) -> None:
+    group, values = (np.array(each) for each in zip(*pairs, strict=True))
+    samples = [values[group == each] for each in np.unique(group)]
+    if len(samples) < 2 or len(np.unique(values)) < 2:
+        return
+    h, count = kruskal_wallis(values.astype(float), group)
+    theirs = stats.kruskal(*samples)
+    assert h == pytest.approx(theirs.statistic)
+    assert chi_squared_tail(count - 1, h) == pytest.approx(theirs.pvalue)

@@ -180,10 +180,8 @@ QUERIES = {
     "/trials": "?where=disk%3DSSD&sort=elapsed_s&desc=false&limit=7&excluded=true",
     "/cost": "?by=disk&by=net&usd_per_hour=3.5&price_as_of=2026-07-01",
     "/compare": "?by=net",
-    "/speedup": "?by=net",
-    "/parameter": "?by=disk",
+    "/effect": "?key=net",
     "/scaling": "?x=nodes",
-    "/improvement": "?by=disk",
     "/advice": "?sort=1TB&durability=2-io&deadline=1h&explain=i2.8xlarge:20",
     "/catalog": "?catalog=ec2-2014&type=i2.8xlarge",
 }

@@ -495,7 +495,7 @@ async function history(scene) {
   await page.locator("nav a", { hasText: "Compare" }).click();
   await settled();
   const urls = [here(page)];
-  await page.locator("nav a", { hasText: "Speedup" }).click();
+  await page.locator("nav a", { hasText: "Effects" }).click();
   await settled();
   await page.locator("button.chip", { hasText: /^disk/ }).click();
   await settled();
@@ -632,10 +632,8 @@ export const reading = {
   ...{ filters, sorting, paging, columns, compare, prices, permalinks, downloads },
   ...{ behind, gone, stages, keyboard, errors, theme, history, login, starter },
   cost: analysis("cost"),
-  speedup: analysis("speedup"),
-  parameter: analysis("parameter"),
+  effect: analysis("effect"),
   scaling: analysis("scaling"),
-  improvement: analysis("improvement"),
   published: analysis("published"),
 };
 

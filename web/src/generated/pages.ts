@@ -6,7 +6,8 @@ export const PAGES = {
     "menu": null,
     "selects": true,
     "question": "",
-    "about": ""
+    "about": "",
+    "served": true
   },
   "repository": {
     "path": "/trials",
@@ -14,7 +15,8 @@ export const PAGES = {
     "menu": "Repository",
     "selects": true,
     "question": "Which trials are there?",
-    "about": "All trials, with facets, search and downloads."
+    "about": "All trials, with facets, search and downloads.",
+    "served": true
   },
   "trial": {
     "path": "/trials/{id}",
@@ -22,7 +24,8 @@ export const PAGES = {
     "menu": null,
     "selects": true,
     "question": "",
-    "about": ""
+    "about": "",
+    "served": true
   },
   "cost": {
     "path": "/cost",
@@ -30,7 +33,8 @@ export const PAGES = {
     "menu": "Cost",
     "selects": true,
     "question": "Which configuration is best?",
-    "about": "Time against cost at your prices, ranked with ties."
+    "about": "Time against cost at your prices, ranked with ties.",
+    "served": true
   },
   "compare": {
     "path": "/compare",
@@ -38,7 +42,8 @@ export const PAGES = {
     "menu": "Compare",
     "selects": true,
     "question": "Is the difference real?",
-    "about": "Distributions, the ratio with its interval, a verdict."
+    "about": "Distributions, the ratio with its interval, a verdict.",
+    "served": true
   },
   "effect": {
     "path": "/effect",
@@ -46,7 +51,8 @@ export const PAGES = {
     "menu": "Effects",
     "selects": true,
     "question": "What does a setting bring?",
-    "about": "Disk, network, maps, compression: all else being equal."
+    "about": "Disk, network, maps, compression: all else being equal.",
+    "served": true
   },
   "scaling": {
     "path": "/scaling",
@@ -54,7 +60,8 @@ export const PAGES = {
     "menu": "Scaling",
     "selects": true,
     "question": "How does it scale?",
-    "about": "Nodes, data size, cores: points, curve, memory cliff."
+    "about": "Nodes, data size, cores: points, curve, memory cliff.",
+    "served": true
   },
   "advice": {
     "path": "/advice",
@@ -62,7 +69,8 @@ export const PAGES = {
     "menu": "Advice",
     "selects": false,
     "question": "Which hardware should I take?",
-    "about": "Predicted time and cost of cloud machines."
+    "about": "Predicted time and cost of cloud machines.",
+    "served": true
   },
   "catalog": {
     "path": "/catalog",
@@ -70,7 +78,8 @@ export const PAGES = {
     "menu": "Catalogues",
     "selects": false,
     "question": "",
-    "about": ""
+    "about": "",
+    "served": true
   },
   "exclusions": {
     "path": "/exclusions",
@@ -78,7 +87,8 @@ export const PAGES = {
     "menu": "Exclusions",
     "selects": false,
     "question": "",
-    "about": ""
+    "about": "",
+    "served": true
   },
   "report": {
     "path": "/report",
@@ -86,7 +96,8 @@ export const PAGES = {
     "menu": null,
     "selects": true,
     "question": "",
-    "about": ""
+    "about": "",
+    "served": false
   },
   "simulation": {
     "path": "/simulation",
@@ -94,6 +105,7 @@ export const PAGES = {
     "menu": null,
     "selects": true,
     "question": "",
-    "about": ""
+    "about": "",
+    "served": false
   }
 };

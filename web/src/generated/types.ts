@@ -1,5 +1,8 @@
 // Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
 
+export type Outcome =
+  "faster" | "slower" | "no difference" | "cannot tell" | "depends" | "confounded";
+
 export interface AdvicePage {
   title: string;
   question: string;
@@ -158,7 +161,6 @@ export interface ComparedGroup {
   p_value: number | null;
   chance_lower: number | null;
   verdict: string;
-  name: string;
 }
 export interface Spread {
   n: number;
@@ -183,16 +185,113 @@ export interface Comparison {
   groups: ComparedGroup[];
   warnings: string[];
   outlier_rule: string;
-  caption: string;
-  explained: {
-    [k: string]: string;
-  };
+}
+export interface Confounder {
+  keys: string[];
+  apart: number;
+  ratio: number | null;
+  change: number | null;
+  flagged: boolean;
+}
+export interface Crude {
+  ratio: number;
+  median_s: number;
+  baseline_median_s: number;
 }
 export interface CurvePoint {
   x: number;
   elapsed_s: number;
   low_s: number | null;
   high_s: number | null;
+}
+export interface Effect {
+  value: (string | number | boolean | null)[];
+  baseline: (string | number | boolean | null)[];
+  outcome: Outcome;
+  verdict: string;
+  ratio: number | null;
+  interval: Range | null;
+  sure: boolean;
+  reason: string | null;
+  strata: number;
+  n: number;
+  n_baseline: number;
+  n_all: number;
+  n_baseline_all: number;
+  failed: number;
+  below: number;
+  above: number;
+  low_tenth: number | null;
+  high_tenth: number | null;
+  points: number[];
+  these_only: Range | null;
+  other_machines: Reach | null;
+  machines: PartEffect[];
+  works: PartEffect[];
+  depends: KeyDependence[];
+  confounders: Confounder[];
+  omissions: Omission[];
+  adjusted: ModelEffect | null;
+  crude: Crude | null;
+  next: Next;
+}
+export interface Range {
+  low: number;
+  high: number;
+  level: number;
+}
+export interface Reach {
+  machines: number;
+  ratio: number;
+  interval: Range | null;
+}
+export interface PartEffect {
+  value: string | number | boolean | null;
+  strata: number;
+  trials: number;
+  ratio: number;
+  interval: Range | null;
+}
+export interface KeyDependence {
+  keys: string[];
+  share: number;
+  p_value: number;
+  opposite: boolean;
+  parts: PartEffect[];
+}
+export interface Omission {
+  keys: string[];
+  strata: number;
+}
+export interface ModelEffect {
+  ratio: number;
+  interval: Range;
+  kept: number;
+  trials: number;
+}
+export interface Next {
+  words: string;
+  where: string[];
+  ignore: string[];
+}
+export interface Effects {
+  keys: string[];
+  baseline: (string | number | boolean | null)[] | null;
+  baseline_reason: string;
+  verdict: string;
+  main: number | null;
+  effects: Effect[];
+  values: ValueCount[];
+  along: string[];
+  ignored: string[];
+  level: number;
+  trials: number;
+  warnings: string[];
+}
+export interface ValueCount {
+  value: (string | number | boolean | null)[];
+  n: number;
+  failed: number;
 }
 export interface Exclusion {
   id: string;
@@ -241,33 +340,6 @@ export interface HostUse {
   disk_write_bytes_per_s: number | null;
   net_receive_bytes_per_s: number | null;
   net_transmit_bytes_per_s: number | null;
-}
-export interface ImprovedConfiguration {
-  key: (string | number | boolean | null)[];
-  n: number;
-  elapsed_s: Spread;
-  speedup: number | null;
-  interval: Interval | null;
-  changes: string[];
-  verdict: string;
-}
-export interface Improvement {
-  by: string[];
-  baseline: (string | number | boolean | null)[] | null;
-  configurations: ImprovedConfiguration[];
-  effects: {
-    [k: string]: ParameterEffect[];
-  };
-  warnings: string[];
-}
-export interface ParameterEffect {
-  value: string | number | boolean | null;
-  baseline: string | number | boolean | null;
-  strata: number;
-  trials: number;
-  ratio: number | null;
-  interval: Interval | null;
-  verdict: string;
 }
 export interface JobBound {
   without: string;
@@ -347,24 +419,6 @@ export interface NewView {
   name: string;
   url: string;
   author: string;
-}
-export interface ParameterEvaluation {
-  key: string;
-  by: string[];
-  groups: ParameterGroup[];
-  effects: ParameterEffect[];
-  warnings: string[];
-}
-export interface ParameterGroup {
-  key: (string | number | boolean | null)[];
-  values: ParameterValue[];
-  verdict: string;
-}
-export interface ParameterValue {
-  value: string | number | boolean | null;
-  n: number;
-  failed: number;
-  elapsed_s: Spread;
 }
 export interface Prices {
   usd_per_hour: number;
@@ -450,51 +504,29 @@ export interface SeriesLine {
 export interface Session {
   role: "read" | "write";
 }
-export interface Speedup {
-  key: (string | number | boolean | null)[];
-  value: string | number | boolean | null;
-  n: number;
-  n_baseline: number;
-  median_s: number | null;
-  baseline_median_s: number | null;
-  speedup: number | null;
-  interval: Interval | null;
-  verdict: string;
-  reason: string | null;
+export interface StarterReport {
+  added: number;
+  already_present: number;
+  sources: string[];
 }
-export interface Speedups {
-  factor: string;
-  baseline: string | number | boolean | null;
-  definition: "baseline" | "aloja";
-  by: string[];
-  values: (string | number | boolean | null)[];
-  speedups: Speedup[];
-  warnings: string[];
+export interface Status {
+  version: string;
+  trials: number;
+  trials_excluded: number;
+  role: "read" | "write";
+  uploads: boolean;
+  starter_present: boolean;
 }
-export interface Start {
-  headline: string;
-  figures: StartFigure[];
-  answers: StartAnswer[];
-  findings: StartFinding[];
-  recent: TrialRow[];
-}
-export interface StartFigure {
-  label: string;
-  value: string;
-  note: string;
-  url: string;
-}
-export interface StartAnswer {
-  question: string;
-  sentences: string[];
-  known: boolean;
-  url: string;
-  trials_url: string | null;
-}
-export interface StartFinding {
-  text: string;
-  n: number;
-  url: string;
+export interface TrialDetail {
+  trial: {
+    [k: string]: unknown;
+  };
+  group: string;
+  siblings: TrialRow[];
+  exclusions: Exclusion[];
+  narrowest: string[];
+  has_series: boolean;
+  has_job: boolean;
 }
 export interface TrialRow {
   id: string;
@@ -519,38 +551,10 @@ export interface TrialRow {
   started_at: string | null;
   elapsed_s: number | null;
   warnings: number;
-  disturbed: boolean | null;
-  cpu_others_share: number | null;
-  disk_others_share: number | null;
-  cpu_steal_share: number | null;
   configuration: {
     [k: string]: string | number | boolean | null;
   };
   excluded: string | null;
-}
-export interface StarterReport {
-  added: number;
-  already_present: number;
-  sources: string[];
-}
-export interface Status {
-  version: string;
-  trials: number;
-  trials_excluded: number;
-  role: "read" | "write";
-  uploads: boolean;
-  starter_present: boolean;
-}
-export interface TrialDetail {
-  trial: {
-    [k: string]: unknown;
-  };
-  group: string;
-  siblings: TrialRow[];
-  exclusions: Exclusion[];
-  narrowest: string[];
-  has_series: boolean;
-  has_job: boolean;
 }
 export interface TrialPage {
   rows: TrialRow[];
@@ -771,9 +775,6 @@ export interface Stage {
   idle_s: number | Missing;
   waiting_for_memory_s: number | Missing;
   blocked_s: number | Missing;
-  cpu_s: number | Missing;
-  core_wait_s: number | Missing;
-  page_faults: number | Missing;
   started_s: number | Missing;
   ended_s: number | Missing;
   narrowest: boolean;
@@ -809,7 +810,6 @@ export interface SimulationPage {
 }
 
 export interface Twins {
-  "/api/start": Start;
   "/api/status": Status;
   "/api/keys": Keys;
   "/api/trials": TrialPage;
@@ -820,10 +820,8 @@ export interface Twins {
   "/api/groups": Groups;
   "/api/cost": Ranking;
   "/api/compare": Comparison;
-  "/api/speedup": Speedups;
-  "/api/parameter": ParameterEvaluation;
+  "/api/effect": Effects;
   "/api/scaling": Scaling;
-  "/api/improvement": Improvement;
   "/api/catalogs": Catalogs;
   "/api/catalog": CatalogPage;
   "/api/advice": AdvicePage;

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { groupName, names, valueName } from "../../src/charts/common";
 import { meet } from "../../src/charts/plot";
-import { effects } from "../../src/charts/ratios";
 import { stages } from "../../src/charts/stages";
-import type { Comparison, Mark, ParameterEffect } from "../../src/generated/types";
+import type { Comparison, Effects, Mark } from "../../src/generated/types";
 import { ecdf, ratios } from "../../src/pages/compare/charts";
+import { effects, strata } from "../../src/pages/effect/charts";
 import { histogram } from "../../src/pages/simulation/charts";
 import { drawn, shapes, view } from "./view";
 
@@ -108,23 +108,35 @@ test("a mark far beyond what was simulated does not stretch the scale", () => {
   expect(text(far.xAxis)).toBe(text(drawn(histogram(of, [], view())).xAxis));
 });
 
-const effect = (ratio: number | null): ParameterEffect => ({
-  value: 2,
-  baseline: 1,
-  strata: 3,
-  trials: 12,
+const effect = (ratio: number | null) => ({
+  value: ["SSD"],
+  outcome: "cannot tell",
+  verdict: "cannot tell",
   ratio,
   interval: null,
-  verdict: "cannot tell",
+  strata: ratio === null ? 0 : 3,
+  below: 1,
+  above: 2,
+  low_tenth: ratio,
+  high_tenth: ratio,
+  points: ratio === null ? [] : [ratio, ratio, 2 * ratio],
 });
 
+const answer = (...ratios: (number | null)[]): Effects =>
+  ({ keys: ["disk"], baseline: ["HDD"], effects: ratios.map(effect) }) as unknown as Effects;
+
 test("effects without a ratio have no row, and the line of no effect is on the scale", () => {
-  const chart = drawn(effects([effect(1.5), effect(null), effect(3)], view()));
+  const chart = drawn(effects(answer(1.5, null, 3), view()));
   expect(chart.series[0]?.data).toHaveLength(2);
   const axis = chart.xAxis as unknown as { min: number; max: number };
   expect(axis.min).toBeLessThan(1);
   expect(axis.max).toBeGreaterThan(3);
-  expect(effects([effect(null)], view())).toBeNull();
+  expect(effects(answer(null), view())).toBeNull();
+});
+
+test("every setting is drawn, in the row of its value", () => {
+  expect(drawn(strata(answer(1.5, null, 3), view())).series[0]?.data).toHaveLength(2);
+  expect(strata(answer(null), view())).toBeNull();
 });
 
 test("stages are under their phases; one of which nothing was reported says so", () => {

@@ -59,6 +59,10 @@ VALUES_MAX = 40
 CONFOUNDERS_MAX = 12
 POINTS_MAX = 2_000  # strata that are drawn, of one effect
 MACHINES_LEAST = 3
+MACHINE_NAMES = frozenset(
+    (*MACHINES, "cluster", "datanodes", "nodes", "workers", "machine", "machines", "provider")
+)
+"""Keys that are about machines: with them their names and number may change."""
 DIFFERENT_WORK = frozenset((*WORK, *ORIGIN, "engine"))
 """Keys that stay equal however they go along with the target: different work, another source."""
 
@@ -103,6 +107,8 @@ def effects_of(chosen: Chosen, asked: Asked) -> Effects:
     order = sorted(range(len(counts)), key=lambda v: (-counts[v], in_order(table.values[v])))
     known = {key: c for key, c in table.trials.columns.items() if key not in asked.keys}
     along = going_along(table.target, known) - DIFFERENT_WORK
+    if not MACHINE_NAMES & set(asked.keys):
+        along -= set(MACHINES)  # other machines may be why
     compared = {k: c for k, c in known.items() if k not in along and k not in asked.ignored}
     stratum = strata_of(list(compared.values()), len(table.target))
     baseline, why = _baseline(asked, table, stratum, order)

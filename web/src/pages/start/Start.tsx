@@ -38,11 +38,10 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
   [
     "what virtual machines cost or save (Buell 2011, Jaffe 2017)",
     address(
-      PAGES.parameter.path,
+      PAGES.effect.path,
       ["where", "workload=terasort"],
       ["key", "vms_per_host"],
       ["baseline", "0"],
-      ["by", "source"],
     ),
   ],
   [

@@ -1,0 +1,250 @@
+// What a setting brings: trials that differ in it alone, matched; the verdict first.
+
+import { useCallback } from "react";
+import { groupName } from "../../charts/common";
+import { useTwin } from "../../data";
+import { keyName, percent, ratio, valueText } from "../../format";
+import { PAGES } from "../../generated/pages";
+import type { Effects, Effect as Found, PartEffect } from "../../generated/types";
+import {
+  Answer,
+  Controls,
+  fewValues,
+  GroupChoice,
+  Suggestions,
+  ValueChoice,
+} from "../../parts/Analysis";
+import type { View } from "../../parts/Chart";
+import { Figure, type Legend } from "../../parts/Figure";
+import { Filters } from "../../parts/Filters";
+import { KeyPicker } from "../../parts/Keys";
+import { Page } from "../../parts/Page";
+import { type Cell, type Column, DataTable } from "../../parts/Table";
+import { useSearch } from "../../state";
+import { effects, parts, strata } from "./charts";
+
+const LEGEND: Legend = [
+  ["faster", "less time than the baseline"],
+  ["slower", "more"],
+  ["undecided", "no difference, depends, or cannot tell"],
+];
+
+const numbers = (...names: string[]): Column[] => names.map((name) => ({ name, number: true }));
+
+function valuesTable(data: Effects) {
+  const columns: Column[] = [
+    ...data.keys.map((key) => ({ name: keyName(key) })),
+    ...numbers("ratio of times", "low", "high", "settings", "less time in", "more in"),
+    ...numbers("trials", "trials of the baseline", "failed"),
+    { name: "verdict" },
+    { name: "next" },
+  ];
+  const rows = data.effects.map((one): Cell[] => [
+    ...one.value.map(valueText),
+    one.ratio,
+    one.interval?.low ?? null,
+    one.interval?.high ?? null,
+    one.strata,
+    one.below,
+    one.above,
+    one.n,
+    one.n_baseline,
+    one.failed,
+    one.verdict,
+    one.next.words,
+  ]);
+  return { columns, rows };
+}
+
+function strataTable(data: Effects) {
+  const columns: Column[] = [
+    ...data.keys.map((key) => ({ name: keyName(key) })),
+    ...numbers("ratio of times"),
+  ];
+  const rows = data.effects.flatMap((one) =>
+    one.points.map((point): Cell[] => [...one.value.map(valueText), point]),
+  );
+  return { columns, rows };
+}
+
+const baselineName = (data: Effects) =>
+  data.baseline ? groupName(data.keys, data.baseline) : "the baseline";
+
+function Values({ data }: { data: Effects }) {
+  const drawEffects = useCallback((view: View) => effects(data, view), [data]);
+  const drawStrata = useCallback((view: View) => strata(data, view), [data]);
+  const keys = data.keys.map(keyName).join(" and ");
+  const known = data.effects.some(({ strata: count }) => count > 0);
+  if (!known) return null;
+  return (
+    <>
+      <Figure
+        title={`Effect of ${keys}, all else equal`}
+        caption={`Each value against ${baselineName(data)}: the mean over all settings that have both, each counted once, with its ${percent(data.level)} interval.`}
+        draw={drawEffects}
+        table={valuesTable(data)}
+        file={`effect-of-${keys.replace(/\W+/g, "-")}`}
+        legend={LEGEND}
+      />
+      <Figure
+        title="Every setting"
+        caption="The ratio of each setting by itself: where they lie far apart, the mean says little of a further one."
+        draw={drawStrata}
+        table={strataTable(data)}
+        file={`settings-of-${keys.replace(/\W+/g, "-")}`}
+      />
+    </>
+  );
+}
+
+function PartsFigure({
+  title,
+  by,
+  all,
+  base,
+}: {
+  title: string;
+  by: string;
+  all: readonly PartEffect[];
+  base: string;
+}) {
+  const draw = useCallback((view: View) => parts(by, all, base, view), [by, all, base]);
+  const columns: Column[] = [
+    { name: keyName(by) },
+    ...numbers("ratio of times", "low", "high", "settings", "trials"),
+  ];
+  const rows = all.map((part): Cell[] => [
+    valueText(part.value),
+    part.ratio,
+    part.interval?.low ?? null,
+    part.interval?.high ?? null,
+    part.strata,
+    part.trials,
+  ]);
+  return (
+    <Figure
+      title={title}
+      draw={draw}
+      table={{ columns, rows }}
+      file={`effect-by-${by.replace(/\W+/g, "-")}`}
+      legend={LEGEND}
+    />
+  );
+}
+
+function Confounders({ one }: { one: Found }) {
+  if (one.confounders.length === 0) return null;
+  const columns: Column[] = [
+    { name: "key" },
+    ...numbers("shared differently", "ratio with it alone equal", "change"),
+    { name: "matters" },
+  ];
+  const rows = one.confounders.map((each): Cell[] => [
+    each.keys.map(keyName).join(", "),
+    percent(each.apart),
+    each.ratio === null ? "no common value" : ratio(each.ratio),
+    each.change === null ? "" : percent(each.change),
+    each.flagged ? "yes" : "no",
+  ]);
+  return (
+    <section>
+      <h2>What else differs</h2>
+      <p>
+        Between all trials of both, whatever they ran on. This is why their plain ratio is not the
+        effect: the settings above are equal in all of it.
+      </p>
+      <div className="panel">
+        <DataTable columns={columns} rows={rows} caption="What else differs" />
+      </div>
+    </section>
+  );
+}
+
+function Leading({ data, one }: { data: Effects; one: Found }) {
+  const name = groupName(data.keys, one.value);
+  const base = baselineName(data);
+  const [depends] = one.depends;
+  const by = depends?.keys[0];
+  return (
+    <>
+      {one.works.length > 1 && (
+        <PartsFigure title={`${name} by kind of work`} by="workload" all={one.works} base={base} />
+      )}
+      {depends && by && by !== "workload" && (
+        <PartsFigure title={`${name} by ${keyName(by)}`} by={by} all={depends.parts} base={base} />
+      )}
+      {one.machines.length > 1 && by !== "cluster" && (
+        <PartsFigure title={`${name} by machine`} by="machine" all={one.machines} base={base} />
+      )}
+      <Confounders one={one} />
+    </>
+  );
+}
+
+function Shown({ data }: { data: Effects }) {
+  const one = data.main === null ? undefined : data.effects[data.main];
+  return (
+    <>
+      <p className="verdict">
+        <strong>{data.verdict}.</strong>
+      </p>
+      {one?.next.words && <p>Next: {one.next.words}.</p>}
+      {one?.adjusted && (
+        <p>
+          Adjusted by a model, not matched: {ratio(one.adjusted.ratio)}, from {one.adjusted.kept} of{" "}
+          {one.adjusted.trials} trials.
+        </p>
+      )}
+      {one?.crude && (
+        <p>What was measured, not like with like: {ratio(one.crude.ratio)} (ratio of medians).</p>
+      )}
+      <Values data={data} />
+      {one && <Leading data={data} one={one} />}
+    </>
+  );
+}
+
+export default function Effect() {
+  const [search] = useSearch();
+  const keys = search.getAll("key");
+  const asked = keys.length > 0;
+  const twin = useTwin(asked ? "/api/effect" : null, search);
+  const data = asked ? twin.data : undefined;
+  const chosen = data?.baseline;
+  return (
+    <Page
+      title={PAGES.effect.title}
+      intro="What a setting brings: trials are compared only with those that are alike in everything else."
+    >
+      <Filters />
+      <Controls>
+        <KeyPicker label="Setting" param="key" multiple only={fewValues} clears={["baseline"]} />
+        {keys.length === 1 && data ? (
+          <ValueChoice
+            label="Baseline"
+            param="baseline"
+            values={data.values.map(({ value }) => value[0] ?? null)}
+            chosen={chosen?.[0]}
+          />
+        ) : (
+          <GroupChoice label="Baseline" param="baseline" by={keys} chosen={chosen} />
+        )}
+      </Controls>
+      {asked ? (
+        <Answer
+          twin={twin}
+          what="effect"
+          empty={(found) => (found.trials === 0 ? `${found.verdict}. Remove a condition.` : null)}
+        >
+          {(found) => <Shown data={found} />}
+        </Answer>
+      ) : (
+        <Suggestions
+          param="key"
+          text="Choose a setting. These keys take a few values each:"
+          only={(key) => key.kind === "configuration" && fewValues(key)}
+        />
+      )}
+    </Page>
+  );
+}
