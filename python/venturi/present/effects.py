@@ -36,12 +36,11 @@ class Question:
 
 def effects(repository: Repository, query: Query, question: Question) -> Effects:
     """What the keys of `question` bring to the trials of `query`; VEN-QUERY-VALUE of wrong ones."""
-    keys = tuple(dict.fromkeys(map(key_of, question.keys)))
+    keys = tuple(dict.fromkeys(map(key_of, require_keys(repository, question.keys))))
     if not keys or not all(keys):
         raise _refused("there is nothing to look at", "key", "name a key, such as disk")
     if len(keys) > GROUP_KEYS_MAX:
         raise _refused(f"{len(keys)} keys", "key", f"at most {GROUP_KEYS_MAX} make a combination")
-    require_keys(repository, (*question.keys, *question.ignore))
     for key in keys:
         if key in (*WORK, *ORIGIN):
             hint = "times of different work are not compared; give what was chosen for the work"
@@ -49,7 +48,7 @@ def effects(repository: Repository, query: Query, question: Question) -> Effects
         if key in COLUMNS and key not in CHOSEN:
             hint = "give what was chosen: a key of the configuration, or engine, network, hosts"
             raise _refused(f"{key} is what became of a trial, not a setting", "key", hint)
-    ignored = frozenset(map(key_of, question.ignore)) - set(keys)
+    ignored = frozenset(map(key_of, require_keys(repository, question.ignore))) - set(keys)
     if work := sorted(ignored & {*WORK, *ORIGIN, "engine"}):
         raise _refused(
             f"{work[0]} cannot be left out", "ignore", "times of different work are not compared"

@@ -161,6 +161,7 @@ export interface ComparedGroup {
   p_value: number | null;
   chance_lower: number | null;
   verdict: string;
+  name: string;
 }
 export interface Spread {
   n: number;
@@ -185,6 +186,10 @@ export interface Comparison {
   groups: ComparedGroup[];
   warnings: string[];
   outlier_rule: string;
+  caption: string;
+  explained: {
+    [k: string]: string;
+  };
 }
 export interface Confounder {
   keys: string[];
@@ -504,29 +509,30 @@ export interface SeriesLine {
 export interface Session {
   role: "read" | "write";
 }
-export interface StarterReport {
-  added: number;
-  already_present: number;
-  sources: string[];
+export interface Start {
+  headline: string;
+  figures: StartFigure[];
+  answers: StartAnswer[];
+  findings: StartFinding[];
+  recent: TrialRow[];
 }
-export interface Status {
-  version: string;
-  trials: number;
-  trials_excluded: number;
-  role: "read" | "write";
-  uploads: boolean;
-  starter_present: boolean;
+export interface StartFigure {
+  label: string;
+  value: string;
+  note: string;
+  url: string;
 }
-export interface TrialDetail {
-  trial: {
-    [k: string]: unknown;
-  };
-  group: string;
-  siblings: TrialRow[];
-  exclusions: Exclusion[];
-  narrowest: string[];
-  has_series: boolean;
-  has_job: boolean;
+export interface StartAnswer {
+  question: string;
+  sentences: string[];
+  known: boolean;
+  url: string;
+  trials_url: string | null;
+}
+export interface StartFinding {
+  text: string;
+  n: number;
+  url: string;
 }
 export interface TrialRow {
   id: string;
@@ -551,10 +557,38 @@ export interface TrialRow {
   started_at: string | null;
   elapsed_s: number | null;
   warnings: number;
+  disturbed: boolean | null;
+  cpu_others_share: number | null;
+  disk_others_share: number | null;
+  cpu_steal_share: number | null;
   configuration: {
     [k: string]: string | number | boolean | null;
   };
   excluded: string | null;
+}
+export interface StarterReport {
+  added: number;
+  already_present: number;
+  sources: string[];
+}
+export interface Status {
+  version: string;
+  trials: number;
+  trials_excluded: number;
+  role: "read" | "write";
+  uploads: boolean;
+  starter_present: boolean;
+}
+export interface TrialDetail {
+  trial: {
+    [k: string]: unknown;
+  };
+  group: string;
+  siblings: TrialRow[];
+  exclusions: Exclusion[];
+  narrowest: string[];
+  has_series: boolean;
+  has_job: boolean;
 }
 export interface TrialPage {
   rows: TrialRow[];
@@ -775,6 +809,9 @@ export interface Stage {
   idle_s: number | Missing;
   waiting_for_memory_s: number | Missing;
   blocked_s: number | Missing;
+  cpu_s: number | Missing;
+  core_wait_s: number | Missing;
+  page_faults: number | Missing;
   started_s: number | Missing;
   ended_s: number | Missing;
   narrowest: boolean;
@@ -810,6 +847,7 @@ export interface SimulationPage {
 }
 
 export interface Twins {
+  "/api/start": Start;
   "/api/status": Status;
   "/api/keys": Keys;
   "/api/trials": TrialPage;
