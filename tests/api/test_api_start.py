@@ -56,10 +56,12 @@ def test_times_are_told_by_repeat_group_never_pooled(
                 for t in times
             ]
         )
-    sentences = answer_to(start(client), "How long does it take here?")["sentences"]
-    assert sorted(text.split(": ")[1] for text in sentences) == [
-        "16.0 s, the median of 3 trials.", "4.0 s, one trial.",
-    ]  # fmt: skip
+    *sentences, common = answer_to(start(client), "How long does it take here?")["sentences"]
+    assert sorted(sentences) == [
+        "1 GiB: 16.0 s, the median of 3 trials.",
+        "4 GiB: 4.0 s, one trial.",
+    ]
+    assert common.startswith("All of them: terasort")
 
 
 def test_the_narrowest_point_is_that_of_the_newest_trial_that_tells(

@@ -29,11 +29,19 @@ const LOG_STEPS: readonly (readonly number[])[] = [
   [1],
 ];
 
+/** Below this factor from end to end, ticks an equal difference apart are as good. */
+const EVEN_RANGE = 2;
+
 /** A logarithmic axis that holds all `values` (above 0), with at most `most` steps. */
 export function logAxis(values: number[], most: number): Axis {
   const [minimum, maximum] = [Math.min(...values) / 1.08, Math.max(...values) * 1.08];
   const choices = LOG_STEPS.map((steps) => logTicks(minimum, maximum, steps));
-  const ticks = choices.find((each) => each.length <= most + 1) ?? choices[choices.length - 1];
+  const ticks =
+    maximum / minimum < EVEN_RANGE
+      ? axisOf([minimum, maximum], most, { logRange: EVEN_RANGE }).ticks.filter(
+          (tick) => tick >= minimum && tick <= maximum,
+        )
+      : (choices.find((each) => each.length <= most + 1) ?? choices[choices.length - 1]);
   const span = Math.log(maximum / minimum);
   const share = (value: number) => Math.log(value / minimum) / span;
   return { log: true, minimum, maximum, ticks: ticks ?? [], share };

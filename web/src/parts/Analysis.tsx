@@ -469,6 +469,26 @@ export function Answer<T extends { warnings: readonly string[] }>({
   );
 }
 
+/** What all groups that are shown have in common, and what the codes in their names stand for. */
+export function Common({
+  caption,
+  explained,
+}: {
+  caption: string;
+  explained: { readonly [code: string]: string };
+}) {
+  const codes = Object.entries(explained);
+  if (caption === "" && codes.length === 0) return null;
+  return (
+    <div className="common aside">
+      {caption !== "" && <p>All of them: {caption}.</p>}
+      {codes.length > 0 && (
+        <p>{codes.map(([code, meaning]) => `${code}: ${meaning}`).join("; ")}.</p>
+      )}
+    </div>
+  );
+}
+
 /** A way to the trials of a group, where there is a server that has them. */
 export function TrialsBehind({ by, group }: { by: readonly string[]; group: Key }) {
   const [search] = useSearch();

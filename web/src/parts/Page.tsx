@@ -7,19 +7,22 @@ let opened = false;
 /** A page: its heading takes the focus when the reader came here from another page. */
 export function Page({
   title,
+  asked = "",
   intro,
   actions,
   children,
 }: {
   title: string;
+  /** What of it was asked: `by disk`. */
+  asked?: string;
   intro?: ReactNode;
   actions?: ReactNode;
   children?: ReactNode;
 }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${title} · Venturi`;
-  }, [title]);
+    document.title = [title, asked, "Venturi"].filter(Boolean).join(" · ");
+  }, [title, asked]);
   useEffect(() => {
     if (opened) {
       window.scrollTo(0, 0);
@@ -33,6 +36,7 @@ export function Page({
         <div>
           <h1 ref={heading} tabIndex={-1}>
             {title}
+            {asked && <span className="asked"> {asked}</span>}
           </h1>
           {intro && <p className="intro">{intro}</p>}
         </div>

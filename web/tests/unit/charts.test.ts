@@ -43,10 +43,22 @@ test("where there is no room a place has no name, unless it must have one", () =
 });
 
 test("ratios to the first have a row each, and the line of no difference is on the scale", () => {
-  const first = { key: ["ETH"], ratio: null, ratio_interval: null, outcome: null };
+  const first = { name: "ETH", key: ["ETH"], ratio: null, ratio_interval: null, outcome: null };
   const interval = { low: 1.4, high: 2.2, level: 0.95 };
-  const second = { key: ["IB"], ratio: 1.6, ratio_interval: interval, outcome: "higher" };
-  const third = { key: ["GE"], ratio: 1.1, ratio_interval: null, outcome: "cannot tell" };
+  const second = {
+    name: "IB",
+    key: ["IB"],
+    ratio: 1.6,
+    ratio_interval: interval,
+    outcome: "higher",
+  };
+  const third = {
+    name: "GE",
+    key: ["GE"],
+    ratio: 1.1,
+    ratio_interval: null,
+    outcome: "cannot tell",
+  };
   const data = { by: ["net"], groups: [first, second, third] } as unknown as Comparison;
   const chart = drawn(ratios(data, view()));
   expect(chart.series[0]?.data).toHaveLength(2);
@@ -58,7 +70,13 @@ test("ratios to the first have a row each, and the line of no difference is on t
 });
 
 test("the share of trials that took no longer goes up by one trial at each time", () => {
-  const group = { key: ["IB"], values_s: [30, 10, 20], elapsed_s: { n: 3 }, by_state: {} };
+  const group = {
+    name: "IB",
+    key: ["IB"],
+    values_s: [30, 10, 20],
+    elapsed_s: { n: 3 },
+    by_state: {},
+  };
   const chart = drawn(
     ecdf({ by: ["net"], groups: [group] } as unknown as Comparison, false, view()),
   );

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { askedInWords, commandOf } from "../../src/asked";
 import type { TrialRow } from "../../src/generated/types";
 import { comparisonOf } from "../../src/parts/bulk";
 import { canonical, href, isGroup, selectionOf, trialsAt } from "../../src/url";
@@ -64,4 +65,18 @@ test("the trials behind a group: its values stand in place of conditions on the 
   expect(found.pathname).toBe("/trials");
   expect(found.searchParams.getAll("where")).toEqual(["net=IB", "disk=SSD", "scale="]);
   expect(found.searchParams.get("excluded")).toBe("1");
+});
+
+test("what was asked in words, and as a command", () => {
+  const asked = query("by=net&by=disk&where=workload%3Dtera+sort&where=group%3Dabc&objective=cost");
+  expect(askedInWords(asked)).toBe(
+    "by net and disk, of 1 that were picked, where workload=tera sort",
+  );
+  expect(askedInWords(query("log=1"))).toBe("");
+  expect(askedInWords(query("key=configuration.disk&x=input_bytes"))).toBe(
+    "of disk, with input bytes",
+  );
+  expect(commandOf("rank", asked, { by: "--by", objective: "--objective" })).toBe(
+    "venturi rank --by net --by disk --objective cost --where 'workload=tera sort' --where group=abc",
+  );
 });

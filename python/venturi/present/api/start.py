@@ -14,6 +14,7 @@ import sqlalchemy as sa
 
 from venturi.advise.verdict import verdicts
 from venturi.errors import VenturiError
+from venturi.model.compare.names import Names, name_groups
 from venturi.model.stages.bottleneck import narrowest_points
 from venturi.present.api.context import Services
 from venturi.present.api.jobs import job_of
@@ -26,7 +27,7 @@ from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
 from venturi.record.tables import CHANGES
 from venturi.record.trial import Trial
-from venturi.units import format_bytes_decimal, format_duration
+from venturi.units import format_duration
 
 RECENT = 8
 LOOKED_AT = 12  # trials of which the newest that names its narrowest point is told
@@ -222,10 +223,15 @@ def _times(services: Services) -> Iterator[StartAnswer]:
     if not groups:
         return
     told = list(groups.values())[:TIMES_TOLD]
+    first = told[0][0]
     names = _names(rows[0] for rows in told)
-    sentences = tuple(map(_took, names, told))
-    pairs = where(workload=told[0][0].workload, provenance="measured")
-    page = f"/trials/{told[0][0].id}" if len(groups) == 1 else url("/trials", pairs)
+    if len(told) == 1:
+        sentences: tuple[str, ...] = (_took(f"{first.workload} on {first.engine}", told[0]),)
+    else:
+        common = f"All of them: {names.caption}."
+        sentences = (*map(_took, names.names, told), common)
+    pairs = where(workload=first.workload, provenance="measured")
+    page = f"/trials/{first.id}" if len(groups) == 1 else url("/trials", pairs)
     yield StartAnswer("How long does it take here?", sentences, True, page, url("/trials", pairs))
 
 
@@ -237,21 +243,21 @@ def _took(name: str, rows: Sequence[TrialRow]) -> str:
     )
 
 
-def _names(rows: Iterable[TrialRow]) -> list[str]:
+def _names(rows: Iterable[TrialRow]) -> Names:
     """What each of the repeat groups is called, each given by one of its trials."""
-    return [
-        " ".join(
-            str(part)
-            for part in (
-                row.workload,
-                format_bytes_decimal(row.input_bytes) if row.input_bytes else row.scale,
-                "on",
-                row.engine,
-            )
-            if part is not None
-        )
-        for row in rows
-    ]
+    return name_groups(
+        [
+            {
+                "workload": row.workload,
+                "scale": row.scale,
+                "input_bytes": row.input_bytes,
+                "engine": row.engine,
+                "hosts": row.hosts,
+                **row.configuration,
+            }
+            for row in rows
+        ]
+    )
 
 
 def _newest(services: Services, most: int, *conditions: Condition) -> Iterator[Trial]:

@@ -1,7 +1,7 @@
 // Groups compared: every value, not only means, and whether the difference is real.
 
 import { useCallback } from "react";
-import { groupName } from "../../charts/common";
+import { askedInWords } from "../../asked";
 import { useTwin } from "../../data";
 import { ratio, seconds } from "../../format";
 import { PAGES } from "../../generated/pages";
@@ -9,6 +9,7 @@ import type { ComparedGroup, Comparison } from "../../generated/types";
 import {
   Answer,
   Choice,
+  Common,
   Controls,
   fewValues,
   GroupsChoice,
@@ -19,6 +20,7 @@ import {
   useFitting,
   useLog,
 } from "../../parts/Analysis";
+import { Asked } from "../../parts/Asked";
 import type { View } from "../../parts/Chart";
 import { Figure, type Legend } from "../../parts/Figure";
 import { Filters } from "../../parts/Filters";
@@ -46,7 +48,7 @@ function spreads(data: Comparison) {
     const { n, median, interval, minimum, p25, p75, p90, maximum, mean, variation, reason } =
       group.elapsed_s;
     return [
-      groupName(data.by, group.key),
+      group.name,
       stateText(group.by_state),
       n,
       median,
@@ -70,7 +72,7 @@ function ratiosTable(data: Comparison) {
   const rows = data.groups
     .slice(1)
     .map((group): Cell[] => [
-      groupName(data.by, group.key),
+      group.name,
       group.elapsed_s.n,
       group.ratio,
       group.ratio_interval?.low ?? null,
@@ -101,10 +103,7 @@ function Distributions({ data }: { data: Comparison }) {
     (view: View) => (shares ? ecdf : strips)(data, log, view),
     [data, log, shares],
   );
-  const groups: Legend = data.groups.map((group, at) => [
-    `lane-${at % 6}`,
-    groupName(data.by, group.key),
-  ]);
+  const groups: Legend = data.groups.map((group, at) => [`lane-${at % 6}`, group.name]);
   const most = Math.max(...data.groups.map((group) => group.values_s.length));
   return (
     <Figure
@@ -140,7 +139,7 @@ function Ratios({ data }: { data: Comparison }) {
   if (!first || data.groups.length < 2) return null;
   return (
     <Figure
-      title={`Time relative to ${groupName(data.by, first.key)}`}
+      title={`Time relative to ${first.name}`}
       caption="The time of a trial in multiples of that of one of the first group, in the middle of all pairs, with its interval. An interval that holds 1 cannot tell who is faster."
       draw={draw}
       table={ratiosTable(data)}
@@ -158,7 +157,7 @@ function Verdicts({ data }: { data: Comparison }) {
       <ul className="verdicts">
         {others.map((group) => (
           <li key={JSON.stringify(group.key)}>
-            <strong>{groupName(data.by, group.key)}</strong>
+            <strong>{group.name}</strong>
             {group.ratio !== null && (
               <span className="aside">
                 {" "}
@@ -188,6 +187,7 @@ export default function Compare() {
   return (
     <Page
       title={PAGES.compare.title}
+      asked={askedInWords(search)}
       intro="Two or more groups of trials: how their times are spread, how far they are from the first, and whether that difference is real."
     >
       <Filters />
@@ -195,6 +195,7 @@ export default function Compare() {
         <KeyPicker label="Group by" param="by" multiple fallback={by} />
         {by.length > 0 && <GroupsChoice param="group" by={by} chosen={chosen} max={MOST_GROUPS} />}
       </Controls>
+      <Asked />
       <Answer
         twin={twin}
         what="comparison"
@@ -214,6 +215,7 @@ export default function Compare() {
               />
             )}
             <Verdicts data={data} />
+            <Common caption={data.caption} explained={data.explained} />
             <Distributions data={data} />
             <Ratios data={data} />
           </>

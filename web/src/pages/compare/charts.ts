@@ -2,7 +2,6 @@
 
 import {
   behindGroup,
-  groupName,
   logAxis,
   names,
   roleOf,
@@ -155,7 +154,7 @@ export function strips(data: Comparison, log: boolean, view: View): Drawing {
   if (groups.length === 0) return null;
   const { unit, axis } = timeScale(groups.flatMap(shown), view.narrow ? 4 : 9, { log });
   const longest = Math.max(
-    ...groups.flatMap((group) => [groupName(data.by, group.key).length, countText(group).length]),
+    ...groups.flatMap((group) => [group.name.length, countText(group).length]),
   );
   const left = view.narrow ? 8 : Math.min(8.2 * longest + 24, Math.round(view.width * 0.3));
   const head = view.narrow ? 24 : 4;
@@ -163,7 +162,7 @@ export function strips(data: Comparison, log: boolean, view: View): Drawing {
   const lanes = groups.map(
     (group, index): Lane => ({
       group,
-      name: groupName(data.by, group.key),
+      name: group.name,
       role: roleOf(data.groups.indexOf(group)),
       top: head + index * laneHeight,
     }),
@@ -195,7 +194,7 @@ export function strips(data: Comparison, log: boolean, view: View): Drawing {
       yAxis: { type: "value", min: 0, max: 1, show: false },
       tooltip: pointTip(view, (index) => {
         const group = lanes[index]?.group;
-        return group ? tip(groupName(data.by, group.key), details(group)) : "";
+        return group ? tip(group.name, details(group)) : "";
       }),
       series: [items(shapes, [axis.minimum, 0], { z: 3 })],
     },
@@ -243,7 +242,7 @@ export function ecdf(data: Comparison, log: boolean, view: View): Drawing {
       x,
       y,
       radius: 4,
-      text: groupName(data.by, group.key),
+      text: group.name,
       role: "ink",
       bold: true,
       must: true,
@@ -275,7 +274,7 @@ export function ecdf(data: Comparison, log: boolean, view: View): Drawing {
         ...(base(view).tooltip as object),
         formatter: ({ dataIndex }: { dataIndex: number }) => {
           const group = groups[dataIndex];
-          return group ? tip(groupName(data.by, group.key), details(group)) : "";
+          return group ? tip(group.name, details(group)) : "";
         },
       },
       series: [
@@ -305,7 +304,7 @@ export function ratios(data: Comparison, view: View): Drawing {
   const rows = known.map(({ group, middle, interval }): Row => {
     const outcome = group.outcome ? OUTCOME[group.outcome] : "cannot tell";
     return {
-      label: groupName(data.by, group.key),
+      label: group.name,
       ...(interval ? { whisker: [interval.low, interval.high] as [number, number] } : {}),
       marks: [{ at: middle, role: VERDICT[outcome], shape: "dot" }],
       behind: behindGroup(data.by, group.key),
@@ -320,7 +319,7 @@ export function ratios(data: Comparison, view: View): Drawing {
   });
   const scale = {
     ...axis,
-    name: `time relative to ${view.narrow ? "the first" : groupName(data.by, first.key)}; below 1 is faster`,
+    name: `time relative to ${view.narrow ? "the first" : first.name}; below 1 is faster`,
     format: plain,
   };
   return withLine(rowsChart(rows, scale, view, 190), 1, view);

@@ -2,6 +2,7 @@
 
 import { useCallback, useId, useState } from "react";
 import { Link } from "wouter";
+import { askedInWords, commandOf } from "../../asked";
 import { groupName, reach, valueName } from "../../charts/common";
 import { exported, useTwin } from "../../data";
 import { dollars, keyName, plain, seconds } from "../../format";
@@ -24,6 +25,7 @@ import {
   useFitting,
   useLog,
 } from "../../parts/Analysis";
+import { Asked } from "../../parts/Asked";
 import type { View } from "../../parts/Chart";
 import { Figure, type Legend } from "../../parts/Figure";
 import { Filters } from "../../parts/Filters";
@@ -484,6 +486,14 @@ function Legacy({ data }: { data: Ranking }) {
   );
 }
 
+/** The parameters that `venturi rank` has too. */
+const OPTIONS = {
+  by: "--by",
+  objective: "--objective",
+  usd_per_hour: "--usd-per-hour",
+  plus: "--plus",
+};
+
 export default function Cost() {
   const search = useFitting(fits);
   const twin = useTwin("/api/cost", search);
@@ -491,6 +501,7 @@ export default function Cost() {
   return (
     <Page
       title={PAGES.cost.title}
+      asked={askedInWords(search)}
       intro="Which configuration is fastest, which is cheapest at the prices below, and which cannot be told from the best."
       actions={!exported && <Link href={href(PAGES.cost.path, TABLE_2)}>ALOJA's Table 2</Link>}
     >
@@ -510,6 +521,7 @@ export default function Cost() {
         {priced && <Toggle label="beside ALOJA's own query" param="legacy" />}
       </Controls>
       {!exported && <PriceSheet data={twin.data} />}
+      <Asked command={commandOf("rank", search, OPTIONS)} />
       <Answer
         twin={twin}
         what="ranking"

@@ -1,0 +1,45 @@
+// What a page was asked, in words and as the command that gives the same answer on a terminal.
+import { keyName } from "./format";
+
+const joined = (texts: readonly string[]) =>
+  texts.length < 2 ? texts.join("") : `${texts.slice(0, -1).join(", ")} and ${texts.at(-1)}`;
+
+/** `by net and disk, where workload=terasort`; nothing of nothing. */
+export function askedInWords(search: URLSearchParams): string {
+  const settings = search.getAll("key");
+  const by = search.getAll("by");
+  const x = search.get("x");
+  const where = search.getAll("where");
+  // What was picked by hand has a name that tells nobody anything.
+  const picked = where.filter((text) => /^(group|id)=/.test(text)).length;
+  const conditions = where.filter((text) => !/^(group|id)=/.test(text));
+  return [
+    settings.length > 0 ? `of ${joined(settings.map(keyName))}` : "",
+    x ? `with ${keyName(x)}` : "",
+    by.length > 0 ? `by ${joined(by.map(keyName))}` : "",
+    picked > 0 ? `of ${picked} that were picked` : "",
+    conditions.length > 0 ? `where ${joined(conditions)}` : "",
+  ]
+    .filter(Boolean)
+    .join(", ");
+}
+
+/** A word of a command as a shell takes it. */
+export const quoted = (text: string) =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+
+/** How a page's parameters are called on a terminal: each value of PARAM is told with OPTION. */
+export type Options = Readonly<Record<string, string>>;
+
+/** `venturi rank --by net --where workload=terasort` of what `search` asks. */
+export function commandOf(
+  verb: string,
+  search: URLSearchParams,
+  options: Options,
+  first: readonly string[] = [],
+): string {
+  const words = Object.entries({ ...options, where: "--where" }).flatMap(([param, option]) =>
+    search.getAll(param).flatMap((value) => [option, quoted(value)]),
+  );
+  return ["venturi", verb, ...first.map(quoted), ...words].join(" ");
+}
