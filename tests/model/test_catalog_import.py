@@ -19,6 +19,7 @@ from venturi.model.catalog.importers import IMPORTERS, import_catalog
 from venturi.model.catalog.importers.reading import Imported, Options, Source
 from venturi.model.catalog.units_check import check_units
 from venturi.model.catalog.write import render
+from venturi.model.cost.overlay import overlay
 from venturi.model.quantity import Kind
 
 DATA = Path(__file__).parents[1] / "data" / "catalogs"
@@ -47,7 +48,12 @@ ALL = {
     ),
     "onprem": read("onprem", "machines.csv", region=None),
     "wide": read("wide", "wide.csv"),
-}
+    "karpenter_prices": read("karpenter_prices", "initial-prices.json"),
+    "scylla": read(
+        "scylla", "aws_io_params.yaml", "aws_net_params.json", "counts.csv", "azure_io_params.yaml",
+        "azure_net_params.json", region=None,
+    ),
+}  # fmt: skip
 
 
 def test_every_importer_is_tested_here() -> None:
@@ -327,3 +333,72 @@ def test_a_provider_s_whole_list_is_imported_and_read_again() -> None:
     assert imported.refused == ()
     assert doubts == ()
     assert catalog.parse(written, "imported") == imported.catalog
+
+
+def test_price_tables_by_themselves_have_prices_of_one_region() -> None:
+    imported = ALL["karpenter_prices"]
+    types = imported.catalog.types
+    assert list(types) == ["big-8-lssd", "big-16"]
+    assert (types["big-8-lssd"].number("price"), types["big-8-lssd"].number("spot_price")) == (
+        1.15, 0.5,
+    )  # fmt: skip
+    assert "none of it in east-1" in types["big-16"].fact("spot_price").note
+    assert refused(imported)["odd-1"][1] == "price"
+    go = read("karpenter_prices", "zz_generated.pricing_aws.go", region="us-east-1").catalog
+    with_page = ALL["karpenter"].catalog.types
+    both = go.types.keys() & with_page.keys()
+    assert both
+    assert all(go.types[n].number("price") == with_page[n].number("price") for n in both)
+    with pytest.raises(VenturiError, match="prices of 2 regions"):
+        read("karpenter_prices", "initial-prices.json", region=None)
+
+
+def test_iotune_s_rates_of_one_disk_are_multiplied_and_those_of_all_are_not() -> None:
+    imported = ALL["scylla"]
+    types = imported.catalog.types
+    whole = types["i9.large"].fact("local_read_rate")
+    assert (whole.value, whole.kind, whole.low) == (600, Kind.MEASURED, None)
+    one, two, four = (types[f"i3.{n}xlarge"].fact("local_read_rate") for n in ("", "4", "8"))
+    assert (one.value, one.kind) == (1000, Kind.MEASURED)  # a line of its own before i3.ALL
+    assert (two.value, two.kind, two.low) == (4000, Kind.DERIVED, 3600)
+    assert (four.value, four.low) == (8000, pytest.approx(8000 * 0.69))
+    assert types["Standard_X8"].number("local_write_iops") == 600_000
+    assert refused(imported)["m5d.8xlarge"][1] == "disk_count"
+    assert refused(imported)["i9.broken"][1] == "read_iops"
+
+
+def test_both_directions_at_once_are_reckoned_from_each_alone_with_their_range() -> None:
+    types = ALL["scylla"].catalog.types
+    alone = types["i3.xlarge"].fact("storage_rate")
+    assert alone.value == pytest.approx(1000 * 400 / 1400)
+    assert (alone.low, alone.high, alone.kind) == (alone.value, 400, Kind.DERIVED)
+    array = types["i3.8xlarge"].fact("storage_rate")
+    assert (array.low, array.high) == (1600, 3200)
+
+
+def test_network_tables_give_the_line_its_burst_and_what_of_it_is_payload() -> None:
+    types = ALL["scylla"].catalog.types
+    assert types["i3.xlarge"].number("network_line_rate") == 1.25
+    assert types["i3.xlarge"].number("network_burst_rate") == 10
+    assert types["i9.large"].number("network_rate") == pytest.approx(25_000 / 8 * 0.99)
+    assert types["Standard_X8"].number("network_rate") == pytest.approx(12_500 / 8 * 0.942)
+    assert refused(ALL["scylla"])["i9.small"][1] == "baseline"
+    nameless = Source("net.json", "[]")
+    with pytest.raises(VenturiError, match="whose network it is"):
+        import_catalog("scylla", [nameless], Options(None, DAY, "mine"))
+
+
+def test_of_two_sources_that_disagree_the_lower_stays_with_the_other_as_its_high_end() -> None:
+    header = "instance_type,attribute,value,unit,kind,source,as_of,note\n"
+    page, api = (
+        catalog.parse(
+            f"{header}x,network_line_rate,{gbit},Gbit/s,advertised,{source},{day},\n", "c"
+        )
+        for gbit, source, day in ((25, "page", "2026-07-20"), (12.5, "API", "2025-07-28"))
+    )
+    kept = overlay(page, api, both=True).types["x"].fact("network_line_rate")
+    assert (kept.value, kept.high, kept.source) == (12.5, 25, "API")
+    assert "two sources disagree: page has 25" in kept.note
+    assert overlay(page, api).types["x"].number("network_line_rate") == 25  # the newer
+    same = overlay(page, page, both=True).types["x"].fact("network_line_rate")
+    assert (same.value, same.high) == (25, None)

@@ -196,6 +196,9 @@ def import_(
 @click.option("--at-nodes", type=click.IntRange(2), metavar="N",
               help="With --from-trials: the network's rate in a cluster of N nodes, by the "
               "curve through all sizes that were probed.")  # fmt: skip
+@click.option("--both", is_flag=True,
+              help="Of two rates of one kind that differ keep the lower, with the other as the "
+              "high end of its range, instead of the newer.")  # fmt: skip
 @click.option("--force", is_flag=True,
               help="Allow N beyond 8 times the largest size that was probed.")  # fmt: skip
 @output_option
@@ -204,8 +207,8 @@ def import_(
 @json_option
 def overlay_(
     *, names: tuple[str, ...], from_trials: bool, type_name: str | None, onto: str | None,
-    at_nodes: int | None, force: bool, output: Path, accept_units: bool, overwrite: bool,
-    as_json: bool,
+    at_nodes: int | None, both: bool, force: bool, output: Path, accept_units: bool,
+    overwrite: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Replace values of a catalogue by better known ones.
 
@@ -244,7 +247,7 @@ def overlay_(
         layers = [find(name) for name in names]
     catalog = find(onto) if onto is not None else layers.pop(0)
     for layer in layers:
-        catalog = overlay(catalog, layer)
+        catalog = overlay(catalog, layer, both=both)
     doubts = check_units(catalog)
     catalog = _settle(catalog, doubts, str(output), accept_units)
     _write(catalog, output)

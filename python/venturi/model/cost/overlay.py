@@ -24,19 +24,26 @@ _BELONGS_TO = {"network_nodes": "network_rate_at_scale", "storage_nodes": "stora
 _ARCHITECTURES = {"x86_64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
 
 
-def overlay(base: Catalog, over: Catalog) -> Catalog:
+# Rates of which two sources may say different things: the lower is safe, the other may be true.
+DISPUTABLE = ("network_line_rate", "network_rate", "volume_line_rate", "local_read_rate",
+              "local_write_rate", "storage_rate")  # fmt: skip
+SAME = 0.02  # what differs by less is rounding
+
+
+def overlay(base: Catalog, over: Catalog, *, both: bool = False) -> Catalog:
     """`base` with what `over` knows better; types that only `over` has come last.
 
     Of two values of one kind and one day, that of `over` stays. An unknown value replaces nothing.
+    With `both`, of two rates of one kind that differ the lower stays and the other is its high end.
     """
     entries = dict(base.entries)
     for name, above in over.entries.items():
         below = entries.get(name)
-        entries[name] = above if below is None else InstanceType(name, _merged(below, above))
+        entries[name] = above if below is None else InstanceType(name, _merged(below, above, both))
     return Catalog.of(base.name, entries)
 
 
-def _merged(below: InstanceType, above: InstanceType) -> dict[str, Fact]:
+def _merged(below: InstanceType, above: InstanceType, both: bool) -> dict[str, Fact]:
     facts = dict(below.facts)
     for attribute in dict.fromkeys((*above.facts, *_BELONGS_TO)):
         leader = _BELONGS_TO.get(attribute, attribute)
@@ -46,7 +53,26 @@ def _merged(below: InstanceType, above: InstanceType) -> dict[str, Fact]:
             facts[attribute] = above.facts[attribute]
         else:  # how many nodes the old rate stood for says nothing of the new one
             facts.pop(attribute, None)
+    for attribute in DISPUTABLE if both else ():
+        if disputed := _disputed(below.facts.get(attribute), above.facts.get(attribute)):
+            facts[attribute] = disputed
     return facts
+
+
+def _disputed(one: Fact | None, other: Fact | None) -> Fact | None:
+    """The lower of two rates of one kind that differ, with the other as its high end."""
+    if one is None or other is None or one.kind is not other.kind:
+        return None
+    if not isinstance(one.value, float) or not isinstance(other.value, float):
+        return None
+    low, high = (one, other) if one.value <= other.value else (other, one)
+    assert isinstance(low.value, float)
+    assert isinstance(high.value, float)
+    if high.value <= low.value * (1 + SAME):
+        return None
+    note = f"two sources disagree: {high.source} has {high.value:g}, the lower is taken"
+    notes = "; ".join(text for text in (low.note, note) if text)
+    return replace(low, high=max(high.value, low.high or 0.0), note=notes)
 
 
 def _better(above: Fact | None, below: Fact | None) -> bool:

@@ -153,18 +153,23 @@ def _prices(tables: Sequence[Source], options: Options, builder: Builder) -> _Pr
     """The prices of the region asked for, in whichever table has it."""
     found: dict[str, _Prices] = {}
     for table in tables:
-        generated = _GENERATED.search(table.text)
-        try:
-            day = date.fromisoformat(generated[1]) if generated else None
-        except ValueError:
-            day = None
-        as_of = need_date(day, options, table.file)
-        for region, prices in _regions(table, builder).items():
+        as_of = need_date(generated_on(table), options, table.file)
+        for region, prices in regions_of(table, builder).items():
             found[region] = _Prices(table, region, as_of, prices)
     return found[choose_region(found, options.region, tables[0].file)]
 
 
-def _regions(table: Source, builder: Builder) -> dict[str, dict[str, tuple[str, str]]]:
+def generated_on(table: Source) -> date | None:
+    """The day that the table says it was made on, if it says one."""
+    generated = _GENERATED.search(table.text)
+    try:
+        return date.fromisoformat(generated[1]) if generated else None
+    except ValueError:
+        return None
+
+
+def regions_of(table: Source, builder: Builder) -> dict[str, dict[str, tuple[str, str]]]:
+    """Region -> type -> (place, price as written) in a Go map of prices."""
     regions: dict[str, dict[str, tuple[str, str]]] = {}
     inside: dict[str, tuple[str, str]] | None = None
     for line, text in enumerate(table.text.splitlines(), 1):
