@@ -56,6 +56,8 @@ WRONG: tuple[tuple[str, ...], ...] = (
     ("show", ""),
     ("compare", "a"),
     ("compare", "a", "b"),
+    ("effect",),
+    ("effect", "disk", "--level", "95"),
     ("rank", "--by", "engine", "--objective", "cost"),
     ("rank", "--by", "engine", "--usd-per-hour", "1", "--plus", "net=IB"),
     ("advise", "hardware", "--sort", "100"),

@@ -49,6 +49,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "keys": ("keys", "List the keys of trials to filter and group by, and their values"),
     "show": ("show", "Show one trial: phases, stages, narrowest point"),
     "compare": ("compare", "Compare repeat groups: which is better, and by how much"),
+    "effect": ("effect", "What a setting brings, of trials that are alike in all else"),
     "rank": ("rank", "Rank many groups of trials by time or cost, with ties"),
     "advise": ("advise", "Advise which machines to rent or buy for a job, and how many"),
     "predict": ("predict", "Predict time and cost of a job on given machines, with formulas"),

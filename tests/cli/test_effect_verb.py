@@ -1,0 +1,93 @@
+"""`venturi effect`: the one answer, in lines, in JSON and as a page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from api_client import client_of
+from venturi import settings
+from venturi.cli.main import cli
+from venturi.errors import VenturiError
+from venturi.record.repository import Repository
+
+HEADER = (
+    "ID,Benchmark,Exe.Time,Net,Disk,Maps,IO.SFac,Rep,IO.FBuf,Comp,Blk.size,Cluster,Cl.Name,"
+    "Datanodes,Headnodes,VM.OS,VM.Cores,VM.RAM,Provider,VM.Size,Service.Type,Bench.Type"
+)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """SSDs take half the time, but most of their trials are of a cluster that takes four times."""
+    monkeypatch.setenv("VENTURI_HOME", str(tmp_path / "home"))
+    trials = [("HDD", "fast", 100, 1), ("SSD", "fast", 50, 1), ("HDD", "slow", 400, 1)]
+    trials += [("SSD", "slow", 200, 9), ("tape", "other", 999, 2)]
+    rows = [
+        f"terasort,{seconds + maps + repeat}.000,ETH,{disk},{maps},10,1,65536,1,64,1,{cluster},8,1,"
+        "linux,12,128.000,on-premise,box,On-premise,HiBench"
+        for disk, cluster, seconds, count in trials
+        for maps in range(1, 7)
+        for repeat in range(count)
+    ]
+    lines = [HEADER, *(f"{number},{row}" for number, row in enumerate(rows))]
+    file = tmp_path / "runs.csv"
+    file.write_text("\n".join(lines) + "\n")
+    run("import", "aloja", str(file))
+    return tmp_path
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(cli, arguments, standalone_mode=False)
+    if result.exception is not None:
+        raise result.exception
+    return result.stdout
+
+
+@pytest.mark.usefixtures("home")
+def test_the_first_line_is_of_like_with_like() -> None:
+    first, *rest = run("effect", "disk", "--baseline", "HDD", "--crude").splitlines()
+    assert first.startswith("SSD takes 48 % less time than HDD (ratio 0.5")
+    assert "12 settings alike in all else" in first
+    text = "\n".join(rest)
+    assert "no setting alike in all else with HDD: tape" in text
+    assert "What was measured, not like with like: SSD takes 0.8" in text
+    assert "cluster" in text.partition("What else differs")[2]
+
+
+@pytest.mark.usefixtures("home")
+def test_json_is_what_the_interface_answers() -> None:
+    said = json.loads(run("effect", "disk", "--baseline", "HDD", "--level", "0.9", "--json"))
+    with Repository.open(settings.load()) as repository, client_of(repository) as client:
+        asked = {"key": "disk", "baseline": "HDD", "level": 0.9}
+        assert said["data"] == client.get("/api/effect", params=asked).json()
+
+
+@pytest.mark.usefixtures("home")
+def test_a_key_may_be_left_out_on_request_and_is_named() -> None:
+    where = ("--baseline", "HDD", "--where", "disk=tape", "--where", "disk=HDD")
+    refused = run("effect", "disk", *where)
+    assert refused.startswith("Cannot tell tape from HDD: confounded by cluster")
+    assert "leave out cluster" in refused
+    told = run("effect", "disk", *where, "--ignore", "cluster")
+    assert "Taken as alike on request: trials that differ in cluster" in told
+
+
+def test_a_page_shows_the_answer(home: Path) -> None:
+    page = home / "effect.html"
+    run("effect", "disk", "--baseline", "HDD", "--html", str(page))
+    assert "SSD takes 48 % less time than HDD" in page.read_text()
+
+
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize(
+    "wrong", [("disc",), ("workload",), ("disk", "--baseline", "floppy"), ("disk", "--ignore", "x")]
+)
+def test_a_wrong_question_says_what_to_ask(wrong: tuple[str, ...]) -> None:
+    with pytest.raises(VenturiError) as error:
+        run("effect", *wrong)
+    assert error.value.code == "VEN-QUERY-VALUE"
+    assert error.value.hint
