@@ -156,6 +156,9 @@ CODES: Mapping[str, Code] = MappingProxyType(
         ),
         "VEN-PLAN-FILE": Code(_USAGE, "A plan's file has mistakes; each is named with its line."),
         "VEN-PLAN-BEGUN": Code(_USAGE, "A plan that was to be started has trials already."),
+        "VEN-ENGINE-IGNORED": Code(
+            _WARNING, "A setting was given that the engine, as it is deployed, ignores."
+        ),
         "VEN-ENGINE-MISSING": Code(
             _ENVIRONMENT, "An engine, or something it needs, is not installed here."
         ),

@@ -271,3 +271,24 @@ def test_a_misspelt_key_of_a_plan_is_guessed(tmp_path: Path) -> None:
     assert "repeat is not a key that a plan has; did you mean repeats?" in said
     assert "factors.workloads is not a key that a plan has; did you mean workload or" in said
     assert "budget.tme is not a key that a plan has; did you mean time?" in said
+
+
+def test_check_says_what_the_repeats_can_show(tmp_path: Path) -> None:
+    few = written(tmp_path, PLAN)
+    done = venturi("plan", "check", few, home=tmp_path / "home")
+    assert "terasort on native: 2 counted repetitions a group can never decide" in done.stdout
+    assert done.returncode == 0, "it is told, not refused"
+    enough = written(tmp_path, PLAN.replace("repeats = 3", "repeats = 6"))
+    data = json.loads(venturi("plan", "check", enough, "--json", home=tmp_path / "home").stdout)
+    (design, _) = data["data"]["designs"]
+    assert (design["counted_repeats"], design["spread_from"]) == (5, None)
+    assert design["least_ratio"] == pytest.approx(1.1056, abs=1e-3)
+
+
+def test_check_names_settings_that_are_ignored(tmp_path: Path) -> None:
+    plan = PLAN.replace('"wordcount"]', '"wordcount"]\nengine = ["spark"]')
+    text = plan + '[factors.settings]\n"spark.executor.cores" = ["2", "4"]\n'
+    done = venturi("plan", "check", written(tmp_path, text), home=tmp_path / "home")
+    assert done.returncode == 0, done.stderr
+    said = "warning: spark.executor.cores has no effect on spark local"
+    assert done.stderr.count(said) == 1

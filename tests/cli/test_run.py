@@ -241,3 +241,12 @@ def test_bad_input(tmp_path: Path, arguments: tuple[str, ...], code: int, says: 
     assert done.returncode == code, done.stderr
     assert says in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_it_says_what_the_repetitions_can_show_before_it_begins(tmp_path: Path) -> None:
+    arguments = ("run", "terasort", "--bytes", "20kB", "--warm-up", "0")
+    few = venturi(*arguments, "--repeat", "2", home=tmp_path)
+    assert "2 counted repetitions a group can never decide" in few.stderr
+    assert "no repeats recorded so far" in few.stderr
+    more = venturi(*arguments, "--repeat", "4", home=tmp_path)
+    assert "of 2 earlier trials in 1 group" in more.stderr

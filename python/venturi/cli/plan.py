@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -37,6 +38,7 @@ from venturi.wording import count_of
 
 if TYPE_CHECKING:
     from venturi.measure.engines.protocol import Engine
+    from venturi.model.compare.design import Design
     from venturi.record.repository import Repository
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -66,10 +68,11 @@ def check(file: Path, *, as_json: bool) -> None:
     plan = _read(file)
     with open_repository() as repository:
         rows = [(each, *_estimate(repository, plan, each)) for each in plan.combinations]
+        designs = _designs(repository, plan)
     space_bytes = peak_bytes(plan, {c: size_for(c)[1].bytes or 0 for c in plan.combinations})
     known = [seconds * plan.repeats for _, seconds, _ in rows if seconds is not None]
     unknown = len(rows) - len(known)
-    warnings = _lacks(plan)
+    warnings = [*_lacks(plan), *_ignored(plan)]
     if plan.space_budget_bytes is not None and space_bytes > plan.space_budget_bytes:
         warnings.append(
             f"about {format_bytes_decimal(space_bytes)} of disk are needed at the peak, the budget "
@@ -106,6 +109,7 @@ def check(file: Path, *, as_json: bool) -> None:
             "known_time_s": sum(known) if known else None,
             "combinations_without_estimate": unknown,
             "space_bytes": space_bytes,
+            "designs": [_design_data(*kind, design) for kind, design in designs.items()],
         }
         print_json(data, tuple(warnings))
         return
@@ -127,6 +131,8 @@ def check(file: Path, *, as_json: bool) -> None:
         total = f"at least {format_duration(sum(known))}; cannot tell for {rest}"
     click.echo(f"time: {total}")
     click.echo(f"disk at the peak: about {format_bytes_decimal(space_bytes)}")
+    for (workload, name), design in designs.items():
+        click.echo(f"{workload} on {name}: {design.sentence}")
     for warning in warnings:
         say(f"warning: {warning}")
 
@@ -260,6 +266,53 @@ def _lacks(plan: Plan) -> list[str]:
         for name in names
         for lack in _engine(name).available().missing
     ]
+
+
+def _ignored(plan: Plan) -> list[str]:
+    """The settings of the plan that an engine takes and ignores, each told once."""
+    from venturi.measure.engines.ignored import ignored, in_words
+
+    told: dict[str, None] = {}
+    for each in plan.combinations:
+        name, deployment = split_spec(each.engine)
+        place = deployment or next(iter(ENGINES[name].deployments), None)
+        for setting, rule in ignored(name, place, each.settings).items():
+            told[in_words(setting, rule, place)] = None
+    return list(told)
+
+
+def _designs(repository: Repository, plan: Plan) -> dict[tuple[str, str], Design]:
+    """What the plan's repeats can show of each workload on each engine.
+
+    A combination is set against all others of its workload.
+    """
+    from venturi.cli.designs import design_of
+
+    counted, host = plan.repeats - plan.warm_ups, this_host().name
+    groups: dict[str, int] = {}
+    for each in plan.combinations:
+        groups[each.workload] = groups.get(each.workload, 0) + 1
+    kinds = dict.fromkeys((each.workload, split_spec(each.engine)[0]) for each in plan.combinations)
+    return {
+        (workload, name): design_of(
+            repository, workload, name, host, counted=counted, groups=max(2, groups[workload])
+        )
+        for workload, name in kinds
+    }
+
+
+def _design_data(workload: str, engine_name: str, design: Design) -> dict[str, object]:
+    return {
+        "workload": workload,
+        "engine": engine_name,
+        "counted_repeats": design.n,
+        "groups": design.groups,
+        "spread_sd": design.sd,
+        "spread_from": design.spread and asdict(design.spread),
+        "least_ratio": design.least_ratio,
+        "repeats_to_rank": design.to_rank,
+        "in_words": design.sentence,
+    }
 
 
 def _estimate(

@@ -160,6 +160,7 @@ def command(
     named, size = _size(definition, scale, size_bytes, parameters)
     engines = _engines(engine_names, definition, hadoop_conf, limits)
     settings = _settings(chosen, engines)
+    _warn_of_ignored(settings, engines)
     talk = not quiet and not as_json
     roles = parse_roles(dirs, Path.cwd())
     resources = Resources(roles, limits["threads"], limits["memory_bytes"], workers)
@@ -357,6 +358,7 @@ def _run(
     trials: list[Trial] = []
     if talk:
         step(_understood(next(iter(specs.values())), repeat=repeat, warm_up=warm_up))
+        step(_can_show(session, specs, counted=repeat - warm_up))
     try:
         for group in _groups(list(specs)):
             own = {engine: specs[engine] for engine in group}
@@ -367,6 +369,31 @@ def _run(
         named = all(spec.experiment for spec in specs.values())
         raise _interrupted(len(trials), repeat * len(specs), resumable=named) from None
     return trials
+
+
+def _can_show(session: Session, specs: Mapping[Engine, TrialSpec], *, counted: int) -> str:
+    """What the repetitions can show, at the widest spread of the engines that are measured."""
+    from venturi.cli.designs import design_of
+
+    with open_repository() as repository:
+        designs = [
+            design_of(
+                repository, spec.definition.name, engine.name, session.host.name,
+                counted=counted, groups=max(2, len(specs)),
+            )
+            for engine, spec in specs.items()
+        ]  # fmt: skip
+    return max(designs, key=lambda design: design.sd).sentence
+
+
+def _warn_of_ignored(settings: Mapping[str, dict[str, str]], engines: Sequence[Engine]) -> None:
+    """Says which of the settings given have no effect on an engine as it is deployed."""
+    from venturi.measure.engines.ignored import ignored, in_words
+
+    for engine in engines:
+        found = ignored(engine.name, engine.deployment, settings[engine.name])
+        for setting, rule in found.items():
+            say(f"warning: {in_words(setting, rule, engine.deployment)}")
 
 
 def _interrupted(done: int, whole: int, *, resumable: bool) -> Interrupted:

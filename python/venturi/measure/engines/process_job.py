@@ -16,6 +16,7 @@ from typing import Protocol, runtime_checkable
 
 from venturi.errors import ExitCode, VenturiError
 from venturi.measure.engines import account as own
+from venturi.measure.engines import ignored
 from venturi.measure.engines.kind import MOST_INSTANCES
 from venturi.measure.engines.protocol import Collected, Engine, ProcessEngine, TrialSpec
 from venturi.measure.hosts.host import Files, Host
@@ -195,7 +196,7 @@ class ProcessJob:
         self._tasks = self._placed(self._input)
         for task in self._tasks:
             self.engine.prepare(task)
-        return Report(phases=phases, warnings=tuple(self._unused()))
+        return Report(phases=phases, warnings=(*self._unused(), *self._ignored()))
 
     def execute(self, step: Step) -> Report:
         begun_s = time.monotonic()
@@ -277,6 +278,12 @@ class ProcessJob:
             if len(used) < len(named):
                 said = f"of {len(named)} folders for {role} only the first was used: {named[0]}"
                 yield TrialWarning("VEN-MEASURE-DISKS", said)
+
+    def _ignored(self) -> Iterator[TrialWarning]:
+        """The settings that were chosen and have no effect."""
+        name, deployment = self.engine.name, self.engine.deployment
+        for setting, rule in ignored.ignored(name, deployment, self.spec.settings).items():
+            yield TrialWarning(ignored.CODE, ignored.in_words(setting, rule, deployment))
 
     def _executed(self) -> tuple[_Execution, ...]:
         """All of the tasks, at the same time; what of their output is not yet durable then is."""
