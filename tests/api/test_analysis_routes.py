@@ -292,35 +292,91 @@ def test_old_addresses_answer_as_the_new_one(
 # --- scaling -------------------------------------------------------------------------------------
 
 
-def test_scaling_over_hosts_fits_a_curve_and_refuses_to_go_far(
+def test_scaling_over_hosts_says_what_twice_as_many_bring_and_no_further_than_twice(
     client: httpx.Client, add: Add
 ) -> None:
     for hosts in (2, 4, 8, 16):
         add(around(30 + 800 / hosts, n=6), hosts=hosts, configuration={"disk": "SSD"})
-    found = ask(client, "/api/scaling", x="hosts", to=64)
+    found = ask(client, "/api/scaling", x="hosts", to=32)
     (group,) = found["groups"]
     assert [point["x"] for point in group["points"]] == [2, 4, 8, 16]
-    assert group["curve"][-1]["x"] == pytest.approx(64)
-    assert group["curve"][0]["low_s"] < group["curve"][0]["elapsed_s"] < group["curve"][0]["high_s"]
+    assert found["verdict"].startswith("twice the hosts (8 to 16) take 0.6")
+    assert "at 32, beyond what was measured: about" in found["verdict"]
+    assert (found["x_unit"], found["meaning"], found["total"]) == ("hosts", "resource", 1)
+    inside = [point for point in group["curve"] if point["x"] <= 16]
+    assert all(p["low_s"] < p["elapsed_s"] < p["high_s"] for p in inside)
+    beyond = [point for point in group["curve"] if point["x"] > 16]
+    assert beyond[-1]["x"] == pytest.approx(32)
+    assert {(point["low_s"], point["high_s"]) for point in beyond} == {(None, None)}
     assert group["error_relative"] < 0.1
     assert group["formula"].startswith("t = ")
-    assert group["cliff"] is None
-    assert found["x_unit"] == "hosts"
-    assert refused(client, "/api/scaling", x="hosts", to=129)["code"] == "VEN-MODEL-RANGE"
+    assert (group["cliff"], group["reason"]) == (None, None)
+    assert refused(client, "/api/scaling", x="hosts", to=33)["code"] == "VEN-MODEL-RANGE"
     two = ask(client, "/api/scaling", x="hosts", where=["hosts<5"])["groups"][0]
     assert (two["curve"], two["formula"]) == ([], None)
     assert two["reason"].startswith("2 measured values of x")
     assert refused(client, "/api/scaling", x="disk")["where"]["field"] == "x"
+    assert "did you mean" in refused(client, "/api/scaling", x="host")["hint"]
+
+
+def test_scaling_never_pools_sizes_machine_types_or_parameters(
+    client: httpx.Client, add: Add
+) -> None:
+    for size, k in ((1, "3"), (1, "5"), (40, "3")):
+        for hosts in (2, 4, 8, 12):
+            add([size * (10 + 400 / hosts)], hosts=hosts,
+                workload=Workload("kmeans", "v1", None, size * 10**9),
+                configuration={"nodes": hosts, "k": k})  # fmt: skip
+    found = ask(client, "/api/scaling", x="hosts")
+    assert (found["by"], found["total"]) == (["input_bytes", "k"], 3)
+    for group in found["groups"]:
+        size = group["key"][0] / 10**9
+        assert [p["elapsed_s"]["median"] for p in group["points"]] == pytest.approx(
+            [size * (10 + 400 / hosts) for hosts in (2, 4, 8, 12)]
+        )
+    assert any("nodes grows in proportion to hosts" in text for text in found["warnings"])
+    beside = ask(client, "/api/scaling", x="hosts", by="k")
+    assert [group["key"][:2] for group in beside["groups"][:2]] == [["3", 10**9], ["5", 10**9]]
+    later = ask(client, "/api/scaling", x="hosts", skip=2)
+    assert (later["skip"], len(later["groups"]), later["total"]) == (2, 1, 3)
+    assert later["groups"][0]["key"] == found["groups"][2]["key"]
+    assert [one["skip"] for one in found["listed"]] == [0, 1, 2]
+
+
+def test_scaling_cannot_tell_where_the_cluster_changes_with_the_hosts(
+    client: httpx.Client, add: Add
+) -> None:
+    for hosts, cluster in ((3, "a"), (8, "b"), (16, "c"), (48, "d")):
+        add(around(100 / hosts), hosts=hosts, configuration={"cluster": cluster})
+    found = ask(client, "/api/scaling", x="hosts")
+    assert found["groups"] == []
+    assert found["verdict"].startswith("cannot tell: hosts changes only together with cluster")
+    apart = ask(client, "/api/scaling", x="hosts", leave_out="cluster")
+    assert len(apart["groups"]) == 1
+    assert any("not kept alike, as asked: cluster" in text for text in apart["warnings"])
+
+
+def test_scaling_gives_an_amount_the_curve_of_an_amount(client: httpx.Client, add: Add) -> None:
+    for size in (1000, 2000, 4000, 8000):
+        add([20 + 0.05 * size], configuration={"data_size_MB": size, "buffer_bytes": 4096})
+    found = ask(client, "/api/scaling", x="data_size_MB")
+    assert found["meaning"] == "amount"
+    assert found["groups"][0]["formula"] == "t = 20 s + 0.05 s * x"
+    assert found["verdict"].startswith("twice the data_size_MB (4,000 to 8,000) takes 1.91")
+    same = ask(client, "/api/scaling", x="buffer_bytes")
+    assert same["verdict"] == "cannot tell: all 4 trials have the same buffer_bytes"
 
 
 def test_scaling_over_data_finds_the_cliff(client: httpx.Client, add: Add) -> None:
     for size, seconds in enumerate((24.5, 37.6, 52.2, 157.4, 203.9, 274.4), start=1):
         add([seconds] * 5, workload=Workload("lr", "v1", f"{size} TB", size * 10**12))
-    (group,) = ask(client, "/api/scaling", x="input_bytes")["groups"]
+    found = ask(client, "/api/scaling", x="input_bytes")
+    (group,) = found["groups"]
     assert (group["cliff"]["below"], group["cliff"]["above"]) == (3e12, 4e12)
     assert group["cliff"]["jump"] == pytest.approx(2.39, rel=0.02)
     assert "97.5 %" in group["cliff"]["evidence"]
-    assert group["model"].startswith("two lines")
+    assert group["basis"].startswith("two lines")
+    assert found["verdict"].startswith("between 3.0 TB and 4.0 TB the time jumps to 2.4 times")
     assert max(point["elapsed_s"] for point in group["curve"]) < 300
 
 

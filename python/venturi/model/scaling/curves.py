@@ -1,14 +1,14 @@
-"""Time against nodes, cores or the amount of data: a fitted curve, its interval, and the cliff.
+"""Time against nodes, cores or the amount of data: a curve, its interval, and the cliff.
 
-Curves are fitted to medians by least squares of relative errors and chosen by leave-one-out
-error. Nothing is drawn beyond 8 times what was measured (`scaling.check_range`).
+A curve is of one context: trials alike in everything that was chosen but x. It is the mean of a
+formula's, of that with what the points depart from it, and of one whose shape is that of the job's
+other contexts, each weighted by how well it foretold the points that it had not seen.
 """
 
 from __future__ import annotations
 
 import math
-import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
@@ -16,261 +16,380 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from venturi.model.statistics.bootstrap import SEED
+from venturi.errors import VenturiError
 from venturi.model.statistics.quantiles import student_quantile
-from venturi.model.statistics.stats import MEDIAN_LEVEL, Missing
+from venturi.model.statistics.stats import MEDIAN_LEVEL, Interval, Missing
 
-RESAMPLES = 1_000
-MIN_POINTS = 3  # two coefficients and one degree of freedom
+MIN_POINTS = 3  # for a curve of its own
+MIN_INTERVAL = 4  # two freedoms for what the curve missed
+BEYOND = 2.0  # times what was measured; further nothing is said
+AT_ENDS = 1.8  # the interval there is so much wider, as a ratio of logarithms
+MIN_LIKE = 10  # curves whose misses stand for those of one with too few points of its own
+LIKE_MAX = 60  # of them are asked
+ENDS = 0.1  # the first and the last so much of the range of ln x
+RIDGE = 1.0  # what draws a context's slope to the common one
+_MOST = 50.0  # of a logarithm
+LEAST_MISS = 1e-3  # a curve that misses by less is not told from one that misses nothing
 
 Array = npt.NDArray[np.float64]
 
 
-class Shape(StrEnum):
-    """How the time t depends on x; all coefficients but the exponent are at least 0."""
+class Meaning(StrEnum):
+    """What x is, which decides the formula; all coefficients but the exponent are at least 0."""
 
-    CONSTANT = "a"
-    AMDAHL = "a + b / x"  # a serial part, and work that is shared
-    LINE = "a + b x"
-    POWER = "a x^b"
-    ERNEST = "a + b / x + c log2 x + d x"  # and what grows with the nodes: trees, all to one
+    RESOURCE = "a + b / x + c log2 x + d x"  # Ernest: what is shared, and what grows with the nodes
+    AMOUNT = "a + b x"
+    OTHER = "a x^b"  # nothing is known of it: half of the exponent that fits best
 
 
-RESOURCES = (Shape.CONSTANT, Shape.AMDAHL, Shape.POWER, Shape.ERNEST)
-AMOUNTS = (Shape.CONSTANT, Shape.LINE, Shape.POWER)
+@dataclass(frozen=True, slots=True, eq=False)
+class Points:
+    """The medians of one context: seconds at each x, ascending, both above 0, each x once."""
+
+    x: Array
+    elapsed_s: Array
+
+    @classmethod
+    def of(cls, x: Sequence[float], elapsed_s: Sequence[float]) -> Points:
+        """Sorted by x. VEN-MODEL-INPUT where one is not above 0 or an x comes twice."""
+        order = np.argsort(np.asarray(x, dtype=np.float64))
+        made = cls(np.asarray(x, dtype=np.float64)[order],
+                   np.asarray(elapsed_s, dtype=np.float64)[order])  # fmt: skip
+        above = made.x > 0, made.elapsed_s > 0
+        if not all(map(np.all, above)) or len(np.unique(made.x)) != len(made.x):
+            raise VenturiError(
+                "VEN-MODEL-INPUT", "a curve needs values of x and times above 0, each x once",
+                where={"field": "x"}, hint="leave out what is 0 or less",
+            )  # fmt: skip
+        return made
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shared:
+    """The shape that the curves of one job have in common: ln t = level + slope z + curvature z^2.
+
+    z is ln x. Levels are each curve's own, slopes are drawn to the common one by a ridge, the
+    curvature is common. `matrix` and `vector` are the sum over `curves` curves of the normal
+    equations for slope and curvature, from which levels and own slopes are eliminated.
+    """
+
+    matrix: Array
+    vector: Array
+    curves: int
+
+    def without(self, points: Points) -> Shared:
+        """Of the other curves only."""
+        matrix, vector = _normal(np.log(points.x), np.log(points.elapsed_s))
+        return Shared(self.matrix - matrix, self.vector - vector, self.curves - (len(points) > 1))
+
+    def at(self, points: Points, wanted: Array) -> Array:
+        """ln t at each `wanted`, of a curve with these points, which count as well."""
+        z, y = np.log(points.x), np.log(points.elapsed_s)
+        matrix, vector = _normal(z, y)
+        whole, target = self.matrix + matrix, self.vector + vector
+        # Singular where all curves have the same two x: the least slope and curvature then.
+        slope, curvature = np.linalg.pinv(whole, rcond=1e-9) @ target
+        z_c, q_c = z - z.mean(), z**2 - (z**2).mean()
+        own = z_c @ (y - y.mean() - slope * z_c - curvature * q_c) / (z_c @ z_c + RIDGE)
+        to = np.log(wanted)
+        found = y.mean() + (slope + own) * (to - z.mean()) + curvature * (to**2 - (z**2).mean())
+        return np.asarray(found, dtype=np.float64)
+
+
+def shared_shape(curves: Sequence[Points]) -> Shared:
+    """What the curves have in common; those of one point say nothing of it."""
+    kept = [points for points in curves if len(points) > 1]
+    if not kept:
+        return Shared(np.zeros((2, 2)), np.zeros(2), 0)
+    counts = np.array([len(points) for points in kept])
+    of = np.repeat(np.arange(len(kept)), counts)
+    z = np.log(np.concatenate([points.x for points in kept]))
+    y = np.log(np.concatenate([points.elapsed_s for points in kept]))
+
+    def apart(values: Array) -> Array:
+        return np.asarray(values - (np.bincount(of, values) / counts)[of])
+
+    z_c, q_c, y_c = apart(z), apart(z**2), apart(y)
+    zz, zq, zy = (np.bincount(of, z_c * other) for other in (z_c, q_c, y_c))
+    share = 1 / (zz + RIDGE)
+    matrix = np.array(
+        [
+            [np.sum(zz - zz * zz * share), np.sum(zq - zz * zq * share)],
+            [np.sum(zq - zz * zq * share), np.sum(q_c * q_c) - np.sum(zq * zq * share)],
+        ]
+    )
+    vector = np.array([np.sum(zy - zz * zy * share), np.sum(q_c * y_c) - np.sum(zq * zy * share)])
+    return Shared(matrix, vector, len(kept))
+
+
+def _normal(z: Array, y: Array) -> tuple[Array, Array]:
+    design = np.column_stack([z - z.mean(), z**2 - (z**2).mean()])
+    along = design[:, 0] @ design / (design[:, 0] @ design[:, 0] + RIDGE)
+    kept = design - np.outer(design[:, 0], along)
+    return design.T @ kept, kept.T @ (y - y.mean())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CurveFit:
-    """One curve through `points` medians: t in seconds.
+    """The curve of one context in seconds; `own` and `borrowed` are weights that add up to 1.
 
-    `left_out` is the root mean square of ln(predicted / measured) when each point is left out in
-    turn. `resampled` has one column of coefficients a resample; None with the reason in `reason`.
+    `own` are those of the formula with `coefficients`, and of it with what the points depart from
+    it; `borrowed` is the weight of the shape of `others`. `missed` is the root mean square of
+    ln(predicted / measured) when each point is left out in turn, None of fewer than 3 points.
+    `reach` is how far the interval goes, as a ratio of logarithms, inside and at the ends, with
+    what says so in `method`; None with the reason there.
     """
 
-    shape: Shape
-    coefficients: Array
-    left_out: float
-    freedom: int
-    resampled: Array | None
-    reason: str | None
+    meaning: Meaning
+    points: Points
+    coefficients: Array | None
+    own: tuple[float, float]
+    borrowed: float
+    others: Shared | None
+    missed: float | None
+    reach: tuple[float, float] | None
+    method: str
 
     def at(self, x: Sequence[float]) -> Array:
-        """Seconds at each x."""
-        return _evaluate(self.shape, np.asarray(x, dtype=np.float64), self.coefficients)
+        """Seconds at each x. VEN-MODEL-RANGE beyond twice what was measured."""
+        wanted = np.asarray(x, dtype=np.float64)
+        if len(wanted):
+            check_beyond(self.points, float(wanted.min()), float(wanted.max()))
+        return np.asarray(np.exp(np.clip(self.logs(wanted), -700, 700)), dtype=np.float64)
 
-    def interval(self, x: Sequence[float], level: float = MEDIAN_LEVEL) -> tuple[Array, Array]:
-        """Bounds of the curve at each x; nan where there are none.
+    def logs(self, x: Array) -> Array:
+        """ln t at each x, however far."""
+        found = np.zeros(len(x))
+        if self.coefficients is not None:
+            formula, departs = _own(self.meaning, self.coefficients, self.points, x)
+            found += self.own[0] * formula + self.own[1] * (formula + departs)
+        if self.others is not None and self.borrowed:
+            found += self.borrowed * self.others.at(self.points, x)
+        return found
 
-        Percentiles of the resampled curves; their distance from the curve, as a ratio, is widened
-        by t(freedom) / z, as so few points say little of their own scatter.
+    def half(self, x: float) -> float | Missing:
+        """How far one more trial at x may lie from the curve: ln, at 90 %."""
+        low, high = float(self.points.x[0]), float(self.points.x[-1])
+        if not low <= x <= high:
+            return Missing("beyond what was measured there is no interval")
+        if self.reach is None:
+            return Missing(self.method)
+        place = math.log(x / low) / math.log(high / low) if high > low else 0.0
+        return self.reach[0] if ENDS < place < 1 - ENDS else self.reach[1]
+
+    def interval(self, x: float) -> Interval | Missing:
+        """Where one more trial at x lies (90 %); none beyond what was measured.
+
+        curve * exp(+- half). `docs/method/scaling-fits.md` has how often it held.
         """
-        middle = self.at(x)
-        if self.resampled is None:
-            nothing = np.full_like(middle, math.nan)
-            return nothing, nothing
-        drawn = _evaluate(self.shape, np.asarray(x, dtype=np.float64), self.resampled)
-        ends = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=1)
-        upper = (1 + level) / 2
-        wider = student_quantile(self.freedom, upper) / statistics.NormalDist().inv_cdf(upper)
-        logs = np.clip(wider * np.log(ends / middle), -50, 50)
-        return middle * np.exp(np.minimum(logs[0], 0)), middle * np.exp(np.maximum(logs[1], 0))
+        half = self.half(x)
+        if isinstance(half, Missing):
+            return half
+        middle = float(self.at([x])[0])
+        return Interval(
+            middle * math.exp(-half), middle * math.exp(half), MEDIAN_LEVEL, self.method
+        )
 
-    def formula(self, per: float = 1.0, unit: str = "") -> str:
-        """The curve with its numbers, in seconds; x is counted in `per`, which `unit` names."""
+    def formula(self, per: float = 1.0, unit: str = "") -> str | None:
+        """The formula with its numbers, in seconds; x is counted in `per`, which `unit` names."""
+        if self.coefficients is None:
+            return None
         values = [float(value) for value in self.coefficients]
         x = f"x[{unit}]" if unit else "x"
-        if self.shape is Shape.POWER:
+        if self.meaning is Meaning.OTHER:
             return f"t = {math.exp(values[0]) * per ** values[1]:.4g} s * {x}^{values[1]:.3f}"
-        names = {
-            Shape.CONSTANT: [""],
-            Shape.AMDAHL: ["", f" / {x}"],
-            Shape.LINE: ["", f" * {x}"],
-            Shape.ERNEST: ["", f" / {x}", f" * log2 {x}", f" * {x}"],
-        }[self.shape]
-        if self.shape is Shape.LINE:
+        names = ["", f" * {x}"]
+        if self.meaning is Meaning.AMOUNT:
             values[1] *= per
+        else:
+            names = ["", f" / {x}", f" * log2 {x}", f" * {x}"]
         shown = [f"{value:.4g} s{name}" for value, name in zip(values, names, strict=True) if value]
         return "t = " + (" + ".join(shown) or "0 s")
 
 
-def _design(shape: Shape, x: Array) -> Array:
+def check_beyond(points: Points, *wanted: float) -> None:
+    """VEN-MODEL-RANGE for what lies beyond twice the measured range, on either side."""
+    low, high = float(points.x[0]), float(points.x[-1])
+    for x in wanted:
+        if not low / BEYOND * (1 - 1e-9) <= x <= high * BEYOND * (1 + 1e-9):
+            raise VenturiError(
+                "VEN-MODEL-RANGE",
+                f"{x:g} is beyond {BEYOND:g} times what was measured ({low:g} to {high:g})",
+                where={"field": "to", "value": x},
+                hint=f"ask from {low / BEYOND:g} to {high * BEYOND:g}, or measure further out",
+            )
+
+
+def _design(meaning: Meaning, x: Array) -> Array:
     ones = np.ones_like(x)
-    columns = {
-        Shape.CONSTANT: (ones,),
-        Shape.AMDAHL: (ones, 1 / x),
-        Shape.LINE: (ones, x),
-        Shape.POWER: (ones, np.log(x)),
-        Shape.ERNEST: (ones, 1 / x, np.log2(x), x),
-    }
-    return np.column_stack(columns[shape])
+    if meaning is Meaning.RESOURCE:
+        return np.column_stack([ones, 1 / x, np.maximum(np.log2(x), 0), x])
+    return np.column_stack([ones, x if meaning is Meaning.AMOUNT else np.log(x)])
 
 
-def _evaluate(shape: Shape, x: Array, coefficients: Array) -> Array:
-    value = _design(shape, x) @ coefficients
-    with np.errstate(over="ignore"):  # far from where it was fitted a power may be infinite
-        return np.asarray(np.exp(value) if shape is Shape.POWER else value, dtype=np.float64)
+def _logs(meaning: Meaning, coefficients: Array, x: Array) -> Array:
+    """ln t of the formula."""
+    value = _design(meaning, x) @ coefficients
+    if meaning is Meaning.OTHER:
+        return np.asarray(value, dtype=np.float64)
+    return np.asarray(np.log(np.maximum(value, 1e-300)), dtype=np.float64)
 
 
-def _solve(shape: Shape, x: Array, times: Array, weights: Array) -> Array:
-    """Coefficients for each column of `times`; residuals are relative to `weights` (seconds)."""
-    design = _design(shape, x)
-    if shape is Shape.POWER:
-        return np.asarray(np.linalg.lstsq(design, np.log(times), rcond=None)[0])
-    return _nonnegative(design / weights[:, None], times / weights[:, None])
+def _own(
+    meaning: Meaning, coefficients: Array, points: Points, wanted: Array
+) -> tuple[Array, Array]:
+    """ln t of the formula at each `wanted`, and what the points near it depart from it.
+
+    Between two points the departure goes straight in ln x; beyond the last it stays.
+    """
+    departs = np.log(points.elapsed_s) - _logs(meaning, coefficients, points.x)
+    found = np.interp(np.log(wanted), np.log(points.x), departs)
+    return _logs(meaning, coefficients, wanted), found
+
+
+def _solve(meaning: Meaning, x: Array, elapsed_s: Array, kept: Array) -> Array:
+    """Coefficients for each row of `kept`, which has 1 for a point that counts and 0 for others.
+
+    Least squares of relative errors with no coefficient below 0. OTHER has half of the exponent
+    that least squares of ln t give: it is the mean of that curve and of a constant.
+    """
+    design = _design(meaning, x)
+    if meaning is Meaning.OTHER:
+        logs = np.log(elapsed_s)
+        count = kept.sum(axis=1)
+        middle, level = kept @ design[:, 1] / count, kept @ logs / count
+        apart = (design[:, 1] - middle[:, None]) * kept
+        squares = np.maximum((apart**2).sum(axis=1), 1e-300)
+        slope = (apart * (logs - level[:, None])).sum(axis=1) / squares / 2
+        return np.column_stack([level - slope * middle, slope])
+    return _nonnegative((design / elapsed_s[:, None])[None] * kept[:, :, None], kept)
 
 
 def _nonnegative(design: Array, target: Array) -> Array:
-    """Least squares with no coefficient below 0, for each column of `target`.
+    """Least squares with no coefficient below 0, for each of a stack of designs and targets.
 
     The answer is the ordinary least squares on its own support (Lawson and Hanson 1974, 23), so
     with at most four coefficients all supports are tried, the smallest first.
     """
-    scale = np.linalg.norm(design, axis=0)
-    scaled = design / scale
-    count = design.shape[1]
-    best = np.full(target.shape[1], math.inf)
-    found = np.zeros((count, target.shape[1]))
-    for size in range(1, min(count, len(design)) + 1):
+    scale = np.linalg.norm(design, axis=1)
+    scaled = design / scale[:, None, :]
+    count = design.shape[2]
+    best = np.full(len(design), math.inf)
+    found = np.zeros((len(design), count))
+    rows = int((np.abs(design).sum(axis=2) > 0).sum(axis=1).min())
+    for size in range(1, min(count, rows) + 1):
         for support in combinations(range(count), size):
-            chosen = scaled[:, support]
-            solved = np.linalg.pinv(chosen) @ target
-            squares = np.sum((target - chosen @ solved) ** 2, axis=0)
-            better = np.all(solved >= 0, axis=0) & (squares < best * (1 - 1e-9) - 1e-18)
+            chosen = scaled[:, :, support]
+            solved = (np.linalg.pinv(chosen) @ target[:, :, None])[:, :, 0]
+            squares = ((target - (chosen @ solved[:, :, None])[:, :, 0]) ** 2).sum(axis=1)
+            better = (solved >= 0).all(axis=1) & (squares < best * (1 - 1e-9) - 1e-18)
             best[better] = squares[better]
-            found[:, better] = 0.0
-            for place, each in zip(support, solved, strict=True):
-                found[place, better] = each[better]
-    return np.asarray(found / scale[:, None])
+            found[better] = 0.0
+            found[np.ix_(better, support)] = solved[better]
+    return np.asarray(found / scale, dtype=np.float64)
 
 
-def _left_out(shape: Shape, x: Array, times: Array) -> float:
-    squares = []
-    for place in range(len(x)):
-        kept = np.arange(len(x)) != place
-        solved = _solve(shape, x[kept], times[kept, None], times[kept])
-        predicted = float(_evaluate(shape, x[place : place + 1], solved)[0, 0])
-        if not 0 < predicted < math.inf:
-            return math.inf
-        squares.append(math.log(predicted / times[place]) ** 2)
-    return math.sqrt(statistics.fmean(squares))
+def ernest(points: Points, x: Array) -> Array:
+    """Seconds at each x by Ernest's formula alone, what curves are measured against."""
+    kept = np.ones((1, len(points)))
+    (coefficients,) = _solve(Meaning.RESOURCE, points.x, points.elapsed_s, kept)
+    return np.asarray(np.exp(_logs(Meaning.RESOURCE, coefficients, x)), dtype=np.float64)
 
 
 def fit_curve(
-    x: Sequence[float], elapsed_s: Sequence[float], shapes: Sequence[Shape]
+    points: Points,
+    meaning: Meaning,
+    others: Sequence[Points] = (),
+    shared: Shared | None = None,
 ) -> CurveFit | Missing:
-    """The curve of `shapes` with the least leave-one-out error (Stone 1974), the simpler if equal.
+    """The curve of one context; `others` are those of the job's other contexts.
 
-    One median for each distinct x above 0. ERNEST (Venkataraman et al. 2016) needs four. The
-    resamples are of residuals ln(t / fitted), scaled by sqrt(n / freedom) (Efron and Tibshirani
-    1993, 9.4), so that they hold the noise of the medians and what the curve misses.
+    With 4 points or more the mean of three curves, weighted by 1/(leave-one-out error)^2 (Stone
+    1974): the formula, it with what the points depart from it, and the shape of the others with a
+    level and a slope of its own. With fewer only the last; with 3 and no others the first two.
+    `shared` is the shape of `others`, where it is known.
     """
-    order = np.argsort(np.asarray(x, dtype=np.float64))
-    xs = np.asarray(x, dtype=np.float64)[order]
-    times = np.asarray(elapsed_s, dtype=np.float64)[order]
-    if len(np.unique(xs)) != len(xs):
-        raise ValueError("one median for each x")
-    if len(xs) < MIN_POINTS:
-        return Missing(f"{len(xs)} measured value{'s' * (len(xs) != 1)} of x; a curve needs at "
+    count = len(points)
+    shape = shared if shared is not None else shared_shape(others)
+    known = shape if shape.curves else None
+    if count < MIN_POINTS and known is None:
+        return Missing(f"{count} measured value{'s' * (count != 1)} of x; a curve needs at "
                        f"least {MIN_POINTS}")  # fmt: skip
-    if xs[0] <= 0 or times.min() <= 0:
-        return Missing("a curve needs values of x and times above 0")
-    tried = [s for s in shapes if s is not Shape.ERNEST or (len(xs) > MIN_POINTS and xs[0] >= 1)]
-    errors = {shape: _left_out(shape, xs, times) for shape in tried}
-    # Rounded, so that of equally good curves the simpler one, which comes first, is taken.
-    shape = min(tried, key=lambda each: round(errors[each], 9))
-    coefficients = _solve(shape, xs, times[:, None], times)[:, 0]
-    used = 2 if shape is Shape.POWER else int(np.count_nonzero(coefficients))
-    freedom = len(xs) - used
-    if freedom < 1:
-        reason = f"{len(xs)} points for {used} coefficients say nothing of how sure the curve is"
-        return CurveFit(shape, coefficients, errors[shape], freedom, None, reason)
-    fitted = _evaluate(shape, xs, coefficients)
-    residuals = np.log(times / fitted) * math.sqrt(len(xs) / freedom)
-    drawn = np.random.default_rng([SEED, len(xs)]).choice(residuals, (len(xs), RESAMPLES))
-    resampled = _solve(shape, xs, fitted[:, None] * np.exp(drawn), times)
-    return CurveFit(shape, coefficients, errors[shape], freedom, resampled, None)
-
-
-# --- The memory cliff ----------------------------------------------------------------------------
-
-MISFIT = 0.15  # no smooth curve comes nearer than this (relative, root mean square)
-BETTER = 3.0  # two lines come so many times nearer
-JUMP = 1.5  # and so many times lies the line beyond above the one before it
-LEAST_WITHIN, LEAST_BEYOND = 3, 2
-
-
-@dataclass(frozen=True, slots=True)
-class FoundCliff:
-    """Between the sizes `below` and `above` the time jumps to `jump` times what was to come.
-
-    `misfit` is the relative error of the best smooth curve, `left` that of the two lines;
-    `limit_s` is what the line before the cliff allows at `above` (97.5 %, one more measurement).
-    """
-
-    below: float
-    above: float
-    jump: float
-    measured_s: float
-    predicted_s: float
-    limit_s: float
-    misfit: float
-    left: float
-
-
-def find_cliff(sizes: Sequence[float], elapsed_s: Sequence[float]) -> FoundCliff | None:
-    """Where the data stop fitting in memory, if the times show it beyond doubt.
-
-    Two lines of time against size with a jump between them, at the break that leaves the least
-    relative error. All must hold: three sizes before and two beyond; the best line or power curve
-    misses by over 15 % (so that data on a line with less noise than that never show a cliff); the
-    two lines miss by under a third of it; from the last size before to the first beyond, the line
-    beyond lies over 1.5 times above the one before, so that they do not meet there, as at a mere
-    change of slope; and the first size beyond takes more than the 97.5 % prediction limit of the
-    line before. The thresholds are ours.
-    """
-    points = sorted(zip(map(float, sizes), map(float, elapsed_s), strict=True))
-    x, t = (np.array(each) for each in zip(*points, strict=True)) if points else (None, None)
-    if x is None or t is None or len(x) < LEAST_WITHIN + LEAST_BEYOND or x[0] <= 0 or t.min() <= 0:
-        return None
-    misfit = min(
-        _relative(t, _evaluate(shape, x, _solve(shape, x, t[:, None], t)[:, 0]))
-        for shape in (Shape.LINE, Shape.POWER)
-    )
-    if misfit <= MISFIT:
-        return None
-
-    def missed(count: int) -> float:
-        fitted = np.concatenate([_line(x[:count], t[:count], x[:count]),
-                                 _line(x[count:], t[count:], x[count:])])  # fmt: skip
-        return _relative(t, fitted)
-
-    count = min(range(LEAST_WITHIN, len(x) - LEAST_BEYOND + 1), key=missed)
-    gap = x[count - 1 : count + 1]
-    before, beyond = _line(x[:count], t[:count], gap), _line(x[count:], t[count:], gap)
-    predicted, left = float(before[1]), missed(count)
-    apart = before.min() > 0 and bool(np.all(beyond >= JUMP * before))
-    if not apart or t[count] < JUMP * predicted or left * BETTER > misfit:
-        return None
-    residuals = t[:count] - _line(x[:count], t[:count], x[:count])
-    spread = math.sqrt(float(residuals @ residuals) / (count - 2))
-    centred = x[:count] - x[:count].mean()
-    lever = float((x[count] - x[:count].mean()) ** 2 / (centred @ centred))
-    reach = student_quantile(count - 2, 0.975) * spread * math.sqrt(1 + 1 / count + lever)
-    if t[count] <= predicted + reach:
-        return None
-    return FoundCliff(
-        float(x[count - 1]), float(x[count]), float(t[count]) / predicted, float(t[count]),
-        predicted, predicted + reach, misfit, left,
+    if count < MIN_INTERVAL and known is not None:
+        missed = _rms(_missed_by_others(points, known)) if count == MIN_POINTS else None
+        reach, method = _like(others, known, count)
+        return CurveFit(meaning, points, None, (0.0, 0.0), 1.0, known, missed, reach, method)
+    kept = np.vstack([1 - np.eye(count), np.ones(count)])
+    solved = _solve(meaning, points.x, points.elapsed_s, kept)
+    rows = list(_missed_by_own(points, meaning, solved))
+    if known is not None:
+        rows.append(_missed_by_others(points, known))
+    weights = np.array([max(_rms(row), LEAST_MISS) ** -2 for row in rows])
+    weights /= weights.sum()
+    rms = _rms(weights @ np.array(rows))
+    first, second, third = (*weights.tolist(), 0.0)[:3]
+    reach, method = _of_misses(count, rms)
+    return CurveFit(
+        meaning, points, solved[-1], (first, second), third, known, rms, reach, method
     )  # fmt: skip
 
 
-def _relative(times: Array, fitted: Array) -> float:
-    return math.sqrt(float(np.mean(((times - fitted) / times) ** 2)))
+def _of_misses(count: int, missed: float) -> tuple[tuple[float, float] | None, str]:
+    """c t(n - 2) L: c is 1 inside, and AT_ENDS at the ends, which are foretold less well."""
+    if count < MIN_INTERVAL:
+        return None, _too_few(count)
+    inside = student_quantile(count - 2, (1 + MEDIAN_LEVEL) / 2) * missed
+    return (min(inside, _MOST), min(AT_ENDS * inside, _MOST)), "t of leave-one-out misses"
 
 
-def _line(x: Array, times: Array, at: Array) -> Array:
-    """The line of least relative error through the points, at `at`."""
-    design = np.column_stack([np.ones_like(x), x]) / times[:, None]
-    solved = np.linalg.lstsq(design, np.ones_like(times), rcond=None)[0]
-    return np.asarray(solved[0] + solved[1] * at, dtype=np.float64)
+def _like(
+    others: Sequence[Points], shared: Shared, count: int
+) -> tuple[tuple[float, float] | None, str]:
+    """The 90 % quantiles of how the others are missed when as many points of each are kept."""
+    like = [each for each in others if len(each) - 1 in (count, count + 1)][:LIKE_MAX]
+    if count < 2 or len(like) < MIN_LIKE:
+        return None, _too_few(count)
+    rows = [np.abs(_missed_by_others(each, shared.without(each))) for each in like]
+    inside = np.concatenate([row[1:-1] for row in rows])
+    ends = np.concatenate([row[[0, -1]] for row in rows])
+    found = [float(np.quantile(each, min(1.0, MEDIAN_LEVEL * (1 + 1 / len(each)))))
+             for each in (inside, ends)]  # fmt: skip
+    return (found[0], found[1]), f"misses of {len(like)} like curves, a point of each left out"
+
+
+def _too_few(count: int) -> str:
+    return (
+        f"an interval needs {MIN_INTERVAL} measured values of x, or {MIN_LIKE} other curves of the "
+        f"job with one more than here: here are {count}"
+    )
+
+
+def _rms(values: Array) -> float:
+    return math.sqrt(float(np.mean(np.clip(values, -10, 10) ** 2)))
+
+
+def _left_out(points: Points) -> Iterator[tuple[Points, Array, float]]:
+    """The points without each in turn, where that one is, and its ln t."""
+    for place in range(len(points)):
+        kept = np.arange(len(points)) != place
+        rest = Points(points.x[kept], points.elapsed_s[kept])
+        yield rest, points.x[place : place + 1], math.log(points.elapsed_s[place])
+
+
+def _missed_by_own(points: Points, meaning: Meaning, solved: Array) -> tuple[Array, Array]:
+    """ln(predicted / measured) of each point left out: by the formula, and with departures."""
+    found = [
+        (formula[0] - log, formula[0] + departs[0] - log)
+        for (rest, out, log), coefficients in zip(_left_out(points), solved, strict=False)
+        for formula, departs in [_own(meaning, coefficients, rest, out)]
+    ]
+    first, second = np.array(found).T
+    return first, second
+
+
+def _missed_by_others(points: Points, others: Shared) -> Array:
+    """ln(predicted / measured) of each point left out, by the shape of the others."""
+    return np.array([others.at(rest, out)[0] - log for rest, out, log in _left_out(points)])

@@ -366,54 +366,6 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class ScalingPoint:
-    x: float
-    n: int
-    elapsed_s: Spread
-
-
-@dataclass(frozen=True, slots=True)
-class CurvePoint:
-    x: float
-    elapsed_s: float
-    low_s: float | None
-    high_s: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Cliff:
-    """Where the data stop fitting in memory: between `below` and `above`, times jump by `jump`."""
-
-    below: float
-    above: float
-    jump: float
-    evidence: str
-
-
-@dataclass(frozen=True, slots=True)
-class ScalingGroup:
-    """Measured points and the fitted curve; `formula` with its coefficients, or why none fits."""
-
-    key: Key
-    points: tuple[ScalingPoint, ...]
-    curve: tuple[CurvePoint, ...]
-    model: str | None
-    formula: str | None
-    error_relative: float | None
-    cliff: Cliff | None
-    reason: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Scaling:
-    x: str
-    x_unit: str
-    by: tuple[str, ...]
-    groups: tuple[ScalingGroup, ...]
-    warnings: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class CatalogInfo:
     """A shipped catalogue of machines and prices, for the parameter `catalog` of the advice."""
 

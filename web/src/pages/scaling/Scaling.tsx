@@ -1,9 +1,8 @@
 // How the time grows with the size: of the cluster, of the data, of anything that has a number.
 
 import { useCallback } from "react";
-import { groupName, MOST_ROLES } from "../../charts/common";
 import { useTwin } from "../../data";
-import { keyName, plain, seconds, valueText } from "../../format";
+import { keyName, plain, valueText } from "../../format";
 import { PAGES } from "../../generated/pages";
 import type { Scaling as Found, KeyInfo, ScalingGroup } from "../../generated/types";
 import {
@@ -19,11 +18,10 @@ import { Figure, type Legend } from "../../parts/Figure";
 import { Filters } from "../../parts/Filters";
 import { KeyPicker } from "../../parts/Keys";
 import { Page } from "../../parts/Page";
-import type { Cell, Column } from "../../parts/Table";
+import { type Cell, type Column, DataTable } from "../../parts/Table";
 import { useSearch } from "../../state";
-import { drawnGroups, scalingChart, sizeText } from "./charts";
+import { drawnGroups, partsOf, scalingChart, sizeText } from "./charts";
 
-const MOST_TOLD = 20;
 const NO_SIZES = new Set(["elapsed_s", "warnings", "repetition"]);
 
 /** Numbers that may be a size. */
@@ -32,7 +30,7 @@ const isSize = ({ key, type, distinct }: KeyInfo) =>
 
 function pointsTwin(data: Found) {
   const columns: Column[] = [
-    ...data.by.map((key) => ({ name: keyName(key) })),
+    { name: "curve" },
     { name: `${keyName(data.x)}${data.x_unit ? ` (${data.x_unit})` : ""}`, number: true },
     { name: "n", number: true },
     ...spreadColumns("time", "s"),
@@ -40,7 +38,7 @@ function pointsTwin(data: Found) {
   ];
   const rows = data.groups.flatMap((group) =>
     group.points.map((point): Cell[] => [
-      ...group.key.map(valueText),
+      group.name || "all",
       point.x,
       point.elapsed_s.n,
       ...spreadCells(point.elapsed_s),
@@ -50,30 +48,25 @@ function pointsTwin(data: Found) {
   return { columns, rows };
 }
 
-function Formula({ group, data }: { group: ScalingGroup; data: Found }) {
-  const { formula, model, error_relative: error, reason, cliff } = group;
-  const [first, last] = [group.curve[0], group.curve[group.curve.length - 1]];
+function Curve({ group, data }: { group: ScalingGroup; data: Found }) {
+  const { formula, basis, error_relative: error, reason, cliff, verdict } = group;
   const size = (value: number) => sizeText(value, data.x_unit);
   return (
     <li>
-      {data.by.length > 0 && <strong>{groupName(data.by, group.key)}: </strong>}
-      {formula === null ? (
-        <>cannot tell: {reason ?? "no curve fits"}.</>
-      ) : (
-        <>
-          {cliff && model && `${model}: `}
-          <code>{formula}</code>
-          {error !== null &&
-            `; a point left out of the fit is missed by ${plain(Number((100 * error).toPrecision(2)))} %`}
-          {first && last && (
-            <>
-              . From {size(first.x)} to {size(last.x)} the curve goes from{" "}
-              {seconds(first.elapsed_s)} to {seconds(last.elapsed_s)}
-            </>
-          )}
-          .
-        </>
-      )}
+      {group.name && <strong>{group.name}: </strong>}
+      {verdict}.
+      <p className="aside">
+        {basis}
+        {formula && (
+          <>
+            {" "}
+            (<code>{formula}</code>)
+          </>
+        )}
+        {error !== null &&
+          `; a point left out of the fit is missed by ${plain(Number((100 * error).toPrecision(2)))} %`}
+        {reason && `; ${reason}`}
+      </p>
       {cliff && (
         <p>
           <span className="throat">Memory cliff</span> between {size(cliff.below)} and{" "}
@@ -87,27 +80,32 @@ function Formula({ group, data }: { group: ScalingGroup; data: Found }) {
 
 function Curves({ data }: { data: Found }) {
   const [search] = useSearch();
-  const log = search.get("log") === "1";
-  const draw = useCallback((view: View) => scalingChart(data, log, view), [data, log]);
+  const even = search.get("even") === "1";
+  const draw = useCallback((view: View) => scalingChart(data, even, view), [data, even]);
   const drawn = drawnGroups(data);
+  const beyond = drawn.some((group) => partsOf(group).beyond.length > 0);
   const legend: Legend = [
     ...drawn.map((group, at): readonly [string, string] => [
       `lane-${at}`,
-      groupName(data.by, group.key),
+      group.name || keyName(data.x),
     ]),
-    ["band", "where the curve is, by its interval"],
+    ["band", "where one more trial lies (90 %)"],
     ...(drawn.some((group) => group.cliff)
       ? [["cliff", "the data stop fitting in memory"] as const]
       : []),
   ];
-  const many = data.groups.length > MOST_ROLES;
+  const same = Object.entries(data.same).map(
+    ([key, value]) => `${keyName(key)} ${valueText(value)}`,
+  );
   return (
     <Figure
       title={`Time by ${keyName(data.x)}`}
       caption={
         <>
-          Dots are median times with their intervals, lines the fitted curves with their bands.
-          {many && ` ${MOST_ROLES} of ${data.groups.length} groups are drawn; the table has all.`}
+          Dots are median times with their intervals, a line is the curve through trials alike in
+          all but {keyName(data.x)}
+          {beyond && ", dashed beyond what was measured, where nothing has an interval"}.
+          {same.length > 0 && ` All: ${same.join(", ")}.`}
         </>
       }
       draw={draw}
@@ -116,52 +114,89 @@ function Curves({ data }: { data: Found }) {
       legend={legend}
     >
       <div className="controls">
-        <Toggle label="logarithmic" param="log" />
+        <Toggle label="even axes from zero" param="even" />
       </div>
     </Figure>
+  );
+}
+
+/** All curves that there are, each a link that draws it and those after it. */
+function Listed({ data }: { data: Found }) {
+  const [, edit] = useSearch();
+  if (data.total <= data.groups.length) return null;
+  const columns: Column[] = [
+    { name: "curve" },
+    ...data.by.map((key) => ({ name: keyName(key) })),
+    { name: `least ${keyName(data.x)}`, number: true },
+    { name: `most ${keyName(data.x)}`, number: true },
+    { name: "values", number: true },
+    { name: "trials", number: true },
+  ];
+  const rows = data.listed.map((one): Cell[] => {
+    const shown = one.skip >= data.skip && one.skip < data.skip + data.groups.length;
+    const go = () => edit((next) => next.set("skip", String(one.skip)));
+    const show = shown ? (
+      "drawn"
+    ) : (
+      <button key={one.skip} type="button" className="quiet" onClick={go}>
+        Draw {one.skip + 1}
+      </button>
+    );
+    return [
+      { value: one.skip + 1, show },
+      ...one.key.map(valueText),
+      one.x_low,
+      one.x_high,
+      one.values,
+      one.trials,
+    ];
+  });
+  return (
+    <section>
+      <h2>All curves</h2>
+      <p className="aside">
+        {data.total} curves, {data.groups.length} drawn at a time
+        {data.listed.length < data.total && `; the first ${data.listed.length} are listed`}.
+      </p>
+      <DataTable columns={columns} rows={rows} caption="All curves" />
+    </section>
   );
 }
 
 export default function Scaling() {
   const [search] = useSearch();
   const twin = useTwin("/api/scaling", search);
-  const fallback = twin.data ? { fallback: twin.data.by } : {};
   return (
     <Page
       title={PAGES.scaling.title}
-      intro="How the time grows or falls with the number of hosts, the size of the data, or any other number, with the curve that fits it."
+      intro="How the time grows or falls with the number of hosts, the size of the data, or any other number. A curve is of trials alike in everything else that was chosen."
     >
       <Filters />
       <Controls>
         <KeyPicker label="Size" param="x" only={isSize} fallback={["hosts"]} />
-        <KeyPicker label="A curve for each" param="by" multiple {...fallback} />
+        <KeyPicker label="First those that differ in" param="by" multiple />
       </Controls>
       <Answer
         twin={twin}
         what="scaling"
-        empty={(data) =>
-          data.groups.every((group) => group.points.length === 0)
-            ? "No succeeded trial meets the conditions and has this size."
-            : null
-        }
+        empty={(data) => (data.groups.length === 0 ? `${data.verdict}.` : null)}
       >
         {(data) => (
           <>
+            <p className="verdict">
+              <strong>{data.verdict}.</strong>
+            </p>
             <Curves data={data} />
             <section>
               <h2>In words</h2>
               <p className="aside">t is the median time of a trial, x is {keyName(data.x)}.</p>
               <ul className="verdicts">
-                {data.groups.slice(0, MOST_TOLD).map((group) => (
-                  <Formula key={JSON.stringify(group.key)} group={group} data={data} />
+                {data.groups.map((group) => (
+                  <Curve key={JSON.stringify(group.key)} group={group} data={data} />
                 ))}
               </ul>
-              {data.groups.length > MOST_TOLD && (
-                <p className="aside">
-                  The first {MOST_TOLD} groups of {data.groups.length}.
-                </p>
-              )}
             </section>
+            <Listed data={data} />
           </>
         )}
       </Answer>

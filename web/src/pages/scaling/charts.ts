@@ -2,7 +2,6 @@
 
 import {
   axisFor,
-  groupName,
   MOST_ROLES,
   names,
   type Place,
@@ -42,13 +41,33 @@ export function sizeUnit(unit: string, greatest: number): { name: string; size: 
   return { name, size };
 }
 
-/** So many groups are drawn; the others are in the table. */
+/** So many curves are drawn at a time; the list leads to the others. */
 export const drawnGroups = (data: Scaling): ScalingGroup[] =>
   data.groups
     .filter((group) => group.points.some((point) => point.elapsed_s.median !== null))
     .slice(0, MOST_ROLES);
 
+const MUCH = 8;
+
+/** Whether values lie so far apart that an even axis would press most of them together. */
+export const farApart = (values: readonly number[]): boolean =>
+  values.length > 0 && Math.min(...values) > 0 && Math.max(...values) >= MUCH * Math.min(...values);
+
 type At = (value: number) => number;
+type Curve = ScalingGroup["curve"];
+
+/** A curve in parts: where it was measured, and what lies before and beyond, which is dashed. */
+export function partsOf(group: ScalingGroup): { measured: Curve; beyond: Curve[] } {
+  const xs = group.points.map(({ x }) => x);
+  const [low, high] = [Math.min(...xs), Math.max(...xs)];
+  return {
+    measured: group.curve.filter(({ x }) => x >= low && x <= high),
+    beyond: [
+      group.curve.filter(({ x }) => x <= low),
+      group.curve.filter(({ x }) => x >= high),
+    ].filter((part) => part.length > 1),
+  };
+}
 
 function bandOf(group: ScalingGroup, role: string, x: At, y: At, view: View): Shape[] {
   const known = group.curve.filter((point) => point.low_s !== null && point.high_s !== null);
@@ -58,10 +77,12 @@ function bandOf(group: ScalingGroup, role: string, x: At, y: At, view: View): Sh
   ];
   // Across a cliff nothing is drawn: there the curve jumps.
   const edge = group.cliff?.below ?? Number.POSITIVE_INFINITY;
+  const { measured, beyond } = partsOf(group);
+  const drawn = (part: Curve) => part.map((point) => [x(point.x), y(point.elapsed_s)]);
   const curves = [
-    group.curve.filter((point) => point.x <= edge),
-    group.curve.filter((point) => point.x > edge),
-  ].map((part) => part.map((point) => [x(point.x), y(point.elapsed_s)]));
+    measured.filter((point) => point.x <= edge),
+    measured.filter((point) => point.x > edge),
+  ].map(drawn);
   const stroke = view.color(role);
   return [
     ...(known.length > 1
@@ -74,6 +95,11 @@ function bandOf(group: ScalingGroup, role: string, x: At, y: At, view: View): Sh
         shape: { points },
         style: { stroke, lineWidth: 2, fill: "none" },
       })),
+    ...beyond.map(drawn).map((points) => ({
+      type: "polyline",
+      shape: { points },
+      style: { stroke, lineWidth: 1.5, lineDash: [5, 5], fill: "none" },
+    })),
   ];
 }
 
@@ -151,7 +177,7 @@ function cliffsOf(groups: ScalingGroup[], x: At, box: Box, view: View) {
   return { shapes, taken };
 }
 
-export function scalingChart(data: Scaling, log: boolean, view: View): Drawing {
+export function scalingChart(data: Scaling, even: boolean, view: View): Drawing {
   const groups = drawnGroups(data);
   const sizes = groups.flatMap((group) => [...group.points, ...group.curve].map(({ x }) => x));
   const times = groups.flatMap((group) => [
@@ -161,6 +187,7 @@ export function scalingChart(data: Scaling, log: boolean, view: View): Drawing {
   if (sizes.length === 0 || times.length === 0) return null;
   const unit = sizeUnit(data.x_unit, Math.max(...sizes));
   const inUnit = sizes.map((size) => size / unit.size);
+  const log = !even && (farApart(sizes) || farApart(times));
   const across = axisFor(inUnit, view.narrow ? 4 : 9, log);
   const { unit: time, axis } = timeScale(times, 7, log ? { log } : { fromZero: true });
   const suffix = unit.name && unit.name !== data.x ? ` (${unit.name})` : "";
@@ -181,9 +208,9 @@ export function scalingChart(data: Scaling, log: boolean, view: View): Drawing {
   );
   const places = groups.flatMap((group): Place[] => {
     const last = [...group.points].reverse().find((point) => point.elapsed_s.median !== null);
-    if (!last || data.by.length === 0 || view.narrow) return [];
+    if (!last || group.name === "" || view.narrow) return [];
     const at = { x: x(last.x), y: y(last.elapsed_s.median ?? 0), radius: 6 };
-    return [{ ...at, text: groupName(data.by, group.key), role: "ink", bold: true }];
+    return [{ ...at, text: group.name, role: "ink", bold: true }];
   });
   const taken = [
     ...cliffs.taken,
@@ -205,7 +232,7 @@ export function scalingChart(data: Scaling, log: boolean, view: View): Drawing {
         const mark = marks[index];
         const point = mark?.group.points[mark.place];
         if (!mark || !point) return "";
-        const name = data.by.length > 0 ? `${groupName(data.by, mark.group.key)}: ` : "";
+        const name = mark.group.name ? `${mark.group.name}: ` : "";
         return tip(`${name}${sizeText(point.x, data.x_unit)}`, told(point.elapsed_s));
       }),
       series: [

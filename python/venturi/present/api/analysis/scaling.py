@@ -1,58 +1,64 @@
-"""`/api/scaling`: time against nodes, amount of data, or any numeric key; curve and cliff."""
+"""`/api/scaling`: time against nodes, amount of data, or any numeric key; a curve a context."""
 
 from __future__ import annotations
 
 import math
-import statistics
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 import numpy as np
 
 from venturi.model.cost.extensions import MemoryCliff, fit_memory_cliff, memory_cliff_s
+from venturi.model.scaling.cliff import FoundCliff, find_cliff
+from venturi.model.scaling.contexts import (
+    Context,
+    Contexts,
+    beside,
+    contexts_of,
+    numbers_of,
+    telling,
+)
 from venturi.model.scaling.curves import (
-    AMOUNTS,
-    RESOURCES,
     CurveFit,
-    FoundCliff,
-    find_cliff,
+    Meaning,
+    Points,
+    check_beyond,
     fit_curve,
 )
-from venturi.model.scaling.network import check_range
-from venturi.model.statistics.stats import Missing
-from venturi.present.api.analysis.cells import (
-    ByDep,
-    Cell,
-    alike,
-    keys_of,
-    merged,
-    number,
-    refused,
-)
+from venturi.model.scaling.meaning import meaning_of
+from venturi.model.statistics.stats import MEDIAN_LEVEL, Missing
+from venturi.present.api.analysis.cells import ByDep, joined, keys_of, refused, scalar, shown
 from venturi.present.api.analysis.spreads import spread_of
 from venturi.present.api.asking import Parameter
 from venturi.present.api.context import SelectionDep, Services
-from venturi.present.api.shapes import (
+from venturi.present.api.scaling_shapes import (
     Cliff,
     CurvePoint,
-    Key,
     Scaling,
+    ScalingEffect,
     ScalingGroup,
+    ScalingListed,
     ScalingPoint,
 )
+from venturi.present.api.shapes import Interval
+from venturi.record.query.checks import require_keys
+from venturi.record.query.chosen import chosen, key_of
+from venturi.record.query.columns import Column
+from venturi.record.query.known_keys import keys
+from venturi.record.repository import Repository
 from venturi.units import format_bytes_decimal, format_duration
-from venturi.wording import percent
+from venturi.wording import count_of, percent
 
-GROUPS_MAX = 50
-POINTS_MAX = 200
+DRAWN = 6  # curves at a time: so many colours tell apart
+LISTED_MAX = 200
+KEYS_NAMED = 4
 CURVE_POINTS = 41
 BYTES_SHOWN = 1e9
-CHOSEN_CURVE = (
-    "the 90 % intervals take the form of the curve as known; as the same points chose it, they "
-    "hold the true curve in about 80 % of cases"
-)
+MISSED_BEYOND = "one in ten public curves missed by over 70 % here"
 _TWO_LINES = "two lines with a jump between them"
+_WORK = ("workload", "engine")
+_NAMED_ELSEWHERE = frozenset({"workload_version", "engine_version", "source", "provenance"})
 
 
 def scaling(
@@ -69,43 +75,74 @@ def scaling(
         ),
     ] = "hosts",
     by: ByDep = None,
+    leave_out: Annotated[
+        list[str] | None,
+        Parameter(
+            max_length=20,
+            description="Do not keep this key alike within a curve; the answer says so.",
+            examples=[["cluster"]],
+        ),
+    ] = None,
+    skip: Annotated[
+        int, Parameter(ge=0, le=1_000_000, description="Leave out so many of the listed curves.")
+    ] = 0,
     to: Annotated[
         float | None,
         Parameter(
             gt=0,
             allow_inf_nan=False,
-            description="Draw the curve as far as this x, at most 8 times what was measured.",
+            description="Tell the time at this x, at most twice what was measured.",
         ),
     ] = None,
 ) -> Scaling:
-    """Measured medians by x within like work, and the curve through them."""
-    keys = tuple(key for key in keys_of(by) if key != x)
-    but = ("input_bytes", "scale") if size_like(x) else ()
-    every, found, said = alike(services.repository, selection, (x, *keys), but=but)
-    warnings = list(said)
-    without = sum(cell.n for cell in found if number(cell.key[0]) is None)
-    kept = [replace(cell, key=(number(cell.key[0]), *cell.key[1:]))
-            for cell in found if number(cell.key[0]) is not None]  # fmt: skip
-    if not kept and found:
+    """Measured medians by x, alike in everything else that was chosen, and the curve of each."""
+    repository = services.repository
+    x, *left_out = require_keys(repository, (x, *(leave_out or ())))
+    every = chosen(repository, selection.query())
+    counted = np.flatnonzero(every.counted)
+    columns = {key: Column(each.values, each.codes[counted]) for key, each in every.columns.items()}
+    key = key_of(x)
+    meaning = meaning_of(key)
+    asked = _Asked(key, unit_of(key), meaning, to)
+    without = _without_number(repository, columns, key)
+    if without == len(counted) > 0:
         raise refused(f"no trial of the selection has a number as {x!r}", "x", "see /api/keys")
-    if without:
-        warnings.append(f"{without:,} trials have no number as {x}")
-    groups: dict[Key, list[Cell]] = {}
-    for cell in merged(kept, len(every)):  # 2 and "2.0" are one x
-        if cell.elapsed_s:
-            groups.setdefault(cell.key[1:], []).append(cell)
-    if len(groups) > GROUPS_MAX:
-        warnings.append(f"only the {GROUPS_MAX} biggest of {len(groups):,} groups are shown")
-    kept_groups = list(groups.items())[:GROUPS_MAX]
-    made = tuple(_group(key, of_group, x, to) for key, of_group in kept_groups)
-    if any(point.low_s is not None for group in made for point in group.curve):
-        warnings.append(CHOSEN_CURVE)
-    return Scaling(x, unit_of(x), every[1:], made, tuple(warnings))
+    if key not in columns or not len(counted):
+        return _nothing(asked, f"cannot tell: all {len(counted):,} trials have the same {key}"
+                        if len(counted)
+                        else "no succeeded trial meets the conditions")  # fmt: skip
+    found = contexts_of(
+        columns, every.elapsed_s[counted], key, tuple(map(key_of, left_out))
+    )  # fmt: skip
+    named = tuple(key_of(each) for each in keys_of(by))
+    if named:
+        found = beside(found, named)
+    warnings = [f"{without:,} trials have no number as {key}"] if without else []
+    return _answer(asked, found, skip, warnings, named)
 
 
-def size_like(x: str) -> bool:
-    """Whether x is an amount of work: more of it takes longer."""
-    return x.endswith(("bytes", "records", "scale", "size"))
+def _without_number(repository: Repository, columns: Mapping[str, Column], key: str) -> int:
+    """How many of the counted trials have no number as `key`."""
+    if key in columns:
+        return int(np.isnan(numbers_of(columns[key])[columns[key].codes]).sum())
+    # All trials have the same, which is in no column.
+    known = {each.key: each.type for each in keys(repository)}
+    count = max((len(each.codes) for each in columns.values()), default=0)
+    return 0 if known.get(key, "number") in {"number", "mixed"} else count
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    x: str
+    unit: str
+    meaning: Meaning
+    to: float | None
+
+    def size(self, value: float) -> str:
+        """A value of x for people."""
+        if self.unit == "B":
+            return format_bytes_decimal(value)
+        return f"{value:,.6g}"
 
 
 def unit_of(x: str) -> str:
@@ -116,83 +153,286 @@ def unit_of(x: str) -> str:
     return next((unit for end, unit in ends.items() if x.endswith(end)), "")
 
 
-def _group(key: Key, of_group: Sequence[Cell], x: str, to: float | None) -> ScalingGroup:
-    ordered = sorted(of_group, key=lambda cell: float(cell.key[0] or 0))[:POINTS_MAX]
-    xs = [float(cell.key[0] or 0) for cell in ordered]
-    medians = [statistics.median(cell.elapsed_s) for cell in ordered]
-    points = tuple(
-        ScalingPoint(at, len(cell.elapsed_s), spread_of(cell.elapsed_s))
-        for at, cell in zip(xs, ordered, strict=True)
+def _nothing(asked: _Asked, verdict: str) -> Scaling:
+    return Scaling(
+        asked.x, asked.unit, asked.meaning.name.lower(), verdict, (), {}, (), (), 0, 0, ()
+    )  # fmt: skip
+
+
+def _answer(
+    asked: _Asked, found: Contexts, skip: int, warnings: Sequence[str], by: tuple[str, ...]
+) -> Scaling:
+    contexts = found.contexts
+    if not contexts:
+        return replace(_nothing(asked, _why_none(found)), warnings=(*warnings, *_said(found)))
+    skip = skip if skip < len(contexts) else 0  # the conditions may have changed
+    drawn = contexts[skip : skip + DRAWN]
+    differ = telling(drawn)
+    all_differ = tuple(dict.fromkeys((*by, *telling(contexts))))
+    all_differ = tuple(key for key in all_differ if key in contexts[0].settings)
+    groups = tuple(
+        _group(asked, each, _name(each, differ), all_differ, _like(contexts, each))
+        for each in drawn
     )
-    empty = ScalingGroup(key, points, (), None, None, None, None, None)
-    sizes = size_like(x)
-    cliff = find_cliff(xs, medians) if sizes else None
+    same = {
+        key: scalar(value)
+        for key, value in drawn[0].settings.items()
+        if len({str(each.settings[key]) for each in drawn}) == 1 and value is not None
+    }
+    listed = tuple(
+        ScalingListed(place, tuple(scalar(each.settings[key]) for key in all_differ),
+                      each.x[0], each.x[-1], len(each.x), each.trials)
+        for place, each in enumerate(contexts[:LISTED_MAX])
+    )  # fmt: skip
+    # Said of the first curve, by all that tells it from any other.
+    first, name = groups[0], _name(contexts[skip], all_differ)
+    of = f" for {name}" if name else ""
+    return Scaling(
+        asked.x, asked.unit, asked.meaning.name.lower(), f"{first.verdict}{of}", all_differ,
+        same, groups, listed, len(contexts), skip,
+        (*warnings, *_said(found), *_differences(drawn, differ), *_more(contexts, all_differ)),
+    )  # fmt: skip
+
+
+def _why_none(found: Contexts) -> str:
+    """Why there is no curve, and what to do."""
+    x = found.x
+    if found.distinct < 2:
+        return f"cannot tell: all trials have the same {x}; measure at another"
+    if not found.confounded:
+        return f"cannot tell: no two trials differ in {x} alone; measure some that do"
+    keys = joined(_few(found.confounded))
+    option = " ".join(f"--leave-out {key}" for key in found.confounded[:KEYS_NAMED])
+    return (
+        f"cannot tell: {x} changes only together with {keys}; measure with these alike, or leave "
+        f"them out and read the curve as one of all of them together ({option})"
+    )
+
+
+def _few(keys: Sequence[str]) -> tuple[str, ...]:
+    more = len(keys) - KEYS_NAMED
+    return tuple(keys) if more <= 0 else (*keys[:KEYS_NAMED], f"{more} more")
+
+
+def _said(found: Contexts) -> list[str]:
+    said = []
+    if found.left_out:
+        said.append(f"not kept alike, as asked: {joined(found.left_out)}; a curve is of "
+                    f"{found.x} and of these together")  # fmt: skip
+    if found.along:
+        said.append(f"{joined(_few(found.along))} grow{'s' if len(found.along) == 1 else ''} in "
+                    f"proportion to {found.x}")  # fmt: skip
+    if found.single and found.contexts:
+        many = count_of(found.single, "further setting")
+        said.append(f"{many} with one value of {found.x} {'is' if found.single == 1 else 'are'} "
+                    "no curve")  # fmt: skip
+    return said
+
+
+def _differences(drawn: Sequence[Context], named: Sequence[str]) -> list[str]:
+    """Keys that differ besides those by which the curves are named."""
+    also = [
+        key
+        for key in drawn[0].settings
+        if key not in named and len({str(each.settings[key]) for each in drawn}) > 1
+    ]
+    if not also:
+        return []
+    return [f"the curves differ in {joined(named)}, and with it in {joined(_few(also))}"]
+
+
+def _more(contexts: Sequence[Context], differ: Sequence[str]) -> list[str]:
+    """What to do where not all curves are drawn."""
+    if len(contexts) <= DRAWN or not differ:
+        return []
+    key = differ[0]
+    some = next(each.settings[key] for each in contexts if each.settings[key] is not None)
+    return [f"{len(contexts):,} curves, {DRAWN} drawn at a time: narrow them, such as "
+            f"--where {key}={some}, or go on in the list (--skip)"]  # fmt: skip
+
+
+def _name(context: Context, keys: Sequence[str]) -> str:
+    return " · ".join(
+        _value(key, context.settings[key])
+        for key in keys
+        if context.settings[key] is not None and key not in _NAMED_ELSEWHERE
+    ) or " · ".join(_value(key, context.settings[key]) for key in keys)
+
+
+def _value(key: str, value: Any) -> str:
+    if key.endswith("_bytes") and isinstance(value, int | float):
+        return format_bytes_decimal(value)
+    text = shown(scalar(value))
+    # A bare number says nothing without its key.
+    return f"{key} {text}" if text.replace(".", "").isdigit() or value is None else text
+
+
+def _like(contexts: Sequence[Context], one: Context) -> list[Points]:
+    """The other contexts of the same job."""
+    job = [one.settings.get(key) for key in _WORK]
+    return [
+        each.points
+        for each in contexts
+        if each is not one and [each.settings.get(key) for key in _WORK] == job
+    ]
+
+
+def _group(
+    asked: _Asked, context: Context, name: str, keys: Sequence[str], others: Sequence[Points]
+) -> ScalingGroup:
+    mine = context.points
+    xs, medians = mine.x.tolist(), mine.elapsed_s.tolist()
+    empty = ScalingGroup(
+        name=name,
+        key=tuple(scalar(context.settings[key]) for key in keys),
+        points=tuple(
+            ScalingPoint(at, len(times), spread_of(times))
+            for at, times in zip(context.x, context.times, strict=True)
+        ),
+        curve=(), basis=None, formula=None, error_relative=None, cliff=None, reason=None,
+        verdict="", effect=None, predicted=None,
+    )  # fmt: skip
+    cliff = find_cliff(xs, medians) if asked.meaning is Meaning.AMOUNT else None
     if cliff is not None:
-        return _with_cliff(empty, cliff, fit_memory_cliff(xs, medians, cliff.below), to)
-    fit = fit_curve(xs, medians, AMOUNTS if sizes else RESOURCES)
+        lines = fit_memory_cliff(xs, medians, cliff.below)
+        return _with_cliff(empty, cliff, lines, mine, asked)
+    fit = fit_curve(mine, asked.meaning, others)
     if isinstance(fit, Missing):
-        return replace(empty, reason=fit.reason)
-    grid = _grid(x, xs, to)
-    per, unit = (BYTES_SHOWN, "GB") if unit_of(x) == "B" else (1.0, "")
+        return replace(empty, reason=fit.reason, verdict=f"cannot tell: {fit.reason}")
+    if asked.to is not None:
+        check_beyond(mine, asked.to)
+    per, unit = (BYTES_SHOWN, "GB") if asked.unit == "B" else (1.0, "")
+    predicted = None if asked.to is None else _point(fit, asked.to)
+    half, effect = fit.half(xs[-1]), _effect(fit, asked.meaning)
     return replace(
         empty,
-        curve=_curve(fit, grid),
-        model=str(fit.shape),
+        curve=tuple(_point(fit, at) for at in _grid(xs, asked.to)),
+        basis=_basis(fit, len(others)),
         formula=fit.formula(per, unit),
-        error_relative=fit.left_out if math.isfinite(fit.left_out) else None,
-        reason=fit.reason,
+        error_relative=None if fit.missed is None else math.expm1(fit.missed),
+        reason=half.reason if isinstance(half, Missing) else None,
+        verdict=_sentence(asked, effect) + _prediction(asked, predicted, fit),
+        effect=effect,
+        predicted=predicted,
     )
 
 
-def _grid(x: str, xs: Sequence[float], to: float | None) -> list[float]:
-    """Where the curve is drawn: over what was measured, and as far as `to` asks."""
-    if to is not None:
-        check_range(x, to, xs[0], xs[-1])
+def _grid(xs: Sequence[float], to: float | None) -> list[float]:
+    """Where the curve is drawn: over what was measured, at each point, and as far as `to`."""
     low, high = min(xs[0], to or xs[0]), max(xs[-1], to or xs[-1])
     # Evenly in the logarithm: curves like a + b / x bend where x is small.
-    return [float(each) for each in np.geomspace(low, high, CURVE_POINTS)]
+    return sorted({*xs, *map(float, np.geomspace(low, high, CURVE_POINTS)[1:-1]), low, high})
 
 
-def _curve(fit: CurveFit, grid: Sequence[float]) -> tuple[CurvePoint, ...]:
-    low, high = fit.interval(grid)
-    return tuple(
-        CurvePoint(at, float(middle), *(float(end) if math.isfinite(end) else None for end in ends))
-        for at, middle, *ends in zip(grid, fit.at(grid), low, high, strict=True)
+def _point(fit: CurveFit, at: float) -> CurvePoint:
+    found = fit.interval(at)
+    ends = (None, None) if isinstance(found, Missing) else (found.low, found.high)
+    return CurvePoint(at, float(fit.at([at])[0]), *ends)
+
+
+def _basis(fit: CurveFit, others: int) -> str:
+    if fit.coefficients is None:
+        return f"shape from {count_of(others, 'other curve')} of this job, level of its own"
+    shares = [f"{fit.meaning.value}, {percent(fit.own[0])}",
+              f"the same with what the points depart from it, {percent(fit.own[1])}"]  # fmt: skip
+    if fit.others is not None:
+        shares.append(f"shape of {count_of(others, 'other curve')} of this job, "
+                      f"{percent(fit.borrowed)}")  # fmt: skip
+    return "mean of: " + "; ".join(shares)
+
+
+def _effect(fit: CurveFit, meaning: Meaning) -> ScalingEffect:
+    """What more of x does to the time of a trial."""
+    low, high = _pair(fit.points.x.tolist(), meaning)
+    first, second = fit.at([low, high]).tolist()
+    ratio = second / first
+    halves = fit.half(low), fit.half(high)
+    if isinstance(halves[0], Missing) or isinstance(halves[1], Missing):
+        return ScalingEffect(low, high, ratio, None)
+    half = math.hypot(halves[0], halves[1])
+    ends = ratio * math.exp(-half), ratio * math.exp(half)
+    return ScalingEffect(low, high, ratio, Interval(*ends, MEDIAN_LEVEL))
+
+
+def _sentence(asked: _Asked, effect: ScalingEffect) -> str:
+    ends = f"{asked.size(effect.x_low)} to {asked.size(effect.x_high)}"
+    doubled = math.isclose(effect.x_high, 2 * effect.x_low) and asked.meaning is not Meaning.OTHER
+    what = f"twice the {asked.x} ({ends})" if doubled else f"{asked.x} from {ends}"
+    take = "take" if doubled and asked.x.endswith("s") else "takes"
+    ratio, found = effect.ratio, effect.interval
+    if found is None:
+        return f"{what} {take} about {ratio:.2f} of the time, without an interval"
+    if found.low <= 1 <= found.high:
+        return (f"cannot tell whether {what} {take} less time: {ratio:.2f} of it, between "
+                f"{found.low:.2f} and {found.high:.2f}")  # fmt: skip
+    return f"{what} {take} {ratio:.2f} of the time [{found.low:.2f}, {found.high:.2f}]"
+
+
+def _pair(xs: Sequence[float], meaning: Meaning) -> tuple[float, float]:
+    """Between which x the effect is told: the last doubling that was measured, else the last half.
+
+    Of a setting, the whole range: a doubling of it means nothing.
+    """
+    if meaning is Meaning.OTHER or xs[-1] < 2 * xs[0]:
+        return xs[0], xs[-1]
+    pairs = [(a, b) for a in xs for b in xs if math.isclose(b, 2 * a)]
+    return max(pairs) if pairs else (xs[-1] / 2, xs[-1])
+
+
+def _prediction(asked: _Asked, point: CurvePoint | None, fit: CurveFit) -> str:
+    if point is None:
+        return ""
+    at, time = asked.size(point.x), format_duration(point.elapsed_s)
+    if point.low_s is not None and point.high_s is not None:
+        low, high = format_duration(point.low_s), format_duration(point.high_s)
+        return f"; predicted at {at}: {time} (90 %: {low} to {high})"
+    if fit.points.x[0] <= point.x <= fit.points.x[-1]:
+        return f"; predicted at {at}: about {time}, without an interval"
+    return (
+        f"; at {at}, beyond what was measured: about {time}, without an interval: {MISSED_BEYOND}"
     )
 
 
 def _with_cliff(
-    group: ScalingGroup, found: FoundCliff, lines: MemoryCliff, to: float | None
+    group: ScalingGroup, found: FoundCliff, lines: MemoryCliff, points: Points, asked: _Asked
 ) -> ScalingGroup:
     """The two lines instead of a curve: each is drawn where it was measured."""
-    xs = [point.x for point in group.points]
-    end = xs[-1] if to is None else max(xs[-1], to)
+    xs, to = points.x.tolist(), asked.to
     if to is not None:
-        check_range("to", to, xs[0], xs[-1])
+        check_beyond(points, to)
+    end = xs[-1] if to is None else max(xs[-1], to)
     within = [at for at in xs if at <= found.below]
     beyond = sorted({*(at for at in xs if at > found.below), end})
-    below, above = format_bytes_decimal(found.below), format_bytes_decimal(found.above)
+    below, above = asked.size(found.below), asked.size(found.above)
     evidence = (
         f"up to {below} the times lie on a line, by which {above} would take "
         f"{format_duration(found.predicted_s)}, at most {format_duration(found.limit_s)} (97.5 %); "
         f"it took {format_duration(found.measured_s)}. The best smooth curve misses by "
         f"{percent(found.misfit)}, two lines by {percent(found.left)}"
     )
+    per, unit = (BYTES_SHOWN, "[GB]") if asked.unit == "B" else (1.0, "")
     formula = " | ".join(
-        f"t = {start:.4g} s + {slope * BYTES_SHOWN:.4g} s * x[GB]"
+        f"t = {start:.4g} s + {slope * per:.4g} s * x{unit}"
         for start, slope in (
             (lines.within_s, lines.within_s_per_byte),
             (lines.beyond_s, lines.beyond_s_per_byte),
         )
     )
+    at_to = None if to is None else CurvePoint(to, memory_cliff_s(to, lines), None, None)
+    told = "" if at_to is None else (
+        f"; at {asked.size(at_to.x)}: about {format_duration(at_to.elapsed_s)}, without an interval"
+    )  # fmt: skip
     return replace(
         group,
         curve=tuple(
             CurvePoint(at, memory_cliff_s(at, lines), None, None) for at in (*within, *beyond)
         ),
-        model=_TWO_LINES,
+        basis=_TWO_LINES,
         formula=formula,
         error_relative=found.left,
         cliff=Cliff(found.below, found.above, found.jump, evidence),
         reason="across a cliff there is no interval: too few points on either side",
-    )
+        verdict=f"between {below} and {above} the time jumps to {found.jump:.2g} times what the "
+        f"smaller ones let expect{told}",
+        predicted=at_to,
+    )  # fmt: skip

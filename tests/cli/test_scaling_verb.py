@@ -1,0 +1,96 @@
+"""`venturi scaling`: from a foreign file to what twice the nodes bring, like with like."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from venturi.cli.main import cli
+from venturi.errors import VenturiError
+
+HEADER = "instance_count\tmachine_type\tslots\tmemory\tdata_size_MB\titerations\tk\tgross_runtime"
+TYPES = {"m4.2xlarge": (8, 32_000, 1.0), "r4.2xlarge": (8, 61_000, 0.8)}
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Tables as C3O's: machine types, sizes and parameters beside each other."""
+    monkeypatch.setenv("VENTURI_HOME", str(tmp_path / "home"))
+    lines = [HEADER]
+    for machine, (threads, memory, factor) in TYPES.items():
+        for nodes in (2, 4, 6, 8, 10, 12):
+            for size, k in ((1000, 3), (1000, 9), (8000, 3)):
+                seconds = factor * (20 + size * k / 30 * 4 / nodes) * (1 + 0.01 * (nodes % 3))
+                lines.append(f"{nodes}\t{machine}\t{nodes * threads}\t{nodes * memory}\t{size}\t"
+                             f"10\t{k}\t{seconds:.2f}")  # fmt: skip
+    file = tmp_path / "kmeans.tsv"
+    file.write_text("\n".join(lines) + "\n")
+    run("import", "c3o", str(file))
+    return tmp_path
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(cli, arguments, standalone_mode=False, catch_exceptions=False)
+    if isinstance(result.exception, BaseException):
+        raise result.exception
+    return result.stdout
+
+
+def asked(*arguments: str) -> dict[str, Any]:
+    data = json.loads(run("scaling", *arguments, "--json"))["data"]
+    assert isinstance(data, dict)
+    return data
+
+
+ONE = ("--where", "instance_type=m4.2xlarge", "--where", "k=3", "--where", "data_size_MB=8000")
+
+
+@pytest.mark.usefixtures("home")
+def test_the_first_line_is_the_verdict_of_one_context() -> None:
+    text = run("scaling", "hosts", *ONE, "--to", "12")
+    first, *rest = text.splitlines()
+    found = re.fullmatch(
+        r"twice the hosts \(6 to 12\) take (0\.5\d) of the time \[(0\.\d\d), (0\.\d\d)\]; "
+        r"predicted at 12: (.+) \(90 %: (.+) to (.+)\)", first,
+    )  # fmt: skip
+    assert found is not None, first
+    assert float(found[2]) <= float(found[1]) <= float(found[3])
+    assert max(map(len, rest[:8])) <= 80
+    assert [line.split()[0] for line in rest[2:8]] == ["2", "4", "6", "8", "10", "12"]
+
+
+@pytest.mark.usefixtures("home")
+def test_nothing_is_pooled_and_those_that_differ_in_the_key_come_first() -> None:
+    data = asked("hosts", "--by", "k")
+    assert data["total"] == 2 * 3
+    first, second = data["groups"][:2]
+    differing = [key for key, a, b in zip(data["by"], first["key"], second["key"], strict=True)
+                 if a != b]  # fmt: skip
+    assert differing == ["k"]
+    assert all(point["n"] == 1 for group in data["groups"] for point in group["points"])
+    by_size = asked("data_size_MB", "--where", "k=3")
+    assert by_size["meaning"] == "amount"
+    assert by_size["total"] == 12
+    assert not any("/ x" in (group["formula"] or "") for group in by_size["groups"])
+
+
+@pytest.mark.usefixtures("home")
+def test_beyond_what_was_measured_no_interval_and_past_twice_a_refusal() -> None:
+    assert "beyond what was measured: about" in run("scaling", "hosts", *ONE, "--to", "24")
+    with pytest.raises(VenturiError) as caught:
+        run("scaling", "hosts", *ONE, "--to", "25")
+    assert caught.value.code == "VEN-MODEL-RANGE"
+    with pytest.raises(VenturiError) as caught:
+        run("scaling", "hots")
+    assert "hosts" in caught.value.hint
+
+
+def test_the_page_says_what_the_terminal_says(home: Path) -> None:
+    said = run("scaling", "hosts", *ONE, "--html", str(home / "page.html")).splitlines()[0]
+    page = (home / "page.html").read_text(encoding="utf-8")
+    assert json.dumps(said, ensure_ascii=False)[1:-1] in page
