@@ -474,24 +474,50 @@ export interface Revocation {
 export interface Scaling {
   x: string;
   x_unit: string;
+  meaning: string;
+  verdict: string;
   by: string[];
+  same: {
+    [k: string]: string | number | boolean | null;
+  };
   groups: ScalingGroup[];
+  listed: ScalingListed[];
+  total: number;
+  skip: number;
   warnings: string[];
 }
 export interface ScalingGroup {
+  name: string;
   key: (string | number | boolean | null)[];
   points: ScalingPoint[];
   curve: CurvePoint[];
-  model: string | null;
+  basis: string | null;
   formula: string | null;
   error_relative: number | null;
   cliff: Cliff | null;
   reason: string | null;
+  verdict: string;
+  effect: ScalingEffect | null;
+  predicted: CurvePoint | null;
 }
 export interface ScalingPoint {
   x: number;
   n: number;
   elapsed_s: Spread;
+}
+export interface ScalingEffect {
+  x_low: number;
+  x_high: number;
+  ratio: number;
+  interval: Interval | null;
+}
+export interface ScalingListed {
+  skip: number;
+  key: (string | number | boolean | null)[];
+  x_low: number;
+  x_high: number;
+  values: number;
+  trials: number;
 }
 export interface SeriesData {
   t_s: number[];

@@ -1,3 +1,0 @@
-"""What resampling begins with, the same every time."""
-
-SEED = 1979
