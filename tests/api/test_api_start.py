@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 
 import own_samples
+import pages_samples
 import report_samples
 from venturi.present.api.pages import is_page
 from venturi.record import exclusions
@@ -102,3 +103,23 @@ def test_what_was_added_since_is_told(
     before = start(client)["headline"]
     repository.add(make_trial())
     assert start(client)["headline"] != before
+
+
+def test_what_a_setting_brings_is_told_as_its_page_tells_it(
+    client: httpx.Client, repository: Repository
+) -> None:
+    repository.add_many(pages_samples.lab_trials())
+    told = start(client)
+    disk = answer_to(told, "What does SSD bring?")
+    page = client.get("/api/effect", params={"key": "disk"}).json()
+    assert disk["sentences"][0] == f"{page['verdict']}."
+    assert disk["known"]
+    assert disk["url"] == "/effect?key=disk"
+    behind = client.get("/api" + disk["trials_url"]).json()
+    assert behind["total"] == len(pages_samples.lab_trials())
+    cost = answer_to(told, "Which is cheapest?")
+    assert not cost["known"]
+    assert cost["sentences"][0].startswith("That needs a price")
+    assert [each["known"] for each in told["answers"]] == sorted(
+        (each["known"] for each in told["answers"]), reverse=True
+    )

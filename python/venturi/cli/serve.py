@@ -8,6 +8,7 @@ import os
 import socket
 import sys
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import click
@@ -96,6 +97,7 @@ def _serve(repository: Repository, access: Access, listener: socket.socket) -> N
     from venturi.cli.changes import RepositoryChanges
     from venturi.present.api.app import create_app
     from venturi.present.api.context import Services
+    from venturi.present.api.start import start
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -103,10 +105,12 @@ def _serve(repository: Repository, access: Access, listener: socket.socket) -> N
             click.echo(_url(listener))
             sys.stdout.flush()
 
-    changes = RepositoryChanges(repository, access.upload_bytes_max)
+    services = Services(repository, RepositoryChanges(repository, access.upload_bytes_max))
     _warm_up()
+    # The first page looks at all trials; what it finds is kept for it and for the analyses.
+    first = Thread(target=start, args=(services,))
     config = uvicorn.Config(
-        create_app(Services(repository, changes), access=access),
+        create_app(services, access=access),
         access_log=False,
         log_level="warning",
         server_header=False,
@@ -114,10 +118,13 @@ def _serve(repository: Repository, access: Access, listener: socket.socket) -> N
         proxy_headers=False,
         timeout_graceful_shutdown=_GRACE_S,
     )
+    first.start()
     try:
         Server(config).run(sockets=[listener])
     except KeyboardInterrupt:  # how it is meant to end
         click.echo("the server has ended", err=True)
+    finally:
+        first.join()
 
 
 def _warm_up() -> None:

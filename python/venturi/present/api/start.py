@@ -14,25 +14,34 @@ import sqlalchemy as sa
 
 from venturi.advise.verdict import verdicts
 from venturi.errors import VenturiError
+from venturi.model.compare.effect import Effect, Outcome
+from venturi.model.compare.effect_words import change, named
 from venturi.model.compare.names import Names, name_groups
 from venturi.model.stages.bottleneck import narrowest_points
 from venturi.present.api.context import Services
 from venturi.present.api.jobs import job_of
+from venturi.present.effects import Question, effects
 from venturi.present.report import measurements, words
 from venturi.record.job_account import has_account
-from venturi.record.query import counting, grouping, paging
+from venturi.record.query import counting, grouping, known_keys, paging
 from venturi.record.query.conditions import Condition, Op
 from venturi.record.query.paging import TrialRow
 from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
 from venturi.record.tables import CHANGES
 from venturi.record.trial import Trial
+from venturi.record.vocabulary import resolve
 from venturi.units import format_duration
 
 RECENT = 8
 LOOKED_AT = 12  # trials of which the newest that names its narrowest point is told
 LOOKED_BACK = 200  # trials, for the repeat groups that were measured last
 TIMES_TOLD = 3
+ASKED = ("disk", "network", "maps", "compression", "engine", "hosts", "memory_bytes", "threads")
+QUESTIONS = {"engine": "Which engine is faster?", "hosts": "What do more hosts bring?"}
+VALUES_MOST = 60  # of a key that is a setting, not a name
+TRIALS_LEAST = 20  # from which on it is worth saying that nothing can be told
+WORKS_TOLD = 3
 PROBES = ("diskbench", "netbench")
 _OWN = (Condition.equal("state", "succeeded"), Condition.equal("provenance", "measured"))
 Pairs = Sequence[tuple[str, str]]
@@ -106,7 +115,7 @@ def _start(services: Services) -> Start:
     return Start(
         _headline(kinds),
         tuple(_figures(repository, kinds)),
-        tuple(_answers(services, kinds)),
+        tuple(sorted(_answers(services, kinds), key=lambda answer: not answer.known)),
         tuple(_findings(repository, kinds)),
         paging.rows(repository, Query(limit=RECENT, with_excluded=True)).rows,
     )
@@ -204,6 +213,8 @@ def _answers(services: Services, kinds: Sequence[grouping.Group]) -> Iterator[St
         lambda: _times(services),
         lambda: _machine(services),
         lambda: _narrowest(services),
+        lambda: _effects(services),
+        lambda: _cheapest(services, kinds),
     )
     for source in sources:
         try:
@@ -211,6 +222,59 @@ def _answers(services: Services, kinds: Sequence[grouping.Group]) -> Iterator[St
         except VenturiError as error:
             # One question that cannot be answered must not hide the others.
             yield StartAnswer(error.code, (error.message, error.hint), False, "/trials", None)
+
+
+def _effects(services: Services) -> Iterator[StartAnswer]:
+    """What the settings bring that people ask for first, of those that vary here."""
+    repository = services.repository
+    varied = {key.key for key in known_keys.keys(repository) if 2 <= key.distinct <= VALUES_MOST}
+    asked = dict.fromkeys(key for name in ASKED if (key := resolve(name, varied)))
+    for key in asked:
+        found = effects(repository, Query(), Question([key]))
+        if found.main is None:
+            continue
+        one = found.effects[found.main]
+        known = one.outcome not in (Outcome.CANNOT_TELL, Outcome.CONFOUNDED)
+        if not known and found.trials < TRIALS_LEAST:
+            continue  # too little for a question of it
+        question = QUESTIONS.get(key, f"What does {named(found.keys, one.value)} bring?")
+        yield StartAnswer(
+            question,
+            (
+                f"{found.verdict}.",
+                *_works(one),
+                *((f"Next: {one.next.words}.",) * bool(one.next.words)),
+            ),
+            known,
+            url("/effect", [("key", key)]),
+            url("/trials", [("where", f"{key}={v[0]}") for v in (one.value, one.baseline)]),
+        )
+
+
+def _works(one: Effect) -> Iterator[str]:
+    """The kinds of work with the most settings, where there are several."""
+    if len(one.works) > 1:
+        most = sorted(one.works, key=lambda part: -part.strata)[:WORKS_TOLD]
+        yield "; ".join(f"{part.value}: {change(part.ratio)}" for part in most) + "."
+
+
+def _cheapest(services: Services, kinds: Sequence[grouping.Group]) -> Iterator[StartAnswer]:
+    """A ranking by cost, which needs a price that nobody has given yet."""
+    varied = {key.key for key in known_keys.keys(services.repository) if key.distinct > 1}
+    by = next((key for name in ("disk", "instance_type", "cluster")
+               if (key := resolve(name, varied))), None)  # fmt: skip
+    if by is None:
+        return
+    by_work = _counts(kinds, 0)
+    most = max(by_work, key=lambda name: by_work[name])
+    pairs = where(workload=most)
+    yield StartAnswer(
+        "Which is cheapest?",
+        ("That needs a price: give what an hour of the cluster costs.",),
+        False,
+        url("/cost", [*pairs, ("by", by)]),
+        url("/trials", pairs),
+    )
 
 
 def _times(services: Services) -> Iterator[StartAnswer]:
