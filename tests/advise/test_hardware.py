@@ -22,8 +22,9 @@ from venturi.advise.hardware import (
     predict,
 )
 from venturi.advise.option import Fewer, Objective, Option, Reason
+from venturi.advise.suppose import assumed
 from venturi.errors import VenturiError
-from venturi.model.catalog import InstanceType, load_shipped
+from venturi.model.catalog import Fact, InstanceType, load_shipped
 from venturi.model.cost.choices import Durability, Exchange, Network
 from venturi.model.cost.job import sort_job
 from venturi.model.quantity import Kind
@@ -408,6 +409,35 @@ def test_an_assumed_disk_rate_goes_by_size_or_count_and_never_is_one_for_all() -
     assert "storage=400MB/s/TB" in caught.value.message
     with pytest.raises(VenturiError, match="does not go by the size"):
         parse_assumption("network=1GB/s/TB")
+
+
+def test_what_is_supposed_of_all_types_changes_their_figures_and_says_so() -> None:
+    current = load_shipped("current")
+
+    def fact(text: str, attribute: str, name: str = "i8g.4xlarge") -> Fact:
+        return assumed(current, [text], DAY).types[name].fact(attribute)
+
+    read, write = 4266.7, 3368.53
+    known = current.types["i8g.4xlarge"].fact("storage_rate")
+    for word, value in (("turns", read * write / (read + write)), ("half", write / 2),
+                        ("both", write)):  # fmt: skip
+        found = fact(f"disks={word}", "storage_rate")
+        assert found.value == pytest.approx(value, rel=1e-4)
+        assert found.high == known.high
+        assert f"disks={word}" in found.note
+    assert fact("fill=80%", "disk_size").value == pytest.approx(3000)
+    low = fact("network-low=70%", "network_rate")
+    assert isinstance(low.value, float)
+    assert low.low == pytest.approx(0.7 * low.value)
+    assert fact("network=70%", "network_rate").value == pytest.approx(0.7 * 9375 / 8)
+    spot = fact("price=spot", "price")
+    assert spot.value == current.types["i8g.4xlarge"].number("spot_price")
+    assert "left out" in spot.note
+    assert fact("price=spot", "price", "Standard_L8s_v3").value is None
+    for wrong in ("disks=fast", "fill=0%", "fill=0.9", "network-low=120%", "price=cheap"):
+        with pytest.raises(VenturiError) as caught:
+            assumed(current, [wrong], DAY)
+        assert caught.value.exit_code == 2
 
 
 def test_rates_are_read_in_bits_too() -> None:

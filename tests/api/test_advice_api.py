@@ -62,6 +62,27 @@ def test_every_parameter_reaches_the_advisor(client: httpx.Client) -> None:
     assert {row["nodes"] for row in fixed["options"]} == {40}
 
 
+def test_what_is_assumed_reaches_the_advisor_and_the_command(client: httpx.Client) -> None:
+    plain = advice(client, sort="100TB")
+    found = advice(
+        client, sort="100TB", disks="both", fill=90, network_share=80, network_low=70, price="spot",
+        exchange="all", max_nodes=200, assume=["HDD=150MB/s"],
+    )  # fmt: skip
+    (command,) = found["commands"]
+    for words in ("--assume HDD=150MB/s", "--assume fill=90%", "--assume network=80%",
+                  "--assume network-low=70%", "--assume disks=both", "--assume price=spot",
+                  "--exchange all", "--max-nodes 200"):  # fmt: skip
+        assert words in command
+    assert found["answer"] != plain["answer"]
+    assert max(row["nodes"] for row in found["options"]) == 200
+    assert any("losses of spot nodes" in each for each in found["assumptions"])
+    volumes = advice(client, sort="100TB", volumes="gp3:4")
+    assert "volumes" in volumes["question"]
+    assert "--volumes gp3:4" in volumes["commands"][0]
+    for wrong in ({"volumes": "gp4:4"}, {"assume": "storage=fast"}, {"fill": 0}, {"disks": "fast"}):
+        assert 400 <= client.get("/api/advice", params=wrong).status_code < 500
+
+
 def test_only_shipped_catalogues_can_be_named(client: httpx.Client) -> None:
     listed = client.get("/api/catalogs").json()
     assert listed["default"] in {each["name"] for each in listed["catalogs"]}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from venturi.advise.assume import assume, parse_assumption
+from venturi.advise.suppose import assumed as with_assumed
 from venturi.cli.options import SIZE
 from venturi.errors import VenturiError, unreadable
 from venturi.model.catalog import Catalog
@@ -32,7 +32,9 @@ assume_option = click.option(
     help="Assume this rate for types whose rate is unknown: storage=400MB/s/TB (a TB of local "
     "disks), storage=900MB/s (a node, where all are alike), NVMe=1000MB/s (one disk), "
     "network=5Gbit/s or network=70% (of the line rate). It is marked as assumed, with a range of "
-    "50 to 150 % of it.",
+    "50 to 150 % of it. Or suppose of all types: disks=turns, half or both (reading and writing at "
+    "once, by what they do alone), fill=90% (of the disks), network-low=70% (at worst), "
+    "price=spot.",
 )  # fmt: skip
 volumes_option = click.option(
     "--volumes", metavar="KIND:N,...",
@@ -132,7 +134,6 @@ def the_catalogs(
     from venturi.advise.own import own, parse_ownership
     from venturi.model.cost.overlay import overlay
 
-    assumptions = [parse_assumption(text) for text in assumed]
     ownership = None if owned is None else parse_ownership(owned)
     over = [find(each) for name in measured for each in _files(name)]
     found: list[Catalog] = []
@@ -142,7 +143,7 @@ def the_catalogs(
             catalog = replace(catalog, name=name)  # of two files with one name the whole path
         for each in over:
             catalog = overlay(catalog, each)
-        found.append(own(assume(catalog, assumptions, today), ownership, today))
+        found.append(own(with_assumed(catalog, assumed, today), ownership, today))
     return found if volumes is None else _attached(found, volumes)
 
 

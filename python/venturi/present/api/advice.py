@@ -16,13 +16,23 @@ from typing import Annotated, Literal
 from venturi.advise.bars import network_costs
 from venturi.advise.explain import Explanation, explain_first, explain_type
 from venturi.advise.explain import explain as explain_option
-from venturi.advise.hardware import Advice, Request, advise, compared, predict, type_and_nodes
+from venturi.advise.hardware import (
+    DEFAULT_MAX_NODES,
+    Advice,
+    Request,
+    advise,
+    compared,
+    predict,
+    type_and_nodes,
+)
 from venturi.advise.option import Objective
+from venturi.advise.suppose import assumed
+from venturi.advise.volumes import attach, parse_volumes
 from venturi.errors import ExitCode, VenturiError
 from venturi.model.catalog import DEFAULT, Catalog, load_shipped, shipped
 from venturi.model.catalog.diff import diff
 from venturi.model.catalog.find import shipped_with, type_named, unknown
-from venturi.model.cost.choices import MOST_NODES, Durability, Network
+from venturi.model.cost.choices import MOST_NODES, Durability, Exchange, Network
 from venturi.model.cost.job import sort_job
 from venturi.present.advice_page.build import advice_page
 from venturi.present.advice_page.data import AdvicePage
@@ -65,6 +75,36 @@ def catalog(
     return show_page(known, None if type_name is None else type_named(known, type_name), at)
 
 
+VolumesOf = Annotated[
+    str | None,
+    Parameter(max_length=100, examples=["gp3:4"], description="Network volumes of each node."),
+]
+ExchangeOf = Annotated[
+    Literal["remote", "all"], Parameter(description="What of a shuffle crosses the network.")
+]
+DisksOf = Annotated[
+    Literal["turns", "half", "both"] | None,
+    Parameter(description="How disks read and write at once, where nobody measured it."),
+]
+FillOf = Annotated[
+    float | None, Parameter(gt=0, le=100, description="Filled share of local disks, in %.")
+]
+ShareOf = Annotated[
+    float | None, Parameter(gt=0, le=100, description="Payload of the line rate, in %.")
+]
+LowOf = Annotated[
+    float | None, Parameter(gt=0, le=100, description="At worst of the network's rate, in %.")
+]
+PriceOf = Annotated[Literal["on-demand", "spot"], Parameter(description="What a node costs.")]
+RatesOf = Annotated[
+    list[str] | None,
+    Parameter(max_length=10, description="Rates where none is known: NVMe=1000MB/s/TB."),
+]
+MostNodes = Annotated[
+    int, Parameter(ge=1, le=MOST_NODES, description="So many can be had where nobody knows.")
+]
+
+
 def advice(
     *,
     sort: Annotated[
@@ -92,13 +132,32 @@ def advice(
     explain: Annotated[
         str | None, Parameter(max_length=200, description="TYPE or TYPE:NODES; default: the first.")
     ] = None,
+    max_nodes: MostNodes = DEFAULT_MAX_NODES,
+    volumes: VolumesOf = None,
+    exchange: ExchangeOf = "remote",
+    disks: DisksOf = None,
+    fill: FillOf = None,
+    network_share: ShareOf = None,
+    network_low: LowOf = None,
+    price: PriceOf = "on-demand",
+    assume: RatesOf = None,
 ) -> AdvicePage:
     """Which machines, how many, for how much, with what certainty."""
     today = datetime.now(UTC).date()
-    found = [_catalog(name) for name in dict.fromkeys(catalog or (DEFAULT,))]
+    shares = {"fill": fill, "network": network_share, "network-low": network_low}
+    texts = [text for text in assume or () if text.strip()]
+    texts += [f"{name}={share:g}%" for name, share in shares.items() if share is not None]
+    texts += [] if disks is None else [f"disks={disks}"]
+    texts += [] if price == "on-demand" else [f"price={price}"]
+    found = [
+        _with(_catalog(name), texts, volumes, today)
+        for name in dict.fromkeys(catalog or (DEFAULT,))
+    ]
+    classes = durability or (["volumes"] if volumes else [])
     request = Request(
-        job=sort_job(parse_bytes(sort, unit_needed=True)),
-        durabilities=tuple(Durability(name) for name in durability or ()),
+        job=sort_job(parse_bytes(sort, unit_needed=True), exchange=Exchange(exchange)),
+        durabilities=tuple(Durability(name) for name in classes),
+        max_nodes=max_nodes,
         objective=Objective(objective),
         deadline_s=None if deadline is None else parse_duration_s(deadline),
         budget_usd=budget,
@@ -112,7 +171,10 @@ def advice(
         if explain is None
         else explain_type(answer, found, *_type_and_nodes(explain, "explain"))
     )
-    command = _command(request, sort, deadline, [each.name for each in found], explain)
+    command = _command(
+        request, sort, deadline, [each.name for each in found], explain=explain, assumed=texts,
+        volumes=volumes,
+    )  # fmt: skip
     return _answered(answer, found, explanations, command)
 
 
@@ -211,9 +273,18 @@ def _no_machines(text: str, field: str) -> VenturiError:
     )  # fmt: skip
 
 
+def _with(catalog: Catalog, assumptions: list[str], volumes: str | None, today: date) -> Catalog:
+    """The catalogue with what is assumed and, if it has such, the volumes on its machines."""
+    found = assumed(catalog, assumptions, today)
+    if volumes is None:
+        return found
+    return attach(found, *parse_volumes(volumes))
+
+
 def _command(
-    request: Request, sort: str, deadline: str | None, names: list[str], explain: str | None
-) -> str:
+    request: Request, sort: str, deadline: str | None, names: list[str], *, explain: str | None,
+    assumed: list[str], volumes: str | None,
+) -> str:  # fmt: skip
     """The command line that asks the same."""
     words = ["venturi", "advise", "hardware", "--sort", sort]
     words += [word for name in names for word in ("--catalog", name)]
@@ -223,7 +294,11 @@ def _command(
         "--budget": None if request.budget_usd is None else f"{request.budget_usd:g}",
         "--nodes": None if request.nodes is None else str(request.nodes),
         "--explain": explain,
+        "--volumes": volumes,
+        "--exchange": None if request.job.exchange is Exchange.REMOTE else request.job.exchange,
+        "--max-nodes": None if request.max_nodes == DEFAULT_MAX_NODES else str(request.max_nodes),
     }
+    words += [word for text in assumed for word in ("--assume", text)]
     for name, value in options.items():
         words += [] if value is None else [name, value]
     words += ["--objective", request.objective.value]

@@ -22,6 +22,21 @@ const NETWORKS = [
   ["unlimited", "no limit: storage alone"],
 ] as const;
 
+/** What is supposed where nobody has measured; the first of each is what the catalogue says. */
+const DISKS = [
+  ["", "taking turns: R W / (R + W)"],
+  ["half", "half of them reading: min(R, W) / 2"],
+  ["both", "unhindered: min(R, W)"],
+] as const;
+const PRICES = [
+  ["", "on demand"],
+  ["spot", "spot, losses left out"],
+] as const;
+const EXCHANGES = [
+  ["", "(N-1)/N of it"],
+  ["all", "all of it (the 2015 paper's form)"],
+] as const;
+
 interface FieldOf {
   name: string;
   label: string;
@@ -38,7 +53,26 @@ const FIELDS: readonly FieldOf[] = [
   { name: "deadline", label: "Within (optional)", placeholder: "30min" },
   { name: "budget", label: "For at most, US$ (optional)", placeholder: "500", type: "number" },
   { name: "nodes", label: "Nodes (optional)", placeholder: "any number", type: "number" },
-  { name: "explain", label: "Explain a type (optional)", placeholder: "i2.8xlarge:178" },
+  { name: "explain", label: "Explain a type (optional)", placeholder: "i8g.4xlarge:80" },
+];
+
+const ASSUMPTIONS: readonly FieldOf[] = [
+  {
+    name: "network_share",
+    label: "Payload of the line rate, %",
+    placeholder: "94",
+    type: "number",
+  },
+  {
+    name: "network_low",
+    label: "Network at worst, % of its rate",
+    placeholder: "50",
+    type: "number",
+  },
+  { name: "fill", label: "Disks filled at most, %", placeholder: "100", type: "number" },
+  { name: "max_nodes", label: "Nodes that can be had", placeholder: "330", type: "number" },
+  { name: "assume", label: "Rate where none is known", placeholder: "NVMe=1000MB/s/TB" },
+  { name: "volumes", label: "Network volumes of a node", placeholder: "gp3:4,hours=730" },
 ];
 
 function Field({ of, value }: { of: FieldOf; value: string }) {
@@ -100,6 +134,12 @@ function Boxes(of: { name: string; legend: string; choices: Choices; on: readonl
   );
 }
 
+/** Whether the question supposes anything. */
+const supposes = (search: URLSearchParams) =>
+  [...ASSUMPTIONS.map(({ name }) => name), "disks", "price", "exchange"].some((name) =>
+    search.has(name),
+  );
+
 /** The question; asking it puts it into the URL. */
 function Question(): ReactNode {
   const [search, edit] = useSearch();
@@ -152,6 +192,27 @@ function Question(): ReactNode {
         choices={DURABILITIES}
         on={some("durability", "2-io")}
       />
+      <details className="more" open={supposes(search)}>
+        <summary>Assumptions</summary>
+        <div className="assumptions">
+          <Choice
+            name="disks"
+            label="Disks reading and writing"
+            choices={DISKS}
+            value={one("disks")}
+          />
+          {ASSUMPTIONS.map((of) => (
+            <Field key={of.name} of={of} value={one(of.name)} />
+          ))}
+          <Choice name="price" label="Price" choices={PRICES} value={one("price")} />
+          <Choice
+            name="exchange"
+            label="Of a shuffle crosses the network"
+            choices={EXCHANGES}
+            value={one("exchange")}
+          />
+        </div>
+      </details>
       <button type="submit" className="main">
         Ask
       </button>
