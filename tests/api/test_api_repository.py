@@ -205,10 +205,10 @@ def test_files_are_looked_up_by_name_and_only_downloaded(
 
 
 def test_whole_records_are_downloaded(client: httpx.Client, seven: list[Trial]) -> None:
-    answer = client.get("/api/download", params={"where": "disk=SSD"})
+    answer = client.get("/api/download", params={"format": "records", "where": "disk=SSD"})
     found = [decode(line) for line in answer.content.splitlines()]
     assert found == [trial for trial in seven if trial.configuration["disk"] == "SSD"]
-    assert answer.headers["content-disposition"].endswith('"venturi-trials.ndjson"')
+    assert answer.headers["content-disposition"].endswith('"venturi-records.ndjson"')
 
 
 def test_spreadsheets_get_no_formulas(
@@ -235,12 +235,12 @@ def test_tables_have_the_columns_asked_for(client: httpx.Client) -> None:
     text = client.get("/api/download", params={"format": "csv", **params}).text
     assert text.splitlines() == [
         "id,elapsed_s,disk,started_at",
-        "t5,105.0,SSD,2026-01-02T03:04:05.678901+00:00",
         "t6,,HDD,2026-01-02T03:04:05.678901+00:00",
+        "t5,105.0,SSD,2026-01-02T03:04:05.678901+00:00",
     ]
     answer = client.get("/api/download", params={"format": "parquet", **params})
     table = pq.read_table(io.BytesIO(answer.content))
-    assert table.column("elapsed_s").to_pylist() == [105.0, None]
+    assert table.column("elapsed_s").to_pylist() == [None, 105.0]
     columns = pq.read_metadata(io.BytesIO(answer.content)).schema
     assert [columns.column(place).converted_type for place in range(4)] == [
         "UTF8", "NONE", "UTF8", "TIMESTAMP_MICROS",
@@ -260,7 +260,7 @@ def test_a_download_of_many_pages_is_complete_while_others_write(
     from venturi.present.api import downloads
     from venturi.record.query.selection import Query
 
-    parts = downloads.stream(app.state.services.repository, Query(), "ndjson", ())
+    parts = downloads.stream(app.state.services.repository, Query(), "records", ())
     first = next(parts)
     repository.add_many([succeeded(1, id="m00000a"), succeeded(2, id="zz")])
     lines = (first + b"".join(parts)).splitlines()

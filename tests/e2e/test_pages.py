@@ -263,10 +263,12 @@ def test_downloads_have_what_is_shown(scene: Finding) -> None:
     at = rows[0].index("median time (s)")
     for row, cells in zip(rows[1:], shown[1:], strict=True):
         assert float(row[at]) == pytest.approx(float(cells[at].replace(",", "")), rel=1e-4)
-    total, files = scene["total"], scene["files"]
-    records = [json.loads(line) for line in Path(files["NDJSON"]["path"]).read_bytes().splitlines()]
+    files = scene["files"]
+    ndjson, lines = (Path(files[n]["path"]).read_text() for n in ("NDJSON", "Whole records"))
+    records = [json.loads(line) for line in lines.splitlines()]
     table = list(csv.DictReader(io.StringIO(Path(files["CSV"]["path"]).read_text())))
-    assert len(records) == len(table) == pq.read_table(files["Parquet"]["path"]).num_rows == total
+    columnar = pq.read_table(files["Parquet"]["path"])
+    assert {*map(len, (records, table, ndjson.splitlines(), columnar))} == {scene["total"]}
     assert {r["provenance"]["source"] for r in records} == {pages_samples.LAB}
     assert {r["id"] for r in records} == {r["id"] for r in table}
     assert Path(scene["file"]["path"]).read_text() == "sorted\n"

@@ -261,7 +261,7 @@ async function downloads({ page, job, go, ask }) {
   await go(`${job.server}/trials?${job.lab}`);
   await page.locator("summary", { hasText: "Download all of them" }).click();
   const files = {};
-  for (const format of ["NDJSON", "CSV", "Parquet"]) {
+  for (const format of ["NDJSON", "CSV", "Parquet", "Whole records"]) {
     const link = page.locator("a.button", { hasText: format });
     files[format] = await save(page, job, `selection.${format}`, () => link.click());
   }

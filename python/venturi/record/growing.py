@@ -21,8 +21,11 @@ class GrowingTable:
         """Adds rows; a value of another type than its column's is Polars' error."""
         from venturi.record.frames import pl
 
+        self.append_frame(pl.DataFrame(rows, schema=self._schema, orient="row"))
+
+    def append_frame(self, frame: pl.DataFrame) -> None:
+        """Adds the rows of `frame`, which has the schema."""
         piece = io.BytesIO()
-        frame = pl.DataFrame(rows, schema=self._schema, orient="row")
         frame.write_parquet(piece, compression="zstd")
         self._pieces.append(piece.getvalue())
 

@@ -12,6 +12,7 @@ from venturi.errors import VenturiError
 from venturi.present.api import downloads
 from venturi.present.api.routing import SelectionDep, ServicesDep
 from venturi.present.api.trials import KEY_LENGTH_MAX, TRIAL_ID, KeyName, trial_of
+from venturi.record.trial_table import COLUMNS_MAX
 
 router = APIRouter(prefix="/api", tags=["repository"])
 
@@ -55,13 +56,16 @@ def download(
     selection: SelectionDep,
     format: Annotated[
         downloads.Format,
-        Parameter(description="ndjson: whole records; csv and parquet: a row a trial."),
+        Parameter(
+            description="csv, parquet and ndjson: a row a trial (ndjson also says why a value is "
+            "missing); records: whole records, one a line."
+        ),
     ] = "ndjson",
     columns: Annotated[
         list[KeyName] | None,
         Parameter(
-            description="Columns and configuration keys; by default all.",
-            max_length=downloads.COLUMNS_MAX,
+            description="Columns of the table, by name; by default all.",
+            max_length=COLUMNS_MAX,
             examples=[["id", "elapsed_s", "disk"]],
         ),
     ] = None,
@@ -71,5 +75,5 @@ def download(
     return StreamingResponse(
         content,
         media_type=downloads.MEDIA_TYPES[format],
-        headers={"Content-Disposition": f'attachment; filename="venturi-trials.{format}"'},
+        headers={"Content-Disposition": f'attachment; filename="{downloads.FILE_NAMES[format]}"'},
     )

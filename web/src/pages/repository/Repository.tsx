@@ -30,6 +30,7 @@ const SETTINGS_SHOWN = 4;
 const PICKS_MOST = 20;
 const FORMATS = [
   ["ndjson", "NDJSON"],
+  ["records", "Whole records"],
   ["csv", "CSV"],
   ["parquet", "Parquet"],
 ] as const;
