@@ -59,6 +59,7 @@ WRONG: tuple[tuple[str, ...], ...] = (
     ("effect",),
     ("effect", "disk", "--level", "95"),
     ("rank", "--by", "engine", "--objective", "cost"),
+    ("scaling", "hosts", "--to", "0"),
     ("rank", "--by", "engine", "--usd-per-hour", "1", "--plus", "net=IB"),
     ("advise", "hardware", "--sort", "100"),
     ("advise", "hardware", *SORT, "--deadline", "30"),

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Scaling } from "../../src/generated/types";
-import { drawnGroups, sizeText, sizeUnit } from "../../src/pages/scaling/charts";
+import { drawnGroups, farApart, partsOf, sizeText, sizeUnit } from "../../src/pages/scaling/charts";
 import { type Cell, csv, inOrder } from "../../src/parts/Table";
 
 test("a table as CSV: quotes, breaks, nothing, and no formula for a spreadsheet", () => {
@@ -41,4 +41,24 @@ test("rows by one column: numbers by size, what is missing last either way", () 
   expect(told(false)).toEqual([1, 0, 3, 2]);
   expect(told(true)).toEqual([3, 0, 1, 2]);
   expect(inOrder(rows, null)).toBe(rows);
+});
+
+test("a curve is dashed beyond what was measured, on either side", () => {
+  const at = (x: number) => ({ x, elapsed_s: 1, low_s: null, high_s: null });
+  const group = { points: [{ x: 2 }, { x: 8 }], curve: [1, 2, 4, 8, 16].map(at) };
+  const { measured, beyond } = partsOf(group as unknown as Scaling["groups"][number]);
+  expect(measured.map(({ x }) => x)).toEqual([2, 4, 8]);
+  expect(beyond.map((part) => part.map(({ x }) => x))).toEqual([
+    [1, 2],
+    [8, 16],
+  ]);
+});
+
+test("axes are logarithmic where values lie far apart", () => {
+  expect([farApart([1, 8]), farApart([2, 8]), farApart([0, 100]), farApart([])]).toEqual([
+    true,
+    false,
+    false,
+    false,
+  ]);
 });

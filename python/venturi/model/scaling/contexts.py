@@ -7,6 +7,7 @@ parameters. What cannot be told from x, because it changes only together with it
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -46,7 +47,8 @@ class Context:
     @property
     def points(self) -> Points:
         """Its medians."""
-        return Points.of(self.x, [float(np.median(times)) for times in self.times])
+        medians = [statistics.median(times) for times in self.times]
+        return Points(np.array(self.x), np.array(medians))  # ascending and above 0 already
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,11 +210,17 @@ class CurveFit:
         return "t = " + (" + ".join(shown) or "0 s")
 
 
+def reaches(points: Points, *wanted: float) -> bool:
+    """Whether all of these x lie within twice the measured range, on either side."""
+    low, high = float(points.x[0]) / BEYOND, float(points.x[-1]) * BEYOND
+    return all(low * (1 - 1e-9) <= x <= high * (1 + 1e-9) for x in wanted)
+
+
 def check_beyond(points: Points, *wanted: float) -> None:
-    """VEN-MODEL-RANGE for what lies beyond twice the measured range, on either side."""
+    """VEN-MODEL-RANGE for what `reaches` does not."""
     low, high = float(points.x[0]), float(points.x[-1])
     for x in wanted:
-        if not low / BEYOND * (1 - 1e-9) <= x <= high * BEYOND * (1 + 1e-9):
+        if not reaches(points, x):
             raise VenturiError(
                 "VEN-MODEL-RANGE",
                 f"{x:g} is beyond {BEYOND:g} times what was measured ({low:g} to {high:g})",

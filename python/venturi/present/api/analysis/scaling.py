@@ -23,8 +23,11 @@ from venturi.model.scaling.curves import (
     CurveFit,
     Meaning,
     Points,
+    Shared,
     check_beyond,
     fit_curve,
+    reaches,
+    shared_shape,
 )
 from venturi.model.scaling.meaning import meaning_of
 from venturi.model.statistics.stats import MEDIAN_LEVEL, Missing
@@ -53,6 +56,8 @@ from venturi.wording import count_of, percent
 DRAWN = 6  # curves at a time: so many colours tell apart
 LISTED_MAX = 200
 KEYS_NAMED = 4
+NAMED = 4  # values in the name of the first curve
+FAR = 20.0  # an interval so wide says nothing
 CURVE_POINTS = 41
 BYTES_SHOWN = 1e9
 MISSED_BEYOND = "one in ten public curves missed by over 70 % here"
@@ -167,12 +172,14 @@ def _answer(
         return replace(_nothing(asked, _why_none(found)), warnings=(*warnings, *_said(found)))
     skip = skip if skip < len(contexts) else 0  # the conditions may have changed
     drawn = contexts[skip : skip + DRAWN]
+    if asked.to is not None:
+        check_beyond(drawn[0].points, asked.to)
     differ = telling(drawn)
     all_differ = tuple(dict.fromkeys((*by, *telling(contexts))))
     all_differ = tuple(key for key in all_differ if key in contexts[0].settings)
     groups = tuple(
-        _group(asked, each, _name(each, differ), all_differ, _like(contexts, each))
-        for each in drawn
+        _group(asked, each, _name(each, differ), all_differ, job)
+        for each, job in zip(drawn, _jobs(contexts, skip, drawn), strict=True)
     )
     same = {
         key: scalar(value)
@@ -185,7 +192,7 @@ def _answer(
         for place, each in enumerate(contexts[:LISTED_MAX])
     )  # fmt: skip
     # Said of the first curve, by all that tells it from any other.
-    first, name = groups[0], _name(contexts[skip], all_differ)
+    first, name = groups[0], _name(contexts[skip], all_differ, NAMED)
     of = f" for {name}" if name else ""
     return Scaling(
         asked.x, asked.unit, asked.meaning.name.lower(), f"{first.verdict}{of}", all_differ,
@@ -251,12 +258,14 @@ def _more(contexts: Sequence[Context], differ: Sequence[str]) -> list[str]:
             f"--where {key}={some}, or go on in the list (--skip)"]  # fmt: skip
 
 
-def _name(context: Context, keys: Sequence[str]) -> str:
-    return " · ".join(
-        _value(key, context.settings[key])
-        for key in keys
-        if context.settings[key] is not None and key not in _NAMED_ELSEWHERE
-    ) or " · ".join(_value(key, context.settings[key]) for key in keys)
+def _name(context: Context, keys: Sequence[str], most: int = 0) -> str:
+    """What tells a context from others; of more than `most` values the first (0: all)."""
+    said = [key for key in keys if context.settings[key] is not None]
+    said = [key for key in said if key not in _NAMED_ELSEWHERE] or list(keys)
+    values = [_value(key, context.settings[key]) for key in said]
+    if most and len(values) > most:
+        values = [*values[:most], "..."]
+    return " · ".join(values)
 
 
 def _value(key: str, value: Any) -> str:
@@ -267,20 +276,55 @@ def _value(key: str, value: Any) -> str:
     return f"{key} {text}" if text.replace(".", "").isdigit() or value is None else text
 
 
-def _like(contexts: Sequence[Context], one: Context) -> list[Points]:
-    """The other contexts of the same job."""
-    job = [one.settings.get(key) for key in _WORK]
-    return [
-        each.points
-        for each in contexts
-        if each is not one and [each.settings.get(key) for key in _WORK] == job
-    ]
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """The curves of one job, each in its place among the contexts, and what they share."""
+
+    curves: Mapping[int, Points]
+    shared: Shared
+
+    def others(self, place: int) -> tuple[list[Points], Shared]:
+        """Those but the one at `place`."""
+        rest = [points for number, points in self.curves.items() if number != place]
+        return rest, self.shared.without(self.curves[place])
+
+
+def _job(contexts: Sequence[Context], one: Context) -> _Job:
+    """That of `one`."""
+    name = [one.settings.get(key) for key in _WORK]
+    curves = {
+        place: each.points
+        for place, each in enumerate(contexts)
+        if [each.settings.get(key) for key in _WORK] == name
+    }
+    return _Job(curves, shared_shape(list(curves.values())))
+
+
+def _jobs(
+    contexts: Sequence[Context], skip: int, drawn: Sequence[Context]
+) -> list[tuple[list[Points], Shared]]:
+    """For each curve drawn the others of its job, and what these share."""
+    known: dict[tuple[Any, ...], _Job] = {}
+    found = []
+    for place, each in enumerate(drawn, skip):
+        name = tuple(each.settings.get(key) for key in _WORK)
+        if name not in known:
+            known[name] = _job(contexts, each)
+        found.append(known[name].others(place))
+    return found
 
 
 def _group(
-    asked: _Asked, context: Context, name: str, keys: Sequence[str], others: Sequence[Points]
+    asked: _Asked,
+    context: Context,
+    name: str,
+    keys: Sequence[str],
+    job: tuple[Sequence[Points], Shared],
 ) -> ScalingGroup:
+    others, shared = job
     mine = context.points
+    if asked.to is not None and not reaches(mine, asked.to):
+        asked = replace(asked, to=None)  # further than this one may be told; the first may
     xs, medians = mine.x.tolist(), mine.elapsed_s.tolist()
     empty = ScalingGroup(
         name=name,
@@ -296,11 +340,9 @@ def _group(
     if cliff is not None:
         lines = fit_memory_cliff(xs, medians, cliff.below)
         return _with_cliff(empty, cliff, lines, mine, asked)
-    fit = fit_curve(mine, asked.meaning, others)
+    fit = fit_curve(mine, asked.meaning, others, shared)
     if isinstance(fit, Missing):
         return replace(empty, reason=fit.reason, verdict=f"cannot tell: {fit.reason}")
-    if asked.to is not None:
-        check_beyond(mine, asked.to)
     per, unit = (BYTES_SHOWN, "GB") if asked.unit == "B" else (1.0, "")
     predicted = None if asked.to is None else _point(fit, asked.to)
     half, effect = fit.half(xs[-1]), _effect(fit, asked.meaning)
@@ -362,6 +404,8 @@ def _sentence(asked: _Asked, effect: ScalingEffect) -> str:
     ratio, found = effect.ratio, effect.interval
     if found is None:
         return f"{what} {take} about {ratio:.2f} of the time, without an interval"
+    if found.high > FAR * found.low:
+        return f"cannot tell what {what} brings: the measured times lie too far from any curve"
     if found.low <= 1 <= found.high:
         return (f"cannot tell whether {what} {take} less time: {ratio:.2f} of it, between "
                 f"{found.low:.2f} and {found.high:.2f}")  # fmt: skip
@@ -398,8 +442,6 @@ def _with_cliff(
 ) -> ScalingGroup:
     """The two lines instead of a curve: each is drawn where it was measured."""
     xs, to = points.x.tolist(), asked.to
-    if to is not None:
-        check_beyond(points, to)
     end = xs[-1] if to is None else max(xs[-1], to)
     within = [at for at in xs if at <= found.below]
     beyond = sorted({*(at for at in xs if at > found.below), end})
