@@ -17,6 +17,7 @@ from venturi.cli.options import json_option, print_json, quiet_option, wait_opti
 from venturi.cli.progress import step
 from venturi.cli.repository import open_repository
 from venturi.errors import ExitCode, FailureClass, Interrupted, VenturiError, unreadable
+from venturi.measure.engines.ignored import ignored, in_words
 from venturi.measure.engines.registry import ENGINES, engine, split_spec
 from venturi.measure.studies import sizes
 from venturi.measure.studies.study import (
@@ -270,8 +271,6 @@ def _lacks(plan: Plan) -> list[str]:
 
 def _ignored(plan: Plan) -> list[str]:
     """The settings of the plan that an engine takes and ignores, each told once."""
-    from venturi.measure.engines.ignored import ignored, in_words
-
     told: dict[str, None] = {}
     for each in plan.combinations:
         name, deployment = split_spec(each.engine)

@@ -13,12 +13,14 @@ import click
 
 from venturi import settings
 from venturi.cli.compare import group_of, told
+from venturi.cli.designs import design_of
 from venturi.cli.measuring import measuring_session, records, say, this_host
 from venturi.cli.options import BYTES, DURATION, json_option, print_json, quiet_option, wait_option
 from venturi.cli.progress import step
 from venturi.cli.repository import open_repository
 from venturi.cli.screen import show
 from venturi.errors import ExitCode, Interrupted, VenturiError
+from venturi.measure.engines.ignored import ignored, in_words
 from venturi.measure.engines.registry import ENGINES, full_spec
 from venturi.measure.engines.registry import engine as engine_of
 from venturi.measure.workloads.definition import Definition, Size
@@ -373,8 +375,6 @@ def _run(
 
 def _can_show(session: Session, specs: Mapping[Engine, TrialSpec], *, counted: int) -> str:
     """What the repetitions can show, at the widest spread of the engines that are measured."""
-    from venturi.cli.designs import design_of
-
     with open_repository() as repository:
         designs = [
             design_of(
@@ -388,8 +388,6 @@ def _can_show(session: Session, specs: Mapping[Engine, TrialSpec], *, counted: i
 
 def _warn_of_ignored(settings: Mapping[str, dict[str, str]], engines: Sequence[Engine]) -> None:
     """Says which of the settings given have no effect on an engine as it is deployed."""
-    from venturi.measure.engines.ignored import ignored, in_words
-
     for engine in engines:
         found = ignored(engine.name, engine.deployment, settings[engine.name])
         for setting, rule in found.items():

@@ -32,7 +32,7 @@ class Ignored:
     instead: str = ""
 
 
-_LOCAL, _CLUSTERS = ("local",), ("standalone", "yarn", "url")
+_LOCAL = ("local",)
 RULES = (
     Ignored("spark", _LOCAL, "spark.executor.cores", _ONE_JVM, _CONFIGURATION, "--threads"),
     Ignored("spark", _LOCAL, "spark.executor.instances", _ONE_JVM, _CONFIGURATION,
