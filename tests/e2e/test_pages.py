@@ -381,9 +381,10 @@ def is_ranked(step: Finding) -> list[str]:
     rows, groups = step["table"][1:], step["answer"]["groups"]
     assert step["verdict"] == step["answer"]["verdict"]
     for row, group in zip(rows, groups, strict=True):
-        assert row[:4] == [str(group["rank"]), *group["key"], str(group["n"])]
-        assert row[4].startswith(seconds(group["elapsed_s"]["median"]))
-        assert row[5].startswith(f"${group['cost_usd']['median']:.3f}")
+        assert row[:3] == [str(group["rank"]), *group["key"]]
+        assert row[3].startswith(seconds(group["elapsed_s"]["median"]))
+        assert row[4].startswith(f"${group['cost_usd']['median']:.3f}")
+        assert row[5] == str(group["n"])
         assert row[-1].startswith(group["standing"])
     return [" ".join(group["key"]) for group in groups]
 

@@ -22,17 +22,20 @@ export function selectionOf(search: URLSearchParams): URLSearchParams {
 /** The key that a condition is on. */
 export const keyOf = (text: string) => /^[^=<>]+/.exec(text)?.[0] ?? text;
 
-/** The list of the trials that `search` selects and that have these values of keys as well. */
+/**
+ * The list of the trials that `search` selects and that have these values of keys as well; several
+ * values of one key are alternatives.
+ */
 export function trialsAt(
   search: URLSearchParams,
   values: readonly (readonly [key: string, value: string | number | boolean | null])[] = [],
 ): string {
-  const there = new Map(values);
+  const there = new Set(values.map(([key]) => key));
   const selection = selectionOf(search);
   const others = selection.getAll("where").filter((text) => !there.has(keyOf(text)));
   selection.delete("where");
   for (const text of others) selection.append("where", text);
-  for (const [key, value] of there) selection.append("where", `${key}=${value ?? ""}`);
+  for (const [key, value] of values) selection.append("where", `${key}=${value ?? ""}`);
   return href(PAGES.repository.path, selection);
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from venturi.errors import ExitCode, VenturiError
 from venturi.model.compare.effect import Effects, Key
@@ -18,6 +18,7 @@ from venturi.record.query.grouping import GROUP_KEYS_MAX
 from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
 from venturi.record.tables import text_of
+from venturi.record.vocabulary import explained
 from venturi.wording import NAMES_SHOWN
 
 LEVEL_LEAST, LEVEL_MOST = 0.5, 0.999
@@ -64,9 +65,14 @@ def effects(repository: Repository, query: Query, question: Question) -> Effects
         )
     asked = Asked(keys, baseline, ignored, question.level, question.crude)
     try:
-        return effects_of(found, asked)
+        answer = effects_of(found, asked)
     except UnknownBaselineError as error:
         raise _unknown(question.baseline or "", keys, error.known) from error
+    values = {
+        key: [text_of(each.value[place]) for each in answer.values if each.value[place] is not None]
+        for place, key in enumerate(keys)
+    }
+    return replace(answer, explained=explained(values))
 
 
 def _values(text: str, count: int) -> list[str]:

@@ -292,6 +292,9 @@ export interface Effects {
   level: number;
   trials: number;
   warnings: string[];
+  explained: {
+    [k: string]: string;
+  };
 }
 export interface ValueCount {
   value: (string | number | boolean | null)[];

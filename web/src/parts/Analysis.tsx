@@ -469,6 +469,8 @@ export function Answer<T extends { warnings: readonly string[] }>({
   );
 }
 
+const CODES_OPEN = 4;
+
 /** What all groups that are shown have in common, and what the codes in their names stand for. */
 export function Common({
   caption,
@@ -482,8 +484,24 @@ export function Common({
   return (
     <div className="common aside">
       {caption !== "" && <p>All of them: {caption}.</p>}
-      {codes.length > 0 && (
-        <p>{codes.map(([code, meaning]) => `${code}: ${meaning}`).join("; ")}.</p>
+      {codes.length > CODES_OPEN ? (
+        <details>
+          <summary>
+            What {codes[0]?.[0]} and {codes.length - 1} other codes mean
+          </summary>
+          <dl className="facts">
+            {codes.map(([code, meaning]) => (
+              <div key={code}>
+                <dt>{code}</dt>
+                <dd>{meaning}</dd>
+              </div>
+            ))}
+          </dl>
+        </details>
+      ) : (
+        codes.length > 0 && (
+          <p>{codes.map(([code, meaning]) => `${code}: ${meaning}`).join("; ")}.</p>
+        )
       )}
     </div>
   );

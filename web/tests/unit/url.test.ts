@@ -65,6 +65,12 @@ test("the trials behind a group: its values stand in place of conditions on the 
   expect(found.pathname).toBe("/trials");
   expect(found.searchParams.getAll("where")).toEqual(["net=IB", "disk=SSD", "scale="]);
   expect(found.searchParams.get("excluded")).toBe("1");
+  expect(
+    trialsAt(query(""), [
+      ["disk", "SSD"],
+      ["disk", "HDD"],
+    ]),
+  ).toBe("/trials?where=disk%3DSSD&where=disk%3DHDD");
 });
 
 test("what was asked in words, and as a command", () => {

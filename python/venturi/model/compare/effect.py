@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -151,7 +152,7 @@ class Effects:
     `main` is the place in `effects` of that which leads the verdict: what surely brings most, else
     what has most strata; None if there is none. `along` changes only together with the keys and is
     part of their effect, `ignored` was left out on request: trials that differ in it were taken as
-    alike.
+    alike. `explained` has what coded values stand for.
     """
 
     keys: tuple[str, ...]
@@ -166,3 +167,4 @@ class Effects:
     level: float
     trials: int
     warnings: tuple[str, ...]
+    explained: Mapping[str, str] = field(default_factory=dict)

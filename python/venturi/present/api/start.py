@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from threading import Lock
 from urllib.parse import urlencode
 from weakref import WeakKeyDictionary
 
@@ -92,6 +93,7 @@ class Start:
     recent: tuple[TrialRow, ...]
 
 
+_ONE_AT_A_TIME = Lock()
 _KNOWN: WeakKeyDictionary[Repository, tuple[int, Start]] = WeakKeyDictionary()
 
 
@@ -100,10 +102,11 @@ def start(services: Services) -> Start:
     repository = services.repository
     with repository.reading() as connection:
         change = connection.execute(sa.select(CHANGES.c.made)).scalar_one()
-    known = _KNOWN.get(repository)
-    if known is None or known[0] != change:
-        known = (change, _start(services))
-        _KNOWN[repository] = known
+    with _ONE_AT_A_TIME:
+        known = _KNOWN.get(repository)
+        if known is None or known[0] != change:
+            known = (change, _start(services))
+            _KNOWN[repository] = known
     return known[1]
 
 

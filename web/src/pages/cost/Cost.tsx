@@ -353,6 +353,23 @@ function standing({
   };
 }
 
+const SHORT: Readonly<Record<string, string>> = {
+  best: "best",
+  "indistinguishable from the best": "may be best",
+  worse: "worse",
+};
+
+/** The place, and in a word how the group stands: what a narrow screen shows first. */
+const rankCell = ({ rank, standing: word }: RankedGroup): Cell => ({
+  value: rank,
+  show: (
+    <>
+      {rank ?? "—"}
+      <small className="place">{SHORT[word] ?? word}</small>
+    </>
+  ),
+});
+
 const costTime = (value: number) => `${value.toFixed(value < 10 ? 2 : 1)} US$ s`;
 
 function RankingTable({ data }: { data: Ranking }) {
@@ -362,21 +379,21 @@ function RankingTable({ data }: { data: Ranking }) {
   const columns: Column[] = [
     { name: "rank", number: true },
     ...data.by.map((key) => ({ name: keyName(key) })),
-    { name: "n", number: true },
     { name: "median time", number: true },
     ...(priced ? [{ name: "median cost", number: true }] : []),
     ...(product ? [{ name: "cost × time", number: true }] : []),
+    { name: "n", number: true },
     { name: "fastest", number: true },
     ...(priced ? [{ name: "its cost", number: true }] : []),
     { name: "standing" },
   ];
   const rows = data.groups.map((group): Cell[] => [
-    group.rank,
+    rankCell(group),
     ...groupCells(data.by, group.key, search),
-    group.n,
     spreadCell(group.elapsed_s, seconds),
     ...(priced ? [spreadCell(group.cost_usd, dollars)] : []),
     ...(product ? [spreadCell(group.cost_time, costTime)] : []),
+    group.n,
     group.best_elapsed_s === null
       ? null
       : { value: group.best_elapsed_s, show: seconds(group.best_elapsed_s) },

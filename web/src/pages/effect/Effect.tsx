@@ -1,19 +1,25 @@
 // What a setting brings: trials that differ in it alone, matched; the verdict first.
 
-import { useCallback } from "react";
+import { useCallback, useMemo } from "react";
+import { Link } from "wouter";
+import { askedInWords, commandOf } from "../../asked";
 import { groupName } from "../../charts/common";
-import { useTwin } from "../../data";
+import type { Behind } from "../../charts/view";
+import { exported, useTwin } from "../../data";
 import { keyName, percent, ratio, valueText } from "../../format";
 import { PAGES } from "../../generated/pages";
 import type { Effects, Effect as Found, PartEffect } from "../../generated/types";
 import {
   Answer,
+  Common,
   Controls,
   fewValues,
   GroupChoice,
+  groupCells,
   Suggestions,
   ValueChoice,
 } from "../../parts/Analysis";
+import { Asked } from "../../parts/Asked";
 import type { View } from "../../parts/Chart";
 import { Figure, type Legend } from "../../parts/Figure";
 import { Filters } from "../../parts/Filters";
@@ -21,7 +27,8 @@ import { KeyPicker } from "../../parts/Keys";
 import { Page } from "../../parts/Page";
 import { type Cell, type Column, DataTable } from "../../parts/Table";
 import { useSearch } from "../../state";
-import { effects, parts, strata } from "./charts";
+import { href, trialsAt } from "../../url";
+import { behindEffect, effects, MACHINE, parts, strata } from "./charts";
 
 const LEGEND: Legend = [
   ["faster", "less time than the baseline"],
@@ -31,7 +38,7 @@ const LEGEND: Legend = [
 
 const numbers = (...names: string[]): Column[] => names.map((name) => ({ name, number: true }));
 
-function valuesTable(data: Effects) {
+function valuesTable(data: Effects, search: URLSearchParams) {
   const columns: Column[] = [
     ...data.keys.map((key) => ({ name: keyName(key) })),
     ...numbers("ratio of times", "low", "high", "settings", "less time in", "more in"),
@@ -40,7 +47,7 @@ function valuesTable(data: Effects) {
     { name: "next" },
   ];
   const rows = data.effects.map((one): Cell[] => [
-    ...one.value.map(valueText),
+    ...groupCells(data.keys, one.value, search),
     one.ratio,
     one.interval?.low ?? null,
     one.interval?.high ?? null,
@@ -71,6 +78,7 @@ const baselineName = (data: Effects) =>
   data.baseline ? groupName(data.keys, data.baseline) : "the baseline";
 
 function Values({ data }: { data: Effects }) {
+  const [search] = useSearch();
   const drawEffects = useCallback((view: View) => effects(data, view), [data]);
   const drawStrata = useCallback((view: View) => strata(data, view), [data]);
   const keys = data.keys.map(keyName).join(" and ");
@@ -82,7 +90,7 @@ function Values({ data }: { data: Effects }) {
         title={`Effect of ${keys}, all else equal`}
         caption={`Each value against ${baselineName(data)}: the mean over all settings that have both, each counted once, with its ${percent(data.level)} interval.`}
         draw={drawEffects}
-        table={valuesTable(data)}
+        table={valuesTable(data, search)}
         file={`effect-of-${keys.replace(/\W+/g, "-")}`}
         legend={LEGEND}
       />
@@ -102,19 +110,35 @@ function PartsFigure({
   by,
   all,
   base,
+  behind,
 }: {
   title: string;
   by: string;
   all: readonly PartEffect[];
   base: string;
+  /** The trials of all parts. */
+  behind: Behind;
 }) {
-  const draw = useCallback((view: View) => parts(by, all, base, view), [by, all, base]);
+  const [search] = useSearch();
+  const draw = useCallback(
+    (view: View) => parts(by, all, base, behind, view),
+    [by, all, base, behind],
+  );
   const columns: Column[] = [
     { name: keyName(by) },
     ...numbers("ratio of times", "low", "high", "settings", "trials"),
   ];
   const rows = all.map((part): Cell[] => [
-    valueText(part.value),
+    by === MACHINE || exported
+      ? valueText(part.value)
+      : {
+          value: part.value,
+          show: (
+            <Link href={trialsAt(search, [[by, part.value], ...behind])}>
+              {valueText(part.value)}
+            </Link>
+          ),
+        },
     part.ratio,
     part.interval?.low ?? null,
     part.interval?.high ?? null,
@@ -163,32 +187,85 @@ function Confounders({ one }: { one: Found }) {
 function Leading({ data, one }: { data: Effects; one: Found }) {
   const name = groupName(data.keys, one.value);
   const base = baselineName(data);
+  const behind = useMemo(() => behindEffect(data.keys, one), [data, one]);
   const [depends] = one.depends;
   const by = depends?.keys[0];
   return (
     <>
       {one.works.length > 1 && (
-        <PartsFigure title={`${name} by kind of work`} by="workload" all={one.works} base={base} />
+        <PartsFigure
+          title={`${name} by kind of work`}
+          by="workload"
+          all={one.works}
+          base={base}
+          behind={behind}
+        />
       )}
       {depends && by && by !== "workload" && (
-        <PartsFigure title={`${name} by ${keyName(by)}`} by={by} all={depends.parts} base={base} />
+        <PartsFigure
+          title={`${name} by ${keyName(by)}`}
+          by={by}
+          all={depends.parts}
+          base={base}
+          behind={behind}
+        />
       )}
       {one.machines.length > 1 && by !== "cluster" && (
-        <PartsFigure title={`${name} by machine`} by="machine" all={one.machines} base={base} />
+        <PartsFigure
+          title={`${name} by machine`}
+          by={MACHINE}
+          all={one.machines}
+          base={base}
+          behind={behind}
+        />
       )}
       <Confounders one={one} />
     </>
   );
 }
 
+/** What to do next; where that can be asked here, a way to ask it. */
+function WhatNext({ one: { next } }: { one: Found }) {
+  const [search] = useSearch();
+  if (!next.words) return null;
+  const also = (name: string, value: string) => {
+    const asked = new URLSearchParams(search);
+    asked.append(name, value);
+    return href(PAGES.effect.path, asked);
+  };
+  const ways = exported
+    ? []
+    : [
+        ...next.where.map((text) => [`only ${text}`, also("where", text)] as const),
+        ...next.ignore.map((key) => [`leave out ${keyName(key)}`, also("ignore", key)] as const),
+      ];
+  return (
+    <p className="ways">
+      <span>Next: {next.words}.</span>
+      {ways.map(([text, to]) => (
+        <Link key={text} href={to}>
+          {text}
+        </Link>
+      ))}
+    </p>
+  );
+}
+
 function Shown({ data }: { data: Effects }) {
+  const [search] = useSearch();
   const one = data.main === null ? undefined : data.effects[data.main];
   return (
     <>
       <p className="verdict">
         <strong>{data.verdict}.</strong>
       </p>
-      {one?.next.words && <p>Next: {one.next.words}.</p>}
+      {one && !exported && (
+        <p className="ways">
+          <Link href={trialsAt(search, behindEffect(data.keys, one))}>The trials behind it</Link>
+        </p>
+      )}
+      {one && <WhatNext one={one} />}
+      <Common caption="" explained={data.explained} />
       {one?.adjusted && (
         <p>
           Adjusted by a model, not matched: {ratio(one.adjusted.ratio)}, from {one.adjusted.kept} of{" "}
@@ -204,6 +281,9 @@ function Shown({ data }: { data: Effects }) {
   );
 }
 
+/** The parameters that `venturi effect` has too. */
+const OPTIONS = { baseline: "--baseline", ignore: "--ignore" };
+
 export default function Effect() {
   const [search] = useSearch();
   const keys = search.getAll("key");
@@ -214,6 +294,7 @@ export default function Effect() {
   return (
     <Page
       title={PAGES.effect.title}
+      asked={askedInWords(search)}
       intro="What a setting brings: trials are compared only with those that are alike in everything else."
     >
       <Filters />
@@ -230,6 +311,7 @@ export default function Effect() {
           <GroupChoice label="Baseline" param="baseline" by={keys} chosen={chosen} />
         )}
       </Controls>
+      {asked && <Asked command={commandOf("effect", search, OPTIONS, keys)} />}
       {asked ? (
         <Answer
           twin={twin}

@@ -1,9 +1,12 @@
 // Ratios of times around 1: the effect of each value, and every setting that it comes from.
-import { groupName, logAxis, MOST_ROWS, within, withLine } from "../../charts/common";
+import { behindGroup, groupName, logAxis, MOST_ROWS, within, withLine } from "../../charts/common";
 import { type Row, rowsChart } from "../../charts/rows";
-import type { Drawing, View } from "../../charts/view";
+import type { Behind, Drawing, View } from "../../charts/view";
 import { plain, ratio } from "../../format";
 import type { Effect, Effects, PartEffect } from "../../generated/types";
+
+/** No key that a condition can have, but what a machine is called. */
+export const MACHINE = "machine";
 
 const POINTS_MOST = 400; // a row cannot show more
 
@@ -16,6 +19,15 @@ const ROLES: Record<Effect["outcome"], string> = {
   depends: "outline",
   confounded: "outline",
 };
+
+/** The trials of a value and of the baseline that it is compared with. */
+export const behindEffect = (keys: readonly string[], one: Effect): Behind => [
+  ...behindGroup(keys, one.value),
+  ...behindGroup(keys, one.baseline),
+];
+
+/** Whether a value leads the verdict. */
+const leads = (data: Effects, one: Effect) => data.main !== null && data.effects[data.main] === one;
 
 const axisName = ({ narrow }: View, base: string) =>
   `${narrow ? "relative time" : `time over that of ${base}, all else equal`}; below 1 is faster`;
@@ -42,6 +54,8 @@ export function effects(data: Effects, view: View): Drawing {
     const said = `${ratio(value)}${interval ? ` ${within(interval, ratio)}` : ""}`;
     return {
       label: groupName(data.keys, one.value),
+      ...(leads(data, one) ? { bold: true } : {}),
+      behind: behindEffect(data.keys, one),
       ...(interval ? { whisker: [interval.low, interval.high] as [number, number] } : {}),
       marks: [{ at: value, role: ROLES[one.outcome], shape: "dot" }],
       text: view.narrow ? said : `${said}, ${settings(one.strata)}`,
@@ -68,6 +82,8 @@ export function strata(data: Effects, view: View): Drawing {
   const rows = known.map(
     (one): Row => ({
       label: groupName(data.keys, one.value),
+      ...(leads(data, one) ? { bold: true } : {}),
+      behind: behindEffect(data.keys, one),
       marks: thinned(one.points).map((at) => ({ at, role: ROLES[one.outcome], shape: "line" })),
       text: settings(one.strata),
       details: [`less time in ${one.below}, more in ${one.above} of ${settings(one.strata)}`],
@@ -78,7 +94,13 @@ export function strata(data: Effects, view: View): Drawing {
 }
 
 /** The effect for each value of another key, such as each kind of work. */
-export function parts(key: string, all: readonly PartEffect[], base: string, view: View): Drawing {
+export function parts(
+  key: string,
+  all: readonly PartEffect[],
+  base: string,
+  behind: Behind,
+  view: View,
+): Drawing {
   const ends = all.flatMap(({ ratio: value, interval }) =>
     interval ? [value, interval.low, interval.high] : [value],
   );
@@ -93,6 +115,7 @@ export function parts(key: string, all: readonly PartEffect[], base: string, vie
           : "throat";
     return {
       label: groupName([key], [part.value]),
+      ...(key === MACHINE ? {} : { behind: [[key, part.value] as const, ...behind] }),
       ...(interval ? { whisker: [interval.low, interval.high] as [number, number] } : {}),
       marks: [{ at: part.ratio, role, shape: "dot" }],
       text: view.narrow ? said : `${said}, ${settings(part.strata)}`,
