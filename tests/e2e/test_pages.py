@@ -400,6 +400,18 @@ def test_an_edited_price_changes_the_ranking(scene: Finding) -> None:
     assert scene["invalid"] == "true"
 
 
+@scenes("lead")
+def test_the_first_page_leads_to_each_answer_and_to_its_trials(scene: Finding) -> None:
+    told = scene["told"]
+    assert scene["questions"] == [each["question"] for each in told["answers"]]
+    assert scene["answers"] == [each["sentences"][0] for each in told["answers"]]
+    assert scene["recent"] == len(told["recent"]) > 0
+    disk = next(each for each in told["answers"] if each["url"] == "/effect?key=disk")
+    assert scene["verdict"] == disk["sentences"][0]
+    is_as_asked(scene["behind"])
+    assert scene["behind"]["url"] == disk["trials_url"]
+
+
 @scenes("behind")
 def test_every_group_opens_its_trials_and_tables_sort(scene: Finding) -> None:
     first = scene["groups"][0]

@@ -414,6 +414,22 @@ async function errors({ page, job, settled, go, problems }) {
   return { met, mended, noted };
 }
 
+/** From the first page to an answer, and to the trials behind it: two clicks. */
+async function lead(scene) {
+  const { page, job, settled, go, ask } = scene;
+  await go(job.server);
+  const told = await ask("/api/start");
+  const questions = await page.locator("dl.answers dt").allInnerTexts();
+  const answers = await page.locator("dl.answers p.first").allInnerTexts();
+  const recent = await page.locator("table.trials tbody th a").count();
+  await page.locator('dl.answers a[href="/effect?key=disk"]').click();
+  await settled();
+  const verdict = await page.locator("p.verdict").innerText();
+  await page.locator("a", { hasText: "The trials behind it" }).click();
+  await settled();
+  return { told, questions, answers, recent, verdict, behind: await list(scene) };
+}
+
 /** From a group to its trials: by its name in the table, and by its bubble. */
 async function behind(scene) {
   const { page, job, settled, go, ask } = scene;
@@ -630,7 +646,7 @@ async function views({ page, job, settled, go }) {
 /** Scenes that leave the repository as it is. */
 export const reading = {
   ...{ filters, sorting, paging, columns, compare, prices, permalinks, downloads },
-  ...{ behind, gone, stages, keyboard, errors, theme, history, login, starter },
+  ...{ lead, behind, gone, stages, keyboard, errors, theme, history, login, starter },
   cost: analysis("cost"),
   effect: analysis("effect"),
   scaling: analysis("scaling"),

@@ -6,11 +6,12 @@ import { behindGroup, groupName, valueName } from "../charts/common";
 import { farApart } from "../charts/scale";
 import { exported, type Twin, useTwin } from "../data";
 import { type Key, keyName, range, type Scalar, trials, valueText } from "../format";
-import type { Interval, KeyInfo, Problem, Spread } from "../generated/types";
+import type { Interval, KeyInfo, Spread } from "../generated/types";
 import { byInterest } from "../keys";
 import { useSearch } from "../state";
 import { selectionOf, trialsAt } from "../url";
-import { Notices, Pending, ProblemBox } from "./Page";
+import { Notices, Pending } from "./Page";
+import { Refusal } from "./Refusal";
 import type { Cell, Column } from "./Table";
 
 const DEBOUNCE_MS = 350;
@@ -417,25 +418,6 @@ const OUTCOMES = new Set([
 /** Whether a key takes a few values, so that trials can be told apart by it. */
 export const fewValues = ({ key, distinct, type }: KeyInfo) =>
   distinct >= 2 && distinct <= 40 && type !== "moment" && !OUTCOMES.has(key);
-
-/** What was refused; a parameter that was refused can be left out. */
-function Refusal({ problem }: { problem: Problem }) {
-  const [search, edit] = useSearch();
-  const field = problem.where.field;
-  const wrong = typeof field === "string" && search.has(field) ? field : null;
-  return (
-    <>
-      <ProblemBox problem={problem} />
-      {wrong !== null && (
-        <p>
-          <button type="button" onClick={() => edit((next) => next.delete(wrong))}>
-            Go on without “{keyName(wrong)}”
-          </button>
-        </p>
-      )}
-    </>
-  );
-}
 
 /** The data once they are there; before and without them, what there is to say. */
 export function Answer<T extends { warnings: readonly string[] }>({

@@ -59,11 +59,13 @@ export function Pending({ what = "data", lines = 6 }: { what?: string; lines?: n
 /** What the API refused, with its code and a hint. */
 export function ProblemBox({ problem }: { problem: Problem }) {
   const where = Object.entries(problem.where);
+  // The title of an answer is its status, which tells a reader nothing.
+  const said = problem.status > 0 && problem.detail ? problem.detail : undefined;
   return (
     <div className="failure" role="alert">
       <p>
-        <strong>{problem.title}</strong>
-        {problem.detail && problem.detail !== problem.title ? `: ${problem.detail}` : ""}
+        <strong>{said ?? problem.title}</strong>
+        {!said && problem.detail && problem.detail !== problem.title ? `: ${problem.detail}` : ""}
       </p>
       {where.length > 0 && (
         <p className="aside">{where.map(([key, value]) => `${key}: ${value}`).join(", ")}</p>

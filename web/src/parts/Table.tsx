@@ -1,6 +1,6 @@
 // Tables that are read by eye, by screen reader and, as CSV, by programs.
 import { type ReactNode, useMemo, useState } from "react";
-import { plain, type Scalar } from "../format";
+import { count, plain, type Scalar } from "../format";
 
 export interface Column {
   name: string;
@@ -76,6 +76,9 @@ function Head({
   );
 }
 
+/** With more rows a table shows these first: thousands are slow to lay out. */
+const MOST_ROWS = 300;
+
 /** A table whose first column names its rows. It scrolls by itself where it is too wide. */
 export function DataTable({
   columns,
@@ -88,39 +91,51 @@ export function DataTable({
 }) {
   const [order, setOrder] = useState<Order | null>(null);
   const ordered = useMemo(() => inOrder(rows, order), [rows, order]);
+  const [all, setAll] = useState(false);
+  const shownRows = all ? rows.length : MOST_ROWS;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-    <section className="scroll" tabIndex={0} aria-label={caption}>
-      <table>
-        <caption className="visually-hidden">{caption}</caption>
-        <thead>
-          <tr>
-            {columns.map((column, at) => (
-              <Head key={column.name} column={column} at={at} order={order} put={setOrder} />
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {ordered.map((row, place) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other name
-            <tr key={place}>
-              {row.map((cell, at) => {
-                const { name, number } = columns[at] ?? { name: String(at) };
-                return at === 0 ? (
-                  <th key={name} scope="row" className={number ? "n" : undefined}>
-                    {shown(cell)}
-                  </th>
-                ) : (
-                  <td key={name} className={number ? "n" : undefined}>
-                    {shown(cell)}
-                  </td>
-                );
-              })}
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+      <section className="scroll" tabIndex={0} aria-label={caption}>
+        <table>
+          <caption className="visually-hidden">{caption}</caption>
+          <thead>
+            <tr>
+              {columns.map((column, at) => (
+                <Head key={column.name} column={column} at={at} order={order} put={setOrder} />
+              ))}
             </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+          </thead>
+          <tbody>
+            {ordered.slice(0, shownRows).map((row, place) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other name
+              <tr key={place}>
+                {row.map((cell, at) => {
+                  const { name, number } = columns[at] ?? { name: String(at) };
+                  return at === 0 ? (
+                    <th key={name} scope="row" className={number ? "n" : undefined}>
+                      {shown(cell)}
+                    </th>
+                  ) : (
+                    <td key={name} className={number ? "n" : undefined}>
+                      {shown(cell)}
+                    </td>
+                  );
+                })}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+      {rows.length > shownRows && (
+        <p className="aside">
+          The first {count(shownRows)} of {count(rows.length)} rows.{" "}
+          <button type="button" className="quiet" onClick={() => setAll(true)}>
+            Show all
+          </button>
+        </p>
+      )}
+    </>
   );
 }
 

@@ -127,6 +127,7 @@ test("a mark far beyond what was simulated does not stretch the scale", () => {
 });
 
 const effect = (ratio: number | null) => ({
+  baseline: ["HDD"],
   value: ["SSD"],
   outcome: "cannot tell",
   verdict: "cannot tell",
@@ -141,7 +142,12 @@ const effect = (ratio: number | null) => ({
 });
 
 const answer = (...ratios: (number | null)[]): Effects =>
-  ({ keys: ["disk"], baseline: ["HDD"], effects: ratios.map(effect) }) as unknown as Effects;
+  ({
+    keys: ["disk"],
+    main: 0,
+    baseline: ["HDD"],
+    effects: ratios.map(effect),
+  }) as unknown as Effects;
 
 test("effects without a ratio have no row, and the line of no effect is on the scale", () => {
   const chart = drawn(effects(answer(1.5, null, 3), view()));

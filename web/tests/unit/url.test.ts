@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { askedInWords, commandOf } from "../../src/asked";
-import type { TrialRow } from "../../src/generated/types";
+import type { Problem, TrialRow } from "../../src/generated/types";
+import { waysOut } from "../../src/mending";
 import { comparisonOf } from "../../src/parts/bulk";
 import { canonical, href, isGroup, selectionOf, trialsAt } from "../../src/url";
 
@@ -85,4 +86,22 @@ test("what was asked in words, and as a command", () => {
   expect(commandOf("rank", asked, { by: "--by", objective: "--objective" })).toBe(
     "venturi rank --by net --by disk --objective cost --where 'workload=tera sort' --where group=abc",
   );
+});
+
+test("ways out of what was refused: what was perhaps meant, and the question without it", () => {
+  const out = (asked: string, field: string, hint: string) =>
+    waysOut(query(asked), { where: { field }, hint } as unknown as Problem).map(
+      ({ text, search }) => [text, search.toString()],
+    );
+  expect(
+    out("by=disk&where=workload%3Dterasrt", "workload", "did you mean terasort or prep_terasort?"),
+  ).toEqual([
+    ["terasort", "by=disk&where=workload%3Dterasort"],
+    ["prep_terasort", "by=disk&where=workload%3Dprep_terasort"],
+    ["go on without workload", "by=disk"],
+  ]);
+  const keys = "did you mean disk? `venturi keys` lists them";
+  expect(out("by=dsk&by=net", "dsk", keys)[0]).toEqual(["disk", "by=disk&by=net"]);
+  expect(out("where=dsk%3DSSD", "dsk", keys)[0]).toEqual(["disk", "where=disk%3DSSD"]);
+  expect(out("by=disk", "elsewhere", keys)).toEqual([]);
 });

@@ -34,7 +34,7 @@ import { Page } from "../../parts/Page";
 import { type Cell, type Column, DataTable } from "../../parts/Table";
 import { type Edit, useSearch } from "../../state";
 import { href } from "../../url";
-import { type CostDisplay, costScatter } from "./charts";
+import { type CostDisplay, costScatter, MOST_BUBBLES } from "./charts";
 
 const CLUSTER = "minerva100-10-18-21";
 
@@ -305,6 +305,8 @@ function Scatter({ data }: { data: Ranking }) {
         <>
           Each bubble is a group at its median time and cost; its area is the number of its trials,
           its whiskers are the intervals of both medians. Down and left is better. {where}
+          {data.groups.length > MOST_BUBBLES &&
+            " Groups that matter are drawn one by one, the others where they are together."}
         </>
       }
       draw={draw}

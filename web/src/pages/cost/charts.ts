@@ -212,6 +212,48 @@ function details(group: Known): string[] {
 const weight = (group: RankedGroup) =>
   (group.standing === "best" ? 4 : isTied(group) ? 2 : 0) + (group.on_frontier ? 1 : 0);
 
+/** More groups are not drawn one by one. */
+export const MOST_BUBBLES = 400;
+const BIN_PX = 22;
+
+/** Bubbles of groups near each other, as one. */
+interface Crowd {
+  x: number;
+  y: number;
+  radius: number;
+  groups: Known[];
+}
+
+/** Of very many groups those that matter; the others together where they are near each other. */
+function gathered(points: Point[], radiusOf: (n: number) => number): [Point[], Crowd[]] {
+  if (points.length <= MOST_BUBBLES) return [points, []];
+  const bins = new Map<string, Point[]>();
+  for (const point of points) {
+    if (weight(point.group) > 0) continue;
+    const place = `${Math.floor(point.x / BIN_PX)} ${Math.floor(point.y / BIN_PX)}`;
+    bins.set(place, [...(bins.get(place) ?? []), point]);
+  }
+  const crowds = [...bins.values()].map((near): Crowd => {
+    const middle = (of: (point: Point) => number) =>
+      near.reduce((sum, point) => sum + of(point), 0) / near.length;
+    const n = near.reduce((sum, { group }) => sum + group.n, 0);
+    const groups = near.map(({ group }) => group);
+    return { x: middle(({ x }) => x), y: middle(({ y }) => y), radius: radiusOf(n), groups };
+  });
+  return [points.filter(({ group }) => weight(group) > 0), crowds];
+}
+
+const crowdShape = ({ x, y, radius }: Crowd, view: View): Shape => ({
+  type: "circle",
+  shape: { cx: x, cy: y, r: radius },
+  style: { fill: view.color("predicted"), fillOpacity: 0.45, stroke: view.color("surface") },
+});
+
+function crowdDetails({ groups }: Crowd): string[] {
+  const trials = groups.reduce((sum, group) => sum + group.n, 0);
+  return [`${plain(trials)} trials; the table has each group`];
+}
+
 export function costScatter(data: Ranking, display: CostDisplay, view: View): Drawing {
   const known = data.groups.filter(isKnown).sort((a, b) => weight(a) - weight(b));
   if (known.length === 0) return null;
@@ -222,7 +264,9 @@ export function costScatter(data: Ranking, display: CostDisplay, view: View): Dr
   const plot = plotOf(plane.horizontal, plane.vertical, box, view, 16);
   const most = Math.max(...known.map((group) => group.n));
   const large = view.narrow ? LARGEST_PX - 4 : LARGEST_PX;
-  const points = known.map((group): Point => {
+  const radiusOf = (n: number) =>
+    Math.min(large, Math.max(SMALLEST_PX, large * Math.sqrt(n / most)));
+  const every = known.map((group): Point => {
     const { interval: time, median: timeS } = group.elapsed_s;
     const { interval: cost, median: costUsd } = group.cost_usd;
     const x = (value: number) => plot.x(plane.time(value));
@@ -231,11 +275,12 @@ export function costScatter(data: Ranking, display: CostDisplay, view: View): Dr
       group,
       x: x(timeS ?? 0),
       y: y(costUsd ?? 0),
-      radius: Math.max(SMALLEST_PX, large * Math.sqrt(group.n / most)),
+      radius: radiusOf(group.n),
       across: time && [x(time.low), x(time.high)],
       along: cost && [y(cost.low), y(cost.high)],
     };
   });
+  const [points, crowds] = gathered(every, radiusOf);
   const fields = quadrants(plot.x(plane.centre[0]), plot.y(plane.centre[1]), box, view);
   const lines = points.flatMap(({ x, y, across, along }): Box[] => [
     ...(across ? [{ left: across[0], top: y - 1, right: across[1], bottom: y + 1 }] : []),
@@ -266,12 +311,17 @@ export function costScatter(data: Ranking, display: CostDisplay, view: View): Dr
       ...plot.option,
       tooltip: pointTip(view, (index) => {
         const group = points[index]?.group;
-        return group ? tip(groupName(data.by, group.key), details(group)) : "";
+        if (group) return tip(groupName(data.by, group.key), details(group));
+        const crowd = crowds[index - points.length];
+        return crowd ? tip(`${crowd.groups.length} groups`, crowdDetails(crowd)) : "";
       }),
       series: [
         layer([...behind, ...points.flatMap((point) => whiskers(point, view))], origin, 2),
         items(
-          points.map((point) => [bubble(point, view)]),
+          [
+            ...points.map((point) => [bubble(point, view)]),
+            ...crowds.map((crowd) => [crowdShape(crowd, view)]),
+          ],
           origin,
           { z: 3 },
         ),

@@ -10,6 +10,7 @@ import { comparisonOf } from "../../parts/bulk";
 import { Exclude } from "../../parts/Exclude";
 import { Filters } from "../../parts/Filters";
 import { Page, Pending, ProblemBox } from "../../parts/Page";
+import { Refusal } from "../../parts/Refusal";
 import { SaveView } from "../../parts/SaveView";
 import { columnName, Trials } from "../../parts/Trials";
 import { type Edit, useSearch } from "../../state";
@@ -258,7 +259,7 @@ export default function Repository() {
       <div className="with-aside">
         <Filters open={window.matchMedia("(min-width: 1000px)").matches} />
         <div>
-          {problem && <ProblemBox problem={problem} />}
+          {problem && <Refusal problem={problem} />}
           {(pending || !keys) && !problem && <Pending what="trials" lines={30} />}
           {page && keys && (
             <>
