@@ -193,9 +193,10 @@ def _answer(
     )  # fmt: skip
     # Said of the first curve, by all that tells it from any other.
     first, name = groups[0], _name(contexts[skip], all_differ, NAMED)
-    of = f" for {name}" if name else ""
+    told, also, rest = first.verdict.partition("; ")
+    verdict = f"{told}{f' for {name}' if name else ''}{also}{rest}"
     return Scaling(
-        asked.x, asked.unit, asked.meaning.name.lower(), f"{first.verdict}{of}", all_differ,
+        asked.x, asked.unit, asked.meaning.name.lower(), verdict, all_differ,
         same, groups, listed, len(contexts), skip,
         (*warnings, *_said(found), *_differences(drawn, differ), *_more(contexts, all_differ)),
     )  # fmt: skip
@@ -254,8 +255,10 @@ def _more(contexts: Sequence[Context], differ: Sequence[str]) -> list[str]:
         return []
     key = differ[0]
     some = next(each.settings[key] for each in contexts if each.settings[key] is not None)
-    return [f"{len(contexts):,} curves, {DRAWN} drawn at a time: narrow them, such as "
-            f"--where {key}={some}, or go on in the list (--skip)"]  # fmt: skip
+    return [
+        f"{len(contexts):,} curves, {DRAWN} at a time (skip {DRAWN} for the next): narrow them, "
+        f"such as to {key}={some}"
+    ]
 
 
 def _name(context: Context, keys: Sequence[str], most: int = 0) -> str:
