@@ -140,7 +140,7 @@ def test_compare_shows_all_times_warm_ups_and_a_verdict(client: httpx.Client, ad
     assert second["verdict"].startswith("IB takes 1")
     assert "less time than ETH" in second["verdict"]
     assert found["warnings"] == []
-    assert found["outlier_rule"].startswith("tukey-log")
+    assert found["outlier_rule"].startswith("shared-spread")
 
 
 def test_compare_says_when_it_cannot_tell_and_when_like_is_not_with_like(

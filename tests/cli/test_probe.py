@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from command_line import venturi
+from command_line import FAKE_AGENT, PROGRAM, venturi
 from venturi.measure.hosts.lock import alone
 
 
@@ -100,3 +102,51 @@ def test_nothing_measures_beside_a_measurement(tmp_path: Path, arguments: tuple[
     assert done.returncode == 1
     assert "VEN-MEASURE-BUSY" in done.stderr
     assert "a plan" in done.stderr
+
+
+def test_a_watch_says_how_the_machine_varies_and_goes_on(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    watch = ("probe", "disk", "--dir", tmp_path, "--every", "50ms")
+    first = venturi(*watch, "--watch", "120ms", home=home)
+    assert first.returncode == 0, first.stderr
+    listed = json.loads(venturi("ls", "--json", home=home).stdout)["data"]
+    probes = len(listed)
+    assert probes >= 2
+    assert {row["experiment"] for row in listed} == {"watch"}
+    trial = json.loads(venturi("show", "last", "--json", home=home).stdout)["data"]
+    brief = trial["configuration"]
+    assert (brief["modes"], brief["iterations"], brief["max_seconds"]) == ("read,write", 1, 5.0)
+    again = venturi(*watch, "--watch", "1h", "--every", "2h", "--json", home=home)
+    assert f"goes on with {probes} probes of before" in again.stderr
+    answer = json.loads(again.stdout)["data"]
+    assert len(answer["trials"]) == probes + 1
+    read, write = answer["rates"]
+    assert (read["what"], read["n"], read["median"]) == ("read", probes + 1, pytest.approx(2.1e9))
+    assert read["variation"] == 0
+    assert read["peers"] == 0
+    assert write["what"] == "write"
+
+
+def test_ctrl_c_ends_a_watch_with_its_answer(tmp_path: Path) -> None:
+    child = subprocess.Popen(
+        [*PROGRAM, "probe", "disk", "--dir", str(tmp_path), "--watch", "1h", "--quiet"],
+        env={
+            **os.environ, "VENTURI_HOME": str(tmp_path / "home"), "VENTURI_AGENT": str(FAKE_AGENT),
+        },
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert child.stderr is not None
+    while "probe 1:" not in (line := child.stderr.readline()):
+        assert line, "it ended before its first probe"
+    child.send_signal(signal.SIGINT)
+    said, talk = child.communicate(timeout=60)
+    assert child.returncode == 130, talk
+    assert "read: cannot tell how it varies: 1 of at least 3 probes" in said
+    assert "no other host of this type is in the repository" in said
+    assert "the same command goes on" in talk
+
+
+def test_every_without_watch_is_refused(tmp_path: Path) -> None:
+    done = venturi("probe", "disk", "--every", "5min", home=tmp_path / "home")
+    assert done.returncode == 2
+    assert "add --watch TIME" in done.stderr

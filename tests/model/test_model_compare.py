@@ -16,12 +16,14 @@ from venturi.errors import VenturiError
 from venturi.model.compare.repeat_groups import compare_groups, read_group
 from venturi.record.repository import Repository
 from venturi.record.trial import (
+    DISTURBED,
     Failure,
     Provenance,
     ProvenanceKind,
     Sample,
     State,
     Trial,
+    TrialWarning,
     Workload,
     new_id,
 )
@@ -172,3 +174,26 @@ def test_command_takes_group_keys_and_ids(make_trial: MakeTrial) -> None:
     single = CliRunner().invoke(cli, ["compare", names[0]])
     assert isinstance(single.exception, VenturiError)
     assert single.exception.code == "VEN-COMPARE-GROUPS"
+
+
+def test_disturbed_trials_count_and_the_answer_without_them_is_told(make_trial: MakeTrial) -> None:
+    """Five of ten were slow because of others: with them it cannot be told, without it can."""
+    disturbed = {
+        "warnings": (TrialWarning(DISTURBED, "others used 61% of the processor time"),),
+        "samples": (Sample("cpu_others_share", 0.61, "fraction"),),
+    }
+    slow = [*group(make_trial, SLOW, 1), *group(make_trial, [7.0, 7.1], 1, **disturbed)]
+    fast = [*group(make_trial, FAST, 2), *group(make_trial, [30.0, 31.0, 32.0], 2, **disturbed)]
+    comparison = compare_groups([slow, fast])
+    assert comparison.outcome(comparison.groups[1]) == "cannot tell"
+    assert [len(found.values) for found in comparison.groups] == [7, 8], "they count"
+    (said,) = [warning for warning in comparison.warnings if "disturbed" in warning]
+    assert said.startswith("5 of 15 trials were disturbed, others used up to 61% of the processor")
+    without = compare_groups([group(make_trial, SLOW, 1), group(make_trial, FAST, 2)])
+    assert said.endswith(f"without them: {without.sentence(without.groups[1])}")
+    (alone,) = [
+        warning
+        for warning in compare_groups([slow[:5], fast[5:]]).warnings
+        if "disturbed" in warning
+    ]
+    assert alone.endswith("and without them a group has none")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from venturi import settings
+from venturi.cli.designs import design_of
 from venturi.cli.measuring import measuring_session, say, this_host
 from venturi.cli.options import json_option, print_json, quiet_option, wait_option
 from venturi.cli.progress import step
@@ -33,6 +34,11 @@ from venturi.measure.studies.study import (
 from venturi.measure.trial.folders import require_writable
 from venturi.measure.trial.space import existing_parent, usable_bytes
 from venturi.measure.workloads.registry import workloads_with
+from venturi.model.cost.predict import (
+    NativeSortPlan,
+    disk_rates_from_trial,
+    predict_native_sort,
+)
 from venturi.record.trial import State
 from venturi.units import binary_size, decimal_size, format_bytes_decimal, format_duration
 from venturi.wording import count_of
@@ -285,8 +291,6 @@ def _designs(repository: Repository, plan: Plan) -> dict[tuple[str, str], Design
 
     A combination is set against all others of its workload.
     """
-    from venturi.cli.designs import design_of
-
     counted, host = plan.repeats - plan.warm_ups, this_host().name
     groups: dict[str, int] = {}
     for each in plan.combinations:
@@ -346,11 +350,6 @@ def _estimate(
 def _predicted(repository: Repository, combination: Combination) -> tuple[float | None, str]:
     """What the model of the native sort says; it knows of no other job."""
     from venturi.measure.studies.run import size_for
-    from venturi.model.cost.predict import (
-        NativeSortPlan,
-        disk_rates_from_trial,
-        predict_native_sort,
-    )
     from venturi.record.query.conditions import Condition
     from venturi.record.query.paging import whole_trials
 

@@ -21,6 +21,16 @@ from venturi.cli.options import (
     wait_option,
 )
 from venturi.cli.screen import show
+from venturi.cli.watch import (
+    BRIEF_ITERATIONS,
+    BRIEF_MAX_S,
+    BRIEF_MODES,
+    EXPERIMENT,
+    is_default,
+    watch,
+    watch_of,
+    watch_options,
+)
 from venturi.errors import ExitCode
 from venturi.record.trial import State, Trial
 
@@ -108,6 +118,7 @@ def host(experiment: str | None, *, no_record: bool, as_json: bool) -> None:
     type=click.FloatRange(0, 1),
     help="A disk below this share of the median is named as slow (default 0.8).",
 )
+@watch_options
 @record_option
 @experiment_option
 @verbose_option
@@ -119,6 +130,8 @@ def disk(
     size_bytes: int | None,
     max_time: float | None,
     *,
+    watch_s: float | None,
+    every_s: float | None,
     random_time: float | None,
     experiment: str | None,
     no_record: bool,
@@ -133,10 +146,19 @@ def disk(
     Begins with a verdict: whether each disk is as fast as its class, by the facts of this host.
     Random data, direct I/O where the file system allows it, and the flush to disk are part of the
     time. Test files are removed at the end.
+
+    With --watch each probe is brief (read and write once, 5 s at most, unless chosen otherwise) and
+    a trial of the experiment `watch`; the answer is how the disk varies, its trend, slow hours, and
+    how it stands to other hosts of the same type. Started again, it goes on.
     """
     from venturi.measure.probes.probes import DiskOptions, probe_disk
     from venturi.measure.trial.folders import require_writable
 
+    watching = watch_of(watch_s, every_s)
+    if watching is not None:
+        max_time = max_time or BRIEF_MAX_S
+        brief = {"modes": BRIEF_MODES, "iterations": BRIEF_ITERATIONS}
+        chosen |= {name: value for name, value in brief.items() if is_default(name)}
     options = DiskOptions(
         # Resolved, since the disk behind a link is what is measured.
         dirs=tuple(folder.resolve() for folder in dirs) or (Path.cwd(),),
@@ -150,6 +172,13 @@ def disk(
     with measuring_session(
         show_progress=show_progress, record=not no_record, alone_as="probe disk", wait=wait
     ) as session:
+        if watching is not None:
+            named = experiment or EXPERIMENT
+            watch(
+                session, lambda: probe_disk(session, options, named), watching, named,
+                as_json=as_json,
+            )  # fmt: skip
+            return
         trial = probe_disk(session, options, experiment)
     _show(trial, as_json=as_json, verbose=verbose)
 
@@ -182,6 +211,7 @@ def disk(
     show_default=True,
     help="Who sends to whom.",
 )
+@watch_options
 @record_option
 @experiment_option
 @wait_option
@@ -189,6 +219,8 @@ def disk(
 @json_option
 def net(
     *,
+    watch_s: float | None,
+    every_s: float | None,
     peers: tuple[str, ...],
     loopback: int | None,
     size_bytes: int | None,
@@ -206,11 +238,19 @@ def net(
 
     Peers are agents that listen elsewhere (`venturi-agent net --listen ADDR:PORT`), or --loopback
     peers here; without either, two peers over loopback.
+
+    With --watch each probe is brief (once, 5 s at most, unless chosen otherwise) and a trial of the
+    experiment `watch`; the answer is how the network varies. Started again, it goes on.
     """
     if peers and loopback is not None:
         raise click.UsageError("give either --peer or --loopback")
     from venturi.measure.probes.probes import NetOptions, probe_net
 
+    watching = watch_of(watch_s, every_s)
+    if watching is not None:
+        max_time = max_time or BRIEF_MAX_S
+        if is_default("iterations"):
+            chosen["iterations"] = BRIEF_ITERATIONS
     options = NetOptions(
         peers=peers,
         loopback=None if peers else loopback or 2,
@@ -222,6 +262,13 @@ def net(
     with measuring_session(
         show_progress=show_progress, record=not no_record, alone_as="probe net", wait=wait
     ) as session:
+        if watching is not None:
+            named = experiment or EXPERIMENT
+            watch(
+                session, lambda: probe_net(session, options, named), watching, named,
+                as_json=as_json,
+            )  # fmt: skip
+            return
         trial = probe_net(session, options, experiment)
     _show(trial, as_json=as_json)
 

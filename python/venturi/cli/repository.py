@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -85,12 +86,26 @@ def say_none_match(repository: Repository) -> None:
 
 
 def say_left_out(repository: Repository, query: Query) -> None:
-    """Says how many trials would be among those of `query`, were there no exclusions."""
+    """Says how many trials would be among those of `query`, were there no exclusions, and how many
+    that are among them were disturbed by others.
+    """
+    from venturi.record.query.conditions import Condition
+    from venturi.record.query.counting import count as count_trials
     from venturi.record.query.counting import excluded_count
 
     if count := excluded_count(repository, query):
         trials = f"{count_of(count, 'trial')} {'is' if count == 1 else 'are'}"
         click.echo(f"{trials} left out by rules (`venturi exclude ls` lists them)", err=True)
+    if any(condition.key == "disturbed" for condition in query.conditions):
+        return
+    of_them = replace(query, conditions=(*query.conditions, Condition.equal("disturbed", True)))
+    if disturbed := count_trials(repository, of_them):
+        click.echo(
+            f"{disturbed:,} of {count_of(count_trials(repository, query), 'trial')} "
+            f"{'was' if disturbed == 1 else 'were'} disturbed by others on the host; "
+            "--where disturbed=false answers without them",
+            err=True,
+        )
 
 
 def filter_options(default_limit: int | None) -> Callable[[F], F]:

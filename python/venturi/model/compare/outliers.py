@@ -1,25 +1,30 @@
 """Trials that look unlike the rest of their group: marked by a named rule, never taken away.
 
 A mark is an invitation to look at a trial. Whether it counts is for a person to decide, by an
-exclusion with a reason; no summary here leaves a marked trial out.
+exclusion with a reason; no summary here leaves a marked trial out. A cause that is known, such as
+others on the host (`Trial.disturbed`), outranks any score.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from venturi.errors import VenturiError
-from venturi.model.statistics.stats import Missing, quantile
-
-LEAST_TRIALS = 10  # below, modified z-scores mark up to every fifth good group
-FENCE = 3.0
+LEAST_TRIALS = 3
+SCORE, LEAST_OFF = 4.0, 0.10
+SHARED_WEIGHT = 4  # the spread of all groups counts as much as so many values of the group's own
+TO_SIGMA = 1.4826  # the median absolute deviation of a normal distribution to its sigma
+RULE = (
+    f"shared-spread: {SCORE:g} standard deviations and {LEAST_OFF:.0%} from the group's median in "
+    "log time, the spread shared with the groups beside it; marked, not left out"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One marked value, by its position in what was given. `score` is in the rule's own measure."""
+    """One marked value, by its position in its group. `score` is in standard deviations."""
 
     index: int
     value: float
@@ -28,14 +33,12 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What `rule` with these `parameters` marks among `n` values.
+    """What is marked among the `n` values of one group.
 
-    `low` and `high` are the limits beyond which values are marked, None where the rule has none.
-    `reason` says why nothing can be told; then there are no marks, which is not "no outliers".
+    `low` and `high` are the limits beyond which values are marked. `reason` says why nothing can
+    be told; then there are no marks, which is not "no outliers".
     """
 
-    rule: str
-    parameters: Mapping[str, float]
     n: int
     marks: tuple[Mark, ...]
     low: float | None = None
@@ -43,42 +46,55 @@ class Marks:
     reason: str | None = None
 
 
-def tukey_log(values: Sequence[float], fence: float = FENCE) -> Marks:
-    """Values beyond `fence` interquartile ranges outside the quartiles of their logarithms.
+def shared_spread(groups: Sequence[Sequence[float]]) -> tuple[Marks, ...]:
+    """What is marked in each of `groups`, which are alike in kind, so that they share a spread.
 
-    Tukey's fences (1977, 2D), taken in log time because times are skewed: a trial twice as slow is
-    as far off as one twice as fast. 3 is what Tukey calls far out: it marks a value in 5 % of good
-    log-normal groups of 10 and 1 % of 40, his 1.5 in 28 % and 38 %. The score is the distance to
-    the nearer quartile in interquartile ranges, negative below.
+    The score is (ln t - median) / s with s^2 = (4 s0^2 + (n - 1) s_own^2) / (n + 3): s_own is the
+    group's median absolute deviation as a sigma, s0 that of all groups together, each value times
+    sqrt(n / (n - 1)). A value is marked from a score of 4 on if it is off by 10 % as well.
+
+    Simulated, ten groups with log sd of .02, .045 or .1 and one trial in twenty 1.6 times slower:
+    of groups without a slow trial 9 % (n = 3), 6 (5), 5 (10) and 3 % (20) are marked, of slow
+    trials 73, 82, 88 and 89 % found. Modified z-scores of the group alone mark 30, 20, 13 and 10 %
+    of good groups, Tukey's fences in log time 12, 6 and 1 % (n = 5, 10, 20) and find 64, 75, 81 %.
     """
-    _positive("fence", fence)
-    rule, parameters, n = "tukey-log", {"fence": fence}, len(values)
-    if n < LEAST_TRIALS:
-        return Marks(rule, parameters, n, (), reason=_too_few(n))
-    if min(values) <= 0:
-        return Marks(rule, parameters, n, (), reason="a value is not above zero")
-    logs = [math.log(value) for value in values]
-    lower, upper = quantile(logs, 0.25), quantile(logs, 0.75)
-    if isinstance(lower, Missing) or isinstance(upper, Missing) or upper == lower:
-        return Marks(rule, parameters, n, (), reason="at least half of the values are equal")
-    reach = upper - lower
-    scores = [max(log - upper, 0) / reach + min(log - lower, 0) / reach for log in logs]
-    marks = tuple(
-        Mark(index, value, score)
-        for index, (value, score) in enumerate(zip(values, scores, strict=True))
-        if abs(score) > fence
+    logs = [[math.log(t) for t in group] if min(group, default=0) > 0 else [] for group in groups]
+    deviations = [
+        [value - statistics.median(each) for value in each] if each else [] for each in logs
+    ]
+    shared = TO_SIGMA * _median(
+        [
+            abs(value) * math.sqrt(len(each) / (len(each) - 1))
+            for each in deviations
+            if len(each) >= LEAST_TRIALS
+            for value in each
+        ]
     )
-    low, high = math.exp(lower - fence * reach), math.exp(upper + fence * reach)
-    return Marks(rule, parameters, n, marks, low, high)
+    return tuple(
+        _marks(group, each, shared) for group, each in zip(groups, deviations, strict=True)
+    )
 
 
-def _positive(name: str, value: float) -> None:
-    if not (math.isfinite(value) and value > 0):
-        raise VenturiError(
-            "VEN-MODEL-INPUT", f"a {name} of {value}", where={"field": name, "value": value},
-            hint="give a number above zero",
-        )  # fmt: skip
+def _marks(group: Sequence[float], deviations: Sequence[float], shared: float) -> Marks:
+    n = len(group)
+    if n < LEAST_TRIALS:
+        values = f"{n} value{'s' * (n != 1)}"
+        return Marks(n, (), reason=f"{values}; marking needs at least {LEAST_TRIALS}")
+    if not deviations:
+        return Marks(n, (), reason="a value is not above zero")
+    own = TO_SIGMA * _median([abs(value) for value in deviations])
+    spread = math.sqrt((SHARED_WEIGHT * shared**2 + (n - 1) * own**2) / (n + SHARED_WEIGHT - 1))
+    if spread == 0:
+        return Marks(n, (), reason="at least half of the values are equal")
+    marks = tuple(
+        Mark(index, value, deviation / spread)
+        for index, (value, deviation) in enumerate(zip(group, deviations, strict=True))
+        if abs(deviation) > max(SCORE * spread, math.log1p(LEAST_OFF))
+    )
+    median = math.exp(statistics.median(map(math.log, group)))
+    reach = math.exp(max(SCORE * spread, math.log1p(LEAST_OFF)))
+    return Marks(n, marks, median / reach, median * reach)
 
 
-def _too_few(n: int) -> str:
-    return f"{n} value{'s' * (n != 1)}; marking needs at least {LEAST_TRIALS}"
+def _median(values: Sequence[float]) -> float:
+    return statistics.median(values) if values else 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from venturi.errors import VenturiError
@@ -16,7 +16,7 @@ from venturi.model.statistics.stats import (
     summarise,
 )
 from venturi.model.statistics.two_groups import Verdict, compare_samples
-from venturi.record.trial import State, Trial
+from venturi.record.trial import CPU_OTHERS, State, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +133,32 @@ def compare_groups(
         _higher_is_better(unit),
         each_alpha,
         results,
-        _warnings(groups, results, names.keys),
+        (*_warnings(groups, results, names.keys), *_of_disturbed(groups, metric, alpha)),
         names.caption,
         names.keys,
         names.explained,
     )
+
+
+def _of_disturbed(groups: Sequence[Sequence[Trial]], metric: str, alpha: float) -> Iterator[str]:
+    """How many counted trials were disturbed by others, and what is found without them."""
+    counted = [
+        trial for trials in groups for trial in trials
+        if trial.state is State.SUCCEEDED and not trial.warm_up
+    ]  # fmt: skip
+    disturbed = [trial for trial in counted if trial.disturbed]
+    if not disturbed:
+        return
+    shares = [share for trial in disturbed for share in trial.values(CPU_OTHERS)]
+    most = f", others used up to {max(shares):.0%} of the processor time" if shares else ""
+    said = f"{len(disturbed):,} of {len(counted):,} trials were disturbed{most}; they count here"
+    quiet = [[trial for trial in trials if not trial.disturbed] for trials in groups]
+    if not all(trials and read_group(trials, metric).values for trials in quiet):
+        yield f"{said}, and without them a group has none"
+        return
+    without = compare_groups(quiet, metric, alpha)
+    found = "; ".join(without.sentence(result) for result in without.groups[1:])
+    yield f"{said}; without them: {found}"
 
 
 def _check_groups(groups: Sequence[Sequence[Trial]]) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 
 from venturi.model.compare.names import Names, name_groups
-from venturi.model.compare.outliers import FENCE, tukey_log
+from venturi.model.compare.outliers import RULE, shared_spread
 from venturi.model.compare.words import in_words
 from venturi.model.statistics.stats import ALPHA
 from venturi.model.statistics.two_groups import Outcome, Verdict, compare_samples
@@ -38,10 +38,6 @@ from venturi.record.repository import Repository
 
 GROUPS_MAX = 10
 VALUES_MAX = 2_000
-OUTLIER_RULE = (
-    f"tukey-log: beyond {FENCE:g} interquartile ranges outside the quartiles in log time, from ten "
-    "values on; marked, not left out"
-)
 
 
 def compare(
@@ -73,7 +69,7 @@ def compare(
         warnings.append("fewer than two groups: there is nothing to compare")
     names = names_of(chosen, keys)
     return Comparison(
-        keys, compared(chosen, cold, keys), tuple(warnings), OUTLIER_RULE, names.caption,
+        keys, compared(chosen, cold, keys), tuple(warnings), RULE, names.caption,
         names.explained,
     )  # fmt: skip
 
@@ -103,10 +99,10 @@ def compared(
     alpha = ALPHA / max(1, len(chosen) - 1)
     names = names_of(chosen, keys)
     made = []
+    marked = shared_spread([cell.elapsed_s for cell in chosen])
     for place, cell in enumerate(chosen):
         verdict = compare_samples(chosen[0].elapsed_s, cell.elapsed_s, alpha) if place else None
         told = verdict or Verdict(Outcome.CANNOT_TELL, None, alpha)
-        marks = tukey_log(cell.elapsed_s)
         made.append(
             ComparedGroup(
                 key=cell.key,
@@ -115,7 +111,7 @@ def compared(
                 elapsed_s=spread_of(cell.elapsed_s),
                 values_s=thinned(cell.elapsed_s),
                 warm_ups_s=tuple(cold.get(cell.key, ())),
-                outliers_s=tuple(mark.value for mark in marks.marks)[:VALUES_MAX],
+                outliers_s=tuple(mark.value for mark in marked[place].marks)[:VALUES_MAX],
                 outcome=told.outcome.value if verdict else None,
                 ratio=told.ratio,
                 ratio_interval=interval(told.interval),
