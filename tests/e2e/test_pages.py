@@ -61,7 +61,7 @@ PAGES = {
 }
 CHARTS = {
     "start": 0, "trials": 0, "trial": 3, "failed": 0, "job": 1, "cost": 1, "published": 1,
-    "compare": 2, "effect": 2, "scaling": 1, "advice": 2,
+    "compare": 2, "effect": 4, "scaling": 1, "advice": 2,
     "catalog": 1, "exclusions": 0,
 }  # fmt: skip
 PX = 0.75
@@ -558,7 +558,7 @@ def test_back_and_forward_lead_through_the_pages(scene: Finding) -> None:
     assert [title.split(" · ")[0] for title in scene["titles"]] == [
         "Effects", "Effects", "Compare", "Effects", "Effects",
     ]  # fmt: skip
-    assert scene["charts"] == 1
+    assert scene["charts"] == 2
 
 
 @scenes("login")
