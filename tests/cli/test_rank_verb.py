@@ -80,7 +80,7 @@ def test_the_table_names_every_group_and_where_narrows_it() -> None:
     text = run("rank", "--by", "net", "--by", "disk", "--where", "disk=SSD")
     assert "indistinguishable" in text
     assert "HDD" not in text
-    assert "2 groups cannot be told apart" in text
+    assert "2 cannot be told apart at the top" in text
     with pytest.raises(VenturiError, match="no trial has workload=other"):
         run("rank", "--by", "net", "--where", "workload=other")
 
@@ -91,7 +91,7 @@ def test_the_table_names_every_group_and_where_narrows_it() -> None:
     [
         ["--objective", "cost"],
         ["--usd-per-hour", "1", "--plus", "nonsense"],
-        ["--usd-per-hour", "1", "--plus", "maps=12:1"],
+        ["--usd-per-hour", "1", "--usd-per-node-hour", "1"],
         ["--usd-per-hour", "1", "--plus", "net=IB:1.2.3"],
     ],
 )
@@ -109,13 +109,117 @@ def test_without_a_key_some_are_named(home: Path, words: tuple[str, ...]) -> Non
     assert "net" in caught.value.hint
 
 
-def test_several_workloads_are_warned_of(home: Path) -> None:
-    def said() -> str:
-        done = CliRunner().invoke(cli, ["rank", "--by", "disk"], standalone_mode=False)
-        return done.stderr
-
-    assert "mixes" not in said()
+@pytest.mark.parametrize("crude", [(), ("--crude",)])
+def test_different_work_is_never_ranked_together(home: Path, crude: tuple[str, ...]) -> None:
     file = home / "runs.csv"
     file.write_text(file.read_text().replace("terasort", "wordcount"))
     run("import", "aloja", str(file))
-    assert "this mixes 2 workloads; add --where workload=terasort" in said()
+    with pytest.raises(VenturiError) as caught:
+        run("rank", "--by", "disk", *crude)
+    assert caught.value.exit_code == ExitCode.USAGE
+    assert caught.value.message.startswith("2 workloads")
+    assert "add --where workload=terasort (23 trials)" in caught.value.hint
+
+
+def more(home: Path, **fields: str) -> None:
+    """Imports further rows: `times` (separated by spaces) with other values of some columns."""
+    columns = HEADER.split(",")
+    row = ("1,terasort,1,ETH,SSD,12,10,1,65536,1,64,1,m-01,8,1,linux,12,128.000,on-premise,box,"
+           "On-premise,HiBench")  # fmt: skip
+    usual = dict(zip(columns, row.split(","), strict=True))
+    times, lines = fields.pop("times").split(), [HEADER]
+    usual |= {name.replace("_", "."): value for name, value in fields.items()}
+    for number, time in enumerate(times):
+        row = usual | {"ID": f"{hash(str(fields)) % 10**8}{number}", "Exe.Time": f"{time}.000"}
+        lines.append(",".join(row[name] for name in columns))
+    file = home / "more.csv"
+    file.write_text("\n".join(lines) + "\n")
+    run("import", "aloja", str(file))
+
+
+def test_row_3_what_was_measured_in_easy_settings_is_not_best(home: Path) -> None:
+    """A slow disk was measured on a fast cluster most of the time: its median is the lowest."""
+    more(home, Disk="HDD", Cl_Name="m-99", times=" ".join(["100"] * 60))
+    more(home, Disk="SSD", Cl_Name="m-99", times="30 31 32 33 34")
+    data = json.loads(run("rank", "--by", "disk", "--json"))
+    ranking = data["data"]
+    assert (ranking["basis"], "cluster" in ranking["held_equal"]) == ("matched", True)
+    first, second = ranking["groups"]
+    assert (first["key"], first["standing"]) == ({"disk": "SSD"}, "best")
+    assert (second["standing"], second["settings"]) == ("worse", 3)
+    assert second["ratio"] == pytest.approx((915 / 315 * 805 / 318 * 100 / 32) ** (1 / 3), rel=0.02)
+    crude = json.loads(run("rank", "--by", "disk", "--crude", "--json"))
+    assert crude["data"]["groups"][0]["key"] == {"disk": "HDD"}  # which is wrong, and said to be
+    assert "crude" in crude["data"]["verdict"]
+    assert any("not like with like" in warning for warning in crude["warnings"])
+    assert "not like with like" in run("rank", "--by", "disk", "--crude")
+
+
+@pytest.mark.usefixtures("home")
+def test_row_3_groups_that_share_no_setting_are_confounded(home: Path) -> None:
+    more(home, Disk="HS5", Cl_Name="m-99", Maps="4", times="10 11 12 13 14 15")
+    more(home, Disk="SSD", Cl_Name="m-99", Maps="6", times="10 11 12 13 14 15")
+    data = ranked()
+    sets = {group["name"]: group["set"] for group in data["groups"]}
+    assert sets["ETH HS5"] != sets["ETH SSD"] == sets["IB HDD"]
+    assert "Cannot tell between 2 sets" in data["verdict"]
+    assert "cluster" in data["verdict"]
+    text = run("rank", "--by", "net", "--by", "disk")
+    assert "HS5: HDFS on 5 hard disks" in text
+    assert "Cannot tell between 2 sets" in text.split("all of them")[0]
+
+
+@pytest.mark.usefixtures("home")
+def test_row_3_what_changes_only_with_the_groups_is_named(home: Path) -> None:
+    more(home, Cl_Name="m-99", VM_Size="big", times="10 11 12 13 14 15")
+    words = ("rank", "--by", "cluster", "--where", "disk=SSD", "--where", "net=ETH")
+    assert "instance_type changes only together with the groups" in run(*words)
+    data = json.loads(run(*words, "--json"))["data"]
+    assert data["change_only_with_the_groups"] == ["instance_type"]
+
+
+def test_row_3_one_price_is_not_for_clusters_of_all_sizes(home: Path) -> None:
+    more(home, Cl_Name="m-99", Datanodes="16", times="150 151 152 153 154 155")
+    with pytest.raises(VenturiError) as caught:
+        run("rank", "--by", "cluster", "--objective", "cost", "--usd-per-hour", "8", "--where",
+            "disk=SSD", "--where", "net=ETH", "--json")  # fmt: skip
+    assert caught.value.message == "one price for clusters of 8, 16 hosts"
+    assert "--usd-per-node-hour" in caught.value.hint
+    data = json.loads(run(
+        "rank", "--by", "cluster", "--objective", "cost", "--usd-per-node-hour", "1",
+        "--where", "disk=SSD", "--where", "net=ETH", "--json",
+    ))["data"]  # fmt: skip
+    costs = {group["name"]: group["summaries"]["cost"]["median"] for group in data["groups"]}
+    assert costs["m-01"] == pytest.approx(8 * 315 / 3600)
+    assert costs["m-99"] == pytest.approx(16 * 152.5 / 3600)
+
+
+@pytest.mark.usefixtures("home")
+def test_a_price_of_a_disk_reaches_every_layout_with_it_and_no_impossible_one(home: Path) -> None:
+    more(home, Disk="HS4", times="300 301 302 303 304 305")
+    more(home, Disk="SS2", times="300 301 302 303 304 305")
+    words = (
+        *("rank", "--by", "disk", "--where", "net=ETH", "--objective", "cost"),
+        *("--usd-per-hour", "3.5", "--plus", "disk=SSD:0.70", "--plus", "disk=HDD:0.20"),
+    )
+    groups = {
+        g["name"]: g["summaries"] for g in json.loads(run(*words, "--json"))["data"]["groups"]
+    }
+
+    def cost(name: str) -> float:
+        return float(groups[name]["cost"]["median"])
+
+    assert cost("HS4") == pytest.approx((3.5 + 0.7 + 4 * 0.2) * 302.5 / 3600)
+    assert cost("SS2") == pytest.approx((3.5 + 2 * 0.7) * 302.5 / 3600)
+    assert cost("SSD") == pytest.approx((3.5 + 0.7) * 315 / 3600)
+    with pytest.raises(VenturiError, match="no trial has disk=SS9"):
+        run(*words, "--plus", "disk=SS9:0.7")
+
+
+def test_row_11_single_trials_are_in_the_order_of_their_times(home: Path) -> None:
+    for cluster, time in (("b", "30"), ("a", "50"), ("c", "40")):
+        more(home, Cl_Name=cluster, times=time)
+    data = json.loads(run("rank", "--by", "cluster", "--where", "disk=SSD", "--where", "net=ETH",
+                          "--json"))["data"]  # fmt: skip
+    assert [group["name"] for group in data["groups"]] == ["m-01", "b", "c", "a"]
+    assert [group["rank"] for group in data["groups"]] == [1, None, None, None]

@@ -135,9 +135,18 @@ def test_small_by_medians_three_are_tied_and_that_is_said(small: Server) -> None
     first = answer["groups"][0]
     assert first["cost_usd"]["median"] == pytest.approx(265 * 4.20 / 3600)
     assert first["usd_per_hour"] == pytest.approx(4.20)
-    assert answer["verdict"].startswith("ETH SSD is cheapest: median $0.309")
-    assert "Cannot be told from the best: IB SSD and IB SS2." in answer["verdict"]
     assert first["legacy_rank"] is None  # nobody asked for it
+    assert answer["basis"] == "matched"  # they differ in more than disks and network
+    assert answer["verdict"].startswith(
+        "Of 4 groups measured in settings alike in all else, ETH SSD is cheapest; 3 cannot be told "
+        "apart at the top: also IB SSD, IB SS2; 1 is worse"
+    )
+    assert (first["name"], first["ratio"], first["against"]) == ("ETH SSD", 1.0, ["ETH", "SSD"])
+    crude = small.cost("lab-a", objective="cost", crude="1")
+    assert crude["verdict"].startswith(
+        "Crude, not like with like: ETH SSD is cheapest: median $0.309"
+    )
+    assert "Cannot be told from the best: IB SSD and IB SS2." in crude["verdict"]
 
 
 def test_the_eight_published_costs_and_ranks(public: Server) -> None:
@@ -159,7 +168,12 @@ def test_the_eight_published_costs_and_ranks(public: Server) -> None:
 
 
 def test_the_correct_query_names_another_and_a_tie(public: Server) -> None:
-    answer = public.cost("minerva100-10-18-21", objective="cost")
+    alike = public.cost("minerva100-10-18-21", objective="cost")
+    assert (alike["basis"], alike["groups"][0]["key"]) == ("matched", ["ETH", "SSD"])
+    standings = {key: row["standing"] for key, row in by_key(alike).items()}
+    assert {standings["IB", "SS2"], standings["IB", "HS5"]} == {"indistinguishable from the best"}
+    assert {standings["ETH", "HDD"], standings["IB", "HDD"]} == {"worse"}
+    answer = public.cost("minerva100-10-18-21", objective="cost", crude="1")
     rows = by_key(answer)
     cheapest = min(rows, key=lambda key: rows[key]["best_cost_usd"])
     assert cheapest == ("ETH", "SSD")

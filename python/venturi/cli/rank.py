@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -13,14 +12,16 @@ from venturi.cli.options import json_option, print_json
 from venturi.cli.repository import open_repository, say_left_out
 from venturi.cli.screen import show
 from venturi.errors import ExitCode, VenturiError
-from venturi.present.table import table
+from venturi.present.table import Line, table
+from venturi.record.vocabulary import DISK_LAYOUTS
 from venturi.units import format_duration
 from venturi.wording import NAMES_SHOWN
 
 if TYPE_CHECKING:
-    from venturi.model.compare.groups import Group
-    from venturi.model.compare.ranking import Ranked, Ranking
-    from venturi.record.query.selection import Query
+    from venturi.model.compare.alike import AlikeRanking, AlikeSet
+    from venturi.model.compare.rank_trials import Ranked
+    from venturi.model.compare.ranking import Ranked as Placed
+    from venturi.model.compare.ranking import Ranking
     from venturi.record.repository import Repository
 
 OBJECTIVES = {"time": "time", "cost": "cost", "cost-time": "cost x time", "pareto": "time and cost"}
@@ -37,11 +38,16 @@ _PLUS = re.compile(r"([^=]+)=(.*):([0-9.]+)")
 @click.option("--objective", type=click.Choice(tuple(OBJECTIVES)), default="time",
               show_default=True, help="What to rank by, the lowest first.")  # fmt: skip
 @click.option("--usd-per-hour", type=click.FloatRange(0), metavar="USD",
-              help="Price of the whole cluster per hour; a cost needs it.")  # fmt: skip
+              help="Price of the whole cluster per hour; a cost needs a price.")  # fmt: skip
+@click.option("--usd-per-node-hour", type=click.FloatRange(0), metavar="USD",
+              help="Price of each node per hour, for each trial's recorded hosts.")  # fmt: skip
 @click.option(
     "--plus", multiple=True, metavar="KEY=VALUE:USD",
-    help="Added to the price of groups with this value of a key of --by, such as net=IB:0.80.",
+    help="Added to the price where a trial has this value, such as net=IB:0.80. disk=SSD:0.70 "
+    "reaches every layout with SSDs (SS2, HS5), for each of them.",
 )  # fmt: skip
+@click.option("--crude", is_flag=True,
+              help="Medians of all that was measured, though not like with like.")  # fmt: skip
 @json_option
 def command(
     *,
@@ -49,50 +55,63 @@ def command(
     where: tuple[str, ...],
     objective: str,
     usd_per_hour: float | None,
+    usd_per_node_hour: float | None,
     plus: tuple[str, ...],
+    crude: bool,
     as_json: bool,
 ) -> None:
     """Rank groups of trials: which is best, and which cannot be told apart from it.
 
-    Medians of the succeeded trials that are no warm-ups. A group is worse than the best only if a
-    test says so; all others may be the best.
+    Where trials differ in more than what they are grouped by, groups are ranked over the settings
+    that are alike in all else. A group is worse only if a test says so; all others may be the best.
 
     \b
-    venturi rank --by net --by disk --where workload=terasort --objective cost \\
-        --usd-per-hour 3.50 --plus net=IB:0.80 --plus disk=SSD:0.70
+    venturi rank --by net --by disk --where workload=terasort \\
+        --where cluster=minerva100-10-18-21 --objective cost \\
+        --usd-per-hour 3.50 --plus net=IB:0.80 --plus disk=HDD:0.20 --plus disk=SSD:0.70
     """
-    from venturi.model.compare.groups import groups_from
-    from venturi.model.compare.ranking import Objective, rank_groups
+    from venturi.model.compare.rank_trials import Prices, counted, rank_trials, refusal
+    from venturi.model.compare.ranking import Objective
     from venturi.record.query.checks import require_conditions, require_keys
     from venturi.record.query.conditions import parse_condition
-    from venturi.record.query.grouping import group_by
     from venturi.record.query.selection import Query
 
-    if usd_per_hour is None and (objective != "time" or plus):
-        raise click.UsageError("a cost needs the price of the cluster: add --usd-per-hour USD")
+    if usd_per_hour is not None and usd_per_node_hour is not None:
+        raise click.UsageError("give either --usd-per-hour or --usd-per-node-hour")
+    price = usd_per_node_hour if usd_per_hour is None else usd_per_hour
+    if price is None and (objective != "time" or plus):
+        raise click.UsageError(
+            "a cost needs a price: add --usd-per-hour USD for the whole cluster, or "
+            "--usd-per-node-hour USD"
+        )
+    added = _added(plus)
     query = Query(tuple(parse_condition(text) for text in where))
     with open_repository() as repository:
         if not all(keys) or not keys:
             raise _no_key(repository)
         keys = require_keys(repository, keys)
         query = replace(query, conditions=require_conditions(repository, query.conditions))
-        found = group_by(repository, query, keys)
+        added = require_prices(repository, added)
+        trials = counted(repository, query, (*keys, *(key for key, _, _ in added)))
         say_left_out(repository, query)
-        _warn_of_a_mix(repository, query)
-    added = _added(plus, keys)
-    groups = groups_from(found)
-    if usd_per_hour is not None:
-        groups = tuple(_priced(group, keys, usd_per_hour, added) for group in groups)
-    if not any(group.elapsed_s for group in groups):
+    if not len(trials.logs):
         click.echo("no succeeded trials match", err=True)
         if as_json:
             print_json({"keys": keys, "groups": []})
         return
-    ranking = rank_groups(groups, Objective(OBJECTIVES[objective]))
+    per: Literal["cluster", "node"] = "cluster" if usd_per_node_hour is None else "node"
+    prices = None if price is None else Prices(price, added, per)
+    refused = refusal(trials, keys, prices)
+    if refused is not None:
+        raise VenturiError("VEN-COMPARE-GROUPS", refused.message, where={"by": ", ".join(keys)},
+                           hint=refused.hint, exit_code=ExitCode.USAGE)  # fmt: skip
+    ranked = rank_trials(trials, keys, Objective(OBJECTIVES[objective]), prices, crude=crude)
     if as_json:
-        print_json(_data(ranking, keys))
-    else:
-        _print(ranking, keys)
+        print_json(_data(ranked, keys), ranked.warnings)
+        return
+    _print(ranked, keys)
+    for warning in ranked.warnings:
+        click.echo(f"warning: {warning}", err=True)
 
 
 def _no_key(repository: Repository) -> VenturiError:
@@ -115,54 +134,58 @@ def _no_key(repository: Repository) -> VenturiError:
     )
 
 
-def _warn_of_a_mix(repository: Repository, query: Query) -> None:
-    """Says that the trials are of several workloads, whose times say nothing of each other."""
-    from venturi.record.query.grouping import group_by
-
-    found = group_by(repository, query, ("workload",))
-    names = sorted(_text(group.values[0]) for group in found if group.elapsed_s)
-    if len(names) > 1:
-        click.echo(
-            f"warning: this mixes {len(names):,} workloads; add --where workload={names[0]} or "
-            f"another of {', '.join(names[:NAMES_SHOWN])}",
-            err=True,
-        )
-
-
-def _added(texts: tuple[str, ...], keys: tuple[str, ...]) -> dict[tuple[str, str], float]:
-    """(key, value) -> US dollars an hour."""
-    added = {}
+def _added(texts: tuple[str, ...]) -> tuple[tuple[str, str, float], ...]:
+    """(key, value, US dollars an hour) of each text."""
+    added = []
     for text in texts:
         match = _PLUS.fullmatch(text)
-        if match is None or match[1] not in keys:
-            raise click.UsageError(
-                f"--plus {text!r} is not KEY=VALUE:USD with a KEY of --by, such as net=IB:0.80"
-            )
+        if match is None:
+            raise click.UsageError(f"--plus {text!r} is not KEY=VALUE:USD, such as net=IB:0.80")
         try:
-            added[match[1], match[2]] = float(match[3])
+            added.append((match[1], match[2], float(match[3])))
         except ValueError as error:
             raise click.UsageError(f"--plus {text!r}: {match[3]!r} is not a price") from error
-    return added
+    return tuple(added)
 
 
-def _priced(
-    group: Group, keys: tuple[str, ...], usd_per_hour: float, added: Mapping[tuple[str, str], float]
-) -> Group:
-    from venturi.model.compare.groups import with_cost
-    from venturi.model.cost.price import Tariff
+def require_prices(
+    repository: Repository, added: tuple[tuple[str, str, float], ...]
+) -> tuple[tuple[str, str, float], ...]:
+    """`added` by the recorded names of its keys; VEN-QUERY-VALUE for a value that no trial has and
+    that is no kind of disk either."""
+    from venturi.record.query.checks import require_conditions, require_keys
+    from venturi.record.query.conditions import parse_condition
 
-    extra = sum(added.get((k, _text(v)), 0.0) for k, v in zip(keys, group.key, strict=True))
-    return with_cost(group, Tariff(usd_per_hour + extra, "USD", source="--usd-per-hour"))
+    made = []
+    for key, value, usd in added:
+        (name,) = require_keys(repository, (key,))
+        if value not in DISK_LAYOUTS:
+            require_conditions(repository, (parse_condition(f"{name}={value}"),))
+        made.append((name, value, usd))
+    return tuple(made)
 
 
 def _text(value: object) -> str:
     return "—" if value is None else str(value)
 
 
-def _data(ranking: Ranking, keys: tuple[str, ...]) -> dict[str, Any]:
+def _data(ranked: Ranked, keys: tuple[str, ...]) -> dict[str, Any]:
+    from venturi.model.compare.rank_words import sentences
 
-    return {
+    data: dict[str, Any] = {
         "keys": keys,
+        "basis": ranked.basis,
+        "differ_besides": ranked.besides,
+        "change_only_with_the_groups": ranked.along,
+        "caption": ranked.naming.caption,
+        "explained": ranked.naming.explained,
+        "verdict": "; ".join(sentences(ranked)),
+    }
+    if ranked.alike is not None:
+        return data | _alike_data(ranked, ranked.alike, keys)
+    ranking = ranked.ranking
+    assert ranking is not None
+    return data | {
         "objective": ranking.objective.value,
         "alpha": ranking.alpha,
         "each_alpha": ranking.each_alpha,
@@ -170,6 +193,7 @@ def _data(ranking: Ranking, keys: tuple[str, ...]) -> dict[str, Any]:
         "groups": [
             {
                 "key": dict(zip(keys, one.key, strict=True)),
+                "name": ranked.names[one.key],
                 "rank": one.rank,
                 "standing": one.standing.value,
                 "reason": one.reason,
@@ -182,33 +206,89 @@ def _data(ranking: Ranking, keys: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def _print(ranking: Ranking, keys: tuple[str, ...]) -> None:
+def _alike_data(ranked: Ranked, alike: AlikeRanking, keys: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "objective": alike.objective.value,
+        "alpha": alike.alpha,
+        "held_equal": alike.equal,
+        "sets_differ_in": alike.apart,
+        "groups": [
+            {
+                "key": dict(zip(keys, place.key, strict=True)),
+                "name": ranked.names[place.key],
+                "set": number,
+                "rank": place.rank,
+                "standing": place.standing.value,
+                "reason": place.reason,
+                "against": dict(zip(keys, each.reference, strict=True)),
+                "each_alpha": each.each_alpha,
+                "trials": place.n,
+                "settings": place.strata,
+                "ratio": place.ratio,
+                "interval": place.interval and asdict(place.interval),
+            }
+            for number, each in enumerate(alike.sets, start=1)
+            for place in each.places
+        ],
+    }
+
+
+def _print(ranked: Ranked, keys: tuple[str, ...]) -> None:
+    from venturi.model.compare.rank_words import sentences
+
+    show(*(Line(sentence, "bold") for sentence in sentences(ranked)))
+    if ranked.naming.caption:
+        show(f"all of them: {ranked.naming.caption}")
+    if ranked.alike is not None:
+        for each in ranked.alike.sets:
+            _print_set(ranked, each)
+        show("held equal: " + ", ".join(ranked.alike.equal))
+    elif ranked.ranking is not None:
+        _print_medians(ranked.ranking, keys)
+    show(*(f"{code}: {meaning}" for code, meaning in ranked.naming.explained.items()))
+
+
+def _print_set(ranked: Ranked, each: AlikeSet) -> None:
+    if len(each.places) == 1:
+        return
+    made = table("#", "group", "trials", "settings", "ratio", "interval", "standing",
+                 left=2, prose=("group", "standing", "interval"), spare=("trials",))  # fmt: skip
+    for place in each.places:
+        interval = place.interval
+        made.add(
+            _text(place.rank), ranked.names[place.key], f"{place.n:,}",
+            str(place.strata) if place.key != each.reference else "—",
+            "—" if place.ratio is None else f"{place.ratio:.3g}",
+            "—" if interval is None else f"{_end(interval.low)} to {_end(interval.high)}",
+            place.standing.value + (f": {place.reason}" if place.reason else ""),
+        )  # fmt: skip
+    level = 1 - 2 * each.each_alpha
+    show("", f"ratios to {ranked.names[each.reference]}, over the settings that have both "
+         f"(intervals at {level:.4g})", made)  # fmt: skip
+
+
+def _end(ratio: float) -> str:
+    return "under 0.01" if ratio < 0.01 else "over 100" if ratio > 100 else f"{ratio:.3g}"
+
+
+def _print_medians(ranking: Ranking, keys: tuple[str, ...]) -> None:
     from venturi.model.compare.ranking import AXES, Rank
 
     axes = AXES[ranking.objective]
     heads = tuple(f"median {axis.value.removesuffix('_s')}" for axis in axes)
-    made = table(
-        "#",
-        *keys,
-        "trials",
-        *heads,
-        "standing",
-        left=1 + len(keys),
-        prose=(*keys, *heads, "standing"),
-    )
+    made = table("#", *keys, "trials", *heads, "standing", left=1 + len(keys),
+                 prose=(*keys, *heads, "standing"))  # fmt: skip
     for one in ranking.groups:
         cells = [_summary(one, axis) for axis in axes]
         count = max((s.n for s in one.summaries.values()), default=0)
         why = f": {one.reason}" if one.standing is Rank.CANNOT_TELL else ""
-        standing = one.standing.value + why
-        made.add(_text(one.rank), *map(_text, one.key), str(count), *cells, standing)
+        made.add(
+            _text(one.rank), *map(_text, one.key), str(count), *cells, one.standing.value + why
+        )
     show(made)
-    if len(ranking.tie) > 1:
-        click.echo(f"{len(ranking.tie)} groups cannot be told apart at the top (alpha "
-                   f"{ranking.alpha:g} for all comparisons together)")  # fmt: skip
 
 
-def _summary(one: Ranked, axis: Any) -> str:
+def _summary(one: Placed, axis: Any) -> str:
     """The median and its interval, where there are any."""
     from venturi.model.compare.ranking import Axis
 

@@ -193,3 +193,19 @@ def explained(shown: Mapping[str, Iterable[object]]) -> dict[str, str]:
             if code is not None:
                 found.setdefault(str(value), code.meaning)
     return found
+
+
+DISK_LAYOUTS = frozenset(("HDD", "HD2", "HD3", "HD4", "HD5", "SSD", "SS2", "HS4", "HS5"))
+"""ALOJA's, which its prices name whether or not trials of each are here."""
+
+
+def disks_of(label: str) -> dict[str, int]:
+    """How many local disks of which kind ALOJA's label of a layout says: `HS4` is 4 HDD, 1 SSD."""
+    match = re.fullmatch(r"(HDD|SSD|HD|SS|HS)([0-9]*)", label)
+    if match is None:
+        return {}
+    count = int(match[2] or 1)
+    return {
+        "HDD": {"HDD": 1}, "HD": {"HDD": count}, "SSD": {"SSD": 1}, "SS": {"SSD": count},
+        "HS": {"HDD": count, "SSD": 1},
+    }[match[1]]  # fmt: skip

@@ -18,7 +18,15 @@ CAPTION_MAX = 8
 _GENERIC = frozenset({"none", "default", "unknown", "yes", "no", "true", "false", "all", "any"})
 _ORDER = {name: place for place, name in enumerate(n for word in WORDS for n in word.names)}
 _NEVER = frozenset({"id", "group", "elapsed_s", "state", "repetition", "warm_up", "started_at"})
-_DERIVED = ("host_names", "disks.", "input_records", "source", "engine_version")
+_DERIVED = (
+    "host_names",
+    "host names",
+    "disk folders",
+    "disks.",
+    "input_records",
+    "source",
+    "engine_version",
+)
 """What another key usually tells already, and shorter."""
 _VALUE_CHARACTERS_MAX = 40
 _SELDOM = ("workload_version", "engine_version", "source", "provenance")  # last in a caption
@@ -69,7 +77,8 @@ def _name(
     place: int,
 ) -> str:
     stated = [key for key in keys if columns[key][place] is not None]
-    return ", ".join(said(key, columns[key][place], named[key]) for key in stated or keys)
+    parts = [said(key, columns[key][place], named[key]) for key in stated or keys]
+    return (" " if not any(" " in part for part in parts) else ", ").join(parts)
 
 
 def _number(text: str) -> float | None:

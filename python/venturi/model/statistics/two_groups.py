@@ -133,6 +133,8 @@ def least_p(n: int, m: int) -> float:
         return 2 * math.exp(-ways)
     if min(n, m) < 2:
         return min(1.0, 2 / (n + m)) if min(n, m) else 1.0
+    if (orders := math.comb(n + m, n)) > MOST_ORDERS:  # of a sample, without drawing it
+        return max(2 / orders, 1 / (MOST_ORDERS + 1))
     return _share_as_far(n, m, math.inf)
 
 

@@ -7,7 +7,7 @@ values of the keys that were grouped by, in their order; null is a missing value
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
@@ -291,7 +291,8 @@ class RankedGroup:
     `best_*` are those of its fastest trial. `legacy_*` is what ALOJA's query shows, on request.
     `on_frontier`: by medians no group is as fast and as cheap. `frontier` is then "yes", "no" where
     one and the same group is found better in time and in cost, else "cannot tell"; null without
-    a cost.
+    a cost. Where settings are matched, `ratio` is that to the group `against` over `settings` with
+    both; groups of another `set` share none with them.
     """
 
     key: Key
@@ -312,11 +313,21 @@ class RankedGroup:
     legacy_rank: int | None = None
     legacy_wrong: bool | None = None
     frontier: Literal["yes", "cannot tell", "no"] | None = None
+    name: str = ""
+    set: int | None = None
+    against: Key | None = None
+    settings: int | None = None
+    ratio: float | None = None
+    ratio_interval: Interval | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Groups by `objective`; `verdict` says in words who is best and who ties with it."""
+    """Groups by `objective`; `verdict` says in words who is best and who ties with it.
+
+    `basis`: "pooled" medians of trials that differ in nothing else; "matched" over the settings
+    alike in all else (medians are then not like with like); "crude" on request; or "refused".
+    """
 
     by: tuple[str, ...]
     objective: str
@@ -326,6 +337,9 @@ class Ranking:
     verdict: str
     workloads: tuple[str, ...]
     warnings: tuple[str, ...] = ()
+    basis: Literal["pooled", "matched", "crude", "refused"] = "pooled"
+    caption: str = ""
+    explained: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

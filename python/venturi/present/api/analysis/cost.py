@@ -10,9 +10,14 @@ from datetime import date
 from typing import Annotated, Literal
 
 from venturi.model.compare import ranking as model
+from venturi.model.compare.alike import AlikeRanking
 from venturi.model.compare.groups import Columns, Group, best_of, groups_from, with_cost
 from venturi.model.compare.groups import Key as GroupKey
 from venturi.model.compare.legacy import LegacyBest, joined_on_time_alone
+from venturi.model.compare.rank_trials import Prices as TrialPrices
+from venturi.model.compare.rank_trials import counted, rank_trials, refusal, usd_added
+from venturi.model.compare.rank_words import sentences
+from venturi.model.compare.strata import Trials
 from venturi.model.cost.price import Tariff
 from venturi.model.statistics.stats import Missing
 from venturi.present.api.analysis.cells import (
@@ -27,18 +32,19 @@ from venturi.present.api.analysis.cells import (
     mixtures,
     refused,
     scalar,
-    shown,
 )
-from venturi.present.api.analysis.spreads import no_spread, scaled, spread_of
+from venturi.present.api.analysis.spreads import interval, no_spread, scaled, spread_of
 from venturi.present.api.asking import Parameter
 from venturi.present.api.context import Selection, SelectionDep, Services
 from venturi.present.api.shapes import Key, Prices, RankedGroup, Ranking, Scalar
-from venturi.record.query.conditions import COLUMNS
+from venturi.record.query.checks import require_conditions
+from venturi.record.query.conditions import COLUMNS, parse_condition
 from venturi.record.query.grouping import GROUP_KEYS_MAX
 from venturi.record.query.paging import rows
 from venturi.record.query.repeats import stored_order
 from venturi.record.repository import Repository
 from venturi.record.tables import text_of
+from venturi.record.vocabulary import DISK_LAYOUTS
 from venturi.units import format_duration
 
 OBJECTIVES: Mapping[str, model.Objective] = {
@@ -85,6 +91,9 @@ def cost(
     price_source: Annotated[
         str | None, Parameter(max_length=200, description="Who said so.")
     ] = None,
+    crude: Annotated[
+        bool, Parameter(description="By medians of all trials, though not like with like.")
+    ] = False,
     legacy: Annotated[
         bool, Parameter(description="Also what ALOJA's query shows: wrong in places.")
     ] = False,
@@ -94,13 +103,98 @@ def cost(
     prices = None
     if usd_per_hour is not None:
         day = None if price_as_of is None else price_as_of.isoformat()
-        prices = Prices(usd_per_hour, added(plus or (), keys), per, day, price_source)
+        extra = required(services.repository, added(plus or (), keys))
+        prices = Prices(usd_per_hour, extra, per, day, price_source)
     elif plus or legacy or objective != "time":
         raise refused("a cost needs a price", "usd_per_hour", "give usd_per_hour=3.50")
     further = (*(("hosts",) if per == "node" else ()), *COMPARABLE, *ORIGIN)
     found = cells(services.repository, selection, keys, further[: GROUP_KEYS_MAX - len(keys)])
     answer = ranked(found, keys, objective, prices)
+    if keys and any(cell.elapsed_s for cell in found):
+        trials = counted(services.repository, selection.query(), keys)
+        answer = like_with_like(answer, trials, crude=crude)
     return with_legacy(services.repository, selection, answer) if legacy else answer
+
+
+def required(
+    repository: Repository, plus: tuple[tuple[str, str, float], ...]
+) -> tuple[tuple[str, str, float], ...]:
+    """`plus`; VEN-QUERY-VALUE for a value that no trial has and that is no kind of disk."""
+    unknown = [f"{key}={value}" for key, value, _ in plus if value not in DISK_LAYOUTS]
+    require_conditions(repository, map(parse_condition, unknown))
+    return plus
+
+
+def like_with_like(answer: Ranking, trials: Trials, *, crude: bool) -> Ranking:
+    """`answer`, which is by medians of all that was measured, as far as these are like with like;
+    else over the settings that are alike, or refused."""
+    prices = None
+    if answer.prices is not None:
+        prices = TrialPrices(answer.prices.usd_per_hour, answer.prices.plus, answer.prices.per)
+    refused_ = refusal(trials, answer.by, prices)
+    if refused_ is not None:
+        told = f"Not ranked: {refused_.message}. {refused_.hint}."
+        return replace(
+            answer, basis="refused", verdict=told, warnings=(told, *answer.warnings),
+            groups=tuple(_unranked(group, refused_.message) for group in answer.groups),
+        )  # fmt: skip
+    found = rank_trials(trials, answer.by, OBJECTIVES[answer.objective], prices, crude=crude)
+    names = {text(key): name for key, name in found.names.items()}
+    named = [replace(g, name=names.get(text(g.key), label(g.key))) for g in answer.groups]
+    answer = replace(
+        answer, basis=found.basis, caption=found.naming.caption, explained=found.naming.explained,
+        groups=tuple(named), warnings=(*found.warnings, *answer.warnings),
+    )  # fmt: skip
+    if found.alike is None:
+        told = answer.verdict + "".join(f" {each}." for each in sentences(found)[1:])
+        if found.basis == "crude":
+            told = f"Crude, not like with like: {told}"
+        return replace(answer, verdict=told)
+    front = None
+    if prices is not None:
+        front = rank_trials(trials, answer.by, model.Objective.PARETO, prices).alike
+    groups = _matched(answer.groups, found.alike, front)
+    return replace(answer, groups=groups, verdict=". ".join(sentences(found)) + ".")
+
+
+def _unranked(group: RankedGroup, reason: str) -> RankedGroup:
+    unknown = str(model.Rank.CANNOT_TELL)
+    return replace(group, rank=None, standing=unknown, reason=reason, on_frontier=False,
+                   frontier=None, p_value=None, name=label(group.key))  # fmt: skip
+
+
+def _matched(
+    groups: Sequence[RankedGroup], alike: AlikeRanking, front: AlikeRanking | None
+) -> tuple[RankedGroup, ...]:
+    """The groups in the order of their sets and places there."""
+    of_key = {text(group.key): group for group in groups}
+    standings = {
+        text(place.key): place.standing
+        for each in (() if front is None else front.sets)
+        for place in each.places
+    }
+    made = []
+    for number, each in enumerate(alike.sets, start=1):
+        for place in each.places:
+            group = of_key.pop(text(place.key))
+            on: Literal["yes", "cannot tell", "no"] | None = None
+            if text(place.key) in standings:
+                on = _ON_FRONTIER.get(standings[text(place.key)], "cannot tell")
+            unpriced = group.cost_usd.reason if group.cost_usd and not group.cost_usd.n else None
+            made.append(replace(
+                group, rank=place.rank, standing=str(place.standing),
+                reason="; ".join(filter(None, (place.reason, unpriced))) or None,
+                on_frontier=on == "yes", frontier=on, p_value=None, set=number,
+                against=tuple(map(scalar, each.reference)), settings=place.strata,
+                ratio=place.ratio, ratio_interval=interval(place.interval),
+            ))  # fmt: skip
+    rest = (_unranked(group, "no trial of it counts") for group in of_key.values())
+    return (*made, *rest)
+
+
+def text(key: GroupKey) -> tuple[str | None, ...]:
+    """A key however its values were typed."""
+    return tuple(None if value is None else text_of(value) for value in map(scalar, key))
 
 
 def added(texts: Sequence[str], keys: Sequence[str]) -> tuple[tuple[str, str, float], ...]:
@@ -162,8 +256,8 @@ def _priced(
     """`group` with the cost of each trial, or why it has none."""
     if prices is None:
         return _Priced(group, None, None)
-    values = {key: shown(value) for key, value in zip(keys, cell.key, strict=True)}
-    extra = sum(usd for key, value, usd in prices.plus if values[key] == value)
+    values = dict(zip(keys, cell.key, strict=True))
+    extra = sum(usd_added(prices.plus, key, value) for key, value in values.items())
     per_hour = prices.usd_per_hour + extra
     if prices.per == "node":
         hosts = {cell.key[keys.index("hosts")]} if "hosts" in keys else cell.other.get("hosts")

@@ -1,0 +1,366 @@
+"""Groups ranked where all else is equal: each against one of them in the settings that both have.
+
+A ranking of all that was measured says which group happened to be measured in easy settings. Here
+trials are divided into strata (`strata`), and a group is compared with the *reference* over the
+strata that hold both. The reference is the group that seems best among those that share strata
+with most others. Groups that share none with it are in a *set* of their own, with another
+reference: nothing is said between sets, but what keeps them apart.
+
+The promise is that of `ranking`: in each set of k groups, whichever is truly best is called worse
+with a chance of at most alpha, each of k - 1 one-sided comparisons having alpha/(k - 1). It needs
+no more of the reference than that it is one of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from venturi.model.compare.groups import Key
+from venturi.model.compare.ranking import AXES, Axis, Objective, Rank
+from venturi.model.compare.strata import (
+    Matched,
+    Trials,
+    alike_keys,
+    going_along,
+    match,
+    pooled,
+    strata_of,
+)
+from venturi.model.statistics.stats import ALPHA, Interval
+from venturi.model.statistics.two_groups import Outcome, compare_samples
+from venturi.record.query.chosen import DISK_FOLDERS, HOST_NAMES
+from venturi.record.query.columns import combined
+from venturi.record.vocabulary import same_thing
+from venturi.wording import count_of
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+NEVER_ALONG = frozenset(
+    ("workload", "workload_version", "scale", "input_bytes", "engine", "provenance", "source")
+)
+"""Keys that stay equal even where they change only with what is grouped by."""
+APART_LEAST, APART_SHOWN = 0.5, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One group's place in its set.
+
+    `ratio` is of its values to those of the set's reference over `strata` settings that have both,
+    with `interval` at the level of the comparison; None, like `rank`, of a group alone in its set.
+    """
+
+    key: Key
+    rank: int | None
+    standing: Rank
+    reason: str | None
+    n: int
+    strata: int
+    ratio: float | None
+    interval: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class AlikeSet:
+    """Groups that share settings with the `reference`; `places` in order, the best first."""
+
+    reference: Key
+    each_alpha: float
+    places: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AlikeRanking:
+    """Groups ranked where all else is equal, in sets between which nothing can be told.
+
+    `equal` are the keys that were held equal, `apart` those by which the first set differs most
+    from the others.
+    """
+
+    objective: Objective
+    alpha: float
+    sets: tuple[AlikeSet, ...]
+    equal: tuple[str, ...]
+    apart: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Trials by their `stratum` and the number of their group (`target`), which `values` names;
+    `axes` have the logarithms of what is looked at."""
+
+    stratum: Integers
+    target: Integers
+    axes: Mapping[Axis, Floats]
+    values: Sequence[Key]
+
+    def within(self, members: Sequence[int]) -> _Table:
+        """The trials of some groups."""
+        inside = np.isin(self.target, members)
+        axes = {axis: logs[inside] for axis, logs in self.axes.items()}
+        return _Table(self.stratum[inside], self.target[inside], axes, self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class _Direct:
+    """A group against another over the strata of both; `worse`: the one-sided test says so."""
+
+    strata: int
+    ratio: float
+    interval: Interval | None
+    reason: str | None
+    worse: bool
+
+
+def besides_and_along(
+    trials: Trials, keys: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The keys in which trials differ besides `keys` and other names of them: those that have to be
+    held equal, and those that change only together with `keys`, so cannot be."""
+    target, _ = combined([trials.columns[key] for key in keys], len(trials.logs))
+    others = {
+        key: column
+        for key, column in trials.columns.items()
+        if not any(same_thing(key, each) for each in keys)
+    }
+    along = going_along(target, others) - NEVER_ALONG
+    varies = [key for key, c in others.items()
+              if len(c.codes) and (c.codes != c.codes[0]).any()]  # fmt: skip
+    told = along - {HOST_NAMES, DISK_FOLDERS}
+    return tuple(k for k in varies if k not in along), tuple(k for k in varies if k in told)
+
+
+def rank_alike(
+    trials: Trials,
+    keys: Sequence[str],
+    objective: Objective,
+    rates: Floats | None = None,
+    alpha: float = ALPHA,
+) -> AlikeRanking:
+    """The groups of `trials` by `keys`, ranked over like settings.
+
+    `rates` is each trial's price per hour, of the whole cluster: all objectives but time need it.
+    """
+    equal, _ = besides_and_along(trials, keys)
+    columns = [trials.columns[key] for key in keys]
+    target, first = combined(columns, len(trials.logs))
+    values: list[Key] = [
+        tuple(column.values[int(column.codes[place])] for column in columns) for place in first
+    ]
+    stratum = strata_of([trials.columns[key] for key in equal], len(target))
+    table = _Table(stratum, target, _axes(trials.logs, objective, rates), values)
+    sets = _sets(table, alpha)
+    apart: tuple[str, ...] = ()
+    if len(sets) > 1:
+        largest = {place.key for place in sets[0].places}
+        apart = _apart(trials, equal, np.array([key in largest for key in values])[target])
+    return AlikeRanking(objective, alpha, tuple(sets), equal, apart)
+
+
+def _axes(logs: Floats, objective: Objective, rates: Floats | None) -> dict[Axis, Floats]:
+    price = np.zeros(len(logs)) if rates is None else np.log(rates)
+    every = {Axis.ELAPSED_S: logs, Axis.COST: logs + price, Axis.COST_TIME: 2 * logs + price}
+    return {axis: every[axis] for axis in AXES[objective]}
+
+
+def _connected(table: _Table) -> list[list[int]]:
+    """Groups joined by strata that hold several of them, directly or by way of others."""
+    shared = _strata_shared(table)
+    found: list[list[int]] = []
+    left = set(shared)
+    while left:
+        members, new = set[int](), {min(left)}
+        while new:
+            members |= new
+            new = set[int]().union(*(shared[group] for group in new)) - members
+        left -= members
+        found.append(sorted(members))
+    return found
+
+
+def _sets(table: _Table, alpha: float) -> list[AlikeSet]:
+    """All groups, in sets of those that share strata with one of them, the reference."""
+    made, left = [], _connected(table)
+    while left:
+        members = left.pop(0)
+        within = table.within(members)
+        reference = members[0]
+        shared = [reference]
+        if len(members) > 1:
+            estimate = _estimated(within, next(iter(within.axes.values())), members)
+            strata = _strata_shared(within)
+            # Of those that may be the best, the one that most can be said of.
+            able = [g for g in members if len(strata[g]) * 2 >= max(map(len, strata.values()))]
+            reference = min(able, key=lambda group: estimate[group])
+            shared = sorted({reference, *strata[reference]})
+        made.append(_ranked(table.within(shared), shared, reference, alpha))
+        rest = [group for group in members if group not in shared]
+        if rest:
+            left += _connected(table.within(rest))
+    return sorted(made, key=lambda each: (-len(each.places), -sum(p.n for p in each.places)))
+
+
+def _strata_shared(table: _Table) -> dict[int, set[int]]:
+    """For each group the others that some stratum holds besides it."""
+    pairs = np.unique(np.stack([table.stratum, table.target], axis=1), axis=0)
+    held: dict[int, set[int]] = {}
+    for part in np.split(pairs[:, 1], np.flatnonzero(np.diff(pairs[:, 0])) + 1):
+        members = part.tolist()
+        for group in members:
+            held.setdefault(group, set()).update(members)
+    return {group: others - {group} for group, others in held.items()}
+
+
+def _ranked(table: _Table, members: Sequence[int], reference: int, alpha: float) -> AlikeSet:
+    """The places of groups each of which shares strata with the `reference`."""
+    counts = np.bincount(table.target, minlength=len(table.values))
+    name = table.values[reference]
+    if len(members) == 1:
+        reason = "nothing else was measured in the same settings"
+        n = int(counts[reference])
+        return AlikeSet(
+            name, alpha, (Place(name, None, Rank.CANNOT_TELL, reason, n, 0, None, None),)
+        )
+    each_alpha = alpha / (len(members) - 1)
+    axis = next(iter(table.axes.values()))
+    found = _against(table, axis, reference, each_alpha)
+    places = [Place(name, None, Rank.TIED, None, int(counts[reference]), 0, 1.0, None)]
+    groups = [reference, *(group for group in members if group != reference)]
+    places += [_place(table.values[g], int(counts[g]), found[g]) for g in groups[1:]]
+    if len(table.axes) > 1:
+        told = _on_frontier(table, members, dict(zip(groups, places, strict=True)), each_alpha)
+    else:
+        told = _in_order(places)
+    told.sort(key=lambda place: (place.rank is None, place.rank or place.ratio, repr(place.key)))
+    return AlikeSet(name, each_alpha, tuple(told))
+
+
+def _in_order(places: Sequence[Place]) -> list[Place]:
+    """Ranks by the ratio, the reference first in `places`; without one where too few trials stand
+    behind it. The reference is worse if one of the others is found better."""
+    if any(place.interval is not None and place.interval.high < 1 for place in places):
+        places = [replace(places[0], standing=Rank.WORSE), *places[1:]]
+    ratios = [p.ratio or math.inf for p in places if p.standing is not Rank.CANNOT_TELL]
+    told = []
+    for place in places:
+        rank = 1 + sum(ratio < (place.ratio or math.inf) for ratio in ratios)
+        if place.standing is Rank.CANNOT_TELL:
+            told.append(place)
+        else:
+            told.append(
+                replace(place, rank=rank, standing=Rank.BEST if rank == 1 else place.standing)
+            )
+    return told
+
+
+def _estimated(table: _Table, logs: Floats, members: Sequence[int]) -> dict[int, float]:
+    """Each group's logarithm against the others', by least squares of stratum + group over the
+    medians of all cells: it says which group may be the best, by way of others too."""
+    cell = table.stratum * len(table.values) + table.target
+    order = np.lexsort((logs, cell))
+    cells, start, size = np.unique(cell[order], return_index=True, return_counts=True)
+    x = logs[order]
+    middle = (x[start + (size - 1) // 2] + x[start + size // 2]) / 2
+    place = np.full(len(table.values), -1)
+    place[list(members)] = np.arange(len(members))
+    _, stratum = np.unique(cells // len(table.values), return_inverse=True)
+    group = place[cells % len(table.values)]
+    held = np.bincount(stratum)
+    mean = np.bincount(stratum, middle) / held
+    # The normal equations with the strata taken out: a Laplacian, of which one level is free.
+    incidence = np.zeros((len(held), len(members)))
+    incidence[stratum, group] = 1
+    matrix = np.diag(incidence.sum(axis=0)) - incidence.T @ (incidence / held[:, np.newaxis])
+    right = np.bincount(group, middle - mean[stratum], minlength=len(members))
+    solved = np.linalg.lstsq(matrix, right, rcond=None)[0]
+    return dict(zip(members, solved.tolist(), strict=True))
+
+
+def _against(table: _Table, logs: Floats, best: int, each_alpha: float) -> dict[int, _Direct]:
+    """Every group that shares strata with `best`, against it."""
+    found = match(table.stratum, table.target, logs, best)
+    return {
+        int(group): _direct(table, logs, found.of(int(group)), best, each_alpha)
+        for group in np.unique(found.value)
+    }
+
+
+def _direct(table: _Table, logs: Floats, found: Matched, best: int, each_alpha: float) -> _Direct:
+    """Over several strata the mean of their effects with its t interval; of one the test of two
+    groups. One-sided at `each_alpha` is two-sided at twice that, if the difference is upwards."""
+    alpha = min(2 * each_alpha, 0.999)
+    if len(found.logs) > 1:
+        mean = pooled(found.logs, 1 - alpha)
+        worse = mean.interval is not None and mean.interval.low > 1
+        return _Direct(mean.n, mean.ratio, mean.interval, mean.reason, worse)
+    here = table.stratum == table.stratum[found.row[0]]
+    base, own = (
+        np.exp(logs[here & (table.target == group)]).tolist()
+        for group in (best, int(found.value[0]))
+    )
+    verdict = compare_samples(base, own, alpha)
+    ratio = math.exp(float(found.logs[0])) if verdict.ratio is None else verdict.ratio
+    few = (
+        f"one setting with both, {count_of(len(own), 'trial')} against {len(base)}: too few to tell"
+    )
+    reason = None if verdict.interval else few
+    return _Direct(1, ratio, verdict.interval, reason, verdict.outcome is Outcome.HIGHER)
+
+
+def _place(key: Key, n: int, direct: _Direct) -> Place:
+    standing, reason = (Rank.WORSE, None) if direct.worse else (Rank.TIED, None)
+    if direct.interval is None:
+        standing, reason = Rank.CANNOT_TELL, direct.reason
+    return Place(key, None, standing, reason, n, direct.strata, direct.ratio, direct.interval)
+
+
+def _on_frontier(
+    table: _Table, members: Sequence[int], places: Mapping[int, Place], each_alpha: float
+) -> list[Place]:
+    """Standings by time and cost: best are those that no other is estimated to beat in both, worse
+    is what one and the same of these beats in both by the test."""
+    estimates = [_estimated(table, logs, members) for logs in table.axes.values()]
+
+    def beats(one: int, other: int) -> bool:
+        pairs = [(each[one], each[other]) for each in estimates]
+        return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
+
+    front = [g for g in members if not any(beats(other, g) for other in members)]
+    against = {best: [_against(table, logs, best, each_alpha) for logs in table.axes.values()]
+               for best in front}  # fmt: skip
+    made = []
+    for group, place in places.items():
+        above = [best for best in front if beats(best, group)]
+        shared = [best for best in above if all(group in one for one in against[best])]
+        standing, reason = Rank.TIED, None
+        if not above:
+            standing = Rank.BEST
+        elif any(all(one[group].worse for one in against[best]) for best in shared):
+            standing = Rank.WORSE
+        elif not shared or all(one[group].interval is None for b in shared for one in against[b]):
+            standing, reason = Rank.CANNOT_TELL, place.reason or "too few settings with the best"
+        rank = 1 + sum(beats(other, group) for other in members)
+        made.append(replace(place, rank=rank, standing=standing, reason=reason))
+    return made
+
+
+def _apart(trials: Trials, equal: Sequence[str], inside: npt.NDArray[np.bool_]) -> tuple[str, ...]:
+    """The keys by which the trials of the first set differ most from the others: half the summed
+    |share inside - share outside| over their values, at least a half. Of keys that split the trials
+    alike, one."""
+    found = []
+    for names, codes in alike_keys({key: trials.columns[key] for key in equal}):
+        size = int(codes.max()) + 1
+        shares = [np.bincount(codes[side], minlength=size) / max(1, int(side.sum()))
+                  for side in (inside, ~inside)]  # fmt: skip
+        apart = float(np.abs(shares[0] - shares[1]).sum()) / 2
+        asked = [name for name in names if name not in {HOST_NAMES, DISK_FOLDERS}]
+        if apart >= APART_LEAST and asked:
+            found.append((-apart, asked[0]))
+    return tuple(name for _, name in sorted(found)[:APART_SHOWN])

@@ -1,0 +1,243 @@
+"""The one answer to "which group is best": of like with like, or why not.
+
+Different work is never ranked together. Where trials differ in nothing but what they are grouped
+by, groups are ranked by their medians (`ranking`); where they differ in more, over the settings
+that are alike (`alike`). Medians of all that was measured are given only on request, as *crude*.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from venturi.model.compare.alike import AlikeRanking, besides_and_along, rank_alike
+from venturi.model.compare.groups import Group, Key
+from venturi.model.compare.names import Names, name_groups
+from venturi.model.compare.ranking import Objective, Ranking, rank_groups
+from venturi.model.compare.strata import Trials
+from venturi.record.query.chosen import chosen
+from venturi.record.query.columns import Column, combined
+from venturi.record.query.grouping import GROUPS_MAX, group_by
+from venturi.record.query.selection import Query
+from venturi.record.repository import Repository
+from venturi.record.vocabulary import disks_of
+from venturi.wording import count_of
+
+Floats = npt.NDArray[np.float64]
+Basis = Literal["pooled", "matched", "crude"]
+NAMED_MAX = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """US dollars for an hour of the whole cluster, or of each of its nodes (`per`).
+
+    `plus` is (key, value, dollars): added where a trial has the value. A kind of disk (HDD, SSD)
+    reaches every layout that has such disks, for each of them, unless the layout is named itself.
+    """
+
+    usd_per_hour: float
+    plus: tuple[tuple[str, str, float], ...] = ()
+    per: Literal["cluster", "node"] = "cluster"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why groups are not ranked, and what to add."""
+
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """What is best: by `ranking` (pooled or crude) or `alike` (matched).
+
+    `besides` are the keys in which the trials differ besides those that they are grouped by,
+    `along` those that change only together with these: part of what is ranked.
+    """
+
+    basis: Basis
+    ranking: Ranking | None
+    alike: AlikeRanking | None
+    besides: tuple[str, ...]
+    along: tuple[str, ...]
+    names: Mapping[Key, str]
+    naming: Names
+    warnings: tuple[str, ...]
+
+
+def counted(repository: Repository, query: Query, keys: Sequence[str]) -> Trials:
+    """The trials of `query` that count, with every key by which any differ, and `keys`."""
+    found = chosen(repository, query)
+    columns = dict(found.columns)
+    count = len(found.counted)
+    for key in (*keys, "hosts", "workload"):
+        if key not in columns:  # it has one value in all trials, or is another's name
+            of_key = group_by(repository, query, (key,))
+            values = [of_key[0].values[0]] if of_key else [None]
+            columns[key] = Column(values, np.zeros(count, dtype=np.int64))
+    times = np.where(found.counted, found.elapsed_s, 1.0)
+    return Trials(columns, np.log(times)).taken(found.counted)
+
+
+def refusal(trials: Trials, keys: Sequence[str], prices: Prices | None) -> Refusal | None:
+    """Why the groups of `trials` cannot be ranked together; None if they can."""
+    works = _counts(trials.columns["workload"])
+    if len(works) > 1:
+        names = sorted(works, key=lambda name: (-works[name], name))
+        return Refusal(
+            f"{len(works)} workloads: times of different work are not ranked together",
+            f"add --where workload={names[0]} ({count_of(works[names[0]], 'trial')}) or another of "
+            f"{', '.join(names[1 : NAMED_MAX + 1])}",
+        )
+    for key in ("scale", "input_bytes", "workload_version"):
+        if key in keys and len(_counts(trials.columns[key])) > 1:
+            return Refusal(
+                f"groups by {key} did different work: their times are not ranked together",
+                "group by something else; `venturi scaling` says how time grows with the work",
+            )
+    sizes = _counts(trials.columns["hosts"])
+    priced_by = {key for key, _, _ in prices.plus} if prices else set()
+    if (
+        prices
+        and prices.per == "cluster"
+        and len(sizes) > 1
+        and not priced_by & {"hosts", "cluster"}
+    ):
+        shown = sorted(sizes, key=lambda n: int(n) if n.isdigit() else 0)
+        return Refusal(
+            f"one price for clusters of {', '.join(shown[:NAMED_MAX])} hosts",
+            "--usd-per-node-hour prices every node; or choose one with --where hosts="
+            f"{max(sizes, key=lambda n: sizes[n])}, or price them with --plus cluster=NAME:USD",
+        )
+    return None
+
+
+def _counts(column: Column) -> dict[str, int]:
+    counts = np.bincount(column.codes, minlength=len(column.values)).tolist()
+    pairs = zip(column.values, counts, strict=True)
+    return {"not stated" if value is None else str(value): n for value, n in pairs if n}
+
+
+def rates_of(trials: Trials, prices: Prices) -> Floats:
+    """US dollars for an hour of each trial's cluster, by its own recorded number of hosts.
+
+    nan where that is not known and the price is of a node.
+    """
+    rates = np.full(len(trials.logs), prices.usd_per_hour)
+    for key in dict.fromkeys(key for key, _, _ in prices.plus):
+        column = trials.columns[key]
+        extra = np.array([usd_added(prices.plus, key, value) for value in column.values])
+        rates = rates + extra[column.codes]
+    if prices.per == "node":
+        hosts = trials.columns["hosts"]
+        known = [float(n) if isinstance(n, int) and n > 0 else np.nan for n in hosts.values]
+        rates = rates * np.array(known)[hosts.codes]
+    return rates
+
+
+def usd_added(plus: Sequence[tuple[str, str, float]], key: str, value: object) -> float:
+    """US dollars an hour that `plus` adds where `key` is `value`."""
+    own: dict[str, float] = {}
+    for name, of, usd in plus:
+        if name == key:
+            own[of] = own.get(of, 0.0) + usd
+    if value is None or str(value) in own:
+        return own.get(str(value), 0.0)
+    return sum(own.get(kind, 0.0) * count for kind, count in disks_of(str(value)).items())
+
+
+def rank_trials(
+    trials: Trials,
+    keys: Sequence[str],
+    objective: Objective,
+    prices: Prices | None = None,
+    *,
+    crude: bool = False,
+) -> Ranked:
+    """The groups of `trials` by `keys`; `refusal` has to allow it."""
+    rates = None if prices is None else rates_of(trials, prices)
+    warnings = []
+    if rates is not None and not np.isfinite(rates).all():
+        known = np.isfinite(rates)
+        warnings.append(f"{count_of(int((~known).sum()), 'trial')} without a known number of hosts "
+                        "left out: they have no cost")  # fmt: skip
+        trials, rates = trials.taken(known), rates[known]
+    besides, along = besides_and_along(trials, keys)
+    basis: Basis = "pooled" if not besides else "crude" if crude else "matched"
+    ranking = alike = None
+    if basis == "matched":
+        alike = rank_alike(trials, keys, objective, rates)
+        groups = [place.key for each in alike.sets for place in each.places]
+    else:
+        ranking = rank_groups(_groups(trials, keys, rates), objective)
+        groups = [one.key for one in ranking.groups]
+        warnings += _feasible(ranking)
+    if basis == "crude":
+        warnings.append("crude: medians of all that was measured, not like with like; the trials "
+                        f"also differ in {', '.join(besides)}")  # fmt: skip
+    warnings += _printed(trials)
+    naming = _named(trials, keys, groups)
+    named = dict(zip(groups, naming.names, strict=True))
+    return Ranked(basis, ranking, alike, besides, along, named, naming, tuple(warnings))
+
+
+def _named(trials: Trials, keys: Sequence[str], groups: Sequence[Key]) -> Names:
+    """The groups by their keys; the caption has what else is one value in all trials."""
+    alike = {
+        key: column.values[int(column.codes[0])]
+        for key, column in trials.columns.items()
+        if len(column.codes) and (column.codes == column.codes[0]).all()
+    }
+    own = [{name: value for name, value in zip(keys, key, strict=True)
+            if not isinstance(value, datetime)} for key in groups]  # fmt: skip
+    return name_groups([{**alike, **each} for each in own])
+
+
+def _groups(trials: Trials, keys: Sequence[str], rates: Floats | None) -> list[Group]:
+    columns = [trials.columns[key] for key in keys]
+    group, first = combined(columns, len(trials.logs))
+    times = np.round(np.exp(trials.logs), 9)  # as they were before the logarithm
+    order = np.lexsort((times, group))
+    made = []
+    for part in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
+        if not len(part):
+            continue
+        place = int(first[group[part[0]]])
+        key = tuple(column.values[int(column.codes[place])] for column in columns)
+        one = Group(key, (), tuple(times[part].tolist()))
+        if rates is not None:
+            cost = times[part] * rates[part] / 3600
+            one = replace(one, cost=tuple(cost.tolist()), currency="USD")
+        made.append(one)
+    return made[:GROUPS_MAX]
+
+
+def _feasible(ranking: Ranking) -> list[str]:
+    """What so many groups need before any can be called worse."""
+    needed = 2
+    while 1 / math.comb(2 * needed, needed) > ranking.each_alpha:
+        needed += 1
+    few = [one for one in ranking.groups
+           if max((s.n for s in one.summaries.values()), default=0) < needed]  # fmt: skip
+    if not few or len(ranking.groups) < 2:
+        return []
+    have = "has" if len(few) == 1 else "have"
+    return [f"{len(ranking.groups)} groups can be told apart from {needed} trials each on; "
+            f"{count_of(len(few), 'group')} of them {have} fewer"]  # fmt: skip
+
+
+def _printed(trials: Trials) -> list[str]:
+    column = trials.columns.get("published_statistic")
+    kinds = [] if column is None else sorted(set(_counts(column)) - {"single", "not stated"})
+    if column is not None and len(_counts(column)) > 1:
+        listed = ", ".join(sorted(_counts(column)))
+        return [f"printed figures of several kinds ({listed}) are no repeats of one another"]
+    return [f"each value is a printed figure: {', '.join(kinds)}"] if kinds else []

@@ -1,0 +1,97 @@
+"""What a ranking found, in sentences: the same on the terminal, in JSON and on the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from venturi.model.compare.alike import AlikeSet
+from venturi.model.compare.groups import Key
+from venturi.model.compare.rank_trials import Ranked
+from venturi.model.compare.ranking import Objective, Rank, Ranking
+from venturi.wording import count_of
+
+NAMED_MAX = 4
+SETS_MAX = 3
+_SUPERLATIVE = {
+    Objective.TIME: "fastest",
+    Objective.COST: "cheapest",
+    Objective.COST_TIME: "lowest in cost x time",
+    Objective.PARETO: "on the frontier of time and cost",
+}
+
+
+def sentences(ranked: Ranked) -> list[str]:
+    """Who is best, what cannot be told from it, and what cannot be compared, each a sentence."""
+    if ranked.alike is None:
+        assert ranked.ranking is not None
+        told = _of_medians(ranked.ranking, ranked.names, crude=ranked.basis == "crude")
+        return told + _along(ranked)
+    sets = [each for each in ranked.alike.sets if len(each.places) > 1]
+    if not sets:
+        return [
+            "cannot tell: no two groups were measured in one setting; they are confounded by "
+            f"{_some(ranked.besides)}: add --where {ranked.besides[0]}=VALUE to hold one of these"
+        ]
+    objective = ranked.alike.objective
+    told = [_of_set(each, ranked.names, objective) for each in sets[:SETS_MAX]]
+    if len(ranked.alike.sets) > 1:
+        apart = ranked.alike.apart or ranked.besides
+        told.append(
+            f"Cannot tell between {count_of(len(ranked.alike.sets), 'set')} of groups, which share "
+            f"no setting: confounded by {_some(apart)}; add --where {apart[0]}=VALUE"
+        )
+    return told + _along(ranked)
+
+
+def _along(ranked: Ranked) -> list[str]:
+    if not ranked.along:
+        return []
+    change = "changes" if len(ranked.along) == 1 else "change"
+    return [f"{_some(ranked.along)} {change} only together with the groups and cannot be told from "
+            "them: part of what is ranked"]  # fmt: skip
+
+
+def _of_set(each: AlikeSet, names: Mapping[Key, str], objective: Objective) -> str:
+    best = [names[p.key] for p in each.places if p.standing is Rank.BEST]
+    tied = [names[p.key] for p in each.places if p.standing is Rank.TIED]
+    worse = sum(place.standing is Rank.WORSE for place in each.places)
+    unknown = sum(place.standing is Rank.CANNOT_TELL for place in each.places)
+    where = f"Of {len(each.places)} groups measured in settings alike in all else"
+    if not best:
+        return f"{where}: cannot tell which is {_SUPERLATIVE[objective]}, too few trials"
+    return f"{where}, {_told(best, tied, worse, unknown, objective)}"
+
+
+def _of_medians(ranking: Ranking, names: Mapping[Key, str], *, crude: bool) -> list[str]:
+    def count(standing: Rank) -> int:
+        return sum(one.standing is standing for one in ranking.groups)
+
+    best = [names[one.key] for one in ranking.tie if one.standing is Rank.BEST]
+    tied = [names[one.key] for one in ranking.tie if one.standing is Rank.TIED]
+    if not best:
+        return ["cannot tell: no group has enough kept trials"
+                + ("" if ranking.objective is Objective.TIME else " and a price")]  # fmt: skip
+    told = _told(best, tied, count(Rank.WORSE), count(Rank.CANNOT_TELL), ranking.objective)
+    return [f"crude, not like with like: by medians of all that was measured, {told}" if crude
+            else f"By medians, {told}"]  # fmt: skip
+
+
+def _told(
+    best: Sequence[str], tied: Sequence[str], worse: int, unknown: int, objective: Objective
+) -> str:
+    verb = "is" if len(best) == 1 else "are"
+    said = f"{_some(best)} {verb} {_SUPERLATIVE[objective]}"
+    if tied:
+        said += f"; {len(tied) + len(best)} cannot be told apart at the top: also {_some(tied)}"
+    if worse:
+        said += f"; {worse} {'is' if worse == 1 else 'are'} worse"
+    if unknown:
+        said += f"; of {unknown} it cannot be told"
+    return said
+
+
+def _some(names: Sequence[str]) -> str:
+    rest = len(names) - NAMED_MAX
+    shown = [f"({name})" if ", " in name else name for name in names[:NAMED_MAX]]
+    more = f" and {rest} more" if rest > 0 else ""
+    return ", ".join(shown) + more
