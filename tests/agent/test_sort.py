@@ -153,6 +153,33 @@ def test_a_plan_touches_nothing(agent: Any, places: Places) -> None:
     assert plan["threads"] == 2
 
 
+@pytest.mark.parametrize("memory", [8 * MIB, 64 * MIB])
+def test_the_first_bytes_are_sorted_as_if_there_were_no_more(
+    agent: Any, places: Places, memory: int
+) -> None:
+    data = noise(20_000_000)
+    place = places(data)
+    flags = ("--memory", memory, "--first-bytes", 5_000_099, "--partition-bytes", MIB)
+    result = agent.sort(*place.flags, *flags).result
+    assert result["input"]["bytes"] == 5_000_000
+    assert result["partitions"] > 4
+    expected = sorted(data[at : at + 100] for at in range(0, 5_000_000, 100))
+    assert output_of(result) == b"".join(expected)
+    assert place.input.read_bytes() == data
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [("--format", "lines", "--first-bytes", 1000), ("--first-bytes", 99), ("--partition-bytes", 0)],
+)
+def test_a_part_that_cannot_be_taken_is_refused(
+    agent: Any, places: Places, flags: tuple[object, ...]
+) -> None:
+    place = places(noise(1_000_000))
+    assert agent.sort(*place.flags, *flags, status=2).error["code"] == "VEN-SORT-OPTIONS"
+    place.assert_nothing_left()
+
+
 def test_a_reader_that_goes_away_does_not_stop_the_work(agent: Any, places: Places) -> None:
     place = places(noise(3_000_000))
     process = agent.start("sort", *place.flags, "--memory", 4 * MIB)

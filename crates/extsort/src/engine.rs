@@ -17,7 +17,7 @@ use rawio::Pool;
 use crate::checksum::RecordSum;
 use crate::disks::Disks;
 use crate::error::SortError;
-use crate::input::{self, InputFile};
+use crate::input::InputFile;
 use crate::map_shuffle::MapShuffle;
 use crate::output::Outputs;
 use crate::partition::Store;
@@ -48,7 +48,7 @@ struct Prepared {
 impl Prepared {
     fn new(spec: &SortSpec) -> Result<Self, SortError> {
         spec.check()?;
-        let files = input::find(&spec.inputs, spec.job.input)?;
+        let files = spec.find_input()?;
         let plan_input = spec.plan_input(&files);
         let plan = plan(&plan_input)?;
         let outputs =

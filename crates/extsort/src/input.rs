@@ -19,7 +19,10 @@ use crate::stage::{Meter, Shared};
 #[derive(Clone, Debug)]
 pub(crate) struct InputFile {
     pub(crate) path: PathBuf,
+    /// What is to be sorted of it, from its start.
     pub(crate) bytes: u64,
+    /// All of it.
+    pub(crate) length: u64,
     pub(crate) device: u64,
     pub(crate) inode: u64,
 }
@@ -58,6 +61,17 @@ pub(crate) fn find(paths: &[PathBuf], format: Format) -> Result<Vec<InputFile>, 
     Ok(files)
 }
 
+/// The first `bytes` of `files`, in whole records of `record_bytes`.
+pub(crate) fn first(mut files: Vec<InputFile>, bytes: u64, record_bytes: u64) -> Vec<InputFile> {
+    let mut left = bytes;
+    for file in &mut files {
+        file.bytes = file.bytes.min(left / record_bytes * record_bytes);
+        left -= file.bytes;
+    }
+    files.retain(|file| file.bytes > 0);
+    files
+}
+
 fn describe(path: &Path, format: Format) -> Result<InputFile, SortError> {
     let fail = |source| SortError::Input { path: path.to_owned(), source };
     // Looking first: opening a pipe would wait for its writer.
@@ -80,6 +94,7 @@ fn describe(path: &Path, format: Format) -> Result<InputFile, SortError> {
     Ok(InputFile {
         path: path.to_owned(),
         bytes: meta.len(),
+        length: meta.len(),
         device: meta.dev(),
         inode: meta.ino(),
     })
@@ -293,8 +308,8 @@ impl<'a> Reader<'a> {
         let fail = |source| SortError::Input { path: input.path.clone(), source };
         let file = DirectFile::open(&input.path, self.spec.direct).map_err(fail)?;
         let found_bytes = file.len().map_err(fail)?;
-        if found_bytes != input.bytes {
-            let (path, expected_bytes) = (input.path.clone(), input.bytes);
+        if found_bytes != input.length {
+            let (path, expected_bytes) = (input.path.clone(), input.length);
             return Err(SortError::InputChanged { path, expected_bytes, found_bytes });
         }
         Ok(file)

@@ -27,6 +27,8 @@ pub struct PlanInput {
     pub fixed_record_bytes: Option<usize>,
     /// The longest record allowed.
     pub max_record_bytes: usize,
+    /// Size of a partition to aim at; none: 1/64 of the input, at least 8 MiB.
+    pub partition_bytes: Option<u64>,
 }
 
 /// How the memory is divided; all sizes in bytes.
@@ -134,8 +136,8 @@ fn with_sizes(
         return None;
     }
     // Aim well below the limit: sampling is not exact. Small inputs still give every worker some.
-    let aim =
-        (max_partition as u64 * 2 / 3).min((input.input_bytes / 64).max(8 * MIB as u64)).max(1);
+    let usual = (input.input_bytes / 64).max(8 * MIB as u64);
+    let aim = (max_partition as u64 * 2 / 3).min(input.partition_bytes.unwrap_or(usual)).max(1);
     let wanted = input.input_bytes.div_ceil(aim).max(1) as usize;
     // Every worker fills one block for each partition: at most a quarter of the pool.
     let reserve = input.scratch_dirs * QUEUE_DEPTH;
@@ -241,6 +243,7 @@ mod tests {
             output_dirs: 1,
             fixed_record_bytes: Some(100),
             max_record_bytes: 100,
+            partition_bytes: None,
         }
     }
 
@@ -283,6 +286,7 @@ mod tests {
                 output_dirs: disks,
                 fixed_record_bytes: fixed.then_some(record),
                 max_record_bytes: record,
+                partition_bytes: None,
             };
             if let Ok(plan) = plan(&input) {
                 for more in [1, 3, 50, 700] {

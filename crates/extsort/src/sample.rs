@@ -87,10 +87,10 @@ fn open(file: &InputFile) -> Result<File, SortError> {
     let fail = |source| SortError::Input { path: file.path.clone(), source };
     let handle = File::open(&file.path).map_err(fail)?;
     let found_bytes = handle.metadata().map_err(fail)?.len();
-    if found_bytes == file.bytes {
+    if found_bytes == file.length {
         return Ok(handle);
     }
-    let (path, expected_bytes) = (file.path.clone(), file.bytes);
+    let (path, expected_bytes) = (file.path.clone(), file.length);
     Err(SortError::InputChanged { path, expected_bytes, found_bytes })
 }
 

@@ -46,6 +46,10 @@ pub struct SortSpec {
     pub direct: bool,
     /// Of the random places sampled.
     pub seed: u64,
+    /// Size of a partition to aim at, if not the usual one.
+    pub partition_bytes: Option<u64>,
+    /// Sort only as much of the input, from its start; of fixed records only.
+    pub first_bytes: Option<u64>,
 }
 
 /// What a sort would do, without doing it.
@@ -93,6 +97,19 @@ impl SortSpec {
         if self.indy && !matches!(self.job.intermediate, Format::Fixed { .. }) {
             return refuse("uniform boundaries (--indy) are for fixed records with random keys");
         }
+        if self.partition_bytes == Some(0) {
+            return refuse("a partition must have bytes (--partition-bytes)");
+        }
+        if let Some(bytes) = self.first_bytes {
+            let Format::Fixed { record, .. } = self.job.input else {
+                return refuse(
+                    "a part of the input (--first-bytes) is taken of fixed records only",
+                );
+            };
+            if bytes < record as u64 {
+                return refuse("a part of the input (--first-bytes) must have a record at least");
+            }
+        }
         if self.verify && !self.job.keeps_records() {
             return refuse("only the sort job keeps its records and can compare checksums");
         }
@@ -105,6 +122,17 @@ impl SortSpec {
             Format::Fixed { record, .. } => record,
             _ => self.max_record_bytes,
         }
+    }
+
+    /// The files to be sorted, or what of them comes first.
+    pub(crate) fn find_input(&self) -> Result<Vec<InputFile>, SortError> {
+        let files = input::find(&self.inputs, self.job.input)?;
+        Ok(match (self.first_bytes, self.job.input) {
+            (Some(bytes), Format::Fixed { record, .. }) => {
+                input::first(files, bytes, record as u64)
+            }
+            _ => files,
+        })
     }
 
     pub(crate) fn plan_input(&self, files: &[InputFile]) -> PlanInput {
@@ -121,6 +149,7 @@ impl SortSpec {
             output_dirs: self.outputs.len() + self.replicas.len(),
             fixed_record_bytes,
             max_record_bytes: self.max_record(),
+            partition_bytes: self.partition_bytes,
         }
     }
 
@@ -166,7 +195,7 @@ impl SortSpec {
 /// Works out what [`sort`] would do.
 pub fn preview(spec: &SortSpec) -> Result<Preview, SortError> {
     spec.check()?;
-    let files = input::find(&spec.inputs, spec.job.input)?;
+    let files = spec.find_input()?;
     let plan_input = spec.plan_input(&files);
     let minimum = plan(&PlanInput { memory_bytes: 1, ..plan_input.clone() });
     let minimum_memory_bytes = match minimum {

@@ -246,6 +246,44 @@ fn data_sixteen_times_the_memory_are_sorted() {
     }
 }
 
+/// A part of the input is what the sort is about, over files and in the midst of one.
+#[test]
+fn the_first_bytes_are_sorted_in_partitions_of_the_size_asked_for() {
+    let format = Format::Fixed { record: 100, key: 10 };
+    let bytes = data::fixed(Shape::Random, 100, 10, 240_000, 3);
+    let (one, two) = bytes.split_at(8_000_000);
+    let dirs = Dirs::with_input(one);
+    dirs.put(0, "z", two);
+    for (first, memory_bytes) in
+        [(5_000_050, 64 << 20), (20_000_000, 64 << 20), (20_000_000, 8 << 20)]
+    {
+        let spec = SortSpec {
+            first_bytes: Some(first),
+            partition_bytes: Some(1 << 20),
+            memory_bytes,
+            overwrite: true,
+            verify: true,
+            ..dirs.spec(Job::sort(format).unwrap())
+        };
+        let whole = first as usize / 100 * 100;
+        let report = run(&spec).unwrap();
+        check_report(&dirs, &spec, &report);
+        assert_eq!(report.input.bytes, whole as u64);
+        assert!(report.partitions > 8_000_000 * whole / 20_000_000 / (1 << 20), "{report:?}");
+        let expected = common::sorted_records(format, &bytes[..whole]);
+        assert_same_bytes(&joined(&report.output.files), &expected);
+        assert_eq!(preview(&spec).unwrap().input_bytes, whole as u64);
+    }
+    for (job, first, partition) in [
+        (Job::sort(Format::KeyValue).unwrap(), Some(1000), None),
+        (Job::sort(format).unwrap(), Some(99), None),
+        (Job::sort(format).unwrap(), None, Some(0)),
+    ] {
+        let spec = SortSpec { first_bytes: first, partition_bytes: partition, ..dirs.spec(job) };
+        assert!(matches!(run(&spec), Err(SortError::Options(_))));
+    }
+}
+
 /// The budgets on both sides of the change from spilling to staying in memory.
 #[test]
 fn the_preview_knows_when_data_fit() {
@@ -364,6 +402,7 @@ proptest! {
             output_dirs: dirs.2,
             fixed_record_bytes: is_fixed.then_some(record),
             max_record_bytes: record,
+            partition_bytes: None,
         });
         let Err(SortError::Memory { minimum_bytes, .. }) = of(1) else { panic!("one byte will do") };
         for share in more {

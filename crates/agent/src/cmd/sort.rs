@@ -64,6 +64,12 @@ pub struct Args {
     /// Seed of the choice of places where the input is sampled
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
+    /// Sort only so much of the input, from its start; with --format fixed [default: all]
+    #[arg(long, value_name = "BYTES")]
+    first_bytes: Option<u64>,
+    /// Size of the partitions, and so of the output files [default: 1/64 of the input, at least 8 MiB]
+    #[arg(long, value_name = "BYTES")]
+    partition_bytes: Option<u64>,
     /// How files are read and written
     #[arg(long, value_enum, default_value = "auto")]
     io: IoName,
@@ -144,6 +150,8 @@ impl Args {
             },
             direct: !self.buffered,
             seed: self.seed,
+            partition_bytes: self.partition_bytes,
+            first_bytes: self.first_bytes,
         })
     }
 }

@@ -28,6 +28,8 @@ pub fn run(bytes: Input) {
         backend: rawio::Backend::Auto,
         direct: false,
         seed: 1,
+        partition_bytes: None,
+        first_bytes: None,
     };
     let Err(SortError::Memory { minimum_bytes, .. }) = preview(&spec) else {
         panic!("no budget at all was accepted");

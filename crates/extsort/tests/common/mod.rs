@@ -104,6 +104,8 @@ impl Dirs {
             backend: rawio::Backend::Auto,
             direct: true,
             seed: 1,
+            partition_bytes: None,
+            first_bytes: None,
         }
     }
 
