@@ -65,12 +65,12 @@ PREDICT = {
         f"predict.{regime}",
         f"predicted / measured, {regime}, 1 2 4 8 GiB: median error",
         "%",
-        Bar(high=10),
+        Bar(high=8),
     )
     for regime in ("two-pass", "hybrid", "in-memory")
 }
 PREDICT_ALL = Row(
-    "predict.all", "predicted / measured, all three budgets: median error", "%", Bar(high=10)
+    "predict.all", "predicted / measured, all three budgets: median error", "%", Bar(high=8)
 )
 ENGINES_TIME = Row(
     "engines.work",

@@ -1,53 +1,47 @@
 """The model against the machine: predicted and measured time of the native sort.
 
-Before each sort DiskBench measures the same directory, `--plan-only` says what would be spilled,
-and `venturi.model.cost.predict` has only these to go by.
+Before each sort a part of its input is rehearsed, as the quickstart does, and
+`venturi.model.cost.rehearsal` has only that and the plan (`--plan-only`) to go by.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from pydantic import TypeAdapter
 
 from benchmarks import rows
 from benchmarks.bench import Bench, Unavailable
 from benchmarks.figures import Figure, figure, missing, relative_error
-from benchmarks.suites.disk import BLOCK_BYTES
 from benchmarks.suites.sort import Job, need_memory
-from venturi.model.cost.predict import DiskRate, DiskRates, NativeSortPlan, predict_native_sort
+from venturi.cli.measuring import rehearsal_of
+from venturi.measure.engines.native import rehearsal
+from venturi.measure.hosts.agent_results import Sorted, SortPlan
+from venturi.model.cost.predict import NativeSortPlan
+from venturi.model.cost.rehearsal import predict_from_rehearsals
 
 _SIZES_GIB = (1, 2, 4, 8)
 # Budget over input; between the two regimes part of the data stays in memory (hybrid).
-_MEMORY_SHARE = {"two-pass": 0.25, "hybrid": 0.6, "in-memory": 1.5}
+_MEMORY_SHARE = {"two-pass": 0.25, "hybrid": 0.5, "in-memory": 1.15}
 _EXTRA_BYTES = 2**28
 
 
-def predicted_s(
-    plan: NativeSortPlan, rates: Mapping[str, float], memory_bytes_per_s: float
-) -> float:
-    """The model's time; `rates` as `Job.disk` names them."""
-    prediction = predict_native_sort(
-        plan,
-        DiskRates(
-            read=_rate(rates["read/read"]),
-            write=_rate(rates["write/write"]),
-            mixed_total=_rate(rates["read_write/read"] + rates["read_write/write"]),
+def predicted_s(planned: SortPlan, rehearsed: list[Sorted]) -> float:
+    """The model's time of the sort planned."""
+    prediction = predict_from_rehearsals(
+        NativeSortPlan(
+            planned.input_bytes, planned.expected_spilled_bytes, memory_bytes=planned.memory_bytes
         ),
-        memory_bytes_per_s=memory_bytes_per_s,
+        [rehearsal_of(done) for done in rehearsed],
     )
     if prediction.elapsed_s is None:
         raise Unavailable(f"no prediction: {prediction.missing_reason}")
     return prediction.elapsed_s
 
 
-def _rate(bytes_per_s: float) -> DiskRate:
-    return DiskRate(bytes_per_s, bytes_per_s, bytes_per_s)
-
-
 def run(bench: Bench) -> list[Figure]:
     """Every size with every budget, in `--pairs` rounds."""
     bench.agent()
     largest = bench.options.size(max(_SIZES_GIB) * 2**30)
-    bench.need(3 * largest + 2 * bench.options.size(2 * 2**30, BLOCK_BYTES))
+    bench.need(3 * largest)
     errors: dict[str, list[float]] = {regime: [] for regime in _MEMORY_SHARE}
     reasons: dict[str, str] = {}
     for size_gib in _SIZES_GIB:
@@ -76,17 +70,23 @@ def _measure(bench: Bench, regime: str, size_gib: int) -> list[float]:
     with bench.folder(f"predict-{regime}-{size_gib}") as folder:
         job = Job(bench, folder, size_bytes, memory_bytes)
         job.prepare()
-        plan = job.plan()
+        planned = TypeAdapter(SortPlan).validate_python(job.plan())
         case = f"predict {regime} {size_gib} GiB"
         for turn in range(bench.options.pairs):
-            rates = job.disk(turn, case, "read,write,read_write", plan["io_bytes"])
-            memory_bytes_per_s = bench.settle_memory(memory_bytes)
-            done = job.sort(("predict", case, "venturi", turn))
-            moved = NativeSortPlan(
-                plan["input_bytes"], plan["expected_spilled_bytes"], memory_bytes=memory_bytes
-            )
-            expected_s = predicted_s(moved, rates, memory_bytes_per_s)
-            measured_s = done.data["elapsed_s"]
+            expected_s = predicted_s(planned, _rehearse(job, case, turn, planned))
+            measured_s = job.sort(("predict", case, "venturi", turn)).data["elapsed_s"]
             bench.say(f"    predicted {expected_s:.2f} s, measured {measured_s:.2f} s")
             errors.append(100.0 * relative_error(expected_s, measured_s))
     return errors
+
+
+def _rehearse(job: Job, case: str, turn: int, planned: SortPlan) -> list[Sorted]:
+    share = rehearsal.share_of(planned)
+    job.bench.settle_memory(int(share * min(planned.memory_bytes, planned.input_bytes * 5 // 4)))
+    done = []
+    for _ in range(rehearsal.times(planned)):
+        job.clear()
+        arguments = [*job.arguments(), *map(str, rehearsal.arguments(planned, share))]
+        data = job.bench.run_agent(("predict", case, "rehearsal", turn), *arguments).data
+        done.append(TypeAdapter(Sorted).validate_python(data))
+    return done

@@ -10,7 +10,14 @@ from benchmarks.suites.disk import MODES, disk_arguments, disk_rates, fio_comman
 from benchmarks.suites.net import iperf_rate, net_rate
 from benchmarks.suites.peers import CONTENDERS, Task
 from benchmarks.suites.predict import predicted_s
-from venturi.model.cost.predict import NativeSortPlan
+from venturi.measure.hosts.agent_results import (
+    Sorted,
+    SortInput,
+    SortMemory,
+    SortOutput,
+    SortPhase,
+    SortPlan,
+)
 
 # fio 3.33, one reader and one writer, cut to the keys that are read.
 FIO = """fio: this platform does not support process shared mutexes
@@ -117,10 +124,20 @@ def test_every_contender_is_told_its_memory_and_its_threads() -> None:
         )
 
 
-def test_prediction_uses_the_mixed_rate_for_what_is_spilled() -> None:
-    rates = {"read/read": 1e9, "write/write": 2e9, "read_write/read": 5e8, "read_write/write": 5e8}
-    size_bytes = 4_000_000_000
-    in_memory = NativeSortPlan(size_bytes, 0, memory_bytes=2 * size_bytes)
-    assert predicted_s(in_memory, rates, 8e9) == pytest.approx(4 / 8 + 4 / 1 + 4 / 2)
-    two_pass = NativeSortPlan(size_bytes, size_bytes, memory_bytes=10**9)
-    assert predicted_s(two_pass, rates, 8e9) == pytest.approx(1 / 8 + 2 * 8 / 1)
+def test_a_prediction_scales_the_rehearsal_to_the_bytes_moved() -> None:
+    planned = SortPlan(
+        regime="hybrid", partitions=64, block_bytes=2**20, expected_spilled_bytes=2 * 10**9,
+        expected_retained_bytes=2 * 10**9, scratch_bytes_needed=0, output_bytes_needed=0,
+        minimum_memory_bytes=1, memory_bytes=2 * 10**9, threads=2, input_bytes=4 * 10**9,
+        input_records=None,
+    )  # fmt: skip
+    phases = [SortPhase("sample", 0.0, 0.1), SortPhase("map+shuffle", 0.1, 0.6),
+              SortPhase("sort+reduce", 0.7, 0.5)]  # fmt: skip
+    done = Sorted(
+        input=SortInput(10**9, 10**7, 1), output=SortOutput(10**9, 10**7, [], []),
+        regime="hybrid", spilled_bytes=5 * 10**8, retained_bytes=5 * 10**8, bytes_read=0,
+        bytes_written=0, memory=SortMemory(10**9, None), threads=2, partitions=16,
+        oversized_partitions=0, cpu=None, elapsed_s=1.2, io=[], phases=phases, stages=[],
+        checksum=None,
+    )  # fmt: skip
+    assert predicted_s(planned, [done, done]) == pytest.approx(0.1 + 4 * (0.6 + 0.5))

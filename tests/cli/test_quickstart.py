@@ -34,6 +34,12 @@ def test_the_whole_job(tmp_path: Path) -> None:
     for trial in (memory, passes):
         metrics = {sample["metric"] for sample in trial["samples"]}
         assert {"predicted_elapsed_s", "predicted_phase_s", "stage_useful_s"} <= metrics
+        low, predicted, high = (
+            next(s for s in trial["samples"] if s["metric"] == f"predicted_{name}_s")
+            for name in ("low", "elapsed", "high")
+        )
+        assert predicted["labels"]["basis"] == "rehearsal"
+        assert low["value"] < predicted["value"] < high["value"]
         assert [a["kind"] for a in trial["artifacts"]] == ["series"]
     # The input of the first is the input of the second.
     assert memory["phases"][0]["name"] == "generate"

@@ -154,6 +154,11 @@ def work(args: argparse.Namespace, data: bytes) -> bytes:
 
 def sort(args: argparse.Namespace) -> tuple[dict[str, object], int]:
     data = b"".join(Path(path).read_bytes() for path in args.input)
+    if args.first_bytes is not None:
+        data = data[: args.first_bytes // args.record_bytes * args.record_bytes]
+        if FAULT == "fail-in-rehearsal":
+            emit("error", code="VEN-SORT-MEMORY", message="too little", where=None, hint="")
+            sys.exit(1)
     planned = plan(args, len(data))
     if args.plan_only:
         return planned, 0
@@ -368,6 +373,7 @@ def parser() -> argparse.ArgumentParser:
         ("replica", str, None),
         ("dir", str, None),
         ("memory", int, None),
+        ("first-bytes", int, None),
         ("record-bytes", int, 100),
         ("key-bytes", int, 10),
         ("job", str, "sort"),

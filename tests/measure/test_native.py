@@ -11,8 +11,7 @@ import pytest
 from this_host import FILES
 
 from venturi.errors import VenturiError
-from venturi.measure.engines.native.engine import NativeJob, NativeOptions
-from venturi.measure.hosts.agent_results import SortPlan
+from venturi.measure.engines.native.engine import NativeJob, NativeOptions, Prospect
 from venturi.measure.hosts.local import LocalFiles
 from venturi.measure.trial.folders import DataFolders, parse_roles
 from venturi.measure.trial.runner import Session, run_trial
@@ -48,8 +47,9 @@ def job_of(folders: DataFolders, name: str = "terasort", **changes: Any) -> Nati
 def test_a_sort_is_recorded_by_the_contracts_names(
     session: Session, folders: DataFolders, tmp_path: Path
 ) -> None:
-    def predict(plan: SortPlan, memory_bytes_per_s: float | None) -> list[Sample]:
-        assert plan.expected_spilled_bytes == 30_000
+    def predict(prospect: Prospect) -> list[Sample]:
+        assert prospect.plan.expected_spilled_bytes == 30_000
+        assert prospect.rehearsed == ()
         return [Sample("predicted_elapsed_s", 3.0, "s")]
 
     trial = run_trial(session, job_of(folders, predict=predict))
@@ -70,6 +70,49 @@ def test_a_sort_is_recorded_by_the_contracts_names(
     disk = str(tmp_path / "disk")
     assert trial.values("stage_bytes", device=disk) == [50_000]  # the user's folder, not ours
     assert trial.cluster.disks_by_role == dict.fromkeys(("input", "scratch", "output"), (disk,))
+
+
+def test_a_rehearsal_sorts_a_part_before_and_leaves_nothing(
+    session: Session, folders: DataFolders
+) -> None:
+    seen: list[Prospect] = []
+
+    def predict(prospect: Prospect) -> list[Sample]:
+        seen.append(prospect)
+        return []
+
+    options = NativeOptions(memory_bytes=20_000, rehearse=True)
+    folders.keep = True
+    trial = run_trial(session, job_of(folders, predict=predict, options=options))
+    assert trial.state is State.SUCCEEDED
+    assert [path.name for path in folders.of("output")[0].iterdir()] == ["part-00000"]
+    folders.keep = False
+    (prospect,) = seen
+    assert [done.input.bytes for done in prospect.rehearsed] == [25_000, 25_000]
+    assert [done.memory.budget_bytes for done in prospect.rehearsed] == [10_000, 10_000]
+    assert trial.values("rehearsed_bytes") == [25_000, 25_000]
+    assert trial.values("rehearsed_phase_s", "map+shuffle") == [1.0, 1.0]
+    assert trial.workload.input_bytes == 50_000
+
+
+def test_a_sort_that_cannot_be_rehearsed_says_why_and_is_done(
+    session: Session, folders: DataFolders, fault: Callable[[str], None]
+) -> None:
+    fault("fail-in-rehearsal")
+    seen: list[Prospect] = []
+
+    def predict(prospect: Prospect) -> list[Sample]:
+        seen.append(prospect)
+        return []
+
+    options = NativeOptions(rehearse=True)
+    for name in ("terasort", "aggregate"):
+        trial = run_trial(session, job_of(folders, name, predict=predict, options=options))
+        assert trial.state is State.SUCCEEDED
+    assert [prospect.rehearsed for prospect in seen] == [(), ()]
+    reasons = [prospect.unrehearsed or "" for prospect in seen]
+    assert "too little" in reasons[0]
+    assert "fixed records" in reasons[1]
 
 
 @pytest.mark.slow

@@ -53,7 +53,8 @@ def test_the_answer_says_time_prediction_narrowest_point_and_price() -> None:
     assert data.headline == "bench-01 sorts 4.0 GB in two passes in 11.3 s"
     assert "1.0 GB in memory: 1.5 s, 671 MB/s of input." in answer(data, "How long")
     assert re.search(
-        r"4\.0 GB .*predicted 10\.\d s, measured 11\.3 s: \d% longer", answer(data, "predicted")
+        r"4\.0 GB .*predicted 10\.\d s \(1\d\.\d s to 1\d\.\d s\), took 11\.3 s: \d% longer",
+        answer(data, "predicted"),
     )
     narrow = answer(data, "narrowest")
     assert "4.0 GB in two passes, map+shuffle: writing the spilled partitions on /data" in narrow
@@ -216,9 +217,16 @@ def test_a_prediction_in_the_record_is_used_when_none_is_given() -> None:
     sort = samples.sort_trial(2, 10**9, 0, {"map+shuffle": 1.0})
     told = (
         Sample("predicted_elapsed_s", 0.8, "s"),
+        Sample("predicted_low_s", 0.7, "s"),
+        Sample("predicted_high_s", 0.9, "s"),
         Sample("predicted_phase_s", 0.8, "s", "map+shuffle"),
     )
-    rows = report_of(replace(sort, samples=(*sort.samples, *told))).sorts[0].comparisons
+    data = report_of(replace(sort, samples=(*sort.samples, *told)))
+    rows = data.sorts[0].comparisons
+    assert (rows[1].low_s, rows[1].high_s) == (0.7, 0.9)
+    assert "predicted 800 ms (700 ms to 900 ms), took 1.0 s: 25% longer" in answer(
+        data, "predicted"
+    )
     assert [value(row.measured_over_predicted) for row in rows] == pytest.approx([1.25, 1.25])
     assert isinstance(rows[0].low_s, Missing)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -14,13 +14,15 @@ from venturi.cli.progress import progress_bars
 from venturi.cli.repository import open_repository
 from venturi.measure.hosts.host import Host
 from venturi.record.keeping import Keeper, Nowhere
-from venturi.record.trial import Sample, Trial, TrialWarning
+from venturi.record.trial import Sample, Scalar, Trial, TrialWarning
 
 if TYPE_CHECKING:
-    from venturi.measure.engines.native.engine import Predict
+    from venturi.measure.engines.native.engine import Prospect
     from venturi.measure.hosts.agent import Agent
+    from venturi.measure.hosts.agent_results import Sorted
     from venturi.measure.trial.runner import Session
     from venturi.model.cost.predict import Prediction
+    from venturi.model.cost.rehearsal import Rehearsal
 
 NO_RECORD_HELP = "Do not keep the trial in the repository."
 
@@ -88,56 +90,90 @@ def _disturbing(who: str) -> TrialWarning:
 
 @dataclass
 class Predictor:
-    """Predicts native sorts from a DiskBench trial, and remembers its last prediction."""
+    """Predicts native sorts from rehearsals, without them from a DiskBench trial; has the last."""
 
     disk: Trial
     shared_device: bool = True
     last: Prediction | None = None
 
-    def hook(self) -> Predict:
+    def __call__(self, prospect: Prospect) -> Sequence[Sample]:
         """What `NativeJob.predict` wants."""
-        from venturi.measure.hosts.agent_results import SortPlan
+        self.last = prediction = self._predict(prospect)
+        if prospect.rehearsed:
+            labels: dict[str, Scalar] = {"basis": "rehearsal"}
+        else:
+            labels = {"basis": "disk probe", "disk_trial": self.disk.id}
+        reason = prediction.missing_reason
+        whole = [
+            Sample(metric, value, "s", labels=labels, missing_reason=reason)
+            for metric, value in (
+                ("predicted_elapsed_s", prediction.elapsed_s),
+                ("predicted_low_s", prediction.low_s),
+                ("predicted_high_s", prediction.high_s),
+            )
+        ]
+        phases = [
+            Sample(
+                "predicted_phase_s",
+                phase.elapsed_s,
+                "s",
+                phase=phase.phase,
+                labels={**labels, "formula": phase.formula},
+                missing_reason=phase.missing_reason,
+            )
+            for phase in prediction.phases
+        ]
+        return (*whole, *phases)
+
+    def _predict(self, prospect: Prospect) -> Prediction:
         from venturi.model.cost.predict import (
             NativeSortPlan,
             disk_rates_from_trial,
             predict_native_sort,
         )
+        from venturi.model.cost.rehearsal import predict_from_rehearsals
 
-        rates = disk_rates_from_trial(self.disk)
+        plan = prospect.plan
+        planned = NativeSortPlan(
+            input_bytes=plan.input_bytes,
+            spilled_bytes=min(plan.expected_spilled_bytes, plan.input_bytes),
+            shared_device=self.shared_device,
+            memory_bytes=plan.memory_bytes,
+        )
+        if prospect.rehearsed:
+            rehearsals = [rehearsal_of(done) for done in prospect.rehearsed]
+            return predict_from_rehearsals(planned, rehearsals)
+        prediction = predict_native_sort(
+            planned,
+            disk_rates_from_trial(self.disk),
+            memory_bytes_per_s=prospect.memory_bytes_per_s,
+        )
+        why = f"from the disk's rates alone: {prospect.unrehearsed}"
+        return replace(prediction, assumptions=(why, *prediction.assumptions))
 
-        def predict(plan: SortPlan, memory_bytes_per_s: float | None) -> Sequence[Sample]:
-            self.last = prediction = predict_native_sort(
-                NativeSortPlan(
-                    input_bytes=plan.input_bytes,
-                    spilled_bytes=min(plan.expected_spilled_bytes, plan.input_bytes),
-                    shared_device=self.shared_device,
-                    memory_bytes=plan.memory_bytes,
-                ),
-                rates,
-                memory_bytes_per_s=memory_bytes_per_s,
-            )
-            labels = {"disk_trial": self.disk.id}
-            whole = Sample(
-                "predicted_elapsed_s",
-                prediction.elapsed_s,
-                "s",
-                labels=labels,
-                missing_reason=prediction.missing_reason,
-            )
-            phases = [
-                Sample(
-                    "predicted_phase_s",
-                    phase.elapsed_s,
-                    "s",
-                    phase=phase.phase,
-                    labels={**labels, "formula": phase.formula},
-                    missing_reason=phase.missing_reason,
-                )
-                for phase in prediction.phases
-            ]
-            return (whole, *phases)
 
-        return predict
+def rehearsal_of(done: Sorted) -> Rehearsal:
+    """What the model wants to know of a rehearsal."""
+    from venturi.model.cost.rehearsal import Rehearsal, RehearsedPhase
+
+    computing = {"map+shuffle": ("distribute",), "sort+reduce": ("sort", "reduce")}
+
+    def phase(name: str) -> RehearsedPhase:
+        elapsed_s = next((each.elapsed_s for each in done.phases if each.name == name), 0.0)
+        useful_s = sum(
+            stage.useful_s / stage.workers
+            for stage in done.stages
+            if stage.phase == name and stage.stage in computing.get(name, ())
+        )
+        return RehearsedPhase(elapsed_s, useful_s / elapsed_s if elapsed_s else 0.0)
+
+    return Rehearsal(
+        input_bytes=done.input.bytes,
+        spilled_bytes=min(done.spilled_bytes, done.input.bytes),
+        sample=phase("sample"),
+        map_shuffle=phase("map+shuffle"),
+        sort_reduce=phase("sort+reduce"),
+    )
 
 
 def say(text: str) -> None:

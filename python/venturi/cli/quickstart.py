@@ -266,9 +266,9 @@ def _sort(
         definition=workload("terasort"),
         inputs=inputs,
         folders=folders,
-        options=NativeOptions(memory_bytes=memory_bytes, touch_memory=True),
+        options=NativeOptions(memory_bytes=memory_bytes, touch_memory=True, rehearse=True),
         engine_version=job.session.software.others["agent"],
-        predict=predictor.hook(),
+        predict=predictor,
     )
     trial = job.attempt(step, lambda: run_trial(job.session, native))
     if trial is None:

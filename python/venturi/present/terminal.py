@@ -7,6 +7,7 @@ from typing import Any
 
 from venturi.model.stages.bottleneck import narrowest_points
 from venturi.model.statistics.stats import summarise
+from venturi.present.predicted import predicted_and_taken
 from venturi.present.table import Table, pairs, table
 from venturi.record.trial import Sample, Scalar, State, Trial, TrialWarning
 from venturi.units import (
@@ -200,11 +201,9 @@ def sort_summary(trial: Trial) -> Table:
         ("time", f"{format_duration(elapsed_s)} ({format_rate(rate)})"),
     ]
     predicted_s = one(trial, "predicted_elapsed_s")
-    if predicted_s is not None and elapsed_s is not None:
-        share = elapsed_s / predicted_s
-        rows.append(
-            ("predicted", f"{format_duration(predicted_s)} (measured is {share:.2f} times that)")
-        )
+    if predicted_s is not None:
+        low_s, high_s = one(trial, "predicted_low_s"), one(trial, "predicted_high_s")
+        rows.append(("prediction", predicted_and_taken(predicted_s, low_s, high_s, elapsed_s)))
     user_s, system_s = one(trial, "cpu_user_s"), one(trial, "cpu_system_s")
     if user_s is not None and system_s is not None:
         per_record = f", {(user_s + system_s) / records * 1e9:,.0f} ns a record" if records else ""

@@ -223,17 +223,15 @@ def _comparisons(trial: Trial, prediction: Prediction | None) -> tuple[Predicted
                 formula=told.formula if told else "",
             )
         )
-    predicted = one(trial, "predicted_elapsed_s")
-    reason = "the prediction gave no interval"
+    whole = [one(trial, f"predicted_{name}_s") for name in ("elapsed", "low", "high")]
     if prediction is not None:
-        reason = prediction.missing_reason or reason
-        predicted = number(prediction.elapsed_s, reason)
+        reason = prediction.missing_reason or "the prediction gave no interval"
+        times_s = (prediction.elapsed_s, prediction.low_s, prediction.high_s)
+        whole = [number(time_s, reason) for time_s in times_s]
     rows.append(
         _comparison(
             WHOLE,
-            predicted,
-            number(prediction.low_s if prediction else None, reason),
-            number(prediction.high_s if prediction else None, reason),
+            *whole,
             measured=number(trial.elapsed_s, untimed),
             formula="sum of the phases",
         )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from venturi.advise.verdict import DeviceVerdict
 from venturi.model.statistics.stats import Missing
+from venturi.present.predicted import predicted_and_taken
 from venturi.present.report.data import (
     Answer,
     Figure,
@@ -119,19 +120,12 @@ def _duration(sort: Sort) -> str:
 
 def _predicted(sort: Sort) -> str:
     whole = next(row for row in sort.comparisons if row.phase == WHOLE)
-    ratio = _known(whole.measured_over_predicted)
     if isinstance(whole.predicted_s, Missing):
         return f"{sort.label}: no prediction ({whole.predicted_s.reason})."
-    if ratio is None:
-        return f"{sort.label}: {format_duration(whole.predicted_s)} predicted, nothing measured."
-    share = abs(ratio - 1)
-    verdict = f"{share:.0%} {'longer' if ratio > 1 else 'shorter'}"
-    if share < 0.005:
-        verdict = "just as predicted"
-    return (
-        f"{sort.label}: predicted {format_duration(whole.predicted_s)}, "
-        f"measured {format_duration(_known(whole.measured_s))}: {verdict}."
+    told = predicted_and_taken(
+        whole.predicted_s, _known(whole.low_s), _known(whole.high_s), _known(whole.measured_s)
     )
+    return f"{sort.label}: {told}."
 
 
 # What a stage does, for people.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from venturi.errors import AgentError, VenturiError
-from venturi.measure.engines.native import KIND
+from venturi.measure.engines.native import KIND, rehearsal
 from venturi.measure.engines.native.command import CommandJob
 from venturi.measure.engines.protocol import Availability, Missing, Resources, TrialSpec
 from venturi.measure.hosts.agent import Agent
@@ -31,8 +31,23 @@ NAME = KIND.name
 # The rate at which a sort will find memory that has been touched lately.
 _TOUCHED = "memory_second_touch_bytes_per_s"
 
-# Samples from the plan and the rate at which memory can be put to use, None if it is not known.
-Predict = Callable[[SortPlan, float | None], Sequence[Sample]]
+
+@dataclass(frozen=True)
+class Prospect:
+    """What is known before a sort begins.
+
+    `memory_bytes_per_s` is the rate at which memory can be put to use, None if it is not known.
+    Without rehearsals, `unrehearsed` is the reason.
+    """
+
+    plan: SortPlan
+    memory_bytes_per_s: float | None
+    rehearsed: tuple[Sorted, ...]
+    unrehearsed: str | None
+
+
+# Samples of a prediction.
+Predict = Callable[[Prospect], Sequence[Sample]]
 
 
 @dataclass(frozen=True)
@@ -41,7 +56,8 @@ class NativeOptions:
 
     `outputs`, `scratch` and `replicas` are the user's own folders and override `DataFolders`.
     `touch_memory` makes the memory ready before the clock starts: a virtual machine's host may have
-    to find every page first, which can take longer than the sort. `timeout_s` bounds what is timed.
+    to find every page first, which can take longer than the sort. `rehearse` sorts a part of the
+    input before, for a prediction; only into `DataFolders`. `timeout_s` bounds what is timed.
     """
 
     memory_bytes: int | None = None
@@ -51,6 +67,7 @@ class NativeOptions:
     overwrite: bool = False
     read_output_again: bool = True
     touch_memory: bool = False
+    rehearse: bool = False
     outputs: tuple[Path, ...] = ()
     scratch: tuple[Path, ...] = ()
     replicas: tuple[Path, ...] = ()
@@ -84,6 +101,7 @@ class NativeJob:
     last_plan: SortPlan | None = field(default=None, init=False)
     last_result: Sorted | None = field(default=None, init=False)
     _input: InputData | None = field(default=None, init=False)
+    _rehearsed: list[Path] = field(default_factory=list, init=False)
 
     @property
     def record_bytes(self) -> int:
@@ -137,9 +155,11 @@ class NativeJob:
         plan_result = step.run("sort", *self._arguments(), "--plan-only")
         plan = plan_result.read(SortPlan)
         self.last_plan = plan
+        rehearsed, unrehearsed = self._rehearse(step, plan)
         touched = self._touch_memory(step, plan) if self.options.touch_memory else ()
         memory_bytes_per_s = next((each.value for each in touched if each.metric == _TOUCHED), None)
-        predicted = self.predict(plan, memory_bytes_per_s) if self.predict is not None else ()
+        prospect = Prospect(plan, memory_bytes_per_s, rehearsed, unrehearsed)
+        predicted = self.predict(prospect) if self.predict is not None else ()
         workload = replace(
             self.chosen.workload,
             input_bytes=self._input.bytes,
@@ -149,7 +169,7 @@ class NativeJob:
         )
         return Report(
             phases=phases,
-            samples=(*predicted, *touched),
+            samples=(*predicted, *touched, *rehearsal.samples(rehearsed)),
             warnings=plan_result.warnings,
             workload=workload,
             # Only what was chosen is configuration: a default that follows the free memory of the
@@ -199,12 +219,18 @@ class NativeJob:
         return Report(phases=(phase,), warnings=verdict.warnings, invalid=verdict.invalid)
 
     def clean(self) -> None:
+        for folder in self._rehearsed:
+            self.folders.files.remove(folder)
+        self._rehearsed.clear()
         if not self.options.outputs:
             self.folders.empty(("output", "scratch", "replica"))
 
-    def _touch_memory(self, step: Step, plan: SortPlan) -> tuple[Sample, ...]:
-        """Touches as much memory as the sort will; how fast that went, the first time and again."""
-        size_bytes = min(plan.memory_bytes, plan.input_bytes * 5 // 4)
+    def _touch_memory(self, step: Step, plan: SortPlan, share: float = 1.0) -> tuple[Sample, ...]:
+        """Touches as much memory as the sort of a `share` of the input will.
+
+        Says how fast that went, the first time and again.
+        """
+        size_bytes = int(share * min(plan.memory_bytes, plan.input_bytes * 5 // 4))
         try:
             touched = step.run("memory", "--bytes", size_bytes).read(MemoryTouched)
         except AgentError as error:
@@ -216,6 +242,29 @@ class NativeJob:
             Sample("memory_first_touch_bytes_per_s", touched.first_touch_bytes_per_s, "B/s"),
             Sample(_TOUCHED, touched.second_touch_bytes_per_s, "B/s"),
         )
+
+    def _rehearse(self, step: Step, plan: SortPlan) -> tuple[tuple[Sorted, ...], str | None]:
+        """Rehearsals of the sort, or why there are none."""
+        if not self.options.rehearse or self.options.outputs:
+            return (), "the sort was not rehearsed"
+        if "fixed" not in self._framing() or not plan.input_bytes:
+            return (), "only a sort of fixed records can be rehearsed"
+        done: list[Sorted] = []
+        share = rehearsal.share_of(plan)
+        if self.options.touch_memory:
+            self._touch_memory(step, plan, share)
+        for number in range(rehearsal.times(plan)):
+            outputs = tuple(folder / f"rehearsal-{number}" for folder in self._dirs("output"))
+            for folder in outputs:
+                self.folders.files.mkdir(folder, exist_ok=True)
+            # Kept until the sort is done: giving space back keeps some disks busy for seconds.
+            self._rehearsed += outputs
+            arguments = [*self._arguments(outputs=outputs), *rehearsal.arguments(plan, share)]
+            try:
+                done.append(step.run("sort", *arguments).read(Sorted))
+            except AgentError as error:
+                return (), f"the sort could not be rehearsed: {error.message}"
+        return tuple(done), None
 
     def _parents(self, role: str) -> tuple[Path, ...]:
         chosen = {
@@ -258,18 +307,18 @@ class NativeJob:
                     if entry.kind == "file":
                         files.remove(entry.path)
 
-    def _arguments(self) -> list[object]:
+    def _arguments(self, outputs: tuple[Path, ...] = ()) -> list[object]:
         assert self._input is not None
         options = self.options
         arguments: list[object] = [
             *_repeated("--input", self._input.files),
-            *_repeated("--output", self._dirs("output")),
+            *_repeated("--output", outputs or self._dirs("output")),
             *_repeated("--scratch", self._dirs("scratch")),
             *_repeated("--replica", self._dirs("replica")),
             "--job", self.definition.job,
             *self._framing(),
         ]  # fmt: skip
-        if options.memory_bytes is not None:
+        if options.memory_bytes is not None and not outputs:
             arguments += ["--memory", options.memory_bytes]
         if options.threads is not None:
             arguments += ["--threads", options.threads]
