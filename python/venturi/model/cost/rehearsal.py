@@ -30,8 +30,6 @@ USUAL_ERROR = 0.15
 # A phase whose workers computed for this share of its time waits for the processor.
 _COMPUTING_SHARE = 0.9
 
-PHASES = ("sample", "map+shuffle", "sort+reduce")
-
 
 @dataclass(frozen=True, slots=True)
 class RehearsedPhase:
