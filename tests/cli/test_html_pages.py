@@ -13,10 +13,11 @@ from venturi.cli.main import cli
 from venturi.errors import VenturiError
 from venturi.units import format_usd
 
+ADVISE = ["advise", "hardware", "--sort", "100TB", "--catalog", "ec2-2014"]
 VERBS = {
-    "advise": ["advise", "hardware", "--sort", "100TB", "--deadline", "30min"],
-    "advise three classes": ["advise", "hardware", "--sort", "100TB", "--durability", "2-io",
-                             "--durability", "replicated", "--durability", "volumes"],
+    "advise": [*ADVISE, "--deadline", "30min"],
+    "advise three classes": [*ADVISE, "--durability", "2-io", "--durability", "replicated",
+                             "--durability", "volumes"],
     "predict": ["predict", "--sort", "100TB", "--on", "i2.8xlarge:178", "--on", "m1.xlarge:179"],
     "simulate": ["simulate", "--sort", "100TB", "--on", "i2.8xlarge:178", "--trials", "50", "-q",
                  "--deadline", "16min"],

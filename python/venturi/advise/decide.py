@@ -57,10 +57,13 @@ def measurements(
     ranked: Sequence[tuple[Option, Candidate]],
     undecided: Sequence[tuple[int, int]],
 ) -> tuple[Measurement, ...]:
-    """What each uncertain rate would decide if it were known to be its middle, the most first."""
+    """What each uncertain rate would decide if it were known to be its middle.
+
+    What decides about the first option comes first, then what decides most.
+    """
     spans = [objective_of(objective, option) for option, _ in ranked]
     all_overlap = sum(_overlap(spans[i - 1], spans[j - 1]) for i, j in undecided)
-    found = []
+    found: list[tuple[float, Measurement]] = []  # with what it removes beside the first option
     for number, (option, candidate) in enumerate(ranked, 1):
         before = spans[number - 1]
         # the pairs of this option, each with the span of its other side
@@ -70,16 +73,23 @@ def measurements(
         for name, rate in inputs_of(candidate).items():
             known = objective_of(objective, with_rate(candidate, name, rate.value, option.nodes))
             decided = tuple(p for p, other in pairs if known.beats(other) or other.beats(known))
-            removed = sum(_overlap(before, other) - _overlap(known, other) for _, other in pairs)
-            if decided or removed > 0:
-                found.append(
-                    Measurement(
-                        option.catalog, option.instance_type, name, rate, decided,
-                        removed / all_overlap if all_overlap else 0.0, RATES[name],
-                    )
+            removed = {
+                pair: _overlap(before, other) - _overlap(known, other) for pair, other in pairs
+            }
+            if decided or sum(removed.values()) > 0:
+                made = Measurement(
+                    option.catalog, option.instance_type, name, rate, decided,
+                    sum(removed.values()) / all_overlap if all_overlap else 0.0, RATES[name],
                 )  # fmt: skip
-    found.sort(key=lambda each: (len(each.decides), each.overlap_removed), reverse=True)
-    return tuple(found)
+                found.append((sum(by for pair, by in removed.items() if 1 in pair), made))
+    found.sort(
+        key=lambda each: (
+            sum(1 in pair for pair in each[1].decides), len(each[1].decides), each[0],
+            each[1].overlap_removed,
+        ),
+        reverse=True,
+    )  # fmt: skip
+    return tuple(made for _, made in found)
 
 
 def _overlap(first: Bounds, second: Bounds) -> float:

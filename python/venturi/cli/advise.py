@@ -121,7 +121,7 @@ def hardware(
     _need_types(max_nodes_of, found)
     request = Request(
         job=the_job(sort_bytes, job_file, exchange),
-        durabilities=durabilities(classes or (("volumes",) if volumes else ())),
+        durabilities=durabilities((*classes, *(("volumes",) if volumes else ()))),
         objective=Objective(objective),
         deadline_s=deadline_s,
         budget_usd=budget_usd,

@@ -153,54 +153,57 @@ def _notes(advice: Advice, found: ClassAdvice) -> Iterator[Line | Table]:
         notes.append("cost by the second: in which steps time is billed is not known")
     yield Line(f"{'; '.join(notes)}", "dim", 2)
     best = found.ranked[0]
-    yield from _fewer_nodes(best)
-    less = "faster" if advice.request.objective is Objective.FASTEST else "cheaper"
-    tied = ties_with_first(advice.request.objective, found.ranked)
-    if len(tied) == 2:
-        other = f"{tied[1]} ({found.ranked[tied[1] - 1].instance_type})"
-        yield Line(f"Cannot tell whether 1 ({best.instance_type}) or {other} is {less}.", "yellow")
-    elif len(tied) > 2:
-        which = f"the first {len(tied)}" if tied[-1] == len(tied) else f"{len(tied)}"
-        rest = "" if tied[-1] == len(tied) else ": 1 and those whose ranges reach it"
-        yield Line(f"Cannot tell which of {which} is the {advice.request.objective}{rest}.",
-                   "yellow")  # fmt: skip
-    if len(tied) > 1:
+    if fewer := fewer_nodes(best):
+        yield Line(fewer, "dim", 2)
+    tied, told = standing(advice.request.objective, found, len(shown))
+    yield Line(told, "yellow" if tied else "green") if told else Line("")
+    if tied:
         for each in found.measure[:1]:
             yield Line(f"Measure {_measure(each)}.", indent=2)
-    elif len(shown) > 1 and any(option.left_out for option in shown):
-        short = next(option for option in shown if option.left_out)
-        yield Line(
-            f"Cannot tell: the price of {short.instance_type} is not whole "
-            f"({'; '.join(short.left_out)}).", "yellow",
-        )  # fmt: skip
-    elif len(shown) > 1:
-        yield Line(f"1 ({best.instance_type}) is {less} than the others whatever the truth within "
-                   "the ranges is.", "green")  # fmt: skip
     yield from _more(len(found.ranked) - len(shown))
-    yield from _best_elsewhere(found, len(shown))
+    for told in best_elsewhere(found, len(shown)):
+        yield Line(told, indent=2)
 
 
-def _fewer_nodes(best: Option) -> Iterator[Line | Table]:
-    """Says it where fewer nodes of the best type cost the same."""
-    if best.fewer is not None:
-        yield Line(
-            f"Fewer nodes cost the same and take longer: {best.fewer.nodes:,} "
-            f"{best.instance_type} take {format_duration(best.fewer.time_s)}.",
-            "dim",
-            2,
-        )
+def standing(objective: Objective, found: ClassAdvice, shown: int) -> tuple[bool, str]:
+    """Whether the first option of `shown` cannot be told from another, and the sentence for it."""
+    best, less = found.ranked[0], "faster" if objective is Objective.FASTEST else "cheaper"
+    tied = ties_with_first(objective, found.ranked)
+    if len(tied) == 2:
+        other = f"{tied[1]} ({found.ranked[tied[1] - 1].instance_type})"
+        return True, f"Cannot tell whether 1 ({best.instance_type}) or {other} is {less}."
+    if len(tied) > 2:
+        which = f"the first {len(tied)}" if tied[-1] == len(tied) else f"{len(tied)}"
+        rest = "" if tied[-1] == len(tied) else ": 1 and those whose ranges reach it"
+        return True, f"Cannot tell which of {which} is the {objective}{rest}."
+    if len(found.ranked) == 1:
+        return False, ""
+    short = next((option for option in found.ranked[:shown] if option.left_out), None)
+    if short is not None:
+        why = "; ".join(short.left_out)
+        return True, f"Cannot tell: the price of {short.instance_type} is not whole ({why})."
+    sure = "than the others whatever the truth within the ranges is."
+    return False, f"1 ({best.instance_type}) is {less} {sure}"
 
 
-def _best_elsewhere(found: ClassAdvice, shown: int) -> Iterator[Line | Table]:
-    """The best of each provider of which none is shown."""
+def fewer_nodes(best: Option) -> str:
+    """What to say where fewer nodes of a type cost the same; "" if there are none."""
+    if best.fewer is None:
+        return ""
+    machines = f"{best.fewer.nodes:,} {best.instance_type}"
+    takes = format_duration(best.fewer.time_s)
+    return f"Fewer nodes cost the same and take longer: {machines} take {takes}."
+
+
+def best_elsewhere(found: ClassAdvice, shown: int) -> Iterator[str]:
+    """The best of each provider of which none is among those shown."""
     seen = {each.provider for each in found.ranked[:shown]}
     for rank, option in enumerate(found.ranked[shown:], shown + 1):
         if option.provider is not None and option.provider not in seen:
             seen.add(option.provider)
-            yield Line(
+            yield (
                 f"Best of {option.provider}: {rank} ({option.nodes:,} {option.instance_type}), "
-                f"{time_text(option.time_s)}, {usd_text(option.usd)}",
-                indent=2,
+                f"{time_text(option.time_s)}, {usd_text(option.usd)}"
             )
 
 

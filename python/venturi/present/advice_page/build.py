@@ -19,6 +19,7 @@ from venturi.model.cost import dataflow
 from venturi.model.cost.choices import Network
 from venturi.model.simulate.simulation import PHASES, SimulationResult
 from venturi.model.statistics.stats import Missing
+from venturi.present.advice import best_elsewhere, fewer_nodes, standing
 from venturi.present.advice_page.data import (
     AdvicePage,
     BarRow,
@@ -67,7 +68,9 @@ def advice_page(
         exclusions=_exclusions(excluded),
         assumptions=_assumptions(advice),
         explain=tuple(_explanation(each) for each in explanations),
-        reasons=tuple(chain.from_iterable(_reasons(found, several) for found in advice.classes)),
+        reasons=tuple(
+            chain.from_iterable(_reasons(advice, found, several) for found in advice.classes)
+        ),
         deadline_s=request.deadline_s,
         budget_usd=request.budget_usd,
         commands=(command,),
@@ -94,21 +97,14 @@ def _answer(request: Request, first: Option | None) -> str:
     return f"{machines}: {paid} {format_duration(first.time_s.value)}"
 
 
-def _reasons(found: ClassAdvice, several: bool) -> tuple[str, ...]:
+def _reasons(advice: Advice, found: ClassAdvice, several: bool) -> tuple[str, ...]:
     before = f"{found.durability}: " if several else ""
     told = []
-    rivals = [second for first, second in found.undecided if first == 1]
-    if rivals:
-        names = ", ".join(found.ranked[rank - 1].instance_type for rank in rivals)
-        told.append(f"{before}Cannot be told from {names}: the ranges overlap.")
-    elif missing := next((each for each in found.ranked if each.left_out), None):
-        told.append(
-            f"{before}Cannot tell: the price of {missing.instance_type} is not whole "
-            f"({'; '.join(missing.left_out)})."
-        )
-    elif len(found.ranked) > 1:
-        told.append(f"{before}The first beats all others that are shown, whatever is true within "
-                    "the ranges.")  # fmt: skip
+    if found.ranked:
+        shown = advice.request.shown
+        first = (fewer_nodes(found.ranked[0]), standing(advice.request.objective, found, shown)[1])
+        told += [f"{before}{text}" for text in first if text]
+        told += [f"{before}{text}." for text in best_elsewhere(found, shown)]
     if found.measure:
         best = found.measure[0]
         told.append(

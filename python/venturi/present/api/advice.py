@@ -153,7 +153,7 @@ def advice(
         _with(_catalog(name), texts, volumes, today)
         for name in dict.fromkeys(catalog or (DEFAULT,))
     ]
-    classes = durability or (["volumes"] if volumes else [])
+    classes = dict.fromkeys([*(durability or ()), *(["volumes"] if volumes else [])])
     request = Request(
         job=sort_job(parse_bytes(sort, unit_needed=True), exchange=Exchange(exchange)),
         durabilities=tuple(Durability(name) for name in classes),
