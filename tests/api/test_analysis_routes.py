@@ -175,6 +175,32 @@ def test_compare_takes_the_two_largest_and_refuses_what_is_not_there(
     assert "nothing to compare" in alone["warnings"][-1]
 
 
+def test_compare_is_over_settings_alike_in_all_else_and_tells_the_crude_ratio_as_such(
+    client: httpx.Client, add: Add
+) -> None:
+    for maps, seconds, hdd, ssd in ((1, 100, 8, 2), (2, 1_000, 2, 8), (3, 500, 3, 3)):
+        add(around(seconds, n=hdd), configuration={"disk": "HDD", "maps": maps})
+        add(around(0.8 * seconds, n=ssd), configuration={"disk": "SSD", "maps": maps})
+    found = ask(client, "/api/compare", by="disk", group=['["HDD"]', '["SSD"]'])
+    second = found["groups"][1]
+    effect = ask(client, "/api/effect", key="disk", baseline="HDD")["effects"][0]
+    assert (second["ratio"], second["verdict"]) == (effect["ratio"], effect["verdict"])
+    assert second["ratio"] == pytest.approx(0.8, rel=0.1)
+    assert second["verdict"].startswith("SSD takes")
+    assert "less time than HDD" in second["verdict"]
+    assert "more time" in second["crude"] or "cannot tell" in second["crude"]
+    assert second["p_value"] is None
+
+
+def test_compare_takes_the_pair_that_has_most_in_common(client: httpx.Client, add: Add) -> None:
+    add(around(100, n=30), configuration={"disk": "tape", "maps": 9})
+    for maps in (1, 2, 3):
+        add(around(100, n=2), configuration={"disk": "HDD", "maps": maps})
+        add(around(80, n=2), configuration={"disk": "SSD", "maps": maps})
+    found = ask(client, "/api/compare", by="disk")
+    assert {group["key"][0] for group in found["groups"]} == {"HDD", "SSD"}
+
+
 # --- effect --------------------------------------------------------------------------------------
 
 

@@ -162,6 +162,7 @@ export interface ComparedGroup {
   chance_lower: number | null;
   verdict: string;
   name: string;
+  crude: string | null;
 }
 export interface Spread {
   n: number;

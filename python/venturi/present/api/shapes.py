@@ -348,7 +348,9 @@ class ComparedGroup:
 
     `ratio` is the middle one of all ratios of its times to the first's, below 1 where it takes less
     time; `chance_lower` the share of all pairs in which its time is the lower one. `values_s` are
-    all counted times (at most 2,000, evenly taken), `warm_ups_s` were left out.
+    all counted times (at most 2,000, evenly taken), `warm_ups_s` were left out. Where trials differ
+    in more than the groups, ratio and verdict are over the settings alike in all else, and `crude`
+    is what all trials say, not like with like.
     """
 
     key: Key
@@ -365,6 +367,7 @@ class ComparedGroup:
     chance_lower: float | None
     verdict: str
     name: str
+    crude: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,6 +169,9 @@ function Verdicts({ data }: { data: Comparison }) {
             )}{" "}
             <TrialsBehind by={data.by} group={group.key} />
             <p>{group.verdict}</p>
+            {group.crude !== null && (
+              <p className="aside">All trials, not like with like: {group.crude}</p>
+            )}
           </li>
         ))}
       </ul>

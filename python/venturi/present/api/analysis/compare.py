@@ -8,11 +8,17 @@ from typing import Annotated
 
 import numpy as np
 
+from venturi.model.compare.effect import Effects
 from venturi.model.compare.names import Names, name_groups
 from venturi.model.compare.outliers import RULE, shared_spread
 from venturi.model.compare.words import in_words
 from venturi.model.statistics.stats import ALPHA
 from venturi.model.statistics.two_groups import Outcome, Verdict, compare_samples
+from venturi.present.api.analysis.alike_groups import (
+    effects_between,
+    like_with_like,
+    most_alike,
+)
 from venturi.present.api.analysis.cells import (
     COMPARABLE,
     ORIGIN,
@@ -25,6 +31,7 @@ from venturi.present.api.analysis.cells import (
     named_key,
     refused,
     same,
+    scalar,
     shown,
 )
 from venturi.present.api.analysis.spreads import interval, spread_of
@@ -49,7 +56,7 @@ def compare(
         Parameter(
             max_length=GROUPS_MAX,
             description="A group: a JSON list of the values of `by`, in its order; the first is "
-            "the reference. None: the two largest.",
+            "the reference. None: the two that have most settings in common.",
             examples=[['["ETH", "SSD"]', '["IB", "SSD"]']],
         ),
     ] = None,
@@ -58,7 +65,14 @@ def compare(
     keys = keys_of(by)
     further = (*COMPARABLE, *ORIGIN)[: GROUP_KEYS_MAX - len(keys)]
     found = cells(services.repository, selection, keys, further)
-    chosen = chosen_groups(found, keys, group or ())
+    if group:
+        chosen = chosen_groups(found, keys, group)
+        told = effects_between(services, selection, keys, chosen[0].key)
+    else:
+        told = effects_between(services, selection, keys, None)
+        chosen = most_alike(found, told)
+        if chosen and told is not None and not same(chosen[0].key, _baseline(told)):
+            told = effects_between(services, selection, keys, chosen[0].key)
     cold = {
         cell.key: warm_ups(services.repository, selection, keys, cell)
         for cell in chosen
@@ -69,17 +83,20 @@ def compare(
         warnings.append("fewer than two groups: there is nothing to compare")
     names = names_of(chosen, keys)
     return Comparison(
-        keys, compared(chosen, cold, keys), tuple(warnings), RULE, names.caption,
+        keys, like_with_like(compared(chosen, cold, keys), told), tuple(warnings), RULE,
+        names.caption,
         names.explained,
     )  # fmt: skip
+
+
+def _baseline(told: Effects) -> Key:
+    return () if told.baseline is None else tuple(map(scalar, told.baseline))
 
 
 def chosen_groups(
     found: Sequence[Cell], keys: Sequence[str], texts: Sequence[str]
 ) -> tuple[Cell, ...]:
-    """The groups named, or the two with the most trials."""
-    if not texts:
-        return tuple(found[:2])
+    """The groups named."""
     chosen: list[Cell] = []
     for text in texts:
         key = named_key(text, keys, "group")
