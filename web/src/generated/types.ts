@@ -455,6 +455,12 @@ export interface RankedGroup {
   legacy_rank: number | null;
   legacy_wrong: boolean | null;
   frontier: ("yes" | "cannot tell" | "no") | null;
+  name: string;
+  set: number | null;
+  against: (string | number | boolean | null)[] | null;
+  settings: number | null;
+  ratio: number | null;
+  ratio_interval: Interval | null;
 }
 export interface Ranking {
   by: string[];
@@ -465,6 +471,11 @@ export interface Ranking {
   verdict: string;
   workloads: string[];
   warnings: string[];
+  basis: "pooled" | "matched" | "crude" | "refused";
+  caption: string;
+  explained: {
+    [k: string]: string;
+  };
 }
 export interface RefusedTrial {
   line: number;
