@@ -176,7 +176,7 @@ def test_a_part_that_cannot_be_taken_is_refused(
     agent: Any, places: Places, flags: tuple[object, ...]
 ) -> None:
     place = places(noise(1_000_000))
-    assert agent.sort(*place.flags, *flags, status=2).error["code"] == "VEN-SORT-OPTIONS"
+    agent.sort(*place.flags, *flags).refused("VEN-SORT-OPTION", 2)
     place.assert_nothing_left()
 
 

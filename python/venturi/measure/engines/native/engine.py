@@ -155,8 +155,12 @@ class NativeJob:
         plan_result = step.run("sort", *self._arguments(), "--plan-only")
         plan = plan_result.read(SortPlan)
         self.last_plan = plan
-        rehearsed, unrehearsed = self._rehearse(step, plan)
         touched = self._touch_memory(step, plan) if self.options.touch_memory else ()
+        rehearsed, unrehearsed = self._rehearse(step, plan)
+        if touched and rehearsed:
+            self._touch_memory(
+                step, plan
+            )  # a host may have taken what the rehearsal left untouched
         memory_bytes_per_s = next((each.value for each in touched if each.metric == _TOUCHED), None)
         prospect = Prospect(plan, memory_bytes_per_s, rehearsed, unrehearsed)
         predicted = self.predict(prospect) if self.predict is not None else ()
@@ -225,12 +229,9 @@ class NativeJob:
         if not self.options.outputs:
             self.folders.empty(("output", "scratch", "replica"))
 
-    def _touch_memory(self, step: Step, plan: SortPlan, share: float = 1.0) -> tuple[Sample, ...]:
-        """Touches as much memory as the sort of a `share` of the input will.
-
-        Says how fast that went, the first time and again.
-        """
-        size_bytes = int(share * min(plan.memory_bytes, plan.input_bytes * 5 // 4))
+    def _touch_memory(self, step: Step, plan: SortPlan) -> tuple[Sample, ...]:
+        """Touches as much memory as the sort will; how fast that went, the first time and again."""
+        size_bytes = min(plan.memory_bytes, plan.input_bytes * 5 // 4)
         try:
             touched = step.run("memory", "--bytes", size_bytes).read(MemoryTouched)
         except AgentError as error:
@@ -251,8 +252,6 @@ class NativeJob:
             return (), "only a sort of fixed records can be rehearsed"
         done: list[Sorted] = []
         share = rehearsal.share_of(plan)
-        if self.options.touch_memory:
-            self._touch_memory(step, plan, share)
         for number in range(rehearsal.times(plan)):
             outputs = tuple(folder / f"rehearsal-{number}" for folder in self._dirs("output"))
             for folder in outputs:
