@@ -412,3 +412,14 @@ def test_a_clock_that_was_set_back_gives_no_time() -> None:
     tasks = [{"launched_ms": 5, "finished_ms": 3}, {"launched_ms": 0, "finished_ms": 2}]
     (stage,) = analyse(account(tasks, [{"stage_id": 0, "submitted_ms": 0, "ended_ms": 6}])).stages
     assert (stage.n_attempts, stage.task_s) == (2, 2.0)
+
+
+def test_a_verdict_beside_others_says_so() -> None:
+    """The driver may have waited for cores that others had: no engine's account knows."""
+    found = recorded(DATA / "spark" / "4.3.0" / "speculative.log")
+    alone = analyse(found).verdict
+    beside = analyse(found, 0.61).verdict
+    assert beside.sentence.startswith(f"{alone.sentence}; others used 61% of the host's processor")
+    assert "the driver too, waited for cores" in beside.sentence
+    assert beside.narrowest == alone.narrowest
+    assert analyse(found, 0.05).verdict == alone

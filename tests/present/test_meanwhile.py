@@ -21,7 +21,7 @@ from venturi.settings import Settings
 
 Rows = Sequence[tuple[float, str, str | None, float | None, str]]
 Ask = Callable[..., tuple[Analysis, Meanwhile]]
-BUSY = HostUse(0.95, 0.02, "vda", 0.1, 1e6, 2e6, 3e6, 4e6)
+BUSY = HostUse(0.95, 0.02, None, "vda", 0.1, 1e6, 2e6, 3e6, 4e6)
 
 
 @pytest.fixture
@@ -55,6 +55,7 @@ def test_every_device_is_counted_once(ask: Ask) -> None:
         rows_at(
             1.0, 20.0,
             ("cpu_user", None, 0.5), ("cpu_system", None, 0.2), ("cpu_softirq", None, 0.05),
+            ("cpu_nice", None, 0.0), ("own_cpu", None, 0.3),
             ("cpu_iowait", None, 0.1), ("cpu_idle", None, 0.15),
             ("disk_read_bytes_per_s", "sda", 10.0), ("disk_read_bytes_per_s", "sda1", 10.0),
             ("disk_read_bytes_per_s", "sdb", 3.0), ("disk_busy", "sda", 0.4),
@@ -66,6 +67,9 @@ def test_every_device_is_counted_once(ask: Ask) -> None:
     use = host.uses[analysis.stages[2].key]
     known = (use.cpu_busy, use.cpu_iowait, use.disk_busy, use.disk_read_bytes_per_s)
     assert known == pytest.approx((0.75, 0.1, 0.6, 13.0))
+    assert use.cpu_others == pytest.approx(0.4), (
+        "of the trial's own and of interrupts it is without"
+    )
     assert use.disk == "sdb"
     assert use.net_receive_bytes_per_s == pytest.approx(7.0)
     assert (use.disk_write_bytes_per_s, use.net_transmit_bytes_per_s) == (None, None)

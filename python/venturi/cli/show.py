@@ -17,7 +17,7 @@ from venturi.model.stages.bottleneck import narrowest_points
 from venturi.model.stages.stage import Analysis
 from venturi.present.table import Line, Table, pairs, table
 from venturi.record.job_account import JobAccount, has_account, load
-from venturi.record.trial import Sample, Trial
+from venturi.record.trial import CPU_OTHERS, Sample, Trial
 
 if TYPE_CHECKING:
     from venturi.present.meanwhile import Meanwhile
@@ -75,7 +75,7 @@ def _job(repository: Repository, trial: Trial) -> tuple[JobAccount, Analysis, Me
     from venturi.present.meanwhile import meanwhile
 
     account = load(repository, trial)
-    analysis = analyse(account)
+    analysis = analyse(account, next(iter(trial.values(CPU_OTHERS)), None))
     return account, analysis, meanwhile(repository, trial, account, analysis)
 
 

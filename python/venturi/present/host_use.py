@@ -11,13 +11,15 @@ PROCESSOR = "processor"
 class HostUse:
     """Means over one stage; None where the sampler said nothing.
 
-    `cpu_busy` and `cpu_iowait` are fractions of all processors, `disk_busy` the fraction of time in
+    `cpu_busy` and `cpu_iowait` are fractions of all processors, `cpu_others` that of the first
+    which was not the trial's own (interrupts are nobody's), `disk_busy` the fraction of time in
     which the busiest disk (`disk`) had a request in flight. Rates are sums over devices, without
     those that lie on others and without loopback.
     """
 
     cpu_busy: float | None
     cpu_iowait: float | None
+    cpu_others: float | None
     disk: str | None
     disk_busy: float | None
     disk_read_bytes_per_s: float | None

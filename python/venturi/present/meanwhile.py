@@ -108,9 +108,12 @@ class _Watched:
 
         busy = {device: value for (metric, device), value in means.items() if metric == "disk_busy"}
         disk = max(busy, key=lambda device: busy[device], default=None)
+        work, own = added("cpu_user", "cpu_nice", "cpu_system"), added("own_cpu")
+        others = None if work is None or own is None else max(0.0, work - own)
         return HostUse(
             cpu_busy=added(*_WORKING),
             cpu_iowait=added(*_WAITING),
+            cpu_others=others,
             disk=disk,
             disk_busy=busy.get(disk),
             disk_read_bytes_per_s=added(DISK_READ),
@@ -161,8 +164,9 @@ def _facts(use: HostUse) -> str:
     def share(value: float | None) -> str:
         return "—" if value is None else f"{value:.0%}"
 
+    others = "" if use.cpu_others is None else f" (others {share(use.cpu_others)})"
     return (
-        f"processor {share(use.cpu_busy)}, waiting for I/O {share(use.cpu_iowait)}; "
+        f"processor {share(use.cpu_busy)}{others}, waiting for I/O {share(use.cpu_iowait)}; "
         f"disk {use.disk or '—'} {share(use.disk_busy)}, "
         f"read {format_rate(use.disk_read_bytes_per_s)}, "
         f"written {format_rate(use.disk_write_bytes_per_s)}; "

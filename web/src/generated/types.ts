@@ -343,6 +343,7 @@ export interface Groups {
 export interface HostUse {
   cpu_busy: number | null;
   cpu_iowait: number | null;
+  cpu_others: number | null;
   disk: string | null;
   disk_busy: number | null;
   disk_read_bytes_per_s: number | null;

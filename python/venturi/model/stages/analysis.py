@@ -38,7 +38,7 @@ from venturi.model.stages.stage import (
     Stage,
     Straggler,
 )
-from venturi.model.stages.verdict import application_verdict, stage_verdict
+from venturi.model.stages.verdict import application_verdict, beside_others, stage_verdict
 from venturi.record.job_account import JobAccount
 
 # Our judgement, not measured; the factor is the default of spark.speculation.multiplier before 4.0
@@ -52,8 +52,11 @@ LEAST_SKEW = 2
 SHOWN_STRAGGLERS = 10
 
 
-def analyse(account: JobAccount) -> Analysis:
-    """What `account` tells about its application; VEN-MODEL-INPUT if its engine is not known."""
+def analyse(account: JobAccount, others: float | None = None) -> Analysis:
+    """What `account` tells about its application; VEN-MODEL-INPUT if its engine is not known.
+
+    `others` is the share of its host's processor time that others had meanwhile, if that is known.
+    """
     application = account.application
     if application.engine not in CAUSES:
         raise VenturiError(
@@ -78,6 +81,7 @@ def analyse(account: JobAccount) -> Analysis:
     elapsed_s = end_s if end_s is not None and end_s > 0 else None
     path = critical_path(spans, elapsed_s) if elapsed_s else ()
     verdict = application_verdict(stages, path, elapsed_s, application.engine)
+    verdict = beside_others(verdict, others)
     return Analysis(
         elapsed_s=elapsed_s,
         stages=tuple(stages),

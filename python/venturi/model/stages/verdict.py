@@ -7,6 +7,7 @@ in which slots stood idle; and the rest by the causes of its tasks' time.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from venturi.model.stages.causes import UNATTRIBUTED
 from venturi.model.stages.path import Step
@@ -17,6 +18,7 @@ from venturi.units import format_duration
 # trial, and below LEAST nothing is narrow.
 MARGIN = 0.05
 LEAST = 0.2
+OTHERS = 0.1  # of the processor time, from where on a trial is disturbed
 DRIVER = "driver"
 IDLE = "idle slots"
 
@@ -86,6 +88,20 @@ def application_verdict(
         if top == IDLE and _skewed(stage.skews):
             evidence += f", {_skewed(stage.skews)}"
     return _judge(whole, elapsed_s, evidence, _SILENCE[engine])
+
+
+def beside_others(verdict: NarrowestPoint, others: float | None) -> NarrowestPoint:
+    """`verdict` as it may be read where others had the share `others` of the host's processors.
+
+    Whatever computes, the driver too, then waited for cores, which no engine records as a cause.
+    """
+    if others is None or others < OTHERS:
+        return verdict
+    said = (
+        f"others used {others:.0%} of the host's processor time meanwhile: what computes, the "
+        "driver too, waited for cores, and no engine records that"
+    )
+    return replace(verdict, sentence=f"{verdict.sentence}; {said}")
 
 
 def _parts(slot_use: float, causes: Sequence[CauseTime], unattributed_s: float) -> dict[str, float]:

@@ -21,7 +21,7 @@ from venturi.present.host_use import HostUse
 from venturi.present.meanwhile import Meanwhile, meanwhile, sentence
 from venturi.record.job_account import JobAccount, has_account, load
 from venturi.record.repository import Repository
-from venturi.record.trial import Trial
+from venturi.record.trial import CPU_OTHERS, Trial
 
 SHOWN_STAGES = 200
 RUNNING_POINTS = 400
@@ -35,7 +35,7 @@ def job_of(repository: Repository, trial: Trial) -> JobData:
         return _nothing("no account of its engine was recorded with this trial")
     try:
         account = load(repository, trial)
-        found = analyse(account)
+        found = analyse(account, next(iter(trial.values(CPU_OTHERS)), None))
         return _data(account, found, meanwhile(repository, trial, account, found))
     except VenturiError as error:
         return _nothing(error.message)

@@ -33,6 +33,7 @@ const number = (name: string): Column => ({ name, number: true });
 
 const HOST_COLUMNS: Column[] = [
   number("Host: processor"),
+  number("Host: processor, by others"),
   number("Host: waiting for I/O"),
   { name: "Host: busiest disk" },
   number("Host: disk busy"),
@@ -45,6 +46,7 @@ const HOST_COLUMNS: Column[] = [
 
 const hostCells = ({ host, meanwhile }: JobStage): Cell[] => [
   share(host?.cpu_busy),
+  share(host?.cpu_others),
   share(host?.cpu_iowait),
   host?.disk ?? null,
   share(host?.disk_busy),
