@@ -317,7 +317,7 @@ def test_a_table_is_what_was_there_when_it_was_asked_for(
 
 def test_too_many_columns_are_refused(repository: Repository, make_trial: Make) -> None:
     repository.add(make_trial(configuration={f"k{number}": 1 for number in range(1_000)}))
-    with pytest.raises(VenturiError, match="1,023 columns; at most 1,000") as caught:
+    with pytest.raises(VenturiError, match=r"1,\d{3} columns; at most 1,000") as caught:
         trial_table(repository, asked())
     assert "choose some" in caught.value.hint
     assert frame_of(trial_table(repository, asked(), columns=("k1",))).rows() == [(1,)]

@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import re
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -34,8 +35,9 @@ from venturi.record.trial import CPU_OTHERS, CPU_STEAL, DISK_OTHERS, Scalar, Tri
 from venturi.record.trial_json import encode
 
 # The newest migration; a test holds it to the files in migrations/versions.
-REVISION = "0006"
+REVISION = "0007"
 METADATA = MetaData()
+TEXT_MAX = 200  # characters of the names of hosts and folders that are kept to compare them by
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 # Compared byte by byte in every database: ids with a common beginning lie together, and both
@@ -90,6 +92,9 @@ TRIALS = Table(
     Column(CPU_OTHERS, Double),
     Column(DISK_OTHERS, Double),
     Column(CPU_STEAL, Double),
+    # As `machines_text` has them.
+    Column("host_names", _TEXT),
+    Column("disk_folders", _TEXT),
     Index("trials_by_id", "id", unique=True),
     Index("trials_by_workload", "workload", "engine"),
     # Empty in PostgreSQL (see its migration): it groups by hashing, and such long texts may not fit
@@ -195,6 +200,9 @@ def record_row(trial: Trial) -> dict[str, Any]:
 
 def trial_row(trial: Trial) -> dict[str, Any]:
     """`trial` as a row of `TRIALS`, but for its serial number."""
+    names, folders = machines_text(
+        (host.name for host in trial.cluster.hosts), trial.cluster.disks_by_role
+    )
     return {
         "id": trial.id,
         "workload": trial.workload.name,
@@ -223,7 +231,30 @@ def trial_row(trial: Trial) -> dict[str, Any]:
             metric: next(iter(trial.values(metric)), None)
             for metric in (CPU_OTHERS, DISK_OTHERS, CPU_STEAL)
         },
+        "host_names": names,
+        "disk_folders": folders,
     }
+
+
+def machines_text(
+    host_names: Iterable[str], disks_by_role: Mapping[str, Iterable[object]]
+) -> tuple[str | None, str | None]:
+    """The hosts' names and the disks' folders as two texts, equal where they are; None for none.
+
+    Of long ones the beginning and a digest.
+    """
+    names = ", ".join(sorted(host_names))
+    folders = "; ".join(
+        f"{role}: {', '.join(map(str, disks_by_role[role]))}" for role in sorted(disks_by_role)
+    )
+    return _shortened(text_of(names)), _shortened(text_of(folders))
+
+
+def _shortened(text: str) -> str | None:
+    if len(text) <= TEXT_MAX:
+        return text or None
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return f"{text[: TEXT_MAX - 20]}... {digest}"
 
 
 def configuration_rows(serial: int, trial: Trial) -> list[dict[str, Any]]:

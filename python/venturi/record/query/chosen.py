@@ -14,13 +14,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
-from pydantic_core import from_json
 
-from venturi.record.query.columns import Column, read_trials
+from venturi.record.query.columns import Column, column_of, read_trials
 from venturi.record.query.conditions import COLUMNS, PREFIX
 from venturi.record.query.selection import Query, fetch, rules_for, where
 from venturi.record.repository import Repository
-from venturi.record.tables import CHANGES, CONFIGURATION, RECORDS, TRIALS
+from venturi.record.tables import CHANGES, CONFIGURATION, TRIALS
 from venturi.record.trial import State
 
 Integers = npt.NDArray[np.int64]
@@ -106,10 +105,10 @@ def _taken(every: Chosen, places: Integers) -> Chosen:
 def _read(connection: sa.Connection, change: int) -> _Known:
     settings = list(connection.execute(sa.select(CONFIGURATION.c.key).distinct()).scalars())
     names = [PREFIX + key if key in COLUMNS or key.startswith(PREFIX) else key for key in settings]
-    others = ("elapsed_s", "state", "warm_up", "group")
+    others = ("elapsed_s", "state", "warm_up")
     serials, found = read_trials(connection, (), (*CHOSEN, *sorted(names), *others))
-    elapsed, state, warm_up, group = (found.pop(name) for name in others)
-    found |= _of_records(connection, group)
+    elapsed, state, warm_up = (found.pop(name) for name in others)
+    found |= _of_machines(connection, serials)
     states = np.array(state.values, dtype=object)
     times = np.array(elapsed.values, dtype=np.float64)[elapsed.codes]  # None: nan
     counted = (states == State.SUCCEEDED)[state.codes] if len(states) else np.zeros(0, np.bool_)
@@ -134,33 +133,15 @@ def _varies(column: Column) -> bool:
     return len(codes) > 0 and bool((codes != codes[0]).any())
 
 
-def _of_records(connection: sa.Connection, group: Column) -> dict[str, Column]:
-    """The machines' names and the disks' folders, read from one record of each repeat group."""
-    known: dict[str, tuple[str, str]] = {}
-    first = sa.select(sa.func.min(TRIALS.c.serial)).group_by(TRIALS.c.group_key)
-    statement = (
-        sa.select(TRIALS.c.group_key, RECORDS.c.record)
-        .join(RECORDS, RECORDS.c.id == TRIALS.c.id)
-        .where(TRIALS.c.serial.in_(first))
-    )
-    for key, record in fetch(connection, statement):
-        cluster = from_json(record)["cluster"]
-        known[key] = _machines(cluster)
-    return {
-        name: _renamed(group, [known[key][place] for key in group.values])
-        for place, name in enumerate((HOST_NAMES, DISK_FOLDERS))
-    }
-
-
-def _machines(cluster: Mapping[str, Any]) -> tuple[str, str]:
-    names = sorted(host["name"] for host in cluster["hosts"])
-    disks = cluster.get("disks_by_role") or {}
-    folders = "; ".join(f"{role}: {', '.join(map(str, disks[role]))}" for role in sorted(disks))
-    return ", ".join(names), folders
-
-
-def _renamed(column: Column, values: list[str]) -> Column:
-    """`column` with other values, of which several may be equal."""
-    known: dict[str, int] = {}
-    codes = np.array([known.setdefault(value, len(known)) for value in values], dtype=np.int64)
-    return Column(list(known), codes[column.codes] if len(values) else column.codes)
+def _of_machines(connection: sa.Connection, serials: Integers) -> dict[str, Column]:
+    """The machines' names and the disks' folders of the trials with these serial numbers."""
+    statement = sa.select(TRIALS.c.serial, TRIALS.c.host_names, TRIALS.c.disk_folders)
+    rows = fetch(connection, statement)
+    found, names, folders = zip(*rows, strict=True) if rows else ((), (), ())
+    order = np.argsort(np.array(found, dtype=np.int64))
+    places = order[np.searchsorted(np.array(found, dtype=np.int64)[order], serials)]
+    made = {}
+    for key, values in ((HOST_NAMES, names), (DISK_FOLDERS, folders)):
+        column = column_of(values)
+        made[key] = Column(column.values, column.codes[places])
+    return made

@@ -32,7 +32,7 @@ class Column:
     codes: Integers
 
 
-def _column_of(values: Iterable[Any]) -> Column:
+def column_of(values: Iterable[Any]) -> Column:
     """One value a trial as a column."""
     known: dict[Any, int] = {}
     codes = [known.setdefault(value, len(known)) for value in values]
@@ -64,7 +64,7 @@ def read_trials(
     statement = sa.select(TRIALS.c.serial, *map(COLUMNS.__getitem__, alone)).where(*chosen)
     rows = fetch(connection, statement)
     serials, *values = zip(*rows, strict=True) if rows else [()] * (1 + len(alone))
-    found = {key: _column_of(each) for key, each in zip(alone, values, strict=True)}
+    found = {key: column_of(each) for key, each in zip(alone, values, strict=True)}
     for key, column in found.items():
         check(key, column)
     others = [key for key in keys if key not in found]
@@ -96,7 +96,7 @@ def _of_kinds(
     found = {}
     for key in keys:
         place = names.index(key)
-        of_key = _column_of(row[place] for row in rows)
+        of_key = column_of(row[place] for row in rows)
         found[key] = Column(of_key.values, of_key.codes[kind])
     return found
 

@@ -30,7 +30,7 @@ PREFIX = "configuration."
 COLUMNS: Mapping[str, sa.Column[Any]] = {
     {"group_key": "group", "started_at_us": "started_at"}.get(column.name, column.name): column
     for column in TRIALS.c
-    if column is not TRIALS.c.serial
+    if column.name not in {"serial", "host_names", "disk_folders"}  # Venturi's own
 }
 _CONDITION = re.compile(r"([^=<>]+)(<=|>=|=|<|>)(.*)", re.DOTALL)
 

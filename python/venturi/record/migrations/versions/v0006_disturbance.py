@@ -24,6 +24,8 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Removes them: the records keep the figures."""
+    """Removes those that are still there: SQLite keeps what a refused downgrade has removed."""
+    there = {column["name"] for column in sa.inspect(op.get_bind()).get_columns("trials")}
     for name, _kind in _COLUMNS:
-        op.drop_column("trials", name)
+        if name in there:
+            op.drop_column("trials", name)
