@@ -109,10 +109,11 @@ def cost(
         raise refused("a cost needs a price", "usd_per_hour", "give usd_per_hour=3.50")
     further = (*(("hosts",) if per == "node" else ()), *COMPARABLE, *ORIGIN)
     found = cells(services.repository, selection, keys, further[: GROUP_KEYS_MAX - len(keys)])
-    answer = ranked(found, keys, objective, prices)
     if keys and any(cell.elapsed_s for cell in found):
         trials = counted(services.repository, selection.query(), keys)
-        answer = like_with_like(answer, trials, crude=crude)
+        answer = like_with_like(found, keys, objective, prices, trials, crude=crude)
+    else:
+        answer = ranked(found, keys, objective, prices)
     return with_legacy(services.repository, selection, answer) if legacy else answer
 
 
@@ -125,20 +126,28 @@ def required(
     return plus
 
 
-def like_with_like(answer: Ranking, trials: Trials, *, crude: bool) -> Ranking:
-    """`answer`, which is by medians of all that was measured, as far as these are like with like;
-    else over the settings that are alike, or refused."""
-    prices = None
-    if answer.prices is not None:
-        prices = TrialPrices(answer.prices.usd_per_hour, answer.prices.plus, answer.prices.per)
-    refused_ = refusal(trials, answer.by, prices)
+def like_with_like(
+    cells_: Sequence[Cell],
+    keys: tuple[str, ...],
+    objective: str,
+    prices: Prices | None,
+    trials: Trials,
+    *,
+    crude: bool,
+) -> Ranking:
+    """The groups by medians of all that was measured, as far as these are like with like; else over
+    the settings that are alike, or refused."""
+    charged = None if prices is None else TrialPrices(prices.usd_per_hour, prices.plus, prices.per)
+    refused_ = refusal(trials, keys, charged)
     if refused_ is not None:
         told = f"Not ranked: {refused_.message}. {refused_.hint}."
+        answer = ranked(cells_, keys, objective, prices, tested=False)
         return replace(
             answer, basis="refused", verdict=told, warnings=(told, *answer.warnings),
             groups=tuple(_unranked(group, refused_.message) for group in answer.groups),
         )  # fmt: skip
-    found = rank_trials(trials, answer.by, OBJECTIVES[answer.objective], prices, crude=crude)
+    found = rank_trials(trials, keys, OBJECTIVES[objective], charged, crude=crude)
+    answer = ranked(cells_, keys, objective, prices, tested=found.alike is None)
     names = {text(key): name for key, name in found.names.items()}
     named = [replace(g, name=names.get(text(g.key), label(g.key))) for g in answer.groups]
     answer = replace(
@@ -151,8 +160,8 @@ def like_with_like(answer: Ranking, trials: Trials, *, crude: bool) -> Ranking:
             told = f"Crude, not like with like: {told}"
         return replace(answer, verdict=told)
     front = None
-    if prices is not None:
-        front = rank_trials(trials, answer.by, model.Objective.PARETO, prices).alike
+    if charged is not None:
+        front = rank_trials(trials, keys, model.Objective.PARETO, charged).alike
     groups = _matched(answer.groups, found.alike, front)
     return replace(answer, groups=groups, verdict=". ".join(sentences(found)) + ".")
 
@@ -210,13 +219,18 @@ def added(texts: Sequence[str], keys: Sequence[str]) -> tuple[tuple[str, str, fl
 
 
 def ranked(
-    found: Sequence[Cell], keys: tuple[str, ...], objective: str, prices: Prices | None
+    found: Sequence[Cell],
+    keys: tuple[str, ...],
+    objective: str,
+    prices: Prices | None,
+    *,
+    tested: bool = True,
 ) -> Ranking:
-    """The groups of `found` by `objective`."""
+    """The groups of `found` by `objective`; not `tested`, they have no places yet."""
     of_key: dict[GroupKey, Cell] = {cell.key: cell for cell in found}
     priced = {group.key: _priced(group, of_key[group.key], keys, prices)
               for group in groups_from(found)}  # fmt: skip
-    compared = [each.group for each in list(priced.values())[:RANKED_MAX]]
+    compared = [each.group for each in list(priced.values())[: RANKED_MAX if tested else 0]]
     ranking = model.rank_groups(compared, OBJECTIVES[objective])
     told = {one.key: one for one in ranking.groups}
     order = [*told, *(key for key in priced if key not in told)]
