@@ -5,15 +5,17 @@ import { Link } from "wouter";
 import { askedInWords, commandOf } from "../../asked";
 import { groupName, reach, valueName } from "../../charts/common";
 import { exported, useTwin } from "../../data";
-import { dollars, keyName, plain, seconds } from "../../format";
+import { dollars, keyName, plain, ratio, seconds } from "../../format";
 import { PAGES } from "../../generated/pages";
 import type { RankedGroup, Ranking } from "../../generated/types";
 import {
   Answer,
   Choice,
+  Common,
   Controls,
   fewValues,
   groupCells,
+  intervalCell,
   LogChoice,
   Parameter,
   Suggestions,
@@ -374,13 +376,52 @@ const rankCell = ({ rank, standing: word }: RankedGroup): Cell => ({
 
 const costTime = (value: number) => `${value.toFixed(value < 10 ? 2 : 1)} US$ s`;
 
+/** The answer first: who is best, or why that cannot be told and what to ask instead. */
+function Verdict({ data }: { data: Ranking }) {
+  const [search] = useSearch();
+  const conditions = [...data.verdict.matchAll(/add --where ([^ =]+)=([^ .;,]+)/g)].filter(
+    ([, , value]) => value !== "VALUE",
+  );
+  const also = (text: string) => {
+    const asked = new URLSearchParams(search);
+    asked.append("where", text);
+    return href(PAGES.cost.path, asked);
+  };
+  return (
+    <section aria-label="The answer">
+      <p className="verdict">
+        <strong>{data.verdict}</strong>
+      </p>
+      {!exported && conditions.length > 0 && (
+        <p className="ways">
+          {conditions.map(([, key, value]) => (
+            <Link key={key} className="button" href={also(`${key}=${value}`)}>
+              only {key}={value}
+            </Link>
+          ))}
+        </p>
+      )}
+      <Common caption={data.caption} explained={data.explained} />
+    </section>
+  );
+}
+
 function RankingTable({ data }: { data: Ranking }) {
   const [search] = useSearch();
   const priced = data.prices !== null;
+  const matched = data.basis === "matched";
+  const sets = matched && data.groups.some(({ set }) => set !== null && set > 1);
   const product = data.objective === "cost-time" || data.objective === "cost x time";
   const columns: Column[] = [
     { name: "rank", number: true },
     ...data.by.map((key) => ({ name: keyName(key) })),
+    ...(matched
+      ? [
+          { name: "ratio", number: true },
+          { name: "settings", number: true },
+        ]
+      : []),
+    ...(sets ? [{ name: "set", number: true }] : []),
     { name: "median time", number: true },
     ...(priced ? [{ name: "median cost", number: true }] : []),
     ...(product ? [{ name: "cost × time", number: true }] : []),
@@ -392,6 +433,8 @@ function RankingTable({ data }: { data: Ranking }) {
   const rows = data.groups.map((group): Cell[] => [
     rankCell(group),
     ...groupCells(data.by, group.key, search),
+    ...(matched ? [intervalCell(group.ratio, group.ratio_interval, ratio), group.settings] : []),
+    ...(sets ? [group.set] : []),
     spreadCell(group.elapsed_s, seconds),
     ...(priced ? [spreadCell(group.cost_usd, dollars)] : []),
     ...(product ? [spreadCell(group.cost_time, costTime)] : []),
@@ -412,7 +455,12 @@ function RankingTable({ data }: { data: Ranking }) {
   return (
     <section>
       <h2>Ranking by {name}</h2>
-      <p className="verdict">{data.verdict}</p>
+      {data.basis === "matched" && (
+        <p className="aside">
+          The ratio is over the settings that a group shares with the first of its set, alike in all
+          else. Medians are of all trials of a group: not like with like.
+        </p>
+      )}
       <div className="panel ranked standings">
         <DataTable columns={columns} rows={rows} caption={`Groups by ${name}`} />
       </div>
@@ -561,7 +609,8 @@ export default function Cost() {
               />
             ) : (
               <>
-                {data.prices && <Scatter data={data} />}
+                <Verdict data={data} />
+                {data.prices && data.basis !== "refused" && <Scatter data={data} />}
                 <RankingTable data={data} />
                 <Legacy data={data} />
               </>
