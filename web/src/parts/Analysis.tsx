@@ -420,7 +420,7 @@ export const fewValues = ({ key, distinct, type }: KeyInfo) =>
   distinct >= 2 && distinct <= 40 && type !== "moment" && !OUTCOMES.has(key);
 
 /** The data once they are there; before and without them, what there is to say. */
-export function Answer<T extends { warnings: readonly string[] }>({
+export function Answer<T extends { warnings: readonly string[]; verdict?: string }>({
   twin,
   what,
   empty,
@@ -439,7 +439,7 @@ export function Answer<T extends { warnings: readonly string[] }>({
   return (
     <div className={stale ? "answer stale" : "answer"} aria-busy={stale}>
       <h2 className="visually-hidden">Result</h2>
-      <Notices texts={data.warnings} />
+      <Notices texts={data.warnings.filter((text) => text !== data.verdict)} />
       {nothing === null ? (
         children(data)
       ) : (
