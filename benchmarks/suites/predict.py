@@ -6,6 +6,8 @@ Before each sort a part of its input is rehearsed, as the quickstart does, and
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pydantic import TypeAdapter
 
 from benchmarks import rows
@@ -82,11 +84,12 @@ def _measure(bench: Bench, regime: str, size_gib: int) -> list[float]:
 
 def _rehearse(job: Job, case: str, turn: int, planned: SortPlan) -> list[Sorted]:
     share = rehearsal.share_of(planned)
-    job.bench.settle_memory(int(share * min(planned.memory_bytes, planned.input_bytes * 5 // 4)))
+    part = replace(job, memory_bytes=rehearsal.memory_bytes(planned, share))
+    arguments = [*part.arguments(), *map(str, rehearsal.arguments(planned, share))]
     done = []
     for _ in range(rehearsal.times(planned)):
         job.clear()
-        arguments = [*job.arguments(), *map(str, rehearsal.arguments(planned, share))]
+        job.bench.settle_memory(min(planned.memory_bytes, planned.input_bytes * 5 // 4))
         data = job.bench.run_agent(("predict", case, "rehearsal", turn), *arguments).data
         done.append(TypeAdapter(Sorted).validate_python(data))
     return done

@@ -258,7 +258,10 @@ class NativeJob:
                 self.folders.files.mkdir(folder, exist_ok=True)
             # Kept until the sort is done: giving space back keeps some disks busy for seconds.
             self._rehearsed += outputs
-            arguments = [*self._arguments(outputs=outputs), *rehearsal.arguments(plan, share)]
+            arguments = [
+                *self._arguments(outputs, rehearsal.memory_bytes(plan, share)),
+                *rehearsal.arguments(plan, share),
+            ]
             try:
                 done.append(step.run("sort", *arguments).read(Sorted))
             except AgentError as error:
@@ -306,7 +309,9 @@ class NativeJob:
                     if entry.kind == "file":
                         files.remove(entry.path)
 
-    def _arguments(self, outputs: tuple[Path, ...] = ()) -> list[object]:
+    def _arguments(
+        self, outputs: tuple[Path, ...] = (), memory_bytes: int | None = None
+    ) -> list[object]:
         assert self._input is not None
         options = self.options
         arguments: list[object] = [
@@ -317,8 +322,9 @@ class NativeJob:
             "--job", self.definition.job,
             *self._framing(),
         ]  # fmt: skip
-        if options.memory_bytes is not None and not outputs:
-            arguments += ["--memory", options.memory_bytes]
+        budget_bytes = options.memory_bytes if memory_bytes is None else memory_bytes
+        if budget_bytes is not None:
+            arguments += ["--memory", budget_bytes]
         if options.threads is not None:
             arguments += ["--threads", options.threads]
         flags = {

@@ -29,11 +29,15 @@ def times(plan: SortPlan) -> int:
     return 1 if plan.input_bytes * share_of(plan) >= 1.5 * _ENOUGH_BYTES else 2
 
 
+def memory_bytes(plan: SortPlan, share: float) -> int:
+    """The budget of a rehearsal of a `share` of the input."""
+    return int(plan.memory_bytes * share)
+
+
 def arguments(plan: SortPlan, share: float) -> list[object]:
     """What the agent's `sort` is told besides, to rehearse the sort planned on a `share` of it."""
     return [
         "--first-bytes", int(plan.input_bytes * share),
-        "--memory", int(plan.memory_bytes * share),
         "--partition-bytes", max(1, plan.input_bytes // plan.partitions),
     ]  # fmt: skip
 
