@@ -135,7 +135,7 @@ export function drawn(chart) {
     // Circles that are one path, from its first and to its last; their middles.
     swarms: paths.flatMap((path) => {
       const d = path.getAttribute("d");
-      const circles = [...d.matchAll(/M([\d.]+) [\d.]+A([\d.]+) \2 0 0 0/g)];
+      const circles = [...d.matchAll(/M([\d.]+) [\d.]+A([\d.]+) \2 0 [01] 0/g)];
       const middles = circles.map(([, left, radius]) => frame.x + Number(left) + Number(radius));
       return middles.length ? [{ fill: path.getAttribute("fill"), middles }] : [];
     }),

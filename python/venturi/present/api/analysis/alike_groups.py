@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import median
 from typing import Literal
 
 from venturi.errors import VenturiError
 from venturi.model.compare.effect import Effect, Effects, Outcome
+from venturi.model.compare.effect_words import ratio_text
 from venturi.present.api.analysis.cells import Cell, same, scalar
 from venturi.present.api.context import Selection, Services
 from venturi.present.api.shapes import ComparedGroup, Interval, Key
@@ -51,39 +53,33 @@ def _cell(found: Sequence[Cell], key: Sequence[object]) -> Cell | None:
     return next((cell for cell in found if same(cell.key, wanted)), None)
 
 
-def like_with_like(
-    groups: Sequence[ComparedGroup], told: Effects | None
-) -> tuple[ComparedGroup, ...]:
-    """`groups` with the effect that is matched, where their trials differ in something else too.
+def matched(cell: Cell, first: Cell, told: Effects | None) -> Effect | None:
+    """The effect of a group against the first; None where its trials differ in nothing else, so
+    that all of them can be compared, or where there is no effect of it."""
+    if told is None:
+        return None
+    one = next((e for e in told.effects if same(cell.key, tuple(map(scalar, e.value)))), None)
+    if one is None:
+        return None
+    counts = len(cell.elapsed_s), len(first.elapsed_s)
+    return None if one.strata == 1 and (one.n, one.n_baseline) == counts else one
 
-    What was measured of all trials is then their `crude` sentence.
-    """
-    if told is None or not groups:
-        return tuple(groups)
-    first, *others = groups
-    return (first, *(_matched(group, first, told) for group in others))
 
-
-def _matched(group: ComparedGroup, first: ComparedGroup, told: Effects) -> ComparedGroup:
-    one = next(
-        (each for each in told.effects if same(group.key, tuple(map(scalar, each.value)))), None
-    )
-    if one is None or _is_all(one, group, first):
-        return group
+def like_with_like(group: ComparedGroup, first: Cell, cell: Cell, one: Effect) -> ComparedGroup:
+    """`group` with the effect that is matched; what all trials say is its `crude` sentence."""
     found = one.interval
-    within = None if found is None else Interval(found.low, found.high, found.level)
     return replace(
         group,
         outcome=_OUTCOMES.get(one.outcome, "cannot tell"),
         ratio=one.ratio,
-        ratio_interval=within,
-        p_value=None,
-        chance_lower=None,
+        ratio_interval=None if found is None else Interval(found.low, found.high, found.level),
         verdict=one.verdict,
-        crude=group.verdict,
+        crude=_crude(cell, first),
     )
 
 
-def _is_all(one: Effect, group: ComparedGroup, first: ComparedGroup) -> bool:
-    """Whether all trials of both are in one setting: then they differ in nothing else."""
-    return one.strata == 1 and one.n == group.n and one.n_baseline == first.n
+def _crude(cell: Cell, first: Cell) -> str | None:
+    if not cell.elapsed_s or not first.elapsed_s:
+        return None
+    ratio = median(cell.elapsed_s) / median(first.elapsed_s)
+    return f"the median of this group's is {ratio_text(ratio)} times that of the first's"

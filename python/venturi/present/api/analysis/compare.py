@@ -17,6 +17,7 @@ from venturi.model.statistics.two_groups import Outcome, Verdict, compare_sample
 from venturi.present.api.analysis.alike_groups import (
     effects_between,
     like_with_like,
+    matched,
     most_alike,
 )
 from venturi.present.api.analysis.cells import (
@@ -83,7 +84,7 @@ def compare(
         warnings.append("fewer than two groups: there is nothing to compare")
     names = names_of(chosen, keys)
     return Comparison(
-        keys, like_with_like(compared(chosen, cold, keys), told), tuple(warnings), RULE,
+        keys, compared(chosen, cold, keys, told), tuple(warnings), RULE,
         names.caption,
         names.explained,
     )  # fmt: skip
@@ -110,7 +111,10 @@ def chosen_groups(
 
 
 def compared(
-    chosen: Sequence[Cell], cold: Mapping[Key, Sequence[float]], keys: Sequence[str]
+    chosen: Sequence[Cell],
+    cold: Mapping[Key, Sequence[float]],
+    keys: Sequence[str],
+    effects: Effects | None,
 ) -> tuple[ComparedGroup, ...]:
     """Each of `chosen` against the first; several verdicts share alpha (Bonferroni)."""
     alpha = ALPHA / max(1, len(chosen) - 1)
@@ -118,26 +122,28 @@ def compared(
     made = []
     marked = shared_spread([cell.elapsed_s for cell in chosen])
     for place, cell in enumerate(chosen):
-        verdict = compare_samples(chosen[0].elapsed_s, cell.elapsed_s, alpha) if place else None
+        alike = matched(cell, chosen[0], effects) if place else None
+        # What is told over like settings needs no test of all trials, which may be many.
+        tested = place > 0 and alike is None
+        verdict = compare_samples(chosen[0].elapsed_s, cell.elapsed_s, alpha) if tested else None
         told = verdict or Verdict(Outcome.CANNOT_TELL, None, alpha)
-        made.append(
-            ComparedGroup(
-                key=cell.key,
-                n=len(cell.elapsed_s),
-                by_state=cell.by_state,
-                elapsed_s=spread_of(cell.elapsed_s),
-                values_s=thinned(cell.elapsed_s),
-                warm_ups_s=tuple(cold.get(cell.key, ())),
-                outliers_s=tuple(mark.value for mark in marked[place].marks)[:VALUES_MAX],
-                outcome=told.outcome.value if verdict else None,
-                ratio=told.ratio,
-                ratio_interval=interval(told.interval),
-                p_value=told.p_value,
-                chance_lower=told.chance_lower,
-                verdict=_in_words(names.names[place], names.names[0], verdict),
-                name=names.names[place],
-            )
+        group = ComparedGroup(
+            key=cell.key,
+            n=len(cell.elapsed_s),
+            by_state=cell.by_state,
+            elapsed_s=spread_of(cell.elapsed_s),
+            values_s=thinned(cell.elapsed_s),
+            warm_ups_s=tuple(cold.get(cell.key, ())),
+            outliers_s=tuple(mark.value for mark in marked[place].marks)[:VALUES_MAX],
+            outcome=told.outcome.value if verdict else None,
+            ratio=told.ratio,
+            ratio_interval=interval(told.interval),
+            p_value=told.p_value,
+            chance_lower=told.chance_lower,
+            verdict=_in_words(names.names[place], names.names[0], verdict),
+            name=names.names[place],
         )
+        made.append(group if alike is None else like_with_like(group, chosen[0], cell, alike))
     return tuple(made)
 
 
