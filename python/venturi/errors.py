@@ -233,6 +233,9 @@ CODES: Mapping[str, Code] = MappingProxyType(
             _ENVIRONMENT, "The self-contained pages of reports were not built."
         ),
         "VEN-OUTPUT-EXISTS": Code(_USAGE, "A file that would be written is already there."),
+        "VEN-PACKAGE-MISSING": Code(
+            _ENVIRONMENT, "A Python package that Venturi does without is needed for this."
+        ),
         "VEN-OUTPUT-WRITE": Code(_ENVIRONMENT, "A file cannot be written where it was asked for."),
     }
 )

@@ -11,7 +11,7 @@ import click
 from venturi.cli.options import EXCESS, json_option, print_json
 from venturi.cli.repository import open_repository
 from venturi.cli.screen import show
-from venturi.errors import ExitCode, VenturiError
+from venturi.errors import ExitCode
 from venturi.model.compare.regression import Speed, decide
 from venturi.model.compare.repeat_groups import Comparison, compare_groups
 from venturi.model.statistics.stats import Interval
@@ -84,42 +84,12 @@ def command(
 def group_of(repository: Repository, name: str) -> Sequence[Trial]:
     """What is compared: the trials of the group `name`, else of the group of the trial `name`,
     that no exclusion leaves out."""
-    from venturi.record.query.conditions import Condition
-    from venturi.record.query.paging import whole_trials
+    from venturi.record.repeat_group import repeat_group
 
-    trials = whole_trials(repository, Condition.equal("group", name))
-    if not trials:
-        try:
-            key = repository.get(name).group_key
-        except VenturiError as error:
-            if error.code != "VEN-RECORD-UNKNOWN" or name.startswith("last"):
-                raise
-            raise VenturiError(
-                "VEN-RECORD-UNKNOWN",
-                f"{name} is neither a repeat group nor one trial's id",
-                where={"name": name},
-                hint="`venturi ls` lists the trials' ids, and the keys of their groups",
-            ) from error
-        trials = whole_trials(repository, Condition.equal("group", key))
-    return _kept(repository, name, trials)
-
-
-def _kept(repository: Repository, name: str, trials: Sequence[Trial]) -> Sequence[Trial]:
-    """Those of `trials` that no exclusion leaves out; an error if none is left."""
-    from venturi.record.exclusions import covering
-
-    excluded = covering(repository, [trial.id for trial in trials])
-    kept = [trial for trial in trials if trial.id not in excluded]
-    if not kept:
-        raise VenturiError(
-            "VEN-COMPARE-GROUPS",
-            f"all of {name} ({count_of(len(trials), 'trial')}) is left out by exclusions",
-            where={"name": name},
-            hint="`venturi exclude ls` says by which and why",
-        )
-    if excluded:
-        click.echo(f"{name}: left out by exclusions: {count_of(len(excluded), 'trial')}", err=True)
-    return kept
+    found = repeat_group(repository, name)
+    if found.left_out:
+        click.echo(f"{name}: left out by exclusions: {count_of(found.left_out, 'trial')}", err=True)
+    return found.trials
 
 
 def as_data(comparison: Comparison) -> dict[str, Any]:

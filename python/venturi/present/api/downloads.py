@@ -6,13 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-import sqlalchemy as sa
-
-from venturi.record.query.paging import Page, rows
+from venturi.record.query.paging import pages, records_of
 from venturi.record.query.selection import PAGE_ROWS_MAX, Query
 from venturi.record.repository import Repository
 from venturi.record.table_files import content
-from venturi.record.tables import RECORDS
 from venturi.record.trial_table import trial_table
 
 Format = Literal["ndjson", "csv", "parquet", "records"]
@@ -36,25 +33,10 @@ def stream(
 ) -> Iterator[bytes]:
     """The trials of `query` in `format_`; `columns` (default: all) are those of a table."""
     if format_ == "records":
-        pages = _pages(repository, replace(query, sort="id", descending=False, limit=PAGE_ROWS_MAX))
-        return (_records(repository, page) for page in pages)
+        # By id, so that no trial is missed or sent twice while others are added.
+        by_id = replace(query, sort="id", descending=False, limit=PAGE_ROWS_MAX)
+        return (
+            "".join(f"{record}\n" for record in records_of(repository, page)).encode()
+            for page in pages(repository, by_id)
+        )
     return content(trial_table(repository, query, columns=columns), format_)
-
-
-def _pages(repository: Repository, query: Query) -> Iterator[Page]:
-    """By id, so that no trial is missed or sent twice while others are added."""
-    while True:
-        page = rows(repository, query)
-        yield page
-        if page.next_cursor is None:
-            return
-        query = replace(query, cursor=page.next_cursor)
-
-
-def _records(repository: Repository, page: Page) -> bytes:
-    """The records of `page` as they are stored, one a line."""
-    ids = [row.id for row in page.rows]
-    chosen = sa.select(RECORDS.c.id, RECORDS.c.record).where(RECORDS.c.id.in_(ids))
-    with repository.reading() as connection:
-        found = {row.id: row.record for row in connection.execute(chosen)}
-    return "".join(f"{found[id_]}\n" for id_ in ids).encode()

@@ -17,6 +17,24 @@ if TYPE_CHECKING:
 NO_SERIES = "no host series was recorded with this trial"
 
 
+def whole_series(repository: Repository, trial: Trial) -> pl.DataFrame:
+    """All values of the series of `trial`, with their `host`: see `record.series`.
+
+    VEN-RECORD-ARTIFACT, with the reason, where there are none.
+    """
+    from venturi.record.frames import pl
+
+    kept = [artifact for artifact in trial.artifacts if artifact.kind == "series"]
+    if not kept:
+        raise VenturiError("VEN-RECORD-ARTIFACT", NO_SERIES, where={"trial": trial.id})
+    return pl.concat(
+        read_series(repository.artifact_path(artifact)).with_columns(
+            pl.lit(_host(trial, artifact, kept)).alias("host")
+        )
+        for artifact in kept
+    )
+
+
 def series_of(repository: Repository, trial: Trial, points: int) -> SeriesData:
     """The series of `trial` at no more than `points` moments, the means of what lies between.
 
@@ -24,19 +42,10 @@ def series_of(repository: Repository, trial: Trial, points: int) -> SeriesData:
     """
     from venturi.record.frames import pl
 
-    kept = [artifact for artifact in trial.artifacts if artifact.kind == "series"]
-    if not kept:
-        return SeriesData((), (), thinned=False, missing_reason=NO_SERIES)
     try:
-        parts = [
-            read_series(repository.artifact_path(artifact)).with_columns(
-                pl.lit(_host(trial, artifact, kept)).alias("host")
-            )
-            for artifact in kept
-        ]
+        frame = whole_series(repository, trial).filter(pl.col("t_s").is_finite())
     except VenturiError as error:
         return SeriesData((), (), thinned=False, missing_reason=error.message)
-    frame = pl.concat(parts).filter(pl.col("t_s").is_finite())
     if frame.is_empty():
         return SeriesData((), (), thinned=False, missing_reason="the series holds no values")
     return _thinned(frame, points)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -115,6 +115,25 @@ def whole_trials(
     with repository.reading() as connection:
         found = connection.execute(statement).all()
     return [decode(record, where={"trial": id_}) for id_, record in found]
+
+
+def records_of(repository: Repository, page: Page) -> list[str]:
+    """The records of the rows of `page` as they are stored, in their order."""
+    ids = [row.id for row in page.rows]
+    chosen = sa.select(RECORDS.c.id, RECORDS.c.record).where(RECORDS.c.id.in_(ids))
+    with repository.reading() as connection:
+        found = {row.id: row.record for row in connection.execute(chosen)}
+    return [found[id_] for id_ in ids]
+
+
+def pages(repository: Repository, query: Query) -> Iterator[Page]:
+    """The pages of `query`, one after the other."""
+    while True:
+        page = rows(repository, query)
+        yield page
+        if page.next_cursor is None:
+            return
+        query = replace(query, cursor=page.next_cursor)
 
 
 def _row(row: Any, configuration: str, excluded: tuple[str, ...] | None) -> TrialRow:

@@ -1,0 +1,260 @@
+"""Venturi as a library: what `venturi.open()` returns.
+
+Every answer is that of the verbs and pages, from the same functions; nothing here writes to the
+repository. Errors are `venturi.errors.VenturiError`, with a code, where, and what to do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from venturi import settings
+from venturi.errors import ExitCode, VenturiError
+from venturi.model.compare.repeat_groups import Comparison, compare_groups
+from venturi.model.statistics.stats import ALPHA
+from venturi.present.api.context import conditions_of
+from venturi.present.api.series import whole_series
+from venturi.present.effects import Question, effects
+from venturi.record.query.checks import require_conditions
+from venturi.record.query.counting import count, excluded_count
+from venturi.record.query.known_keys import KeyInfo, keys
+from venturi.record.query.paging import pages, records_of
+from venturi.record.query.selection import PAGE_ROWS_MAX, Query
+from venturi.record.repeat_group import repeat_group
+from venturi.record.repository import Repository as _Repository
+from venturi.record.tables import text_of
+from venturi.record.trial import Scalar, Trial
+from venturi.record.trial_json import decode
+from venturi.record.trial_table import Table, sample_table, trial_table
+from venturi.wording import count_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    from venturi.model.compare.effect import Effects
+
+Where = str | Iterable[str]
+"""Conditions as the verbs take them: `disk=SSD`, `elapsed_s<500`, `network=` (missing). All must
+hold; several values of one key are alternatives."""
+
+
+class Rows:
+    """Rows of named, typed columns, in the form that you work with. Missing values are null."""
+
+    def __init__(self, read: Callable[[], pl.DataFrame]) -> None:
+        self._read = read
+
+    @cached_property
+    def _frame(self) -> pl.DataFrame:
+        return self._read()
+
+    def polars(self) -> pl.DataFrame:
+        """A Polars data frame."""
+        return self._frame
+
+    def arrow(self) -> pa.Table:
+        """An Arrow table; VEN-PACKAGE-MISSING without the extra `arrow`."""
+        from venturi.record.frames import pl
+
+        _require("pyarrow", "arrow")
+        return self._frame.to_arrow(compat_level=pl.CompatLevel.oldest())
+
+    def pandas(self) -> pd.DataFrame:
+        """A pandas data frame, whose whole numbers and flags stay so where some are missing.
+
+        VEN-PACKAGE-MISSING without the extra `pandas`.
+        """
+        _require("pandas", "pandas")
+        _require("pyarrow", "pandas")
+        import pandas as pd
+        import pyarrow as pa
+
+        nullable = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
+        return self.arrow().to_pandas(types_mapper=nullable.get)
+
+
+class Trials(Rows):
+    """Trials that were chosen, newest first: a table with a row each, and the records themselves.
+
+    The table is that of `venturi export`: what it holds is read at the first use of `polars`,
+    `arrow` or `pandas`. `len` and iteration ask the repository anew.
+    """
+
+    def __init__(
+        self, repository: _Repository, query: Query, columns: Sequence[str], limit: int | None
+    ) -> None:
+        super().__init__(
+            lambda: _whole(trial_table(repository, query, columns=columns, most=limit))
+        )
+        self._repository, self._query, self._limit = repository, query, limit
+
+    def __len__(self) -> int:
+        found = count(self._repository, self._query)
+        return found if self._limit is None else min(found, self._limit)
+
+    def __iter__(self) -> Iterator[Trial]:
+        """The whole records, read some at a time."""
+        left = self._limit
+        for page in pages(self._repository, replace(self._query, limit=PAGE_ROWS_MAX)):
+            for record in records_of(self._repository, page)[:left]:
+                yield decode(record)
+            if left is not None and (left := left - len(page.rows)) <= 0:
+                return
+
+    def __repr__(self) -> str:
+        without = f", {self.excluded:,} left out by exclusions" if self.excluded else ""
+        return f"<{count_of(len(self), 'trial')}{without}>"
+
+    @property
+    def excluded(self) -> int:
+        """How many trials that were asked for exclusions leave out."""
+        return 0 if self._query.with_excluded else excluded_count(self._repository, self._query)
+
+    def samples(self) -> Rows:
+        """A row for each sample: `id` of the trial, `metric`, `phase`, `labels` (a JSON object),
+        `value`, `unit`, `missing_reason`."""
+        return Rows(lambda: _whole(sample_table(self._repository, self._query, most=self._limit)))
+
+
+class Repository:
+    """A repository to be read; a context manager. `venturi.open()` makes one."""
+
+    def __init__(self, repository: _Repository) -> None:
+        self._repository = repository
+
+    def close(self) -> None:
+        """Closes the database."""
+        self._repository.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def keys(self) -> tuple[KeyInfo, ...]:
+        """What trials can be chosen by: columns of the record, and keys of the configuration."""
+        return tuple(key for key in keys(self._repository) if key.n)
+
+    def trials(
+        self,
+        where: Where = (),
+        *,
+        columns: Sequence[str] = (),
+        limit: int | None = None,
+        with_excluded: bool = False,
+    ) -> Trials:
+        """The trials that meet all conditions; at most the newest `limit`.
+
+        `columns` (default: all) are those of the table, by name. Trials that an exclusion covers
+        are left out unless they are asked for.
+        """
+        return Trials(self._repository, self._query(where, with_excluded), columns, limit)
+
+    def trial(self, id: str) -> Trial:
+        """The trial with this id (or its beginning; `last`, `last~1`), whole."""
+        return self._repository.get(id)
+
+    def series(self, trial: str | Trial) -> Rows:
+        """What the trial's hosts did over time: `t_s` seconds since its start, `metric`, `device`,
+        `value`, `unit`, `host`; VEN-RECORD-ARTIFACT where nothing was recorded."""
+        found = self.trial(trial) if isinstance(trial, str) else trial
+        frame = whole_series(self._repository, found)
+        return Rows(lambda: frame)
+
+    def compare(
+        self, first: str | Trial, *others: str | Trial, metric: str = "elapsed_s"
+    ) -> Comparison:
+        """Repeat groups (by key, or by one of their trials) against the first, by `metric`.
+
+        `metric` is `elapsed_s` or a sample of the whole trial. As `venturi compare` answers.
+        """
+        names = [each if isinstance(each, str) else each.id for each in (first, *others)]
+        return compare_groups(
+            [repeat_group(self._repository, name).trials for name in names], metric
+        )
+
+    def effect(
+        self,
+        *keys: str,
+        where: Where = (),
+        baseline: Scalar | Sequence[Scalar] = None,
+        ignore: Sequence[str] = (),
+        level: float = 1 - ALPHA,
+        crude: bool = False,
+    ) -> Effects:
+        """What a setting (or a combination of several) brings, of trials alike in all else.
+
+        `baseline` is the value against which (of several keys one of each; default: the most
+        frequent), `ignore` names keys in which trials may differ. As `venturi effect` answers.
+        """
+        question = Question(keys, _baseline(baseline), tuple(ignore), level, crude)
+        return effects(self._repository, self._query(where), question)
+
+    def _query(self, where: Where, with_excluded: bool = False) -> Query:
+        texts = [where] if isinstance(where, str) else list(where)
+        conditions = require_conditions(self._repository, conditions_of(texts))
+        return Query(conditions, with_excluded=with_excluded)
+
+
+def open(home: str | os.PathLike[str] | None = None) -> Repository:
+    """The repository in the folder `home`, or at the URL of a database, such as
+    `postgresql://user@host/name`; default: that of the settings, as the verbs have it.
+
+    VEN-RECORD-DATABASE where there is none.
+    """
+    chosen = settings.load()
+    given = None if home is None else os.fspath(home)
+    if given is not None and "://" in given:
+        if given.startswith(("http:", "https:")):
+            raise VenturiError(
+                "VEN-RECORD-DATABASE", f"{given} is a server, not a repository",
+                where={"url": given}, exit_code=ExitCode.USAGE,
+                hint="download its trials (/api/download), or open the folder that it serves",
+            )  # fmt: skip
+        chosen = replace(chosen, database_url=given)
+    elif given is not None:
+        chosen = replace(chosen, home=Path(given).expanduser(), database_url=None)
+    if chosen.database_url is None and not (chosen.home / "venturi.sqlite").is_file():
+        raise VenturiError(
+            "VEN-RECORD-DATABASE", f"there is no repository in {chosen.home}",
+            where={"folder": str(chosen.home)},
+            hint="give the folder in which `venturi` records (VENTURI_HOME); `venturi import "
+            "published` or `venturi quickstart` begins one",
+        )  # fmt: skip
+    return Repository(_Repository.open(chosen))
+
+
+def _whole(table: Table) -> pl.DataFrame:
+    from venturi.record.frames import pl
+
+    return pl.concat([pl.DataFrame(schema=table.schema), *(part for part, _ in table.parts())])
+
+
+def _baseline(value: Scalar | Sequence[Scalar]) -> str | None:
+    if value is None or isinstance(value, str | int | float):
+        return None if value is None else text_of(value)
+    return json.dumps(list(value))
+
+
+def _require(package: str, extra: str) -> None:
+    if find_spec(package) is None:
+        raise VenturiError(
+            "VEN-PACKAGE-MISSING", f"{package} is not installed", where={"package": package},
+            hint=f"`pip install 'venturi[{extra}]'`, or take `.polars()`, which needs nothing else",
+        )  # fmt: skip

@@ -1,0 +1,52 @@
+"""The trials that stand for a repeat group where groups are compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from venturi.errors import VenturiError
+from venturi.record.exclusions import covering
+from venturi.record.query.conditions import Condition
+from venturi.record.query.paging import whole_trials
+from venturi.record.repository import Repository
+from venturi.record.trial import Trial
+from venturi.wording import count_of
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatGroup:
+    """The trials of a group that count, and how many exclusions leave out."""
+
+    trials: tuple[Trial, ...]
+    left_out: int
+
+
+def repeat_group(repository: Repository, name: str) -> RepeatGroup:
+    """The group with the key `name`, else that of the trial that `name` means.
+
+    VEN-RECORD-UNKNOWN where there is neither, VEN-COMPARE-GROUPS where exclusions leave out all.
+    """
+    trials = whole_trials(repository, Condition.equal("group", name))
+    if not trials:
+        try:
+            key = repository.get(name).group_key
+        except VenturiError as error:
+            if error.code != "VEN-RECORD-UNKNOWN" or name.startswith("last"):
+                raise
+            raise VenturiError(
+                "VEN-RECORD-UNKNOWN",
+                f"{name} is neither a repeat group nor one trial's id",
+                where={"name": name},
+                hint="`venturi ls` lists the trials' ids, and the keys of their groups",
+            ) from error
+        trials = whole_trials(repository, Condition.equal("group", key))
+    excluded = covering(repository, [trial.id for trial in trials])
+    kept = tuple(trial for trial in trials if trial.id not in excluded)
+    if not kept:
+        raise VenturiError(
+            "VEN-COMPARE-GROUPS",
+            f"all of {name} ({count_of(len(trials), 'trial')}) is left out by exclusions",
+            where={"name": name},
+            hint="`venturi exclude ls` says by which and why",
+        )
+    return RepeatGroup(kept, len(excluded))
