@@ -7,7 +7,6 @@ The published costs themselves are in test_published_costs.py.
 from __future__ import annotations
 
 import csv
-import os
 from collections.abc import Iterable, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from public_data import dataset
 from venturi.model.compare.groups import (
     Best,
     Columns,
@@ -170,11 +170,7 @@ def test_small_ranking_by_cost_ends_in_a_tie_of_three(small: Columns) -> None:
 
 @pytest.fixture(scope="module")
 def all_rows() -> list[dict[str, str]]:
-    folder = Path(os.environ.get("VENTURI_DATASETS") or ROOT.parent / "shared" / "datasets")
-    path = folder / "aloja_dataset4.csv"
-    if not path.is_file():
-        pytest.skip("ALOJA's public data set 4 is absent (VENTURI_DATASETS names its folder)")
-    return rows_of(path)
+    return rows_of(dataset("aloja_dataset4.csv"))
 
 
 @pytest.fixture(scope="module")

@@ -7,24 +7,23 @@ from __future__ import annotations
 
 import csv
 from collections import defaultdict
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks.curves import Miss, misses, simulated
+from public_data import dataset
 from venturi.model.scaling.curves import Meaning, Points
-
-CURVES = Path(__file__).parents[1] / "data/scout2018/curves.csv"
 
 
 @pytest.fixture(scope="module")
 def public() -> list[Miss]:
     times: dict[str, dict[str, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
-    with CURVES.open(newline="", encoding="utf-8") as file:
+    with dataset("scout.csv").open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            point = float(row["hosts"]), float(row["elapsed_s"])
-            times[row["job"]][row["instance_type"]].append(point)
+            if row["completed"] == "True":
+                job = f"{row['workload']} {row['framework']} {row['datasize']}"
+                times[job][row["vm"]].append((float(row["n"]), float(row["t"])))
     jobs = [
         [Points.of(*map(list, zip(*points, strict=True))) for points in of_job.values()]
         for of_job in times.values()

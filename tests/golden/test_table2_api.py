@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 from collections.abc import Iterator
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
@@ -14,6 +13,7 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
+from public_data import dataset
 from venturi.present.api.app import create_app
 from venturi.present.api.context import Services
 from venturi.record.importing.take_in import import_file
@@ -76,10 +76,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = Path(os.environ.get("VENTURI_DATASETS") or ROOT.parent / "shared" / "datasets")
-    path = folder / "aloja_dataset4.csv"
-    if not path.is_file():
-        pytest.skip("ALOJA's public data set 4 is absent (VENTURI_DATASETS names its folder)")
+    path = dataset("aloja_dataset4.csv")
     home = tmp_path_factory.mktemp("public")
     cluster = home / "minerva.csv"
     with path.open(encoding="utf-8") as source, cluster.open("w", encoding="utf-8") as chosen:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 from collections import Counter
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from public_data import dataset
 from venturi.errors import VenturiError
 from venturi.record.importing.formats import FORMATS
 from venturi.record.importing.items import Item, Source, Spelling
@@ -20,9 +20,6 @@ from venturi.record.trial import ProvenanceKind, State, Trial
 from venturi.record.trial_json import decode, encode
 
 DATA = Path(__file__).parents[1] / "data" / "results"
-DATASETS = Path(
-    os.environ.get("VENTURI_DATASETS") or Path(__file__).parents[3] / "shared" / "datasets"
-)
 ROWS = {"kmeans": 47, "spark": 59, "terasort": 72, "tpcds": 61, "tpch": 52}
 
 
@@ -225,9 +222,7 @@ def test_c3o_fields_of_any_kind_are_a_trial_or_a_refusal(cells: list[str]) -> No
 
 @pytest.mark.parametrize("application", sorted(ROWS))
 def test_real_cherrypick_files(application: str) -> None:
-    path = DATASETS / "cherrypick" / f"CP_{application}.csv"
-    if not path.exists():
-        pytest.skip(f"{path} is not there; set VENTURI_DATASETS to the folder of public data sets")
+    path = dataset(f"cherrypick/CP_{application}.csv")
     items = read("cherrypick", path.name, path.read_bytes())
     found = trials(items)
     assert (len(found), len(items)) == (ROWS[application], ROWS[application])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import subprocess
 import sys
 from collections import Counter
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from public_data import dataset
 from venturi.errors import CODES, ExitCode, VenturiError
 from venturi.record.importing.formats import FORMATS
 from venturi.record.importing.take_in import import_file, store
@@ -128,15 +128,6 @@ def test_the_list_of_formats_loads_no_reader() -> None:
     )
     ours = {name for name in done.stdout.split() if name.startswith("venturi.record.")}
     assert ours == {"venturi.record.importing", "venturi.record.importing.formats"}
-
-
-def dataset(name: str) -> Path:
-    """A public file in VENTURI_DATASETS, or in ../shared/datasets beside the checkout."""
-    folder = os.environ.get("VENTURI_DATASETS")
-    path = (Path(folder) if folder else REPOSITORY.parent / "shared" / "datasets") / name
-    if not path.is_file():
-        pytest.skip(f"no {path}: set VENTURI_DATASETS to a folder that has it")
-    return path
 
 
 def rows_of(results: Imported) -> int:
