@@ -60,7 +60,8 @@ def shared_spread(groups: Sequence[Sequence[float]]) -> tuple[Marks, ...]:
     """
     logs = [[math.log(t) for t in group] if min(group, default=0) > 0 else [] for group in groups]
     deviations = [
-        [value - statistics.median(each) for value in each] if each else [] for each in logs
+        [value - middle for value in each]
+        for each, middle in zip(logs, map(_median, logs), strict=True)
     ]
     shared = TO_SIGMA * _median(
         [
