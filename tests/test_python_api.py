@@ -142,6 +142,18 @@ def test_comparisons_and_effects_are_those_of_the_verbs(home: Path) -> None:
     assert both.effects[0].baseline == ("HDD", "4")
 
 
+def test_ranks_are_those_of_the_verb(home: Path) -> None:
+    with venturi.open(home) as lab:
+        found = lab.rank("disk", where="workload=terasort")
+        with pytest.raises(VenturiError, match="a cost needs a price"):
+            lab.rank("disk", objective="cost")
+    told = command_line.venturi("rank", "--by", "disk", "--json", home=home).stdout
+    groups = json.loads(told)["data"]["groups"]
+    assert found.ranking is not None
+    assert [one.key for one in found.ranking.groups] == [("SSD",), ("HDD",)]
+    assert [one.standing.value for one in found.ranking.groups] == [g["standing"] for g in groups]
+
+
 def test_series_are_whole(settings: Settings, make_trial: Make, tmp_path: Path) -> None:
     file = tmp_path / "host.parquet"
     with SeriesWriter(file) as writer:

@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, Self
 
 from venturi import settings
 from venturi.errors import ExitCode, VenturiError
+from venturi.model.compare.rank_trials import Prices, Ranked, counted, rank_trials, refusal
+from venturi.model.compare.ranking import Objective
 from venturi.model.compare.repeat_groups import Comparison, compare_groups
 from venturi.model.statistics.stats import ALPHA
 from venturi.present.api.context import conditions_of
 from venturi.present.api.series import whole_series
 from venturi.present.effects import Question, effects
-from venturi.record.query.checks import require_conditions
+from venturi.record.query.checks import require_conditions, require_keys
 from venturi.record.query.counting import count, excluded_count
 from venturi.record.query.known_keys import KeyInfo, keys
 from venturi.record.query.paging import pages, records_of
@@ -205,6 +207,33 @@ class Repository:
         """
         question = Question(keys, _baseline(baseline), tuple(ignore), level, crude)
         return effects(self._repository, self._query(where), question)
+
+    def rank(
+        self,
+        *by: str,
+        where: Where = (),
+        objective: Objective | str = Objective.TIME,
+        usd_per_node_hour: float | None = None,
+        crude: bool = False,
+    ) -> Ranked:
+        """Groups of trials by `objective` (`time`, `cost`, `cost x time`, `time and cost`): which
+        is best, and which cannot be told from it. As `venturi rank` answers.
+
+        A cost needs the price of a node. VEN-COMPARE-GROUPS where the trials did different work.
+        """
+        wanted = Objective(objective)
+        if wanted is not Objective.TIME and usd_per_node_hour is None:
+            raise VenturiError(
+                "VEN-QUERY-VALUE", "a cost needs a price", where={"field": "usd_per_node_hour"},
+                hint="give the price of a node: usd_per_node_hour=0.5", exit_code=ExitCode.USAGE,
+            )  # fmt: skip
+        keys_ = require_keys(self._repository, by)
+        trials = counted(self._repository, self._query(where), keys_)
+        prices = None if usd_per_node_hour is None else Prices(usd_per_node_hour, per="node")
+        if (refused := refusal(trials, keys_, prices)) is not None:
+            raise VenturiError("VEN-COMPARE-GROUPS", refused.message,
+                               where={"by": ", ".join(keys_)}, hint=refused.hint)  # fmt: skip
+        return rank_trials(trials, keys_, wanted, prices, crude=crude)
 
     def _query(self, where: Where, with_excluded: bool = False) -> Query:
         texts = [where] if isinstance(where, str) else list(where)
