@@ -64,7 +64,7 @@ def test_a_kind_a_range_or_a_currency_is_a_change_and_a_date_is_none() -> None:
 def test_types_come_and_go() -> None:
     old, new = catalog.load_shipped("ec2-2014"), catalog.load_shipped("current")
     difference = diff(old, new)
-    assert set(difference.removed) == old.types.keys() - new.types.keys()
+    assert set(difference.removed) == old.entries.keys() - new.entries.keys()
     assert set(difference.added) == new.entries.keys() - old.entries.keys()
     assert diff(old, old) == type(difference)((), (), ())
 
