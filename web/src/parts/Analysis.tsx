@@ -5,7 +5,7 @@ import { Link } from "wouter";
 import { behindGroup, groupName, valueName } from "../charts/common";
 import { farApart } from "../charts/scale";
 import { exported, type Twin, useTwin } from "../data";
-import { type Key, keyName, range, type Scalar, trials, valueText } from "../format";
+import { count, type Key, keyName, range, type Scalar, trials, valueText } from "../format";
 import type { Interval, KeyInfo, Spread } from "../generated/types";
 import { byInterest } from "../keys";
 import { useSearch } from "../state";
@@ -544,6 +544,14 @@ export function spreadCell(spread: Spread | null, tell: (value: number) => strin
   };
 }
 
+const WIDE = 10_000;
+
+/** The ends of an interval, unless they are so far apart that they say nothing. */
+const ends = (interval: Interval, tell: (value: number) => string) =>
+  interval.low > 0 && interval.high / interval.low > WIDE
+    ? `interval wider than ${count(WIDE)} times`
+    : range(interval, tell);
+
 /** A ratio or a difference with its interval. */
 export const intervalCell = (
   value: number | null,
@@ -557,7 +565,7 @@ export const intervalCell = (
         show: (
           <>
             {tell(value)}
-            <small className="whole">{interval ? range(interval, tell) : "no interval"}</small>
+            <small className="whole">{interval ? ends(interval, tell) : "no interval"}</small>
           </>
         ),
       };
