@@ -23,9 +23,9 @@ from venturi.errors import VenturiError
 from venturi.model.cost.predict import NativeSortPlan, PhasePrediction, Prediction
 from venturi.model.domain import invalid, need_rate, need_size
 
-# How far nine of ten sorts lay at most from their prediction: docs/method/native-sort.md. Disks of
-# virtual machines differ by as much from one second to the next.
-USUAL_ERROR = 0.15
+# How far nine of ten sorts lay at most from their prediction: docs/method/native-sort.md. The disk
+# of a virtual machine differs by as much from one second to the next.
+USUAL_ERROR = 0.20
 
 # A phase whose workers computed for this share of its time waits for the processor.
 _COMPUTING_SHARE = 0.9
