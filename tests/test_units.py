@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from venturi.errors import ExitCode, VenturiError
-from venturi.units import decimal_size, parse_bytes, parse_duration_s
+from venturi.units import decimal_size, parse_bytes, parse_duration_s, size_text
 
 
 @pytest.mark.parametrize(
@@ -66,3 +66,12 @@ def test_a_bare_number_is_refused_where_a_unit_is_needed() -> None:
 @given(st.integers(0, 10**12 - 1).map(lambda n: n * 1000))
 def test_a_size_is_echoed_without_loss(size: int) -> None:
     assert parse_bytes(decimal_size(size)) == size
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(65_536, "64 KiB"), (64 << 20, "64 MiB"), (10**11, "100 GB"), (512, "512 B"), (1_000, "1 kB"),
+     (187_600_626_413, "187.6 GB")],
+)  # fmt: skip
+def test_a_size_is_shown_in_the_units_in_which_it_was_chosen(size: int, text: str) -> None:
+    assert size_text(size) == text

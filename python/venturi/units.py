@@ -170,6 +170,14 @@ def binary_size(value_bytes: int) -> str:
     return f"{value_bytes / scale:.12g} {name}"
 
 
+def size_text(value_bytes: float) -> str:
+    """A size that was chosen, as it was probably written: `64 KiB`, `100 GB`; in whichever units
+    it is shorter, and rounded where it is long in both."""
+    exact = [decimal_size(value_bytes), binary_size(int(value_bytes))]
+    shortest = min(exact, key=len)
+    return shortest if len(shortest) <= 8 else format_bytes_decimal(value_bytes)
+
+
 def format_rate(bytes_per_s: float | None) -> str:
     """`bytes_per_s` in decimal MB/s, as the field prints it: `1515 MB/s`."""
     if bytes_per_s is None:

@@ -66,6 +66,36 @@ def test_json_is_what_the_interface_answers() -> None:
         assert said["data"] == client.get("/api/effect", params=asked).json()
 
 
+def test_codes_are_explained_and_sizes_have_their_unit_wherever_the_answer_names_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A larger buffer helps local disks and harms remote ones: both layouts are named."""
+    monkeypatch.setenv("VENTURI_HOME", str(tmp_path / "home"))
+    rows = [
+        f"terasort,{seconds + maps}.000,ETH,{disk},{maps},10,1,{buffer},1,64,1,here,8,1,"
+        "linux,12,128.000,on-premise,box,On-premise,HiBench"
+        for disk, buffer, seconds in (("HS5", 65536, 200), ("HS5", 131072, 100),
+                                      ("RL3", 65536, 200), ("RL3", 131072, 400))
+        for maps in range(1, 9)
+    ]  # fmt: skip
+    file = tmp_path / "runs.csv"
+    file.write_text("\n".join([HEADER, *(f"{n},{row}" for n, row in enumerate(rows))]) + "\n")
+    run("import", "aloja", str(file))
+    asked = ("effect", "io_file_buffer_bytes", "--baseline", "65536")
+    told = run(*asked)
+    assert told.startswith("io_file_buffer_bytes 128 KiB against io_file_buffer_bytes 64 KiB "
+                           "depends on disk")  # fmt: skip
+    assert "131072" not in told
+    meanings = {
+        "HS5": "HDFS on 5 hard disks, temporary files on an SSD",
+        "RL3": "HDFS on 3 remote disks, temporary files on a local disk",
+    }
+    assert [f"{code}: {meaning}" for code, meaning in meanings.items()] == [
+        line.strip() for line in told.splitlines()[-2:]
+    ]
+    assert json.loads(run(*asked, "--json"))["data"]["explained"] == meanings
+
+
 @pytest.mark.usefixtures("home")
 def test_a_key_may_be_left_out_on_request_and_is_named() -> None:
     where = ("--baseline", "HDD", "--where", "disk=tape", "--where", "disk=HDD")

@@ -13,7 +13,7 @@ def test_constants_go_to_the_caption_and_one_thing_has_one_name() -> None:
     ])  # fmt: skip
     assert names.names == ("ETH HS5", "IB SSD")
     assert names.keys == ("network", "disk")
-    assert names.caption == "terasort, maps 8, block_bytes 64.0 MiB"
+    assert names.caption == "terasort, maps 8, block_bytes 64 MiB"
     assert names.explained["HS5"] == "HDFS on 5 hard disks, temporary files on an SSD"
     assert "SSD" not in names.explained  # it says itself what it is
 

@@ -37,6 +37,20 @@ export function bytes(value: number): string {
   return `${number(scaled, step === 0 || scaled >= 100 ? 0 : scaled >= 10 ? 1 : 2)} ${UNITS[step]}`;
 }
 
+/** A size that was chosen, as it was probably written: `64 KiB`, `100 GB`; in whichever units it is
+ * shorter, and rounded where it is long in both. */
+export function size(value: number): string {
+  const inUnits = (step: number, names: readonly string[]) => {
+    let power = 0;
+    while (value / step ** (power + 1) >= 1 && power < 4) power += 1;
+    return `${Number((value / step ** power).toPrecision(12))} ${names[power]}`;
+  };
+  const decimal = inUnits(1000, UNITS);
+  const binary = inUnits(1024, ["B", "KiB", "MiB", "GiB", "TiB"]);
+  const shortest = binary.length < decimal.length ? binary : decimal;
+  return shortest.length <= 8 ? shortest : bytes(value);
+}
+
 /** `215 to 231 s` from the ends of an interval. */
 export const range = (
   { low, high }: { low: number; high: number },

@@ -109,6 +109,8 @@ def _print(answer: Effects) -> None:
         names = ", ".join(named(answer.keys, each.value) for each in unmatched)
         show(Line(f"no setting alike in all else with {base}: {names}", indent=2))
     _print_one(answer, one)
+    if answer.explained:
+        show("", *(f"{code}: {meaning}" for code, meaning in answer.explained.items()))
 
 
 def _values(answer: Effects) -> Table:

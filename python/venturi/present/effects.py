@@ -68,11 +68,22 @@ def effects(repository: Repository, query: Query, question: Question) -> Effects
         answer = effects_of(found, asked)
     except UnknownBaselineError as error:
         raise _unknown(question.baseline or "", keys, error.known) from error
-    values = {
-        key: [text_of(each.value[place]) for each in answer.values if each.value[place] is not None]
-        for place, key in enumerate(keys)
-    }
-    return replace(answer, explained=explained(values))
+    return replace(answer, explained=explained(_shown(answer)))
+
+
+def _shown(answer: Effects) -> dict[str, list[str]]:
+    """The values that the answer names, by key: those of the keys, and what the effect that leads
+    depends on."""
+    found: dict[str, list[str]] = {key: [] for key in answer.keys}
+    for each in answer.values:
+        for key, value in zip(answer.keys, each.value, strict=True):
+            if value is not None:
+                found[key].append(text_of(value))
+    if answer.main is not None:
+        for depends in answer.effects[answer.main].depends:
+            parts = [text_of(part.value) for part in depends.parts if part.value is not None]
+            found.setdefault(depends.keys[0], []).extend(parts)
+    return found
 
 
 def _values(text: str, count: int) -> list[str]:

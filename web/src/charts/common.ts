@@ -1,6 +1,6 @@
 // What the charts of the analysis pages share: axes, colours of groups, names that meet nothing.
 import type { CustomSeriesOption } from "echarts/charts";
-import { bytes, type Key, type Scalar, seconds, valueText } from "../format";
+import { type Key, type Scalar, seconds, size, valueText } from "../format";
 import type { Interval, Spread } from "../generated/types";
 import { logTicks } from "../units";
 import { type Box, meet, type Shape, textWidth } from "./plot";
@@ -56,7 +56,7 @@ export const axisFor = (values: number[], most: number, log: boolean): Axis =>
 /** A value of `key` as text: amounts of bytes with their unit. */
 export function valueName(key: string, value: Scalar): string {
   const amount = key.endsWith("_bytes") && value !== null ? Number(value) : Number.NaN;
-  return amount > 0 ? bytes(amount) : valueText(value);
+  return amount > 0 ? size(amount) : valueText(value);
 }
 
 /** The values that a group of `by` stands for: `IB · SSD`. */

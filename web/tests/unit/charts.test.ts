@@ -12,7 +12,8 @@ test("groups are named by their values, bytes with their unit", () => {
   expect(valueName("input_bytes", "100000000000")).toBe("100 GB");
   expect(valueName("nodes", 4)).toBe("4");
   expect(groupName([], [])).toBe("all trials");
-  expect(groupName(["network", "input_bytes"], ["IB", 2e9])).toBe("IB · 2.00 GB");
+  expect(groupName(["network", "input_bytes"], ["IB", 2e9])).toBe("IB · 2 GB");
+  expect(valueName("io_file_buffer_bytes", "65536")).toBe("64 KiB");
 });
 
 test("names beside their places meet neither each other nor a place", () => {

@@ -6,12 +6,11 @@ import math
 from collections.abc import Iterable, Sequence
 
 from venturi.model.compare.effect import Effect, Effects, Outcome, PartEffect, Range, Value
-from venturi.units import format_bytes
+from venturi.units import size_text
 
 KEYS_TOLD = 3
 MOST_MORE = 20  # times as many settings are still worth a number
 _PLAIN = {"none", "true", "false", "yes", "no", "on", "off"}
-_MIB = 1 << 20
 
 
 def in_order(values: Sequence[Value]) -> tuple[tuple[int, float, str], ...]:
@@ -27,11 +26,11 @@ def _rank(value: Value) -> tuple[int, float, str]:
 
 
 def shown(key: str, value: Value) -> str:
-    """A value of `key` for people: `SSD`, `64 MiB`."""
+    """A value of `key` for people: `SSD`, `64 KiB`."""
     if value is None:
         return "none given"
-    if key.endswith("_bytes") and str(value).isdigit() and int(str(value)) >= _MIB:
-        return format_bytes(int(str(value))).replace(".0 ", " ")
+    if key.endswith("_bytes") and str(value).isdigit():
+        return size_text(int(str(value)))
     return str(value)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from venturi.record.trial import Scalar, Trial
 from venturi.record.vocabulary import PREFIX, WORDS, explained, same_thing
-from venturi.units import format_bytes, format_bytes_decimal
+from venturi.units import size_text
 
 PARTS_MAX = 4  # of a name, unless more are needed to tell the groups apart
 CAPTION_MAX = 8
@@ -150,7 +150,7 @@ def said(key: str, value: Scalar, with_key: bool = True) -> str:
     told = str(value).lower() if isinstance(value, bool) else str(value)
     number = _number(told)
     if number is not None and plain.endswith("_bytes"):
-        told = (format_bytes if number % 1024 == 0 else format_bytes_decimal)(number)
+        told = size_text(number)
     if len(told) > _VALUE_CHARACTERS_MAX:
         told = f"{told[: _VALUE_CHARACTERS_MAX - 3]}..."
     return f"{plain} {told}" if with_key or number is not None else told
