@@ -23,7 +23,7 @@ from venturi.errors import VenturiError
 from venturi.model.cost.predict import NativeSortPlan, PhasePrediction, Prediction
 from venturi.model.domain import invalid, need_rate, need_size
 
-# How far nine of ten sorts lay at most from their prediction: docs/method/native-sort.md. The disk
+# How far 28 of 32 sorts lay at most from their prediction: docs/method/native-sort.md. The disk
 # of a virtual machine differs by as much from one second to the next.
 USUAL_ERROR = 0.20
 
