@@ -203,6 +203,24 @@ def test_compare_takes_the_pair_that_has_most_in_common(client: httpx.Client, ad
     assert {group["key"][0] for group in found["groups"]} == {"HDD", "SSD"}
 
 
+def test_printed_figures_of_one_setting_are_never_repeats(client: httpx.Client, add: Add) -> None:
+    for disk, seconds in (("HDD", 200), ("SSD", 100)):
+        add(around(seconds), configuration={"disk": disk, "published_statistic": "not stated"})
+    why = "printed figures (not stated) are no repeats of one another"
+    (effect,) = ask(client, "/api/effect", key="disk")["effects"]
+    assert (effect["outcome"], effect["interval"], effect["reason"]) == ("cannot tell", None, why)
+    second = ask(client, "/api/compare", by="disk")["groups"][1]
+    assert (second["outcome"], second["ratio_interval"]) == ("cannot tell", None)
+    assert why in second["verdict"]
+    ranking = ask(client, "/api/cost", by="disk")
+    assert ranking["basis"] == "refused"
+    assert why in ranking["verdict"]
+    add(around(90), configuration={"disk": "SSD"})
+    add(around(300), configuration={"disk": "HDD"})
+    again = ask(client, "/api/cost", by="disk", where="published_statistic=")
+    assert (again["basis"], again["groups"][0]["key"]) == ("pooled", ["SSD"])
+
+
 # --- effect --------------------------------------------------------------------------------------
 
 

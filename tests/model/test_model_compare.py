@@ -197,3 +197,26 @@ def test_disturbed_trials_count_and_the_answer_without_them_is_told(make_trial: 
         if "disturbed" in warning
     ]
     assert alone.endswith("and without them a group has none")
+
+
+def test_printed_figures_in_one_group_are_no_repeats(make_trial: MakeTrial) -> None:
+    """Two groups of five that measured trials would tell apart."""
+
+    def printed(times: list[float], threads: int, kind: str) -> list[Trial]:
+        setup = {"threads": threads, "published_statistic": kind}
+        return [make_trial(elapsed_s=time, configuration=setup, id=new_id()) for time in times]
+
+    for kind in ("not stated", "mean of 5"):
+        found = compare_groups([printed(SLOW, 1, kind), printed(FAST, 2, kind)])
+        verdict = found.groups[1].against_first
+        assert verdict is not None
+        assert (str(verdict.outcome), verdict.interval, verdict.p_value) == (
+            "cannot tell", None, None,
+        )  # fmt: skip
+        why = f"printed figures ({kind}) are no repeats of one another"
+        assert verdict.reason == found.groups[0].summary.reasons["interval"] == why
+        assert found.groups[0].summary.interval is None
+    of_one = compare_groups([printed(SLOW, 1, "single"), printed(FAST, 2, "single")])
+    assert str(of_one.groups[1].against_first.outcome) == "lower"  # type: ignore[union-attr]
+    alone = compare_groups([printed(SLOW[:1], 1, "best"), printed(FAST[:1], 2, "best")])
+    assert "no repeats" not in str(alone.groups[1].against_first)

@@ -35,6 +35,8 @@ from venturi.model.compare.effect import (
     ValueCount,
 )
 from venturi.model.compare.effect_words import in_order
+from venturi.model.compare.printed import KEY as PRINTED
+from venturi.model.compare.printed import no_repeats
 from venturi.model.compare.strata import (
     Matched,
     Pooled,
@@ -172,7 +174,8 @@ def _table(chosen: Chosen, keys: Sequence[str]) -> _Table:
         if n:
             failed[keys_of[place]] = n
     kept = np.flatnonzero(there & chosen.counted)
-    trials = Trials(chosen.columns, np.log(chosen.elapsed_s)).taken(kept)
+    every = {**chosen.columns, PRINTED: chosen.column(PRINTED)}
+    trials = Trials(every, np.log(chosen.elapsed_s)).taken(kept)
     present, target = np.unique(group[kept], return_inverse=True)
     values = tuple(keys_of[place] for place in present.tolist())
     return _Table(trials, target, values, failed, int((chosen.counted & ~there).sum()))
@@ -295,6 +298,8 @@ class _One:
             verdict = compare_samples(np.exp(base).tolist(), np.exp(own).tolist(), 1 - level)
             alike = compare_samples(np.exp(base).tolist(), np.exp(own).tolist(), 2 * ALPHA)
             ratio = math.exp(float(found.logs[0])) if verdict.ratio is None else verdict.ratio
+            if why := self._printed(found):
+                return Pooled(ratio, None, 1, why), Outcome.CANNOT_TELL, why
             estimate = Pooled(ratio, verdict.interval, 1, verdict.reason)
             return estimate, _outcome(verdict.interval, alike.interval), verdict.reason
         work = at["workload"].codes if "workload" in at else np.zeros(len(found.logs), np.int64)
@@ -314,6 +319,17 @@ class _One:
         here = self.stratum == self.stratum[row]
         target, logs = self.table.target, self.table.trials.logs
         return logs[here & (target == target[row])], logs[here & (target == self.baseline)]
+
+    def _printed(self, found: Matched) -> str | None:
+        """Why the values of the only stratum are no repeats of one another."""
+        here = np.flatnonzero(self.stratum == self.stratum[found.row[0]])
+        sides = (self.table.target[here] == code for code in (found.value[0], self.baseline))
+        column = self.table.trials.columns[PRINTED]
+        for side in sides:
+            kinds = [column.values[code] for code in column.codes[here[side]].tolist()]
+            if why := no_repeats(kinds):
+                return why
+        return None
 
     def _these_only(self, found: Matched) -> Interval | None:
         if not 1 < len(found.logs) <= 4:

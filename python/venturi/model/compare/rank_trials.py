@@ -19,6 +19,8 @@ import numpy.typing as npt
 from venturi.model.compare.alike import AlikeRanking, besides_and_along, rank_alike
 from venturi.model.compare.groups import Group, Key
 from venturi.model.compare.names import Names, name_groups
+from venturi.model.compare.printed import KEY as PRINTED
+from venturi.model.compare.printed import no_repeats
 from venturi.model.compare.ranking import Objective, Ranking, rank_groups
 from venturi.model.compare.strata import Trials
 from venturi.record.query.chosen import chosen
@@ -83,6 +85,8 @@ def counted(repository: Repository, query: Query, keys: Sequence[str]) -> Trials
             of_key = group_by(repository, query, (key,))
             values = [of_key[0].values[0]] if of_key else [None]
             columns[key] = Column(values, np.zeros(count, dtype=np.int64))
+    if found.constant.get(PRINTED) is not None:
+        columns[PRINTED] = found.column(PRINTED)
     times = np.where(found.counted, found.elapsed_s, 1.0)
     return Trials(columns, np.log(times)).taken(found.counted)
 
@@ -117,7 +121,21 @@ def refusal(trials: Trials, keys: Sequence[str], prices: Prices | None) -> Refus
             "--usd-per-node-hour prices every node; or choose one with --where hosts="
             f"{max(sizes, key=lambda n: sizes[n])}, or price them with --plus cluster=NAME:USD",
         )
-    return None
+    why = _printed_alike(trials, keys)
+    hint = f"leave them out with --where {PRINTED}=, or group by what tells them apart"
+    return Refusal(why, hint) if why else None
+
+
+def _printed_alike(trials: Trials, keys: Sequence[str]) -> str | None:
+    """Why some values that are alike in all that is recorded are no repeats; None if they are."""
+    column = trials.columns.get(PRINTED)
+    if column is None:
+        return None
+    equal, _ = besides_and_along(trials, keys)
+    every = [trials.columns[key] for key in dict.fromkeys((*keys, *equal))]
+    cell, _ = combined(every, len(trials.logs))
+    several = np.bincount(cell)[cell] > 1
+    return no_repeats([column.values[code] for code in column.codes[several].tolist()])
 
 
 def _counts(column: Column) -> dict[str, int]:
@@ -235,9 +253,11 @@ def _feasible(ranking: Ranking) -> list[str]:
 
 
 def _printed(trials: Trials) -> list[str]:
-    column = trials.columns.get("published_statistic")
-    kinds = [] if column is None else sorted(set(_counts(column)) - {"single", "not stated"})
-    if column is not None and len(_counts(column)) > 1:
-        listed = ", ".join(sorted(_counts(column)))
+    column = trials.columns.get(PRINTED)
+    if column is None:
+        return []
+    kinds = {column.values[code] for code in np.unique(column.codes).tolist()}
+    listed = ", ".join(sorted("measured" if kind is None else str(kind) for kind in kinds))
+    if len(kinds) > 1:
         return [f"printed figures of several kinds ({listed}) are no repeats of one another"]
-    return [f"each value is a printed figure: {', '.join(kinds)}"] if kinds else []
+    return [f"each value is a printed figure: {listed}"] if kinds - {None, "single"} else []

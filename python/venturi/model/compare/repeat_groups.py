@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from venturi.errors import VenturiError
 from venturi.model.compare.names import name_groups, settings_of
+from venturi.model.compare.printed import KEY as PRINTED
+from venturi.model.compare.printed import no_repeats
 from venturi.model.compare.words import in_words
 from venturi.model.statistics.stats import (
     ALPHA,
@@ -15,7 +17,7 @@ from venturi.model.statistics.stats import (
     Summary,
     summarise,
 )
-from venturi.model.statistics.two_groups import Verdict, compare_samples
+from venturi.model.statistics.two_groups import Outcome, Verdict, compare_samples
 from venturi.record.trial import CPU_OTHERS, State, Trial
 
 
@@ -113,7 +115,8 @@ def compare_groups(
             where={"metric": metric}, hint="see the samples with `venturi show`",
         )  # fmt: skip
     each_alpha = alpha / (len(groups) - 1)
-    first = readings[0].values
+    why = [no_repeats([trials[0].configuration.get(PRINTED)] * len(reading.values))
+           for trials, reading in zip(groups, readings, strict=True)]  # fmt: skip
     names = name_groups([settings_of(trials[0]) for trials in groups])
     results = tuple(
         GroupResult(
@@ -121,9 +124,9 @@ def compare_groups(
             label=_label(trials[0]),
             name=names.names[index],
             values=tuple(reading.values),
-            summary=summarise(reading.values, MEDIAN_LEVEL),
+            summary=_summary(reading, why[index]),
             left_out=reading.left_out,
-            against_first=compare_samples(first, reading.values, each_alpha) if index else None,
+            against_first=_against(readings, index, why, each_alpha) if index else None,
         )
         for index, (trials, reading) in enumerate(zip(groups, readings, strict=True))
     )
@@ -138,6 +141,25 @@ def compare_groups(
         names.keys,
         names.explained,
     )
+
+
+def _against(
+    readings: Sequence[Reading], index: int, why: Sequence[str | None], alpha: float
+) -> Verdict:
+    """What the test says of a group and the first, or why their values are not tested."""
+    found = compare_samples(readings[0].values, readings[index].values, alpha)
+    reason = why[0] or why[index]
+    if reason is None:
+        return found
+    return Verdict(Outcome.CANNOT_TELL, reason, alpha, found.ratio)
+
+
+def _summary(reading: Reading, why: str | None) -> Summary:
+    found = summarise(reading.values, MEDIAN_LEVEL)
+    if why is None:
+        return found
+    reasons = {**found.reasons, "interval": why, "coefficient_of_variation": why}
+    return replace(found, interval=None, coefficient_of_variation=None, reasons=reasons)
 
 
 def _of_disturbed(groups: Sequence[Sequence[Trial]], metric: str, alpha: float) -> Iterator[str]:

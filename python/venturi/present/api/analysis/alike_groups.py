@@ -11,6 +11,7 @@ from typing import Literal
 from venturi.errors import VenturiError
 from venturi.model.compare.effect import Effect, Effects, Outcome
 from venturi.model.compare.effect_words import ratio_text
+from venturi.model.compare.printed import about_printed
 from venturi.present.api.analysis.cells import Cell, same, scalar
 from venturi.present.api.context import Selection, Services
 from venturi.present.api.shapes import ComparedGroup, Interval, Key
@@ -62,7 +63,9 @@ def matched(cell: Cell, first: Cell, told: Effects | None) -> Effect | None:
     if one is None:
         return None
     counts = len(cell.elapsed_s), len(first.elapsed_s)
-    return None if one.strata == 1 and (one.n, one.n_baseline) == counts else one
+    if one.strata == 1 and (one.n, one.n_baseline) == counts and not about_printed(one.reason):
+        return None
+    return one
 
 
 def like_with_like(group: ComparedGroup, first: Cell, cell: Cell, one: Effect) -> ComparedGroup:
