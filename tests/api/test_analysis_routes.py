@@ -203,6 +203,39 @@ def test_compare_takes_the_pair_that_has_most_in_common(client: httpx.Client, ad
     assert {group["key"][0] for group in found["groups"]} == {"HDD", "SSD"}
 
 
+def test_compare_pools_what_is_not_alike_on_request_only(client: httpx.Client, add: Add) -> None:
+    other = Workload("wordcount", "v1", "large", 10**11)
+    add(around(200, n=12), configuration={"maps": 8})
+    add(around(100, n=12), configuration={"maps": 8}, workload=other)
+    asked = {"by": "workload", "group": ['["terasort"]', '["wordcount"]']}
+    second = ask(client, "/api/compare", **asked)["groups"][1]
+    assert (second["outcome"], second["ratio"]) == ("cannot tell", None)
+    assert second["verdict"] == (
+        "Cannot tell wordcount from terasort: they differ in workload: times of different work are "
+        "not compared"
+    )
+    crude = ask(client, "/api/compare", **asked, crude="1")["groups"][1]
+    assert crude["outcome"] == "lower"
+    assert crude["verdict"].startswith("Crude, not like with like: wordcount takes")
+
+
+def test_compare_names_what_groups_without_a_value_are_confounded_by(
+    client: httpx.Client, add: Add
+) -> None:
+    """Trials that state no disk have no effect of it, and ran with other maps."""
+    add(around(200, n=12), configuration={"maps": 8})
+    add(around(100, n=12), configuration={"disk": "SSD", "maps": 16, "threads": 2})
+    add(around(100, n=12), configuration={"disk": "SSD", "maps": 16, "threads": 4})
+    asked = {"by": "disk", "group": ["[null]", '["SSD"]']}
+    second = ask(client, "/api/compare", **asked)["groups"][1]
+    assert (second["outcome"], second["ratio"]) == ("cannot tell", None)
+    assert "confounded by " in second["verdict"]
+    assert "maps" in second["verdict"]
+    add(around(150, n=12), configuration={"disk": "SSD", "maps": 8})
+    alike = ask(client, "/api/compare", **asked, where="maps=8")["groups"][1]
+    assert (alike["outcome"], alike["crude"]) == ("lower", None)
+
+
 def test_printed_figures_of_one_setting_are_never_repeats(client: httpx.Client, add: Add) -> None:
     for disk, seconds in (("HDD", 200), ("SSD", 100)):
         add(around(seconds), configuration={"disk": disk, "published_statistic": "not stated"})

@@ -16,6 +16,7 @@ import {
   LogChoice,
   Suggestions,
   stateText,
+  Toggle,
   TrialsBehind,
   useFitting,
   useLog,
@@ -197,6 +198,7 @@ export default function Compare() {
       <Controls>
         <KeyPicker label="Group by" param="by" multiple fallback={by} />
         {by.length > 0 && <GroupsChoice param="group" by={by} chosen={chosen} max={MOST_GROUPS} />}
+        {by.length > 0 && <Toggle label="all trials, not like with like" param="crude" />}
       </Controls>
       <Asked />
       <Answer

@@ -490,16 +490,30 @@ const OPTIONS = {
   plus: "--plus",
 };
 
+/** Whether trials of the cluster of ALOJA's Table 2 are here. */
+function useTable2(): boolean {
+  const keys = useTwin(exported ? null : "/api/keys").data?.keys ?? [];
+  const known = ["cluster", "net", "disk"].every((name) => keys.some(({ key }) => key === name));
+  const { data } = useTwin(known ? "/api/facets" : null, new URLSearchParams("key=cluster"));
+  return (
+    data?.facets.some(
+      ({ values, distinct }) =>
+        values.some(({ value }) => value === CLUSTER) || distinct > values.length,
+    ) ?? false
+  );
+}
+
 export default function Cost() {
   const search = useFitting(fits);
   const twin = useTwin("/api/cost", search);
   const priced = search.has("usd_per_hour");
+  const table2 = useTable2();
   return (
     <Page
       title={PAGES.cost.title}
       asked={askedInWords(search)}
       intro="Which configuration is fastest, which is cheapest at the prices below, and which cannot be told from the best."
-      actions={!exported && <Link href={href(PAGES.cost.path, TABLE_2)}>ALOJA's Table 2</Link>}
+      actions={table2 && <Link href={href(PAGES.cost.path, TABLE_2)}>ALOJA's Table 2</Link>}
     >
       <Filters />
       <Controls>

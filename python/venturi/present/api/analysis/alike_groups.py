@@ -8,15 +8,23 @@ from dataclasses import replace
 from statistics import median
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from venturi.errors import VenturiError
+from venturi.model.compare.alike import besides_and_along
 from venturi.model.compare.effect import Effect, Effects, Outcome
 from venturi.model.compare.effect_words import ratio_text
 from venturi.model.compare.printed import about_printed
+from venturi.model.compare.rank_trials import counted
+from venturi.model.compare.strata import Trials
 from venturi.present.api.analysis.cells import Cell, same, scalar
 from venturi.present.api.context import Selection, Services
 from venturi.present.api.shapes import ComparedGroup, Interval, Key
 from venturi.present.effects import Question, effects
+from venturi.record.query.chosen import DISK_FOLDERS, HOST_NAMES, WORK
 
+SHOWN = 4
 _OUTCOMES: dict[Outcome, Literal["lower", "higher", "cannot tell"]] = {
     Outcome.FASTER: "lower",
     Outcome.SLOWER: "higher",
@@ -54,12 +62,46 @@ def _cell(found: Sequence[Cell], key: Sequence[object]) -> Cell | None:
     return next((cell for cell in found if same(cell.key, wanted)), None)
 
 
+def _effect(cell: Cell, told: Effects | None) -> Effect | None:
+    effects_ = () if told is None else told.effects
+    return next((e for e in effects_ if same(cell.key, tuple(map(scalar, e.value)))), None)
+
+
+def unlike(
+    services: Services,
+    selection: Selection,
+    keys: Sequence[str],
+    pair: tuple[Cell, Cell],
+    told: Effects | None,
+) -> str | None:
+    """Why two groups that no effect tells apart are not compared: their trials differ in more than
+    `keys`, or did different work. None where nothing else differs."""
+    if not keys or _effect(pair[1], told) is not None:
+        return None
+    if work := [key for key in keys if key in WORK]:
+        return f"they differ in {work[0]}: times of different work are not compared"
+    trials = counted(services.repository, selection.query(), keys)
+    sides = [_of(trials, keys, cell) for cell in pair]
+    besides, along = besides_and_along(trials.taken(sides[0] | sides[1]), keys)
+    differ = [key for key in (*besides, *along) if key not in {HOST_NAMES, DISK_FOLDERS}]
+    if not all(side.any() for side in sides) or not (besides or along):
+        return None
+    more = f" and {len(differ) - SHOWN} more" if len(differ) > SHOWN else ""
+    return f"confounded by {', '.join(differ[:SHOWN]) or 'the machines'}{more}"
+
+
+def _of(trials: Trials, keys: Sequence[str], cell: Cell) -> npt.NDArray[np.bool_]:
+    inside = np.ones(len(trials.logs), dtype=np.bool_)
+    for key, value in zip(keys, cell.key, strict=True):
+        column = trials.columns[key]
+        inside &= np.array([same((scalar(v),), (value,)) for v in column.values])[column.codes]
+    return inside
+
+
 def matched(cell: Cell, first: Cell, told: Effects | None) -> Effect | None:
     """The effect of a group against the first; None where its trials differ in nothing else, so
     that all of them can be compared, or where there is no effect of it."""
-    if told is None:
-        return None
-    one = next((e for e in told.effects if same(cell.key, tuple(map(scalar, e.value)))), None)
+    one = _effect(cell, told)
     if one is None:
         return None
     counts = len(cell.elapsed_s), len(first.elapsed_s)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 
@@ -19,6 +20,7 @@ from venturi.present.api.analysis.alike_groups import (
     like_with_like,
     matched,
     most_alike,
+    unlike,
 )
 from venturi.present.api.analysis.cells import (
     COMPARABLE,
@@ -61,6 +63,10 @@ def compare(
             examples=[['["ETH", "SSD"]', '["IB", "SSD"]']],
         ),
     ] = None,
+    *,
+    crude: Annotated[
+        bool, Parameter(description="All that was measured, though not like with like.")
+    ] = False,
 ) -> Comparison:
     """Groups side by side, and how each differs from the first."""
     keys = keys_of(by)
@@ -79,12 +85,14 @@ def compare(
         for cell in chosen
         if cell.by_state.get("succeeded", 0) > len(cell.elapsed_s)
     }
+    others = [unlike(services, selection, keys, (chosen[0], cell), told) for cell in chosen[1:]]
     warnings = list(mixtures(chosen, keys))
     if len(chosen) < 2:
         warnings.append("fewer than two groups: there is nothing to compare")
     names = names_of(chosen, keys)
+    groups = compared(chosen, cold, (keys, told, (None, *others)), crude=crude)
     return Comparison(
-        keys, compared(chosen, cold, keys, told), tuple(warnings), RULE,
+        keys, groups, tuple(warnings), RULE,
         names.caption,
         names.explained,
     )  # fmt: skip
@@ -113,10 +121,16 @@ def chosen_groups(
 def compared(
     chosen: Sequence[Cell],
     cold: Mapping[Key, Sequence[float]],
-    keys: Sequence[str],
-    effects: Effects | None,
+    like: tuple[Sequence[str], Effects | None, Sequence[str | None]],
+    *,
+    crude: bool,
 ) -> tuple[ComparedGroup, ...]:
-    """Each of `chosen` against the first; several verdicts share alpha (Bonferroni)."""
+    """Each of `chosen` against the first; several verdicts share alpha (Bonferroni).
+
+    `like` has the keys, what they bring over like settings, and for each group why it is not like
+    the first (None: it is, or an effect tells); `crude` asks for the test of all trials anyway.
+    """
+    keys, effects, whys = like
     alpha = ALPHA / max(1, len(chosen) - 1)
     names = names_of(chosen, keys)
     made = []
@@ -124,7 +138,8 @@ def compared(
     for place, cell in enumerate(chosen):
         alike = matched(cell, chosen[0], effects) if place else None
         # What is told over like settings needs no test of all trials, which may be many.
-        tested = place > 0 and alike is None
+        apart = None if place == 0 else whys[place]
+        tested = place > 0 and (crude or (alike is None and apart is None))
         verdict = compare_samples(chosen[0].elapsed_s, cell.elapsed_s, alpha) if tested else None
         told = verdict or Verdict(Outcome.CANNOT_TELL, None, alpha)
         group = ComparedGroup(
@@ -135,7 +150,7 @@ def compared(
             values_s=thinned(cell.elapsed_s),
             warm_ups_s=tuple(cold.get(cell.key, ())),
             outliers_s=tuple(mark.value for mark in marked[place].marks)[:VALUES_MAX],
-            outcome=told.outcome.value if verdict else None,
+            outcome=told.outcome.value if place else None,
             ratio=told.ratio,
             ratio_interval=interval(told.interval),
             p_value=told.p_value,
@@ -143,7 +158,14 @@ def compared(
             verdict=_in_words(names.names[place], names.names[0], verdict),
             name=names.names[place],
         )
-        made.append(group if alike is None else like_with_like(group, chosen[0], cell, alike))
+        if crude and (alike or apart):
+            group = replace(group, verdict=f"Crude, not like with like: {group.verdict}")
+        elif alike is not None:
+            group = like_with_like(group, chosen[0], cell, alike)
+        elif apart is not None:
+            name, first = names.names[place], names.names[0]
+            group = replace(group, verdict=f"Cannot tell {name} from {first}: {apart}")
+        made.append(group)
     return tuple(made)
 
 
