@@ -18,6 +18,7 @@ from venturi.model.cost.dataflow import Bounds
 from venturi.model.quantity import Quantity
 from venturi.present.table import Line, Table, pairs
 from venturi.units import format_duration, format_rate, format_usd
+from venturi.wording import count_of
 
 FRONTIER_SHOWN = 12
 DETAILS_SHOWN = 4  # groups of excluded types under one reason
@@ -71,6 +72,7 @@ def _class_lines(advice: Advice, found: ClassAdvice) -> Iterator[Line | Table]:
     limit = advice.request.shown
     shown = found.ranked[:limit]
     if shown:
+        yield Line(headline(advice.request.objective, found), "bold")
         yield ranking(advice, found)
         yield from _notes(advice, found)
     else:
@@ -184,6 +186,19 @@ def standing(objective: Objective, found: ClassAdvice, shown: int) -> tuple[bool
         return True, f"Cannot tell: the price of {short.instance_type} is not whole ({why})."
     sure = "than the others whatever the truth within the ranges is."
     return False, f"1 ({best.instance_type}) is {less} {sure}"
+
+
+def headline(objective: Objective, found: ClassAdvice) -> str:
+    """The first option, and how many others may be as good; `found` has ranked some."""
+    first = found.ranked[0]
+    priced = first.metered_usd is not None
+    paid = f"{format_usd(first.usd.value)} in" if priced else "cost not known,"
+    told = f"{first.nodes:,} × {first.instance_type}: {paid} {format_duration(first.time_s.value)}"
+    others = len(ties_with_first(objective, found.ranked)) - 1
+    if others < 1:
+        return told
+    good = "as fast" if objective is Objective.FASTEST else "as cheap"
+    return f"{told}; {count_of(others, 'other type')} may be {good}"
 
 
 def fewer_nodes(best: Option) -> str:

@@ -439,6 +439,11 @@ export function Answer<T extends { warnings: readonly string[]; verdict?: string
   return (
     <div className={stale ? "answer stale" : "answer"} aria-busy={stale}>
       <h2 className="visually-hidden">Result</h2>
+      {nothing === null && data.verdict && (
+        <p className="verdict">
+          <strong>{data.verdict.replace(/[^.]$/, "$&.")}</strong>
+        </p>
+      )}
       <Notices texts={data.warnings.filter((text) => text !== data.verdict)} />
       {nothing === null ? (
         children(data)

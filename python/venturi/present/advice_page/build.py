@@ -13,13 +13,13 @@ import numpy as np
 from venturi.advise.bars import NetworkCosts
 from venturi.advise.explain import Explanation as Explained
 from venturi.advise.explain import TermShown
-from venturi.advise.hardware import Advice, ClassAdvice, Request
+from venturi.advise.hardware import Advice, ClassAdvice
 from venturi.advise.option import Option, Price, RuledOut
 from venturi.model.cost import dataflow
 from venturi.model.cost.choices import Network
 from venturi.model.simulate.simulation import PHASES, SimulationResult
 from venturi.model.statistics.stats import Missing
-from venturi.present.advice import best_elsewhere, fewer_nodes, standing
+from venturi.present.advice import best_elsewhere, fewer_nodes, headline, standing
 from venturi.present.advice_page.data import (
     AdvicePage,
     BarRow,
@@ -54,14 +54,19 @@ def advice_page(
     """The page of `advice`; `bars` and `explanations` of the options that are to have them."""
     request = advice.request
     several = len(advice.classes) > 1
-    first = next((found.ranked[0] for found in advice.classes if found.ranked), None)
+    leading = next((found for found in advice.classes if found.ranked), None)
+    first = leading.ranked[0] if leading else None
     rows = chain.from_iterable(_rows(advice, found, first, several) for found in advice.classes)
     options = tuple(rows)
     excluded = tuple(chain.from_iterable(found.excluded for found in advice.classes))
     return AdvicePage(
         title="Which machines",
         question=_question(advice),
-        answer=_answer(request, first),
+        answer=(
+            headline(request.objective, leading)
+            if leading
+            else "Cannot tell: of no type everything is known"
+        ),
         generated_at=generated_at,
         options=options,
         bars=tuple(_bar(each) for each in bars),
@@ -86,15 +91,6 @@ def _question(advice: Advice) -> str:
     if request.budget_usd is not None:
         told += f" for at most {format_usd(request.budget_usd)}"
     return f"{told}; network {request.network}; on {' and '.join(advice.catalogs)}."
-
-
-def _answer(request: Request, first: Option | None) -> str:
-    if first is None:
-        return "Cannot tell: of no type everything is known"
-    machines = f"{first.nodes:,} × {first.instance_type}"
-    priced = first.metered_usd is not None
-    paid = f"{format_usd(first.usd.value)} in" if priced else "cost not known,"
-    return f"{machines}: {paid} {format_duration(first.time_s.value)}"
 
 
 def _reasons(advice: Advice, found: ClassAdvice, several: bool) -> tuple[str, ...]:

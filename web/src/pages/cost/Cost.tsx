@@ -393,9 +393,6 @@ function Verdict({ data }: { data: Ranking }) {
   };
   return (
     <section aria-label="The answer">
-      <p className="verdict">
-        <strong>{data.verdict}</strong>
-      </p>
       {!exported && (
         <p className="ways">
           {data.verdict.includes("--usd-per-node-hour") && (

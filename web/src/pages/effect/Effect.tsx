@@ -256,9 +256,6 @@ function Shown({ data }: { data: Effects }) {
   const one = data.main === null ? undefined : data.effects[data.main];
   return (
     <>
-      <p className="verdict">
-        <strong>{data.verdict}.</strong>
-      </p>
       {one && !exported && (
         <p className="ways">
           <Link href={trialsAt(search, behindEffect(data.keys, one))}>The trials behind it</Link>

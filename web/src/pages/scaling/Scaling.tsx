@@ -1,6 +1,7 @@
 // How the time grows with the size: of the cluster, of the data, of anything that has a number.
 
 import { useCallback } from "react";
+import { askedInWords, commandOf } from "../../asked";
 import { useTwin } from "../../data";
 import { keyName, plain, valueText } from "../../format";
 import { PAGES } from "../../generated/pages";
@@ -13,6 +14,7 @@ import {
   spreadColumns,
   Toggle,
 } from "../../parts/Analysis";
+import { Asked } from "../../parts/Asked";
 import type { View } from "../../parts/Chart";
 import { Figure, type Legend } from "../../parts/Figure";
 import { Filters } from "../../parts/Filters";
@@ -163,12 +165,15 @@ function Listed({ data }: { data: Found }) {
   );
 }
 
+const OPTIONS = { by: "--by", leave_out: "--leave-out", skip: "--skip", to: "--to" };
+
 export default function Scaling() {
   const [search] = useSearch();
   const twin = useTwin("/api/scaling", search);
   return (
     <Page
       title={PAGES.scaling.title}
+      asked={askedInWords(search)}
       intro="How the time grows or falls with the number of hosts, the size of the data, or any other number. A curve is of trials alike in everything else that was chosen."
     >
       <Filters />
@@ -176,6 +181,7 @@ export default function Scaling() {
         <KeyPicker label="Size" param="x" only={isSize} fallback={["hosts"]} />
         <KeyPicker label="First those that differ in" param="by" multiple />
       </Controls>
+      <Asked command={commandOf("scaling", search, OPTIONS, [search.get("x") ?? "hosts"])} />
       <Answer
         twin={twin}
         what="scaling"
@@ -183,9 +189,6 @@ export default function Scaling() {
       >
         {(data) => (
           <>
-            <p className="verdict">
-              <strong>{data.verdict}.</strong>
-            </p>
             <Curves data={data} />
             <section>
               <h2>In words</h2>

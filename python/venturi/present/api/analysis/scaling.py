@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from venturi.model.compare.names import said
 from venturi.model.cost.extensions import MemoryCliff, fit_memory_cliff, memory_cliff_s
 from venturi.model.scaling.cliff import FoundCliff, find_cliff
 from venturi.model.scaling.contexts import (
@@ -31,7 +32,7 @@ from venturi.model.scaling.curves import (
 )
 from venturi.model.scaling.meaning import meaning_of
 from venturi.model.statistics.stats import MEDIAN_LEVEL, Missing
-from venturi.present.api.analysis.cells import ByDep, joined, keys_of, refused, scalar, shown
+from venturi.present.api.analysis.cells import ByDep, joined, keys_of, refused, scalar
 from venturi.present.api.analysis.spreads import spread_of
 from venturi.present.api.asking import Parameter
 from venturi.present.api.context import SelectionDep, Services
@@ -263,20 +264,12 @@ def _more(contexts: Sequence[Context], differ: Sequence[str]) -> list[str]:
 
 def _name(context: Context, keys: Sequence[str], most: int = 0) -> str:
     """What tells a context from others; of more than `most` values the first (0: all)."""
-    said = [key for key in keys if context.settings[key] is not None]
-    said = [key for key in said if key not in _NAMED_ELSEWHERE] or list(keys)
-    values = [_value(key, context.settings[key]) for key in said]
+    told = [key for key in keys if context.settings[key] is not None]
+    told = [key for key in told if key not in _NAMED_ELSEWHERE] or list(keys)
+    values = [said(key, context.settings[key], with_key=False) for key in told]
     if most and len(values) > most:
-        values = [*values[:most], "..."]
+        values = [*values[:most], f"{len(values) - most} more"]
     return " · ".join(values)
-
-
-def _value(key: str, value: Any) -> str:
-    if key.endswith("_bytes") and isinstance(value, int | float):
-        return format_bytes_decimal(value)
-    text = shown(scalar(value))
-    # A bare number says nothing without its key.
-    return f"{key} {text}" if text.replace(".", "").isdigit() or value is None else text
 
 
 @dataclass(frozen=True, slots=True)
