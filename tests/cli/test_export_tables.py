@@ -154,3 +154,10 @@ def test_what_contradicts_itself_is_refused(
     done = export("--all", *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert why in done.stderr
+
+
+def test_an_ending_of_no_format_is_refused(export: Export, tmp_path: Path) -> None:
+    done = export("--all", "-o", tmp_path / "out.tsv")
+    assert done.returncode == 2
+    assert ".tsv is not written; name a .csv" in done.stderr
+    assert not (tmp_path / "out.tsv").exists()

@@ -9,8 +9,9 @@ from collections.abc import Callable
 import pytest
 
 from venturi.cli.main import main
+from venturi.record import exclusions
 from venturi.record.repository import Repository
-from venturi.record.trial import Provenance, ProvenanceKind, Trial
+from venturi.record.trial import DISTURBED, Provenance, ProvenanceKind, Trial, TrialWarning
 from venturi.settings import Settings
 
 Ls = Callable[..., tuple[int, str, str]]
@@ -94,3 +95,20 @@ def test_what_no_trial_has_is_said_with_what_may_be_meant(ls: Ls) -> None:
         assert (status, out) == (2, "")
         assert "did you mean disk?" in err or "did you mean threads?" in err
     assert ids(ls, "--where", "colour=", "--limit", "1") == ["t1202"]  # it is missing indeed
+
+
+def test_what_leaves_out_disturbed_trials_leaves_in_those_of_which_nothing_is_known(
+    ls: Ls, settings: Settings, make_trial: Callable[..., Trial]
+) -> None:
+    loud = (TrialWarning(DISTURBED, "others used 61 % of the processor time"),)
+    with Repository.open(settings) as repository:
+        repository.add(make_trial(id="loud", warnings=loud))
+        repository.add(make_trial(id="first", warnings=loud, warm_up=True))
+    _, _, said = ls("--where", "elapsed_s<2")
+    assert "disturbed" not in said
+    _, _, said = ls("--limit", "1")
+    assert "1 of 1,204 trials was disturbed by others on the host" in said
+    assert "`venturi exclude add --where disturbed=true --reason TEXT`" in said
+    with Repository.open(settings) as repository:
+        exclusions.add(repository, ["disturbed=true"], "me", "others")
+    assert len(ids(ls, "--limit", "0")) == 1_203

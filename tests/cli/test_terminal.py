@@ -84,7 +84,7 @@ def test_ls_keeps_engine_input_and_time(settings: Settings, groups: list[str]) -
     assert shown[0].split()[-2:] == ["input", "time"]
     assert "engine" in shown[0]
     assert len(shown) == 1 + 6 + 1  # header, a line a trial, what there was no room for
-    assert shown[-1].startswith("too narrow for")
+    assert shown[-1].startswith("columns left out at this width: ")
 
 
 def test_a_pipe_gets_a_line_a_trial_with_everything(settings: Settings, groups: list[str]) -> None:

@@ -33,6 +33,9 @@ ARCHIVE = "archive"
 TABLES: tuple[Format, ...] = ("csv", "parquet", "ndjson")
 STDOUT = Path("-")
 
+OTHERS = frozenset({".tsv", ".json", ".jsonl", ".xls", ".xlsx", ".txt", ".arrow", ".feather"})
+"""Endings of tables that an archive would be taken for."""
+
 
 @click.command()
 @click.argument("ids", nargs=-1, metavar="[ID]...")
@@ -120,7 +123,13 @@ def command(
 
 def _format(asked: str | None, output: Path) -> Format | None:
     """The format of the table to be written; None: an archive."""
-    by_ending = next((each for each in TABLES if output.suffix.lower() == f".{each}"), None)
+    ending = output.suffix.lower()
+    by_ending = next((each for each in TABLES if ending == f".{each}"), None)
+    if asked is None and by_ending is None and ending in OTHERS:
+        raise click.UsageError(
+            f"{output.name}: {ending} is not written; name a .csv, .parquet, .ndjson or .zip (an "
+            "archive), or say it with --format"
+        )
     found = by_ending if asked is None else next((each for each in TABLES if each == asked), None)
     if output == STDOUT and found is None:
         raise click.UsageError("an archive needs a file; to stdout goes --format csv, parquet or "

@@ -98,12 +98,16 @@ def say_left_out(repository: Repository, query: Query) -> None:
         click.echo(f"{trials} left out by rules (`venturi exclude ls` lists them)", err=True)
     if any(condition.key == "disturbed" for condition in query.conditions):
         return
-    of_them = replace(query, conditions=(*query.conditions, Condition.equal("disturbed", True)))
+    # Warm-ups count for nothing anyway.
+    asked = (*query.conditions, Condition.equal("warm_up", False))
+    of_them = replace(query, conditions=(*asked, Condition.equal("disturbed", True)))
     if disturbed := count_trials(repository, of_them):
+        every = count_of(count_trials(repository, replace(query, conditions=asked)), "trial")
+        # Not disturbed=false, which would leave out those too of which nothing is known.
         click.echo(
-            f"{disturbed:,} of {count_of(count_trials(repository, query), 'trial')} "
-            f"{'was' if disturbed == 1 else 'were'} disturbed by others on the host; "
-            "--where disturbed=false answers without them",
+            f"{disturbed:,} of {every} {'was' if disturbed == 1 else 'were'} disturbed by others "
+            "on the host; `venturi exclude add --where disturbed=true --reason TEXT` leaves them "
+            "out",
             err=True,
         )
 

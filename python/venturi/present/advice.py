@@ -12,7 +12,7 @@ from typing import Any
 
 from venturi.advise.decide import Measurement, ties_with_first
 from venturi.advise.explain import Explanation, Sensitivity
-from venturi.advise.hardware import Advice, ClassAdvice, nearest
+from venturi.advise.hardware import Advice, ClassAdvice, Request, nearest
 from venturi.advise.option import Objective, Option, RuledOut
 from venturi.model.cost.dataflow import Bounds
 from venturi.model.quantity import Quantity
@@ -157,6 +157,8 @@ def _notes(advice: Advice, found: ClassAdvice) -> Iterator[Line | Table]:
     best = found.ranked[0]
     if fewer := fewer_nodes(best):
         yield Line(fewer, "dim", 2)
+    if capped := most_considered(advice.request, best):
+        yield Line(f"{capped} (--max-nodes).", "dim", 2)
     tied, told = standing(advice.request.objective, found, len(shown))
     yield Line(told, "yellow" if tied else "green") if told else Line("")
     if tied:
@@ -208,6 +210,13 @@ def fewer_nodes(best: Option) -> str:
     machines = f"{best.fewer.nodes:,} {best.instance_type}"
     takes = format_duration(best.fewer.time_s)
     return f"Fewer nodes cost the same and take longer: {machines} take {takes}."
+
+
+def most_considered(request: Request, best: Option) -> str:
+    """What to say where more nodes were not looked at; "" if they were, or were asked for."""
+    if request.nodes is not None or best.nodes != request.max_nodes:
+        return ""
+    return f"More than {request.max_nodes:,} nodes are not considered"
 
 
 def best_elsewhere(found: ClassAdvice, shown: int) -> Iterator[str]:

@@ -91,7 +91,9 @@ class Table:
         yield self._side_by_side(widths)
         left_out = [name for n, name in enumerate(self.headings) if n not in widths]
         if left_out:
-            yield _text((f"too narrow for {', '.join(left_out)}", "dim"))
+            names = ", ".join(f'"{name}"' if " " in name else name for name in left_out)
+            columns = "column" if len(left_out) == 1 else "columns"
+            yield _text((f"{columns} left out at this width: {names}", "dim"))
 
     def _fitted(self, width: int) -> dict[int, int] | None:
         """The width of each column that is shown; None if not even those that must be have room."""
