@@ -38,6 +38,7 @@ import { type Edit, useSearch } from "../../state";
 import { href } from "../../url";
 import { type CostDisplay, costScatter, MOST_BUBBLES } from "./charts";
 import { CLUSTER, Legacy } from "./Legacy";
+import { isReference, references } from "./references";
 
 /** US dollars an hour that ALOJA adds for the disks of the workers, by its label of them. */
 const DISKS = {
@@ -412,6 +413,11 @@ function Verdict({ data }: { data: Ranking }) {
   );
 }
 
+const ratioCells = (group: RankedGroup): Cell[] =>
+  isReference(group)
+    ? [{ value: group.ratio, show: "reference" }, null]
+    : [intervalCell(group.ratio, group.ratio_interval, ratio), group.settings];
+
 function RankingTable({ data }: { data: Ranking }) {
   const [search] = useSearch();
   const priced = data.prices !== null;
@@ -439,7 +445,7 @@ function RankingTable({ data }: { data: Ranking }) {
   const rows = data.groups.map((group): Cell[] => [
     rankCell(group),
     ...groupCells(data.by, group.key, search),
-    ...(matched ? [intervalCell(group.ratio, group.ratio_interval, ratio), group.settings] : []),
+    ...(matched ? ratioCells(group) : []),
     ...(sets ? [group.set] : []),
     spreadCell(group.elapsed_s, seconds),
     ...(priced ? [spreadCell(group.cost_usd, dollars)] : []),
@@ -463,8 +469,8 @@ function RankingTable({ data }: { data: Ranking }) {
       <h2>Ranking by {name}</h2>
       {data.basis === "matched" && (
         <p className="aside">
-          The ratio is over the settings that a group shares with the first of its set, alike in all
-          else. Medians are of all trials of a group: not like with like.
+          The ratio is to {references(data)}, over the settings that both have, alike in all else.
+          Medians are of all trials of a group: not like with like.
         </p>
       )}
       <div className="panel ranked standings">
