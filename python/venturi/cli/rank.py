@@ -226,6 +226,7 @@ def _alike_data(ranked: Ranked, alike: AlikeRanking, keys: tuple[str, ...]) -> d
                 "settings": place.strata,
                 "ratio": place.ratio,
                 "interval": place.interval and asdict(place.interval),
+                "medians_not_like_with_like": asdict(ranked.medians[place.key]),
             }
             for number, each in enumerate(alike.sets, start=1)
             for place in each.places
@@ -251,20 +252,27 @@ def _print(ranked: Ranked, keys: tuple[str, ...]) -> None:
 def _print_set(ranked: Ranked, each: AlikeSet) -> None:
     if len(each.places) == 1:
         return
-    made = table("#", "group", "trials", "settings", "ratio", "interval", "standing",
-                 left=2, prose=("group", "standing", "interval"), spare=("trials",))  # fmt: skip
+    priced = any(ranked.medians[place.key].cost_usd is not None for place in each.places)
+    median = "median time, cost" if priced else "median time"
+    made = table("#", "group", "trials", "settings", "ratio", "interval", median, "standing",
+                 left=2, prose=("group", median, "standing", "interval"),
+                 spare=("trials",))  # fmt: skip
     for place in each.places:
-        interval = place.interval
+        interval, medians = place.interval, ranked.medians[place.key]
+        cost = "" if medians.cost_usd is None else f", ${medians.cost_usd:,.3f}"
         made.add(
             _text(place.rank), ranked.names[place.key], f"{place.n:,}",
             str(place.strata) if place.key != each.reference else "—",
             "—" if place.ratio is None else f"{place.ratio:.3g}",
+            "reference" if place.key == each.reference else
             "—" if interval is None else f"{_end(interval.low)} to {_end(interval.high)}",
+            format_duration(medians.elapsed_s) + cost,
             place.standing.value + (f": {place.reason}" if place.reason else ""),
         )  # fmt: skip
     level = 1 - 2 * each.each_alpha
     show("", f"ratios to {ranked.names[each.reference]}, over the settings that have both "
-         f"(intervals at {level:.4g})", made)  # fmt: skip
+         f"(intervals at {level:.4g});",
+         "medians of all trials of a group: not like with like", made)  # fmt: skip
 
 
 def _end(ratio: float) -> str:

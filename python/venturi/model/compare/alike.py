@@ -9,6 +9,9 @@ reference: nothing is said between sets, but what keeps them apart.
 The promise is that of `ranking`: in each set of k groups, whichever is truly best is called worse
 with a chance of at most alpha, each of k - 1 one-sided comparisons having alpha/(k - 1). It needs
 no more of the reference than that it is one of them.
+
+Not being called worse is no merit where little is known: a group whose interval spans more than a
+factor of `WIDEST`, or that has none, has no place (`Rank.CANNOT_TELL`) unless it is found worse.
 """
 
 from __future__ import annotations
@@ -46,6 +49,9 @@ NEVER_ALONG = frozenset(
 )
 """Keys that stay equal even where they change only with what is grouped by."""
 APART_LEAST, APART_SHOWN = 0.5, 3
+WIDEST = 4.0
+"""The upper end of an interval over the lower one, at most, of a group that may be called best: its
+ratio is then known within a factor of 2 either way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +59,8 @@ class Place:
     """One group's place in its set.
 
     `ratio` is of its values to those of the set's reference over `strata` settings that have both,
-    with `interval` at the level of the comparison; None, like `rank`, of a group alone in its set.
+    with `interval` at the level of the comparison; None of a group alone in its set. `rank` is
+    None where the standing is "cannot tell", and such groups are last.
     """
 
     key: Key
@@ -109,13 +116,19 @@ class _Table:
 
 @dataclass(frozen=True, slots=True)
 class _Direct:
-    """A group against another over the strata of both; `worse`: the one-sided test says so."""
+    """A group against another over the strata of both; `worse`: the one-sided test says so.
+    `evidence` is what it rests on, in words."""
 
     strata: int
     ratio: float
     interval: Interval | None
-    reason: str | None
+    evidence: str
     worse: bool
+
+    @property
+    def known(self) -> bool:
+        """Whether the interval is narrow enough to say that the group may be the best."""
+        return self.interval is not None and self.interval.high <= WIDEST * self.interval.low
 
 
 def besides_and_along(
@@ -190,20 +203,37 @@ def _sets(table: _Table, alpha: float) -> list[AlikeSet]:
     while left:
         members = left.pop(0)
         within = table.within(members)
-        reference = members[0]
-        shared = [reference]
-        if len(members) > 1:
-            estimate = _estimated(within, next(iter(within.axes.values())), members)
-            strata = _strata_shared(within)
-            # Of those that may be the best, the one that most can be said of.
-            able = [g for g in members if len(strata[g]) * 2 >= max(map(len, strata.values()))]
-            reference = min(able, key=lambda group: estimate[group])
-            shared = sorted({reference, *strata[reference]})
-        made.append(_ranked(table.within(shared), shared, reference, alpha))
-        rest = [group for group in members if group not in shared]
+        one = _set_of(within, members, alpha)
+        made.append(one)
+        told = {place.key for place in one.places}
+        rest = [group for group in members if table.values[group] not in told]
         if rest:
             left += _connected(table.within(rest))
     return sorted(made, key=lambda each: (-len(each.places), -sum(p.n for p in each.places)))
+
+
+def _set_of(table: _Table, members: Sequence[int], alpha: float) -> AlikeSet:
+    """The reference among connected groups with those that share strata with it.
+
+    Of those that share strata with most others it is the one that seems best and against which
+    half of these are known; if there is none such, the one against which most are.
+    """
+    if len(members) == 1:
+        return _ranked(table, members, members[0], alpha)
+    estimate = _estimated(table, next(iter(table.axes.values())), members)
+    shared = _strata_shared(table)
+    able = [g for g in members if len(shared[g]) * 2 >= max(map(len, shared.values()))]
+    most, chosen = -1, None
+    for reference in sorted(able, key=lambda group: estimate[group]):
+        inside = sorted({reference, *shared[reference]})
+        one = _ranked(table.within(inside), inside, reference, alpha)
+        known = sum(place.standing is not Rank.CANNOT_TELL for place in one.places)
+        if known > most:
+            most, chosen = known, one
+        if known * 2 >= len(one.places):
+            break
+    assert chosen is not None
+    return chosen
 
 
 def _strata_shared(table: _Table) -> dict[int, set[int]]:
@@ -233,6 +263,9 @@ def _ranked(table: _Table, members: Sequence[int], reference: int, alpha: float)
     places = [Place(name, None, Rank.TIED, None, int(counts[reference]), 0, 1.0, None)]
     groups = [reference, *(group for group in members if group != reference)]
     places += [_place(table.values[g], int(counts[g]), found[g]) for g in groups[1:]]
+    if all(place.standing is Rank.CANNOT_TELL for place in places[1:]):
+        reason = "too few settings with any other group"
+        places[0] = replace(places[0], standing=Rank.CANNOT_TELL, reason=reason)
     if len(table.axes) > 1:
         told = _on_frontier(table, members, dict(zip(groups, places, strict=True)), each_alpha)
     else:
@@ -242,9 +275,10 @@ def _ranked(table: _Table, members: Sequence[int], reference: int, alpha: float)
 
 
 def _in_order(places: Sequence[Place]) -> list[Place]:
-    """Ranks by the ratio, the reference first in `places`; without one where too few trials stand
-    behind it. The reference is worse if one of the others is found better."""
-    if any(place.interval is not None and place.interval.high < 1 for place in places):
+    """Ranks by the ratio, the reference first in `places`; without one where too little is known.
+    The reference is worse if one of those with a rank is found better."""
+    placed = [place for place in places if place.standing is not Rank.CANNOT_TELL]
+    if any(place.interval is not None and place.interval.high < 1 for place in placed):
         places = [replace(places[0], standing=Rank.WORSE), *places[1:]]
     ratios = [p.ratio or math.inf for p in places if p.standing is not Rank.CANNOT_TELL]
     told = []
@@ -298,7 +332,8 @@ def _direct(table: _Table, logs: Floats, found: Matched, best: int, each_alpha: 
     if len(found.logs) > 1:
         mean = pooled(found.logs, 1 - alpha)
         worse = mean.interval is not None and mean.interval.low > 1
-        return _Direct(mean.n, mean.ratio, mean.interval, mean.reason, worse)
+        evidence = count_of(mean.n, "setting")
+        return _Direct(mean.n, mean.ratio, mean.interval, evidence, worse)
     here = table.stratum == table.stratum[found.row[0]]
     base, own = (
         np.exp(logs[here & (table.target == group)]).tolist()
@@ -306,17 +341,14 @@ def _direct(table: _Table, logs: Floats, found: Matched, best: int, each_alpha: 
     )
     verdict = compare_samples(base, own, alpha)
     ratio = math.exp(float(found.logs[0])) if verdict.ratio is None else verdict.ratio
-    few = (
-        f"one setting with both, {count_of(len(own), 'trial')} against {len(base)}: too few to tell"
-    )
-    reason = None if verdict.interval else few
-    return _Direct(1, ratio, verdict.interval, reason, verdict.outcome is Outcome.HIGHER)
+    evidence = f"1 setting, {count_of(len(own), 'trial')} against {len(base)}"
+    return _Direct(1, ratio, verdict.interval, evidence, verdict.outcome is Outcome.HIGHER)
 
 
 def _place(key: Key, n: int, direct: _Direct) -> Place:
     standing, reason = (Rank.WORSE, None) if direct.worse else (Rank.TIED, None)
-    if direct.interval is None:
-        standing, reason = Rank.CANNOT_TELL, direct.reason
+    if not direct.worse and not direct.known:
+        standing, reason = Rank.CANNOT_TELL, f"{direct.evidence}: too few to tell"
     return Place(key, None, standing, reason, n, direct.strata, direct.ratio, direct.interval)
 
 
@@ -324,14 +356,16 @@ def _on_frontier(
     table: _Table, members: Sequence[int], places: Mapping[int, Place], each_alpha: float
 ) -> list[Place]:
     """Standings by time and cost: best are those that no other is estimated to beat in both, worse
-    is what one and the same of these beats in both by the test."""
+    is what one and the same of these beats in both by the test. A group of which too little is
+    known beats none."""
     estimates = [_estimated(table, logs, members) for logs in table.axes.values()]
 
     def beats(one: int, other: int) -> bool:
         pairs = [(each[one], each[other]) for each in estimates]
         return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
 
-    front = [g for g in members if not any(beats(other, g) for other in members)]
+    able = [g for g in members if places[g].standing is not Rank.CANNOT_TELL]
+    front = [g for g in able if not any(beats(other, g) for other in able)]
     against = {best: [_against(table, logs, best, each_alpha) for logs in table.axes.values()]
                for best in front}  # fmt: skip
     made = []
@@ -339,13 +373,17 @@ def _on_frontier(
         above = [best for best in front if beats(best, group)]
         shared = [best for best in above if all(group in one for one in against[best])]
         standing, reason = Rank.TIED, None
-        if not above:
+        if group in front:
             standing = Rank.BEST
         elif any(all(one[group].worse for one in against[best]) for best in shared):
             standing = Rank.WORSE
-        elif not shared or all(one[group].interval is None for b in shared for one in against[b]):
+        elif group not in able or not any(
+            one[group].known for best in shared for one in against[best]
+        ):
             standing, reason = Rank.CANNOT_TELL, place.reason or "too few settings with the best"
-        rank = 1 + sum(beats(other, group) for other in members)
+        rank = None
+        if standing is not Rank.CANNOT_TELL:
+            rank = 1 + sum(beats(other, group) for other in able)
         made.append(replace(place, rank=rank, standing=standing, reason=reason))
     return made
 

@@ -8,6 +8,7 @@ that are alike (`alike`). Medians of all that was measured are given only on req
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -58,6 +59,14 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class Medians:
+    """Of all trials of a group, whatever else they differ in; `cost_usd` where there is a price."""
+
+    elapsed_s: float
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Ranked:
     """What is best: by `ranking` (pooled or crude) or `alike` (matched).
 
@@ -70,6 +79,7 @@ class Ranked:
     alike: AlikeRanking | None
     besides: tuple[str, ...]
     along: tuple[str, ...]
+    medians: Mapping[Key, Medians]
     names: Mapping[Key, str]
     naming: Names
     warnings: tuple[str, ...]
@@ -191,11 +201,12 @@ def rank_trials(
     besides, along = besides_and_along(trials, keys)
     basis: Basis = "pooled" if not besides else "crude" if crude else "matched"
     ranking = alike = None
+    of_group = _groups(trials, keys, rates)
     if basis == "matched":
         alike = rank_alike(trials, keys, objective, rates)
         groups = [place.key for each in alike.sets for place in each.places]
     else:
-        ranking = rank_groups(_groups(trials, keys, rates), objective)
+        ranking = rank_groups(of_group, objective)
         groups = [one.key for one in ranking.groups]
         warnings += _feasible(ranking)
     if basis == "crude":
@@ -204,7 +215,13 @@ def rank_trials(
     warnings += _printed(trials)
     naming = _named(trials, keys, groups)
     named = dict(zip(groups, naming.names, strict=True))
-    return Ranked(basis, ranking, alike, besides, along, named, naming, tuple(warnings))
+    medians = {one.key: _medians(one) for one in of_group}
+    return Ranked(basis, ranking, alike, besides, along, medians, named, naming, tuple(warnings))
+
+
+def _medians(group: Group) -> Medians:
+    cost = None if group.cost is None else statistics.median(group.cost)
+    return Medians(statistics.median(group.elapsed_s), cost)
 
 
 def _named(trials: Trials, keys: Sequence[str], groups: Sequence[Key]) -> Names:

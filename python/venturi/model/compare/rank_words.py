@@ -58,8 +58,9 @@ def _of_set(each: AlikeSet, names: Mapping[Key, str], objective: Objective) -> s
     unknown = sum(place.standing is Rank.CANNOT_TELL for place in each.places)
     where = f"Of {len(each.places)} groups measured in settings alike in all else"
     if not best:
-        return f"{where}: cannot tell which is {_SUPERLATIVE[objective]}, too few trials"
-    return f"{where}, {_told(best, tied, worse, unknown, objective)}"
+        return f"{where}: cannot tell which is {_SUPERLATIVE[objective]}, too few settings"
+    few = "with too few settings to tell"
+    return f"{where}, {_told(best, tied, (worse, unknown), objective, few)}"
 
 
 def _of_medians(ranking: Ranking, names: Mapping[Key, str], *, crude: bool) -> list[str]:
@@ -71,27 +72,37 @@ def _of_medians(ranking: Ranking, names: Mapping[Key, str], *, crude: bool) -> l
     if not best:
         return ["cannot tell: no group has enough kept trials"
                 + ("" if ranking.objective is Objective.TIME else " and a price")]  # fmt: skip
-    told = _told(best, tied, count(Rank.WORSE), count(Rank.CANNOT_TELL), ranking.objective)
+    counts = count(Rank.WORSE), count(Rank.CANNOT_TELL)
+    few = "of which it cannot be told"
+    told = _told(best, tied, counts, ranking.objective, few)
     return [f"crude, not like with like: by medians of all that was measured, {told}" if crude
             else f"By medians, {told}"]  # fmt: skip
 
 
 def _told(
-    best: Sequence[str], tied: Sequence[str], worse: int, unknown: int, objective: Objective
+    best: Sequence[str],
+    tied: Sequence[str],
+    counts: tuple[int, int],
+    objective: Objective,
+    few: str,
 ) -> str:
-    verb = "is" if len(best) == 1 else "are"
-    said = f"{_some(best)} {verb} {_SUPERLATIVE[objective]}"
+    """`counts` are of groups that are worse, and of those of which too little is known (`few`)."""
+    top, (worse, unknown) = [*best, *tied], counts
     if tied:
-        said += f"; {len(tied) + len(best)} cannot be told apart at the top: also {_some(tied)}"
+        said = f"{_some(top)} cannot be told apart at the top: "
+        said += f"any of these {len(top)} may be {_SUPERLATIVE[objective]}"
+    else:
+        said = f"{_some(top)} {'is' if len(top) == 1 else 'are'} {_SUPERLATIVE[objective]}"
     if worse:
         said += f"; {worse} {'is' if worse == 1 else 'are'} worse"
     if unknown:
-        said += f"; of {unknown} it cannot be told"
+        said += f"; also {unknown} {few}"
     return said
 
 
 def _some(names: Sequence[str]) -> str:
     rest = len(names) - NAMED_MAX
     shown = [f"({name})" if ", " in name else name for name in names[:NAMED_MAX]]
-    more = f" and {rest} more" if rest > 0 else ""
-    return ", ".join(shown) + more
+    if rest > 0:
+        return f"{', '.join(shown)} and {rest} more"
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
