@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -189,9 +190,13 @@ def test_wrong_questions_are_answered_with_what_may_be_meant(lab: venturi.Reposi
         (lambda: lab.trials(where="disk=SSDD"), "SSD"),
         (lambda: lab.trials(columns=["dsk"]).polars(), "disk"),
         (lambda: lab.effect("dsk"), "disk"),
+        (lambda: lab.effect("disk", level=2), "0.5 to 0.999"),
+        (lambda: lab.effect("disk", level=math.nan), "0.5 to 0.999"),
+        (lambda: lab.effect("disk", ignore=["host_nmes"]), "host_names"),
     ):
         with pytest.raises(VenturiError) as caught:
             ask()
+        assert caught.value.code == "VEN-QUERY-VALUE"
         assert meant in caught.value.hint
 
 

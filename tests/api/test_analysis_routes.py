@@ -430,7 +430,9 @@ def test_scaling_cannot_tell_where_the_cluster_changes_with_the_hosts(
     found = ask(client, "/api/scaling", x="hosts")
     assert found["groups"] == []
     assert found["verdict"].startswith("cannot tell: hosts changes only together with cluster")
+    assert found["leave_out"] == ["cluster"]
     apart = ask(client, "/api/scaling", x="hosts", leave_out="cluster")
+    assert apart["leave_out"] == []
     assert len(apart["groups"]) == 1
     assert any("not kept alike, as asked: cluster" in text for text in apart["warnings"])
 
@@ -444,6 +446,28 @@ def test_scaling_gives_an_amount_the_curve_of_an_amount(client: httpx.Client, ad
     assert found["verdict"].startswith("twice the data_size_MB (4,000 to 8,000) takes 1.91")
     same = ask(client, "/api/scaling", x="buffer_bytes")
     assert same["verdict"] == "cannot tell: all 4 trials have the same buffer_bytes"
+
+
+def test_scaling_says_where_no_trial_has_the_number(client: httpx.Client, add: Add) -> None:
+    for hosts in (2, 4):
+        add(around(100 / hosts), hosts=hosts, workload=Workload("sort", "v1", None, None))
+    for asked, why in (
+        ("input_bytes", "no trial of the selection says its input_bytes"),
+        ("repetition", "repetition was not chosen for a trial"),
+    ):
+        refused = client.get("/api/scaling", params={"x": asked})
+        assert (refused.status_code, refused.json()["detail"]) == (422, why)
+        assert "`venturi keys`" in refused.json()["hint"]
+
+
+def test_names_of_machines_can_be_left_out_of_a_curve(client: httpx.Client, add: Add) -> None:
+    for size, hosts in ((10, 2), (20, 5), (40, 6)):
+        add([size], configuration={"data_size_MB": size}, hosts=hosts)
+    found = ask(client, "/api/scaling", x="data_size_MB")
+    assert set(found["leave_out"]) == {"hosts", "host_names"}
+    for spelling in ("host_names", "host names"):
+        apart = ask(client, "/api/scaling", x="data_size_MB", leave_out=["hosts", spelling])
+        assert len(apart["groups"]) == 1
 
 
 def test_scaling_over_data_finds_the_cliff(client: httpx.Client, add: Add) -> None:

@@ -83,7 +83,7 @@ def test_views_are_saved_and_forgotten(client: httpx.Client) -> None:
     assert made.status_code == 201
     found = client.get("/api/views").json()
     assert found["views"] == [made.json()]
-    assert all(preset["url"].startswith("/") for preset in found["presets"])
+    assert found["presets"] == []  # their trials are not here
     assert client.post("/api/views", json=new).status_code == 409
     for url in ("https://evil.example", "//evil.example", "/\\evil.example", "trials", "/a b", ""):
         answer = client.post("/api/views", json={**new, "name": "other", "url": url})
@@ -103,13 +103,10 @@ def test_an_empty_repository_takes_in_the_published_tables_once(client: httpx.Cl
     assert (again["added"], again["already_present"]) == (0, first["added"])
     status = client.get("/api/status").json()
     assert (status["trials"], status["starter_present"]) == (first["added"], True)
-    for preset in client.get("/api/views").json()["presets"]:
-        answer = client.get(f"/api{preset['url']}")
-        if "starter" in preset["name"]:
-            assert answer.status_code == 200, answer.text
-        else:  # of trials that only whoever imports ALOJA's set has
-            assert answer.json()["detail"] == "no trial has cluster=minerva100-10-18-21"
-    printed = client.get(f"/api{client.get('/api/views').json()['presets'][0]['url']}").json()
+    # Others are of trials that only whoever imports ALOJA's set has.
+    (preset,) = client.get("/api/views").json()["presets"]
+    assert "starter" in preset["name"]
+    printed = client.get(f"/api{preset['url']}").json()
     assert {group["best_elapsed_s"] for group in printed["groups"]} >= {207.0, 258.0, 348.0}
 
 

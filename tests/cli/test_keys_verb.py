@@ -84,11 +84,22 @@ def test_every_verb_takes_a_synonym_where_it_takes_a_key() -> None:
     assert data("exclude", "ls")[0]["conditions"] == ["maps=8"]
 
 
+@pytest.mark.parametrize(
+    ("condition", "count"),
+    [("block_bytes=64MiB", 3), ("block_bytes=64 MiB", 3), ("block_bytes=67108864", 3),
+     ("block_bytes>64MB", 3), ("block_bytes<64MB", 0), ("block_bytes<=0.0625GiB", 3),
+     ("configuration.block_bytes=64MiB", 3), ("input_bytes>1TB", 0)],
+)  # fmt: skip
+def test_sizes_are_asked_for_as_they_are_shown(condition: str, count: int) -> None:
+    assert len(data("ls", "--where", condition)) == count
+
+
 def test_an_unknown_key_or_value_is_an_error_with_the_nearest() -> None:
     assert "did you mean terasort?" in refusal("ls", "--where", "workload=terasrt").hint
     assert "values are HS5, SSD" in refusal("ls", "--where", "disk=zzz").hint
     assert "did you mean block_bytes?" in refusal("ls", "--where", "blok size=1").hint
     assert "did you mean maps?" in refusal("keys", "map task").hint or data("keys", "map task")
     assert "did you mean succeeded?" in refusal("ls", "--where", "state=suceeded").hint
+    assert "did you mean 64MiB?" in refusal("ls", "--where", "block_bytes=64GiB").hint
     assert "`venturi keys` lists them" in refusal("rank", "--by", "colour").hint
     assert "nokey" in refusal("exclude", "add", "--where", "nokey=zzz", "--reason", "x").message

@@ -94,3 +94,18 @@ def test_the_page_says_what_the_terminal_says(home: Path) -> None:
     said = run("scaling", "hosts", *ONE, "--html", str(home / "page.html")).splitlines()[0]
     page = (home / "page.html").read_text(encoding="utf-8")
     assert json.dumps(said, ensure_ascii=False)[1:-1] in page
+
+
+@pytest.mark.usefixtures("home")
+def test_what_to_leave_out_can_be_typed(tmp_path: Path) -> None:
+    file = tmp_path / "one.tsv"
+    rows = ("2\tm4.2xlarge\t16\t8\t10\t10\t3\t40", "4\tr4.2xlarge\t32\t8\t10\t10\t3\t20")
+    file.write_text("\n".join([HEADER, *rows]) + "\n")
+    run("import", "c3o", str(file))
+    words = ("hosts", "--where", "data_size_MB=10")
+    verdict, following = run("scaling", *words).splitlines()
+    assert "instance_type" in verdict
+    assert "--" not in verdict
+    options = following.removeprefix("Next: ").split()
+    assert options == ["--leave-out", "instance_type"]
+    assert "20.0 s" in run("scaling", *words, *options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
@@ -80,6 +81,8 @@ def command(
 
 def _print(found: Scaling) -> None:
     show(Line(found.verdict, "bold"))
+    if found.leave_out:
+        show("Next: " + " ".join(f"--leave-out {shlex.quote(key)}" for key in found.leave_out))
     if not found.groups:
         return
     if len(found.groups) > 1:

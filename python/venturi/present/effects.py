@@ -12,7 +12,7 @@ from venturi.model.compare.effect_words import named
 from venturi.model.compare.effects import Asked, UnknownBaselineError, effects_of
 from venturi.model.statistics.stats import ALPHA
 from venturi.record.query.checks import require_keys
-from venturi.record.query.chosen import CHOSEN, ORIGIN, WORK, chosen, key_of
+from venturi.record.query.chosen import CHOSEN, OF_RECORDS, ORIGIN, WORK, chosen, key_of
 from venturi.record.query.conditions import COLUMNS
 from venturi.record.query.grouping import GROUP_KEYS_MAX
 from venturi.record.query.selection import Query
@@ -49,7 +49,11 @@ def effects(repository: Repository, query: Query, question: Question) -> Effects
         if key in COLUMNS and key not in CHOSEN:
             hint = "give what was chosen: a key of the configuration, or engine, network, hosts"
             raise _refused(f"{key} is what became of a trial, not a setting", "key", hint)
-    ignored = frozenset(map(key_of, require_keys(repository, question.ignore))) - set(keys)
+    if not LEVEL_LEAST <= question.level <= LEVEL_MOST:
+        hint = f"give one from {LEVEL_LEAST} to {LEVEL_MOST}, such as 0.95"
+        raise _refused(f"{question.level} is no level of an interval", "level", hint)
+    ignored = frozenset(map(key_of, require_keys(repository, question.ignore, also=OF_RECORDS)))
+    ignored -= set(keys)
     if work := sorted(ignored & {*WORK, *ORIGIN, "engine"}):
         raise _refused(
             f"{work[0]} cannot be left out", "ignore", "times of different work are not compared"

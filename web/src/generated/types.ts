@@ -501,6 +501,7 @@ export interface Scaling {
   total: number;
   skip: number;
   warnings: string[];
+  leave_out: string[];
 }
 export interface ScalingGroup {
   name: string;

@@ -419,17 +419,26 @@ const OUTCOMES = new Set([
 export const fewValues = ({ key, distinct, type }: KeyInfo) =>
   distinct >= 2 && distinct <= 40 && type !== "moment" && !OUTCOMES.has(key);
 
+/** `verdict` with what to type on a terminal as what to choose here. */
+const onPage = (verdict: string) =>
+  verdict
+    .replace(/add --where ([^ =]+)=VALUE/g, "filter by $1")
+    .replace(/add --where ([^ .;,]+)/g, "keep only $1");
+
 /** The data once they are there; before and without them, what there is to say. */
 export function Answer<T extends { warnings: readonly string[]; verdict?: string }>({
   twin,
   what,
   empty,
+  ways,
   children,
 }: {
   twin: Twin<T>;
   what: string;
   /** Why there is nothing to show, if there is nothing. */
   empty: (data: T) => string | null;
+  /** What can be asked instead where there is nothing to show. */
+  ways?: (data: T) => ReactNode;
   children: (data: T) => ReactNode;
 }) {
   const { data, problem, pending, stale } = twin;
@@ -441,7 +450,7 @@ export function Answer<T extends { warnings: readonly string[]; verdict?: string
       <h2 className="visually-hidden">Result</h2>
       {nothing === null && data.verdict && (
         <p className="verdict">
-          <strong>{data.verdict.replace(/[^.]$/, "$&.")}</strong>
+          <strong>{onPage(data.verdict).replace(/[^.]$/, "$&.")}</strong>
         </p>
       )}
       <Notices texts={data.warnings.filter((text) => text !== data.verdict)} />
@@ -450,6 +459,7 @@ export function Answer<T extends { warnings: readonly string[]; verdict?: string
       ) : (
         <div className="card">
           <p>{nothing}</p>
+          {ways?.(data)}
         </div>
       )}
     </div>

@@ -20,8 +20,7 @@ _ORDER = {name: place for place, name in enumerate(n for word in WORDS for n in 
 _NEVER = frozenset({"id", "group", "elapsed_s", "state", "repetition", "warm_up", "started_at"})
 _DERIVED = (
     "host_names",
-    "host names",
-    "disk folders",
+    "disk_folders",
     "disks.",
     "input_records",
     "source",

@@ -92,8 +92,8 @@ def contexts_of(
     kept = np.flatnonzero(values > 0)
     values, times = values[kept], elapsed_s[kept]
     others, along = _others(columns, x, values, kept)
-    left = tuple(key for key in others if key in leave_out)
-    others = {key: each for key, each in others.items() if key not in leave_out}
+    left = tuple(key for key in others if key.removesuffix(f" per {x}") in leave_out)
+    others = {key: each for key, each in others.items() if key not in left}
     found, first = _strata(others, len(values))
     wanted = _several(found, values)
     made = [

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode, urlsplit
 
+from venturi.present.api.context import conditions_of
+from venturi.record.query.counting import count
+from venturi.record.query.selection import Query
+from venturi.record.repository import Repository
 from venturi.record.views import View
 
 _MADE = datetime(2015, 10, 1, tzinfo=UTC)
@@ -58,3 +62,13 @@ PRESETS: tuple[View, ...] = (
         ("legacy", "1"),
     ),
 )
+
+
+def presets(repository: Repository) -> tuple[View, ...]:
+    """Those of the pages whose trials are in `repository`."""
+    return tuple(view for view in PRESETS if _has_trials(repository, view))
+
+
+def _has_trials(repository: Repository, view: View) -> bool:
+    conditions = conditions_of(parse_qs(urlsplit(view.url).query).get("where", []))
+    return count(repository, Query(conditions)) > 0

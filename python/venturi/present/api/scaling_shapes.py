@@ -81,7 +81,8 @@ class Scaling:
     """Curves of time against x, each alike in all else that was chosen.
 
     `by` are the keys by which all of the `total` curves differ, `same` what those drawn have in
-    common.
+    common. Where x changes only together with other keys, `leave_out` are those: without them
+    there are curves.
     """
 
     x: str
@@ -95,3 +96,4 @@ class Scaling:
     total: int
     skip: int
     warnings: tuple[str, ...]
+    leave_out: tuple[str, ...] = ()

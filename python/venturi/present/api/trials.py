@@ -17,7 +17,7 @@ from venturi.present.api.analysis.spreads import spread_of
 from venturi.present.api.asking import Parameter
 from venturi.present.api.context import Asker, SelectionDep, Services
 from venturi.present.api.moved import moved
-from venturi.present.api.presets import PRESETS
+from venturi.present.api.presets import presets
 from venturi.present.api.series import series_of
 from venturi.record import exclusions, starter, views
 from venturi.record.job_account import has_account
@@ -202,9 +202,10 @@ def all_exclusions(services: Services) -> shapes.Exclusions:
 
 
 def all_views(services: Services) -> shapes.Views:
-    """Saved pages, and those that come with Venturi."""
+    """Saved pages, and those that come with Venturi whose trials are here."""
     found = views.find(services.repository)
-    return shapes.Views(tuple(replace(view, url=moved(view.url)) for view in found), PRESETS)
+    own = tuple(replace(view, url=moved(view.url)) for view in found)
+    return shapes.Views(own, presets(services.repository))
 
 
 def trial_of(services: Services, id_: str) -> Trial:

@@ -6,6 +6,7 @@ one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import sqlalchemy as sa
@@ -15,12 +16,15 @@ from venturi.record.query.conditions import (
     PREFIX,
     Condition,
     Op,
+    is_size,
     parse_condition,
     refused,
     setting_of,
+    spellings,
+    written_size,
 )
 from venturi.record.repository import Repository
-from venturi.record.tables import CONFIGURATION, TRIALS, storable, text_of
+from venturi.record.tables import CONFIGURATION, TRIALS, number_of, storable, text_of
 from venturi.record.trial import ProvenanceKind, State
 from venturi.record.vocabulary import resolve, sayings
 from venturi.wording import NAMES_SHOWN, near
@@ -36,24 +40,31 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
 """Columns that have one of a few words, any of which may well be of no trial."""
 
 
-def require_keys(repository: Repository, keys: Iterable[str]) -> tuple[str, ...]:
+def require_keys(
+    repository: Repository, keys: Iterable[str], *, also: Sequence[str] = ()
+) -> tuple[str, ...]:
     """The recorded names of `keys`, each once; VEN-QUERY-VALUE, with names that are near, for one
-    that is neither a column nor of any trial.
+    that is neither a column, nor of any trial, nor one of `also`.
 
     A repository without trials knows no configuration, and refuses none.
     """
     names: list[str] = []
     with repository.reading() as connection:
         for key in dict.fromkeys(keys):
-            if key in COLUMNS or not storable(setting_of(key)) or _occurs(connection, key):
+            if (
+                key in COLUMNS
+                or key in also
+                or not storable(setting_of(key))
+                or _occurs(connection, key)
+            ):
                 names.append(key)
                 continue
             known = _settings(connection)
-            meant = resolve(key.removeprefix(PREFIX), (*COLUMNS, *known))
+            meant = resolve(key.removeprefix(PREFIX), (*COLUMNS, *known, *also))
             if meant is not None:
                 names.append(meant)
             elif known or not _empty(repository):
-                raise _no_such_key(key, known)
+                raise _no_such_key(key, (*known, *also))
             else:
                 names.append(key)
     return tuple(dict.fromkeys(names))
@@ -137,13 +148,21 @@ def near_values(repository: Repository, conditions: Sequence[Condition]) -> Iter
                     else [CONFIGURATION.c.key == setting_of(condition.key)]
                 )
                 every = sa.select(column).where(*chosen).distinct()
-                here = connection.execute(every.where(column.in_(given))).scalars()
-                missing = set(given) - set(here)
+                written = [text for value in given for text in spellings(condition.key, value)]
+                here = set(connection.execute(every.where(column.in_(written))).scalars())
+                missing = {v for v in given if not here & {*spellings(condition.key, v)}}
                 found = connection.execute(every.limit(VALUES_MAX)).scalars() if missing else ()
                 known = sorted(str(value) for value in found if value is not None)
+                if is_size(condition.key):
+                    known = [written_size(text) for text in sorted(known, key=_by_size)]
             for value in given:
                 if value in missing:
                     yield f"no trial has {condition.key}={value}; {_meant(value, known)}"
+
+
+def _by_size(text: str) -> tuple[float, str]:
+    number = number_of(text)
+    return (math.inf if number is None else number, text)
 
 
 def _meant(value: str, known: Sequence[str]) -> str:

@@ -28,8 +28,9 @@ Floats = npt.NDArray[np.float64]
 WORK = ("workload", "workload_version", "scale", "input_bytes")
 """Trials that differ in one of these did different work."""
 ORIGIN = ("provenance", "source")
-HOST_NAMES, DISK_FOLDERS = "host names", "disk folders"
+HOST_NAMES, DISK_FOLDERS = "host_names", "disk_folders"
 """What a record says of its machines besides its keys; no condition can ask for them."""
+OF_RECORDS = (HOST_NAMES, DISK_FOLDERS)
 MACHINES = (HOST_NAMES, "instance_type", "hosts")
 CHOSEN = (*WORK, "engine", "engine_version", "instance_type", "network", "hosts", *ORIGIN)
 CODES_MAX = 50_000_000  # kept between two questions: 400 MB
@@ -72,7 +73,12 @@ _KNOWN: WeakKeyDictionary[Repository, _Known] = WeakKeyDictionary()
 def key_of(name: str) -> str:
     """The name that `Chosen` has for the key that `name` names."""
     plain = name.removeprefix(PREFIX)
-    return name if plain in COLUMNS or plain.startswith(PREFIX) else plain
+    return name if _hidden(plain) else plain
+
+
+def _hidden(setting: str) -> bool:
+    """Whether the plain name of a configuration key is that of something else."""
+    return setting in COLUMNS or setting in OF_RECORDS or setting.startswith(PREFIX)
 
 
 def chosen(repository: Repository, query: Query) -> Chosen:
@@ -104,7 +110,7 @@ def _taken(every: Chosen, places: Integers) -> Chosen:
 
 def _read(connection: sa.Connection, change: int) -> _Known:
     settings = list(connection.execute(sa.select(CONFIGURATION.c.key).distinct()).scalars())
-    names = [PREFIX + key if key in COLUMNS or key.startswith(PREFIX) else key for key in settings]
+    names = [PREFIX + key if _hidden(key) else key for key in settings]
     others = ("elapsed_s", "state", "warm_up")
     serials, found = read_trials(connection, (), (*CHOSEN, *sorted(names), *others))
     elapsed, state, warm_up = (found.pop(name) for name in others)

@@ -21,6 +21,7 @@ from venturi.record.tables import (
     storable,
     text_of,
 )
+from venturi.units import parse_bytes, size_text
 
 Value = str | int | float | bool | datetime
 
@@ -87,6 +88,8 @@ def parse_condition(text: str) -> Condition:
     if kind is bool:
         return Condition(key, op, ({"true": True, "false": False}.get(value, value),))
     number = number_of(value)
+    if number is None and is_size(key):
+        number = _bytes_of(value)
     if number is not None and (kind is not str or (column is None and op is not Op.ONE_OF)):
         return Condition(key, op, (number,))
     return Condition(key, op, (value,))
@@ -100,6 +103,31 @@ def canonical(key: str) -> str:
 def setting_of(key: str) -> str:
     """The configuration key that `key` names, as the table has it."""
     return text_of(key.removeprefix(PREFIX))
+
+
+def is_size(key: str) -> bool:
+    """Whether the values of `key` are numbers of bytes, which may be written with a unit."""
+    return key.endswith("_bytes")
+
+
+def spellings(key: str, text: str) -> tuple[str, ...]:
+    """The texts under which what `text` writes may be recorded: `64MiB` also as 67108864."""
+    size = _bytes_of(text) if is_size(key) and number_of(text) is None else None
+    return (text,) if size is None else (text, str(size))
+
+
+def written_size(text: str) -> str:
+    """A recorded number of bytes as it can be typed: `64MiB`; else `text` itself."""
+    number = number_of(text)
+    written = text if number is None else size_text(number).replace(" ", "")
+    return written if number is not None and _bytes_of(written) == number else text
+
+
+def _bytes_of(text: str) -> int | None:
+    try:
+        return parse_bytes(text)
+    except VenturiError:
+        return None
 
 
 def clause(condition: Condition) -> sa.ColumnElement[bool]:
@@ -116,7 +144,11 @@ def clause(condition: Condition) -> sa.ColumnElement[bool]:
         raise refused("a key that no trial can have", condition.key)
     tests = [setting.key == setting_of(condition.key)]
     if op is Op.ONE_OF:
-        texts = [_text(condition, value) for value in condition.values]
+        texts = [
+            text
+            for value in condition.values
+            for text in spellings(condition.key, _text(condition, value))
+        ]
         tests.append(setting.text.in_(texts))
     elif op is not Op.MISSING:
         number = _number(condition, condition.values[0])

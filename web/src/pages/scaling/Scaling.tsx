@@ -1,8 +1,9 @@
 // How the time grows with the size: of the cluster, of the data, of anything that has a number.
 
 import { useCallback } from "react";
+import { Link } from "wouter";
 import { askedInWords, commandOf } from "../../asked";
-import { useTwin } from "../../data";
+import { exported, useTwin } from "../../data";
 import { keyName, plain, valueText } from "../../format";
 import { PAGES } from "../../generated/pages";
 import type { Scaling as Found, KeyInfo, ScalingGroup } from "../../generated/types";
@@ -22,6 +23,7 @@ import { KeyPicker } from "../../parts/Keys";
 import { Page } from "../../parts/Page";
 import { type Cell, type Column, DataTable } from "../../parts/Table";
 import { useSearch } from "../../state";
+import { href } from "../../url";
 import { drawnGroups, partsOf, scalingChart, sizeText } from "./charts";
 
 const NO_SIZES = new Set(["elapsed_s", "warnings", "repetition"]);
@@ -165,6 +167,19 @@ function Listed({ data }: { data: Found }) {
   );
 }
 
+/** Of curves that are none because other keys change too: a way to leave those out. */
+function LeaveOut({ keys }: { keys: readonly string[] }) {
+  const [search] = useSearch();
+  if (exported || keys.length === 0) return null;
+  const asked = new URLSearchParams(search);
+  for (const key of keys) asked.append("leave_out", key);
+  return (
+    <p className="ways">
+      <Link href={href(PAGES.scaling.path, asked)}>leave out {keys.map(keyName).join(", ")}</Link>
+    </p>
+  );
+}
+
 const OPTIONS = { by: "--by", leave_out: "--leave-out", skip: "--skip", to: "--to" };
 
 export default function Scaling() {
@@ -186,6 +201,7 @@ export default function Scaling() {
         twin={twin}
         what="scaling"
         empty={(data) => (data.groups.length === 0 ? `${data.verdict}.` : null)}
+        ways={(data) => <LeaveOut keys={data.leave_out} />}
       >
         {(data) => (
           <>

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from venturi.model.compare.names import said
 from venturi.model.cost.extensions import MemoryCliff, fit_memory_cliff, memory_cliff_s
@@ -47,8 +48,9 @@ from venturi.present.api.scaling_shapes import (
 )
 from venturi.present.api.shapes import Interval
 from venturi.record.query.checks import require_keys
-from venturi.record.query.chosen import chosen, key_of
+from venturi.record.query.chosen import CHOSEN, OF_RECORDS, Chosen, chosen, key_of
 from venturi.record.query.columns import Column
+from venturi.record.query.conditions import COLUMNS
 from venturi.record.query.known_keys import keys
 from venturi.record.repository import Repository
 from venturi.units import format_bytes_decimal, format_duration
@@ -103,16 +105,27 @@ def scaling(
 ) -> Scaling:
     """Measured medians by x, alike in everything else that was chosen, and the curve of each."""
     repository = services.repository
-    x, *left_out = require_keys(repository, (x, *(leave_out or ())))
+    (x,) = require_keys(repository, (x,))
+    if x in COLUMNS and x not in CHOSEN:
+        hint = "ask for hosts, input_bytes or a number of the configuration (`venturi keys`)"
+        raise refused(f"{x} was not chosen for a trial", "x", hint)
+    left_out = require_keys(repository, leave_out or (), also=OF_RECORDS)
     every = chosen(repository, selection.query())
     counted = np.flatnonzero(every.counted)
     columns = {key: Column(each.values, each.codes[counted]) for key, each in every.columns.items()}
     key = key_of(x)
     meaning = meaning_of(key)
     asked = _Asked(key, unit_of(key), meaning, to)
+    if len(counted) and _unsaid(every, counted, key):
+        raise refused(
+            f"no trial of the selection says its {key}", "x",
+            "ask for a number that they have (`venturi keys` lists the keys), or for other trials",
+        )  # fmt: skip
     without = _without_number(repository, columns, key)
     if without == len(counted) > 0:
-        raise refused(f"no trial of the selection has a number as {x!r}", "x", "see /api/keys")
+        raise refused(
+            f"no trial of the selection has a number as {x!r}", "x", "`venturi keys` lists the keys"
+        )
     if key not in columns or not len(counted):
         return _nothing(asked, f"cannot tell: all {len(counted):,} trials have the same {key}"
                         if len(counted)
@@ -125,6 +138,12 @@ def scaling(
         found = beside(found, named)
     warnings = [f"{without:,} trials have no number as {key}"] if without else []
     return _answer(asked, found, skip, warnings, named)
+
+
+def _unsaid(every: Chosen, counted: npt.NDArray[np.int64], key: str) -> bool:
+    """Whether none of the counted trials has any value of `key`."""
+    column = every.column(key)
+    return all(column.values[code] is None for code in set(column.codes[counted].tolist()))
 
 
 def _without_number(repository: Repository, columns: Mapping[str, Column], key: str) -> int:
@@ -170,7 +189,11 @@ def _answer(
 ) -> Scaling:
     contexts = found.contexts
     if not contexts:
-        return replace(_nothing(asked, _why_none(found)), warnings=(*warnings, *_said(found)))
+        return replace(
+            _nothing(asked, _why_none(found)),
+            warnings=(*warnings, *_said(found)),
+            leave_out=tuple(key.removesuffix(f" per {found.x}") for key in found.confounded),
+        )
     skip = skip if skip < len(contexts) else 0  # the conditions may have changed
     drawn = contexts[skip : skip + DRAWN]
     if asked.to is not None:
@@ -211,10 +234,9 @@ def _why_none(found: Contexts) -> str:
     if not found.confounded:
         return f"cannot tell: no two trials differ in {x} alone; measure some that do"
     keys = joined(_few(found.confounded))
-    option = " ".join(f"--leave-out {key}" for key in found.confounded[:KEYS_NAMED])
     return (
         f"cannot tell: {x} changes only together with {keys}; measure with these alike, or leave "
-        f"them out and read the curve as one of all of them together ({option})"
+        "them out and read the curve as one of all of them together"
     )
 
 
