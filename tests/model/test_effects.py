@@ -252,11 +252,17 @@ def test_names_constants_order_and_units_change_nothing(
 
 
 @given(st.integers(2, 60), st.floats(0.2, 5))
-def test_equal_ratios_in_all_strata_leave_no_doubt(count: int, factor: float) -> None:
+def test_equal_ratios_in_all_strata_are_no_certainty(count: int, factor: float) -> None:
     found = pooled(np.full(count, math.log(factor)), 0.95)
     assert found.ratio == pytest.approx(factor)
-    assert found.interval is not None
-    assert (found.interval.low, found.interval.high) == pytest.approx((factor, factor))
+    assert found.interval is None, "rounded times make equal ratios"
+    assert "the same ratio" in (found.reason or "")
+
+
+def test_a_level_that_two_strata_cannot_reach_is_no_interval() -> None:
+    found = pooled(np.log([0.1, 0.6]), 1 - 1e-4)
+    assert found.interval is None
+    assert found.reason == "2 strata are too few for an interval"
 
 
 def test_the_interval_over_strata_covers_the_truth() -> None:

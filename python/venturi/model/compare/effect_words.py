@@ -181,13 +181,20 @@ def headline(answer: Effects) -> str:
 
 
 def _of_others(answer: Effects, main: int) -> str:
-    others = [each.outcome.value for place, each in enumerate(answer.effects) if place != main]
+    others = [_told(each) for place, each in enumerate(answer.effects) if place != main]
     if not others:
         return ""
     words = {
-        "faster": "less time", "slower": "more", "no difference": "no different",
+        "faster": "less time", "slower": "more", "perhaps": "perhaps",
+        "no difference": "no different",
         "depends": "depending", "cannot tell": "cannot tell", "confounded": "confounded",
     }  # fmt: skip
     counts = [f"{others.count(outcome)} {word}" for outcome, word in words.items()
               if outcome in others]  # fmt: skip
     return f". Of {len(others)} other value{'s' * (len(others) > 1)}: {', '.join(counts)}"
+
+
+def _told(effect: Effect) -> str:
+    """Its outcome; "perhaps" where it would not hold for all values asked about together."""
+    unsure = effect.outcome in {Outcome.FASTER, Outcome.SLOWER} and not effect.sure
+    return "perhaps" if unsure else effect.outcome.value

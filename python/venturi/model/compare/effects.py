@@ -110,7 +110,7 @@ def effects_of(chosen: Chosen, asked: Asked) -> Effects:
     known = {key: c for key, c in table.trials.columns.items() if key not in asked.keys}
     along = going_along(table.target, known) - DIFFERENT_WORK
     if not MACHINE_NAMES & set(asked.keys):
-        along -= set(MACHINES)  # other machines may be why
+        along -= MACHINE_NAMES  # other machines may be why
     compared = {k: c for k, c in known.items() if k not in along and k not in asked.ignored}
     stratum = strata_of(list(compared.values()), len(table.target))
     baseline, why = _baseline(asked, table, stratum, order)
@@ -308,9 +308,15 @@ class _One:
         return estimate, _outcome(estimate.interval, narrow.interval), estimate.reason
 
     def _sure(self, found: Matched, at: Mapping[str, Column]) -> bool:
-        """Whether the interval leaves out 1 at the level that all values share."""
+        """Whether the interval leaves out 1 at the level that all values share, and that over
+        machines too, of which three or more may differ more than their settings.
+        """
         level = 1 - (1 - self.asked.level) / max(1, len(self.counts) - 1)
         one = replace(self, asked=replace(self.asked, level=level))
+        reach = self._other_machines(found, self._machines(at))
+        spans = reach.interval if reach else None
+        if spans is not None and spans.low <= 1 <= spans.high:
+            return False
         return one._judged(found, at)[1] in {Outcome.FASTER, Outcome.SLOWER}
 
     def _cell(self, found: Matched, place: int) -> tuple[npt.NDArray[np.float64], ...]:

@@ -26,6 +26,8 @@ Floats = npt.NDArray[np.float64]
 PAIRS_MAX = 1_000  # of a cell, beyond which its median is bisected instead
 _AT_ONCE = 2_000_000  # pairs
 _MOST_T = 1e12
+_MOST_LOG = 700.0  # of a ratio that is still a number
+SAME = 1e-9  # logarithms that differ by rounding only
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,14 @@ def pooled(logs: Floats, level: float, parts: str = "strata") -> Pooled:
     middle = float(logs.mean())
     if n < 2:
         return Pooled(math.exp(middle), None, n, f"one of {parts}: an interval needs two")
-    half = student_quantile(n - 1, (1 + level) / 2) * float(logs.std(ddof=1)) / math.sqrt(n)
+    spread = float(logs.std(ddof=1))
+    if spread < SAME:
+        # Not certainty: times that were rounded make equal ratios.
+        why = f"all {n} {parts} have the same ratio: an interval needs a spread"
+        return Pooled(math.exp(middle), None, n, why)
+    half = student_quantile(n - 1, (1 + level) / 2) * spread / math.sqrt(n)
+    if abs(middle) + half > _MOST_LOG:
+        return Pooled(math.exp(middle), None, n, f"{n} {parts} are too few for an interval")
     method = f"t interval of the mean of {n} {parts}, each once"
     return Pooled(math.exp(middle), _interval(middle, half, level, method), n)
 
@@ -171,7 +180,8 @@ def over_works(logs: Floats, work: Integers, level: float) -> Pooled:
     parts = [(float(each.var(ddof=1)) / len(each), len(each) - 1) for each in of_each]
     middle = float(means.mean())
     interval = _welch(middle, parts, 2, level, "Welch's t, for these two kinds of work")
-    return Pooled(math.exp(middle), interval or _interval(middle, 0.0, level, "no spread"), 2)
+    why = None if interval else "all settings have the same ratio: an interval needs a spread"
+    return Pooled(math.exp(middle), interval, 2, why)
 
 
 def _welch(
@@ -179,11 +189,12 @@ def _welch(
 ) -> Interval | None:
     """The t interval of a sum of means (variance, degrees of freedom) over `count`, about it."""
     variance = sum(part for part, _ in parts)
-    if variance == 0:
+    if variance < SAME**2:
         return None
     freedom = variance**2 / sum(part**2 / n for part, n in parts)
     t = root(lambda t: (1 - level) - student_tails(freedom, t), 0.0, _bound(freedom, level))
-    return _interval(middle, t * math.sqrt(variance) / count, level, method)
+    half = t * math.sqrt(variance) / count
+    return None if abs(middle) + half > _MOST_LOG else _interval(middle, half, level, method)
 
 
 def _bound(freedom: float, level: float) -> float:
