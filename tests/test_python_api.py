@@ -6,10 +6,12 @@ import csv
 import io
 import json
 import math
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from contextlib import closing
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pandas as pd
@@ -198,6 +200,85 @@ def test_wrong_questions_are_answered_with_what_may_be_meant(lab: venturi.Reposi
             ask()
         assert caught.value.code == "VEN-QUERY-VALUE"
         assert meant in caught.value.hint
+
+
+@pytest.mark.parametrize("content", [b"", b"of another program"])
+def test_what_is_no_repository_is_left_as_it_is(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "venturi.sqlite"
+    file.write_bytes(content)
+    with pytest.raises(VenturiError) as caught:
+        venturi.open(tmp_path)
+    assert caught.value.code == "VEN-RECORD-DATABASE"
+    assert file.read_bytes() == content
+    with pytest.raises(VenturiError, match="there is no database") as caught:
+        venturi.open(f"sqlite:///{tmp_path / 'none.db'}")
+    assert caught.value.code == "VEN-RECORD-DATABASE"
+    assert [each.name for each in tmp_path.iterdir()] == ["venturi.sqlite"]
+
+
+def test_tables_of_another_program_are_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "venturi.sqlite"
+    with closing(sqlite3.connect(file)) as other:
+        other.executescript("CREATE TABLE alembic_version (version_num); CREATE TABLE mine (a);"
+                            "INSERT INTO alembic_version VALUES ('ae1027')")  # fmt: skip
+    before = file.read_bytes()
+    with pytest.raises(VenturiError, match="no repository of Venturi"):
+        venturi.open(tmp_path)
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(("revision", "hint"), [("0005", "venturi ls"), ("9000", "update Venturi")])
+def test_a_repository_of_another_revision_is_left_as_it_is(
+    home: Path, revision: str, hint: str
+) -> None:
+    with closing(sqlite3.connect(home / "venturi.sqlite")) as database:
+        database.execute("UPDATE alembic_version SET version_num = ?", (revision,))
+        database.commit()
+    with pytest.raises(VenturiError, match=revision) as caught:
+        venturi.open(home)
+    assert caught.value.code == "VEN-RECORD-DATABASE"
+    assert hint in caught.value.hint
+    with closing(sqlite3.connect(home / "venturi.sqlite")) as database:
+        assert database.execute("SELECT * FROM alembic_version").fetchall() == [(revision,)]
+
+
+def test_what_is_open_to_be_read_only_cannot_be_written(
+    lab: venturi.Repository, repository_settings: Settings, make_trial: Make
+) -> None:
+    with (
+        Repository.open(repository_settings, read_only=True) as opened,
+        pytest.raises(VenturiError, match=r"read.?only"),
+    ):
+        opened.add(make_trial(id="more"))
+    assert len(lab.trials(with_excluded=True)) == 13
+
+
+def test_a_folder_of_any_name_can_be_read(
+    tmp_path: Path, settings: Settings, trials: list[Trial]
+) -> None:
+    folder = tmp_path / "50% of #1"
+    with Repository.open(replace(settings, home=folder)) as repository:
+        repository.add_many(trials)
+    with venturi.open(folder) as lab:
+        assert len(lab.trials()) == 13
+
+
+@pytest.mark.parametrize("price", [0, -1, float("nan"), float("inf"), 1e308, "1", True])
+def test_a_price_is_a_number_above_0(lab: venturi.Repository, price: float) -> None:
+    for objective in ("time", "cost", "cost x time", "time and cost"):
+        with pytest.raises(VenturiError) as caught:
+            lab.rank("disk", objective=objective, usd_per_node_hour=price)
+        assert caught.value.code == "VEN-QUERY-VALUE"
+
+
+def test_an_objective_or_a_limit_that_is_none_is_refused(lab: venturi.Repository) -> None:
+    with pytest.raises(VenturiError, match="'foo' is no objective") as caught:
+        lab.rank("disk", objective="foo")
+    assert caught.value.code == "VEN-QUERY-VALUE"
+    assert "time and cost" in caught.value.hint
+    for limit in (-1, 0, 1.5):
+        with pytest.raises(VenturiError, match="no number of trials"):
+            lab.trials(limit=limit)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("package", "form"), [("pyarrow", "arrow"), ("pandas", "pandas")])

@@ -166,6 +166,8 @@ class Repository:
         `columns` (default: all) are those of the table, by name. Trials that an exclusion covers
         are left out unless they are asked for.
         """
+        if limit is not None and (not isinstance(limit, int) or limit < 1):
+            raise _refused(f"{limit!r} is no number of trials", "limit", "give 1 or more, or None")
         return Trials(self._repository, self._query(where, with_excluded), columns, limit)
 
     def trial(self, id: str) -> Trial:
@@ -221,12 +223,14 @@ class Repository:
 
         A cost needs the price of a node. VEN-COMPARE-GROUPS where the trials did different work.
         """
+        known = [each.value for each in Objective]
+        if objective not in known:
+            hint = f"one of {', '.join(known)}"
+            raise _refused(f"{objective!r} is no objective", "objective", hint)
         wanted = Objective(objective)
         if wanted is not Objective.TIME and usd_per_node_hour is None:
-            raise VenturiError(
-                "VEN-QUERY-VALUE", "a cost needs a price", where={"field": "usd_per_node_hour"},
-                hint="give the price of a node: usd_per_node_hour=0.5", exit_code=ExitCode.USAGE,
-            )  # fmt: skip
+            hint = "give the price of a node: usd_per_node_hour=0.5"
+            raise _refused("a cost needs a price", "usd_per_node_hour", hint)
         keys_ = require_keys(self._repository, by)
         trials = counted(self._repository, self._query(where), keys_)
         prices = None if usd_per_node_hour is None else Prices(usd_per_node_hour, per="node")
@@ -245,7 +249,8 @@ def open(home: str | os.PathLike[str] | None = None) -> Repository:
     """The repository in the folder `home`, or at the URL of a database, such as
     `postgresql://user@host/name`; default: that of the settings, as the verbs have it.
 
-    VEN-RECORD-DATABASE where there is none.
+    It is left as it is: VEN-RECORD-DATABASE where there is none, or one that `venturi` would first
+    have to upgrade.
     """
     chosen = settings.load()
     given = None if home is None else os.fspath(home)
@@ -266,7 +271,7 @@ def open(home: str | os.PathLike[str] | None = None) -> Repository:
             hint="give the folder in which `venturi` records (VENTURI_HOME); `venturi import "
             "published` or `venturi quickstart` begins one",
         )  # fmt: skip
-    return Repository(_Repository.open(chosen))
+    return Repository(_Repository.open(chosen, read_only=True))
 
 
 def _whole(table: Table) -> pl.DataFrame:
@@ -279,6 +284,12 @@ def _baseline(value: Scalar | Sequence[Scalar]) -> str | None:
     if value is None or isinstance(value, str | int | float):
         return None if value is None else text_of(value)
     return json.dumps(list(value))
+
+
+def _refused(message: str, field: str, hint: str) -> VenturiError:
+    return VenturiError(
+        "VEN-QUERY-VALUE", message, where={"field": field}, hint=hint, exit_code=ExitCode.USAGE
+    )
 
 
 def _require(package: str, extra: str) -> None:

@@ -108,6 +108,8 @@ def test_cost_the_frontier_has_what_is_neither_slower_nor_dearer(
 
 def test_cost_without_a_price_or_trials_says_so(client: httpx.Client, add: Add) -> None:
     assert "usd_per_hour" in json.dumps(refused(client, "/api/cost", objective="cost"))
+    free = refused(client, "/api/cost", by="disk", usd_per_hour=0, objective="cost")
+    assert free["code"] == "VEN-QUERY-VALUE"
     assert refused(client, "/api/cost", by="disk", usd_per_hour=1, plus="net=IB:1")["code"]
     empty = ask(client, "/api/cost", by="disk")
     assert (empty["groups"], empty["verdict"][:11]) == ([], "Cannot tell")

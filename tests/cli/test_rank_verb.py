@@ -102,6 +102,14 @@ def test_a_wrong_price_is_a_usage_error(wrong: list[str]) -> None:
         run("rank", "--by", "net", *wrong)
 
 
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize("words", [("0",), ("inf",), ("0", "--plus", "net=IB:1")])
+def test_what_costs_nothing_has_no_cost_to_rank_by(words: tuple[str, ...]) -> None:
+    with pytest.raises(VenturiError, match=r"no price|cost nothing") as caught:
+        run("rank", "--by", "net", "--objective", "cost", "--usd-per-node-hour", *words)
+    assert caught.value.exit_code == ExitCode.USAGE
+
+
 @pytest.mark.parametrize("words", [(), ("--by",), ("--by", "--json")])
 def test_without_a_key_some_are_named(home: Path, words: tuple[str, ...]) -> None:
     with pytest.raises(VenturiError) as caught:

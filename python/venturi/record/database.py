@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy import event
@@ -16,13 +18,12 @@ from venturi.errors import VenturiError
 from venturi.record.tables import CHANGES, CONFIGURATION, REVISION, TRIALS
 
 _BUSY_TIMEOUT_S = 30.0
+_WRITING_PRAGMAS = ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON")
 _SQLITE_PRAGMAS = (
-    "journal_mode = WAL",
-    "synchronous = FULL",
-    "foreign_keys = ON",
     "cache_size = -65536",  # KiB: the default of 2 MB makes a big transaction write pages twice
     "analysis_limit = 1000",  # entries of each index that ANALYZE looks at
 )
+_REVISION = re.compile(r"\d{4}")
 _MIGRATIONS = Path(__file__).parent / "migrations"
 # Any two numbers, the same in every Venturi: the names of PostgreSQL's locks around migrating and
 # around writing alone.
@@ -33,12 +34,19 @@ _WRITING_LOCK = 0x56454E55
 class Database:
     """Connections in transactions, one kind for reading and one for writing."""
 
-    def __init__(self, url: str) -> None:
-        """Opens the database at `url` (SQLAlchemy's form), creating or upgrading its tables."""
-        self._engine = _engine(url)
-        self._where = {"database": self._engine.url.render_as_string(hide_password=True)}
+    def __init__(self, url: str, *, read_only: bool = False) -> None:
+        """Opens the database at `url` (SQLAlchemy's form), creating or upgrading its tables.
+
+        One that is `read_only` is left as it is: VEN-RECORD-DATABASE if that is not a repository of
+        this revision.
+        """
+        self._engine = _engine(url, read_only=read_only)
+        self._where = {"database": sa.make_url(url).render_as_string(hide_password=True)}
         try:
-            self._upgrade()
+            if read_only:
+                self._require_newest()
+            else:
+                self._upgrade()
         except BaseException:
             self.close()
             raise
@@ -109,6 +117,35 @@ class Database:
                 hint=hint,
             ) from error
 
+    def _require_newest(self) -> None:
+        path = sa.make_url(self._where["database"]).database
+        if self._engine.dialect.name == "sqlite" and not Path(path or "").is_file():
+            raise self._refused("there is no database", "give the one in which `venturi` records")
+        with self.reading() as connection:
+            revision = _revision(connection)
+        if revision is None or not _REVISION.fullmatch(revision):
+            raise self._refused(
+                "the database is no repository of Venturi",
+                "it was left as it is: give the one in which `venturi` records",
+            )
+        if revision < REVISION:
+            raise self._refused(
+                f"the database is at revision {revision}, this Venturi reads {REVISION}",
+                "it was left as it is: `venturi ls` upgrades it (of a copy, set VENTURI_HOME or "
+                "VENTURI_DATABASE_URL to it)",
+            )
+        self._require_known(revision)
+
+    def _require_known(self, revision: str) -> None:
+        if revision > REVISION:
+            raise self._refused(
+                f"the database is at revision {revision}, this Venturi knows {REVISION}",
+                "update Venturi, or use another VENTURI_HOME",
+            )
+
+    def _refused(self, message: str, hint: str) -> VenturiError:
+        return VenturiError("VEN-RECORD-DATABASE", message, where=self._where, hint=hint)
+
     def _upgrade(self) -> None:
         with self.reading() as connection:
             if _revision(connection) == REVISION:
@@ -121,13 +158,8 @@ class Database:
             revision = _revision(connection)  # another process may have been faster
             if revision == REVISION:
                 return
-            if revision is not None and revision > REVISION:
-                raise VenturiError(
-                    "VEN-RECORD-DATABASE",
-                    f"the database is at revision {revision}, this Venturi knows {REVISION}",
-                    where=self._where,
-                    hint="update Venturi, or use another VENTURI_HOME",
-                )
+            if revision is not None:
+                self._require_known(revision)
             config = Config()
             config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
             config.set_main_option("path_separator", "os")
@@ -148,7 +180,7 @@ def _lock(connection: sa.Connection, name: int) -> None:
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(name)))
 
 
-def _engine(text: str) -> sa.Engine:
+def _engine(text: str, *, read_only: bool) -> sa.Engine:
     try:
         url = sa.make_url(text)
         if url.drivername in {"postgresql", "postgres"}:
@@ -157,6 +189,9 @@ def _engine(text: str) -> sa.Engine:
         if backend not in {"sqlite", "postgresql"}:
             raise ArgumentError(f"{backend} is neither sqlite nor postgresql")
         lite = backend == "sqlite"
+        if lite and read_only:
+            file = f"file:{quote(url.database or '')}"
+            url = url.set(database=file).update_query_dict({"mode": "ro", "uri": "true"})
         engine = sa.create_engine(url, connect_args={"timeout": _BUSY_TIMEOUT_S} if lite else {})
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
         raise VenturiError(
@@ -166,16 +201,26 @@ def _engine(text: str) -> sa.Engine:
             "PostgreSQL needs `pip install 'venturi[postgresql]'`",
         ) from error
     if lite:
-        event.listen(engine, "connect", _on_sqlite_connect)
+        event.listen(engine, "connect", _on_sqlite_read if read_only else _on_sqlite_write)
         event.listen(engine, "begin", _on_sqlite_begin)
+    elif read_only:
+        return engine.execution_options(postgresql_readonly=True)
     return engine
 
 
-def _on_sqlite_connect(connection: Any, _record: object) -> None:
+def _on_sqlite_write(connection: Any, _record: object) -> None:
+    _set(connection, (*_WRITING_PRAGMAS, *_SQLITE_PRAGMAS))
+
+
+def _on_sqlite_read(connection: Any, _record: object) -> None:
+    _set(connection, _SQLITE_PRAGMAS)
+
+
+def _set(connection: Any, pragmas: Sequence[str]) -> None:
     # Python's own transaction handling begins too late and never IMMEDIATE; we say BEGIN ourselves.
     connection.isolation_level = None
     cursor = connection.cursor()
-    for pragma in _SQLITE_PRAGMAS:
+    for pragma in pragmas:
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 

@@ -73,10 +73,12 @@ class Repository:
         self.artifacts_dir = artifacts_dir
 
     @classmethod
-    def open(cls, settings: Settings) -> Repository:
-        """The repository of `settings`, created or upgraded where needed."""
+    def open(cls, settings: Settings, *, read_only: bool = False) -> Repository:
+        """The repository of `settings`, created or upgraded where needed; if it is to be
+        `read_only`, VEN-RECORD-DATABASE there."""
         try:
-            settings.home.mkdir(parents=True, exist_ok=True)
+            if not read_only:
+                settings.home.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise VenturiError(
                 "VEN-RECORD-DATABASE",
@@ -85,7 +87,7 @@ class Repository:
                 hint="set VENTURI_HOME to a folder you may write to",
             ) from error
         url = settings.database_url or f"sqlite:///{settings.home / 'venturi.sqlite'}"
-        return cls(Database(url), settings.home / "artifacts")
+        return cls(Database(url, read_only=read_only), settings.home / "artifacts")
 
     def close(self) -> None:
         """Closes the database."""

@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from venturi.errors import ExitCode, VenturiError
 from venturi.model.compare.alike import AlikeRanking, besides_and_along, rank_alike
 from venturi.model.compare.groups import Group, Key
 from venturi.model.compare.names import Names, name_groups
@@ -35,6 +36,7 @@ from venturi.wording import count_of
 Floats = npt.NDArray[np.float64]
 Basis = Literal["pooled", "matched", "crude"]
 NAMED_MAX = 5
+USD_PER_HOUR_MAX = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,21 @@ class Prices:
     usd_per_hour: float
     plus: tuple[tuple[str, str, float], ...] = ()
     per: Literal["cluster", "node"] = "cluster"
+
+    def __post_init__(self) -> None:
+        require_prices(self.usd_per_hour, self.plus)
+
+
+def require_prices(usd_per_hour: float, plus: Sequence[tuple[str, str, float]] = ()) -> None:
+    """VEN-QUERY-VALUE unless all are finite numbers from 0, and not all of them 0."""
+    for usd in (usd_per_hour, *(usd for _, _, usd in plus)):
+        number = isinstance(usd, int | float) and not isinstance(usd, bool)
+        if not number or not 0 <= usd <= USD_PER_HOUR_MAX or (usd == 0 and not plus):
+            raise VenturiError(
+                "VEN-QUERY-VALUE", f"{str(usd)[:40]} is no price of an hour",
+                where={"field": "usd_per_hour", "value": str(usd)[:40]}, exit_code=ExitCode.USAGE,
+                hint=f"give US dollars above 0, at most {USD_PER_HOUR_MAX:,.0f}, such as 0.5",
+            )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +134,11 @@ def refusal(trials: Trials, keys: Sequence[str], prices: Prices | None) -> Refus
                 f"groups by {key} did different work: their times are not ranked together",
                 "group by something else; `venturi scaling` says how time grows with the work",
             )
+    if prices and (free := int((rates_of(trials, prices) <= 0).sum())):
+        return Refusal(
+            f"{count_of(free, 'trial')} would cost nothing an hour: no cost has a ratio to 0",
+            "give a price above 0, or one for each of the other values",
+        )
     sizes = _counts(trials.columns["hosts"])
     priced_by = {key for key, _, _ in prices.plus} if prices else set()
     if (

@@ -14,8 +14,15 @@ from venturi.model.compare.alike import AlikeRanking
 from venturi.model.compare.groups import Columns, Group, best_of, groups_from, with_cost
 from venturi.model.compare.groups import Key as GroupKey
 from venturi.model.compare.legacy import LegacyBest, joined_on_time_alone
+from venturi.model.compare.rank_trials import (
+    USD_PER_HOUR_MAX,
+    counted,
+    rank_trials,
+    refusal,
+    require_prices,
+    usd_added,
+)
 from venturi.model.compare.rank_trials import Prices as TrialPrices
-from venturi.model.compare.rank_trials import counted, rank_trials, refusal, usd_added
 from venturi.model.compare.rank_words import sentences
 from venturi.model.compare.strata import Trials
 from venturi.model.cost.price import Tariff
@@ -56,7 +63,6 @@ OBJECTIVES: Mapping[str, model.Objective] = {
 RANKED_MAX = 200  # groups that are compared; the biggest
 NAMED_MAX = 6  # groups in a sentence
 LEGACY_TRIALS_MAX = 10_000
-USD_PER_HOUR_MAX = 1e6
 _PLUS = re.compile(r"([^=]+)=(.*):([0-9]{1,9}(?:\.[0-9]{1,9})?)", re.DOTALL)
 _SUPERLATIVE = {"time": "fastest", "cost": "cheapest", "cost-time": "lowest in cost x time"}
 
@@ -104,6 +110,7 @@ def cost(
     if usd_per_hour is not None:
         day = None if price_as_of is None else price_as_of.isoformat()
         extra = required(services.repository, added(plus or (), keys))
+        require_prices(usd_per_hour, extra)
         prices = Prices(usd_per_hour, extra, per, day, price_source)
     elif plus or legacy or objective != "time":
         raise refused("a cost needs a price", "usd_per_hour", "give usd_per_hour=3.50")
