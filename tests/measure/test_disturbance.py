@@ -146,6 +146,9 @@ def test_what_cannot_be_told_has_its_reason() -> None:
     short = disturbance(ticks, 3.9, 5.0).samples
     assert "half of the execution" in (why(short, CPU_OTHERS) or "")
     assert "between two samples" in (why(disturbance(ticks, 7.0, 7.1).samples, CPU_STEAL) or "")
+    nothing = disturbance(ticks, 2.5, 2.5)
+    assert nothing.warnings == ()
+    assert all("between two samples" in (each.missing_reason or "") for each in nothing.samples)
     daemons = disturbance(ticks, 0, 4, elsewhere="daemons of others do it")
     assert why(daemons.samples, CPU_OTHERS) == why(daemons.samples, DISK_OTHERS)
     assert told(daemons.samples, CPU_STEAL) == 0

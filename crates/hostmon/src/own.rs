@@ -15,28 +15,33 @@ pub(crate) struct Own {
     /// Whether a process belongs to the tree, decided when it was first seen: one whose parent has
     /// ended since still does.
     known: HashMap<u32, bool>,
-    highest: Reading<3>,
+    /// Of ticks, bytes read, written and cancelled: what they have been at most.
+    highest: Reading<4>,
+    written: u64,
 }
 
 impl Own {
     pub(crate) fn new(root: &Path, pid: u32) -> Self {
-        Self { proc: root.join("proc"), root: pid, known: HashMap::new(), highest: [None; 3] }
+        Self { proc: root.join("proc"), root: pid, known: HashMap::new(), highest: [None; 4], written: 0 }
     }
 
     /// Clock ticks of processor time, bytes read from and written to disks, so far. A sum that is
     /// lower than before missed a process that was just being reaped: it is `None`.
+    ///
+    /// Bytes of files that were deleted before the disk had them are not written: the kernel counts
+    /// them as soon as they are in memory, and takes nothing back. What was told already stays.
     pub(crate) fn read(&mut self) -> Reading<3> {
         self.look();
         let mut pids: Vec<u32> =
             self.known.iter().filter(|(_, own)| **own).map(|(pid, _)| *pid).collect();
         pids.sort_unstable();
-        let mut sums: Reading<3> = if pids.is_empty() { [None; 3] } else { [Some(0); 3] };
+        let mut sums: Reading<4> = if pids.is_empty() { [None; 4] } else { [Some(0); 4] };
         for pid in pids {
             let Some(ticks) = self.text(pid, "stat").as_deref().and_then(cpu_ticks) else {
                 continue; // it has ended: its parent has its time
             };
-            let bytes = self.text(pid, "io").as_deref().map_or([None; 2], io_bytes);
-            let used = [Some(ticks), bytes[0], bytes[1]];
+            let bytes = self.text(pid, "io").as_deref().map_or([None; 3], io_bytes);
+            let used = [Some(ticks), bytes[0], bytes[1], bytes[2]];
             for (sum, value) in sums.iter_mut().zip(used) {
                 *sum = sum.zip(value).map(|(sum, value)| sum + value);
             }
@@ -45,7 +50,10 @@ impl Own {
             *sum = sum.filter(|sum| highest.is_none_or(|highest| *sum >= highest));
             *highest = (*sum).or(*highest);
         }
-        sums
+        let [ticks, read, written, cancelled] = sums;
+        let net = written.zip(cancelled).map(|(all, cancelled)| all.saturating_sub(cancelled));
+        self.written = self.written.max(net.unwrap_or(0));
+        [ticks, read, net.map(|_| self.written)]
     }
 
     /// Forgets the processes that have ended and finds out whose the new ones are.
@@ -99,9 +107,10 @@ fn cpu_ticks(stat: &str) -> Option<u64> {
     (0..4).try_fold(0_u64, |sum, _| Some(sum + fields.next()?.parse::<u64>().ok()?))
 }
 
-/// Bytes that were fetched from and sent to disks, from `/proc/PID/io`.
-fn io_bytes(text: &str) -> Reading<2> {
-    crate::counters::keyed(text, ':', &["read_bytes", "write_bytes"])
+/// Bytes that were fetched from disks, were to be written to them, and of these never were, from
+/// `/proc/PID/io`.
+fn io_bytes(text: &str) -> Reading<3> {
+    crate::counters::keyed(text, ':', &["read_bytes", "write_bytes", "cancelled_write_bytes"])
 }
 
 #[cfg(test)]
@@ -128,13 +137,13 @@ mod tests {
         put(root, 60, 40, 30, 300);
         put(root, 70, 1, 5000, 5000);
         let mut own = Own::new(root, 50);
-        assert_eq!(own.read(), [Some(60 + 18), Some(600), Some(21)]);
+        assert_eq!(own.read(), [Some(60 + 18), Some(600), Some(18)]);
         // Its parent ends and leaves it to process 1; its own children are still ours.
         std::fs::remove_dir_all(root.join("proc/40")).expect("ended");
         put(root, 50, 1, 10 + 20, 100 + 200);
         put(root, 60, 1, 40, 300);
         put(root, 61, 60, 5, 1);
-        assert_eq!(own.read(), [Some(30 + 40 + 5 + 18), Some(601), Some(21)]);
+        assert_eq!(own.read(), [Some(30 + 40 + 5 + 18), Some(601), Some(18)]);
     }
 
     #[test]
@@ -150,6 +159,24 @@ mod tests {
         assert_eq!(own.read()[0], None, "still below what was seen");
         put(dir.path(), 50, 1, 150, 100);
         assert_eq!(own.read()[0], Some(156));
+    }
+
+    #[test]
+    fn files_deleted_before_they_were_written_count_for_nothing() {
+        let dir = tempfile::tempdir().expect("tempdir");
+        put(dir.path(), 50, 1, 10, 0);
+        let mut own = Own::new(dir.path(), 50);
+        let mut written = |all: u64, cancelled: u64| {
+            let text =
+                format!("read_bytes: 0\nwrite_bytes: {all}\ncancelled_write_bytes: {cancelled}\n");
+            std::fs::write(dir.path().join("proc/50/io"), text).expect("io");
+            own.read()[2]
+        };
+        assert_eq!(written(100, 0), Some(100));
+        assert_eq!(written(100, 100), Some(100), "what was told stays");
+        assert_eq!(written(200, 100), Some(100), "the next file takes its place");
+        assert_eq!(written(260, 100), Some(160));
+        assert_eq!(written(300, 900), Some(160), "another's files that it cut off");
     }
 
     #[test]

@@ -138,7 +138,7 @@ def disturbance(
     inside = [each for each in ticks if each.to_s > from_s and each.from_s < to_s]
     covered_s = sum(min(each.to_s, to_s) - max(each.from_s, from_s) for each in inside)
     too_short = None
-    if covered_s < LEAST_COVERED * (to_s - from_s) or not inside:
+    if covered_s <= 0 or covered_s < LEAST_COVERED * (to_s - from_s):
         too_short = "it executed for less time than lies between two samples of the host"
         if covered_s or not ticks:
             too_short = "the host was sampled for less than half of the execution"
@@ -150,7 +150,7 @@ def disturbance(
             if value is not None
         ]
         weight = sum(weight for _, weight in weighed)
-        if not weighed or weight < LEAST_COVERED * covered_s:
+        if weight <= 0 or weight < LEAST_COVERED * covered_s:
             return None
         return sum(value * weight for value, weight in weighed) / weight
 
