@@ -388,6 +388,31 @@ def test_network_tables_give_the_line_its_burst_and_what_of_it_is_payload() -> N
         import_catalog("scylla", [nameless], Options(None, DAY, "mine"))
 
 
+def test_figures_no_machine_can_have_are_refused_with_their_place() -> None:
+    rows = ('["i3.large", "Up to 10 Gigabit", 0.75], ["m5.large", "Up to 1.2.3 Gigabit", 0.75], '
+            '["m6.large", "10 Gigabit", 1e308], ["m7.large", "10 Gigabit", 1e-320]')  # fmt: skip
+    rates = "\n".join(f"  {each}: 1e-320" for each in
+                      ("read_iops", "read_bandwidth", "write_iops", "write_bandwidth"))  # fmt: skip
+    given = [Source("aws_net_params.json", f"[{rows}]"),
+             Source("aws_io_params.yaml", f"m8.large:\n{rates}\n")]  # fmt: skip
+    imported = import_catalog("scylla", given, Options(None, DAY, "mine"))
+    assert list(imported.catalog.types) == ["i3.large"]
+    assert [(each.place, each.instance_type, each.field) for each in imported.refused] == [
+        ("aws_net_params.json, $[1]", "m5.large", "up to"),
+        ("aws_net_params.json, $[2]", "m6.large", "baseline"),
+        ("aws_net_params.json, $[3]", "m7.large", "baseline"),
+        ("aws_io_params.yaml, line 1", "m8.large", "read_bandwidth"),
+    ]
+
+
+def test_a_type_that_is_twice_in_a_network_table_is_refused() -> None:
+    of = '{"Network_Limit_Gbps": 1}'
+    twice = Source("gcp_net_params.json", f'{{"n2-a": {of}, "n2-a": {of}}}')
+    with pytest.raises(VenturiError, match=r"n2-a.*twice") as caught:
+        import_catalog("scylla", [twice], Options(None, DAY, "mine"))
+    assert caught.value.code == "VEN-CATALOG-FORMAT"
+
+
 def test_of_two_sources_that_disagree_the_lower_stays_with_the_other_as_its_high_end() -> None:
     header = "instance_type,attribute,value,unit,kind,source,as_of,note\n"
     page, api = (

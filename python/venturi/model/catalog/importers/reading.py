@@ -31,6 +31,7 @@ from venturi.record.importing.text import Refusal
 
 MAX_IMPORT_BYTES = 256 * 2**20
 MAX_ROWS = 500_000
+_LEAST, _MOST = 1e-12, 1e18  # far beyond what there is; their products are still numbers
 _ARCHITECTURES = {"amd64": "x86_64", "x64": "x86_64", "x86-64": "x86_64", "aarch64": "arm64"}
 _UNMEASURED = {
     "storage_rate": "no bandwidth of the local disks is published: measure it with "
@@ -117,7 +118,8 @@ def format_error(
 
 
 def number(name: str, value: object) -> float | None:
-    """`value` as a number above 0; None if it is absent; otherwise the row is bad."""
+    """`value` as a number above 0 that a machine can have; None if it is absent; otherwise the row
+    is bad."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     try:
@@ -128,6 +130,8 @@ def number(name: str, value: object) -> float | None:
         raise BadRowError(name, value, "is not a number")
     if found <= 0:
         raise BadRowError(name, value, "must be above 0; leave it empty if it is unknown")
+    if not _LEAST <= found <= _MOST:
+        raise BadRowError(name, value, "is beyond any machine's")
     return found
 
 

@@ -11,7 +11,6 @@ knows the number of disks; what FAMILY.ALL says is for its types that have no li
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from venturi.model.catalog.importers.reading import (
     number,
 )
 from venturi.model.quantity import Kind
+from venturi.record.importing import json_text
 
 # The share of TCP payload in an Ethernet frame at the provider's default MTU: 9001, 1460, 1500.
 PAYLOAD = {"aws": 0.990, "gcp": 0.940, "azure": 0.942}
@@ -91,11 +91,13 @@ def _network(source: Source, o: Options, builder: Builder, entries: dict[str, En
             gbit = number("baseline", rate)
             if gbit is None:
                 raise BadRowError("baseline", rate, "is not known")
+            found = _UP_TO.match(words)
+            burst = None if found is None else number("up to", found[1])
             entry = _entry(entries, name, place, source, o)
             entry.source = f"scylladb/scylla-machine-image, {source.name}"
             entry.put("network_line_rate", gbit, note="the baseline" if words else "at most")
-            if burst := _UP_TO.match(words):
-                entry.put("network_burst_rate", float(burst[1]), note=words)
+            if burst is not None:
+                entry.put("network_burst_rate", burst, note=words)
             share = PAYLOAD[provider]
             entry.put(
                 "network_rate", gbit * 125 * share, kind=Kind.DERIVED,
@@ -105,8 +107,11 @@ def _network(source: Source, o: Options, builder: Builder, entries: dict[str, En
 
 def _lines(source: Source) -> Iterator[tuple[str, str, str, object]]:
     try:
-        table = json.loads(source.text)
-    except (ValueError, RecursionError) as error:
+        table = json_text.parse(source.text)
+    except json_text.UnusableError as error:
+        field = error.field or "$"
+        raise format_error(source.file, f"{field}: {error.reason}", field=field) from error
+    except ValueError as error:
         raise format_error(source.file, f"is not JSON: {error}", field="$") from error
     if isinstance(table, dict):
         for name, of in table.items():
@@ -147,7 +152,7 @@ def _put_disks(
         disks = known.types[name].number("disk_count") if name in known.types else None
         if disks is None:
             raise BadRowError("disk_count", "", "is not known, and the rates are those of one disk")
-        count, note = disks, f"one disk ({measured.of})"
+        count, note = number("disk_count", disks) or 1.0, f"one disk ({measured.of})"
         if count > 1:
             low = ARRAY_LOW.get(round(count), MANY_LOW)
             kind, note = Kind.DERIVED, f"{note} x {count:g}; low: x {low:g}, as whole arrays gave"
