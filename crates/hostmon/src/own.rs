@@ -22,7 +22,13 @@ pub(crate) struct Own {
 
 impl Own {
     pub(crate) fn new(root: &Path, pid: u32) -> Self {
-        Self { proc: root.join("proc"), root: pid, known: HashMap::new(), highest: [None; 4], written: 0 }
+        Self {
+            proc: root.join("proc"),
+            root: pid,
+            known: HashMap::new(),
+            highest: [None; 4],
+            written: 0,
+        }
     }
 
     /// Clock ticks of processor time, bytes read from and written to disks, so far. A sum that is
