@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
+from venturi.model.scaling.contexts import Context
 from venturi.model.scaling.curves import (
     CurveFit,
     Meaning,
@@ -183,3 +184,68 @@ def test_points_are_above_zero_and_each_once() -> None:
 )  # fmt: skip
 def test_what_a_key_counts_is_told_by_its_name(meaning: Meaning, keys: str) -> None:
     assert {key: meaning_of(key) for key in keys.split()} == dict.fromkeys(keys.split(), meaning)
+
+
+def at_nodes(rng: np.random.Generator, nodes: list[float], repeats: int) -> Context:
+    """Times at each number of nodes, of trials that differ by 15 %."""
+    noisy = [20 + 400 / n * np.ones(repeats) for n in nodes]
+    noisy = [each * np.exp(0.15 * rng.standard_normal(repeats)) for each in noisy]
+    return Context({}, tuple(nodes), tuple(tuple(sorted(each.tolist())) for each in noisy))
+
+
+@pytest.mark.parametrize("repeats", [1, 3, 10, 30, 100])
+def test_however_often_is_measured_nine_of_ten_further_trials_lie_in_the_interval(
+    repeats: int,
+) -> None:
+    rng = np.random.default_rng([5, repeats])
+    held = []
+    for _ in range(300):
+        found = fit_curve(at_nodes(rng, [1.0, 2, 4, 8, 16], repeats).points, Meaning.RESOURCE)
+        assert isinstance(found, CurveFit)
+        for at in (2.0, 3.0, 6.0, 8.0):
+            interval = found.interval(at)
+            assert isinstance(interval, Interval)
+            further = (20 + 400 / at) * np.exp(0.15 * rng.standard_normal(10))
+            held += ((interval.low <= further) & (further <= interval.high)).tolist()
+    assert 0.86 <= np.mean(held) <= 0.95
+
+
+def test_repeats_narrow_the_interval_of_a_median_but_not_that_of_one_trial() -> None:
+    rng = np.random.default_rng(11)
+    found = fit_curve(at_nodes(rng, NODES, 100).points, Meaning.RESOURCE)
+    assert isinstance(found, CurveFit)
+    one, median = found.half(8), found.half_of_median(8)
+    assert isinstance(one, float)
+    assert isinstance(median, float)
+    assert median < 0.1
+    assert 0.2 < one < 0.3  # 1.64 times 15 %
+
+
+def test_three_points_tell_one_trial_by_the_repeats_of_like_curves() -> None:
+    rng = np.random.default_rng(2)
+    others = [at_nodes(rng, [2.0, 4, 8, 16], 30).points for _ in range(12)]
+    few = at_nodes(rng, [2.0, 4, 8], 1).points
+    found = fit_curve(few, Meaning.RESOURCE, others)
+    assert isinstance(found, CurveFit)
+    one, median = found.half(4), found.half_of_median(4)
+    assert isinstance(one, float)
+    assert isinstance(median, float)
+    assert median < 0.2
+    assert 0.23 < one < 0.35
+
+
+@pytest.mark.parametrize(
+    ("times", "least"), [([100.0, 50, 25, 12.5], 1e-3), ([10.0, 10, 10, 10], 0.1)]
+)
+def test_no_interval_is_narrower_than_times_are_told_apart_by(
+    times: list[float], least: float
+) -> None:
+    """Of times in whole seconds that all are 10 s, a tenth."""
+    made = Context({}, (1.0, 2.0, 4.0, 8.0), tuple((each,) for each in times)).points
+    found = fit_curve(made, Meaning.RESOURCE)
+    assert isinstance(found, CurveFit)
+    interval = found.interval(3.0)
+    assert isinstance(interval, Interval)
+    middle = float(found.at([3.0])[0])
+    assert interval.low <= middle * math.exp(-least)
+    assert middle * math.exp(least) <= interval.high

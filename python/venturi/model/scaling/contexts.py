@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from venturi.model.scaling.curves import Points
+from venturi.model.scaling.curves import Points, Repeats
 from venturi.record.query.chosen import DISK_FOLDERS, HOST_NAMES
 from venturi.record.query.columns import Column, combined
 from venturi.record.tables import number_of
@@ -46,9 +46,10 @@ class Context:
 
     @property
     def points(self) -> Points:
-        """Its medians."""
+        """Its medians, and how single trials lie about them."""
         medians = [statistics.median(times) for times in self.times]
-        return Points(np.array(self.x), np.array(medians))  # ascending and above 0 already
+        # Ascending and above 0 already.
+        return Points(np.array(self.x), np.array(medians), Repeats.of(self.times))
 
 
 @dataclass(frozen=True, slots=True)

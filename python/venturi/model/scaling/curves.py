@@ -42,12 +42,53 @@ class Meaning(StrEnum):
     OTHER = "a x^b"  # nothing is known of it: half of the exponent that fits best
 
 
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """How single trials lie about the medians: `variance` of ln t at one x, pooled over all x.
+
+    `freedom` is that of the variance, 0 where no x was measured twice. `carried` is the share of
+    the variance that a median has as well, 1 where each is of one trial; times are multiples of
+    `unit_s`.
+    """
+
+    variance: float = 0.0
+    freedom: int = 0
+    carried: float = 1.0
+    unit_s: float = 0.0
+
+    @classmethod
+    def of(cls, times: Sequence[Sequence[float]]) -> Repeats:
+        """Of the seconds at each x, all above 0."""
+        logs = [np.log(np.asarray(each, dtype=np.float64)) for each in times]
+        freedom = sum(len(each) - 1 for each in logs)
+        squares = sum(float(((each - each.mean()) ** 2).sum()) for each in logs)
+        # The median of n normal values has pi / (2 n) of their variance where n is large, all at 1.
+        carried = float(np.mean([math.pi / (2 * len(each) + math.pi - 2) for each in logs]))
+        return cls(squares / freedom if freedom else 0.0, freedom, carried,
+                   _unit_s(np.concatenate([np.asarray(each) for each in times])))  # fmt: skip
+
+    @property
+    def added(self) -> float:
+        """The variance of ln t that one trial has more than a median."""
+        return self.variance * (1 - self.carried)
+
+
+def _unit_s(times: Array) -> float:
+    """The largest of 1 s, 0.1 s, ... of which all are multiples; 0 where that is below 1 us."""
+    for digits in range(7):
+        scaled = times * 10.0**digits
+        if np.all(np.abs(scaled - np.round(scaled)) < 1e-6):
+            return float(10.0**-digits)
+    return 0.0
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Points:
     """The medians of one context: seconds at each x, ascending, both above 0, each x once."""
 
     x: Array
     elapsed_s: Array
+    repeats: Repeats = Repeats()
 
     @classmethod
     def of(cls, x: Sequence[float], elapsed_s: Sequence[float]) -> Points:
@@ -139,8 +180,9 @@ class CurveFit:
     `own` are those of the formula with `coefficients`, and of it with what the points depart from
     it; `borrowed` is the weight of the shape of `others`. `missed` is the root mean square of
     ln(predicted / measured) when each point is left out in turn, None of fewer than 3 points.
-    `reach` is how far the interval goes, as a ratio of logarithms, inside and at the ends, with
-    what says so in `method`; None with the reason there.
+    `reach` is how far the interval of a median goes, of as many trials as those that were measured,
+    as a ratio of logarithms, inside and at the ends, and `one` that of one trial, with what says so
+    in `method`; None with the reason there.
     """
 
     meaning: Meaning
@@ -151,6 +193,7 @@ class CurveFit:
     others: Shared | None
     missed: float | None
     reach: tuple[float, float] | None
+    one: tuple[float, float] | None
     method: str
 
     def at(self, x: Sequence[float]) -> Array:
@@ -172,13 +215,20 @@ class CurveFit:
 
     def half(self, x: float) -> float | Missing:
         """How far one more trial at x may lie from the curve: ln, at 90 %."""
+        return self._half(x, self.one)
+
+    def half_of_median(self, x: float) -> float | Missing:
+        """The same for the median of as many trials as were measured at each x."""
+        return self._half(x, self.reach)
+
+    def _half(self, x: float, reach: tuple[float, float] | None) -> float | Missing:
         low, high = float(self.points.x[0]), float(self.points.x[-1])
         if not low <= x <= high:
             return Missing("beyond what was measured there is no interval")
-        if self.reach is None:
+        if reach is None:
             return Missing(self.method)
         place = math.log(x / low) / math.log(high / low) if high > low else 0.0
-        return self.reach[0] if ENDS < place < 1 - ENDS else self.reach[1]
+        return reach[0] if ENDS < place < 1 - ENDS else reach[1]
 
     def interval(self, x: float) -> Interval | Missing:
         """Where one more trial at x lies (90 %); none beyond what was measured.
@@ -326,8 +376,8 @@ def fit_curve(
                        f"least {MIN_POINTS}")  # fmt: skip
     if count < MIN_INTERVAL and known is not None:
         missed = _rms(_missed_by_others(points, known)) if count == MIN_POINTS else None
-        reach, method = _like(others, known, count)
-        return CurveFit(meaning, points, None, (0.0, 0.0), 1.0, known, missed, reach, method)
+        reach, one, method = _like(points, others, known)
+        return CurveFit(meaning, points, None, (0.0, 0.0), 1.0, known, missed, reach, one, method)
     kept = np.vstack([1 - np.eye(count), np.ones(count)])
     solved = _solve(meaning, points.x, points.elapsed_s, kept)
     rows = list(_missed_by_own(points, meaning, solved))
@@ -337,33 +387,65 @@ def fit_curve(
     weights /= weights.sum()
     rms = _rms(weights @ np.array(rows))
     first, second, third = (*weights.tolist(), 0.0)[:3]
-    reach, method = _of_misses(count, rms)
+    reach, one, method = _of_misses(points, rms)
     return CurveFit(
-        meaning, points, solved[-1], (first, second), third, known, rms, reach, method
+        meaning, points, solved[-1], (first, second), third, known, rms, reach, one, method
     )  # fmt: skip
 
 
-def _of_misses(count: int, missed: float) -> tuple[tuple[float, float] | None, str]:
-    """c t(n - 2) L: c is 1 inside, and AT_ENDS at the ends, which are foretold less well."""
+_Reach = tuple[float, float] | None
+
+
+def _of_misses(points: Points, missed: float) -> tuple[_Reach, _Reach, str]:
+    """t of the misses, of a median and of one trial; at the ends, which are foretold less well,
+    the misses count AT_ENDS times.
+    """
+    count, repeats = len(points), points.repeats
     if count < MIN_INTERVAL:
-        return None, _too_few(count)
-    inside = student_quantile(count - 2, (1 + MEDIAN_LEVEL) / 2) * missed
-    return (min(inside, _MOST), min(AT_ENDS * inside, _MOST)), "t of leave-one-out misses"
+        return None, None, _too_few(count)
+    level, least = (1 + MEDIAN_LEVEL) / 2, _least(points)
+    made = []
+    for added in (0.0, repeats.added):
+        ends = []
+        for wide in (1.0, AT_ENDS):
+            of_misses = (wide * missed) ** 2
+            variance, freedom = of_misses + added, count - 2
+            if added:
+                # Of a sum of two variances (Satterthwaite 1946), never below the first one's.
+                parts = of_misses**2 / freedom + added**2 / repeats.freedom
+                freedom = max(freedom, int(variance**2 / parts))
+            half = student_quantile(freedom, level) * math.sqrt(variance)
+            ends.append(min(max(half, wide * least), _MOST))
+        made.append((ends[0], ends[1]))
+    return made[0], made[1], "t of leave-one-out misses" + " and of repeats" * (repeats.freedom > 0)
 
 
-def _like(
-    others: Sequence[Points], shared: Shared, count: int
-) -> tuple[tuple[float, float] | None, str]:
-    """The 90 % quantiles of how the others are missed when as many points of each are kept."""
+def _like(points: Points, others: Sequence[Points], shared: Shared) -> tuple[_Reach, _Reach, str]:
+    """The 90 % quantiles of how the others are missed when as many points of each are kept.
+
+    One trial lies as much further off as its repeats and theirs say.
+    """
+    count = len(points)
     like = [each for each in others if len(each) - 1 in (count, count + 1)][:LIKE_MAX]
     if count < 2 or len(like) < MIN_LIKE:
-        return None, _too_few(count)
+        return None, None, _too_few(count)
     rows = [np.abs(_missed_by_others(each, shared.without(each))) for each in like]
     inside = np.concatenate([row[1:-1] for row in rows])
     ends = np.concatenate([row[[0, -1]] for row in rows])
-    found = [float(np.quantile(each, min(1.0, MEDIAN_LEVEL * (1 + 1 / len(each)))))
+    found = [max(float(np.quantile(each, min(1.0, MEDIAN_LEVEL * (1 + 1 / len(each))))),
+                 _least(points))
              for each in (inside, ends)]  # fmt: skip
-    return (found[0], found[1]), f"misses of {len(like)} like curves, a point of each left out"
+    known = [each.repeats for each in (points, *like) if each.repeats.freedom]
+    freedom = sum(each.freedom for each in known)
+    added = sum(each.added * each.freedom for each in known) / max(freedom, 1)
+    further = student_quantile(max(freedom, 1), (1 + MEDIAN_LEVEL) / 2) * math.sqrt(added)
+    one = math.hypot(found[0], further), math.hypot(found[1], further)
+    return (found[0], found[1]), one, f"misses of {len(like)} like curves, a point of each left out"
+
+
+def _least(points: Points) -> float:
+    """No interval is narrower than what times are told apart by."""
+    return max(LEAST_MISS, points.repeats.unit_s / float(np.median(points.elapsed_s)))
 
 
 def _too_few(count: int) -> str:

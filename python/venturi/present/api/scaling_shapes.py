@@ -34,7 +34,7 @@ class Cliff:
 
 @dataclass(frozen=True, slots=True)
 class ScalingEffect:
-    """At `x_high` a trial takes `ratio` of the time at `x_low`; the interval is of a trial each."""
+    """At `x_high` a trial takes `ratio` of the time at `x_low`; the interval is of medians."""
 
     x_low: float
     x_high: float
