@@ -26,6 +26,7 @@ from venturi.present.api.context import conditions_of
 from venturi.present.api.series import whole_series
 from venturi.present.effects import Question, effects
 from venturi.record.query.checks import require_conditions, require_keys
+from venturi.record.query.chosen import BELONGING, check_settings
 from venturi.record.query.counting import count, excluded_count
 from venturi.record.query.known_keys import KeyInfo, keys
 from venturi.record.query.paging import pages, records_of
@@ -232,6 +233,7 @@ class Repository:
             hint = "give the price of a node: usd_per_node_hour=0.5"
             raise _refused("a cost needs a price", "usd_per_node_hour", hint)
         keys_ = require_keys(self._repository, by)
+        check_settings(keys_, "by", BELONGING)
         trials = counted(self._repository, self._query(where), keys_)
         prices = None if usd_per_node_hour is None else Prices(usd_per_node_hour, per="node")
         if (refused := refusal(trials, keys_, prices)) is not None:

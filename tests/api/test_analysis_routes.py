@@ -455,7 +455,7 @@ def test_scaling_says_where_no_trial_has_the_number(client: httpx.Client, add: A
         add(around(100 / hosts), hosts=hosts, workload=Workload("sort", "v1", None, None))
     for asked, why in (
         ("input_bytes", "no trial of the selection says its input_bytes"),
-        ("repetition", "repetition was not chosen for a trial"),
+        ("repetition", "repetition is what became of a trial, not a setting"),
     ):
         refused = client.get("/api/scaling", params={"x": asked})
         assert (refused.status_code, refused.json()["detail"]) == (422, why)
@@ -511,3 +511,26 @@ def test_excluded_trials_do_not_count_unless_asked_for(
     after = ask(client, path, **ASKED[path])
     assert after != before
     assert ask(client, path, excluded="true", **ASKED[path]) == before
+
+
+@pytest.mark.parametrize("key", ["elapsed_s", "state", "started_at"])
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [("compare", "by"), ("cost", "by"), ("scaling", "by"), ("scaling", "x"), ("effect", "key")],
+)
+def test_what_became_of_a_trial_is_no_setting(
+    client: httpx.Client, add: Add, path: str, name: str, key: str
+) -> None:
+    add(around(100, n=12), configuration={"disk": "HDD"})
+    add(around(80, n=12), configuration={"disk": "SSD"})
+    answer = client.get(f"/api/{path}", params={name: key})
+    assert answer.status_code == 422
+    assert f"{key} is what became of a trial, not a setting" in answer.text
+    assert "VEN-QUERY-VALUE" in answer.text
+
+
+def test_trials_are_compared_by_the_experiment_they_were_measured_in(
+    client: httpx.Client, add: Add
+) -> None:
+    add(around(100, n=12), configuration={"disk": "HDD"})
+    assert ask(client, "/api/compare", by="experiment")["by"] == ["experiment"]

@@ -320,3 +320,13 @@ def test_a_ranking_over_settings_is_a_table_at_80_columns(
     (head,) = (line for line in lines if line.startswith("# "))
     assert {"group", "settings", "ratio", "interval", "cost", "standing"} <= set(head.split())
     assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.usefixtures("home")
+def test_times_are_not_ranked_by_time() -> None:
+    with pytest.raises(VenturiError) as caught:
+        run("rank", "--by", "elapsed_s")
+    assert caught.value.code == "VEN-QUERY-VALUE"
+    assert caught.value.exit_code is ExitCode.USAGE
+    assert "elapsed_s is what became of a trial" in str(caught.value)
+    assert "engine" in str(caught.value.hint)

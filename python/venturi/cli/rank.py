@@ -73,6 +73,7 @@ def command(
     from venturi.model.compare.rank_trials import Prices, counted, rank_trials, refusal
     from venturi.model.compare.ranking import Objective
     from venturi.record.query.checks import require_conditions, require_keys
+    from venturi.record.query.chosen import BELONGING, check_settings
     from venturi.record.query.conditions import parse_condition
     from venturi.record.query.selection import Query
 
@@ -90,6 +91,7 @@ def command(
         if not all(keys) or not keys:
             raise _no_key(repository)
         keys = require_keys(repository, keys)
+        check_settings(keys, "by", BELONGING)
         query = replace(query, conditions=require_conditions(repository, query.conditions))
         added = require_prices(repository, added)
         trials = counted(repository, query, (*keys, *(key for key, _, _ in added)))

@@ -12,8 +12,7 @@ from venturi.model.compare.effect_words import named
 from venturi.model.compare.effects import Asked, UnknownBaselineError, effects_of
 from venturi.model.statistics.stats import ALPHA
 from venturi.record.query.checks import require_keys
-from venturi.record.query.chosen import CHOSEN, OF_RECORDS, ORIGIN, WORK, chosen, key_of
-from venturi.record.query.conditions import COLUMNS
+from venturi.record.query.chosen import OF_RECORDS, ORIGIN, WORK, check_settings, chosen, key_of
 from venturi.record.query.grouping import GROUP_KEYS_MAX
 from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
@@ -46,9 +45,7 @@ def effects(repository: Repository, query: Query, question: Question) -> Effects
         if key in (*WORK, *ORIGIN):
             hint = "times of different work are not compared; give what was chosen for the work"
             raise _refused(f"{key} is no setting", "key", hint)
-        if key in COLUMNS and key not in CHOSEN:
-            hint = "give what was chosen: a key of the configuration, or engine, network, hosts"
-            raise _refused(f"{key} is what became of a trial, not a setting", "key", hint)
+    check_settings(keys, "key")
     if not LEVEL_LEAST <= question.level <= LEVEL_MOST:
         hint = f"give one from {LEVEL_LEAST} to {LEVEL_MOST}, such as 0.95"
         raise _refused(f"{question.level} is no level of an interval", "level", hint)

@@ -6,7 +6,7 @@ every trial, and nothing changes between two of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
 
+from venturi.errors import ExitCode, VenturiError
 from venturi.record.query.columns import Column, column_of, read_trials
 from venturi.record.query.conditions import COLUMNS, PREFIX
 from venturi.record.query.selection import Query, fetch, rules_for, where
@@ -33,6 +34,8 @@ HOST_NAMES, DISK_FOLDERS = "host_names", "disk_folders"
 OF_RECORDS = (HOST_NAMES, DISK_FOLDERS)
 MACHINES = (HOST_NAMES, "instance_type", "hosts")
 CHOSEN = (*WORK, "engine", "engine_version", "instance_type", "network", "hosts", *ORIGIN)
+BELONGING = ("experiment", "group")
+"""What a trial was measured as a part of."""
 CODES_MAX = 50_000_000  # kept between two questions: 400 MB
 
 
@@ -68,6 +71,20 @@ class _Known:
 
 
 _KNOWN: WeakKeyDictionary[Repository, _Known] = WeakKeyDictionary()
+
+
+def check_settings(keys: Iterable[str], field: str, also: tuple[str, ...] = ()) -> None:
+    """VEN-QUERY-VALUE for a column that is no choice but what became of a trial, such as its time;
+    `also` are allowed.
+    """
+    for key in keys:
+        if key in COLUMNS and key not in (*CHOSEN, *also):
+            raise VenturiError(
+                "VEN-QUERY-VALUE", f"{key} is what became of a trial, not a setting",
+                where={"field": field}, exit_code=ExitCode.USAGE,
+                hint="give what was chosen: engine, network, hosts or a key of the configuration "
+                "(`venturi keys`)",
+            )  # fmt: skip
 
 
 def key_of(name: str) -> str:

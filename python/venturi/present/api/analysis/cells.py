@@ -15,6 +15,7 @@ from venturi.present.api.asking import Given, Parameter
 from venturi.present.api.context import Selection, Services
 from venturi.present.api.shapes import Key, Scalar
 from venturi.record.query.checks import require_keys
+from venturi.record.query.chosen import BELONGING, check_settings
 from venturi.record.query.grouping import GROUP_KEYS_MAX, group_by
 from venturi.record.repository import Repository
 from venturi.record.tables import number_of, text_of
@@ -35,8 +36,12 @@ def known_by(
         ),
     ] = None,
 ) -> list[str] | None:
-    """The parameter `by`, the recorded names of its keys; each is of some trial."""
-    return None if by is None else list(require_keys(services.repository, by))
+    """The parameter `by`, the recorded names of its keys; each is of some trial, and chosen."""
+    if by is None:
+        return None
+    keys = require_keys(services.repository, by)
+    check_settings(keys, "by", BELONGING)
+    return list(keys)
 
 
 ByDep = Annotated[list[str] | None, Given(known_by)]

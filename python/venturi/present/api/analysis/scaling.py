@@ -48,9 +48,8 @@ from venturi.present.api.scaling_shapes import (
 )
 from venturi.present.api.shapes import Interval
 from venturi.record.query.checks import require_keys
-from venturi.record.query.chosen import CHOSEN, OF_RECORDS, Chosen, chosen, key_of
+from venturi.record.query.chosen import OF_RECORDS, Chosen, check_settings, chosen, key_of
 from venturi.record.query.columns import Column
-from venturi.record.query.conditions import COLUMNS
 from venturi.record.query.known_keys import keys
 from venturi.record.repository import Repository
 from venturi.units import format_bytes_decimal, format_duration
@@ -106,9 +105,7 @@ def scaling(
     """Measured medians by x, alike in everything else that was chosen, and the curve of each."""
     repository = services.repository
     (x,) = require_keys(repository, (x,))
-    if x in COLUMNS and x not in CHOSEN:
-        hint = "ask for hosts, input_bytes or a number of the configuration (`venturi keys`)"
-        raise refused(f"{x} was not chosen for a trial", "x", hint)
+    check_settings((x,), "x")
     left_out = require_keys(repository, leave_out or (), also=OF_RECORDS)
     every = chosen(repository, selection.query())
     counted = np.flatnonzero(every.counted)
@@ -406,7 +403,7 @@ def _effect(fit: CurveFit, meaning: Meaning) -> ScalingEffect:
     low, high = _pair(fit.points.x.tolist(), meaning)
     first, second = fit.at([low, high]).tolist()
     ratio = second / first
-    halves = fit.half(low), fit.half(high)
+    halves = fit.half_of_median(low), fit.half_of_median(high)
     if isinstance(halves[0], Missing) or isinstance(halves[1], Missing):
         return ScalingEffect(low, high, ratio, None)
     half = math.hypot(halves[0], halves[1])
