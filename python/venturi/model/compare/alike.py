@@ -23,13 +23,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from venturi.model.compare.along import along_with, other_names
 from venturi.model.compare.groups import Key
 from venturi.model.compare.ranking import AXES, Axis, Objective, Rank
 from venturi.model.compare.strata import (
     Matched,
     Trials,
     alike_keys,
-    going_along,
     match,
     pooled,
     strata_of,
@@ -38,16 +38,11 @@ from venturi.model.statistics.stats import ALPHA, Interval
 from venturi.model.statistics.two_groups import Outcome, compare_samples
 from venturi.record.query.chosen import DISK_FOLDERS, HOST_NAMES
 from venturi.record.query.columns import combined
-from venturi.record.vocabulary import same_thing
 from venturi.wording import count_of
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-NEVER_ALONG = frozenset(
-    ("workload", "workload_version", "scale", "input_bytes", "engine", "provenance", "source")
-)
-"""Keys that stay equal even where they change only with what is grouped by."""
 APART_LEAST, APART_SHOWN = 0.5, 3
 WIDEST = 4.0
 """The upper end of an interval over the lower one, at most, of a group that may be called best: its
@@ -137,12 +132,9 @@ def besides_and_along(
     """The keys in which trials differ besides `keys` and other names of them: those that have to be
     held equal, and those that change only together with `keys`, so cannot be."""
     target, _ = combined([trials.columns[key] for key in keys], len(trials.logs))
-    others = {
-        key: column
-        for key, column in trials.columns.items()
-        if not any(same_thing(key, each) for each in keys)
-    }
-    along = going_along(target, others) - NEVER_ALONG
+    same = {*keys, *other_names(keys, trials.columns)}
+    others = {key: column for key, column in trials.columns.items() if key not in same}
+    along = along_with(keys, target, others)
     varies = [key for key, c in others.items()
               if len(c.codes) and (c.codes != c.codes[0]).any()]  # fmt: skip
     told = along - {HOST_NAMES, DISK_FOLDERS}

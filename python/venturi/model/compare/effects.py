@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from venturi.model.compare import effect_words
 from venturi.model.compare.adjusted import adjusted
+from venturi.model.compare.along import DIFFERENT_WORK, along_with
 from venturi.model.compare.confounders import Confounder, confounders, omissions
 from venturi.model.compare.dependence import MARGIN, Dependence, Part, dependences, parts_by
 from venturi.model.compare.effect import (
@@ -42,7 +43,6 @@ from venturi.model.compare.strata import (
     Pooled,
     Trials,
     for_these_only,
-    going_along,
     match,
     means_of,
     over_works,
@@ -51,7 +51,7 @@ from venturi.model.compare.strata import (
 )
 from venturi.model.statistics.stats import ALPHA, Interval
 from venturi.model.statistics.two_groups import compare_samples
-from venturi.record.query.chosen import DISK_FOLDERS, HOST_NAMES, MACHINES, ORIGIN, WORK, Chosen
+from venturi.record.query.chosen import DISK_FOLDERS, HOST_NAMES, MACHINES, Chosen
 from venturi.record.query.columns import Column, combined
 
 Integers = npt.NDArray[np.int64]
@@ -61,12 +61,6 @@ VALUES_MAX = 40
 CONFOUNDERS_MAX = 12
 POINTS_MAX = 2_000  # strata that are drawn, of one effect
 MACHINES_LEAST = 3
-MACHINE_NAMES = frozenset(
-    (*MACHINES, "cluster", "datanodes", "nodes", "workers", "machine", "machines", "provider")
-)
-"""Keys that are about machines: with them their names and number may change."""
-DIFFERENT_WORK = frozenset((*WORK, *ORIGIN, "engine"))
-"""Keys that stay equal however they go along with the target: different work, another source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +102,7 @@ def effects_of(chosen: Chosen, asked: Asked) -> Effects:
     counts = np.bincount(table.target, minlength=len(table.values))
     order = sorted(range(len(counts)), key=lambda v: (-counts[v], in_order(table.values[v])))
     known = {key: c for key, c in table.trials.columns.items() if key not in asked.keys}
-    along = going_along(table.target, known) - DIFFERENT_WORK
-    if not MACHINE_NAMES & set(asked.keys):
-        along -= MACHINE_NAMES  # other machines may be why
+    along = along_with(asked.keys, table.target, known)
     compared = {k: c for k, c in known.items() if k not in along and k not in asked.ignored}
     stratum = strata_of(list(compared.values()), len(table.target))
     baseline, why = _baseline(asked, table, stratum, order)
