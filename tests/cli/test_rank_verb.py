@@ -330,3 +330,13 @@ def test_times_are_not_ranked_by_time() -> None:
     assert caught.value.exit_code is ExitCode.USAGE
     assert "elapsed_s is what became of a trial" in str(caught.value)
     assert "engine" in str(caught.value.hint)
+
+
+@pytest.mark.usefixtures("home")
+def test_a_key_by_its_whole_name_makes_the_same_groups() -> None:
+    plain = json.loads(run("rank", "--by", "disk", "--json"))["data"]
+    whole = json.loads(run("rank", "--by", "configuration.disk", "--json"))["data"]
+    assert plain["basis"] == whole["basis"] == "matched"
+    found = [[list(each["key"].values()) for each in data["groups"]] for data in (plain, whole)]
+    assert found[0] == found[1]
+    assert sorted(found[0]) == [["HDD"], ["SSD"]]

@@ -122,7 +122,7 @@ def _check_comparison(finding: dict[str, Any], answer: Any) -> None:
     for group in answer["groups"]:
         median_s = FIRST_S[tuple(group["key"])] + 16
         assert group["elapsed_s"]["median"] == median_s
-        (row,) = [r for r in finding["rows"] if r.startswith(f"{' · '.join(group['key'])} succ")]
+        (row,) = [r for r in finding["rows"] if r.startswith(f"{group['name']} succ")]
         assert f" 9 {median_s} " in row
         if group["outcome"] is not None:  # the first is what the others are held against
             assert group["verdict"] in finding["text"]

@@ -25,7 +25,7 @@ from venturi.model.compare.printed import KEY as PRINTED
 from venturi.model.compare.printed import no_repeats
 from venturi.model.compare.ranking import Objective, Ranking, rank_groups
 from venturi.model.compare.strata import Trials
-from venturi.record.query.chosen import chosen
+from venturi.record.query.chosen import chosen, key_of
 from venturi.record.query.columns import Column, combined
 from venturi.record.query.grouping import GROUPS_MAX, group_by
 from venturi.record.query.selection import Query
@@ -108,7 +108,9 @@ def counted(repository: Repository, query: Query, keys: Sequence[str]) -> Trials
     columns = dict(found.columns)
     count = len(found.counted)
     for key in (*keys, "hosts", "workload"):
-        if key not in columns:  # it has one value in all trials, or is another's name
+        if key not in columns and key_of(key) in columns:
+            columns[key] = columns[key_of(key)]
+        elif key not in columns:  # it has one value in all trials
             of_key = group_by(repository, query, (key,))
             values = [of_key[0].values[0]] if of_key else [None]
             columns[key] = Column(values, np.zeros(count, dtype=np.int64))
