@@ -34,14 +34,17 @@ _WRITING_LOCK = 0x56454E55
 class Database:
     """Connections in transactions, one kind for reading and one for writing."""
 
-    def __init__(self, url: str, *, read_only: bool = False) -> None:
-        """Opens the database at `url` (SQLAlchemy's form), creating or upgrading its tables.
+    def __init__(self, url: str, *, read_only: bool = False, mode: int = 0o600) -> None:
+        """Opens the database at `url` (SQLAlchemy's form), creating or upgrading its tables; a file
+        of SQLite's that it makes has `mode`.
 
         One that is `read_only` is left as it is: VEN-RECORD-DATABASE if that is not a repository of
         this revision.
         """
         self._engine = _engine(url, read_only=read_only)
         self._where = {"database": sa.make_url(url).render_as_string(hide_password=True)}
+        if not read_only:
+            _make_file(self._engine.url, mode)
         try:
             if read_only:
                 self._require_newest()
@@ -206,6 +209,18 @@ def _engine(text: str, *, read_only: bool) -> sa.Engine:
     elif read_only:
         return engine.execution_options(postgresql_readonly=True)
     return engine
+
+
+def _make_file(url: sa.URL, mode: int) -> None:
+    """Makes the file of SQLite's database. SQLite would make it as the umask has it, and gives what
+    it puts beside it the same mode.
+    """
+    if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
+        return
+    path = Path(url.database)
+    with suppress(OSError):  # it is there, or cannot be made: that is told when it is used
+        path.touch(mode & 0o600, exist_ok=False)
+        path.chmod(mode)
 
 
 def _on_sqlite_write(connection: Any, _record: object) -> None:

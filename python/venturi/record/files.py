@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,17 +27,40 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
         )
 
 
+def modes_in(home: Path) -> tuple[int, int]:
+    """The modes of folders and of files that are made in `home`, whatever the umask.
+
+    They are as open to its group as `home` is, so that a group can share it, and never to others.
+    """
+    group = home.stat().st_mode & stat.S_IRWXG
+    return stat.S_IRWXU | group, stat.S_IRUSR | stat.S_IWUSR | group & ~stat.S_IXGRP
+
+
+def make_folder(folder: Path, mode: int) -> None:
+    """Makes `folder`, whose parent is there, with exactly `mode`; one that is there stays."""
+    try:
+        folder.mkdir(mode)
+    except FileExistsError:
+        return
+    # The umask took from it, and a folder shared with a group hands down that it is.
+    folder.chmod(folder.stat().st_mode & stat.S_ISGID | mode)
+
+
 @contextmanager
-def replacing(path: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
+def replacing(path: Path, *, durable: bool = True, mode: int | None = None) -> Iterator[BinaryIO]:
     """A binary file that becomes `path` when the block ends, and is removed when it fails.
 
-    If `durable`, the data is on the disk before the name is (write, fsync, rename, fsync of the
-    folder), so a crash of the machine at any instant leaves the old file or the new one, too.
+    It has exactly `mode`, by default what the umask leaves. If `durable`, the data is on the disk
+    before the name is (write, fsync, rename, fsync of the folder), so a crash of the machine at any
+    instant leaves the old file or the new one, too.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
     try:
-        with temporary.open("wb") as file:
+        opener = None if mode is None else _private  # which Path.open has not
+        with open(temporary, "wb", opener=opener) as file:
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
             yield file
             if durable:
                 file.flush()
@@ -52,3 +76,7 @@ def replacing(path: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def _private(name: str, flags: int) -> int:
+    return os.open(name, flags, stat.S_IRUSR | stat.S_IWUSR)

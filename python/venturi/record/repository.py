@@ -25,7 +25,7 @@ from sqlalchemy.dialects import sqlite
 
 from venturi.errors import VenturiError
 from venturi.record.database import Database
-from venturi.record.files import TEMPORARY_SUFFIX, replacing
+from venturi.record.files import TEMPORARY_SUFFIX, make_folder, modes_in, replacing
 from venturi.record.owner import is_alive
 from venturi.record.tables import (
     CONFIGURATION,
@@ -78,7 +78,8 @@ class Repository:
         `read_only`, VEN-RECORD-DATABASE there."""
         try:
             if not read_only:
-                settings.home.mkdir(parents=True, exist_ok=True)
+                # What is in it is for those whom the owner lets in: see `modes_in`.
+                settings.home.mkdir(0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise VenturiError(
                 "VEN-RECORD-DATABASE",
@@ -87,7 +88,8 @@ class Repository:
                 hint="set VENTURI_HOME to a folder you may write to",
             ) from error
         url = settings.database_url or f"sqlite:///{settings.home / 'venturi.sqlite'}"
-        return cls(Database(url, read_only=read_only), settings.home / "artifacts")
+        mode = 0o600 if read_only else modes_in(settings.home)[1]
+        return cls(Database(url, read_only=read_only, mode=mode), settings.home / "artifacts")
 
     def close(self) -> None:
         """Closes the database."""
@@ -255,7 +257,10 @@ class Repository:
         if not _ARTIFACT_NAME.fullmatch(name) or name.endswith(TEMPORARY_SUFFIX):
             raise _artifact_error("not a plain file name", trial, name)
         path = f"{trial.id}/{name}"
-        with replacing(self.artifacts_dir / path) as target:
+        folders, files = modes_in(self.artifacts_dir.parent)
+        make_folder(self.artifacts_dir, folders)
+        make_folder(self.artifacts_dir / trial.id, folders)
+        with replacing(self.artifacts_dir / path, mode=files) as target:
             shutil.copyfileobj(source, target, 1 << 20)
             size_bytes = target.tell()
         with (self.artifacts_dir / path).open("rb") as file:
