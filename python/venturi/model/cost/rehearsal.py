@@ -23,8 +23,8 @@ from venturi.errors import VenturiError
 from venturi.model.cost.predict import NativeSortPlan, PhasePrediction, Prediction
 from venturi.model.domain import invalid, need_rate, need_size
 
-# How far 28 of 32 sorts lay at most from their prediction: docs/method/native-sort.md. The disk
-# of a virtual machine differs by as much from one second to the next.
+# How far any of 56 sorts lay at most from its prediction, and 28 of 32 beside other work:
+# docs/method/native-sort.md. A virtual machine's disk differs by as much from second to second.
 USUAL_ERROR = 0.20
 
 # A phase whose workers computed for this share of its time waits for the processor.
