@@ -9,33 +9,24 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from types import TracebackType
-from typing import IO, Any, Literal, Self
+from typing import IO, Literal, Self
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import sqlite
 
 from venturi.errors import VenturiError
 from venturi.record.database import Database
 from venturi.record.files import TEMPORARY_SUFFIX, make_folder, modes_in, replacing
 from venturi.record.owner import is_alive
-from venturi.record.tables import (
-    CONFIGURATION,
-    RECORDS,
-    TRIALS,
-    configuration_rows,
-    record_row,
-    storable,
-    trial_row,
-)
+from venturi.record.rows import insert_new, update
+from venturi.record.tables import RECORDS, TRIALS, storable
 from venturi.record.trial import (
     SUCCESSORS,
     TERMINAL,
@@ -109,7 +100,7 @@ class Repository:
     def add(self, trial: Trial) -> None:
         """Stores a new trial, in whatever state; an error if its id is taken."""
         with self._database.writing() as connection:
-            if not _insert_new(connection, [trial]):
+            if not insert_new(connection, [trial]):
                 raise VenturiError(
                     "VEN-RECORD-DUPLICATE",
                     f"trial {trial.id} is already recorded",
@@ -127,7 +118,7 @@ class Repository:
         with self._database.writing(alone=True) as connection:
             while batch := list(islice(remaining, _BATCH)):
                 given += len(batch)
-                added += _insert_new(connection, batch)
+                added += insert_new(connection, batch)
             if added >= _BATCH:
                 self._database.analyze(connection)
         if added >= _BATCH:
@@ -145,7 +136,7 @@ class Repository:
                 raise _conflict(stored, f"is {stored.state} and cannot become {trial.state}")
             if stored.owner not in (None, trial.owner):
                 raise _conflict(stored, "belongs to another process")
-            _update(connection, stored, trial)
+            update(connection, stored, trial)
 
     def reading(self) -> AbstractContextManager[sa.Connection]:
         """A transaction that sees one state of the tables; `record.query` asks in it."""
@@ -232,7 +223,7 @@ class Repository:
                 message=f"process {stored.owner.pid} ended while the trial was {stored.state}",
             )
             trial = stored.advance(State.INTERRUPTED, failure=failure)
-            _update(connection, stored, trial)
+            update(connection, stored, trial)
         for remnant in (self.artifacts_dir / id_).glob(f".*{TEMPORARY_SUFFIX}"):
             remnant.unlink(missing_ok=True)
         return trial
@@ -300,68 +291,6 @@ def _is_abandoned(trial: Trial) -> bool:
     if trial.state in TERMINAL or trial.owner is None:
         return False
     return not is_alive(trial.owner)
-
-
-def _insert_new(connection: sa.Connection, trials: Sequence[Trial]) -> int:
-    """Inserts those of `trials` whose ids are free (of equal ones, the first); how many."""
-    by_id: dict[str, Trial] = {}
-    for trial in trials:
-        by_id.setdefault(trial.id, trial)
-    free = _insert(connection, RECORDS, [record_row(trial) for trial in by_id.values()], ["id"])
-    rows = [trial_row(by_id[row.id]) for row in free]
-    serials = _insert(connection, TRIALS, rows, ["serial", "id"])
-    _insert_configurations(connection, [(row.serial, by_id[row.id]) for row in serials])
-    return len(serials)
-
-
-def _insert_configurations(connection: sa.Connection, trials: Iterable[tuple[int, Trial]]) -> None:
-    rows = [row for serial, trial in trials for row in configuration_rows(serial, trial)]
-    _insert(connection, CONFIGURATION, rows)
-
-
-def _insert(
-    connection: sa.Connection,
-    table: sa.Table,
-    rows: list[dict[str, Any]],
-    returning: Sequence[str] = (),
-) -> Sequence[sa.Row[Any]]:
-    """Inserts `rows` but for those whose key is taken; the columns `returning` of the inserted.
-
-    There may be thousands of rows; each database gets them in the way that is fastest for it.
-    """
-    if not rows:
-        return []
-    columns = ", ".join(rows[0])
-    if connection.dialect.name == "postgresql":
-        # The driver takes long over many parameters, so that all rows are one.
-        insert = (
-            f"INSERT INTO {table.name} ({columns}) SELECT {columns} "  # noqa: S608 - our own names
-            f"FROM json_populate_recordset(NULL::{table.name}, %s::json) ON CONFLICT DO NOTHING"
-        )
-        if returning:
-            insert += f" RETURNING {', '.join(returning)}"
-        result = connection.exec_driver_sql(insert, (json.dumps(rows),))
-        return result.all() if returning else []
-    if returning:
-        statement = sqlite.insert(table).on_conflict_do_nothing()
-        return connection.execute(
-            statement.returning(*(table.c[name] for name in returning)), rows
-        ).all()
-    values = ", ".join(f":{name}" for name in rows[0])
-    insert = f"INSERT INTO {table.name} ({columns}) VALUES ({values})"  # noqa: S608 - our own names
-    connection.exec_driver_sql(insert, rows)
-    return []
-
-
-def _update(connection: sa.Connection, stored: Trial, trial: Trial) -> None:
-    connection.execute(sa.update(RECORDS).where(RECORDS.c.id == trial.id).values(record_row(trial)))
-    connection.execute(sa.update(TRIALS).where(TRIALS.c.id == trial.id).values(trial_row(trial)))
-    # Compared as rows: 1 and True are equal, but not as text.
-    if configuration_rows(0, trial) != configuration_rows(0, stored):
-        here = sa.select(TRIALS.c.serial).where(TRIALS.c.id == trial.id)
-        serial = connection.execute(here).scalar_one()
-        connection.execute(sa.delete(CONFIGURATION).where(CONFIGURATION.c.trial == serial))
-        _insert_configurations(connection, [(serial, trial)])
 
 
 def _decode(id_: str, record: str) -> Trial:
