@@ -46,7 +46,7 @@ def add(repository: Repository, make_trial: MakeTrial) -> Add:
                 state=state, elapsed_s=None if state is State.FAILED else seconds,
                 failure=Failure("error", "VEN-IMPORT-FAILED", "it did") if state is State.FAILED
                 else None,
-                warm_up=more.get("warm_up", False),
+                warm_up=more.get("warm_up", False), experiment=more.get("experiment"),
                 provenance=more.get("provenance", Provenance(ProvenanceKind.MEASURED, "venturi")),
             )
             for seconds in times
@@ -534,3 +534,13 @@ def test_trials_are_compared_by_the_experiment_they_were_measured_in(
 ) -> None:
     add(around(100, n=12), configuration={"disk": "HDD"})
     assert ask(client, "/api/compare", by="experiment")["by"] == ["experiment"]
+
+
+def test_the_experiments_that_trials_were_measured_in_are_ranked_apart(
+    client: httpx.Client, add: Add
+) -> None:
+    for experiment, seconds in (("monday", 100.0), ("tuesday", 80.0)):
+        add(around(seconds, n=12), experiment=experiment)
+    groups = ask(client, "/api/cost", by="experiment")["groups"]
+    assert [(each["key"], each["n"]) for each in groups] == [(["tuesday"], 12), (["monday"], 12)]
+    assert [each["standing"] for each in groups] == ["best", "worse"]

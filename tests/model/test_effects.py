@@ -32,7 +32,8 @@ def chosen(rows: Sequence[Row]) -> Chosen:
         known = list(dict.fromkeys(values))
         columns[key] = Column(known, np.array([known.index(v) for v in values], dtype=np.int64))
     times = np.array([seconds for _, seconds in rows], dtype=np.float64)
-    return Chosen(columns, {}, times, np.ones(len(rows), bool), np.zeros(len(rows), bool))
+    serials = np.arange(len(rows))
+    return Chosen(serials, columns, {}, times, np.ones(len(rows), bool), np.zeros(len(rows), bool))
 
 
 def ask(rows: Sequence[Row], key: str = "disk", **more: Any) -> Effects:

@@ -12,7 +12,8 @@ from venturi.model.compare.effect_words import named
 from venturi.model.compare.effects import Asked, UnknownBaselineError, effects_of
 from venturi.model.statistics.stats import ALPHA
 from venturi.record.query.checks import require_keys
-from venturi.record.query.chosen import OF_RECORDS, ORIGIN, WORK, check_settings, chosen, key_of
+from venturi.record.query.chosen import ORIGIN, WORK, check_settings, chosen
+from venturi.record.query.conditions import OF_RECORDS
 from venturi.record.query.grouping import GROUP_KEYS_MAX
 from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
@@ -36,7 +37,7 @@ class Question:
 
 def effects(repository: Repository, query: Query, question: Question) -> Effects:
     """What the keys of `question` bring to the trials of `query`; VEN-QUERY-VALUE of wrong ones."""
-    keys = tuple(dict.fromkeys(map(key_of, require_keys(repository, question.keys))))
+    keys = require_keys(repository, question.keys)
     if not keys or not all(keys):
         raise _refused("there is nothing to look at", "key", "name a key, such as disk")
     if len(keys) > GROUP_KEYS_MAX:
@@ -49,7 +50,7 @@ def effects(repository: Repository, query: Query, question: Question) -> Effects
     if not LEVEL_LEAST <= question.level <= LEVEL_MOST:
         hint = f"give one from {LEVEL_LEAST} to {LEVEL_MOST}, such as 0.95"
         raise _refused(f"{question.level} is no level of an interval", "level", hint)
-    ignored = frozenset(map(key_of, require_keys(repository, question.ignore, also=OF_RECORDS)))
+    ignored = frozenset(require_keys(repository, question.ignore, also=OF_RECORDS))
     ignored -= set(keys)
     if work := sorted(ignored & {*WORK, *ORIGIN, "engine"}):
         raise _refused(

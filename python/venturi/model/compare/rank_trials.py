@@ -25,9 +25,9 @@ from venturi.model.compare.printed import KEY as PRINTED
 from venturi.model.compare.printed import no_repeats
 from venturi.model.compare.ranking import Objective, Ranking, rank_groups
 from venturi.model.compare.strata import Trials
-from venturi.record.query.chosen import chosen, key_of
+from venturi.record.query.chosen import BELONGING, belonging, chosen
 from venturi.record.query.columns import Column, combined
-from venturi.record.query.grouping import GROUPS_MAX, group_by
+from venturi.record.query.grouping import GROUPS_MAX
 from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
 from venturi.record.vocabulary import disks_of
@@ -106,14 +106,9 @@ def counted(repository: Repository, query: Query, keys: Sequence[str]) -> Trials
     """The trials of `query` that count, with every key by which any differ, and `keys`."""
     found = chosen(repository, query)
     columns = dict(found.columns)
-    count = len(found.counted)
     for key in (*keys, "hosts", "workload"):
-        if key not in columns and key_of(key) in columns:
-            columns[key] = columns[key_of(key)]
-        elif key not in columns:  # it has one value in all trials
-            of_key = group_by(repository, query, (key,))
-            values = [of_key[0].values[0]] if of_key else [None]
-            columns[key] = Column(values, np.zeros(count, dtype=np.int64))
+        part = key in BELONGING
+        columns[key] = belonging(repository, found, key) if part else found.column(key)
     if found.constant.get(PRINTED) is not None:
         columns[PRINTED] = found.column(PRINTED)
     times = np.where(found.counted, found.elapsed_s, 1.0)

@@ -18,6 +18,7 @@ from venturi.record.query.conditions import (
     Op,
     is_size,
     parse_condition,
+    plain,
     refused,
     setting_of,
     spellings,
@@ -43,7 +44,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
 def require_keys(
     repository: Repository, keys: Iterable[str], *, also: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """The recorded names of `keys`, each once; VEN-QUERY-VALUE, with names that are near, for one
+    """The recorded names of `keys`, as `Chosen` has them, each once; VEN-QUERY-VALUE, with names that are near, for one
     that is neither a column, nor of any trial, nor one of `also`.
 
     A repository without trials knows no configuration, and refuses none.
@@ -67,7 +68,7 @@ def require_keys(
                 raise _no_such_key(key, (*known, *also))
             else:
                 names.append(key)
-    return tuple(dict.fromkeys(names))
+    return tuple(dict.fromkeys(map(plain, names)))
 
 
 def require_conditions(
@@ -84,7 +85,8 @@ def require_conditions(
             made.append(condition)
             continue
         (key,) = require_keys(repository, (condition.key,))
-        made.append(condition if key == condition.key else _renamed(condition, key))
+        same = key in (condition.key, plain(condition.key))
+        made.append(condition if same else _renamed(condition, key))
     if values and not _empty(repository):
         for line in near_values(repository, made):
             error = refused(line.partition("; ")[0], line.partition("=")[0].rpartition(" ")[2])

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from venturi.errors import ExitCode, VenturiError
 from venturi.record.query.columns import Column, column_of, read_trials
-from venturi.record.query.conditions import COLUMNS, PREFIX
+from venturi.record.query.conditions import COLUMNS, OF_RECORDS, PREFIX, is_hidden
 from venturi.record.query.selection import Query, fetch, rules_for, where
 from venturi.record.repository import Repository
 from venturi.record.tables import CHANGES, CONFIGURATION, TRIALS
@@ -29,9 +29,7 @@ Floats = npt.NDArray[np.float64]
 WORK = ("workload", "workload_version", "scale", "input_bytes")
 """Trials that differ in one of these did different work."""
 ORIGIN = ("provenance", "source")
-HOST_NAMES, DISK_FOLDERS = "host_names", "disk_folders"
-"""What a record says of its machines besides its keys; no condition can ask for them."""
-OF_RECORDS = (HOST_NAMES, DISK_FOLDERS)
+HOST_NAMES, DISK_FOLDERS = OF_RECORDS
 MACHINES = (HOST_NAMES, "instance_type", "hosts")
 CHOSEN = (*WORK, "engine", "engine_version", "instance_type", "network", "hosts", *ORIGIN)
 BELONGING = ("experiment", "group")
@@ -41,7 +39,8 @@ CODES_MAX = 50_000_000  # kept between two questions: 400 MB
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The trials of a query: for each key its column, for each trial what became of it.
+    """The trials of a query, by their `serials`: for each key its column, for each trial what
+    became of it.
 
     `columns` has every key of which some two trials of the repository differ, `constant` the value
     of the others; those of the configuration by their plain names unless a column has the same
@@ -49,6 +48,7 @@ class Chosen:
     nan; `failed` are those that failed or were not valid.
     """
 
+    serials: Integers
     columns: Mapping[str, Column]
     constant: Mapping[str, Any]
     elapsed_s: Floats
@@ -66,7 +66,6 @@ class Chosen:
 @dataclass(frozen=True, slots=True)
 class _Known:
     change: int
-    serials: Integers
     chosen: Chosen
 
 
@@ -87,17 +86,6 @@ def check_settings(keys: Iterable[str], field: str, also: tuple[str, ...] = ()) 
             )  # fmt: skip
 
 
-def key_of(name: str) -> str:
-    """The name that `Chosen` has for the key that `name` names."""
-    plain = name.removeprefix(PREFIX)
-    return name if _hidden(plain) else plain
-
-
-def _hidden(setting: str) -> bool:
-    """Whether the plain name of a configuration key is that of something else."""
-    return setting in COLUMNS or setting in OF_RECORDS or setting.startswith(PREFIX)
-
-
 def chosen(repository: Repository, query: Query) -> Chosen:
     """What was chosen for the trials that meet the conditions of `query`."""
     with repository.reading() as connection:
@@ -105,18 +93,28 @@ def chosen(repository: Repository, query: Query) -> Chosen:
         known = _KNOWN.get(repository)
         if known is None or known.change != change:
             known = _read(connection, change)
-            if len(known.serials) * len(known.chosen.columns) <= CODES_MAX:
+            if len(known.chosen.serials) * len(known.chosen.columns) <= CODES_MAX:
                 _KNOWN[repository] = known
         tests = where(query.conditions, rules_for(connection, query))
         if not tests:
             return known.chosen
         rows = fetch(connection, sa.select(TRIALS.c.serial).where(*tests))
     wanted = np.fromiter((serial for (serial,) in rows), dtype=np.int64, count=len(rows))
-    return _taken(known.chosen, np.flatnonzero(np.isin(known.serials, wanted)))
+    return _taken(known.chosen, np.flatnonzero(np.isin(known.chosen.serials, wanted)))
+
+
+def belonging(repository: Repository, found: Chosen, key: str) -> Column:
+    """What the trials of `found` were measured as a part of: `key` is one of `BELONGING`."""
+    with repository.reading() as connection:
+        serials, columns = read_trials(connection, (), (key,))
+    order = np.argsort(serials)
+    places = order[np.searchsorted(serials[order], found.serials)]
+    return Column(columns[key].values, columns[key].codes[places])
 
 
 def _taken(every: Chosen, places: Integers) -> Chosen:
     return Chosen(
+        every.serials[places],
         {key: Column(each.values, each.codes[places]) for key, each in every.columns.items()},
         every.constant,
         every.elapsed_s[places],
@@ -127,7 +125,7 @@ def _taken(every: Chosen, places: Integers) -> Chosen:
 
 def _read(connection: sa.Connection, change: int) -> _Known:
     settings = list(connection.execute(sa.select(CONFIGURATION.c.key).distinct()).scalars())
-    names = [PREFIX + key if _hidden(key) else key for key in settings]
+    names = [PREFIX + key if is_hidden(key) else key for key in settings]
     others = ("elapsed_s", "state", "warm_up")
     serials, found = read_trials(connection, (), (*CHOSEN, *sorted(names), *others))
     elapsed, state, warm_up = (found.pop(name) for name in others)
@@ -148,7 +146,7 @@ def _read(connection: sa.Connection, change: int) -> _Known:
         if len(serials) and key not in varied
     }
     times = np.where(counted, times, np.nan)
-    return _Known(change, serials, Chosen(varied, constant, times, counted, bad))
+    return _Known(change, Chosen(serials, varied, constant, times, counted, bad))
 
 
 def _varies(column: Column) -> bool:

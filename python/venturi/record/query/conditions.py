@@ -28,10 +28,12 @@ Value = str | int | float | bool | datetime
 CONDITION_VALUES_MAX = 1_000
 
 PREFIX = "configuration."
+OF_RECORDS = ("host_names", "disk_folders")
+"""What a record says of its machines besides its keys; no condition can ask for them."""
 COLUMNS: Mapping[str, sa.Column[Any]] = {
     {"group_key": "group", "started_at_us": "started_at"}.get(column.name, column.name): column
     for column in TRIALS.c
-    if column.name not in {"serial", "host_names", "disk_folders"}  # Venturi's own
+    if column.name not in {"serial", *OF_RECORDS}  # Venturi's own
 }
 _CONDITION = re.compile(r"([^=<>]+)(<=|>=|=|<|>)(.*)", re.DOTALL)
 
@@ -98,6 +100,19 @@ def parse_condition(text: str) -> Condition:
 def canonical(key: str) -> str:
     """The one name of a key that has several."""
     return key if key in COLUMNS else PREFIX + setting_of(key)
+
+
+def plain(key: str) -> str:
+    """The one name by which what was chosen is told: that of a configuration key without its
+    prefix, unless it is the name of something else.
+    """
+    setting = key.removeprefix(PREFIX)
+    return key if is_hidden(setting) else setting
+
+
+def is_hidden(setting: str) -> bool:
+    """Whether the plain name of a configuration key is that of something else."""
+    return setting in COLUMNS or setting in OF_RECORDS or setting.startswith(PREFIX)
 
 
 def setting_of(key: str) -> str:

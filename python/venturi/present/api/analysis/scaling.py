@@ -48,8 +48,9 @@ from venturi.present.api.scaling_shapes import (
 )
 from venturi.present.api.shapes import Interval
 from venturi.record.query.checks import require_keys
-from venturi.record.query.chosen import OF_RECORDS, Chosen, check_settings, chosen, key_of
+from venturi.record.query.chosen import Chosen, check_settings, chosen
 from venturi.record.query.columns import Column
+from venturi.record.query.conditions import OF_RECORDS
 from venturi.record.query.known_keys import keys
 from venturi.record.repository import Repository
 from venturi.units import format_bytes_decimal, format_duration
@@ -104,13 +105,12 @@ def scaling(
 ) -> Scaling:
     """Measured medians by x, alike in everything else that was chosen, and the curve of each."""
     repository = services.repository
-    (x,) = require_keys(repository, (x,))
-    check_settings((x,), "x")
+    (key,) = require_keys(repository, (x,))
+    check_settings((key,), "x")
     left_out = require_keys(repository, leave_out or (), also=OF_RECORDS)
     every = chosen(repository, selection.query())
     counted = np.flatnonzero(every.counted)
     columns = {key: Column(each.values, each.codes[counted]) for key, each in every.columns.items()}
-    key = key_of(x)
     meaning = meaning_of(key)
     asked = _Asked(key, unit_of(key), meaning, to)
     if len(counted) and _unsaid(every, counted, key):
@@ -127,10 +127,8 @@ def scaling(
         return _nothing(asked, f"cannot tell: all {len(counted):,} trials have the same {key}"
                         if len(counted)
                         else "no succeeded trial meets the conditions")  # fmt: skip
-    found = contexts_of(
-        columns, every.elapsed_s[counted], key, tuple(map(key_of, left_out))
-    )  # fmt: skip
-    named = tuple(key_of(each) for each in keys_of(by))
+    found = contexts_of(columns, every.elapsed_s[counted], key, left_out)
+    named = keys_of(by)
     if named:
         found = beside(found, named)
     warnings = [f"{without:,} trials have no number as {key}"] if without else []
