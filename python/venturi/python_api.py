@@ -18,7 +18,13 @@ from typing import TYPE_CHECKING, Self
 
 from venturi import settings
 from venturi.errors import ExitCode, VenturiError
-from venturi.model.compare.rank_trials import Prices, Ranked, counted, rank_trials, refusal
+from venturi.model.compare.rank_trials import (
+    Prices,
+    Ranked,
+    counted,
+    rank_trials,
+    require_rankable,
+)
 from venturi.model.compare.ranking import Objective
 from venturi.model.compare.repeat_groups import Comparison, compare_groups
 from venturi.model.statistics.stats import ALPHA
@@ -27,6 +33,7 @@ from venturi.present.api.series import whole_series
 from venturi.present.effects import Question, effects
 from venturi.record.query.checks import require_conditions, require_keys
 from venturi.record.query.chosen import BELONGING, check_settings
+from venturi.record.query.conditions import refused
 from venturi.record.query.counting import count, excluded_count
 from venturi.record.query.known_keys import KeyInfo, keys
 from venturi.record.query.paging import pages, records_of
@@ -168,7 +175,7 @@ class Repository:
         are left out unless they are asked for.
         """
         if limit is not None and (not isinstance(limit, int) or limit < 1):
-            raise _refused(f"{limit!r} is no number of trials", "limit", "give 1 or more, or None")
+            raise refused(f"{limit!r} is no number of trials", "limit", "give 1 or more, or None")
         return Trials(self._repository, self._query(where, with_excluded), columns, limit)
 
     def trial(self, id: str) -> Trial:
@@ -227,18 +234,16 @@ class Repository:
         known = [each.value for each in Objective]
         if objective not in known:
             hint = f"one of {', '.join(known)}"
-            raise _refused(f"{objective!r} is no objective", "objective", hint)
+            raise refused(f"{objective!r} is no objective", "objective", hint)
         wanted = Objective(objective)
         if wanted is not Objective.TIME and usd_per_node_hour is None:
             hint = "give the price of a node: usd_per_node_hour=0.5"
-            raise _refused("a cost needs a price", "usd_per_node_hour", hint)
+            raise refused("a cost needs a price", "usd_per_node_hour", hint)
         keys_ = require_keys(self._repository, by)
         check_settings(keys_, "by", BELONGING)
         trials = counted(self._repository, self._query(where), keys_)
         prices = None if usd_per_node_hour is None else Prices(usd_per_node_hour, per="node")
-        if (refused := refusal(trials, keys_, prices)) is not None:
-            raise VenturiError("VEN-COMPARE-GROUPS", refused.message,
-                               where={"by": ", ".join(keys_)}, hint=refused.hint)  # fmt: skip
+        require_rankable(trials, keys_, prices)
         return rank_trials(trials, keys_, wanted, prices, crude=crude)
 
     def _query(self, where: Where, with_excluded: bool = False) -> Query:
@@ -286,12 +291,6 @@ def _baseline(value: Scalar | Sequence[Scalar]) -> str | None:
     if value is None or isinstance(value, str | int | float):
         return None if value is None else text_of(value)
     return json.dumps(list(value))
-
-
-def _refused(message: str, field: str, hint: str) -> VenturiError:
-    return VenturiError(
-        "VEN-QUERY-VALUE", message, where={"field": field}, hint=hint, exit_code=ExitCode.USAGE
-    )
 
 
 def _require(package: str, extra: str) -> None:

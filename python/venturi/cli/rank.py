@@ -13,7 +13,6 @@ from venturi.cli.repository import open_repository, say_left_out
 from venturi.cli.screen import show
 from venturi.errors import ExitCode, VenturiError
 from venturi.present.table import Line, table
-from venturi.record.vocabulary import DISK_LAYOUTS
 from venturi.units import format_duration
 from venturi.wording import NAMES_SHOWN
 
@@ -70,7 +69,13 @@ def command(
         --where cluster=minerva100-10-18-21 --objective cost \\
         --usd-per-hour 3.50 --plus net=IB:0.80 --plus disk=HDD:0.20 --plus disk=SSD:0.70
     """
-    from venturi.model.compare.rank_trials import Prices, counted, rank_trials, refusal
+    from venturi.model.compare.rank_trials import (
+        Prices,
+        counted,
+        rank_trials,
+        recorded_prices,
+        require_rankable,
+    )
     from venturi.model.compare.ranking import Objective
     from venturi.record.query.checks import require_conditions, require_keys
     from venturi.record.query.chosen import BELONGING, check_settings
@@ -93,7 +98,7 @@ def command(
         keys = require_keys(repository, keys)
         check_settings(keys, "by", BELONGING)
         query = replace(query, conditions=require_conditions(repository, query.conditions))
-        added = require_prices(repository, added)
+        added = recorded_prices(repository, added)
         trials = counted(repository, query, (*keys, *(key for key, _, _ in added)))
         say_left_out(repository, query)
     if not len(trials.logs):
@@ -103,10 +108,7 @@ def command(
         return
     per: Literal["cluster", "node"] = "cluster" if usd_per_node_hour is None else "node"
     prices = None if price is None else Prices(price, added, per)
-    refused = refusal(trials, keys, prices)
-    if refused is not None:
-        raise VenturiError("VEN-COMPARE-GROUPS", refused.message, where={"by": ", ".join(keys)},
-                           hint=refused.hint, exit_code=ExitCode.USAGE)  # fmt: skip
+    require_rankable(trials, keys, prices)
     ranked = rank_trials(trials, keys, Objective(OBJECTIVES[objective]), prices, crude=crude)
     if as_json:
         print_json(_data(ranked, keys), ranked.warnings)
@@ -148,23 +150,6 @@ def _added(texts: tuple[str, ...]) -> tuple[tuple[str, str, float], ...]:
         except ValueError as error:
             raise click.UsageError(f"--plus {text!r}: {match[3]!r} is not a price") from error
     return tuple(added)
-
-
-def require_prices(
-    repository: Repository, added: tuple[tuple[str, str, float], ...]
-) -> tuple[tuple[str, str, float], ...]:
-    """`added` by the recorded names of its keys; VEN-QUERY-VALUE for a value that no trial has and
-    that is no kind of disk either."""
-    from venturi.record.query.checks import require_conditions, require_keys
-    from venturi.record.query.conditions import parse_condition
-
-    made = []
-    for key, value, usd in added:
-        (name,) = require_keys(repository, (key,))
-        if value not in DISK_LAYOUTS:
-            require_conditions(repository, (parse_condition(f"{name}={value}"),))
-        made.append((name, value, usd))
-    return tuple(made)
 
 
 def _text(value: object) -> str:

@@ -6,14 +6,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from venturi.errors import ExitCode, VenturiError
+from venturi.errors import VenturiError
 from venturi.model.compare.effect import Effects, Key
 from venturi.model.compare.effect_words import named
 from venturi.model.compare.effects import Asked, UnknownBaselineError, effects_of
 from venturi.model.statistics.stats import ALPHA
 from venturi.record.query.checks import require_keys
 from venturi.record.query.chosen import ORIGIN, WORK, check_settings, chosen
-from venturi.record.query.conditions import OF_RECORDS
+from venturi.record.query.conditions import OF_RECORDS, refused
 from venturi.record.query.grouping import GROUP_KEYS_MAX
 from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
@@ -39,21 +39,21 @@ def effects(repository: Repository, query: Query, question: Question) -> Effects
     """What the keys of `question` bring to the trials of `query`; VEN-QUERY-VALUE of wrong ones."""
     keys = require_keys(repository, question.keys)
     if not keys or not all(keys):
-        raise _refused("there is nothing to look at", "key", "name a key, such as disk")
+        raise refused("there is nothing to look at", "key", "name a key, such as disk")
     if len(keys) > GROUP_KEYS_MAX:
-        raise _refused(f"{len(keys)} keys", "key", f"at most {GROUP_KEYS_MAX} make a combination")
+        raise refused(f"{len(keys)} keys", "key", f"at most {GROUP_KEYS_MAX} make a combination")
     for key in keys:
         if key in (*WORK, *ORIGIN):
             hint = "times of different work are not compared; give what was chosen for the work"
-            raise _refused(f"{key} is no setting", "key", hint)
+            raise refused(f"{key} is no setting", "key", hint)
     check_settings(keys, "key")
     if not LEVEL_LEAST <= question.level <= LEVEL_MOST:
         hint = f"give one from {LEVEL_LEAST} to {LEVEL_MOST}, such as 0.95"
-        raise _refused(f"{question.level} is no level of an interval", "level", hint)
+        raise refused(f"{question.level} is no level of an interval", "level", hint)
     ignored = frozenset(require_keys(repository, question.ignore, also=OF_RECORDS))
     ignored -= set(keys)
     if work := sorted(ignored & {*WORK, *ORIGIN, "engine"}):
-        raise _refused(
+        raise refused(
             f"{work[0]} cannot be left out", "ignore", "times of different work are not compared"
         )
     wanted = None if question.baseline is None else _values(question.baseline, len(keys))
@@ -99,7 +99,7 @@ def _values(text: str, count: int) -> list[str]:
     else:
         values = [text] if count == 1 else [each.strip() for each in text.split(",")]
     if len(values) != count:
-        raise _refused(
+        raise refused(
             f"{text[:80]!r} is not a value of each key", "baseline",
             'give one of each, such as HDD,ETH or ["HDD", "ETH"]',
         )  # fmt: skip
@@ -109,10 +109,4 @@ def _values(text: str, count: int) -> list[str]:
 def _unknown(text: str, keys: Sequence[str], known: Sequence[Key]) -> VenturiError:
     most = ", ".join(named(keys, value) for value in known[:NAMES_SHOWN])
     hint = f"the most frequent are: {most}" if most else "no trial is counted"
-    return _refused(f"no counted trial has {text[:80]!r}", "baseline", hint)
-
-
-def _refused(message: str, field: str, hint: str) -> VenturiError:
-    return VenturiError(
-        "VEN-QUERY-VALUE", message, where={"field": field}, hint=hint, exit_code=ExitCode.USAGE
-    )
+    return refused(f"no counted trial has {text[:80]!r}", "baseline", hint)

@@ -144,15 +144,17 @@ def besides_and_along(
 def rank_alike(
     trials: Trials,
     keys: Sequence[str],
+    equal: tuple[str, ...],
     objective: Objective,
     rates: Floats | None = None,
+    *,
     alpha: float = ALPHA,
 ) -> AlikeRanking:
-    """The groups of `trials` by `keys`, ranked over like settings.
+    """The groups of `trials` by `keys`, ranked over the settings that are alike in `equal`.
 
-    `rates` is each trial's price per hour, of the whole cluster: all objectives but time need it.
+    `equal` is the first of `besides_and_along`. `rates` is each trial's price per hour, of the
+    whole cluster: all objectives but time need it.
     """
-    equal, _ = besides_and_along(trials, keys)
     columns = [trials.columns[key] for key in keys]
     target, first = combined(columns, len(trials.logs))
     values: list[Key] = [

@@ -25,12 +25,14 @@ from venturi.model.compare.printed import KEY as PRINTED
 from venturi.model.compare.printed import no_repeats
 from venturi.model.compare.ranking import Objective, Ranking, rank_groups
 from venturi.model.compare.strata import Trials
+from venturi.record.query.checks import require_conditions, require_keys
 from venturi.record.query.chosen import BELONGING, belonging, chosen
 from venturi.record.query.columns import Column, combined
+from venturi.record.query.conditions import parse_condition
 from venturi.record.query.grouping import GROUPS_MAX
 from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
-from venturi.record.vocabulary import disks_of
+from venturi.record.vocabulary import DISK_LAYOUTS, disks_of
 from venturi.wording import count_of
 
 Floats = npt.NDArray[np.float64]
@@ -65,6 +67,20 @@ def require_prices(usd_per_hour: float, plus: Sequence[tuple[str, str, float]] =
                 where={"field": "usd_per_hour", "value": str(usd)[:40]}, exit_code=ExitCode.USAGE,
                 hint=f"give US dollars above 0, at most {USD_PER_HOUR_MAX:,.0f}, such as 0.5",
             )  # fmt: skip
+
+
+def recorded_prices(
+    repository: Repository, plus: Sequence[tuple[str, str, float]]
+) -> tuple[tuple[str, str, float], ...]:
+    """`plus` of `Prices` by the recorded names of its keys; VEN-QUERY-VALUE for a value that no
+    trial has and that is no kind of disk either."""
+    made = []
+    for key, value, usd in plus:
+        (name,) = require_keys(repository, (key,))
+        if value not in DISK_LAYOUTS:
+            require_conditions(repository, (parse_condition(f"{name}={value}"),))
+        made.append((name, value, usd))
+    return tuple(made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +129,14 @@ def counted(repository: Repository, query: Query, keys: Sequence[str]) -> Trials
         columns[PRINTED] = found.column(PRINTED)
     times = np.where(found.counted, found.elapsed_s, 1.0)
     return Trials(columns, np.log(times)).taken(found.counted)
+
+
+def require_rankable(trials: Trials, keys: Sequence[str], prices: Prices | None) -> None:
+    """VEN-COMPARE-GROUPS where the groups of `trials` cannot be ranked together."""
+    refused = refusal(trials, keys, prices)
+    if refused is not None:
+        raise VenturiError("VEN-COMPARE-GROUPS", refused.message, where={"by": ", ".join(keys)},
+                           hint=refused.hint, exit_code=ExitCode.USAGE)  # fmt: skip
 
 
 def refusal(trials: Trials, keys: Sequence[str], prices: Prices | None) -> Refusal | None:
@@ -210,19 +234,18 @@ def rank_trials(
     crude: bool = False,
 ) -> Ranked:
     """The groups of `trials` by `keys`; `refusal` has to allow it."""
-    rates = None if prices is None else rates_of(trials, prices)
+    every = len(trials.logs)
+    trials, rates = _priced(trials, prices)
     warnings = []
-    if rates is not None and not np.isfinite(rates).all():
-        known = np.isfinite(rates)
-        warnings.append(f"{count_of(int((~known).sum()), 'trial')} without a known number of hosts "
+    if without := every - len(trials.logs):
+        warnings.append(f"{count_of(without, 'trial')} without a known number of hosts "
                         "left out: they have no cost")  # fmt: skip
-        trials, rates = trials.taken(known), rates[known]
     besides, along = besides_and_along(trials, keys)
     basis: Basis = "pooled" if not besides else "crude" if crude else "matched"
     ranking = alike = None
     of_group = _groups(trials, keys, rates)
     if basis == "matched":
-        alike = rank_alike(trials, keys, objective, rates)
+        alike = rank_alike(trials, keys, besides, objective, rates)
         groups = [place.key for each in alike.sets for place in each.places]
     else:
         ranking = rank_groups(of_group, objective)
@@ -236,6 +259,25 @@ def rank_trials(
     named = dict(zip(groups, naming.names, strict=True))
     medians = {one.key: _medians(one) for one in of_group}
     return Ranked(basis, ranking, alike, besides, along, medians, named, naming, tuple(warnings))
+
+
+def frontier(
+    trials: Trials, keys: Sequence[str], prices: Prices, found: Ranked
+) -> AlikeRanking | None:
+    """The groups that `found` has of these trials, by time and cost over like settings."""
+    if found.alike is None or found.alike.objective is Objective.PARETO:
+        return found.alike
+    trials, rates = _priced(trials, prices)
+    return rank_alike(trials, keys, found.besides, Objective.PARETO, rates)
+
+
+def _priced(trials: Trials, prices: Prices | None) -> tuple[Trials, Floats | None]:
+    """The trials that have a price, with each one's; all of them where none is asked for."""
+    if prices is None:
+        return trials, None
+    rates = rates_of(trials, prices)
+    known = np.isfinite(rates)
+    return (trials, rates) if known.all() else (trials.taken(known), rates[known])
 
 
 def _medians(group: Group) -> Medians:

@@ -44,8 +44,10 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
 def require_keys(
     repository: Repository, keys: Iterable[str], *, also: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """The recorded names of `keys`, as `Chosen` has them, each once; VEN-QUERY-VALUE, with names that are near, for one
-    that is neither a column, nor of any trial, nor one of `also`.
+    """The recorded names of `keys`, as `Chosen` has them, each once.
+
+    VEN-QUERY-VALUE, with names that are near, for one that is neither a column, nor of any trial,
+    nor one of `also`.
 
     A repository without trials knows no configuration, and refuses none.
     """

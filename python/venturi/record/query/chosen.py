@@ -15,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
 
-from venturi.errors import ExitCode, VenturiError
 from venturi.record.query.columns import Column, column_of, read_trials
-from venturi.record.query.conditions import COLUMNS, OF_RECORDS, PREFIX, is_hidden
+from venturi.record.query.conditions import COLUMNS, OF_RECORDS, PREFIX, is_hidden, refused
 from venturi.record.query.selection import Query, fetch, rules_for, where
 from venturi.record.repository import Repository
 from venturi.record.tables import CHANGES, CONFIGURATION, TRIALS
@@ -78,10 +77,9 @@ def check_settings(keys: Iterable[str], field: str, also: tuple[str, ...] = ()) 
     """
     for key in keys:
         if key in COLUMNS and key not in (*CHOSEN, *also):
-            raise VenturiError(
-                "VEN-QUERY-VALUE", f"{key} is what became of a trial, not a setting",
-                where={"field": field}, exit_code=ExitCode.USAGE,
-                hint="give what was chosen: engine, network, hosts or a key of the configuration "
+            raise refused(
+                f"{key} is what became of a trial, not a setting", field,
+                "give what was chosen: engine, network, hosts or a key of the configuration "
                 "(`venturi keys`)",
             )  # fmt: skip
 

@@ -227,13 +227,15 @@ def at_most(what: str, given: int, most: int) -> None:
         raise refused(f"{given:,} {what}; at most {most:,} are possible", what)
 
 
-def refused(message: str, key: str) -> VenturiError:
-    """The error of a query that makes no sense, at `key`."""
+_CONDITIONS = (
+    "conditions are KEY=VALUE, KEY<N, KEY<=N, KEY>N, KEY>=N, or KEY= for a missing value; "
+    f"columns are {', '.join(COLUMNS)}, and any other KEY is of the configuration"
+)
+
+
+def refused(message: str, field: str, hint: str = _CONDITIONS) -> VenturiError:
+    """The error of a question that makes no sense, at a `field` of it: by default a key."""
+    where = {"field": field[:100]}
     return VenturiError(
-        "VEN-QUERY-VALUE",
-        message,
-        where={"field": key[:100]},
-        hint="conditions are KEY=VALUE, KEY<N, KEY<=N, KEY>N, KEY>=N, or KEY= for a missing value; "
-        f"columns are {', '.join(COLUMNS)}, and any other KEY is of the configuration",
-        exit_code=ExitCode.USAGE,
+        "VEN-QUERY-VALUE", message, where=where, hint=hint, exit_code=ExitCode.USAGE
     )

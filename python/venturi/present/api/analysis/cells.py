@@ -10,12 +10,12 @@ from datetime import datetime
 from itertools import chain
 from typing import Annotated, Any
 
-from venturi.errors import ExitCode, VenturiError
 from venturi.present.api.asking import Given, Parameter
 from venturi.present.api.context import Selection, Services
 from venturi.present.api.shapes import Key, Scalar
 from venturi.record.query.checks import require_keys
 from venturi.record.query.chosen import BELONGING, check_settings
+from venturi.record.query.conditions import refused
 from venturi.record.query.grouping import GROUP_KEYS_MAX, group_by
 from venturi.record.repository import Repository
 from venturi.record.tables import number_of, text_of
@@ -50,13 +50,6 @@ ByDep = Annotated[list[str] | None, Given(known_by)]
 def keys_of(by: Sequence[str] | None) -> tuple[str, ...]:
     """The keys to group by, each once."""
     return tuple(dict.fromkeys(by or ()))
-
-
-def refused(message: str, field: str, hint: str = "") -> VenturiError:
-    """A parameter that cannot be answered."""
-    return VenturiError(
-        "VEN-QUERY-VALUE", message, where={"field": field}, hint=hint, exit_code=ExitCode.USAGE
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,6 @@ from venturi.present.api.analysis.cells import (
     label,
     mixtures,
     named_key,
-    refused,
     same,
     scalar,
     shown,
@@ -41,7 +40,7 @@ from venturi.present.api.analysis.spreads import interval, spread_of
 from venturi.present.api.asking import Parameter
 from venturi.present.api.context import Selection, SelectionDep, Services
 from venturi.present.api.shapes import ComparedGroup, Comparison, Key, Scalar
-from venturi.record.query.conditions import COLUMNS, Condition, Op
+from venturi.record.query.conditions import COLUMNS, Condition, Op, refused
 from venturi.record.query.grouping import GROUP_KEYS_MAX
 from venturi.record.query.paging import rows
 from venturi.record.repository import Repository

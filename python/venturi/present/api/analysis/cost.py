@@ -17,7 +17,9 @@ from venturi.model.compare.legacy import LegacyBest, joined_on_time_alone
 from venturi.model.compare.rank_trials import (
     USD_PER_HOUR_MAX,
     counted,
+    frontier,
     rank_trials,
+    recorded_prices,
     refusal,
     require_prices,
     usd_added,
@@ -37,21 +39,18 @@ from venturi.present.api.analysis.cells import (
     keys_of,
     label,
     mixtures,
-    refused,
     scalar,
 )
 from venturi.present.api.analysis.spreads import interval, no_spread, scaled, spread_of
 from venturi.present.api.asking import Parameter
 from venturi.present.api.context import Selection, SelectionDep, Services
 from venturi.present.api.shapes import Key, Prices, RankedGroup, Ranking, Scalar
-from venturi.record.query.checks import require_conditions
-from venturi.record.query.conditions import COLUMNS, parse_condition
+from venturi.record.query.conditions import COLUMNS, refused
 from venturi.record.query.grouping import GROUP_KEYS_MAX
 from venturi.record.query.paging import rows
 from venturi.record.query.repeats import stored_order
 from venturi.record.repository import Repository
 from venturi.record.tables import text_of
-from venturi.record.vocabulary import DISK_LAYOUTS
 from venturi.units import format_duration
 
 OBJECTIVES: Mapping[str, model.Objective] = {
@@ -109,7 +108,7 @@ def cost(
     prices = None
     if usd_per_hour is not None:
         day = None if price_as_of is None else price_as_of.isoformat()
-        extra = required(services.repository, added(plus or (), keys))
+        extra = recorded_prices(services.repository, added(plus or (), keys))
         require_prices(usd_per_hour, extra)
         prices = Prices(usd_per_hour, extra, per, day, price_source)
     elif plus or legacy or objective != "time":
@@ -122,15 +121,6 @@ def cost(
     else:
         answer = ranked(found, keys, objective, prices)
     return with_legacy(services.repository, selection, answer) if legacy else answer
-
-
-def required(
-    repository: Repository, plus: tuple[tuple[str, str, float], ...]
-) -> tuple[tuple[str, str, float], ...]:
-    """`plus`; VEN-QUERY-VALUE for a value that no trial has and that is no kind of disk."""
-    unknown = [f"{key}={value}" for key, value, _ in plus if value not in DISK_LAYOUTS]
-    require_conditions(repository, map(parse_condition, unknown))
-    return plus
 
 
 def like_with_like(
@@ -166,9 +156,7 @@ def like_with_like(
         if found.basis == "crude":
             told = f"Crude, not like with like: {told}"
         return replace(answer, verdict=told)
-    front = None
-    if charged is not None:
-        front = rank_trials(trials, keys, model.Objective.PARETO, charged).alike
+    front = None if charged is None else frontier(trials, keys, charged, found)
     groups = _matched(answer.groups, found.alike, front)
     return replace(answer, groups=groups, verdict=". ".join(sentences(found)) + ".")
 

@@ -33,7 +33,7 @@ from venturi.model.scaling.curves import (
 )
 from venturi.model.scaling.meaning import meaning_of
 from venturi.model.statistics.stats import MEDIAN_LEVEL, Missing
-from venturi.present.api.analysis.cells import ByDep, joined, keys_of, refused, scalar
+from venturi.present.api.analysis.cells import ByDep, joined, keys_of, scalar
 from venturi.present.api.analysis.spreads import spread_of
 from venturi.present.api.asking import Parameter
 from venturi.present.api.context import SelectionDep, Services
@@ -50,7 +50,7 @@ from venturi.present.api.shapes import Interval
 from venturi.record.query.checks import require_keys
 from venturi.record.query.chosen import Chosen, check_settings, chosen
 from venturi.record.query.columns import Column
-from venturi.record.query.conditions import OF_RECORDS
+from venturi.record.query.conditions import OF_RECORDS, refused
 from venturi.record.query.known_keys import keys
 from venturi.record.repository import Repository
 from venturi.units import format_bytes_decimal, format_duration
