@@ -10,7 +10,7 @@ CARGO := cargo
 PYTEST := $(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo serve test test-rust test-web test-daily check lint lint-rust lint-types lint-python lint-web wheel release bench docs screenshots locks clean system-packages
+.PHONY: help setup demo serve test test-rust test-web test-daily check lint lint-rust lint-types lint-python lint-web wheel release audit bench docs screenshots locks clean system-packages
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | column -t -s $$'\t'
@@ -98,6 +98,7 @@ lint-python:
 	$(PY) scripts/unused.py
 	$(PY) scripts/lazy_imports.py
 	$(PY) scripts/generated.py --check
+	$(PY) scripts/notices.py --check
 
 lint-web:
 	cd web && npm run --silent lint
@@ -109,14 +110,30 @@ $(RELEASE)/.synced: requirements-release.lock $(UV)
 	$(UV) pip sync --quiet --python $(RELEASE)/bin/python --require-hashes requirements-release.lock
 	@touch $@
 
+BILLS := $(CURDIR)/.tools/bills/venturi.python.cdx.json $(CURDIR)/.tools/bills/venturi.pages.cdx.json
 wheel: $(RELEASE)/.synced ## Write a source distribution, and from it a wheel for any Linux, into dist/
 	@rm -rf dist
-	PATH="$(CURDIR)/$(RELEASE)/bin:$$PATH" CARGO_TARGET_DIR="$(CURDIR)/target" MATURIN_PEP517_ARGS="--zig --compatibility manylinux_2_17" \
+	@$(RELEASE)/bin/python scripts/bills.py .tools/bills
+	PATH="$(CURDIR)/$(RELEASE)/bin:$$PATH" CARGO_TARGET_DIR="$(CURDIR)/target" MATURIN_PEP517_ARGS="--zig --compatibility manylinux_2_17 $(BILLS:%=--sbom-include=%)" \
 		$(UV) build --quiet --no-build-isolation --python $(RELEASE)/bin/python --out-dir dist
 	@$(RELEASE)/bin/python scripts/check_dist.py dist
 
 release: $(RELEASE)/.synced ## Rehearse a release: what is in its way, wheel, checks, bills of materials; TAG=1 makes the tag
 	@$(RELEASE)/bin/python scripts/release.py $(if $(TAG),--tag)
+
+.tools/audit/.synced: requirements-audit.lock $(UV)
+	@test -x .tools/audit/bin/python || $(UV) venv --quiet --python $(PYTHON) .tools/audit
+	$(UV) pip sync --quiet --python .tools/audit/bin/python --require-hashes requirements-audit.lock
+	@touch $@
+
+CARGO_DENY := 0.20.2
+.tools/cargo/deny-$(CARGO_DENY):
+	$(CARGO) install --quiet --locked --root .tools/cargo cargo-deny --version $(CARGO_DENY)
+	@touch $@
+
+# Compiling cargo-deny takes minutes, once.
+audit: .tools/audit/.synced .tools/cargo/deny-$(CARGO_DENY) ## Ask what is known of the packages used: vulnerabilities, licences; says what could not be asked
+	@$(PY) scripts/audit.py
 
 bench: setup ## Measure Venturi beside its peers and the physical limit, interleaved
 	@scripts/system-packages.sh bench
@@ -125,6 +142,7 @@ bench: setup ## Measure Venturi beside its peers and the physical limit, interle
 
 generated: setup ## Write the generated files anew (schema, reference pages)
 	$(PY) scripts/generated.py
+	$(PY) scripts/notices.py
 
 .tools/docs/.synced: requirements-docs.lock $(UV)
 	@test -x .tools/docs/bin/python || $(UV) venv --quiet --python $(PYTHON) .tools/docs
@@ -144,6 +162,7 @@ locks: $(UV) ## Write the lock files anew
 	$(UV) pip compile --quiet --generate-hashes --no-annotate --universal --group release -c requirements-dev.lock -o requirements-release.lock
 	$(UV) pip compile --quiet --generate-hashes --no-annotate --universal --group bench -c requirements-dev.lock -o requirements-bench.lock
 	$(UV) pip compile --quiet --generate-hashes --no-annotate --universal --group docs -o requirements-docs.lock
+	$(UV) pip compile --quiet --generate-hashes --no-annotate --universal --group audit -o requirements-audit.lock
 
 clean: ## Remove what the other commands made
 	rm -rf target .venv .tools dist site web/node_modules python/venturi/present/assets/{*.js,*.css,app} report.html .mypy_cache .ruff_cache .pytest_cache .hypothesis

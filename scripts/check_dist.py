@@ -16,6 +16,11 @@ from pathlib import Path
 
 PAGES = ("venturi/present/assets/page.js", "venturi/present/assets/app/index.html")
 SCRIPTS = ("data/scripts/venturi", "data/scripts/venturi-agent")
+# What the wheel is made of, and under which licences.
+TOLD = (
+    "licenses/LICENSE", "licenses/THIRD-PARTY.txt", "sboms/venturi-agent.cyclonedx.json",
+    "sboms/venturi.python.cdx.json", "sboms/venturi.pages.cdx.json",
+)  # fmt: skip
 SOURCES = (
     "Cargo.lock", "crates/agent/src/main.rs", "packaging/venturi_build.py",
     "packaging/venturi.data/scripts/venturi", *(f"python/{page}" for page in PAGES),
@@ -48,7 +53,7 @@ def main() -> int:
 def wheel_faults(path: Path) -> Iterator[str]:
     """What is wrong with a wheel: files that it lacks, a name that promises too much."""
     with zipfile.ZipFile(path) as wheel:
-        yield from missing(wheel.namelist(), (*PAGES, *SCRIPTS))
+        yield from missing(wheel.namelist(), (*PAGES, *SCRIPTS, *TOLD))
     if MANYLINUX not in path.name:
         yield f"its name does not say {MANYLINUX}"
         return

@@ -1,4 +1,4 @@
-"""Prepares a release: says what is in its way, builds it, checks it, lists what it is made of.
+"""Prepares a release: says what is in its way, builds it with the lists of what it is made of.
 
 Without --tag it is a rehearsal: nothing changes but dist/. With --tag, and only if nothing is in
 the way, it makes the tag at the end. It never sends anything anywhere; it prints what to type.
@@ -33,7 +33,6 @@ def main() -> int:
     print(f"release {version}")
     if not options.no_build:
         run("make", "--no-print-directory", "wheel")
-        bills_of_materials(version)
         for path in sorted(DIST.iterdir()):
             print(f"  {path.relative_to(ROOT)}")
     for obstacle in obstacles:
@@ -89,22 +88,6 @@ def topmost(changelog: str) -> tuple[str, int]:
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version))
-
-
-def bills_of_materials(version: str) -> None:
-    """CycloneDX lists of the Python packages and of the pages' packages, into dist/.
-
-    That of the agent's crates is inside the wheel, where maturin puts it.
-    """
-    python = DIST / f"venturi-{version}.python.cdx.json"
-    tool = str(ROOT / ".tools/release/bin/cyclonedx-py")
-    run(tool, "requirements", "requirements.lock", "--pyproject", "pyproject.toml",
-        "--output-reproducible", "--of", "JSON", "-o", str(python))  # fmt: skip
-    pages = subprocess.run(
-        ["npm", "sbom", "--sbom-format", "cyclonedx", "--omit", "dev", "--package-lock-only"],
-        cwd=ROOT / "web", stdout=subprocess.PIPE, text=True, check=True,
-    )  # fmt: skip
-    (DIST / f"venturi-{version}.pages.cdx.json").write_text(pages.stdout, "utf-8")
 
 
 def git(*arguments: str) -> str:
