@@ -88,6 +88,9 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "VEN-VIEW-VALUE": Code(_USAGE, "A view cannot be saved with this name, author or address."),
         "VEN-VIEW-UNKNOWN": Code(_USAGE, "No saved view has this name."),
         "VEN-VIEW-DUPLICATE": Code(_USAGE, "Another saved view has this name."),
+        "VEN-TOKEN-VALUE": Code(_USAGE, "A token cannot be made with this name or expiry."),
+        "VEN-TOKEN-UNKNOWN": Code(_USAGE, "No token has this name."),
+        "VEN-TOKEN-DUPLICATE": Code(_USAGE, "There is or was another token of this name."),
         "VEN-EXCHANGE-FORMAT": Code(
             _USAGE, "An archive is damaged, oversized or not a Venturi export."
         ),

@@ -60,7 +60,7 @@ def test_without_a_token_it_listens_on_loopback_only(tmp_path: Path, host: str) 
     done = serve(tmp_path, "--host", host, "--port", "0")
     assert (done.returncode, done.stdout) == (1, "")
     assert "VEN-SERVE-TOKEN" in done.stderr
-    assert not any(tmp_path.iterdir()), "nothing was opened"
+    assert "venturi token add" in done.stderr
 
 
 @pytest.mark.slow

@@ -14,6 +14,8 @@ from alembic.config import Config
 
 from venturi.errors import CODES, ExitCode, VenturiError
 from venturi.record import exclusions, tables, views
+from venturi.record.actions import VIEW_DELETED, find_actions
+from venturi.record.authors import Author
 from venturi.record.query import counting, paging
 from venturi.record.query.conditions import parse_condition
 from venturi.record.query.paging import whole_trials
@@ -23,6 +25,7 @@ from venturi.record.trial import Trial, now
 from venturi.settings import Settings
 
 MakeTrial = Callable[..., Trial]
+ANN = Author("ann", "login")
 
 
 def error_of(action: Callable[[], object]) -> VenturiError:
@@ -44,7 +47,11 @@ def test_a_rule_covers_what_is_there_and_what_comes_until_it_is_revoked(
     repository.add_many(make_trial(id=f"t{n}", configuration={"n": n}) for n in range(4))
     before = whole_trials(repository)
     rule = exclusions.add(repository, ("n>=2", "workload=terasort"), " Ann ", "the fan of node 3")
-    assert (rule.author, rule.reason, rule.revoked_at) == ("Ann", "the fan of node 3", None)
+    assert (rule.author, rule.reason, rule.revoked_at) == (
+        Author(said="Ann"),
+        "the fan of node 3",
+        None,
+    )
     assert now() - rule.created_at < timedelta(minutes=5)
     assert exclusions.covered(repository, rule.id) == 2
     repository.add(make_trial(id="t9", configuration={"n": 9}))
@@ -58,7 +65,7 @@ def test_a_rule_covers_what_is_there_and_what_comes_until_it_is_revoked(
 
     revoked = exclusions.revoke(repository, rule.id, "Bob")
     assert replace(revoked, revoked_at=None, revoked_by=None) == rule
-    assert revoked.revoked_by == "Bob"
+    assert revoked.revoked_by == Author(said="Bob")
     assert revoked.revoked_at is not None
     assert revoked.revoked_at >= rule.created_at
     assert exclusions.find(repository) == (revoked,)
@@ -131,7 +138,7 @@ def test_unknown_ids_are_errors(repository: Repository) -> None:
     for unknown in ("", "x", "\0", "\ud800", "01" * 40):
         error = error_of(partial(exclusions.revoke, repository, unknown, "me"))
         assert error.code == "VEN-EXCLUSION-UNKNOWN"
-        assert error_of(partial(views.delete, repository, unknown)).code == "VEN-VIEW-UNKNOWN"
+        assert error_of(partial(views.delete, repository, unknown, ANN)).code == "VEN-VIEW-UNKNOWN"
         assert error_of(partial(repository.get, unknown)).code == "VEN-RECORD-UNKNOWN"
 
 
@@ -151,15 +158,18 @@ def test_only_so_many_rules_are_in_force(
 
 def test_views_are_saved_listed_and_deleted(repository: Repository) -> None:
     made = views.save(repository, " fast ones ", "/trials?where=elapsed_s%3C60", "Ann")
-    assert (made.name, made.author) == ("fast ones", "Ann")
+    assert (made.name, made.author) == ("fast ones", Author(said="Ann"))
     other = views.save(repository, "Über", "/cost?by=disk", "Bob")
     assert views.find(repository) == (made, other)
     error = error_of(lambda: views.save(repository, "fast ones", "/", "Bob"))
     assert error.code == "VEN-VIEW-DUPLICATE"
     assert views.find(repository) == (made, other)
-    views.delete(repository, "fast ones")
+    views.delete(repository, "fast ones", ANN)
     assert views.find(repository) == (other,)
-    assert error_of(lambda: views.delete(repository, "fast ones")).code == "VEN-VIEW-UNKNOWN"
+    with repository.reading() as connection:
+        (deleted,) = find_actions(connection, VIEW_DELETED)
+    assert (deleted.subject, deleted.author) == ("fast ones", ANN)
+    assert error_of(lambda: views.delete(repository, "fast ones", ANN)).code == "VEN-VIEW-UNKNOWN"
 
 
 @pytest.mark.parametrize(

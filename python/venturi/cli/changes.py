@@ -7,7 +7,8 @@ from pathlib import Path
 from threading import Lock
 
 from venturi.errors import VenturiError
-from venturi.record import exchange, exclusions, starter, views
+from venturi.record import exchange, exclusions, starter, tokens, views
+from venturi.record.authors import Author
 from venturi.record.importing.tally import Imported
 from venturi.record.repository import Repository
 
@@ -33,25 +34,38 @@ class RepositoryChanges:
         )
         self._uploading = Lock()
 
-    def take_in(self, archive: Path) -> Imported:
+    def take_in(self, archive: Path, by: Author) -> Imported:
         with self._uploading:
             try:
-                return exchange.import_archive(self._repository, archive, limits=self._limits)
+                return exchange.import_archive(
+                    self._repository, archive, limits=self._limits, by=by
+                )
             except VenturiError as error:
                 error.where["file"] = "the upload"
                 raise
 
-    def exclude(self, conditions: Sequence[str], author: str, reason: str) -> exclusions.Exclusion:
+    def exclude(
+        self, conditions: Sequence[str], author: Author, reason: str
+    ) -> exclusions.Exclusion:
         return exclusions.add(self._repository, conditions, author, reason)
 
-    def revoke(self, id_: str, by: str) -> exclusions.Exclusion:
+    def revoke(self, id_: str, by: Author) -> exclusions.Exclusion:
         return exclusions.revoke(self._repository, id_, by)
 
-    def save_view(self, name: str, url: str, author: str) -> views.View:
+    def save_view(self, name: str, url: str, author: Author) -> views.View:
         return views.save(self._repository, name, url, author)
 
-    def delete_view(self, name: str) -> None:
-        views.delete(self._repository, name)
+    def delete_view(self, name: str, by: Author) -> None:
+        views.delete(self._repository, name, by)
+
+    def open_session(self, token: tokens.Token) -> str:
+        return tokens.open_session(self._repository, token)
+
+    def close_session(self, secret: str) -> None:
+        tokens.close_session(self._repository, secret)
+
+    def note_use(self, token: tokens.Token) -> None:
+        tokens.note_use(self._repository, token)
 
     def import_starter(self) -> Imported:
         return starter.import_starter(self._repository)

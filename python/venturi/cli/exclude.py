@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from venturi.cli.login import login
 from venturi.cli.options import json_option, print_json
 from venturi.cli.repository import open_repository
 from venturi.cli.screen import show
@@ -15,24 +16,14 @@ from venturi.present.table import Table
 from venturi.wording import count_of
 
 if TYPE_CHECKING:
+    from venturi.record.authors import Author
     from venturi.record.exclusions import Exclusion
     from venturi.record.repository import Repository
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-
-def _login() -> str:
-    """The name of the user, or an error of usage where the system has none."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError) as error:
-        raise click.UsageError(
-            "your login name is not known: say who decides this with --author NAME"
-        ) from error
-
-
 author_option: Callable[[F], F] = click.option(
-    "--author", metavar="NAME", help="Who decides this; by default the login name."
+    "--author", metavar="NAME", help="Who decides this, kept as said beside the login name."
 )
 
 
@@ -70,7 +61,7 @@ def add(texts: tuple[str, ...], reason: str, author: str | None, as_json: bool) 
         conditions = require_conditions(repository, asked, values=False)
         named = [text.replace(one.key, two.key, 1)
                  for text, one, two in zip(texts, asked, conditions, strict=True)]  # fmt: skip
-        made = exclusions.add(repository, named, author or _login(), reason)
+        made = exclusions.add(repository, named, login().saying(author), reason)
         data = _data(repository, made)
         if not data["trials"]:
             click.echo("warning: the rule covers no trial so far", err=True)
@@ -89,7 +80,7 @@ def revoke(id: str, author: str | None, as_json: bool) -> None:
     from venturi.record import exclusions
 
     with open_repository() as repository:
-        revoked = exclusions.revoke(repository, id, author or _login())
+        revoked = exclusions.revoke(repository, id, login().saying(author))
         data = _data(repository, revoked)
     _tell(data, as_json, f"{revoked.id}: revoked; it covered {count_of(data['trials'], 'trial')}")
 
@@ -121,13 +112,17 @@ def _data(repository: Repository, exclusion: Exclusion) -> dict[str, Any]:
     return {
         "id": exclusion.id,
         "conditions": exclusion.texts,
-        "author": exclusion.author,
+        "author": _who(exclusion.author),
         "reason": exclusion.reason,
         "created_at": exclusion.created_at.isoformat(),
         "revoked_at": exclusion.revoked_at and exclusion.revoked_at.isoformat(),
-        "revoked_by": exclusion.revoked_by,
+        "revoked_by": exclusion.revoked_by and _who(exclusion.revoked_by),
         "trials": covered(repository, exclusion.id),
     }
+
+
+def _who(author: Author) -> dict[str, str | None]:
+    return {**asdict(author), "text": author.text}
 
 
 def _tell(data: dict[str, Any], as_json: bool, told: str) -> None:
@@ -145,9 +140,9 @@ def _print(found: list[dict[str, Any]]) -> None:
     )  # fmt: skip
     for each in found:
         revoked = each["revoked_at"]
-        ended = f"revoked {revoked[:10]} by {each['revoked_by']}: " if revoked else ""
+        ended = f"revoked {revoked[:10]} by {each['revoked_by']['text']}: " if revoked else ""
         made.add(
-            each["id"], each["created_at"][:16].replace("T", " "), each["author"],
+            each["id"], each["created_at"][:16].replace("T", " "), each["author"]["text"],
             f"{each['trials']:,}", ", ".join(each["conditions"]), ended + each["reason"],
         )  # fmt: skip
     show(made)

@@ -58,6 +58,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "catalog": ("catalog", "List, show, import, overlay and compare catalogues of machines"),
     "exclude": ("exclude", "Exclude trials from results by recorded, reversible rules"),
     "serve": ("serve", "Serve the repository as web pages and as JSON"),
+    "token": ("token", "Give out and take back named tokens for servers of this repository"),
     "report": ("report", "Write a page with its data as one self-contained HTML file"),
     "push": ("push", "Send trials to a server"),
     "export": ("export", "Write trials and their artifacts to one archive"),

@@ -17,7 +17,7 @@ import click
 from venturi import settings
 from venturi.cli.options import DURATION, json_option, print_json
 from venturi.cli.repository import conditions_of, counting, filter_options, open_repository
-from venturi.cli.tokens import token_in
+from venturi.cli.token_files import token_in
 from venturi.errors import ExitCode, VenturiError
 from venturi.record.trial import TERMINAL, Trial
 

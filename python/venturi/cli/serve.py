@@ -16,7 +16,7 @@ import click
 from venturi import settings
 from venturi.cli.options import BYTES
 from venturi.cli.repository import open_repository
-from venturi.cli.tokens import token_in
+from venturi.cli.token_files import token_in
 from venturi.errors import VenturiError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _TOKEN_FILE = click.Path(dir_okay=False, path_type=Path)
 @click.command()
 @click.option(
     "--host", default="127.0.0.1", show_default=True, metavar="ADDRESS",
-    help="Address to listen on; any but loopback needs a token.",
+    help="Address to listen on; any but loopback needs a token (`venturi token add`).",
 )  # fmt: skip
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8321, show_default=True,
@@ -39,11 +39,17 @@ _TOKEN_FILE = click.Path(dir_okay=False, path_type=Path)
 )  # fmt: skip
 @click.option(
     "--read-token-file", type=_TOKEN_FILE,
-    help="File with the token that readers need (or VENTURI_READ_TOKEN).",
+    help="File with a token of this server that readers need (or VENTURI_READ_TOKEN).",
 )  # fmt: skip
 @click.option(
     "--write-token-file", type=_TOKEN_FILE,
-    help="File with the token that uploads and changes need (or VENTURI_WRITE_TOKEN).",
+    help="File with a token of this server for uploads and changes (or VENTURI_WRITE_TOKEN).",
+)  # fmt: skip
+@click.option("--require-token", is_flag=True, help="Ask for a token on loopback too.")
+@click.option(
+    "--proxy", "proxies", multiple=True, metavar="ADDRESS",
+    help="Address or network of a proxy, whose word is taken for who asks and how; everybody then "
+    "needs a token.",
 )  # fmt: skip
 @click.option(
     "--allow-host", multiple=True, metavar="NAME",
@@ -63,6 +69,8 @@ def command(
     port: int,
     read_token_file: Path | None,
     write_token_file: Path | None,
+    require_token: bool,
+    proxies: tuple[str, ...],
     allow_host: tuple[str, ...],
     https: bool,
     upload_limit: int,
@@ -70,8 +78,8 @@ def command(
     """Serve the repository: web pages, and the same as JSON under /api.
 
     Without tokens it listens on loopback only; everyone on this machine reads, and may exclude
-    trials and save views. Uploads (`venturi push`) always need the write token. Prints the address
-    when it listens; Ctrl-C ends it.
+    trials and save views. Uploads (`venturi push`) always need a token for writing. Tokens are made
+    by `venturi token add`. Prints the address when it listens; Ctrl-C ends it.
     """
     # Requests run side by side already, and their matrices are tiny. Read when numpy is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -85,10 +93,34 @@ def command(
         hosts=frozenset(name.lower() for name in (host, *allow_host)),
         https=https,
         upload_bytes_max=upload_limit,
+        closed=require_token,
+        proxies=tuple(map(_network, proxies)),
     )
-    listener = _listen(host, port)
-    with listener, open_repository() as repository:
-        _serve(repository, access, listener)
+    with open_repository() as repository:
+        _require_token(repository, access)
+        with _listen(host, port) as listener:
+            _serve(repository, access, listener)
+
+
+def _network(text: str) -> str:
+    try:
+        return str(ipaddress.ip_network(text))
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r} is no address or network: {error}") from error
+
+
+def _require_token(repository: Repository, access: Access) -> None:
+    """Refuses to start a server that nobody could use."""
+    from venturi.record import tokens
+
+    own = access.read_token or access.write_token
+    if access.needs_token and not own and not tokens.in_force(repository):
+        raise VenturiError(
+            "VEN-SERVE-TOKEN",
+            "without a token the server listens on loopback only, and for no proxy",
+            hint="make one by `venturi token add NAME --role write`, or leave out --host, --proxy "
+            "and --require-token",
+        )
 
 
 def _serve(repository: Repository, access: Access, listener: socket.socket) -> None:
@@ -115,7 +147,8 @@ def _serve(repository: Repository, access: Access, listener: socket.socket) -> N
         log_level="warning",
         server_header=False,
         ws="none",
-        proxy_headers=False,
+        proxy_headers=bool(access.proxies),
+        forwarded_allow_ips=list(access.proxies),
         timeout_graceful_shutdown=_GRACE_S,
     )
     first.start()

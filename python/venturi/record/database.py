@@ -71,20 +71,21 @@ class Database:
             yield connection
 
     @contextmanager
-    def writing(self, *, alone: bool = False) -> Iterator[sa.Connection]:
+    def writing(self, *, alone: bool = False, counts: bool = True) -> Iterator[sa.Connection]:
         """A transaction that may write. On SQLite it is the only one; others wait for it.
 
         On PostgreSQL writers run at once: lock the rows a decision depends on (`FOR UPDATE`). Only
         those that are to be `alone` wait for each other: two that insert many rows in different
-        orders would deadlock.
+        orders would deadlock. What changes no answer does not count among the changes.
         """
         engine = self._engine.execution_options(venturi_writes=True)
         with self._reported(), engine.begin() as connection:
             if alone:
                 _lock(connection, _WRITING_LOCK)
             yield connection
-            # Last, because on PostgreSQL other writers wait here until this one has committed.
-            connection.execute(sa.update(CHANGES).values(made=CHANGES.c.made + 1))
+            if counts:
+                # Last: on PostgreSQL other writers wait here until this one has committed.
+                connection.execute(sa.update(CHANGES).values(made=CHANGES.c.made + 1))
 
     def analyze(self, connection: sa.Connection) -> None:
         """Refreshes, within the transaction, what the database plans its queries by."""

@@ -26,6 +26,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from venturi.errors import VenturiError
+from venturi.record.authors import Author
 from venturi.record.files import refuse_existing, replacing
 from venturi.record.importing.tally import Imported, Tally
 from venturi.record.importing.text import Refusal
@@ -105,8 +106,11 @@ def import_archive(
     *,
     limits: Limits | None = None,
     progress: Progress | None = None,
+    by: Author | None = None,
 ) -> Imported:
     """Takes in the trials of the archive `path`; those already here are left as they are.
+
+    Of each new one it is kept that it came `by` whom.
 
     A damaged or unknown archive is an error (VEN-EXCHANGE-FORMAT); a damaged trial in a sound
     archive is refused, and the others are taken in.
@@ -121,7 +125,7 @@ def import_archive(
                 id_, sha256 = expected[number - 1]
                 try:
                     trial = _read_trial(line, id_, sha256, number)
-                    tally.arrive(trial, added=_take_in(repository, archive, trial))
+                    tally.arrive(trial, added=_take_in(repository, archive, trial, by))
                 except VenturiError as error:
                     tally.refuse(Refusal(number, "trial", id_, error.message, error.code))
                 if progress:
@@ -239,7 +243,9 @@ def _read_trial(line: bytes, id_: str, sha256: str, number: int) -> Trial:
     return trial
 
 
-def _take_in(repository: Repository, archive: zipfile.ZipFile, trial: Trial) -> bool:
+def _take_in(
+    repository: Repository, archive: zipfile.ZipFile, trial: Trial, by: Author | None
+) -> bool:
     """Whether `trial` is new here; a different one with its id is an error.
 
     A trial that is here without its files (the database is shared, the folder is not) gets them.
@@ -258,7 +264,7 @@ def _take_in(repository: Repository, archive: zipfile.ZipFile, trial: Trial) -> 
             kept.append(repository.artifacts_dir / artifact.path)
             _keep(repository, archive, trial, artifact)
         if stored is None:
-            repository.add(trial)
+            repository.add(trial, by)
     except VenturiError as error:
         if error.code == "VEN-RECORD-DUPLICATE" and _stored(repository, trial):
             return False  # another import of the same trial was faster

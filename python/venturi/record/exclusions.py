@@ -16,6 +16,13 @@ from typing import Any
 import sqlalchemy as sa
 
 from venturi.errors import ExitCode, VenturiError
+from venturi.record.authors import (
+    SAID_CHARACTERS_MAX,
+    Author,
+    as_author,
+    author_of,
+    columns_of,
+)
 from venturi.record.query import selection
 from venturi.record.query.conditions import Op, parse_condition
 from venturi.record.query.selection import Rule, rules_of
@@ -26,7 +33,6 @@ from venturi.record.trial import new_id, now
 IN_FORCE_MAX = 100
 CONDITIONS_MAX = 20
 CONDITION_CHARACTERS_MAX = 1_000
-AUTHOR_CHARACTERS_MAX = 100
 REASON_CHARACTERS_MAX = 1_000
 
 
@@ -36,21 +42,23 @@ class Exclusion:
 
     id: str
     texts: tuple[str, ...]
-    author: str
+    author: Author
     reason: str
     created_at: datetime
     revoked_at: datetime | None = None
-    revoked_by: str | None = None
+    revoked_by: Author | None = None
 
 
-def add(repository: Repository, texts: Sequence[str], author: str, reason: str) -> Exclusion:
-    """Records a rule, in force from now on.
+def add(
+    repository: Repository, texts: Sequence[str], author: Author | str, reason: str
+) -> Exclusion:
+    """Records a rule, in force from now on; an author who is a text has only said so.
 
     An error is a condition that makes no sense (VEN-QUERY-VALUE), and no condition at all, two
     values of one key, a missing author or reason, or one rule too many (VEN-EXCLUSION-VALUE).
     """
     _check_conditions(texts)
-    author = _line("author", author, AUTHOR_CHARACTERS_MAX)
+    author = _author(author)
     reason = _line("reason", reason, REASON_CHARACTERS_MAX)
     exclusion = Exclusion(new_id(), tuple(texts), author, reason, now())
     in_force = sa.select(sa.func.count()).where(EXCLUSIONS.c.revoked_at_us.is_(None))
@@ -64,21 +72,21 @@ def add(repository: Repository, texts: Sequence[str], author: str, reason: str) 
         values = {
             "id": exclusion.id,
             "conditions": json.dumps(texts),
-            "author": author,
             "reason": reason,
             "created_at_us": microseconds(exclusion.created_at),
+            **columns_of(author),
         }
         connection.execute(sa.insert(EXCLUSIONS).values(values))
     return exclusion
 
 
-def revoke(repository: Repository, id: str, by: str) -> Exclusion:
+def revoke(repository: Repository, id: str, by: Author | str) -> Exclusion:
     """Takes the rule `id` back, in the name of `by`; the trials it covered count again.
 
     No such rule is an error (VEN-EXCLUSION-UNKNOWN), and one that was revoked before is, too
     (VEN-EXCLUSION-REVOKED).
     """
-    by = _line("author", by, AUTHOR_CHARACTERS_MAX)
+    by = _author(by)
     here = EXCLUSIONS.c.id == id
     with repository.writing(alone=True) as connection:
         chosen = sa.select(EXCLUSIONS).where(here)
@@ -91,12 +99,13 @@ def revoke(repository: Repository, id: str, by: str) -> Exclusion:
                 hint="`venturi exclude ls --all` lists them",
             )
         if found.revoked_at_us is not None:
+            who = author_of(found._mapping, "revoked_by").text
             raise VenturiError(
                 "VEN-EXCLUSION-REVOKED",
-                f"{found.revoked_by} revoked it on {moment(found.revoked_at_us):%Y-%m-%d} already",
+                f"{who} revoked it on {moment(found.revoked_at_us):%Y-%m-%d} already",
                 where={"id": id},
             )
-        changes = {"revoked_at_us": microseconds(now()), "revoked_by": by}
+        changes = {"revoked_at_us": microseconds(now()), **columns_of(by, "revoked_by")}
         connection.execute(sa.update(EXCLUSIONS).where(here).values(changes))
         found = connection.execute(chosen).one()
     return _exclusion(found)
@@ -125,6 +134,13 @@ def covering(repository: Repository, ids: Sequence[str]) -> Mapping[str, tuple[s
     """For each trial of `ids` that is left out, the ids of the rules that do so, oldest first."""
     with repository.reading() as connection:
         return selection.covering(connection, rules_of(connection), ids)
+
+
+def _author(author: Author | str) -> Author:
+    author = as_author(author)
+    if author.said is None and author.name is not None:
+        return author
+    return author.saying(_line("author", author.said or "", SAID_CHARACTERS_MAX))
 
 
 def _line(what: str, text: str, most: int) -> str:
@@ -162,11 +178,11 @@ def _exclusion(row: Any) -> Exclusion:
     return Exclusion(
         row.id,
         tuple(json.loads(row.conditions)),
-        row.author,
+        author_of(row._mapping),
         row.reason,
         moment(row.created_at_us),
         None if row.revoked_at_us is None else moment(row.revoked_at_us),
-        row.revoked_by,
+        None if row.revoked_at_us is None else author_of(row._mapping, "revoked_by"),
     )
 
 

@@ -22,6 +22,8 @@ from typing import IO, Literal, Self
 import sqlalchemy as sa
 
 from venturi.errors import VenturiError
+from venturi.record.actions import ADDED, record_action
+from venturi.record.authors import Author
 from venturi.record.database import Database
 from venturi.record.files import TEMPORARY_SUFFIX, make_folder, modes_in, replacing
 from venturi.record.owner import is_alive
@@ -97,9 +99,14 @@ class Repository:
     ) -> None:
         self.close()
 
-    def add(self, trial: Trial) -> None:
-        """Stores a new trial, in whatever state; an error if its id is taken."""
+    def add(self, trial: Trial, by: Author | None = None) -> None:
+        """Stores a new trial, in whatever state; an error if its id is taken.
+
+        Of one that somebody brought it is kept who did.
+        """
         with self._database.writing() as connection:
+            if by is not None:
+                record_action(connection, ADDED, trial.id, by)
             if not insert_new(connection, [trial]):
                 raise VenturiError(
                     "VEN-RECORD-DUPLICATE",
@@ -142,9 +149,11 @@ class Repository:
         """A transaction that sees one state of the tables; `record.query` asks in it."""
         return self._database.reading()
 
-    def writing(self, *, alone: bool = False) -> AbstractContextManager[sa.Connection]:
+    def writing(
+        self, *, alone: bool = False, counts: bool = True
+    ) -> AbstractContextManager[sa.Connection]:
         """A transaction that may write; see `Database.writing`."""
-        return self._database.writing(alone=alone)
+        return self._database.writing(alone=alone, counts=counts)
 
     def get(self, id_prefix: str) -> Trial:
         """The trial whose id is `id_prefix`, or the only one whose id begins with it.

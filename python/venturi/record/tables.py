@@ -35,7 +35,7 @@ from venturi.record.trial import CPU_OTHERS, CPU_STEAL, DISK_OTHERS, Scalar, Tri
 from venturi.record.trial_json import encode
 
 # The newest migration; a test holds it to the files in migrations/versions.
-REVISION = "0007"
+REVISION = "0008"
 METADATA = MetaData()
 TEXT_MAX = 200  # characters of the names of hosts and folders that are kept to compare them by
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -119,6 +119,7 @@ CONFIGURATION = Table(
     sqlite_with_rowid=False,
 )
 
+# Authors are as in `record.authors`: `author` is what they said, `author_name` what is known.
 # `conditions` is a JSON list of texts that `record.query.parse_condition` reads.
 EXCLUSIONS = Table(
     "exclusions",
@@ -130,6 +131,10 @@ EXCLUSIONS = Table(
     Column("created_at_us", BigInteger, nullable=False),
     Column("revoked_at_us", BigInteger),
     Column("revoked_by", Text),
+    Column("author_name", Text),
+    Column("author_known_by", Text),
+    Column("revoked_by_name", Text),
+    Column("revoked_by_known_by", Text),
 )
 
 VIEWS = Table(
@@ -139,6 +144,47 @@ VIEWS = Table(
     Column("url", Text, nullable=False),
     Column("author", Text, nullable=False),
     Column("created_at_us", BigInteger, nullable=False),
+    Column("author_name", Text),
+    Column("author_known_by", Text),
+)
+
+# `digest` is the SHA-256 of the secret, which is kept nowhere (see `record.tokens`).
+TOKENS = Table(
+    "tokens",
+    METADATA,
+    Column("name", _ID, primary_key=True),
+    Column("role", Text, nullable=False),
+    Column("digest", _ID, nullable=False, unique=True),
+    Column("created_at_us", BigInteger, nullable=False),
+    Column("expires_at_us", BigInteger),
+    Column("last_used_at_us", BigInteger),
+    Column("revoked_at_us", BigInteger),
+    Column("author", Text, nullable=False),
+    Column("author_name", Text),
+    Column("author_known_by", Text),
+)
+
+# A browser's sessions; `token` is the name of the token that it has traded.
+SESSIONS = Table(
+    "sessions",
+    METADATA,
+    Column("digest", _ID, primary_key=True),
+    Column("token", _ID, nullable=False),
+    Column("expires_at_us", BigInteger, nullable=False),
+)
+
+# What was done that leaves no other trace of who did it.
+ACTIONS = Table(
+    "actions",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("at_us", BigInteger, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("author", Text, nullable=False),
+    Column("author_name", Text),
+    Column("author_known_by", Text),
+    Index("actions_by_subject", "subject"),
 )
 
 # One row: how many times anything was written.

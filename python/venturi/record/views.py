@@ -8,6 +8,14 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from venturi.errors import ExitCode, VenturiError
+from venturi.record.actions import VIEW_DELETED, record_action
+from venturi.record.authors import (
+    SAID_CHARACTERS_MAX,
+    Author,
+    as_author,
+    author_of,
+    columns_of,
+)
 from venturi.record.repository import Repository
 from venturi.record.tables import VIEWS, microseconds, moment, storable
 from venturi.record.trial import now
@@ -23,18 +31,20 @@ class View:
 
     name: str
     url: str
-    author: str
+    author: Author
     created_at: datetime
 
 
-def save(repository: Repository, name: str, url: str, author: str) -> View:
+def save(repository: Repository, name: str, url: str, author: Author | str) -> View:
     """Saves a view. A name that is taken is an error (VEN-VIEW-DUPLICATE).
 
     So is a name, an author or a url that is none (VEN-VIEW-VALUE): a url that leads elsewhere
     would be taken for a page of the repository.
     """
     name = _line("name", name, NAME_CHARACTERS_MAX)
-    author = _line("author", author, NAME_CHARACTERS_MAX)
+    author = as_author(author)
+    if author.said is not None or author.name is None:
+        author = author.saying(_line("author", author.said or "", SAID_CHARACTERS_MAX))
     url = _line("url", url, URL_CHARACTERS_MAX)
     if not url.startswith("/") or url.startswith("//") or "\\" in url or " " in url:
         raise _refused("url is not a path of this server, such as /trials?where=...", "url")
@@ -53,8 +63,8 @@ def save(repository: Repository, name: str, url: str, author: str) -> View:
         values = {
             "name": name,
             "url": url,
-            "author": author,
             "created_at_us": microseconds(view.created_at),
+            **columns_of(author),
         }
         connection.execute(sa.insert(VIEWS).values(values))
     return view
@@ -64,11 +74,16 @@ def find(repository: Repository) -> tuple[View, ...]:
     """All views, by name."""
     with repository.reading() as connection:
         found = connection.execute(sa.select(VIEWS).order_by(VIEWS.c.name)).all()
-    return tuple(View(row.name, row.url, row.author, moment(row.created_at_us)) for row in found)
+    return tuple(
+        View(row.name, row.url, author_of(row._mapping), moment(row.created_at_us)) for row in found
+    )
 
 
-def delete(repository: Repository, name: str) -> None:
-    """Deletes a view; one that is not there is an error (VEN-VIEW-UNKNOWN)."""
+def delete(repository: Repository, name: str, by: Author) -> None:
+    """Deletes a view, in the name of `by`, which stays on record.
+
+    One that is not there is an error (VEN-VIEW-UNKNOWN).
+    """
     chosen = sa.delete(VIEWS).where(VIEWS.c.name == name)
     with repository.writing() as connection:
         if not storable(name) or connection.execute(chosen).rowcount == 0:
@@ -78,6 +93,7 @@ def delete(repository: Repository, name: str) -> None:
                 where={"name": name},
                 hint="/api/views lists them",
             )
+        record_action(connection, VIEW_DELETED, name, by)
 
 
 def _line(what: str, text: str, most: int) -> str:

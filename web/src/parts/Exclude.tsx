@@ -8,6 +8,7 @@ import type { Exclusion } from "../generated/types";
 import { useAuthor, useChange, useMayWrite } from "./changes";
 import { Field } from "./Field";
 import { ProblemBox } from "./Page";
+import { YourName } from "./YourName";
 
 /** A form that records a rule for `conditions`, which `n` trials meet now. */
 export function Exclude({
@@ -48,7 +49,7 @@ export function Exclude({
             <code>{conditions.join(" and ")}</code>. Nothing is deleted.
           </p>
           <Field label="Reason" value={reason} onChange={setReason} required maxLength={1000} />
-          <Field label="Your name" value={author} onChange={setAuthor} required maxLength={100} />
+          <YourName value={author} onChange={setAuthor} />
           <button type="submit" disabled={sending}>
             Exclude
           </button>

@@ -24,7 +24,7 @@ export function Login() {
   return (
     <Page
       title="Log in"
-      intro="This server asks for a token: whoever runs it has one for reading and one for writing."
+      intro="This server asks for a token: whoever runs it makes one for you."
     >
       <form className="card stacked" onSubmit={enter}>
         <div className="field">

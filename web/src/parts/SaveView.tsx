@@ -7,6 +7,7 @@ import { href } from "../url";
 import { useAuthor, useChange, useMayWrite } from "./changes";
 import { Field } from "./Field";
 import { ProblemBox } from "./Page";
+import { YourName } from "./YourName";
 
 /** A form that saves the page's URL; nothing where the reader may not write. */
 export function SaveView() {
@@ -25,7 +26,7 @@ export function SaveView() {
       <summary>Save this view</summary>
       <form className="stacked" onSubmit={save}>
         <Field label="Name" value={name} onChange={setName} required maxLength={100} />
-        <Field label="Your name" value={author} onChange={setAuthor} required maxLength={100} />
+        <YourName value={author} onChange={setAuthor} />
         <button type="submit" disabled={sending}>
           Save
         </button>

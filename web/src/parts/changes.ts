@@ -11,8 +11,15 @@ export function useMayWrite(): boolean {
 
 const KEY = "venturi-author";
 
-/** The name under which the reader changes things, remembered in this browser. */
-export function useAuthor(): [string, (name: string) => void] {
+/** The name of the reader's token, under which their changes are recorded. */
+export function useToken(): string | null {
+  const { data } = useTwin(exported ? null : "/api/status");
+  return data?.token ?? null;
+}
+
+/** What the reader calls themselves (null: their token says who they are), remembered here. */
+export function useAuthor(): [string | null, (name: string) => void] {
+  const token = useToken();
   const [author, setAuthor] = useState(() => {
     try {
       return localStorage.getItem(KEY) ?? "";
@@ -28,7 +35,7 @@ export function useAuthor(): [string, (name: string) => void] {
       // Not remembered then.
     }
   };
-  return [author, put];
+  return [token === null ? author : null, put];
 }
 
 export interface Change<T> {

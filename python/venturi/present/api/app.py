@@ -58,7 +58,7 @@ def create_app(
         app.include_router(router)
     app.router.default = Assets(assets)
     problems.handle(app)
-    app.add_middleware(Guard, access=app.state.access)
+    app.add_middleware(Guard, access=app.state.access, services=services)
     app.add_middleware(Moved)
     plain = app.openapi
 

@@ -17,19 +17,33 @@ from venturi.errors import VenturiError
 from venturi.present.api import shapes
 from venturi.present.api.context import Changes, Services
 from venturi.present.api.routing import ServicesDep
-from venturi.present.api.security import COOKIE, SESSION, SESSION_S, UPLOADS, Access
-from venturi.present.api.trials import KEY_LENGTH_MAX, shown_exclusion
-from venturi.record import starter, views
+from venturi.present.api.security import (
+    COOKIE,
+    SESSION,
+    SESSION_S,
+    UPLOADS,
+    Access,
+    author_of,
+    in_force,
+)
+from venturi.present.api.trials import KEY_LENGTH_MAX, shown_exclusion, shown_view
+from venturi.record import starter, tokens
 from venturi.record.exclusions import CONDITIONS_MAX
 from venturi.record.importing.tally import Imported
+from venturi.record.tokens import OWN
 
 router = APIRouter(prefix="/api", tags=["changes"])
 
 # Printable, and not only blanks: the record says exactly what it takes.
 _LINE = r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"
-Author = Annotated[
-    str,
-    Field(description="Who does it.", max_length=100, pattern=_LINE, examples=["Ada Lovelace"]),
+Said = Annotated[
+    str | None,
+    Field(
+        description="What who asks calls themselves; kept as said, beside their token's name.",
+        max_length=100,
+        pattern=_LINE,
+        examples=["Ada Lovelace"],
+    ),
 ]
 Name = Annotated[str, Field(max_length=100, pattern=_LINE, examples=["SSD against InfiniBand"])]
 
@@ -46,15 +60,15 @@ class NewExclusion:
             examples=[["workload=terasort", "elapsed_s>5000"]],
         ),
     ]
-    author: Author
     reason: Annotated[
         str, Field(max_length=1_000, pattern=_LINE, examples=["sorts of 1 TB under another tag"])
     ]
+    author: Said = None
 
 
 @dataclass(frozen=True, slots=True)
 class Revocation:
-    author: Author
+    author: Said = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +84,7 @@ class NewView:
             examples=["/cost?by=disk&by=net&where=workload%3Dterasort"],
         ),
     ]
-    author: Author
+    author: Said = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,23 +93,30 @@ class Login:
 
 
 @router.post(SESSION.removeprefix("/api"))
-def login(login: Login, request: Request, response: Response) -> shapes.Session:
+def login(
+    login: Login, request: Request, response: Response, services: ServicesDep
+) -> shapes.Session:
     """Trades a token for a cookie, so that a browser need not keep it."""
     access: Access = request.app.state.access
-    role = access.role_of_token(login.token)
-    if role is None:
-        raise VenturiError("VEN-API-TOKEN", "the token is not one this server knows")
+    secret = login.token.strip()
+    if (role := access.role_of_token(secret)) is not None:
+        session, name = access.new_session(role), OWN[role]
+    else:
+        token = in_force(tokens.holder(services.repository, secret))
+        session, name, role = _changes(services).open_session(token), token.name, token.role
     response.set_cookie(
-        COOKIE, access.new_session(role), max_age=SESSION_S, path="/",
+        COOKIE, session, max_age=SESSION_S, path="/",
         httponly=True, samesite="strict", secure=access.https,
     )  # fmt: skip
-    return shapes.Session(role)
+    return shapes.Session(role, name)
 
 
 @router.delete(SESSION.removeprefix("/api"), status_code=HTTPStatus.NO_CONTENT)
-def logout(request: Request, response: Response) -> None:
-    """Forgets the cookie."""
+def logout(request: Request, response: Response, services: ServicesDep) -> None:
+    """Ends the session, and forgets the cookie."""
     access: Access = request.app.state.access
+    if services.changes is not None:
+        services.changes.close_session(request.cookies.get(COOKIE, ""))
     response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict", secure=access.https)
 
 
@@ -130,7 +151,7 @@ async def upload(
     with tempfile.TemporaryFile(dir=services.repository.artifacts_dir.parent) as file:
         await _receive(request.stream(), file, most)
         report = await run_in_threadpool(
-            changes.take_in, FilePath(f"/proc/self/fd/{file.fileno()}")
+            changes.take_in, FilePath(f"/proc/self/fd/{file.fileno()}"), author_of(request)
         )
     if report.refused and not report.added and not report.already_present:
         _refuse(report)
@@ -143,9 +164,9 @@ async def upload(
 
 
 @router.post("/exclusions", status_code=HTTPStatus.CREATED)
-def exclude(new: NewExclusion, services: ServicesDep) -> shapes.Exclusion:
+def exclude(new: NewExclusion, request: Request, services: ServicesDep) -> shapes.Exclusion:
     """Leaves trials out of analyses; nothing is deleted, and it can be revoked."""
-    made = _changes(services).exclude(new.conditions, new.author, new.reason)
+    made = _changes(services).exclude(new.conditions, author_of(request, new.author), new.reason)
     return shown_exclusion(services, made)
 
 
@@ -153,16 +174,19 @@ def exclude(new: NewExclusion, services: ServicesDep) -> shapes.Exclusion:
 def revoke(
     id: Annotated[str, Path(pattern=r"^[0-9A-Za-z_-]{1,64}$", examples=["01JZX3J8V0W4Q6N7T2B5"])],
     revocation: Revocation,
+    request: Request,
     services: ServicesDep,
 ) -> shapes.Exclusion:
     """Brings back what the exclusion left out; the rule stays on record."""
-    return shown_exclusion(services, _changes(services).revoke(id, revocation.author))
+    by = author_of(request, revocation.author)
+    return shown_exclusion(services, _changes(services).revoke(id, by))
 
 
 @router.post("/views", status_code=HTTPStatus.CREATED)
-def save_view(new: NewView, services: ServicesDep) -> views.View:
+def save_view(new: NewView, request: Request, services: ServicesDep) -> shapes.View:
     """Keeps a page's address under a name."""
-    return _changes(services).save_view(new.name, new.url, new.author)
+    author = author_of(request, new.author)
+    return shown_view(_changes(services).save_view(new.name, new.url, author))
 
 
 @router.delete("/views/{name:path}", status_code=HTTPStatus.NO_CONTENT)
@@ -170,10 +194,11 @@ def delete_view(
     name: Annotated[
         str, Path(min_length=1, max_length=KEY_LENGTH_MAX, pattern=_LINE, examples=["my view"])
     ],
+    request: Request,
     services: ServicesDep,
 ) -> None:
-    """Forgets a view."""
-    _changes(services).delete_view(name)
+    """Forgets a view; who did so stays on record."""
+    _changes(services).delete_view(name, author_of(request))
 
 
 @router.post("/starter")

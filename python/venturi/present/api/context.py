@@ -14,8 +14,10 @@ from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
 
 if TYPE_CHECKING:
+    from venturi.record.authors import Author
     from venturi.record.exclusions import Exclusion
     from venturi.record.importing.tally import Imported
+    from venturi.record.tokens import Token
     from venturi.record.views import View
 
 
@@ -25,20 +27,29 @@ class Changes(Protocol):
     Errors are those of the record: what is not there, is there already, or is malformed.
     """
 
-    def take_in(self, archive: Path) -> Imported:
+    def take_in(self, archive: Path, by: Author) -> Imported:
         """Stores the trials of an archive for good; a damaged trial is refused by itself."""
 
-    def exclude(self, conditions: Sequence[str], author: str, reason: str) -> Exclusion:
+    def exclude(self, conditions: Sequence[str], author: Author, reason: str) -> Exclusion:
         """Records a rule that leaves trials out."""
 
-    def revoke(self, id_: str, by: str) -> Exclusion:
+    def revoke(self, id_: str, by: Author) -> Exclusion:
         """Brings back what the rule left out."""
 
-    def save_view(self, name: str, url: str, author: str) -> View:
+    def save_view(self, name: str, url: str, author: Author) -> View:
         """Keeps a page's address under `name`."""
 
-    def delete_view(self, name: str) -> None:
+    def delete_view(self, name: str, by: Author) -> None:
         """Forgets a view."""
+
+    def open_session(self, token: Token) -> str:
+        """The secret of a new session of a named token."""
+
+    def close_session(self, secret: str) -> None:
+        """Ends a session."""
+
+    def note_use(self, token: Token) -> None:
+        """Writes down that a named token is in use."""
 
     def import_starter(self) -> Imported:
         """Takes in the published tables that come with Venturi."""
@@ -54,10 +65,14 @@ class Services:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who asks: what they may do, and whether the server takes `uploads` from anybody."""
+    """Who asks: what they may do, and whether the server takes `uploads` from anybody.
+
+    `token` is the name of theirs, if they have shown one.
+    """
 
     role: Literal["read", "write"]
     uploads: bool
+    token: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

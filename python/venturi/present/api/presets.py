@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from venturi.present.api.context import conditions_of
+from venturi.record.authors import Author
 from venturi.record.query.counting import count
 from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
@@ -15,7 +16,7 @@ _MADE = datetime(2015, 10, 1, tzinfo=UTC)
 
 
 def _view(name: str, path: str, *pairs: tuple[str, str]) -> View:
-    return View(name, f"{path}?{urlencode(pairs)}" if pairs else path, "Venturi", _MADE)
+    return View(name, f"{path}?{urlencode(pairs)}" if pairs else path, Author("Venturi"), _MADE)
 
 
 _DISKS_USD = {

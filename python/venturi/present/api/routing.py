@@ -14,8 +14,9 @@ from fastapi.responses import JSONResponse
 from venturi.present.api.asking import Given, Parameter, taken
 from venturi.present.api.context import Asker, Selection, Services, selection
 from venturi.present.api.moved import PREFIX
-from venturi.present.api.security import Access, role_of
+from venturi.present.api.security import Access, who_asks
 from venturi.present.api.twins import TWINS, Twin, said, shape_of
+from venturi.record import tokens
 
 
 def twins() -> APIRouter:
@@ -77,7 +78,10 @@ def _services(request: Request) -> Services:
 
 def _asker(request: Request) -> Asker:
     access: Access = request.app.state.access
-    return Asker(role_of(request), uploads=access.write_token is not None)
+    who = who_asks(request)
+    services: Services = request.app.state.services
+    uploads = access.write_token is not None or tokens.any_writer(services.repository)
+    return Asker(who.role, uploads, who.author.name)
 
 
 _KNOWN: dict[Any, Callable[..., Any]] = {Services: _services, Asker: _asker}

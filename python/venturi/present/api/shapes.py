@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 from venturi.present.host_use import HostUse
 from venturi.record.query.paging import TrialRow
-from venturi.record.views import View
 
 Scalar = str | int | float | bool | None
 Key = tuple[Scalar, ...]
@@ -34,21 +33,23 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What is served: `role` is what the one who asks may do."""
+    """What is served: `role` is what the one who asks may do, `token` the name of their token."""
 
     version: str
     trials: int
     trials_excluded: int
     role: Literal["read", "write"]
+    token: str | None
     uploads: bool
     starter_present: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What the one who has logged in may do."""
+    """What the one who has logged in may do, and the name of their token."""
 
     role: Literal["read", "write"]
+    token: str
 
 
 # ---- trials ----
@@ -105,7 +106,8 @@ class Keys:
 class TrialDetail:
     """A trial whole: `trial` is the record (schema/trial.schema.json).
 
-    `siblings` are the other trials of its repeat group; `narrowest` has one sentence a phase.
+    `siblings` are the other trials of its repeat group; `narrowest` has one sentence a phase;
+    `added_by` is who has uploaded it, null where it was measured or imported.
     """
 
     trial: Mapping[str, Any]
@@ -115,6 +117,7 @@ class TrialDetail:
     narrowest: tuple[str, ...]
     has_series: bool
     has_job: bool
+    added_by: Author | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,22 +406,44 @@ class Catalogs:
 
 
 @dataclass(frozen=True, slots=True)
+class Author:
+    """Who did something: `name` is known by a token or a login, `said` is what they say of
+    themselves, `text` is both for people.
+    """
+
+    name: str | None
+    known_by: Literal["token", "login"] | None
+    said: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Exclusion:
     """A recorded rule that leaves trials out of analyses; revoking it brings them back."""
 
     id: str
     conditions: tuple[str, ...]
-    author: str
+    author: Author
     reason: str
     created_at: datetime
     revoked_at: datetime | None
-    revoked_by: str | None
+    revoked_by: Author | None
     trials: int
 
 
 @dataclass(frozen=True, slots=True)
 class Exclusions:
     exclusions: tuple[Exclusion, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A page of this server: `url` begins with / and holds all of its state."""
+
+    name: str
+    url: str
+    author: Author
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ from venturi.present.api.moved import moved
 from venturi.present.api.presets import presets
 from venturi.present.api.series import series_of
 from venturi.record import exclusions, starter, views
+from venturi.record.actions import ADDED, find_actions
+from venturi.record.authors import Author
 from venturi.record.job_account import has_account
 from venturi.record.query import counting, faceting, grouping, known_keys, paging
 from venturi.record.query.checks import require_keys
@@ -56,6 +58,7 @@ def status(services: Services, asker: Asker) -> shapes.Status:
         trials_excluded=counting.excluded_count(services.repository, everything),
         role=asker.role if services.changes is not None else "read",
         uploads=asker.uploads,
+        token=asker.token,
         starter_present=starter.starter_present(services.repository),
     )
 
@@ -144,6 +147,7 @@ def trial(services: Services, id: Id) -> shapes.TrialDetail:
         narrowest=tuple(_narrowest(found)),
         has_series=any(artifact.kind == "series" for artifact in found.artifacts),
         has_job=has_account(found),
+        added_by=_added_by(services, id),
     )
 
 
@@ -205,7 +209,9 @@ def all_views(services: Services) -> shapes.Views:
     """Saved pages, and those that come with Venturi whose trials are here."""
     found = views.find(services.repository)
     own = tuple(replace(view, url=moved(view.url)) for view in found)
-    return shapes.Views(own, presets(services.repository))
+    return shapes.Views(
+        tuple(map(shown_view, own)), tuple(map(shown_view, presets(services.repository)))
+    )
 
 
 def trial_of(services: Services, id_: str) -> Trial:
@@ -224,16 +230,32 @@ def scalar(value: Any) -> shapes.Scalar:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
+def _added_by(services: Services, id_: str) -> shapes.Author | None:
+    with services.repository.reading() as connection:
+        found = find_actions(connection, ADDED, id_)
+    return shown_author(found[-1].author) if found else None
+
+
+def shown_author(found: Author) -> shapes.Author:
+    """`found`, with how lists name them."""
+    return shapes.Author(found.name, found.known_by, found.said, found.text)
+
+
+def shown_view(found: views.View) -> shapes.View:
+    """`found` as the interface has it."""
+    return shapes.View(found.name, found.url, shown_author(found.author), found.created_at)
+
+
 def shown_exclusion(services: Services, found: exclusions.Exclusion) -> shapes.Exclusion:
     """`found` with the number of trials it covers."""
     return shapes.Exclusion(
         found.id,
         tuple(found.texts),
-        found.author,
+        shown_author(found.author),
         found.reason,
         found.created_at,
         found.revoked_at,
-        found.revoked_by,
+        None if found.revoked_by is None else shown_author(found.revoked_by),
         exclusions.covered(services.repository, found.id),
     )
 

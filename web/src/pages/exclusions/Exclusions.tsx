@@ -6,8 +6,8 @@ import { moment, trials } from "../../format";
 import { PAGES } from "../../generated/pages";
 import type { Exclusion } from "../../generated/types";
 import { useAuthor, useChange, useMayWrite } from "../../parts/changes";
-import { Field } from "../../parts/Field";
 import { Page, Pending, ProblemBox } from "../../parts/Page";
+import { YourName } from "../../parts/YourName";
 
 /** The trials that a rule covers, excluded ones among them. */
 function covered(conditions: readonly string[]): string {
@@ -24,7 +24,7 @@ function Rule({ rule }: { rule: Exclusion }) {
     <li id={rule.id}>
       <h3>{rule.reason}</h3>
       <p>
-        {rule.author}, {moment(rule.created_at)} ·{" "}
+        {rule.author.text}, {moment(rule.created_at)} ·{" "}
         <Link href={covered(rule.conditions)}>{trials(rule.trials)}</Link>
       </p>
       <ul className="chips">
@@ -36,7 +36,7 @@ function Rule({ rule }: { rule: Exclusion }) {
       </ul>
       {rule.revoked_at && (
         <p>
-          Revoked by {rule.revoked_by}, {moment(rule.revoked_at)}: its trials count again.
+          Revoked by {rule.revoked_by?.text}, {moment(rule.revoked_at)}: its trials count again.
         </p>
       )}
       {!rule.revoked_at && may && (
@@ -50,7 +50,7 @@ function Rule({ rule }: { rule: Exclusion }) {
               void make("POST", `/api/exclusions/${id}/revoke`, { author });
             }}
           >
-            <Field label="Your name" value={author} onChange={setAuthor} required maxLength={100} />
+            <YourName value={author} onChange={setAuthor} />
             <button type="submit" disabled={sending}>
               Revoke: its trials count again
             </button>

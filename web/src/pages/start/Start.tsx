@@ -218,7 +218,7 @@ function Saved({ views }: { views: readonly View[] }) {
               <Link href={url}>{name}</Link>
             </h3>
             <p>
-              {author}, {moment(created_at)}
+              {author.text}, {moment(created_at)}
             </p>
             {may && (
               <button

@@ -1,0 +1,56 @@
+"""Who did something: the name that Venturi knows, beside what they say of themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+KnownBy = Literal["token", "login"]
+SAID_CHARACTERS_MAX = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """`name` is that of the token or of the system's user, by which `known_by` says they are known;
+    without one there is only what they `said`, which anybody could have said.
+    """
+
+    name: str | None = None
+    known_by: KnownBy | None = None
+    said: str | None = None
+
+    @property
+    def text(self) -> str:
+        """How lists name them: what was only said is marked as such."""
+        if self.name is None:
+            return f"{self.said or 'somebody'} (not verified)"
+        return self.name if self.said in {None, self.name} else f"{self.name} (says: {self.said})"
+
+    def saying(self, said: str | None) -> Author:
+        """The same, who calls themselves `said`."""
+        return replace(self, said=said)
+
+
+def as_author(author: Author | str) -> Author:
+    """A text is only what somebody says."""
+    return Author(said=author) if isinstance(author, str) else author
+
+
+def columns_of(author: Author, prefix: str = "author") -> dict[str, Any]:
+    """`author` as columns: the one called `prefix` has what was said, "" for nothing."""
+    return {
+        prefix: author.said or "",
+        f"{prefix}_name": author.name,
+        f"{prefix}_known_by": author.known_by,
+    }
+
+
+def author_of(row: Mapping[Any, Any], prefix: str = "author") -> Author:
+    """The author in the columns of `row`; one recorded before names were known has only said it."""
+    known_by = row[f"{prefix}_known_by"]
+    return Author(
+        row[f"{prefix}_name"],
+        known_by if known_by in get_args(KnownBy) else None,
+        row[prefix] or None,
+    )
