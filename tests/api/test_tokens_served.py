@@ -162,7 +162,7 @@ def test_nothing_but_the_secret_itself_opens(door: Door) -> None:
     digest = next(iter(tokens_digests(door.repository)))
     for wrong in (secret[:-1], secret.swapcase(), secret.upper(), f"{secret} x", f"{secret},",
                   f"x{secret}", "writer", digest, f"ven_{digest[:43]}", "ven_" + "A" * 43,
-                  f'"{secret}"', ""):  # fmt: skip
+                  f'"{secret}"', "x"):  # fmt: skip
         assert door.status(Authorization=f"Bearer {wrong}") == 401, wrong
         assert door.status(Cookie=f"venturi_session={wrong}") == 401, wrong
     assert door.status(Cookie=f"venturi_session={secret}") == 401, "a token is no session"
