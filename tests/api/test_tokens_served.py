@@ -168,7 +168,8 @@ def test_nothing_but_the_secret_itself_opens(door: Door) -> None:
     assert door.status(Cookie=f"venturi_session={secret}") == 401, "a token is no session"
     for scheme in ("Basic", "Token", "Digest", "BearerX"):
         assert door.status(Authorization=f"{scheme} {secret}") == 401
-    assert door.status(Authorization=f"bearer   {secret}  ") == 200, "only blanks around it"
+    blanks = door.raw("GET /api/status HTTP/1.1", f"Authorization: bearer   {secret}  ")
+    assert blanks.startswith(b"HTTP/1.1 200")
     reader = door.secrets["reader"]
     for first, second in ((reader, secret), (secret, reader), (secret, "x")):
         answer = door.raw("GET /api/status HTTP/1.1", f"Authorization: Bearer {first}",

@@ -28,7 +28,6 @@ from venturi.record.trial import now
 
 Role = Literal["read", "write"]
 TokenState = Literal["in force", "expired", "revoked"]
-ROLES: tuple[Role, ...] = ("read", "write")
 SESSION = timedelta(days=7)
 # So often the last use is written down, not with every request.
 USE = timedelta(minutes=1)
