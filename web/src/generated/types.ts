@@ -78,6 +78,12 @@ export interface ExplainRow {
   as_of: string | Missing;
   binding: boolean;
 }
+export interface Author {
+  name: string | null;
+  known_by: ("token" | "login") | null;
+  said: string | null;
+  text: string;
+}
 export interface CatalogInfo {
   name: string;
   types: number;
@@ -305,11 +311,11 @@ export interface ValueCount {
 export interface Exclusion {
   id: string;
   conditions: string[];
-  author: string;
+  author: Author;
   reason: string;
   created_at: string;
   revoked_at: string | null;
-  revoked_by: string | null;
+  revoked_by: Author | null;
   trials: number;
 }
 export interface Exclusions {
@@ -422,13 +428,13 @@ export interface Login {
 }
 export interface NewExclusion {
   conditions: string[];
-  author: string;
   reason: string;
+  author: string | null;
 }
 export interface NewView {
   name: string;
   url: string;
-  author: string;
+  author: string | null;
 }
 export interface Prices {
   usd_per_hour: number;
@@ -485,7 +491,7 @@ export interface RefusedTrial {
   reason: string;
 }
 export interface Revocation {
-  author: string;
+  author: string | null;
 }
 export interface Scaling {
   x: string;
@@ -551,6 +557,7 @@ export interface SeriesLine {
 }
 export interface Session {
   role: "read" | "write";
+  token: string;
 }
 export interface Start {
   headline: string;
@@ -619,6 +626,7 @@ export interface Status {
   trials: number;
   trials_excluded: number;
   role: "read" | "write";
+  token: string | null;
   uploads: boolean;
   starter_present: boolean;
 }
@@ -632,6 +640,7 @@ export interface TrialDetail {
   narrowest: string[];
   has_series: boolean;
   has_job: boolean;
+  added_by: Author | null;
 }
 export interface TrialPage {
   rows: TrialRow[];
@@ -647,7 +656,7 @@ export interface UploadReport {
 export interface View {
   name: string;
   url: string;
-  author: string;
+  author: Author;
   created_at: string;
 }
 export interface Views {
