@@ -48,7 +48,8 @@ function Validity({ trial, detail }: { trial: Record_; detail: TrialDetail }) {
             <strong>Excluded</strong>: {reason}
           </p>
           <p className="aside">
-            {author.text}, {moment(created_at)} · <Link href={PAGES.exclusions.path}>exclusions</Link>
+            {author.text}, {moment(created_at)} ·{" "}
+            <Link href={PAGES.exclusions.path}>exclusions</Link>
           </p>
         </div>
       ))}
