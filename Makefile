@@ -10,7 +10,7 @@ CARGO := cargo
 PYTEST := $(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo serve test test-rust test-web test-daily check lint lint-rust lint-types lint-python lint-web wheel release audit bench docs screenshots locks clean system-packages
+.PHONY: help setup demo serve test test-rust test-web test-daily check lint lint-rust lint-types lint-python lint-web wheel release audit bench curves verdicts docs screenshots locks clean system-packages
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | column -t -s $$'\t'
@@ -139,6 +139,14 @@ bench: setup ## Measure Venturi beside its peers and the physical limit, interle
 	@scripts/system-packages.sh bench
 	$(UV) pip install --quiet --python $(PY) --require-hashes -r requirements-bench.lock
 	$(PY) -m benchmarks
+
+# Where public tables are; the tests look there too.
+VENTURI_DATASETS ?= ../shared/datasets
+curves: setup ## Foretell points left out of public and simulated curves (docs/method/scaling-fits.md)
+	$(PY) -m benchmarks.curves $(VENTURI_DATASETS)
+
+verdicts: setup ## Count wrong verdicts of simulated pairs of groups (docs/method/statistics.md)
+	$(PY) -m benchmarks.verdicts
 
 generated: setup ## Write the generated files anew (schema, reference pages)
 	$(PY) scripts/generated.py

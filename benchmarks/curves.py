@@ -15,6 +15,7 @@ import math
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import click
@@ -25,16 +26,16 @@ from venturi.model.scaling.contexts import contexts_of
 from venturi.model.scaling.curves import (
     MIN_POINTS,
     CurveFit,
-    Meaning,
     Points,
     Shared,
     ernest,
     fit_curve,
     shared_shape,
 )
+from venturi.model.scaling.formulas import Meaning
 from venturi.model.scaling.meaning import meaning_of
 from venturi.record.importing.take_in import import_file
-from venturi.record.query.chosen import chosen
+from venturi.record.query.chosen import Chosen, chosen
 from venturi.record.query.columns import Column
 from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
@@ -126,15 +127,21 @@ def _missed(
     )  # fmt: skip
 
 
-def public(folder: Path, name: str) -> tuple[list[list[Points]], Meaning]:
-    """The curves of a public table by job, as `venturi scaling` finds them."""
-    pattern, format_, x = PUBLIC[name]
+@cache
+def _trials(folder: Path, pattern: str, format_: str) -> Chosen:
+    """The trials of public tables, of which several kinds of curves may be made."""
     with tempfile.TemporaryDirectory() as home:
         settings = Settings(Path(home), None, None, allow_debug=False)
         with Repository.open(settings) as repository:
             for file in sorted(folder.glob(pattern)):
                 import_file(repository, format_, file)
-            found = chosen(repository, Query(()))
+            return chosen(repository, Query(()))
+
+
+def public(folder: Path, name: str) -> tuple[list[list[Points]], Meaning]:
+    """The curves of a public table by job, as `venturi scaling` finds them."""
+    pattern, format_, x = PUBLIC[name]
+    found = _trials(folder, pattern, format_)
     kept = np.flatnonzero(found.counted)
     columns = {key: Column(each.values, each.codes[kept]) for key, each in found.columns.items()}
     jobs: dict[object, list[Points]] = {}

@@ -13,11 +13,11 @@ from venturi.errors import VenturiError
 from venturi.model.scaling.contexts import Context
 from venturi.model.scaling.curves import (
     CurveFit,
-    Meaning,
     Points,
     fit_curve,
     shared_shape,
 )
+from venturi.model.scaling.formulas import Meaning
 from venturi.model.scaling.meaning import meaning_of
 from venturi.model.statistics.stats import Interval, Missing
 
@@ -103,7 +103,7 @@ def test_two_points_borrow_the_shape_of_the_other_machine_types() -> None:
     assert isinstance(alone, Missing)
     assert "2 measured values of x" in alone.reason
     found = fitted([4, 8], amdahl([4, 8]), Meaning.RESOURCE, others)
-    assert (found.coefficients, found.borrowed) == (None, 1.0)
+    assert (found.coefficients, found.inside.borrowed) == (None, 1.0)
     assert found.at([4, 8]) == pytest.approx(amdahl([4, 8]), rel=0.05)
     assert found.at([16]) == pytest.approx(amdahl([16]), rel=0.15)
     one = fitted([8], amdahl([8], 3.0), Meaning.RESOURCE, others)
@@ -114,8 +114,8 @@ def test_two_points_borrow_the_shape_of_the_other_machine_types() -> None:
 def test_what_others_share_counts_less_where_the_points_are_better_foretold_alone() -> None:
     rising = tuple(Points.of(NODES, [100.0 * n for n in NODES]) for _ in range(3))
     found = fitted(NODES, amdahl(NODES), Meaning.RESOURCE, rising)
-    assert found.borrowed < 0.01
-    assert sum(found.own) + found.borrowed == pytest.approx(1)
+    assert found.inside.borrowed < 0.01
+    assert sum(found.inside) == pytest.approx(1)
 
 
 def test_three_points_have_the_interval_of_ten_like_curves() -> None:
@@ -135,6 +135,26 @@ def test_three_points_have_the_interval_of_ten_like_curves() -> None:
     none = fit_curve(few, Meaning.RESOURCE, others[:9])
     assert isinstance(none, CurveFit)
     assert isinstance(none.half(4), Missing)
+
+
+def test_three_points_take_the_formula_that_foretells_like_curves_best() -> None:
+    """Each falls and rises in its own way: no shape of others says how, Ernest's terms do."""
+    rng = np.random.default_rng(21)
+    x = [1.0, 2, 4, 8]
+
+    def valley(at: list[float], depth: float) -> Points:
+        return Points.of(at, [20 + 200 * depth / n + 30 * (1 - depth) * n for n in at])
+
+    others = tuple(valley(x, depth) for depth in rng.uniform(size=30))
+    few = valley([1.0, 4, 8], 0.5)
+    found = fit_curve(few, Meaning.OTHER, others)
+    assert isinstance(found, CurveFit)
+    assert found.inside.nodes > 0.5
+    assert sum(found.inside) == pytest.approx(1)
+    assert sum(found.ends) == pytest.approx(1)
+    truth = float(valley([2.0], 0.5).elapsed_s[0])
+    borrowed = float(np.exp(shared_shape(others).at(few, np.array([2.0])))[0])
+    assert abs(found.at([2])[0] - truth) < 0.5 * abs(borrowed - truth)
 
 
 def test_the_shape_without_a_curve_is_that_of_the_others() -> None:

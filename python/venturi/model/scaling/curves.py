@@ -2,7 +2,8 @@
 
 A curve is of one context: trials alike in everything that was chosen but x. It is the mean of a
 formula's, of that with what the points depart from it, and of one whose shape is that of the job's
-other contexts, each weighted by how well it foretold the points that it had not seen.
+other contexts, each weighted by how well it foretold the points that it had not seen. Of three
+points, the weights are those that foretell points of the other contexts best.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from itertools import combinations
+from functools import cache
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from venturi.errors import VenturiError
+from venturi.model.scaling.formulas import Meaning, logs, solve
 from venturi.model.statistics.quantiles import student_quantile
 from venturi.model.statistics.stats import MEDIAN_LEVEL, Interval, Missing
 
@@ -32,14 +35,6 @@ _MOST = 50.0  # of a logarithm
 LEAST_MISS = 1e-3  # a curve that misses by less is not told from one that misses nothing
 
 Array = npt.NDArray[np.float64]
-
-
-class Meaning(StrEnum):
-    """What x is, which decides the formula; all coefficients but the exponent are at least 0."""
-
-    RESOURCE = "a + b / x + c log2 x + d x"  # Ernest: what is shared, and what grows with the nodes
-    AMOUNT = "a + b x"
-    OTHER = "a x^b"  # nothing is known of it: half of the exponent that fits best
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,20 +118,26 @@ class Shared:
 
     def without(self, points: Points) -> Shared:
         """Of the other curves only."""
-        matrix, vector = _normal(np.log(points.x), np.log(points.elapsed_s))
+        matrix, vector = _normal(np.log(points.x), np.log(points.elapsed_s), np.ones(len(points)))
         return Shared(self.matrix - matrix, self.vector - vector, self.curves - (len(points) > 1))
 
     def at(self, points: Points, wanted: Array) -> Array:
         """ln t at each `wanted`, of a curve with these points, which count as well."""
-        z, y = np.log(points.x), np.log(points.elapsed_s)
-        matrix, vector = _normal(z, y)
+        return self.logs(np.log(points.x), np.log(points.elapsed_s), np.ones(len(points)),
+                         np.log(wanted))  # fmt: skip
+
+    def logs(self, z: Array, y: Array, kept: Array, to: Array) -> Array:
+        """ln t at each z of `to`, of a stack of curves; `kept` is 1 for each point that counts."""
+        matrix, vector = _normal(z, y, kept)
         whole, target = self.matrix + matrix, self.vector + vector
         # Singular where all curves have the same two x: the least slope and curvature then.
-        slope, curvature = np.linalg.pinv(whole, rcond=1e-9) @ target
-        z_c, q_c = z - z.mean(), z**2 - (z**2).mean()
-        own = z_c @ (y - y.mean() - slope * z_c - curvature * q_c) / (z_c @ z_c + RIDGE)
-        to = np.log(wanted)
-        found = y.mean() + (slope + own) * (to - z.mean()) + curvature * (to**2 - (z**2).mean())
+        solved = (np.linalg.pinv(whole, rcond=1e-9) @ target[..., None])[..., 0]
+        slope, curvature = solved[..., :1], solved[..., 1:]
+        of_z, of_q, of_y = (_mean(values, kept) for values in (z, z**2, y))
+        z_c = (z - of_z) * kept
+        left = y - of_y - slope * z_c - curvature * (z**2 - of_q)
+        own = (z_c * left).sum(-1, keepdims=True) / ((z_c**2).sum(-1, keepdims=True) + RIDGE)
+        found = of_y + (slope + own) * (to - of_z) + curvature * (to**2 - of_q)
         return np.asarray(found, dtype=np.float64)
 
 
@@ -166,19 +167,37 @@ def shared_shape(curves: Sequence[Points]) -> Shared:
     return Shared(matrix, vector, len(kept))
 
 
-def _normal(z: Array, y: Array) -> tuple[Array, Array]:
-    design = np.column_stack([z - z.mean(), z**2 - (z**2).mean()])
-    along = design[:, 0] @ design / (design[:, 0] @ design[:, 0] + RIDGE)
-    kept = design - np.outer(design[:, 0], along)
-    return design.T @ kept, kept.T @ (y - y.mean())
+def _mean(values: Array, kept: Array) -> Array:
+    return np.asarray((values * kept).sum(-1, keepdims=True) / kept.sum(-1, keepdims=True))
+
+
+def _normal(z: Array, y: Array, kept: Array) -> tuple[Array, Array]:
+    """What each of a stack of curves adds to `matrix` and `vector`."""
+    z_c, q_c, y_c = ((values - _mean(values, kept)) * kept for values in (z, z**2, y))
+    zz, zq, qq, zy, qy = ((a * b).sum(-1) for a, b in (
+        (z_c, z_c), (z_c, q_c), (q_c, q_c), (z_c, y_c), (q_c, y_c)))  # fmt: skip
+    left = RIDGE / (zz + RIDGE)  # of what is along z, once each has a slope of its own
+    rest = qq - zq * zq / (zz + RIDGE)
+    matrix = np.stack([zz * left, zq * left, zq * left, rest], axis=-1)
+    vector = np.stack([zy * left, qy - zq * zy / (zz + RIDGE)], axis=-1)
+    return matrix.reshape(*zz.shape, 2, 2), vector
+
+
+class Weights(NamedTuple):
+    """What each curve counts in the mean; they add up to 1."""
+
+    formula: float = 0.0
+    departing: float = 0.0  # the formula with what the points depart from it
+    nodes: float = 0.0  # Ernest's terms, where they are not the formula
+    borrowed: float = 0.0  # the shape of the job's other contexts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CurveFit:
-    """The curve of one context in seconds; `own` and `borrowed` are weights that add up to 1.
+    """The curve of one context in seconds: a mean, weighted as `inside` and `ends` say.
 
-    `own` are those of the formula with `coefficients`, and of it with what the points depart from
-    it; `borrowed` is the weight of the shape of `others`. `missed` is the root mean square of
+    `coefficients` are those of the formula, `nodes` those of Ernest's terms, `others` has the shape
+    that is borrowed; None where they do not count. `missed` is the root mean square of
     ln(predicted / measured) when each point is left out in turn, None of fewer than 3 points.
     `reach` is how far the interval of a median goes, of as many trials as those that were measured,
     as a ratio of logarithms, inside and at the ends, and `one` that of one trial, with what says so
@@ -188,8 +207,9 @@ class CurveFit:
     meaning: Meaning
     points: Points
     coefficients: Array | None
-    own: tuple[float, float]
-    borrowed: float
+    nodes: Array | None
+    inside: Weights
+    ends: Weights
     others: Shared | None
     missed: float | None
     reach: tuple[float, float] | None
@@ -205,13 +225,20 @@ class CurveFit:
 
     def logs(self, x: Array) -> Array:
         """ln t at each x, however far."""
-        found = np.zeros(len(x))
+        rows = np.zeros((len(Weights()), len(x)))
         if self.coefficients is not None:
             formula, departs = _own(self.meaning, self.coefficients, self.points, x)
-            found += self.own[0] * formula + self.own[1] * (formula + departs)
-        if self.others is not None and self.borrowed:
-            found += self.borrowed * self.others.at(self.points, x)
-        return found
+            rows[0], rows[1] = formula, formula + departs
+        if self.nodes is not None:
+            rows[2] = logs(Meaning.RESOURCE, self.nodes, x)
+        if self.others is not None:
+            rows[3] = self.others.at(self.points, x)
+        if self.inside == self.ends:
+            return np.asarray(self.inside @ rows, dtype=np.float64)
+        low, high = np.log(self.points.x[[0, -1]])
+        place = (np.log(x) - low) / (high - low)
+        end = np.clip(1 - np.minimum(place, 1 - place) / ENDS, 0, 1)  # 1 at the first and beyond
+        return np.asarray((1 - end) * (self.inside @ rows) + end * (self.ends @ rows))
 
     def half(self, x: float) -> float | Missing:
         """How far one more trial at x may lie from the curve: ln, at 90 %."""
@@ -279,21 +306,6 @@ def check_beyond(points: Points, *wanted: float) -> None:
             )
 
 
-def _design(meaning: Meaning, x: Array) -> Array:
-    ones = np.ones_like(x)
-    if meaning is Meaning.RESOURCE:
-        return np.column_stack([ones, 1 / x, np.maximum(np.log2(x), 0), x])
-    return np.column_stack([ones, x if meaning is Meaning.AMOUNT else np.log(x)])
-
-
-def _logs(meaning: Meaning, coefficients: Array, x: Array) -> Array:
-    """ln t of the formula."""
-    value = _design(meaning, x) @ coefficients
-    if meaning is Meaning.OTHER:
-        return np.asarray(value, dtype=np.float64)
-    return np.asarray(np.log(np.maximum(value, 1e-300)), dtype=np.float64)
-
-
 def _own(
     meaning: Meaning, coefficients: Array, points: Points, wanted: Array
 ) -> tuple[Array, Array]:
@@ -301,58 +313,16 @@ def _own(
 
     Between two points the departure goes straight in ln x; beyond the last it stays.
     """
-    departs = np.log(points.elapsed_s) - _logs(meaning, coefficients, points.x)
+    departs = np.log(points.elapsed_s) - logs(meaning, coefficients, points.x)
     found = np.interp(np.log(wanted), np.log(points.x), departs)
-    return _logs(meaning, coefficients, wanted), found
-
-
-def _solve(meaning: Meaning, x: Array, elapsed_s: Array, kept: Array) -> Array:
-    """Coefficients for each row of `kept`, which has 1 for a point that counts and 0 for others.
-
-    Least squares of relative errors with no coefficient below 0. OTHER has half of the exponent
-    that least squares of ln t give: it is the mean of that curve and of a constant.
-    """
-    design = _design(meaning, x)
-    if meaning is Meaning.OTHER:
-        logs = np.log(elapsed_s)
-        count = kept.sum(axis=1)
-        middle, level = kept @ design[:, 1] / count, kept @ logs / count
-        apart = (design[:, 1] - middle[:, None]) * kept
-        squares = np.maximum((apart**2).sum(axis=1), 1e-300)
-        slope = (apart * (logs - level[:, None])).sum(axis=1) / squares / 2
-        return np.column_stack([level - slope * middle, slope])
-    return _nonnegative((design / elapsed_s[:, None])[None] * kept[:, :, None], kept)
-
-
-def _nonnegative(design: Array, target: Array) -> Array:
-    """Least squares with no coefficient below 0, for each of a stack of designs and targets.
-
-    The answer is the ordinary least squares on its own support (Lawson and Hanson 1974, 23), so
-    with at most four coefficients all supports are tried, the smallest first.
-    """
-    scale = np.linalg.norm(design, axis=1)
-    scaled = design / scale[:, None, :]
-    count = design.shape[2]
-    best = np.full(len(design), math.inf)
-    found = np.zeros((len(design), count))
-    rows = int((np.abs(design).sum(axis=2) > 0).sum(axis=1).min())
-    for size in range(1, min(count, rows) + 1):
-        for support in combinations(range(count), size):
-            chosen = scaled[:, :, support]
-            solved = (np.linalg.pinv(chosen) @ target[:, :, None])[:, :, 0]
-            squares = ((target - (chosen @ solved[:, :, None])[:, :, 0]) ** 2).sum(axis=1)
-            better = (solved >= 0).all(axis=1) & (squares < best * (1 - 1e-9) - 1e-18)
-            best[better] = squares[better]
-            found[better] = 0.0
-            found[np.ix_(better, support)] = solved[better]
-    return np.asarray(found / scale, dtype=np.float64)
+    return logs(meaning, coefficients, wanted), found
 
 
 def ernest(points: Points, x: Array) -> Array:
     """Seconds at each x by Ernest's formula alone, what curves are measured against."""
     kept = np.ones((1, len(points)))
-    (coefficients,) = _solve(Meaning.RESOURCE, points.x, points.elapsed_s, kept)
-    return np.asarray(np.exp(_logs(Meaning.RESOURCE, coefficients, x)), dtype=np.float64)
+    (coefficients,) = solve(Meaning.RESOURCE, points.x, points.elapsed_s, kept)
+    return np.asarray(np.exp(logs(Meaning.RESOURCE, coefficients, x)), dtype=np.float64)
 
 
 def fit_curve(
@@ -365,8 +335,9 @@ def fit_curve(
 
     With 4 points or more the mean of three curves, weighted by 1/(leave-one-out error)^2 (Stone
     1974): the formula, it with what the points depart from it, and the shape of the others with a
-    level and a slope of its own. With fewer only the last; with 3 and no others the first two.
-    `shared` is the shape of `others`, where it is known.
+    level and a slope of its own. With 3 the first two where there are no others, and what
+    `_by_like` says where there are; with fewer the shape alone. `shared` is the shape of `others`,
+    where it is known.
     """
     count = len(points)
     shape = shared if shared is not None else shared_shape(others)
@@ -375,21 +346,20 @@ def fit_curve(
         return Missing(f"{count} measured value{'s' * (count != 1)} of x; a curve needs at "
                        f"least {MIN_POINTS}")  # fmt: skip
     if count < MIN_INTERVAL and known is not None:
-        missed = _rms(_missed_by_others(points, known)) if count == MIN_POINTS else None
-        reach, one, method = _like(points, others, known)
-        return CurveFit(meaning, points, None, (0.0, 0.0), 1.0, known, missed, reach, one, method)
+        return _by_like(points, meaning, others, known)
     kept = np.vstack([1 - np.eye(count), np.ones(count)])
-    solved = _solve(meaning, points.x, points.elapsed_s, kept)
+    solved = solve(meaning, points.x, points.elapsed_s, kept)
     rows = list(_missed_by_own(points, meaning, solved))
     if known is not None:
-        rows.append(_missed_by_others(points, known))
-    weights = np.array([max(_rms(row), LEAST_MISS) ** -2 for row in rows])
-    weights /= weights.sum()
-    rms = _rms(weights @ np.array(rows))
-    first, second, third = (*weights.tolist(), 0.0)[:3]
+        rows.append(_missed_by_shape(known, points.x[None], points.elapsed_s[None])[0])
+    shares = np.array([max(_rms(row), LEAST_MISS) ** -2 for row in rows])
+    shares /= shares.sum()
+    rms = _rms(shares @ np.array(rows))
+    first, second, third = (*shares.tolist(), 0.0)[:3]
+    weights = Weights(first, second, borrowed=third)
     reach, one, method = _of_misses(points, rms)
     return CurveFit(
-        meaning, points, solved[-1], (first, second), third, known, rms, reach, one, method
+        meaning, points, solved[-1], None, weights, weights, known, rms, reach, one, method
     )  # fmt: skip
 
 
@@ -420,27 +390,96 @@ def _of_misses(points: Points, missed: float) -> tuple[_Reach, _Reach, str]:
     return made[0], made[1], "t of leave-one-out misses" + " and of repeats" * (repeats.freedom > 0)
 
 
-def _like(points: Points, others: Sequence[Points], shared: Shared) -> tuple[_Reach, _Reach, str]:
-    """The 90 % quantiles of how the others are missed when as many points of each are kept.
+def _by_like(
+    points: Points, meaning: Meaning, others: Sequence[Points], shared: Shared
+) -> CurveFit:
+    """The curve of fewer points than can tell its error, by curves of the job with one or two more.
 
-    One trial lies as much further off as its repeats and theirs say.
+    These have each point left out in turn. Of 3 points the mean of the formula, of Ernest's terms
+    and of the borrowed shape is the one by which those points are missed least, inside and at the
+    ends, if there are MIN_LIKE such curves; else the shape counts alone. The interval is what 90 %
+    of them are missed by.
     """
     count = len(points)
-    like = [each for each in others if len(each) - 1 in (count, count + 1)][:LIKE_MAX]
-    if count < 2 or len(like) < MIN_LIKE:
-        return None, None, _too_few(count)
-    rows = [np.abs(_missed_by_others(each, shared.without(each))) for each in like]
-    inside = np.concatenate([row[1:-1] for row in rows])
-    ends = np.concatenate([row[[0, -1]] for row in rows])
-    found = [max(float(np.quantile(each, min(1.0, MEDIAN_LEVEL * (1 + 1 / len(each))))),
-                 _least(points))
-             for each in (inside, ends)]  # fmt: skip
+    like = [each for each in others if len(each) - 1 in (count, count + 1)]
+    like = sorted(like, key=len)[:LIKE_MAX] if count > 1 else []
+    enough = len(like) >= MIN_LIKE
+    own = list(dict.fromkeys((meaning, Meaning.RESOURCE))) if count == MIN_POINTS and enough else []
+    shares = [np.array([0.0] * len(own) + [1.0])] * 2
+    reach, one, method = None, None, _too_few(count)
+    if enough:
+        places = _missed_of(like, own, shared)
+        shares = [_least_missed(rows) for rows in places]
+        missed = [np.abs(share @ rows) for share, rows in zip(shares, places, strict=True)]
+        reach, one = _of_like(points, like, missed)
+        method = f"misses of {len(like)} like curves, a point of each left out"
+    x, elapsed_s = points.x[None], points.elapsed_s[None]
+    rms = None
+    if count == MIN_POINTS:
+        rms = _rms(shares[0] @ _missed_by_each(own, shared, x, elapsed_s)[:, 0])
+    solved = [
+        solve(each, x, elapsed_s, np.ones((1, count)))[0] if inside or end else None
+        for each, inside, end in zip(own, *shares, strict=False)
+    ]
+    formula, nodes = (*solved, None, None)[:2]
+    inside, ends = map(_weights, shares)
+    return CurveFit(
+        meaning, points, formula, nodes, inside, ends, shared, rms, reach, one, method
+    )  # fmt: skip
+
+
+def _weights(share: Array) -> Weights:
+    *own, borrowed = share.tolist()
+    formula, nodes = (*own, 0.0, 0.0)[:2]
+    return Weights(formula, 0.0, nodes, borrowed)
+
+
+def _missed_of(
+    like: Sequence[Points], own: Sequence[Meaning], shared: Shared
+) -> tuple[Array, Array]:
+    """ln(predicted / measured) of points of other curves, left out: inside, and at the ends.
+
+    A row for each of `own` and one for the shape that the rest share.
+    """
+    inside, ends = [], []
+    for count in sorted({len(each) for each in like}):
+        same = [each for each in like if len(each) == count]
+        x, elapsed_s = (np.stack([getattr(each, name) for each in same])
+                        for name in ("x", "elapsed_s"))  # fmt: skip
+        rows = _missed_by_each(own, shared, x, elapsed_s, counted=True)
+        inside.append(rows[:, :, 1:-1].reshape(len(rows), -1))
+        ends.append(rows[:, :, [0, -1]].reshape(len(rows), -1))
+    return np.concatenate(inside, axis=1), np.concatenate(ends, axis=1)
+
+
+@cache
+def _tenths(count: int) -> Array:
+    """Every way to share out ten tenths, those first that give the last most."""
+    every = [each for each in product(range(11), repeat=count) if sum(each) == 10]
+    return np.array(every) / 10
+
+
+def _least_missed(rows: Array) -> Array:
+    """The share of each row, in tenths, by which the weighted mean of the rows is least."""
+    ways = _tenths(len(rows))
+    return np.asarray(ways[int(np.argmin(np.abs(ways @ rows).mean(axis=1)))])
+
+
+def _of_like(
+    points: Points, like: Sequence[Points], missed: Sequence[Array]
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The 90 % quantiles of the misses, inside and at the ends: of a median, and of one trial,
+    which lies as much further off as its repeats and those of the like curves say.
+    """
+    inside, end = (
+        max(float(np.quantile(each, min(1.0, MEDIAN_LEVEL * (1 + 1 / len(each))))), _least(points))
+        for each in missed
+    )
     known = [each.repeats for each in (points, *like) if each.repeats.freedom]
     freedom = sum(each.freedom for each in known)
     added = sum(each.added * each.freedom for each in known) / max(freedom, 1)
     further = student_quantile(max(freedom, 1), (1 + MEDIAN_LEVEL) / 2) * math.sqrt(added)
-    one = math.hypot(found[0], further), math.hypot(found[1], further)
-    return (found[0], found[1]), one, f"misses of {len(like)} like curves, a point of each left out"
+    return (inside, end), (math.hypot(inside, further), math.hypot(end, further))
 
 
 def _least(points: Points) -> float:
@@ -478,6 +517,29 @@ def _missed_by_own(points: Points, meaning: Meaning, solved: Array) -> tuple[Arr
     return first, second
 
 
-def _missed_by_others(points: Points, others: Shared) -> Array:
-    """ln(predicted / measured) of each point left out, by the shape of the others."""
-    return np.array([others.at(rest, out)[0] - log for rest, out, log in _left_out(points)])
+def _missed_by_each(
+    own: Sequence[Meaning], shared: Shared, x: Array, elapsed_s: Array, *, counted: bool = False
+) -> Array:
+    """ln(predicted / measured) of each point left out: a row of curves for each of `own`, and one
+    for the shape, in which these curves are `counted` or not.
+    """
+    rows = [_missed_by_formula(each, x, elapsed_s) for each in own]
+    rows.append(_missed_by_shape(shared, x, elapsed_s, counted=counted))
+    return np.clip(np.array(rows), -10, 10)
+
+
+def _missed_by_formula(meaning: Meaning, x: Array, elapsed_s: Array) -> Array:
+    curves, count = x.shape
+    kept = np.tile(1 - np.eye(count), (curves, 1))
+    solved = solve(meaning, np.repeat(x, count, axis=0), np.repeat(elapsed_s, count, axis=0), kept)
+    found = logs(meaning, solved, x.reshape(-1, 1)).reshape(x.shape)
+    return np.asarray(found - np.log(elapsed_s))
+
+
+def _missed_by_shape(shared: Shared, x: Array, elapsed_s: Array, *, counted: bool = False) -> Array:
+    z, y = np.log(x)[:, None], np.log(elapsed_s)[:, None]
+    if counted:
+        matrix, vector = _normal(z, y, np.ones(x.shape[1]))
+        shared = Shared(shared.matrix - matrix, shared.vector - vector, shared.curves - 1)
+    found = shared.logs(z, y, 1 - np.eye(x.shape[1]), np.log(x)[:, :, None])
+    return np.asarray(found[:, :, 0] - np.log(elapsed_s))

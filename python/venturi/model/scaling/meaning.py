@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from venturi.model.scaling.curves import Meaning
+from venturi.model.scaling.formulas import Meaning
 
 _RESOURCE = re.compile(
     r"(host|node|datanode|machine|instance|worker|executor|core|v?cpu|thread|slot|map|mapper"

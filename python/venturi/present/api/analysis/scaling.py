@@ -23,7 +23,6 @@ from venturi.model.scaling.contexts import (
 )
 from venturi.model.scaling.curves import (
     CurveFit,
-    Meaning,
     Points,
     Shared,
     check_beyond,
@@ -31,6 +30,7 @@ from venturi.model.scaling.curves import (
     reaches,
     shared_shape,
 )
+from venturi.model.scaling.formulas import Meaning
 from venturi.model.scaling.meaning import meaning_of
 from venturi.model.statistics.stats import MEDIAN_LEVEL, Missing
 from venturi.present.api.analysis.cells import ByDep, joined, keys_of, scalar
@@ -386,13 +386,16 @@ def _point(fit: CurveFit, at: float) -> CurvePoint:
 
 
 def _basis(fit: CurveFit, others: int) -> str:
-    if fit.coefficients is None:
-        return f"shape from {count_of(others, 'other curve')} of this job, level of its own"
-    shares = [f"{fit.meaning.value}, {percent(fit.own[0])}",
-              f"the same with what the points depart from it, {percent(fit.own[1])}"]  # fmt: skip
-    if fit.others is not None:
-        shares.append(f"shape of {count_of(others, 'other curve')} of this job, "
-                      f"{percent(fit.borrowed)}")  # fmt: skip
+    shape = f"shape from {count_of(others, 'other curve')} of this job"
+    if fit.inside.borrowed == fit.ends.borrowed == 1:
+        return f"{shape}, level of its own"
+    names = (fit.meaning.value, "the same with what the points depart from it",
+             Meaning.RESOURCE.value, shape)  # fmt: skip
+    shares = [
+        f"{name}, {percent(inside)}" + f" ({percent(end)} at the ends)" * (inside != end)
+        for name, inside, end in zip(names, fit.inside, fit.ends, strict=True)
+        if inside or end
+    ]
     return "mean of: " + "; ".join(shares)
 
 
