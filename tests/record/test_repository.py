@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +14,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+import command_line
 from venturi.errors import VenturiError
 from venturi.record import tables
 from venturi.record.owner import current_owner, is_alive
@@ -253,6 +256,38 @@ def test_an_unusable_database_is_an_error_without_the_password(
     error = error_of(lambda: Repository.open(replace(settings, database_url=url)))
     assert error.code == "VEN-RECORD-DATABASE"
     assert "secret" not in f"{error.message} {error.where} {error.hint}"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "CREATE TABLE mine (a)",
+        "CREATE TABLE alembic_version (version_num); INSERT INTO alembic_version VALUES ('ae1027')",
+    ],
+)
+def test_a_database_of_another_program_is_left_as_it_is(settings: Settings, content: str) -> None:
+    settings.home.mkdir()
+    file = settings.home / "venturi.sqlite"
+    with closing(sqlite3.connect(file)) as other:
+        other.executescript(content)
+    before = file.read_bytes()
+    done = command_line.venturi("ls", home=settings.home)
+    assert done.returncode == 1
+    assert "VEN-RECORD-DATABASE" in done.stderr
+    assert "no repository of Venturi" in done.stderr
+    assert file.read_bytes() == before
+    assert [each.name for each in settings.home.iterdir()] == [file.name]
+
+
+@pytest.mark.parametrize("name", ["what?mode=ro", "100%41", "a#b", "with space", "a;b&c"])
+def test_a_folder_may_have_any_name(settings: Settings, make_trial: MakeTrial, name: str) -> None:
+    here = replace(settings, home=settings.home / name)
+    with Repository.open(here) as repository:
+        repository.add(make_trial(id="t1"))
+    assert (here.home / "venturi.sqlite").is_file()
+    with Repository.open(here, read_only=True) as repository:
+        assert repository.get("t1").id == "t1"
+    assert [each.name for each in settings.home.iterdir()] == [name]
 
 
 def test_a_file_that_is_no_database_or_folder_is_an_error(settings: Settings) -> None:

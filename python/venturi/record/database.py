@@ -34,17 +34,18 @@ _WRITING_LOCK = 0x56454E55
 class Database:
     """Connections in transactions, one kind for reading and one for writing."""
 
-    def __init__(self, url: str, *, read_only: bool = False, mode: int = 0o600) -> None:
+    def __init__(self, url: str | sa.URL, *, read_only: bool = False, mode: int = 0o600) -> None:
         """Opens the database at `url` (SQLAlchemy's form), creating or upgrading its tables; a file
         of SQLite's that it makes has `mode`.
 
         One that is `read_only` is left as it is: VEN-RECORD-DATABASE if that is not a repository of
-        this revision.
+        this revision. So is one with another program's tables, however it is opened.
         """
-        self._engine = _engine(url, read_only=read_only)
-        self._where = {"database": sa.make_url(url).render_as_string(hide_password=True)}
+        self._url = _url(url)
+        self._engine = _engine(self._url, read_only=read_only)
+        self._where = {"database": self._url.render_as_string(hide_password=True)}
         if not read_only:
-            _make_file(self._engine.url, mode)
+            _make_file(self._url, mode)
         try:
             if read_only:
                 self._require_newest()
@@ -122,16 +123,13 @@ class Database:
             ) from error
 
     def _require_newest(self) -> None:
-        path = sa.make_url(self._where["database"]).database
-        if self._engine.dialect.name == "sqlite" and not Path(path or "").is_file():
+        file = Path(self._url.database or "")
+        if self._engine.dialect.name == "sqlite" and not file.is_file():
             raise self._refused("there is no database", "give the one in which `venturi` records")
         with self.reading() as connection:
             revision = _revision(connection)
         if revision is None or not _REVISION.fullmatch(revision):
-            raise self._refused(
-                "the database is no repository of Venturi",
-                "it was left as it is: give the one in which `venturi` records",
-            )
+            raise self._foreign()
         if revision < REVISION:
             raise self._refused(
                 f"the database is at revision {revision}, this Venturi reads {REVISION}",
@@ -147,13 +145,28 @@ class Database:
                 "update Venturi, or use another VENTURI_HOME",
             )
 
+    def _foreign(self) -> VenturiError:
+        return self._refused(
+            "the database is no repository of Venturi",
+            "it was left as it is: give the one in which `venturi` records",
+        )
+
     def _refused(self, message: str, hint: str) -> VenturiError:
         return VenturiError("VEN-RECORD-DATABASE", message, where=self._where, hint=hint)
 
     def _upgrade(self) -> None:
-        with self.reading() as connection:
-            if _revision(connection) == REVISION:
-                return
+        # Without the settings of those that write: one of them changes a file of SQLite.
+        looking = sa.create_engine(self._url, connect_args=_waiting(self._url))
+        try:
+            with self._reported(), looking.connect() as connection:
+                revision = _revision(connection)
+                if revision == REVISION:
+                    return
+                used = bool(sa.inspect(connection).get_table_names())
+        finally:
+            looking.dispose()
+        if used if revision is None else not _REVISION.fullmatch(revision):
+            raise self._foreign()
         from alembic import command
         from alembic.config import Config
 
@@ -184,19 +197,14 @@ def _lock(connection: sa.Connection, name: int) -> None:
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(name)))
 
 
-def _engine(text: str, *, read_only: bool) -> sa.Engine:
+def _url(given: str | sa.URL) -> sa.URL:
     try:
-        url = sa.make_url(text)
+        url = sa.make_url(given)
         if url.drivername in {"postgresql", "postgres"}:
             url = url.set(drivername="postgresql+psycopg")
-        backend = url.get_backend_name()
-        if backend not in {"sqlite", "postgresql"}:
+        if (backend := url.get_backend_name()) not in {"sqlite", "postgresql"}:
             raise ArgumentError(f"{backend} is neither sqlite nor postgresql")
-        lite = backend == "sqlite"
-        if lite and read_only:
-            file = f"file:{quote(url.database or '')}"
-            url = url.set(database=file).update_query_dict({"mode": "ro", "uri": "true"})
-        engine = sa.create_engine(url, connect_args={"timeout": _BUSY_TIMEOUT_S} if lite else {})
+        url.get_dialect().import_dbapi()
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
         raise VenturiError(
             "VEN-RECORD-DATABASE",
@@ -204,6 +212,20 @@ def _engine(text: str, *, read_only: bool) -> sa.Engine:
             hint="write it like postgresql+psycopg://user@host/name; "
             "PostgreSQL needs `pip install 'venturi[postgresql]'`",
         ) from error
+    return url
+
+
+def _waiting(url: sa.URL) -> dict[str, float]:
+    return {"timeout": _BUSY_TIMEOUT_S} if url.get_backend_name() == "sqlite" else {}
+
+
+def _engine(url: sa.URL, *, read_only: bool) -> sa.Engine:
+    lite = url.get_backend_name() == "sqlite"
+    arguments = _waiting(url)
+    if lite and read_only:
+        file = f"file:{quote(url.database or '')}"
+        url = url.set(database=file).update_query_dict({"mode": "ro", "uri": "true"})
+    engine = sa.create_engine(url, connect_args=arguments)
     if lite:
         event.listen(engine, "connect", _on_sqlite_read if read_only else _on_sqlite_write)
         event.listen(engine, "begin", _on_sqlite_begin)

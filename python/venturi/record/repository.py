@@ -80,7 +80,9 @@ class Repository:
                 where={"folder": str(settings.home)},
                 hint="set VENTURI_HOME to a folder you may write to",
             ) from error
-        url = settings.database_url or f"sqlite:///{settings.home / 'venturi.sqlite'}"
+        # Not as text, in which a ? of the folder's name would end the name.
+        file = sa.URL.create("sqlite", database=str(settings.home / "venturi.sqlite"))
+        url = settings.database_url or file
         mode = 0o600 if read_only else modes_in(settings.home)[1]
         return cls(Database(url, read_only=read_only, mode=mode), settings.home / "artifacts")
 
