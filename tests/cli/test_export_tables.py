@@ -101,6 +101,22 @@ def test_trials_are_chosen_as_by_ls(export: Export) -> None:
     assert (none.returncode, none.stdout, none.stderr) == (0, "id\n", "no trials match\n")
 
 
+def test_a_missing_value_of_one_column_is_a_row_and_no_empty_text(
+    export: Export, settings: Settings, make_trial: Callable[..., Trial], tmp_path: Path
+) -> None:
+    with Repository.open(settings) as repository:
+        repository.add(make_trial(id="t4", state=State.PLANNED, configuration={"disk": ""}))
+    table = ("--all", "--format", "csv", "-o", "-", "--column")
+    assert export(*table, "disk").stdout.splitlines() == [
+        "id,disk", 't4,""', "t3,", "t2,", "t1,SSD", "t0,HDD",
+    ]  # fmt: skip
+    assert export(*table, "id").stdout.splitlines()[:2] == ["id", "t4"]
+    done = export("--all", "--column", "disk", "-o", tmp_path / "t.ndjson")
+    assert done.returncode == 0
+    first = json.loads((tmp_path / "t.ndjson").read_text().splitlines()[0])
+    assert first == {"disk": "", "missing": {}}
+
+
 def test_exclusions_are_left_out_and_said(export: Export, settings: Settings) -> None:
     with Repository.open(settings) as repository:
         rule = exclusions.add(repository, ["disk=SSD"], "Ada", "cold")

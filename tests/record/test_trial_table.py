@@ -23,6 +23,7 @@ from venturi.record import exclusions
 from venturi.record.query.conditions import COLUMNS, Condition, parse_condition
 from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
+from venturi.record.table_files import columns_of as csv_columns
 from venturi.record.table_files import content
 from venturi.record.trial import Failure, Phase, Sample, Scalar, State, Trial
 from venturi.record.trial_table import Table, sample_table, trial_table
@@ -268,8 +269,8 @@ def test_columns_are_chosen_by_any_of_their_names(repository: Repository) -> Non
     assert [column.name for column in table.columns] == list(names)
     none = trial_table(repository, asked("id=t2"), columns=("id", "disk"))
     assert frame_of(none).rows() == [("t2", None)]
-    lone = trial_table(repository, asked(), columns=("disk",))
-    assert by_csv(lone) == [["disk"], [""], ["SSD"], ["SSD"]]
+    lone = trial_table(repository, asked(), columns=csv_columns("csv", ("disk",)))
+    assert [line[1] for line in by_csv(lone)] == ["disk", "", "SSD", "SSD"]
     for wrong, hint in (("dsk", "disk"), ("bytes_red [B]", "bytes_read [B]")):
         with pytest.raises(VenturiError, match="no trial") as caught:
             trial_table(repository, asked(), columns=(wrong,))

@@ -20,6 +20,7 @@ from venturi.cli.repository import (
     say_none_match,
 )
 from venturi.record.files import replacing
+from venturi.record.table_files import columns_of
 from venturi.record.trial import TERMINAL
 from venturi.wording import count_of
 
@@ -55,7 +56,8 @@ OTHERS = frozenset({".tsv", ".json", ".jsonl", ".xls", ".xlsx", ".txt", ".arrow"
 )  # fmt: skip
 @click.option(
     "--column", "columns", multiple=True, metavar="NAME",
-    help="Only this column of the table, in the order given; repeat it for more.",
+    help="Only this column of the table, in the order given; repeat it for more. In CSV one alone "
+    "has `id` before it, so that where it is missing there still is a row.",
 )  # fmt: skip
 @click.option(
     "--samples", is_flag=True, help="A row for each sample with its labels, not for each trial."
@@ -110,7 +112,7 @@ def command(
             data = _archive(repository, ids, conditions, most, output, overwrite=overwrite)
         else:
             table = _table(
-                repository, ids, conditions, most, columns,
+                repository, ids, conditions, most, columns_of(chosen, columns),
                 samples=samples, with_excluded=with_excluded,
             )  # fmt: skip
             data = _write(table, chosen, output)

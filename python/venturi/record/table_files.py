@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,6 +20,16 @@ _PIECE_BYTES = 1 << 20
 _FORMULA = r"^[=+\-@\t\r\n]"
 _NUMBER = r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 _MOMENT = "%Y-%m-%dT%H:%M:%S%.f%:z"
+
+
+def columns_of(format_: Format, asked: Sequence[str]) -> tuple[str, ...]:
+    """The columns of a file in `format_` for those that were `asked`.
+
+    A CSV of one column gets `id` before it: where its value is missing, the line would be empty,
+    which most readers skip.
+    """
+    alone = format_ == "csv" and len(set(asked)) == 1 and "id" not in asked
+    return ("id", *asked) if alone else tuple(asked)
 
 
 def content(table: Table, format_: Format) -> Iterator[bytes]:
@@ -46,10 +56,6 @@ def _csv(table: Table) -> Iterator[bytes]:
 
 
 def _lines(frame: pl.DataFrame) -> bytes:
-    from venturi.record.frames import pl
-
-    if frame.width == 1:  # an empty line would be no row
-        frame = frame.select(pl.all().cast(pl.String).fill_null(""))
     return frame.write_csv(include_header=False, line_terminator="\r\n").encode()
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 from venturi.record.query.paging import pages, records_of
 from venturi.record.query.selection import PAGE_ROWS_MAX, Query
 from venturi.record.repository import Repository
-from venturi.record.table_files import content
+from venturi.record.table_files import columns_of, content
 from venturi.record.trial_table import trial_table
 
 Format = Literal["ndjson", "csv", "parquet", "records"]
@@ -39,4 +39,5 @@ def stream(
             "".join(f"{record}\n" for record in records_of(repository, page)).encode()
             for page in pages(repository, by_id)
         )
-    return content(trial_table(repository, query, columns=columns), format_)
+    chosen = columns_of(format_, columns)
+    return content(trial_table(repository, query, columns=chosen), format_)
