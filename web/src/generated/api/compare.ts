@@ -1,0 +1,33 @@
+// Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
+
+import type { Interval, Spread } from "./shared";
+
+export interface ComparedGroup {
+  key: (string | number | boolean | null)[];
+  n: number;
+  by_state: {
+    [k: string]: number;
+  };
+  elapsed_s: Spread;
+  values_s: number[];
+  warm_ups_s: number[];
+  outliers_s: number[];
+  outcome: ("lower" | "higher" | "cannot tell") | null;
+  ratio: number | null;
+  ratio_interval: Interval | null;
+  p_value: number | null;
+  chance_lower: number | null;
+  verdict: string;
+  name: string;
+  crude: string | null;
+}
+export interface Comparison {
+  by: string[];
+  groups: ComparedGroup[];
+  warnings: string[];
+  outlier_rule: string;
+  caption: string;
+  explained: {
+    [k: string]: string;
+  };
+}

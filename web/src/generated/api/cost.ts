@@ -1,0 +1,52 @@
+// Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
+
+import type { Interval, Spread } from "./shared";
+
+export interface Prices {
+  usd_per_hour: number;
+  plus: [string, string, number][];
+  per: "cluster" | "node";
+  as_of: string | null;
+  source: string | null;
+}
+export interface RankedGroup {
+  key: (string | number | boolean | null)[];
+  rank: number | null;
+  standing: string;
+  reason: string | null;
+  n: number;
+  elapsed_s: Spread;
+  cost_usd: Spread | null;
+  cost_time: Spread | null;
+  usd_per_hour: number | null;
+  best_elapsed_s: number | null;
+  best_cost_usd: number | null;
+  on_frontier: boolean;
+  p_value: number | null;
+  legacy_elapsed_s: number | null;
+  legacy_cost_usd: number | null;
+  legacy_rank: number | null;
+  legacy_wrong: boolean | null;
+  frontier: ("yes" | "cannot tell" | "no") | null;
+  name: string;
+  set: number | null;
+  against: (string | number | boolean | null)[] | null;
+  settings: number | null;
+  ratio: number | null;
+  ratio_interval: Interval | null;
+}
+export interface Ranking {
+  by: string[];
+  objective: string;
+  alpha: number;
+  prices: Prices | null;
+  groups: RankedGroup[];
+  verdict: string;
+  workloads: string[];
+  warnings: string[];
+  basis: "pooled" | "matched" | "crude" | "refused";
+  caption: string;
+  explained: {
+    [k: string]: string;
+  };
+}

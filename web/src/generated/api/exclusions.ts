@@ -1,0 +1,7 @@
+// Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
+
+import type { Exclusion } from "./shared";
+
+export interface Exclusions {
+  exclusions: Exclusion[];
+}

@@ -1,0 +1,16 @@
+// Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
+
+import type { Spread } from "./shared";
+
+export interface GroupSummary {
+  key: (string | number | boolean | null)[];
+  n: number;
+  by_state: {
+    [k: string]: number;
+  };
+  elapsed_s: Spread;
+}
+export interface Groups {
+  by: string[];
+  groups: GroupSummary[];
+}

@@ -1,0 +1,19 @@
+// Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
+
+export type * from "./catalog";
+export type * from "./catalogs";
+export type * from "./compare";
+export type * from "./cost";
+export type * from "./effect";
+export type * from "./exclusions";
+export type * from "./facets";
+export type * from "./groups";
+export type * from "./keys";
+export type * from "./report";
+export type * from "./scaling";
+export type * from "./shared";
+export type * from "./simulation";
+export type * from "./start";
+export type * from "./status";
+export type * from "./trials";
+export type * from "./views";

@@ -1,0 +1,188 @@
+// Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
+
+import type { Fact, Missing } from "./shared";
+
+export interface Answer {
+  question: string;
+  sentences: string[];
+}
+export interface FactGroup {
+  title: string;
+  facts: Fact[];
+}
+export interface Figure {
+  label: string;
+  value: number | Missing;
+  kind: "rate" | "duration" | "usd";
+  note: string;
+}
+export interface Lane {
+  title: string;
+  unit: "fraction" | "B/s";
+  stacked: boolean;
+  lines: Line[];
+  missing: Missing | null;
+}
+export interface Line {
+  name: string;
+  role: string;
+  values: (number | null)[];
+}
+export interface Latency {
+  label: string;
+  quantiles_s: [string, number | Missing][];
+}
+export interface Narrowest {
+  phase: string;
+  name: string | Missing;
+  evidence: string[];
+  stages: StageLoad[];
+}
+export interface StageLoad {
+  name: string;
+  busy: number;
+  narrowest: boolean;
+}
+export interface Notice {
+  code: string;
+  trial: string;
+  message: string;
+}
+export interface PhaseLoad {
+  phase: string;
+  values: (number | Missing)[];
+}
+export interface PhaseSpan {
+  name: string;
+  started_s: number;
+  elapsed_s: number;
+}
+export interface PhaseUse {
+  sort: string;
+  phase: string;
+  read_bytes_per_s: number | Missing;
+  write_bytes_per_s: number | Missing;
+  limit_bytes_per_s: number | Missing;
+  share_of_limit: number | Missing;
+  limit_name: string;
+}
+export interface PredictedTime {
+  phase: string;
+  predicted_s: number | Missing;
+  low_s: number | Missing;
+  high_s: number | Missing;
+  measured_s: number | Missing;
+  measured_over_predicted: number | Missing;
+  formula: string;
+}
+export interface Price {
+  instance_type: string;
+  nodes: number | Missing;
+  elapsed_s: number | Missing;
+  cost_usd: number | Missing;
+  lower_bound: boolean;
+  bottleneck: string | Missing;
+  storage_bytes_per_s: number | Missing;
+  storage_kind: string;
+  storage_known: string | Missing;
+  network_bytes_per_s: number | Missing;
+  network_kind: string;
+  network_known: string | Missing;
+  price_usd_per_hour: number | Missing;
+  price_as_of: string | Missing;
+  price_is_stale: boolean;
+  price_source: string | Missing;
+  known: boolean;
+}
+export interface RandomRead {
+  label: string;
+  iops: number | Missing;
+  bytes_per_s: number | Missing;
+}
+export interface Rate {
+  label: string;
+  where: string;
+  direction: "read" | "write" | "network";
+  setting: string;
+  mean_bytes_per_s: number | Missing;
+  minimum_bytes_per_s: number | Missing;
+  maximum_bytes_per_s: number | Missing;
+  iterations: number;
+}
+export interface ReportData {
+  title: string;
+  generated_at: string;
+  headline: string;
+  answers: Answer[];
+  figures: Figure[];
+  host: FactGroup[];
+  rates: Rate[] | Missing;
+  uses: PhaseUse[];
+  latencies: Latency[];
+  random_reads: RandomRead[];
+  network: Rate[] | Missing;
+  network_label: string;
+  sorts: Sort[];
+  job: string;
+  prices: Price[] | Missing;
+  method: Fact[];
+  software: Fact[];
+  commands: string[];
+  trials: ReportedTrial[];
+  warnings: Notice[];
+  skipped: Skipped[];
+}
+export interface Sort {
+  id: string;
+  anchor: string;
+  label: string;
+  state: string;
+  failure: string | null;
+  input_bytes: number | Missing;
+  elapsed_s: number | Missing;
+  spilled_bytes: number | Missing;
+  cpu_s: number | Missing;
+  peak_rss_bytes: number | Missing;
+  memory_bytes: number | Missing;
+  timeline: Timeline;
+  stages: Stage[];
+  narrowest: Narrowest[];
+  comparisons: PredictedTime[];
+}
+export interface Timeline {
+  spans: PhaseSpan[];
+  t_s: number[];
+  lanes: Lane[];
+  loads: PhaseLoad[];
+  thinned: string | null;
+}
+export interface Stage {
+  phase: string;
+  name: string;
+  device: string | null;
+  workers: number | Missing;
+  bytes: number | Missing;
+  useful_s: number | Missing;
+  idle_s: number | Missing;
+  waiting_for_memory_s: number | Missing;
+  blocked_s: number | Missing;
+  cpu_s: number | Missing;
+  core_wait_s: number | Missing;
+  page_faults: number | Missing;
+  started_s: number | Missing;
+  ended_s: number | Missing;
+  narrowest: boolean;
+}
+export interface ReportedTrial {
+  id: string;
+  label: string;
+  state: string;
+  failure: string | null;
+  started_at: string | null;
+  elapsed_s: number | Missing;
+  provenance: string;
+}
+export interface Skipped {
+  step: string;
+  reason: string;
+}

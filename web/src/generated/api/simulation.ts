@@ -1,0 +1,39 @@
+// Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
+
+import type { Fact, Missing } from "./shared";
+
+export interface Histogram {
+  edges_s: number[];
+  counts: number[];
+}
+export interface Mark {
+  name: string;
+  kind: "median" | "quantile" | "formula" | "deadline" | "measured";
+  at_s: number;
+}
+export interface NodeTimes {
+  phase: string;
+  histogram: Histogram;
+  note: string;
+}
+export interface QuantileRow {
+  name: string;
+  time_s: number | Missing;
+  cost_usd: number | Missing;
+}
+export interface SimulationPage {
+  title: string;
+  question: string;
+  answer: string;
+  generated_at: string;
+  trials: number;
+  finished_trials: number;
+  histogram: Histogram;
+  marks: Mark[];
+  quantiles: QuantileRow[];
+  settings: Fact[];
+  node_times: NodeTimes[];
+  reasons: string[];
+  assumptions: string[];
+  commands: string[];
+}

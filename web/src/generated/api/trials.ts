@@ -1,0 +1,102 @@
+// Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
+
+import type { Author, Exclusion, TrialRow } from "./shared";
+
+export interface HostUse {
+  cpu_busy: number | null;
+  cpu_iowait: number | null;
+  cpu_others: number | null;
+  disk: string | null;
+  disk_busy: number | null;
+  disk_read_bytes_per_s: number | null;
+  disk_write_bytes_per_s: number | null;
+  net_receive_bytes_per_s: number | null;
+  net_transmit_bytes_per_s: number | null;
+}
+export interface JobBound {
+  without: string;
+  recorded_s: number | null;
+  at_most_s: number;
+}
+export interface JobCause {
+  cause: string;
+  time_s: number | null;
+}
+export interface JobData {
+  began_s: number | null;
+  began_reason: string | null;
+  applications: number;
+  failure: string | null;
+  elapsed_s: number | null;
+  driver_s: number | null;
+  verdict: string | null;
+  parts: JobPart[];
+  stages: JobStage[];
+  stages_left_out: number;
+  running: JobRunning | null;
+  bounds: JobBound[];
+  missing_reason: string | null;
+}
+export interface JobPart {
+  part: string;
+  words: string;
+  time_s: number;
+  share: number;
+}
+export interface JobStage {
+  label: string;
+  name: string;
+  outcome: string;
+  reason: string | null;
+  started_s: number | null;
+  elapsed_s: number | null;
+  tasks: number;
+  slots: number;
+  waves: number | null;
+  slot_use: number | null;
+  task_s: number;
+  causes: JobCause[];
+  unattributed_s: number;
+  skew: number | null;
+  stragglers: number;
+  spilled_bytes: number | null;
+  on_critical_path: boolean;
+  verdict: string;
+  host: HostUse | null;
+  meanwhile: string | null;
+}
+export interface JobRunning {
+  t_s: number[];
+  tasks: number[];
+}
+export interface SeriesData {
+  t_s: number[];
+  lines: SeriesLine[];
+  thinned: boolean;
+  missing_reason: string | null;
+}
+export interface SeriesLine {
+  host: string;
+  metric: string;
+  device: string | null;
+  unit: string;
+  values: (number | null)[];
+}
+export interface TrialDetail {
+  trial: {
+    [k: string]: unknown;
+  };
+  group: string;
+  siblings: TrialRow[];
+  exclusions: Exclusion[];
+  narrowest: string[];
+  has_series: boolean;
+  has_job: boolean;
+  added_by: Author | null;
+}
+export interface TrialPage {
+  rows: TrialRow[];
+  next_cursor: string | null;
+  total: number;
+  excluded: number;
+}
