@@ -67,7 +67,8 @@ def test_a_killed_plan_goes_on_with_what_is_missing(tmp_path: Path, real: dict[s
     home, file = tmp_path / "home", written(tmp_path)
     child = begun(file, home, real)
     assert child.stderr is not None
-    child.stderr.readline()  # one trial is done, the next is under way
+    while "repetition" not in child.stderr.readline():
+        pass  # until one trial is done, and the next is under way
     child.kill()
     child.communicate()
     after = counts(file, home, real)
@@ -169,6 +170,10 @@ def test_what_does_not_fit_the_time_is_left(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stderr
     assert "6 left" in done.stdout
     assert "not started for lack of time" in done.stdout
+    design = "terasort on native: 2 counted repetitions a group can never decide"
+    assert design in done.stderr, "as check says it"
+    again = venturi("plan", "resume", file, home=tmp_path / "home")
+    assert design not in again.stderr, "there is nothing left to choose"
 
 
 @pytest.mark.slow

@@ -138,8 +138,8 @@ def check(file: Path, *, as_json: bool) -> None:
         total = f"at least {format_duration(sum(known))}; cannot tell for {rest}"
     click.echo(f"time: {total}")
     click.echo(f"disk at the peak: about {format_bytes_decimal(space_bytes)}")
-    for (workload, name), design in designs.items():
-        click.echo(f"{workload} on {name}: {design.sentence}")
+    for line in _in_words(designs):
+        click.echo(line)
     for warning in warnings:
         say(f"warning: {warning}")
 
@@ -202,6 +202,9 @@ def _take(file: Path, *, begun: bool, again: bool, wait: bool, quiet: bool, as_j
         )
         if talk and (limits := _limits(plan)):
             step(limits)
+        if talk and not begun:
+            for line in _in_words(_designs(session.repository, plan)):
+                step(line)
         try:
             found = take(plan, session, _engine, again=again, on_trial=_tell if talk else None)
         except (Interrupted, KeyboardInterrupt):
@@ -302,6 +305,10 @@ def _designs(repository: Repository, plan: Plan) -> dict[tuple[str, str], Design
         )
         for workload, name in kinds
     }
+
+
+def _in_words(designs: Mapping[tuple[str, str], Design]) -> list[str]:
+    return [f"{workload} on {name}: {each.sentence}" for (workload, name), each in designs.items()]
 
 
 def _design_data(workload: str, engine_name: str, design: Design) -> dict[str, object]:
