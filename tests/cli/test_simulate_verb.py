@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import command_line
 from venturi.cli.main import main
 
 INDY = ("--sort", "100TB", "--on", "i2.8xlarge:178", "--exchange", "all")
@@ -32,6 +33,18 @@ class Outcome:
 
 
 Simulate = Callable[..., Outcome]
+Advised = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def advised(tmp_path: Path) -> Advised:
+    def run(*arguments: str) -> dict[str, Any]:
+        done = command_line.venturi("advise", "hardware", *arguments, home=tmp_path)
+        assert done.returncode == 0, done.stderr
+        data: dict[str, Any] = json.loads(done.stdout)["data"]
+        return data
+
+    return run
 
 
 @pytest.fixture
@@ -107,6 +120,20 @@ def test_the_volumes_of_326_c3_4xlarge(simulate: Simulate) -> None:
     assert reading["quantiles_s"]["0.05"] == pytest.approx(4200, rel=0.01)
 
 
+def test_volumes_of_a_kind_are_those_of_advise(simulate: Simulate, advised: Advised) -> None:
+    sort = ("--sort", "10TB", "--volumes", "gp3:4,size=2TiB", "--json")
+    said = simulate(*sort, "--on", "r6i.8xlarge:40", "--trials", 2)
+    (found,) = advised(*sort, "--nodes", "40", "--explain", "r6i.8xlarge:40")["explanations"]
+    assert said.data["expected_s"] == pytest.approx(found["option"]["time_s"]["value"])
+    assert said.data["settings"]["job"].endswith(", volumes")
+    usd_per_s = found["option"]["metered_usd"]["value"] / found["option"]["time_s"]["value"]
+    assert said.data["usd"]["0.5"] == pytest.approx(usd_per_s * said.data["median_s"])
+    of_a_rate = simulate("--sort", "10TB", "--on", "r6i.8xlarge:40", "--durability", "volumes",
+                         "--volumes", "shared:uniform(900MB/s,1GB/s)", "--storage", "unlimited",
+                         "--trials", 2)  # fmt: skip
+    assert of_a_rate.status == 0, of_a_rate.stderr
+
+
 def test_a_job_that_never_ends_has_no_times_and_a_warning(simulate: Simulate) -> None:
     said = simulate(*INDY, "--trials", 5, "--loss-per-node-hour", 5, "--json")
     assert said.status == 0
@@ -129,6 +156,22 @@ def test_a_job_that_never_ends_has_no_times_and_a_warning(simulate: Simulate) ->
         (("--sort", "1TB", "--on", "i2.8xlarge:5", "--recovery", "tasks"), 1, "only copy"),
         (("--sort", "1TB", "--on", "i2.8xlarge:5", "--skew", "much"), 2, "5%"),
         (("--sort", "1TB", "--on", "i2.8xlarge:5", "--volumes", "2:9MB/s"), 2, "--durability"),
+        (("--sort", "1TB", "--on", "r6i.8xlarge:5", "--volumes", "gp4:2"), 1, "gp3"),
+        (("--sort", "1TB", "--on", "r6i.8xlarge:5", "--volumes", "gp3"), 2, "gp3:4"),
+        (
+            (
+                "--sort",
+                "1TB",
+                "--on",
+                "r6i.8xlarge:5",
+                "--volumes",
+                "gp3:4",
+                "--durability",
+                "2-io",
+            ),
+            2,
+            "--durability volumes",
+        ),
     ],
 )
 def test_faults_say_what_to_do(

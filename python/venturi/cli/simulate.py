@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -42,6 +43,7 @@ TRIALS_MAX = 1_000_000
 LEVELS = (0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975)
 _BINS, _BAR = 16, 40
 _DISTRIBUTION = "DIST"
+_KIND = re.compile(r"(?!shared:|unlimited)[A-Za-z][\w-]*(:|,|$)")  # else a rate, or K: and a rate
 _DESCRIBED = ("catalog", "measured", "assumed")  # options that describe a type
 
 
@@ -76,7 +78,11 @@ _DESCRIBED = ("catalog", "measured", "assumed")  # options that describe a type
 )
 @click.option("--storage", metavar=_DISTRIBUTION, help="Rate of a node's local disks.")
 @click.option("--network", metavar=_DISTRIBUTION, help="Rate of a node's network.")
-@click.option("--volumes", metavar="K:DIST", help="K network volumes a node, and the rate of each.")
+@click.option(
+    "--volumes", metavar="KIND:N,...|K:DIST",
+    help="N network volumes a node of a kind that the catalogue has, such as gp3:4, as `advise` "
+    "takes them, with their price; or K volumes, and the rate of each.",
+)  # fmt: skip
 @click.option(
     "--skew",
     metavar="FACTOR|cv:PERCENT",
@@ -151,7 +157,13 @@ def command(
     venturi simulate --sort 100TB --on i2.8xlarge:178
     venturi simulate --sort 100TB --on i2.8xlarge:178 --loss-per-node-hour 0.01 --deadline 30min
     """  # fmt: skip
-    machine, nodes = _machines(options.pop("on"), **{k: options.pop(k) for k in _DESCRIBED})
+    volumes = options["volumes"]
+    if kind := of_a_kind(volumes):
+        options |= {"volumes": None, "durability": options["durability"] or "volumes"}
+    described = {k: options.pop(k) for k in _DESCRIBED}
+    machine, nodes = _machines(options.pop("on"), volumes=volumes if kind else None, **described)
+    if kind and options["durability"] != "volumes":
+        raise _volumes_unused()
     from venturi.advise.option import price_of
 
     scenario = scenario_of(machine, nodes, **options)
@@ -177,14 +189,28 @@ def command(
         click.echo(f"warning: {warning}", err=True)
 
 
+def of_a_kind(volumes: str | None) -> bool:
+    """Whether these are volumes of a catalogue's kind (`gp3:4`), not so many of a rate."""
+    return volumes is not None and _KIND.match(volumes.strip()) is not None
+
+
+def _volumes_unused() -> click.UsageError:
+    return click.UsageError("--volumes needs --durability volumes")
+
+
 def _machines(
-    on: str, catalog: str | None, measured: tuple[str, ...], assumed: tuple[str, ...]
+    on: str,
+    catalog: str | None,
+    measured: tuple[str, ...],
+    assumed: tuple[str, ...],
+    volumes: str | None = None,
 ) -> tuple[InstanceType, int]:
-    """The type and the number of nodes, with what was measured and what is assumed."""
+    """The type and the number of nodes, with what was measured, what is assumed, and volumes."""
 
     name, nodes = _on(on)
     names = () if catalog is None else (catalog,)
-    found = the_catalogs(names, measured, assumed, datetime.now(UTC).date(), types=[name])
+    today = datetime.now(UTC).date()
+    found = the_catalogs(names, measured, assumed, today, types=[name], volumes=volumes)
     return type_named(next((each for each in found if name in each.types), found[0]), name), nodes
 
 
@@ -216,7 +242,7 @@ def scenario_of(
     need_room(job, node, nodes)
     if job.durability is not Durability.VOLUMES:
         if volumes is not None:
-            raise click.UsageError("--volumes needs --durability volumes")
+            raise _volumes_unused()
         rates.pop("volumes", None)  # the catalogue's, which such a job does not use
     share_cv = 0.0
     if skew is not None:
