@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import pty
 import re
@@ -85,6 +86,39 @@ def test_ls_keeps_engine_input_and_time(settings: Settings, groups: list[str]) -
     assert "engine" in shown[0]
     assert len(shown) == 1 + 6 + 1  # header, a line a trial, what there was no room for
     assert shown[-1].startswith("columns left out at this width: ")
+
+
+def test_ls_has_a_line_for_each_imported_trial(settings: Settings, make_trial: MakeTrial) -> None:
+    ids = [f"aloja-{hashlib.sha1(str(n).encode()).hexdigest()}" for n in range(4)]
+    workloads = ("dfsioe_write", "terasort", "a_workload_whose_name_is_very_long", "sort")
+    with Repository.open(settings) as repository:
+        for id_, name in zip(ids, workloads, strict=True):
+            trial = make_trial(id=id_, state=State.SUCCEEDED, elapsed_s=4380.0)
+            repository.add(replace(trial, workload=replace(trial.workload, name=name)))
+    shown = on_terminal(settings, "ls")
+    assert max(map(len, shown)) <= 80
+    rows = [line.split() for line in shown if line.startswith("aloja-")]
+    assert sorted(row[0] for row in rows) == sorted(id_[:16] for id_ in ids)
+    assert sorted(row[1].split("/")[0] for row in rows) == sorted(workloads)
+    for row in rows:
+        assert row[0] in venturi("show", row[0], home=settings.home).stdout
+    assert set(ids) == {line.split()[0] for line in into_pipe(settings, "ls")[1:]}
+    narrow = on_terminal(settings, "ls", columns=66)
+    assert narrow[0].startswith("all of them: ")
+    assert "time 1 h 13 min" in " ".join(narrow[:4])
+    assert sum(line.startswith("aloja-") for line in narrow) == 4
+
+
+def test_a_column_that_is_not_shown_is_not_explained(settings: Settings) -> None:
+    advise = ("advise", "hardware", "--sort", "10TB", "--limit", "3")
+    shown = " ".join(on_terminal(settings, *advise))
+    assert 'columns left out at this width: narrowest, known, ties, "price of"' in shown
+    assert "? if another may be" not in shown
+    assert "older than a year" not in shown
+    assert "? if another may be" in " ".join(on_terminal(settings, *advise, columns=140))
+    assert "  narrowest: of map+shuffle, sort+reduce; ? if another may be" in "\n".join(
+        into_pipe(settings, *advise)
+    )
 
 
 def test_a_pipe_gets_a_line_a_trial_with_everything(settings: Settings, groups: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -44,8 +45,10 @@ def command(as_json: bool, **options: Any) -> None:
     """List recorded trials, newest first.
 
     GROUP is the key of a repeat group: trials with the same key differ in nothing that was chosen.
+    A terminal shows as much of an id as names the trial.
     """
     from venturi.record.query.checks import require_conditions, require_keys
+    from venturi.record.query.counting import id_length
 
     query = _query(options)
     with open_repository() as repository:
@@ -56,12 +59,14 @@ def command(as_json: bool, **options: Any) -> None:
         if not rows:
             say_none_match(repository)
         say_left_out(repository, query)
+        # A pipe gets whole ids: what reads it may see another repository.
+        length = id_length(repository) if sys.stdout.isatty() else None
     if as_json:
         print_json([summary(row) for row in rows])
         return
     if not rows:
         return
-    show(_table(rows))
+    show(_table(rows, length))
     if len(rows) == options["limit"]:
         first = "newest" if options["sort"] == "-started_at" else "first"
         click.echo(f"the {first} {len(rows)}; --limit shows more", err=True)
@@ -115,7 +120,7 @@ def summary(row: TrialRow) -> dict[str, object]:
     }
 
 
-def _table(rows: list[TrialRow]) -> Table:
+def _table(rows: list[TrialRow], id_length: int | None) -> Table:
     """One trial a row; id, engine, input and time stay whatever the width."""
 
     headings = ("id", "started (UTC)", "workload", "engine", "state", "input", "time", "group",
@@ -125,7 +130,7 @@ def _table(rows: list[TrialRow]) -> Table:
     made = Table(headings, numeric, frozenset({"workload", "engine", "state"}), spare)
     for row in rows:
         made.add(
-            row.id,
+            row.id[:id_length],
             UNKNOWN if row.started_at is None else f"{row.started_at:%Y-%m-%d %H:%M}",
             f"{row.workload}/{row.scale}" if row.scale else row.workload,
             row.engine,

@@ -2,7 +2,8 @@
 
 Into a pipe a row is one line whatever its length, its cells two or more spaces apart, none of them
 empty. On a terminal a table that is too wide first gives up its spare columns, then wraps its prose
-between words; what is still too wide is written row by row, a cell a line.
+between words, then says once above it what is the same in every row; what is still too wide is
+written row by row, a cell a line.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class Table:
     """Rows of text under headings; `numeric` columns are flush right, `prose` may be wrapped.
 
     `spare` are the headings of columns that a narrow terminal need not show, the first one first.
+    `notes` explain columns by their headings, below the table, where they are shown.
     """
 
     headings: tuple[str, ...]
@@ -57,6 +59,7 @@ class Table:
     spare: tuple[str, ...]
     header: bool = True
     rows: list[tuple[Cell, ...]] = field(default_factory=list)
+    notes: list[tuple[str, str]] = field(default_factory=list)
 
     def add(self, *cells: Cell) -> None:
         """Adds a row, a cell for each heading."""
@@ -80,34 +83,58 @@ class Table:
                 space = " " * (widths[place] - cell_len(cell))
                 padded.append(space + cell if self.numeric[used[place]] else cell + space)
             yield (" " * GAP).join(padded).rstrip()
+        if told := self._notes(self.headings):
+            yield from told.lines()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[object]:
         if not self.rows:
             return
-        widths = self._fitted(options.max_width)
+        widths, same = self._fitted(options.max_width), {}
+        if widths is None and self.header:
+            same = self._same()
+            widths = self._fitted(options.max_width, frozenset(same))
         if widths is None:
             yield from self._stacked()
             return
+        if same:
+            told = ", ".join(f"{self.headings[n]} {words}" for n, words in same.items())
+            yield _text((f"all of them: {told}", "dim"))
         yield self._side_by_side(widths)
-        left_out = [name for n, name in enumerate(self.headings) if n not in widths]
+        left_out = [name for n, name in enumerate(self.headings) if n not in widths | same]
         if left_out:
             names = ", ".join(f'"{name}"' if " " in name else name for name in left_out)
             columns = "column" if len(left_out) == 1 else "columns"
             yield _text((f"{columns} left out at this width: {names}", "dim"))
+        if told := self._notes(name for n, name in enumerate(self.headings) if n in widths | same):
+            yield told
 
-    def _fitted(self, width: int) -> dict[int, int] | None:
-        """The width of each column that is shown; None if not even those that must be have room."""
+    def _notes(self, shown: Iterable[str]) -> Line | None:
+        names = set(shown)
+        told = "; ".join(text for name, text in self.notes if name in names)
+        return Line(told, "dim", GAP) if told else None
+
+    def _same(self) -> dict[int, str]:
+        """The columns that have one text in all of several rows, but not all columns."""
+        columns = [{plain(_words(row[n])) for row in self.rows} for n in range(len(self.headings))]
+        same = {n: texts.pop() for n, texts in enumerate(columns) if len(texts) == 1}
+        return same if len(self.rows) > 1 and len(same) < len(columns) else {}
+
+    def _fitted(self, width: int, without: frozenset[int] = frozenset()) -> dict[int, int] | None:
+        """The width of each column that is shown, which are none of those `without`; None if not
+        even those that must be have room."""
         from rich.cells import cell_len
 
         natural, least = {}, {}
         for n, name in enumerate(self.headings):
+            if n in without:
+                continue
             texts = [plain(_words(row[n])) for row in self.rows] + [name] * self.header
             natural[n] = max(map(cell_len, texts))
             least[n] = natural[n]
             if name in self.prose:
                 longest = max(cell_len(word) for text in texts for word in text.split() or [""])
                 least[n] = min(natural[n], max(PROSE_WIDTH_MIN, min(longest, 3 * PROSE_WIDTH_MIN)))
-        going = [n for name in self.spare for n, each in enumerate(self.headings) if each == name]
+        going = [n for name in self.spare for n in least if self.headings[n] == name]
         while _needed(least.values()) > width and going:
             del least[going.pop(0)]
         room = width - _needed(least.values())
@@ -144,6 +171,8 @@ class Table:
             for name, cell in zip(self.headings, row, strict=True):
                 if _words(cell):
                     yield Line(f"{name}: {_words(cell)}" if name else _words(cell))
+        if told := self._notes(self.headings):
+            yield told
 
 
 def table(

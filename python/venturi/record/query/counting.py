@@ -29,6 +29,22 @@ def excluded_count(repository: Repository, query: Query) -> int:
         return int(connection.execute(statement).scalar_one())
 
 
+ID_LENGTHS = (16, 20, 24)
+
+
+def id_length(repository: Repository) -> int | None:
+    """How many characters of an id name one trial, whichever it is: the least of `ID_LENGTHS`.
+
+    None if only whole ids do.
+    """
+    beginnings = (sa.func.substr(TRIALS.c.id, 1, length).distinct() for length in ID_LENGTHS)
+    statement = sa.select(sa.func.count(), *map(sa.func.count, beginnings)).select_from(TRIALS)
+    with repository.reading() as connection:
+        every, *told_apart = connection.execute(statement).one()
+    enough = (length for length, n in zip(ID_LENGTHS, told_apart, strict=True) if n == every)
+    return next(enough, None)
+
+
 def _count(
     connection: sa.Connection, conditions: Sequence[Condition], rules: Sequence[Rule]
 ) -> int:
