@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -291,6 +292,17 @@ def test_as_many_times_as_machines_are_taken() -> None:
     (first, second) = data(*on, "--took", "5min", "--took", "150s")["ran"]  # type: ignore[misc]
     assert first["usd"] == pytest.approx(second["usd"])
     assert first["error"] == pytest.approx(first["model_s"] / 300 - 1)
+
+
+def test_what_spot_nodes_lose_is_said_where_it_is_not_counted() -> None:
+    asked = ("advise", "--sort", "10TB", "--catalog", "current", "--limit", "2")
+    told = " ".join(run(*asked, "--assume", "price=spot").stdout.split())
+    assert re.search(
+        r"Not in the costs: what losses of spot nodes cost \(i8g\.48xlarge: [\d.]+ a node and hour",
+        told,
+    )
+    assert "`venturi simulate --on TYPE:N --loss-per-node-hour X` counts losses." in told
+    assert "Not in the costs" not in run(*asked).stdout
 
 
 def test_owned_machines_without_all_their_costs_are_never_surely_cheaper(tmp_path: Path) -> None:

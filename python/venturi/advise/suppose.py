@@ -22,6 +22,7 @@ RULES: Mapping[str, Callable[[float, float], float]] = {
     "both": min,
 }
 PRICES = ("on-demand", "spot")
+SPOT_LOSSES = "what losses of spot nodes cost"
 SHARES = {
     "fill": "of the local disks are filled at most",
     "network-low": "of its rate is what the network has at worst",
@@ -121,7 +122,7 @@ def _price(instance_type: InstanceType, supposed: Supposition) -> dict[str, Fact
         return {"price": replace(spot, note=f"no spot price: {spot.note}")}
     rate = instance_type.number("spot_loss_rate")
     often = "how often is not known" if rate is None else f"{rate:.2g} a node and hour"
-    note = f"what losses of spot nodes cost is left out ({often})"
+    note = f"{SPOT_LOSSES} is left out ({often})"
     return {"price": replace(spot, note="; ".join(text for text in (spot.note, note) if text))}
 
 

@@ -14,6 +14,7 @@ from venturi.advise.decide import Measurement, ties_with_first
 from venturi.advise.explain import Explanation, Sensitivity
 from venturi.advise.hardware import Advice, ClassAdvice, Request, nearest
 from venturi.advise.option import Objective, Option, RuledOut
+from venturi.advise.suppose import SPOT_LOSSES
 from venturi.model.cost.dataflow import Bounds
 from venturi.model.quantity import Quantity
 from venturi.present.table import Line, Table, pairs
@@ -119,7 +120,17 @@ def ranking(advice: Advice, found: ClassAdvice) -> Table:
             " ".join(ties[:2]) + (" …" if len(ties) > 2 else ""),
             _price_date(option),
         )
+    made.notes += _notes_of(found.ranked[: advice.request.shown])
     return made
+
+
+def _notes_of(shown: Sequence[Option]) -> Iterator[tuple[str, str]]:
+    """What the reader of these options must know of a column."""
+    yield "narrowest", "narrowest: of map+shuffle, sort+reduce; ? if another may be"
+    if any(option.price_is_stale for option in shown):
+        yield "price of", "! price older than a year"
+    if any(option.billed_usd is None for option in shown):
+        yield "cost", "cost by the second: in which steps time is billed is not known"
 
 
 def _name(advice: Advice, option: Option) -> str:
@@ -148,12 +159,8 @@ def _price_date(option: Option) -> str:
 
 def _notes(advice: Advice, found: ClassAdvice) -> Iterator[Line | Table]:
     shown = found.ranked[: advice.request.shown]
-    notes = ["narrowest: of map+shuffle, sort+reduce; ? if another may be"]
-    if any(option.price_is_stale for option in shown):
-        notes.append("! price older than a year")
-    if any(option.billed_usd is None for option in shown):
-        notes.append("cost by the second: in which steps time is billed is not known")
-    yield Line(f"{'; '.join(notes)}", "dim", 2)
+    if told := not_in_cost(shown):
+        yield Line(told, "yellow", 2)
     best = found.ranked[0]
     if fewer := fewer_nodes(best):
         yield Line(fewer, "dim", 2)
@@ -217,6 +224,19 @@ def most_considered(request: Request, best: Option) -> str:
     if request.nodes is not None or best.nodes != request.max_nodes:
         return ""
     return f"More than {request.max_nodes:,} nodes are not considered"
+
+
+def not_in_cost(shown: Sequence[Option]) -> str:
+    """What the costs of these options leave out, and what counts it; "" if they are whole."""
+    parts: dict[str, list[str]] = {}
+    for option in shown:
+        for text in option.left_out:
+            what, _, why = text.removesuffix(")").partition(" is left out")
+            parts.setdefault(what, []).append(f"{option.instance_type}: {why.strip(': (')}")
+    told = "; ".join(f"{what} ({', '.join(dict.fromkeys(why))})" for what, why in parts.items())
+    if told and any(what == SPOT_LOSSES for what in parts):
+        told += "; `venturi simulate --on TYPE:N --loss-per-node-hour X` counts losses"
+    return f"Not in the costs: {told}." if told else ""
 
 
 def best_elsewhere(found: ClassAdvice, shown: int) -> Iterator[str]:

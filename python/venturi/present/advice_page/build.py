@@ -19,7 +19,14 @@ from venturi.model.cost import dataflow
 from venturi.model.cost.choices import Network
 from venturi.model.simulate.simulation import PHASES, SimulationResult
 from venturi.model.statistics.stats import Missing
-from venturi.present.advice import best_elsewhere, fewer_nodes, headline, most_considered, standing
+from venturi.present.advice import (
+    best_elsewhere,
+    fewer_nodes,
+    headline,
+    most_considered,
+    not_in_cost,
+    standing,
+)
 from venturi.present.advice_page.data import (
     AdvicePage,
     BarRow,
@@ -100,6 +107,8 @@ def _reasons(advice: Advice, found: ClassAdvice, several: bool) -> tuple[str, ..
         shown = advice.request.shown
         first = (fewer_nodes(found.ranked[0]), standing(advice.request.objective, found, shown)[1])
         told += [f"{before}{text}" for text in first if text]
+        if lacking := not_in_cost(found.ranked[:shown]):
+            told.append(f"{before}{lacking}")
         if capped := most_considered(advice.request, found.ranked[0]):
             told.append(f"{before}{capped}.")
         told += [f"{before}{text}." for text in best_elsewhere(found, shown)]
