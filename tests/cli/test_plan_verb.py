@@ -67,7 +67,7 @@ def test_a_killed_plan_goes_on_with_what_is_missing(tmp_path: Path, real: dict[s
     home, file = tmp_path / "home", written(tmp_path)
     child = begun(file, home, real)
     assert child.stderr is not None
-    while "repetition" not in child.stderr.readline():
+    while ", repetition " not in child.stderr.readline():
         pass  # until one trial is done, and the next is under way
     child.kill()
     child.communicate()
