@@ -203,7 +203,9 @@ def _take(file: Path, *, begun: bool, again: bool, wait: bool, quiet: bool, as_j
         if talk and (limits := _limits(plan)):
             step(limits)
         if talk and not begun:
-            for line in _in_words(_designs(session.repository, plan)):
+            with open_repository() as repository:
+                designs = _designs(repository, plan)
+            for line in _in_words(designs):
                 step(line)
         try:
             found = take(plan, session, _engine, again=again, on_trial=_tell if talk else None)

@@ -97,8 +97,8 @@ class Table:
             yield from self._stacked()
             return
         if same:
-            told = ", ".join(f"{self.headings[n]} {words}" for n, words in same.items())
-            yield _text((f"all of them: {told}", "dim"))
+            shared = ", ".join(f"{self.headings[n]} {words}" for n, words in same.items())
+            yield _text((f"all of them: {shared}", "dim"))
         yield self._side_by_side(widths)
         left_out = [name for n, name in enumerate(self.headings) if n not in widths | same]
         if left_out:
