@@ -77,7 +77,10 @@ export async function accessible(page, rules) {
 /** Runs in the page: what is on it and what leaves it. */
 export function inspect() {
   const root = document.documentElement;
-  const inside = (element) => element.closest(".scroll, pre, .chart, .visually-hidden, .skip");
+  // On a narrow screen a row's cells stand below each other: such a table needs no scrolling.
+  const narrow = matchMedia("(max-width: 640px)").matches;
+  const scrolls = narrow ? ".scroll:not(:has(> .stacks))" : ".scroll";
+  const inside = (e) => e.closest(`${scrolls}, pre, .chart, .visually-hidden, .skip`);
   const name = (element) =>
     element.getAttribute("aria-label") || element.textContent.trim() || element.labels?.length;
   const controls = "a[href], button, summary, select, input, [role=region], [role=img]";

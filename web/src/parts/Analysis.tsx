@@ -7,6 +7,7 @@ import { farApart } from "../charts/scale";
 import { exported, type Twin, useTwin } from "../data";
 import { count, type Key, keyName, range, type Scalar, trials, valueText } from "../format";
 import type { Interval, KeyInfo, Spread } from "../generated/types";
+import { onPage } from "../here";
 import { byInterest } from "../keys";
 import { useSearch } from "../state";
 import { selectionOf, trialsAt } from "../url";
@@ -418,12 +419,6 @@ const OUTCOMES = new Set([
 /** Whether a key takes a few values, so that trials can be told apart by it. */
 export const fewValues = ({ key, distinct, type }: KeyInfo) =>
   distinct >= 2 && distinct <= 40 && type !== "moment" && !OUTCOMES.has(key);
-
-/** `verdict` with what to type on a terminal as what to choose here. */
-const onPage = (verdict: string) =>
-  verdict
-    .replace(/add --where ([^ =]+)=VALUE/g, "filter by $1")
-    .replace(/add --where ([^ .;,]+)/g, "keep only $1");
 
 /** The data once they are there; before and without them, what there is to say. */
 export function Answer<T extends { warnings: readonly string[]; verdict?: string }>({

@@ -1,6 +1,7 @@
 // The frame of every page, and what stands in place of data that is not there.
 import { type ReactNode, useEffect, useRef } from "react";
 import type { Problem } from "../generated/types";
+import { onPage } from "../here";
 
 let opened = false;
 
@@ -70,7 +71,7 @@ export function ProblemBox({ problem }: { problem: Problem }) {
       {where.length > 0 && (
         <p className="aside">{where.map(([key, value]) => `${key}: ${value}`).join(", ")}</p>
       )}
-      {problem.hint && <p>{problem.hint}</p>}
+      {problem.hint && <p>{onPage(problem.hint)}</p>}
       <p className="aside">
         <code>{problem.code}</code>
       </p>
@@ -94,7 +95,7 @@ export function Notices({ texts }: { texts: readonly string[] }) {
   const list = (some: readonly string[]) => (
     <ul className="notices">
       {some.map((text) => (
-        <li key={text}>{text}</li>
+        <li key={text}>{onPage(text)}</li>
       ))}
     </ul>
   );

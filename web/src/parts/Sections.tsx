@@ -3,6 +3,7 @@
 import "./sections.css";
 import { type ReactNode, useRef } from "react";
 import type { Fact, Missing } from "../generated/types";
+import { onPage } from "../here";
 import { isMissing } from "../missing";
 import { saveTable } from "./table-csv";
 
@@ -148,7 +149,7 @@ export function Lines({ texts }: { texts: readonly string[] }) {
   return (
     <ul className="notices">
       {texts.map((text) => (
-        <li key={text}>{text}</li>
+        <li key={text}>{onPage(text)}</li>
       ))}
     </ul>
   );

@@ -79,6 +79,9 @@ function Head({
 /** With more rows a table shows these first: thousands are slow to lay out. */
 const MOST_ROWS = 300;
 
+/** Columns from which on a narrow screen shows a row's cells below each other, each with its name. */
+const STACKED = 5;
+
 /** A table whose first column names its rows. It scrolls by itself where it is too wide. */
 export function DataTable({
   columns,
@@ -97,7 +100,7 @@ export function DataTable({
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
       <section className="scroll" tabIndex={0} aria-label={caption}>
-        <table>
+        <table className={columns.length < STACKED ? undefined : "stacks"}>
           <caption className="visually-hidden">{caption}</caption>
           <thead>
             <tr>
@@ -117,7 +120,7 @@ export function DataTable({
                       {shown(cell)}
                     </th>
                   ) : (
-                    <td key={name} className={number ? "n" : undefined}>
+                    <td key={name} className={number ? "n" : undefined} data-name={name}>
                       {shown(cell)}
                     </td>
                   );

@@ -1,0 +1,29 @@
+// What sentences tell the reader of a terminal to type, as what to do on the page.
+
+const SPOKEN: readonly (readonly [RegExp, string])[] = [
+  [/add --where ([^ =]+)=VALUE/g, "filter by $1"],
+  [/add --where ([^ .;,]+)/g, "keep only $1"],
+  [/choose one with --where ([^ .;,]+)/g, "keep only $1"],
+  [/leave them out with --where ([^ =]+)=(?=[ .;,]|$)/g, "keep only trials without $1"],
+  [/\. --usd-per-node-hour prices every node/g, ". Give the price for each node"],
+  [/--usd-per-node-hour prices every node/g, "give the price for each node"],
+  [/price them with --plus cluster=NAME:USD/g, "group by cluster and add a price for each of them"],
+  [/would keep --deadline (\S+)/g, "would keep a deadline of $1"],
+  [/would keep --budget (\S+)/g, "would keep a budget of US$ $1"],
+  [/\(--nodes (\d+)\)/g, "(Nodes: $1)"],
+  [/\(--max-nodes [^ =]+=(\d+)\)/g, "(Nodes that can be had: $1)"],
+  [/give what is missing with --assume or --measured/g, "give the rate where none is known"],
+  [/--assume (\S+)/g, "“$1” as the rate where none is known"],
+  [/, or measured ones with --measured/g, ", or lay measured ones over the catalogue"],
+  [/in a catalogue (?:with|of) --measured/g, "in a catalogue of your own"],
+  [/(?:add|leave out) --with-excluded/g, "show what rules leave out"],
+];
+
+/** `text` for who reads it on a page; commands in backticks stay as they are. */
+export const onPage = (text: string): string =>
+  text
+    .split(/(`[^`]*`)/)
+    .map((part, at) =>
+      at % 2 ? part : SPOKEN.reduce((told, [typed, here]) => told.replace(typed, here), part),
+    )
+    .join("");
