@@ -20,7 +20,6 @@ from venturi.cli.repository import (
     say_none_match,
 )
 from venturi.record.files import replacing
-from venturi.record.table_files import columns_of
 from venturi.record.trial import TERMINAL
 from venturi.wording import count_of
 
@@ -112,7 +111,7 @@ def command(
             data = _archive(repository, ids, conditions, most, output, overwrite=overwrite)
         else:
             table = _table(
-                repository, ids, conditions, most, columns_of(chosen, columns),
+                repository, ids, conditions, most, chosen, columns,
                 samples=samples, with_excluded=with_excluded,
             )  # fmt: skip
             data = _write(table, chosen, output)
@@ -178,6 +177,7 @@ def _table(
     ids: tuple[str, ...],
     conditions: tuple[Condition, ...],
     most: int | None,
+    format_: Format,
     columns: tuple[str, ...],
     *,
     samples: bool,
@@ -186,6 +186,7 @@ def _table(
     from venturi.record.query.checks import require_conditions
     from venturi.record.query.conditions import Condition, Op
     from venturi.record.query.selection import Query
+    from venturi.record.table_files import columns_of
     from venturi.record.trial_table import sample_table, trial_table
 
     if ids:  # what is named is not left out
@@ -196,7 +197,13 @@ def _table(
         table = (
             sample_table(repository, query, most=most, progress=progress)
             if samples
-            else trial_table(repository, query, columns=columns, most=most, progress=progress)
+            else trial_table(
+                repository,
+                query,
+                columns=columns_of(format_, columns),
+                most=most,
+                progress=progress,
+            )
         )
     if not table.rows:
         say_none_match(repository)
