@@ -90,3 +90,20 @@ def test_no_rate_of_both_directions_at_once_is_called_measured() -> None:
         assert fact.high is not None
         assert fact.low < fact.high
     assert all(fact.note for fact in facts if fact.value is None)
+
+
+def test_no_disk_is_said_to_do_more_small_reads_than_its_rate_carries() -> None:
+    carried = 0
+    for each in CURRENT.types.values():
+        for direction in ("read", "write"):
+            iops = each.fact(f"local_{direction}_iops")
+            mb_per_s = each.number(f"local_{direction}_rate")
+            if not isinstance(iops.value, float) or mb_per_s is None:
+                continue
+            least = iops.value if iops.low is None else iops.low
+            assert least * 4096 <= 1.1 * mb_per_s * 1e6, (each.name, direction)
+            if iops.low is not None:
+                carried += 1
+                assert iops.high == iops.value
+                assert "(measured) carry" in iops.note
+    assert carried == 24  # both directions of 8 types with 16 disks, reading of 8 with 24
