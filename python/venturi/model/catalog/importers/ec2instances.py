@@ -9,7 +9,6 @@ in USD/h as text. There it writes 0 or N/A for what it does not know. The file h
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,6 +23,7 @@ from venturi.model.catalog.importers.reading import (
     Source,
     choose_region,
     format_error,
+    json_of,
     need_date,
     number,
 )
@@ -62,15 +62,7 @@ def read(sources: Sequence[Source], options: Options) -> Imported:
 
 
 def _items(source: Source) -> list[Any]:
-    try:
-        items = json.loads(source.text.removeprefix("\ufeff"))
-    except json.JSONDecodeError as error:
-        raise format_error(
-            source.file, f"is not JSON: {error.msg} (column {error.colno})", line=error.lineno,
-            field=f"column {error.colno}",
-        ) from error  # fmt: skip
-    except RecursionError as error:
-        raise format_error(source.file, "is nested too deeply", field="$") from error
+    items = json_of(source)
     if not isinstance(items, list):
         raise format_error(
             source.file, "is not a list of instance types", field="$", value=type(items).__name__

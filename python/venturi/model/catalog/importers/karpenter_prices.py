@@ -7,7 +7,6 @@ USD/h. What the machines have is another sheet's: overlay these prices over it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import date
 
@@ -21,6 +20,7 @@ from venturi.model.catalog.importers.reading import (
     Source,
     choose_region,
     format_error,
+    json_of,
     need_date,
     number,
 )
@@ -56,10 +56,7 @@ def _entry(name: str, prices: Prices, origin: str, as_of: date, region: str) -> 
 
 
 def _json(source: Source, _: Builder) -> tuple[dict[str, Prices], None]:
-    try:
-        table = json.loads(source.text)
-    except (ValueError, RecursionError) as error:
-        raise format_error(source.file, f"is not JSON: {error}", field="$") from error
+    table = json_of(source)
     regions = table.get("prices") if isinstance(table, dict) else None
     if not isinstance(regions, dict) or not regions:
         raise format_error(

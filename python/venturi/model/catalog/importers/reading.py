@@ -8,12 +8,14 @@ error. What a source does not say is an unknown fact with the reason, never 0.
 from __future__ import annotations
 
 import io
+import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import PurePath
+from typing import Any
 
 from venturi.errors import ExitCode, VenturiError
 from venturi.model.catalog import (
@@ -100,6 +102,21 @@ class BadRowError(Exception):
     def __init__(self, field: str, value: object, reason: str) -> None:
         super().__init__(f"{field} {reason}: {value!r}")
         self.field, self.value, self.reason = field, str(value), reason
+
+
+def json_of(source: Source) -> Any:
+    """What is in a JSON file; VEN-CATALOG-FORMAT, with line and column, if it is none."""
+    try:
+        return json.loads(source.text.removeprefix("\ufeff"))
+    except json.JSONDecodeError as error:
+        raise format_error(
+            source.file, f"is not JSON: {error.msg} (column {error.colno})", line=error.lineno,
+            field=f"column {error.colno}",
+        ) from error  # fmt: skip
+    except RecursionError as error:
+        raise format_error(source.file, "is nested too deeply", field="$") from error
+    except ValueError as error:  # a number of thousands of digits
+        raise format_error(source.file, f"is not JSON: {error}", field="$") from error
 
 
 def format_error(
