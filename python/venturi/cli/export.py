@@ -111,7 +111,7 @@ def command(
             data = _archive(repository, ids, conditions, most, output, overwrite=overwrite)
         else:
             table = _table(
-                repository, ids, conditions, most, chosen, columns,
+                repository, ids, conditions, most, format_=chosen, columns=columns,
                 samples=samples, with_excluded=with_excluded,
             )  # fmt: skip
             data = _write(table, chosen, output)
@@ -177,9 +177,9 @@ def _table(
     ids: tuple[str, ...],
     conditions: tuple[Condition, ...],
     most: int | None,
+    *,
     format_: Format,
     columns: tuple[str, ...],
-    *,
     samples: bool,
     with_excluded: bool,
 ) -> Table:
