@@ -10,7 +10,7 @@ CARGO := cargo
 PYTEST := $(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo serve test test-rust test-web test-daily check lint lint-rust lint-types lint-python lint-web wheel release audit bench curves verdicts docs screenshots locks clean system-packages
+.PHONY: help setup demo serve test test-rust test-web test-daily check lint lint-rust lint-types lint-python lint-web wheel release audit torture bench curves verdicts docs screenshots locks clean system-packages
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | column -t -s $$'\t'
@@ -134,6 +134,10 @@ CARGO_DENY := 0.20.2
 # Compiling cargo-deny takes minutes, once.
 audit: .tools/audit/.synced .tools/cargo/deny-$(CARGO_DENY) ## Ask what is known of the packages used: vulnerabilities, licences; says what could not be asked
 	@$(PY) scripts/audit.py
+
+torture: setup ## Kills, failing calls and hostile input by the thousand: takes hours
+	@scripts/system-packages.sh
+	$(PY) -m torture --write
 
 bench: setup ## Measure Venturi beside its peers and the physical limit, interleaved
 	@scripts/system-packages.sh bench

@@ -9,6 +9,7 @@ want chromium chromium
 want mkfs.ext4 e2fsprogs
 want java openjdk-17-jre-headless
 want mvn maven
+want strace strace
 if [ "${1:-}" = bench ]; then
   want fio fio
   want iperf3 iperf3

@@ -1,0 +1,71 @@
+"""A slice of every long round, with a fixed seed; `make torture` plays them at full length."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from torture.play import Play, UnavailableError
+from torture.report import Played, line_of, written
+from torture.rounds import ROUNDS
+
+SEED = 20_150_827
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(ROUNDS))
+def test_a_slice_of_the_round_has_no_fault(name: str, tmp_path: Path) -> None:
+    round_ = ROUNDS[name]
+    play = Play(tmp_path, SEED, round_.few)
+    try:
+        round_.run(play)
+    except UnavailableError as reason:
+        pytest.skip(str(reason))
+    assert play.faults == []
+    assert 0 < play.done <= round_.few
+    assert sum(play.seen.values()) == play.done, "every case ended in something that was seen"
+
+
+def test_a_failed_case_is_a_fault_and_the_round_goes_on(tmp_path: Path) -> None:
+    play = Play(tmp_path, 7, 3)
+    for case in play.cases():
+        with case:
+            case.label = "odd" if case.number % 2 else "even"
+            assert case.number != 1, "torn"
+            case.saw("whole")
+    assert play.done == 3
+    assert play.seen == {"whole": 2}
+    (fault,) = play.faults
+    assert fault.startswith("seed 7, case 1 odd: torn (test_rounds.py:")
+
+
+def test_what_is_no_failed_assertion_ends_the_round(tmp_path: Path) -> None:
+    case = next(Play(tmp_path, 7, 3).cases())
+    with pytest.raises(OSError, match="full"), case:
+        raise OSError("full")
+
+
+def _played(name: str, done: int, faults: tuple[str, ...] = ()) -> Played:
+    return Played(
+        name, "Is it so?", "2026-11-22", 1, done, 61.0, {"old": 2, "new": 3}, faults, None
+    )
+
+
+def test_figures_of_rounds_that_were_not_played_stay() -> None:
+    page = Path("docs/reliability.md").read_text("utf-8").partition("<!-- rounds")[0]
+    page += "<!-- rounds: written by `python -m torture --write` -->\n<!-- end of rounds -->\n"
+    first = written(page, [_played("a-kills", 1000), _played("b-calls", 10)])
+    second = written(first, [_played("b-calls", 3110, ("case 5: hung",))])
+    row = "| `a-kills` | Is it so? | 1,000 | 0 | new 3, old 2 | 2026-11-22, 1, 61 s |"
+    assert row in second
+    assert "| `b-calls` | Is it so? | 3,110 | 1 |" in second
+    assert second.endswith("<!-- end of rounds -->\n")
+    assert second.startswith("# Reliability\n")
+
+
+def test_a_fault_is_a_line_of_its_own() -> None:
+    assert line_of(_played("b", 3, ("case 5: hung",))).splitlines() == [
+        "b: 3 cases in 61 s, 1 faults (new 3, old 2)",
+        "  FAULT case 5: hung",
+    ]

@@ -1,0 +1,94 @@
+"""What a round is, and what becomes of its cases."""
+
+from __future__ import annotations
+
+import random
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+
+FAULTS_MAX = 20
+"""A round with so many faults ends: more of them say nothing new."""
+
+
+class UnavailableError(Exception):
+    """Why a round cannot be played here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """`question` ends with a question mark; `count` cases make it long, `few` are a slice."""
+
+    name: str
+    question: str
+    count: int
+    few: int
+    run: Callable[[Play], None]
+
+
+@dataclass(slots=True)
+class Play:
+    """One playing of a round: an empty folder of its own, its chance, and what was seen."""
+
+    folder: Path
+    seed: int
+    count: int
+    say: Callable[[str], None] = lambda _: None
+    chance: random.Random = field(init=False)
+    seen: Counter[str] = field(default_factory=Counter)
+    faults: list[str] = field(default_factory=list)
+    done: int = 0
+
+    def __post_init__(self) -> None:
+        self.chance = random.Random(self.seed)
+
+    def cases(self) -> Iterator[Case]:
+        """`count` cases, each to be entered; fewer after FAULTS_MAX faults."""
+        said_s = time.monotonic()
+        for number in range(self.count):
+            if len(self.faults) >= FAULTS_MAX:
+                self.say(f"ended after {number} of {self.count}: {FAULTS_MAX} faults")
+                return
+            yield Case(self, number)
+            if time.monotonic() - said_s > 10:
+                said_s = time.monotonic()
+                self.say(f"{self.done} of {self.count}, {len(self.faults)} faults")
+
+
+@dataclass(slots=True)
+class Case:
+    """A failed assertion inside `with case:` is a fault of the round, and the round goes on."""
+
+    play: Play
+    number: int
+    label: str = ""
+
+    def __enter__(self) -> Case:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        self.play.done += 1
+        if error is None:
+            return False
+        if not isinstance(error, AssertionError):
+            return False
+        where = traceback.extract_tb(trace)[-1]
+        said = (str(error).splitlines() or [where.line or ""])[0]
+        self.play.faults.append(
+            f"seed {self.play.seed}, case {self.number} {self.label}: "
+            f"{said[:500]} ({Path(where.filename).name}:{where.lineno})"
+        )
+        return True
+
+    def saw(self, what: str) -> None:
+        """Counts an outcome that is in order."""
+        self.play.seen[what] += 1

@@ -1,0 +1,72 @@
+"""What a round found, as a line on the terminal and as a row of docs/reliability.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+_BEGIN = "<!-- rounds: written by `python -m torture --write` -->"
+_END = "<!-- end of rounds -->"
+_HEAD = ("round", "question", "cases", "faults", "what was seen", "date, seed, time")
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One playing of a round. `unavailable` says why it could not be played, else None."""
+
+    name: str
+    question: str
+    date: str
+    seed: int
+    done: int
+    elapsed_s: float
+    seen: Mapping[str, int]
+    faults: tuple[str, ...]
+    unavailable: str | None
+
+
+def line_of(played: Played) -> str:
+    """One line, and one more for each fault."""
+    if played.unavailable is not None:
+        return f"{played.name}: not played: {played.unavailable}"
+    first = (
+        f"{played.name}: {played.done:,} cases in {played.elapsed_s:.0f} s, "
+        f"{len(played.faults)} faults ({_seen(played)})"
+    )
+    return "\n".join([first, *(f"  FAULT {fault}" for fault in played.faults)])
+
+
+def written(page: str, results: Sequence[Played]) -> str:
+    """The page with the rows of `results`; rows of rounds that were not played stay."""
+    before, _, rest = page.partition(_BEGIN)
+    table, _, after = rest.partition(_END)
+    rows = {
+        line.split("|")[1].strip(): line for line in table.splitlines() if line.startswith("| `")
+    }
+    for played in results:
+        if played.unavailable is None:
+            rows[f"`{played.name}`"] = _row(played)
+    lines = [_cells(_HEAD), "|---" * len(_HEAD) + "|", *(rows[name] for name in sorted(rows))]
+    return "\n".join([before + _BEGIN, *lines, _END + after])
+
+
+def _row(played: Played) -> str:
+    return _cells(
+        (
+            f"`{played.name}`",
+            played.question,
+            f"{played.done:,}",
+            f"{len(played.faults)}",
+            _seen(played),
+            f"{played.date}, {played.seed}, {played.elapsed_s:.0f} s",
+        )
+    )
+
+
+def _cells(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |"
+
+
+def _seen(played: Played) -> str:
+    order = sorted(played.seen.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{what} {count:,}" for what, count in order) or "nothing"

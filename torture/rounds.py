@@ -1,0 +1,7 @@
+"""The rounds there are."""
+
+from __future__ import annotations
+
+from torture import sort_calls, sort_kills
+
+ROUNDS = {round_.name: round_ for round_ in (sort_kills.ROUND, sort_calls.ROUND)}
