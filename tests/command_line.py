@@ -10,8 +10,9 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from venturi.cli.main import main
+from venturi.cli.main import cli, main
 
 PROGRAM = (sys.executable, "-m", "venturi.cli.main")
 AGENT = Path(os.environ.get("VENTURI_AGENT") or Path(sys.executable).parent / "venturi-agent")
@@ -32,6 +33,14 @@ def venturi(*args: object, home: Path, **environment: str) -> subprocess.Complet
     err.seek(0)
     status = int(exited.value.code or 0)
     return subprocess.CompletedProcess(command, status, out.read(), err.read())
+
+
+def printed(*args: str) -> str:
+    """What `venturi ARGS` prints on stdout, in the environment as it is; its errors are raised."""
+    result = CliRunner().invoke(cli, args, standalone_mode=False, catch_exceptions=False)
+    if isinstance(result.exception, BaseException):
+        raise result.exception
+    return result.stdout
 
 
 def started(*args: object, home: Path, **environment: str) -> subprocess.Popen[str]:

@@ -13,8 +13,7 @@ from dataclasses import replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from venturi import settings
 from venturi.errors import ExitCode, VenturiError
@@ -31,6 +30,7 @@ from venturi.model.statistics.stats import ALPHA
 from venturi.present.api.context import conditions_of
 from venturi.present.api.series import whole_series
 from venturi.present.effects import Question, effects
+from venturi.record.closing import Closing
 from venturi.record.query.checks import require_conditions, require_keys
 from venturi.record.query.chosen import BELONGING, check_settings
 from venturi.record.query.conditions import refused
@@ -136,7 +136,7 @@ class Trials(Rows):
         return Rows(lambda: _whole(sample_table(self._repository, self._query, most=self._limit)))
 
 
-class Repository:
+class Repository(Closing):
     """A repository to be read; a context manager. `venturi.open()` makes one."""
 
     def __init__(self, repository: _Repository) -> None:
@@ -145,17 +145,6 @@ class Repository:
     def close(self) -> None:
         """Closes the database."""
         self._repository.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def keys(self) -> tuple[KeyInfo, ...]:
         """What trials can be chosen by: columns of the record, and keys of the configuration."""

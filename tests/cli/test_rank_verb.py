@@ -9,9 +9,8 @@ from typing import Any
 
 import click
 import pytest
-from click.testing import CliRunner
 
-from venturi.cli.main import cli
+from command_line import printed
 from venturi.errors import ExitCode, VenturiError
 
 HEADER = (
@@ -38,19 +37,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ]
     file = tmp_path / "runs.csv"
     file.write_text("\n".join(lines) + "\n")
-    run("import", "aloja", str(file))
+    printed("import", "aloja", str(file))
     return tmp_path
 
 
-def run(*arguments: str) -> str:
-    result = CliRunner().invoke(cli, arguments, standalone_mode=False, catch_exceptions=False)
-    if isinstance(result.exception, BaseException):
-        raise result.exception
-    return result.stdout
-
-
 def ranked(*arguments: str) -> dict[str, Any]:
-    data = json.loads(run("rank", "--by", "net", "--by", "disk", *arguments, "--json"))["data"]
+    data = json.loads(printed("rank", "--by", "net", "--by", "disk", *arguments, "--json"))["data"]
     assert isinstance(data, dict)
     return data
 
@@ -78,13 +70,13 @@ def test_a_price_decides_by_cost() -> None:
 
 @pytest.mark.usefixtures("home")
 def test_the_table_names_every_group_and_where_narrows_it() -> None:
-    text = run("rank", "--by", "net", "--by", "disk", "--where", "disk=SSD")
+    text = printed("rank", "--by", "net", "--by", "disk", "--where", "disk=SSD")
     assert "indistinguishable" in text
     assert "HDD" not in text
     told = "ETH and IB cannot be told apart at the top: any of these 2 may be fastest"
     assert told in text
     with pytest.raises(VenturiError, match="no trial has workload=other"):
-        run("rank", "--by", "net", "--where", "workload=other")
+        printed("rank", "--by", "net", "--where", "workload=other")
 
 
 @pytest.mark.usefixtures("home")
@@ -99,21 +91,21 @@ def test_the_table_names_every_group_and_where_narrows_it() -> None:
 )
 def test_a_wrong_price_is_a_usage_error(wrong: list[str]) -> None:
     with pytest.raises(click.UsageError):
-        run("rank", "--by", "net", *wrong)
+        printed("rank", "--by", "net", *wrong)
 
 
 @pytest.mark.usefixtures("home")
 @pytest.mark.parametrize("words", [("0",), ("inf",), ("0", "--plus", "net=IB:1")])
 def test_what_costs_nothing_has_no_cost_to_rank_by(words: tuple[str, ...]) -> None:
     with pytest.raises(VenturiError, match=r"no price|cost nothing") as caught:
-        run("rank", "--by", "net", "--objective", "cost", "--usd-per-node-hour", *words)
+        printed("rank", "--by", "net", "--objective", "cost", "--usd-per-node-hour", *words)
     assert caught.value.exit_code == ExitCode.USAGE
 
 
 @pytest.mark.parametrize("words", [(), ("--by",), ("--by", "--json")])
 def test_without_a_key_some_are_named(home: Path, words: tuple[str, ...]) -> None:
     with pytest.raises(VenturiError) as caught:
-        run("rank", *words)
+        printed("rank", *words)
     assert caught.value.exit_code == ExitCode.USAGE
     assert "disk" in caught.value.hint
     assert "net" in caught.value.hint
@@ -123,9 +115,9 @@ def test_without_a_key_some_are_named(home: Path, words: tuple[str, ...]) -> Non
 def test_different_work_is_never_ranked_together(home: Path, crude: tuple[str, ...]) -> None:
     file = home / "runs.csv"
     file.write_text(file.read_text().replace("terasort", "wordcount"))
-    run("import", "aloja", str(file))
+    printed("import", "aloja", str(file))
     with pytest.raises(VenturiError) as caught:
-        run("rank", "--by", "disk", *crude)
+        printed("rank", "--by", "disk", *crude)
     assert caught.value.exit_code == ExitCode.USAGE
     assert caught.value.message.startswith("2 workloads")
     assert "add --where workload=terasort (23 trials)" in caught.value.hint
@@ -144,25 +136,25 @@ def more(home: Path, **fields: str) -> None:
         lines.append(",".join(row[name] for name in columns))
     file = home / "more.csv"
     file.write_text("\n".join(lines) + "\n")
-    run("import", "aloja", str(file))
+    printed("import", "aloja", str(file))
 
 
 def test_row_3_what_was_measured_in_easy_settings_is_not_best(home: Path) -> None:
     """A slow disk was measured on a fast cluster most of the time: its median is the lowest."""
     more(home, Disk="HDD", Cl_Name="m-99", times=" ".join(["100"] * 60))
     more(home, Disk="SSD", Cl_Name="m-99", times="30 31 32 33 34")
-    data = json.loads(run("rank", "--by", "disk", "--json"))
+    data = json.loads(printed("rank", "--by", "disk", "--json"))
     ranking = data["data"]
     assert (ranking["basis"], "cluster" in ranking["held_equal"]) == ("matched", True)
     first, second = ranking["groups"]
     assert (first["key"], first["standing"]) == ({"disk": "SSD"}, "best")
     assert (second["standing"], second["settings"]) == ("worse", 3)
     assert second["ratio"] == pytest.approx((915 / 315 * 805 / 318 * 100 / 32) ** (1 / 3), rel=0.02)
-    crude = json.loads(run("rank", "--by", "disk", "--crude", "--json"))
+    crude = json.loads(printed("rank", "--by", "disk", "--crude", "--json"))
     assert crude["data"]["groups"][0]["key"] == {"disk": "HDD"}  # which is wrong, and said to be
     assert "crude" in crude["data"]["verdict"]
     assert any("not like with like" in warning for warning in crude["warnings"])
-    assert "not like with like" in run("rank", "--by", "disk", "--crude")
+    assert "not like with like" in printed("rank", "--by", "disk", "--crude")
 
 
 @pytest.mark.usefixtures("home")
@@ -174,7 +166,7 @@ def test_row_3_groups_that_share_no_setting_are_confounded(home: Path) -> None:
     assert sets["ETH HS5"] != sets["ETH SSD"] == sets["IB HDD"]
     assert "Cannot tell between 2 sets" in data["verdict"]
     assert "cluster" in data["verdict"]
-    text = run("rank", "--by", "net", "--by", "disk")
+    text = printed("rank", "--by", "net", "--by", "disk")
     assert "HS5: HDFS on 5 hard disks" in text
     assert "Cannot tell between 2 sets" in text.split("all of them")[0]
 
@@ -183,19 +175,19 @@ def test_row_3_groups_that_share_no_setting_are_confounded(home: Path) -> None:
 def test_row_3_what_changes_only_with_the_groups_is_named(home: Path) -> None:
     more(home, Cl_Name="m-99", VM_Size="big", times="10 11 12 13 14 15")
     words = ("rank", "--by", "cluster", "--where", "disk=SSD", "--where", "net=ETH")
-    assert "instance_type changes only together with the groups" in run(*words)
-    data = json.loads(run(*words, "--json"))["data"]
+    assert "instance_type changes only together with the groups" in printed(*words)
+    data = json.loads(printed(*words, "--json"))["data"]
     assert data["change_only_with_the_groups"] == ["instance_type"]
 
 
 def test_row_3_one_price_is_not_for_clusters_of_all_sizes(home: Path) -> None:
     more(home, Cl_Name="m-99", Datanodes="16", times="150 151 152 153 154 155")
     with pytest.raises(VenturiError) as caught:
-        run("rank", "--by", "cluster", "--objective", "cost", "--usd-per-hour", "8", "--where",
+        printed("rank", "--by", "cluster", "--objective", "cost", "--usd-per-hour", "8", "--where",
             "disk=SSD", "--where", "net=ETH", "--json")  # fmt: skip
     assert caught.value.message == "one price for clusters of 8, 16 hosts"
     assert "--usd-per-node-hour" in caught.value.hint
-    data = json.loads(run(
+    data = json.loads(printed(
         "rank", "--by", "cluster", "--objective", "cost", "--usd-per-node-hour", "1",
         "--where", "disk=SSD", "--where", "net=ETH", "--json",
     ))["data"]  # fmt: skip
@@ -213,7 +205,7 @@ def test_a_price_of_a_disk_reaches_every_layout_with_it_and_no_impossible_one(ho
         *("--usd-per-hour", "3.5", "--plus", "disk=SSD:0.70", "--plus", "disk=HDD:0.20"),
     )
     groups = {
-        g["name"]: g["summaries"] for g in json.loads(run(*words, "--json"))["data"]["groups"]
+        g["name"]: g["summaries"] for g in json.loads(printed(*words, "--json"))["data"]["groups"]
     }
 
     def cost(name: str) -> float:
@@ -223,14 +215,14 @@ def test_a_price_of_a_disk_reaches_every_layout_with_it_and_no_impossible_one(ho
     assert cost("SS2") == pytest.approx((3.5 + 2 * 0.7) * 302.5 / 3600)
     assert cost("SSD") == pytest.approx((3.5 + 0.7) * 315 / 3600)
     with pytest.raises(VenturiError, match="no trial has disk=SS9"):
-        run(*words, "--plus", "disk=SS9:0.7")
+        printed(*words, "--plus", "disk=SS9:0.7")
 
 
 def test_row_11_single_trials_are_in_the_order_of_their_times(home: Path) -> None:
     for cluster, time in (("b", "30"), ("a", "50"), ("c", "40")):
         more(home, Cl_Name=cluster, times=time)
-    data = json.loads(run("rank", "--by", "cluster", "--where", "disk=SSD", "--where", "net=ETH",
-                          "--json"))["data"]  # fmt: skip
+    data = json.loads(printed("rank", "--by", "cluster", "--where", "disk=SSD", "--where",
+                              "net=ETH", "--json"))["data"]  # fmt: skip
     assert [group["name"] for group in data["groups"]] == ["m-01", "b", "c", "a"]
     assert [group["rank"] for group in data["groups"]] == [1, None, None, None]
 
@@ -252,7 +244,7 @@ OF_THESE = ("rank", "--by", "disk", "--where", "net=ETH")
 
 def test_a_group_of_which_little_is_known_does_not_lead(home: Path) -> None:
     of_little_known(home)
-    data = json.loads(run(*OF_THESE, "--json"))["data"]
+    data = json.loads(printed(*OF_THESE, "--json"))["data"]
     groups = {group["name"]: group for group in data["groups"]}
     assert groups["HS4"]["ratio"] < 0.9  # the lowest of all, by two settings
     assert groups["HS4"]["interval"]["high"] > 4 * groups["HS4"]["interval"]["low"]
@@ -261,7 +253,7 @@ def test_a_group_of_which_little_is_known_does_not_lead(home: Path) -> None:
     assert data["groups"][-1]["name"] == "HS4"
     assert {groups[name]["rank"] for name in ("SSD", "SS2")} == {1, 2}
     assert groups["HDD"]["standing"] == "worse"
-    first = run(*OF_THESE).splitlines()[0]
+    first = printed(*OF_THESE).splitlines()[0]
     assert "cannot be told apart at the top: any of these 2 may be fastest; 1 is worse" in first
     assert first.endswith("; also 1 with too few settings to tell")
 
@@ -271,7 +263,7 @@ def test_by_time_and_cost_a_group_of_which_little_is_known_is_not_on_the_frontie
 ) -> None:
     of_little_known(home)
     words = (*OF_THESE, "--objective", "pareto", "--usd-per-hour", "3.6")
-    groups = {g["name"]: g for g in json.loads(run(*words, "--json"))["data"]["groups"]}
+    groups = {g["name"]: g for g in json.loads(printed(*words, "--json"))["data"]["groups"]}
     assert (groups["HS4"]["standing"], groups["HS4"]["rank"]) == ("cannot tell", None)
     assert "best" in {groups[name]["standing"] for name in ("SSD", "SS2")}
     assert groups["HDD"]["standing"] == "worse"
@@ -282,7 +274,7 @@ def test_where_all_groups_are_little_known_none_is_best(home: Path) -> None:
     more(home, Disk="HS5", Cl_Name="m-20", times="40")
     more(home, Disk="HS4", Cl_Name="m-21", times="130")
     more(home, Disk="HS5", Cl_Name="m-21", times="40")
-    data = json.loads(run("rank", "--by", "disk", "--json"))["data"]
+    data = json.loads(printed("rank", "--by", "disk", "--json"))["data"]
     of_set = [group for group in data["groups"] if group["name"] in {"HS4", "HS5"}]
     assert {group["standing"] for group in of_set} == {"cannot tell"}
     assert {group["rank"] for group in of_set} == {None}
@@ -291,13 +283,13 @@ def test_where_all_groups_are_little_known_none_is_best(home: Path) -> None:
 
 def test_a_ranking_over_settings_shows_times_and_dollars(home: Path) -> None:
     of_little_known(home)
-    text = run(*OF_THESE, "--objective", "cost", "--usd-per-hour", "3.6")
+    text = printed(*OF_THESE, "--objective", "cost", "--usd-per-hour", "3.6")
     assert "medians of all trials of a group: not like with like" in text
     (row,) = (line for line in text.splitlines() if " HS4 " in line)
     assert "81.0 s, $0.081" in row
     (reference,) = (line for line in text.splitlines() if "  reference  " in line)
     assert "$" in reference
-    assert "$" not in run(*OF_THESE)
+    assert "$" not in printed(*OF_THESE)
 
 
 def test_a_ranking_over_settings_is_a_table_at_80_columns(
@@ -315,7 +307,7 @@ def test_a_ranking_over_settings_is_a_table_at_80_columns(
         shown.append(console.export_text())
 
     monkeypatch.setattr("venturi.cli.rank.show", fitted)
-    run(*OF_THESE, "--objective", "cost", "--usd-per-hour", "3.6")
+    printed(*OF_THESE, "--objective", "cost", "--usd-per-hour", "3.6")
     lines = "".join(shown).splitlines()
     (head,) = (line for line in lines if line.startswith("# "))
     assert {"group", "settings", "ratio", "interval", "cost", "standing"} <= set(head.split())
@@ -325,7 +317,7 @@ def test_a_ranking_over_settings_is_a_table_at_80_columns(
 @pytest.mark.usefixtures("home")
 def test_times_are_not_ranked_by_time() -> None:
     with pytest.raises(VenturiError) as caught:
-        run("rank", "--by", "elapsed_s")
+        printed("rank", "--by", "elapsed_s")
     assert caught.value.code == "VEN-QUERY-VALUE"
     assert caught.value.exit_code is ExitCode.USAGE
     assert "elapsed_s is what became of a trial" in str(caught.value)
@@ -334,8 +326,8 @@ def test_times_are_not_ranked_by_time() -> None:
 
 @pytest.mark.usefixtures("home")
 def test_a_key_by_its_whole_name_makes_the_same_groups() -> None:
-    plain = json.loads(run("rank", "--by", "disk", "--json"))["data"]
-    whole = json.loads(run("rank", "--by", "configuration.disk", "--json"))["data"]
+    plain = json.loads(printed("rank", "--by", "disk", "--json"))["data"]
+    whole = json.loads(printed("rank", "--by", "configuration.disk", "--json"))["data"]
     assert plain["basis"] == whole["basis"] == "matched"
     found = [[list(each["key"].values()) for each in data["groups"]] for data in (plain, whole)]
     assert found[0] == found[1]

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from venturi.cli.main import cli
+from command_line import printed
 from venturi.errors import VenturiError
 
 HEADER = "instance_count\tmachine_type\tslots\tmemory\tdata_size_MB\titerations\tk\tgross_runtime"
@@ -30,19 +29,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
                              f"10\t{k}\t{seconds:.2f}")  # fmt: skip
     file = tmp_path / "kmeans.tsv"
     file.write_text("\n".join(lines) + "\n")
-    run("import", "c3o", str(file))
+    printed("import", "c3o", str(file))
     return tmp_path
 
 
-def run(*arguments: str) -> str:
-    result = CliRunner().invoke(cli, arguments, standalone_mode=False, catch_exceptions=False)
-    if isinstance(result.exception, BaseException):
-        raise result.exception
-    return result.stdout
-
-
 def asked(*arguments: str) -> dict[str, Any]:
-    data = json.loads(run("scaling", *arguments, "--json"))["data"]
+    data = json.loads(printed("scaling", *arguments, "--json"))["data"]
     assert isinstance(data, dict)
     return data
 
@@ -52,7 +44,7 @@ ONE = ("--where", "instance_type=m4.2xlarge", "--where", "k=3", "--where", "data
 
 @pytest.mark.usefixtures("home")
 def test_the_first_line_is_the_verdict_of_one_context() -> None:
-    text = run("scaling", "hosts", *ONE, "--to", "12")
+    text = printed("scaling", "hosts", *ONE, "--to", "12")
     first, *rest = text.splitlines()
     found = re.fullmatch(
         r"twice the hosts \(6 to 12\) take (0\.5\d) of the time \[(0\.\d\d), (0\.\d\d)\]; "
@@ -81,17 +73,17 @@ def test_nothing_is_pooled_and_those_that_differ_in_the_key_come_first() -> None
 
 @pytest.mark.usefixtures("home")
 def test_beyond_what_was_measured_no_interval_and_past_twice_a_refusal() -> None:
-    assert "beyond what was measured: about" in run("scaling", "hosts", *ONE, "--to", "24")
+    assert "beyond what was measured: about" in printed("scaling", "hosts", *ONE, "--to", "24")
     with pytest.raises(VenturiError) as caught:
-        run("scaling", "hosts", *ONE, "--to", "25")
+        printed("scaling", "hosts", *ONE, "--to", "25")
     assert caught.value.code == "VEN-MODEL-RANGE"
     with pytest.raises(VenturiError) as caught:
-        run("scaling", "hots")
+        printed("scaling", "hots")
     assert "hosts" in caught.value.hint
 
 
 def test_the_page_says_what_the_terminal_says(home: Path) -> None:
-    said = run("scaling", "hosts", *ONE, "--html", str(home / "page.html")).splitlines()[0]
+    said = printed("scaling", "hosts", *ONE, "--html", str(home / "page.html")).splitlines()[0]
     page = (home / "page.html").read_text(encoding="utf-8")
     assert json.dumps(said, ensure_ascii=False)[1:-1] in page
 
@@ -101,11 +93,11 @@ def test_what_to_leave_out_can_be_typed(tmp_path: Path) -> None:
     file = tmp_path / "one.tsv"
     rows = ("2\tm4.2xlarge\t16\t8\t10\t10\t3\t40", "4\tr4.2xlarge\t32\t8\t10\t10\t3\t20")
     file.write_text("\n".join([HEADER, *rows]) + "\n")
-    run("import", "c3o", str(file))
+    printed("import", "c3o", str(file))
     words = ("hosts", "--where", "data_size_MB=10")
-    verdict, following = run("scaling", *words).splitlines()
+    verdict, following = printed("scaling", *words).splitlines()
     assert "instance_type" in verdict
     assert "--" not in verdict
     options = following.removeprefix("Next: ").split()
     assert options == ["--leave-out", "instance_type"]
-    assert "20.0 s" in run("scaling", *words, *options)
+    assert "20.0 s" in printed("scaling", *words, *options)

@@ -16,14 +16,14 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from types import TracebackType
-from typing import IO, Literal, Self
+from typing import IO, Literal
 
 import sqlalchemy as sa
 
 from venturi.errors import VenturiError
 from venturi.record.actions import ADDED, record_action
 from venturi.record.authors import Author
+from venturi.record.closing import Closing
 from venturi.record.database import Database
 from venturi.record.files import TEMPORARY_SUFFIX, make_folder, modes_in, replacing
 from venturi.record.owner import is_alive
@@ -58,7 +58,7 @@ class AddReport:
     already_present: int
 
 
-class Repository:
+class Repository(Closing):
     """Trials in a database and their artifacts in a folder; a context manager."""
 
     def __init__(self, database: Database, artifacts_dir: Path) -> None:
@@ -89,17 +89,6 @@ class Repository:
     def close(self) -> None:
         """Closes the database."""
         self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def add(self, trial: Trial, by: Author | None = None) -> None:
         """Stores a new trial, in whatever state; an error if its id is taken.

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, BinaryIO, Self
+from typing import TYPE_CHECKING, BinaryIO
 
 from venturi.errors import VenturiError
+from venturi.record.closing import Closing
 from venturi.record.files import replacing
 from venturi.record.growing import GrowingTable
 
@@ -22,7 +22,7 @@ _COLUMNS = ("t_s", "metric", "device", "value", "unit")
 _ROWS_A_PIECE = 65_536
 
 
-class SeriesWriter:
+class SeriesWriter(Closing):
     """Writes a series to `path`, which appears when the writer is closed and not before.
 
     As a context manager it keeps what was appended when the block fails too: it was measured.
@@ -57,17 +57,6 @@ class SeriesWriter:
         if self._rows:
             self._table.append(self._rows)
             self._rows.clear()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def stacked_on_others(device: str, devices: set[str]) -> bool:
