@@ -10,6 +10,7 @@ want mkfs.ext4 e2fsprogs
 want java openjdk-17-jre-headless
 want mvn maven
 want strace strace
+PATH="$PATH:/usr/sbin" want nginx nginx-light
 if [ "${1:-}" = bench ]; then
   want fio fio
   want iperf3 iperf3
@@ -30,6 +31,13 @@ apt-get update -qq >/dev/null 2>&1 || true
 # The database is started by the tests themselves; the package must not start one.
 mkdir -p /etc/postgresql-common
 [ -e /etc/postgresql-common/createcluster.conf ] || echo "create_main_cluster = false" > /etc/postgresql-common/createcluster.conf
+# Nor may one listen on port 80; a policy that is here stays as it is.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+  printf '#!/bin/sh\nexit 101\n' > "$policy"
+  chmod 755 "$policy"
+  trap 'rm -f "$policy"' EXIT
+fi
 apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null || {
   echo "could not install: ${missing[*]}; the tests that need them will skip" >&2
 }

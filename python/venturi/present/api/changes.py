@@ -24,6 +24,7 @@ from venturi.present.api.security import (
     UPLOADS,
     Access,
     author_of,
+    by_https,
     in_force,
 )
 from venturi.present.api.trials import KEY_LENGTH_MAX, shown_exclusion, shown_view
@@ -106,7 +107,7 @@ def login(
         session, name, role = _changes(services).open_session(token), token.name, token.role
     response.set_cookie(
         COOKIE, session, max_age=SESSION_S, path="/",
-        httponly=True, samesite="strict", secure=access.https,
+        httponly=True, samesite="strict", secure=by_https(access, request),
     )  # fmt: skip
     return shapes.Session(role, name)
 
@@ -117,7 +118,9 @@ def logout(request: Request, response: Response, services: ServicesDep) -> None:
     access: Access = request.app.state.access
     if services.changes is not None:
         services.changes.close_session(request.cookies.get(COOKIE, ""))
-    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict", secure=access.https)
+    response.delete_cookie(
+        COOKIE, path="/", httponly=True, samesite="strict", secure=by_https(access, request)
+    )
 
 
 @router.post(

@@ -288,9 +288,9 @@ class Guard:
         if origin is None:
             return True
         parts = urlsplit(origin)
-        by_https = self._access.https or request.url.scheme == "https"
-        scheme = parts.scheme == "https" or not by_https
-        return scheme and parts.netloc == request.headers.get("host")
+        if parts.scheme != "https" and by_https(self._access, request):
+            return False
+        return parts.netloc == request.headers.get("host")
 
     async def _note(self, token: Token) -> None:
         """Writes down that `token` is in use: after the answer, for writers may have to wait."""
@@ -304,6 +304,11 @@ class Guard:
             problems.LOG.warning("the last use of a token is not noted: %s", error.message)
         finally:
             self._noting.discard(token.name)
+
+
+def by_https(access: Access, request: Request) -> bool:
+    """Whether who asks does so by https, as a proxy or the command line says."""
+    return access.https or request.url.scheme == "https"
 
 
 def who_asks(request: Request) -> Who:
