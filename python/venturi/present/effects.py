@@ -26,13 +26,17 @@ LEVEL_LEAST, LEVEL_MOST = 0.5, 0.999
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: `baseline` is a value of the only key, or a JSON list with one of each."""
+    """What is asked: `baseline` is a value of the only key, or a JSON list with one of each.
+
+    Of `values`, written alike, the effects are told (None: of all; of none: of that which leads).
+    """
 
     keys: Sequence[str]
     baseline: str | None = None
     ignore: Sequence[str] = ()
     level: float = 1 - ALPHA
     crude: bool = False
+    values: Sequence[str] | None = None
 
 
 def effects(repository: Repository, query: Query, question: Question) -> Effects:
@@ -56,16 +60,21 @@ def effects(repository: Repository, query: Query, question: Question) -> Effects
         raise refused(
             f"{work[0]} cannot be left out", "ignore", "times of different work are not compared"
         )
-    wanted = None if question.baseline is None else _values(question.baseline, len(keys))
+    texts = None if question.baseline is None else _values(question.baseline, len(keys))
     found = chosen(repository, query)
-    baseline = None
-    if wanted is not None:
-        columns = [found.column(key).values for key in keys]
-        baseline = tuple(
+    columns = [found.column(key).values for key in keys]
+
+    def written(texts: Sequence[str]) -> Key:
+        return tuple(
             next((v for v in values if v is not None and text_of(v) == text), text)
-            for values, text in zip(columns, wanted, strict=True)
+            for values, text in zip(columns, texts, strict=True)
         )
-    asked = Asked(keys, baseline, ignored, question.level, question.crude)
+
+    baseline = None if texts is None else written(texts)
+    values = question.values
+    if values is not None:
+        values = tuple(written(_values(text, len(keys))) for text in values)
+    asked = Asked(keys, baseline, ignored, question.level, question.crude, values)
     try:
         answer = effects_of(found, asked)
     except UnknownBaselineError as error:

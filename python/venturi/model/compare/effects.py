@@ -65,13 +65,17 @@ MACHINES_LEAST = 3
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The question: `baseline` is a value of the keys or None, `ignored` need not be equal."""
+    """The question: `baseline` is a value of the keys or None, `ignored` need not be equal.
+
+    Of `values` alone the effects are told (None: of all; of none: of that which leads).
+    """
 
     keys: tuple[str, ...]
     baseline: Key | None = None
     ignored: frozenset[str] = frozenset()
     level: float = LEVEL
     crude: bool = False
+    values: tuple[Key, ...] | None = None
 
 
 class UnknownBaselineError(LookupError):
@@ -116,11 +120,17 @@ def effects_of(chosen: Chosen, asked: Asked) -> Effects:
         if len(others) > VALUES_MAX:
             warnings.append(f"the {VALUES_MAX} of {len(others):,} values with most like settings")
         one = _One(asked, table, compared, stratum, baseline, counts)
-        shown = sorted(others[:VALUES_MAX], key=lambda v: in_order(table.values[v]))
-        told = [one.effect(value, found.of(value), value == others[0]) for value in shown]
-        leads = _main(told)
+        wanted = others[:VALUES_MAX]
+        if asked.values:
+            wanted = [v for v in others if table.values[v] in asked.values]
+        wanted.sort(key=lambda v: in_order(table.values[v]))
+        judged = [one.judged(value, found.of(value)) for value in wanted]
+        leads = _main(judged)
+        if leads is not None and asked.values == ():
+            judged, leads = [judged[leads]], 0
+        told = [one.effect(each, each.value == others[0]) for each in judged]
         if leads is not None and not told[leads].confounders:
-            told[leads] = replace(told[leads], confounders=one.confounders(shown[leads]))
+            told[leads] = replace(told[leads], confounders=one.confounders(judged[leads].value))
     if table.without:
         warnings.append(
             f"{table.without:,} trials have no value of {effect_words.joined(asked.keys)}"
@@ -146,12 +156,40 @@ def effects_of(chosen: Chosen, asked: Asked) -> Effects:
     return replace(made, verdict=effect_words.headline(made))
 
 
-def _main(told: Sequence[Effect]) -> int | None:
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What the strata of both (`found`, with the keys at them, `at`) say of a `value`."""
+
+    value: int
+    n: int
+    found: Matched
+    at: Mapping[str, Column]
+    machines: Column | None
+    estimate: Pooled | None
+    outcome: Outcome
+    reason: str | None
+    depends: Sequence[Dependence]
+    reach: Reach | None
+    sure: bool
+
+    @property
+    def works(self) -> int:
+        """How many kinds of work it was measured with."""
+        work = self.at.get("workload")
+        return 0 if work is None else len(np.unique(work.codes))
+
+
+def _main(told: Sequence[_Judged]) -> int | None:
     """The place of what surely brings most; if nothing does, of what has most strata."""
     sure = [i for i, each in enumerate(told) if each.sure and each.outcome is Outcome.FASTER]
+
+    def most(place: int) -> tuple[int, float]:
+        each = told[place]
+        return -each.works, each.estimate.ratio if each.estimate else math.inf
+
     if sure:
-        return min(sure, key=lambda i: (-len(told[i].works), told[i].ratio or math.inf))
-    return max(range(len(told)), key=lambda i: (told[i].strata, told[i].n_all), default=None)
+        return min(sure, key=most)
+    return max(range(len(told)), key=lambda i: (len(told[i].found.logs), told[i].n), default=None)
 
 
 def _table(chosen: Chosen, keys: Sequence[str]) -> _Table:
@@ -224,19 +262,33 @@ class _One:
         every = Trials(self.compared, self.table.trials.logs)
         return every.taken(among), self.table.target[among] == value
 
-    def effect(self, value: int, found: Matched, first: bool) -> Effect:
-        """The effect of `value`; a model is tried for the `first` only, as it takes long."""
-        level = self.asked.level
+    def judged(self, value: int, found: Matched) -> _Judged:
+        """What the strata say of `value`, before what goes with it is looked for."""
+        level, n_trials = self.asked.level, found.n + found.n_baseline
         at = {key: Column(c.values, c.codes[found.row]) for key, c in self.compared.items()}
-        strata, n_trials = len(found.logs), found.n + found.n_baseline
-        estimate, outcome, reason = self._judged(found, at)
-        depends = dependences(found.logs, n_trials, at, level) if strata else []
+        estimate = self._estimate(found, at, level)
+        outcome = Outcome.CONFOUNDED
+        if estimate is not None:
+            narrow = self._estimate(found, at, 1 - 2 * ALPHA)
+            outcome = _outcome(estimate.interval, narrow and narrow.interval)
+        reason = "no two trials differ in nothing else" if estimate is None else estimate.reason
+        depends = dependences(found.logs, n_trials, at, level) if len(found.logs) else []
         if any(each.opposite for each in depends):
             outcome = Outcome.DEPENDS
-        sure = outcome in {Outcome.FASTER, Outcome.SLOWER} and self._sure(found, at)
+        machines = self._machines(at) if len(found.logs) else None
+        made = _Judged(
+            value, int(self.counts[value]), found, at, machines, estimate, outcome, reason,
+            depends, self._other_machines(found, machines, level), sure=False,
+        )  # fmt: skip
+        return replace(made, sure=self._sure(made))
+
+    def effect(self, judged: _Judged, first: bool) -> Effect:
+        """The effect of a value; a model is tried for the `first` only, as it takes long."""
+        level, value, found, at = self.asked.level, judged.value, judged.found, judged.at
+        estimate, machines = judged.estimate, judged.machines
+        strata, n_trials = len(found.logs), found.n + found.n_baseline
         tenths = np.exp(np.quantile(found.logs, [0.1, 0.9])).tolist() if strata else [None, None]
         works = at.get("workload")
-        machines = self._machines(at) if strata else None
         little = strata < 2
         # What differs is looked for only where it is told: it takes longest.
         pair, second = self._pair(value)
@@ -244,12 +296,12 @@ class _One:
         made = Effect(
             value=self.table.values[value],
             baseline=self.table.values[self.baseline],
-            outcome=outcome,
+            outcome=judged.outcome,
             verdict="",
             ratio=None if estimate is None else estimate.ratio,
             interval=None if estimate is None else _range(estimate.interval),
-            sure=sure,
-            reason=reason,
+            sure=judged.sure,
+            reason=judged.reason,
             strata=strata,
             n=int(found.n.sum()),
             n_baseline=int(found.n_baseline.sum()),
@@ -262,10 +314,10 @@ class _One:
             high_tenth=tenths[1],
             points=_points(found.logs),
             these_only=_range(self._these_only(found)),
-            other_machines=self._other_machines(found, machines),
+            other_machines=judged.reach,
             machines=_parts(parts_by(found.logs, n_trials, machines, level)) if machines else (),
             works=_parts(parts_by(found.logs, n_trials, works, level)) if works else (),
-            depends=tuple(map(_dependence, depends)),
+            depends=tuple(map(_dependence, judged.depends)),
             confounders=self.confounders(value) if little or self.asked.crude else (),
             omissions=tuple(omissions(pair, second, DIFFERENT_WORK)) if little else (),
             adjusted=None if model is None else ModelEffect(
@@ -278,38 +330,36 @@ class _One:
         words, where, ignore = effect_words.what_next(made, self.asked.keys)
         return replace(made, next=Next(words, where, ignore))
 
-    def _judged(
-        self, found: Matched, at: Mapping[str, Column]
-    ) -> tuple[Pooled | None, Outcome, str | None]:
-        """The estimate, what it says by itself, and why there is none or no interval."""
-        level = self.asked.level
+    def _estimate(self, found: Matched, at: Mapping[str, Column], level: float) -> Pooled | None:
+        """The ratio with its interval at `level`, or why it has none; None without strata."""
         if not len(found.logs):
-            return None, Outcome.CONFOUNDED, "no two trials differ in nothing else"
+            return None
         if len(found.logs) == 1:
-            own, base = self._cell(found, 0)
-            verdict = compare_samples(np.exp(base).tolist(), np.exp(own).tolist(), 1 - level)
-            alike = compare_samples(np.exp(base).tolist(), np.exp(own).tolist(), 2 * ALPHA)
+            own, base = (np.exp(logs).tolist() for logs in self._cell(found, 0))
+            verdict = compare_samples(base, own, 1 - level)
             ratio = math.exp(float(found.logs[0])) if verdict.ratio is None else verdict.ratio
             if why := self._printed(found):
-                return Pooled(ratio, None, 1, why), Outcome.CANNOT_TELL, why
-            estimate = Pooled(ratio, verdict.interval, 1, verdict.reason)
-            return estimate, _outcome(verdict.interval, alike.interval), verdict.reason
+                return Pooled(ratio, None, 1, why)
+            return Pooled(ratio, verdict.interval, 1, verdict.reason)
         work = at["workload"].codes if "workload" in at else np.zeros(len(found.logs), np.int64)
-        estimate = over_works(found.logs, work, level)
-        narrow = over_works(found.logs, work, 1 - 2 * ALPHA)
-        return estimate, _outcome(estimate.interval, narrow.interval), estimate.reason
+        return over_works(found.logs, work, level)
 
-    def _sure(self, found: Matched, at: Mapping[str, Column]) -> bool:
+    def _sure(self, one: _Judged) -> bool:
         """Whether the interval leaves out 1 at the level that all values share, and that over
         machines too, of which three or more may differ more than their settings.
         """
-        level = 1 - (1 - self.asked.level) / max(1, len(self.counts) - 1)
-        one = replace(self, asked=replace(self.asked, level=level))
-        reach = self._other_machines(found, self._machines(at))
-        spans = reach.interval if reach else None
+        if one.outcome not in {Outcome.FASTER, Outcome.SLOWER}:
+            return False
+        level, reach, estimate = self.asked.level, one.reach, one.estimate
+        if len(self.counts) > 2:
+            level = 1 - (1 - level) / (len(self.counts) - 1)
+            reach = self._other_machines(one.found, one.machines, level)
+            estimate = self._estimate(one.found, one.at, level)
+        spans = None if reach is None else reach.interval
         if spans is not None and spans.low <= 1 <= spans.high:
             return False
-        return one._judged(found, at)[1] in {Outcome.FASTER, Outcome.SLOWER}
+        interval = None if estimate is None else estimate.interval
+        return interval is not None and not interval.low <= 1 <= interval.high
 
     def _cell(self, found: Matched, place: int) -> tuple[npt.NDArray[np.float64], ...]:
         """The logarithms of one stratum: of the value, and of the baseline."""
@@ -348,11 +398,13 @@ class _One:
             return Column(names, group)
         return None
 
-    def _other_machines(self, found: Matched, machines: Column | None) -> Reach | None:
+    def _other_machines(
+        self, found: Matched, machines: Column | None, level: float
+    ) -> Reach | None:
         if machines is None or not len(found.logs):
             return None
         means = means_of(found.logs, machines.codes)
-        reach = pooled(means, self.asked.level, "machines")
+        reach = pooled(means, level, "machines")
         enough = len(means) >= MACHINES_LEAST
         return Reach(len(means), reach.ratio, _range(reach.interval) if enough else None)
 

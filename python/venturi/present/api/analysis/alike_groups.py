@@ -32,19 +32,24 @@ _OUTCOMES: dict[Outcome, Literal["lower", "higher", "cannot tell"]] = {
 
 
 def effects_between(
-    services: Services, selection: Selection, keys: Sequence[str], first: Key | None
+    services: Services, selection: Selection, keys: Sequence[str], groups: Sequence[Key]
 ) -> Effects | None:
-    """What `keys` bring against the group `first` (None: the one that has most in common with the
-    others); None where they are no settings, such as the kind of work."""
-    if not keys or (first is not None and None in first):
+    """What `keys` bring: the groups against the first of them, or if there are none that effect
+    which leads; None where they are no settings, such as the kind of work."""
+    if not keys or (groups and None in groups[0]):
         return None
-    baseline = None if first is None else json.dumps(list(first))
-    if first is not None and len(keys) == 1:
-        baseline = str(first[0])
+    first, *others = [_written(key) for key in groups if None not in key] or [None]
+    values = [each for each in others if each is not None]
+    if groups and not values:
+        return None
     try:
-        return effects(services.repository, selection.query(), Question(keys, baseline))
+        return effects(services.repository, selection.query(), Question(keys, first, values=values))
     except VenturiError:
         return None  # of groups that no settings make only what was measured can be told
+
+
+def _written(key: Key) -> str:
+    return str(key[0]) if len(key) == 1 else json.dumps(list(key))
 
 
 def most_alike(found: Sequence[Cell], told: Effects | None) -> tuple[Cell, ...]:

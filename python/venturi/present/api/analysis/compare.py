@@ -72,13 +72,12 @@ def compare(
     further = (*COMPARABLE, *ORIGIN)[: GROUP_KEYS_MAX - len(keys)]
     found = cells(services.repository, selection, keys, further)
     if group:
-        chosen = chosen_groups(found, keys, group)
-        told = effects_between(services, selection, keys, chosen[0].key)
+        chosen, told = chosen_groups(found, keys, group), None
     else:
-        told = effects_between(services, selection, keys, None)
+        told = effects_between(services, selection, keys, ())
         chosen = most_alike(found, told)
-        if chosen and told is not None and not same(chosen[0].key, _baseline(told)):
-            told = effects_between(services, selection, keys, chosen[0].key)
+    if chosen and not _told_of(told, chosen):
+        told = effects_between(services, selection, keys, [cell.key for cell in chosen])
     cold = {
         cell.key: warm_ups(services.repository, selection, keys, cell)
         for cell in chosen
@@ -97,8 +96,13 @@ def compare(
     )  # fmt: skip
 
 
-def _baseline(told: Effects) -> Key:
-    return () if told.baseline is None else tuple(map(scalar, told.baseline))
+def _told_of(told: Effects | None, chosen: Sequence[Cell]) -> bool:
+    """Whether the effect that leads is that of the two groups that are shown."""
+    if told is None or told.main is None:
+        return False
+    one = told.effects[told.main]
+    pair = [tuple(map(scalar, key)) for key in (one.baseline, one.value)]
+    return len(chosen) == 2 and all(map(same, (cell.key for cell in chosen), pair))
 
 
 def chosen_groups(
