@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -232,10 +233,12 @@ def _set_of(table: _Table, members: Sequence[int], alpha: float) -> AlikeSet:
 
 def _strata_shared(table: _Table) -> dict[int, set[int]]:
     """For each group the others that some stratum holds besides it."""
-    pairs = np.unique(np.stack([table.stratum, table.target], axis=1), axis=0)
+    stratum, target = np.divmod(
+        np.unique(table.stratum * len(table.values) + table.target), len(table.values)
+    )
+    groups, ends = target.tolist(), (np.flatnonzero(np.diff(stratum)) + 1).tolist()
     held: dict[int, set[int]] = {}
-    for part in np.split(pairs[:, 1], np.flatnonzero(np.diff(pairs[:, 0])) + 1):
-        members = part.tolist()
+    for members in {tuple(groups[a:b]) for a, b in pairwise([0, *ends, len(groups)])}:
         for group in members:
             held.setdefault(group, set()).update(members)
     return {group: others - {group} for group, others in held.items()}

@@ -52,7 +52,7 @@ from venturi.model.compare.strata import (
 from venturi.model.statistics.stats import ALPHA, Interval
 from venturi.model.statistics.two_groups import compare_samples
 from venturi.record.query.chosen import DISK_FOLDERS, HOST_NAMES, MACHINES, Chosen
-from venturi.record.query.columns import Column, combined
+from venturi.record.query.columns import Column, combined, taken
 
 Integers = npt.NDArray[np.int64]
 
@@ -265,7 +265,7 @@ class _One:
     def judged(self, value: int, found: Matched) -> _Judged:
         """What the strata say of `value`, before what goes with it is looked for."""
         level, n_trials = self.asked.level, found.n + found.n_baseline
-        at = {key: Column(c.values, c.codes[found.row]) for key, c in self.compared.items()}
+        at = taken(self.compared, found.row)
         estimate = self._estimate(found, at, level)
         outcome = Outcome.CONFOUNDED
         if estimate is not None:

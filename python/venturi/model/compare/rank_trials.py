@@ -26,7 +26,7 @@ from venturi.model.compare.printed import no_repeats
 from venturi.model.compare.ranking import Objective, Ranking, rank_groups
 from venturi.model.compare.strata import Trials
 from venturi.record.query.checks import require_conditions, require_keys
-from venturi.record.query.chosen import BELONGING, belonging, chosen
+from venturi.record.query.chosen import chosen, column_for
 from venturi.record.query.columns import Column, combined
 from venturi.record.query.conditions import parse_condition
 from venturi.record.query.grouping import GROUPS_MAX
@@ -123,8 +123,7 @@ def counted(repository: Repository, query: Query, keys: Sequence[str]) -> Trials
     found = chosen(repository, query)
     columns = dict(found.columns)
     for key in (*keys, "hosts", "workload"):
-        part = key in BELONGING
-        columns[key] = belonging(repository, found, key) if part else found.column(key)
+        columns[key] = column_for(repository, found, key)
     if found.constant.get(PRINTED) is not None:
         columns[PRINTED] = found.column(PRINTED)
     times = np.where(found.counted, found.elapsed_s, 1.0)

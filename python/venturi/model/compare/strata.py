@@ -18,7 +18,7 @@ import numpy.typing as npt
 from venturi.model.statistics.quantiles import root, student_quantile, student_tails
 from venturi.model.statistics.stats import Interval
 from venturi.model.statistics.two_groups import median_log_ratio
-from venturi.record.query.columns import Column, combined
+from venturi.record.query.columns import Column, combined, taken
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -39,8 +39,7 @@ class Trials:
 
     def taken(self, places: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Trials:
         """Those at `places`."""
-        columns = {key: Column(c.values, c.codes[places]) for key, c in self.columns.items()}
-        return Trials(columns, self.logs[places])
+        return Trials(taken(self.columns, places), self.logs[places])
 
 
 @dataclass(frozen=True, slots=True)

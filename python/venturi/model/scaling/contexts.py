@@ -10,13 +10,13 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from venturi.model.scaling.curves import Points, Repeats
+from venturi.model.scaling.curves import Points
 from venturi.record.query.chosen import DISK_FOLDERS, HOST_NAMES
 from venturi.record.query.columns import Column, combined
 from venturi.record.tables import number_of
@@ -49,7 +49,7 @@ class Context:
         """Its medians, and how single trials lie about them."""
         medians = [statistics.median(times) for times in self.times]
         # Ascending and above 0 already.
-        return Points(np.array(self.x), np.array(medians), Repeats.of(self.times))
+        return Points(np.array(self.x), np.array(medians), self.times)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +97,10 @@ def contexts_of(
     others = {key: each for key, each in others.items() if key not in left}
     found, first = _strata(others, len(values))
     wanted = _several(found, values)
+    settings = _rows(list(others.values()), first[wanted])
     made = [
-        Context({key: _value(each, first[stratum]) for key, each in others.items()}, at, by_x)
-        for stratum, at, by_x in _by_x(found, values, times, wanted)
+        Context(dict(zip(others, own, strict=True)), at, by_x)
+        for own, (at, by_x) in zip(settings, _by_x(found, values, times, wanted), strict=True)
     ]
     made.sort(key=lambda each: (-len(each.x), -each.trials))
     confounded = () if len(wanted) else _confounded(others, found, values)
@@ -108,8 +109,10 @@ def contexts_of(
     )
 
 
-def _value(column: Column, place: int) -> Any:
-    return column.values[int(column.codes[place])]
+def _rows(columns: Sequence[Column], places: Integers) -> list[tuple[Any, ...]]:
+    """The values of all columns at each of `places`."""
+    of_each = [[each.values[code] for code in each.codes[places].tolist()] for each in columns]
+    return list(zip(*of_each, strict=True)) if of_each else [()] * len(places)
 
 
 def _others(
@@ -171,17 +174,17 @@ def _strata(others: Mapping[str, Column], count: int) -> tuple[Integers, Integer
 
 def _by_x(
     found: Integers, values: Floats, times: Floats, wanted: Integers
-) -> list[tuple[int, tuple[float, ...], tuple[tuple[float, ...], ...]]]:
-    """Each `wanted` stratum, its x, ascending, and the sorted times at each."""
+) -> list[tuple[tuple[float, ...], tuple[tuple[float, ...], ...]]]:
+    """Of each `wanted` stratum, ascending, its x, ascending, and the sorted times at each."""
     kept = np.flatnonzero(np.isin(found, wanted))
     order = kept[np.lexsort((times[kept], values[kept], found[kept]))]
-    made: dict[int, dict[float, list[float]]] = {}
-    for stratum, x, seconds in zip(
-        found[order].tolist(), values[order].tolist(), times[order].tolist(), strict=True
-    ):
-        made.setdefault(stratum, {}).setdefault(x, []).append(seconds)
-    return [(stratum, tuple(by_x), tuple(map(tuple, by_x.values())))
-            for stratum, by_x in made.items()]  # fmt: skip
+    strata, x, seconds = found[order], values[order], times[order].tolist()
+    new = np.r_[True, (np.diff(strata) != 0) | (np.diff(x) != 0)] if len(order) else order
+    starts = np.flatnonzero(new)
+    at, bounds = x[starts].tolist(), [*starts.tolist(), len(order)]
+    cells = [tuple(seconds[begin:end]) for begin, end in pairwise(bounds)]
+    firsts = [*np.searchsorted(strata[starts], wanted).tolist(), len(at)]
+    return [(tuple(at[begin:end]), tuple(cells[begin:end])) for begin, end in pairwise(firsts)]
 
 
 def _several(found: Integers, values: Floats) -> Integers:

@@ -79,11 +79,19 @@ def _unit_s(times: Array) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Points:
-    """The medians of one context: seconds at each x, ascending, both above 0, each x once."""
+    """The medians of one context: seconds at each x, ascending, both above 0, each x once.
+
+    `times` are those of single trials at each x, where they are known.
+    """
 
     x: Array
     elapsed_s: Array
-    repeats: Repeats = Repeats()
+    times: Sequence[Sequence[float]] = ()
+
+    @property
+    def repeats(self) -> Repeats:
+        """How single trials lie about the medians."""
+        return Repeats.of(self.times) if self.times else Repeats()
 
     @classmethod
     def of(cls, x: Sequence[float], elapsed_s: Sequence[float]) -> Points:
@@ -475,7 +483,7 @@ def _of_like(
         max(float(np.quantile(each, min(1.0, MEDIAN_LEVEL * (1 + 1 / len(each))))), _least(points))
         for each in missed
     )
-    known = [each.repeats for each in (points, *like) if each.repeats.freedom]
+    known = [each.repeats for each in (points, *like)]
     freedom = sum(each.freedom for each in known)
     added = sum(each.added * each.freedom for each in known) / max(freedom, 1)
     further = student_quantile(max(freedom, 1), (1 + MEDIAN_LEVEL) / 2) * math.sqrt(added)

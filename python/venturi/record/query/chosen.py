@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
 
-from venturi.record.query.columns import Column, column_of, read_trials
+from venturi.record.query.columns import Column, column_of, read_trials, taken
 from venturi.record.query.conditions import COLUMNS, OF_RECORDS, PREFIX, is_hidden, refused
 from venturi.record.query.selection import Query, fetch, rules_for, where
 from venturi.record.repository import Repository
@@ -44,7 +44,8 @@ class Chosen:
     `columns` has every key of which some two trials of the repository differ, `constant` the value
     of the others; those of the configuration by their plain names unless a column has the same
     (`configuration.KEY`). `elapsed_s` is that of the `counted` trials (succeeded, no warm-up), else
-    nan; `failed` are those that failed or were not valid.
+    nan; `failed` are those that failed or were not valid. `became` has the columns of that as they
+    are recorded: `elapsed_s`, `state`, `warm_up`.
     """
 
     serials: Integers
@@ -53,6 +54,7 @@ class Chosen:
     elapsed_s: Floats
     counted: npt.NDArray[np.bool_]
     failed: npt.NDArray[np.bool_]
+    became: Mapping[str, Column]
 
     def column(self, key: str) -> Column:
         """The column of `key`, of None where no trial has it."""
@@ -101,8 +103,10 @@ def chosen(repository: Repository, query: Query) -> Chosen:
     return _taken(known.chosen, np.flatnonzero(np.isin(known.chosen.serials, wanted)))
 
 
-def belonging(repository: Repository, found: Chosen, key: str) -> Column:
-    """What the trials of `found` were measured as a part of: `key` is one of `BELONGING`."""
+def column_for(repository: Repository, found: Chosen, key: str) -> Column:
+    """The column of `key` for the trials of `found`, which may be one of `BELONGING` too."""
+    if key not in BELONGING:
+        return found.column(key)
     with repository.reading() as connection:
         serials, columns = read_trials(connection, (), (key,))
     order = np.argsort(serials)
@@ -113,11 +117,12 @@ def belonging(repository: Repository, found: Chosen, key: str) -> Column:
 def _taken(every: Chosen, places: Integers) -> Chosen:
     return Chosen(
         every.serials[places],
-        {key: Column(each.values, each.codes[places]) for key, each in every.columns.items()},
+        taken(every.columns, places),
         every.constant,
         every.elapsed_s[places],
         every.counted[places],
         every.failed[places],
+        taken(every.became, places),
     )
 
 
@@ -126,7 +131,8 @@ def _read(connection: sa.Connection, change: int) -> _Known:
     names = [PREFIX + key if is_hidden(key) else key for key in settings]
     others = ("elapsed_s", "state", "warm_up")
     serials, found = read_trials(connection, (), (*CHOSEN, *sorted(names), *others))
-    elapsed, state, warm_up = (found.pop(name) for name in others)
+    became = {name: found.pop(name) for name in others}
+    elapsed, state, warm_up = became.values()
     found |= _of_machines(connection, serials)
     states = np.array(state.values, dtype=object)
     times = np.array(elapsed.values, dtype=np.float64)[elapsed.codes]  # None: nan
@@ -144,7 +150,7 @@ def _read(connection: sa.Connection, change: int) -> _Known:
         if len(serials) and key not in varied
     }
     times = np.where(counted, times, np.nan)
-    return _Known(change, Chosen(serials, varied, constant, times, counted, bad))
+    return _Known(change, Chosen(serials, varied, constant, times, counted, bad, became))
 
 
 def _varies(column: Column) -> bool:

@@ -6,7 +6,7 @@ each key is read as one short list a value, in the order of an index, and put to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,13 @@ class Column:
 
     values: Sequence[Any]
     codes: Integers
+
+
+def taken(
+    columns: Mapping[str, Column], places: Integers | npt.NDArray[np.bool_]
+) -> dict[str, Column]:
+    """The columns of the trials at `places` only."""
+    return {key: Column(each.values, each.codes[places]) for key, each in columns.items()}
 
 
 def column_of(values: Iterable[Any]) -> Column:

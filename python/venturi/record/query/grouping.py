@@ -59,7 +59,7 @@ def group_by(repository: Repository, query: Query, keys: Sequence[str]) -> list[
     with repository.reading() as connection:
         chosen = where(query.conditions, rules_for(connection, query))
         columns = read(connection, chosen, (*keys, "elapsed_s", "state", "warm_up"), check)
-    return _grouped(columns, keys) if len(columns["state"].codes) else []
+    return grouped(columns, keys)
 
 
 def _check(count: int) -> None:
@@ -67,8 +67,12 @@ def _check(count: int) -> None:
         raise TooManyGroupsError(count)
 
 
-def _grouped(columns: Mapping[str, Column], keys: Sequence[str]) -> list[Group]:
-    """The groups of trials by `keys`."""
+def grouped(columns: Mapping[str, Column], keys: Sequence[str]) -> list[Group]:
+    """The groups by `keys` of trials of which `columns` has these, and what became of each; the
+    biggest come first. More than 10,000 are an error (`TooManyGroupsError`, VEN-QUERY-VALUE).
+    """
+    if not len(columns["state"].codes):
+        return []
     chosen = [columns[key] for key in keys]
     elapsed, state, warm_up = (columns[key] for key in ("elapsed_s", "state", "warm_up"))
     times = np.array(elapsed.values, dtype=np.float64)[elapsed.codes]  # None: nan

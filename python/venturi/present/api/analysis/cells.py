@@ -14,9 +14,9 @@ from venturi.present.api.asking import Given, Parameter
 from venturi.present.api.context import Selection, Services
 from venturi.present.api.shapes import Key, Scalar
 from venturi.record.query.checks import require_keys
-from venturi.record.query.chosen import BELONGING, check_settings
-from venturi.record.query.conditions import refused
-from venturi.record.query.grouping import GROUP_KEYS_MAX, group_by
+from venturi.record.query.chosen import BELONGING, check_settings, chosen, column_for
+from venturi.record.query.conditions import at_most, refused
+from venturi.record.query.grouping import GROUP_KEYS_MAX, grouped
 from venturi.record.repository import Repository
 from venturi.record.tables import number_of, text_of
 
@@ -89,12 +89,13 @@ def cells(
     At most 8 keys and 10,000 groups, counting those that `other` makes (VEN-QUERY-VALUE).
     """
     others = tuple(key for key in dict.fromkeys(other) if key not in by)
+    at_most("keys to group by", len(by) + len(others), GROUP_KEYS_MAX)
+    every = chosen(repository, selection.query())
+    columns = {key: column_for(repository, every, key) for key in (*by, *others)}
     found = [
-        Cell(
-            tuple(map(scalar, group.values)), group.n, group.by_state, group.elapsed_s, {}
-        )
-        for group in group_by(repository, selection.query(), (*by, *others))
-    ]  # fmt: skip
+        Cell(tuple(map(scalar, group.values)), group.n, group.by_state, group.elapsed_s, {})
+        for group in grouped({**columns, **every.became}, (*by, *others))
+    ]
     return merged(found, len(by), others)
 
 

@@ -49,7 +49,7 @@ from venturi.present.api.scaling_shapes import (
 from venturi.present.api.shapes import Interval
 from venturi.record.query.checks import require_keys
 from venturi.record.query.chosen import Chosen, check_settings, chosen
-from venturi.record.query.columns import Column
+from venturi.record.query.columns import Column, taken
 from venturi.record.query.conditions import OF_RECORDS, refused
 from venturi.record.query.known_keys import keys
 from venturi.record.repository import Repository
@@ -110,7 +110,7 @@ def scaling(
     left_out = require_keys(repository, leave_out or (), also=OF_RECORDS)
     every = chosen(repository, selection.query())
     counted = np.flatnonzero(every.counted)
-    columns = {key: Column(each.values, each.codes[counted]) for key, each in every.columns.items()}
+    columns = taken(every.columns, counted)
     meaning = meaning_of(key)
     asked = _Asked(key, unit_of(key), meaning, to)
     if len(counted) and _unsaid(every, counted, key):
@@ -357,11 +357,11 @@ def _group(
     if isinstance(fit, Missing):
         return replace(empty, reason=fit.reason, verdict=f"cannot tell: {fit.reason}")
     per, unit = (BYTES_SHOWN, "GB") if asked.unit == "B" else (1.0, "")
-    predicted = None if asked.to is None else _point(fit, asked.to)
+    predicted = None if asked.to is None else _points(fit, [asked.to])[0]
     half, effect = fit.half(xs[-1]), _effect(fit, asked.meaning)
     return replace(
         empty,
-        curve=tuple(_point(fit, at) for at in _grid(xs, asked.to)),
+        curve=_points(fit, _grid(xs, asked.to)),
         basis=_basis(fit, len(others)),
         formula=fit.formula(per, unit),
         error_relative=None if fit.missed is None else math.expm1(fit.missed),
@@ -379,10 +379,15 @@ def _grid(xs: Sequence[float], to: float | None) -> list[float]:
     return sorted({*xs, *map(float, np.geomspace(low, high, CURVE_POINTS)[1:-1]), low, high})
 
 
-def _point(fit: CurveFit, at: float) -> CurvePoint:
-    found = fit.interval(at)
-    ends = (None, None) if isinstance(found, Missing) else (found.low, found.high)
-    return CurvePoint(at, float(fit.at([at])[0]), *ends)
+def _points(fit: CurveFit, xs: Sequence[float]) -> tuple[CurvePoint, ...]:
+    """The curve at each x, with where one more trial lies (`CurveFit.interval`)."""
+    made = []
+    for at, time in zip(xs, fit.at(xs).tolist(), strict=True):
+        half = fit.half(at)
+        known = not isinstance(half, Missing)
+        ends = (time * math.exp(-half), time * math.exp(half)) if known else (None, None)
+        made.append(CurvePoint(at, time, *ends))
+    return tuple(made)
 
 
 def _basis(fit: CurveFit, others: int) -> str:
