@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,9 @@ def chosen(rows: Sequence[Row]) -> Chosen:
         columns[key] = Column(known, np.array([known.index(v) for v in values], dtype=np.int64))
     times = np.array([seconds for _, seconds in rows], dtype=np.float64)
     serials = np.arange(len(rows))
-    return Chosen(serials, columns, {}, times, np.ones(len(rows), bool), np.zeros(len(rows), bool))
+    return Chosen(
+        serials, columns, {}, times, np.ones(len(rows), bool), np.zeros(len(rows), bool), {}
+    )
 
 
 def ask(rows: Sequence[Row], key: str = "disk", **more: Any) -> Effects:
@@ -172,6 +175,14 @@ def test_what_surely_brings_most_leads_and_the_baseline_is_the_most_frequent() -
     assert answer.effects[answer.main].value == ("SSD",)
     assert answer.verdict.startswith("SSD takes 50 % less time than HDD")
     assert "Of 2 other values: 1 less time, 1 more" in answer.verdict
+    # Some of them asked for alone are told as among all.
+    by_value = {each.value: replace(each, confounders=()) for each in answer.effects}
+    for wanted, told in (((), [("SSD",)]), ((("tape",), ("HD2",)), [("HD2",), ("tape",)])):
+        some = ask(rows, baseline=("HDD",), values=wanted)
+        assert [each.value for each in some.effects] == told
+        assert [replace(each, confounders=()) for each in some.effects] == [
+            by_value[value] for value in told
+        ]
 
 
 def test_combinations_are_compared_as_wholes() -> None:
