@@ -71,9 +71,9 @@ def effects(repository: Repository, query: Query, question: Question) -> Effects
         )
 
     baseline = None if texts is None else written(texts)
-    values = question.values
-    if values is not None:
-        values = tuple(written(_values(text, len(keys))) for text in values)
+    values = None
+    if question.values is not None:
+        values = tuple(written(_values(text, len(keys))) for text in question.values)
     asked = Asked(keys, baseline, ignored, question.level, question.crude, values)
     try:
         answer = effects_of(found, asked)

@@ -270,7 +270,7 @@ class _One:
         outcome = Outcome.CONFOUNDED
         if estimate is not None:
             narrow = self._estimate(found, at, 1 - 2 * ALPHA)
-            outcome = _outcome(estimate.interval, narrow and narrow.interval)
+            outcome = _outcome(estimate.interval, None if narrow is None else narrow.interval)
         reason = "no two trials differ in nothing else" if estimate is None else estimate.reason
         depends = dependences(found.logs, n_trials, at, level) if len(found.logs) else []
         if any(each.opposite for each in depends):

@@ -38,12 +38,13 @@ def effects_between(
     which leads; None where they are no settings, such as the kind of work."""
     if not keys or (groups and None in groups[0]):
         return None
-    first, *others = [_written(key) for key in groups if None not in key] or [None]
-    values = [each for each in others if each is not None]
-    if groups and not values:
+    texts = [_written(key) for key in groups if None not in key]
+    if len(texts) == 1:
         return None
+    first = texts[0] if texts else None
+    question = Question(keys, first, values=texts[1:])
     try:
-        return effects(services.repository, selection.query(), Question(keys, first, values=values))
+        return effects(services.repository, selection.query(), question)
     except VenturiError:
         return None  # of groups that no settings make only what was measured can be told
 

@@ -384,9 +384,10 @@ def _points(fit: CurveFit, xs: Sequence[float]) -> tuple[CurvePoint, ...]:
     made = []
     for at, time in zip(xs, fit.at(xs).tolist(), strict=True):
         half = fit.half(at)
-        known = not isinstance(half, Missing)
-        ends = (time * math.exp(-half), time * math.exp(half)) if known else (None, None)
-        made.append(CurvePoint(at, time, *ends))
+        if isinstance(half, Missing):
+            made.append(CurvePoint(at, time, None, None))
+        else:
+            made.append(CurvePoint(at, time, time * math.exp(-half), time * math.exp(half)))
     return tuple(made)
 
 
