@@ -76,6 +76,9 @@ CODES: Mapping[str, Code] = MappingProxyType(
             _ENVIRONMENT, "The repository's database cannot be reached or upgraded."
         ),
         "VEN-RECORD-ARTIFACT": Code(_ENVIRONMENT, "An artifact is missing or its digest differs."),
+        "VEN-REPOSITORY-BUSY": Code(
+            _ENVIRONMENT, "Another command copies, mends or removes what is in the repository."
+        ),
         "VEN-QUERY-CURSOR": Code(_USAGE, "A cursor is damaged, or belongs to another query."),
         "VEN-QUERY-VALUE": Code(
             _USAGE, "A query has an invalid condition, or asks for too much at once."

@@ -42,7 +42,7 @@ from venturi.record.repeat_group import repeat_group
 from venturi.record.repository import Repository as _Repository
 from venturi.record.tables import text_of
 from venturi.record.trial import Scalar, Trial
-from venturi.record.trial_json import decode
+from venturi.record.trial_json import stored_trial
 from venturi.record.trial_table import Table, sample_table, trial_table
 from venturi.wording import count_of
 
@@ -117,7 +117,7 @@ class Trials(Rows):
         left = self._limit
         for page in pages(self._repository, replace(self._query, limit=PAGE_ROWS_MAX)):
             for record in records_of(self._repository, page)[:left]:
-                yield decode(record)
+                yield stored_trial(record)
             if left is not None and (left := left - len(page.rows)) <= 0:
                 return
 

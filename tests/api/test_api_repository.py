@@ -260,7 +260,7 @@ def test_a_download_of_many_pages_is_complete_while_others_write(
     from venturi.present.api import downloads
     from venturi.record.query.selection import Query
 
-    parts = downloads.stream(app.state.services.repository, Query(), "records", ())
+    parts, _unreadable = downloads.stream(app.state.services.repository, Query(), "records", ())
     first = next(parts)
     repository.add_many([succeeded(1, id="m00000a"), succeeded(2, id="zz")])
     lines = (first + b"".join(parts)).splitlines()

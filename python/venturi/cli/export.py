@@ -18,12 +18,14 @@ from venturi.cli.repository import (
     open_repository,
     say_left_out,
     say_none_match,
+    say_unreadable,
 )
 from venturi.record.files import replacing
 from venturi.record.trial import TERMINAL
 from venturi.wording import count_of
 
 if TYPE_CHECKING:
+    from venturi.errors import VenturiError
     from venturi.record.query.conditions import Condition
     from venturi.record.repository import Repository
     from venturi.record.table_files import Format
@@ -160,7 +162,9 @@ def _archive(
     found = (
         [repository.get(id_) for id_ in ids]
         if ids
-        else whole_trials(repository, *require_conditions(repository, conditions), most=most)
+        else whole_trials(
+            repository, *require_conditions(repository, conditions), most=most, skip=_say_left_out
+        )
     )
     # One that was asked for by its id is not left out silently: exporting it is an error.
     trials = [trial for trial in found if ids or trial.state in TERMINAL]
@@ -170,6 +174,10 @@ def _archive(
     with counting("export") as progress:
         export_trials(repository, trials, output, overwrite=overwrite, progress=progress)
     return {"file": str(output), "trials": [t.id for t in trials], "left_out": unfinished}
+
+
+def _say_left_out(error: VenturiError) -> None:
+    click.echo(f"left out: trial {error.where['trial']}: {error.message}; {error.hint}", err=True)
 
 
 def _table(
@@ -209,6 +217,8 @@ def _table(
         say_none_match(repository)
     if not with_excluded:
         say_left_out(repository, query)
+    if table.unreadable:
+        say_unreadable(table.unreadable)
     if table.labelled and not columns:
         click.echo(
             f"{count_of(table.labelled, 'trial')} also measured by device, stage or iteration: "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from venturi.record.repository import Repository
 
 F = TypeVar("F", bound=Callable[..., Any])
+_IDS_SHOWN = 5
 
 
 def open_repository() -> Repository:
@@ -91,8 +92,10 @@ def say_left_out(repository: Repository, query: Query) -> None:
     """
     from venturi.record.query.conditions import Condition
     from venturi.record.query.counting import count as count_trials
-    from venturi.record.query.counting import excluded_count
+    from venturi.record.query.counting import excluded_count, undated
 
+    if ids := undated(repository):
+        say_unreadable(ids)
     if count := excluded_count(repository, query):
         trials = f"{count_of(count, 'trial')} {'is' if count == 1 else 'are'}"
         click.echo(f"{trials} left out by rules (`venturi exclude ls` lists them)", err=True)
@@ -110,6 +113,17 @@ def say_left_out(repository: Repository, query: Query) -> None:
             "out",
             err=True,
         )
+
+
+def say_unreadable(ids: Sequence[str]) -> None:
+    """Says which trials cannot be read, and what to type."""
+    from venturi.record.trial_json import MEND
+
+    click.echo(
+        f"{count_of(len(ids), 'trial')} cannot be read: {', '.join(ids[:_IDS_SHOWN])}"
+        f"{' and others' if len(ids) > _IDS_SHOWN else ''}; {MEND}",
+        err=True,
+    )
 
 
 def filter_options(default_limit: int | None) -> Callable[[F], F]:

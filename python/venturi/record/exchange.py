@@ -33,6 +33,7 @@ from venturi.record.importing.text import Refusal
 from venturi.record.repository import NEWEST, Repository
 from venturi.record.trial import TERMINAL, Artifact, Trial
 from venturi.record.trial_json import decode, encode
+from venturi.record.upkeep.locks import arriving
 
 FORMAT = "venturi-export"
 VERSION = 1
@@ -125,7 +126,9 @@ def import_archive(
                 id_, sha256 = expected[number - 1]
                 try:
                     trial = _read_trial(line, id_, sha256, number)
-                    tally.arrive(trial, added=_take_in(repository, archive, trial, by))
+                    with arriving(repository.artifacts_dir.parent):
+                        added = _take_in(repository, archive, trial, by)
+                    tally.arrive(trial, added=added)
                 except VenturiError as error:
                     tally.refuse(Refusal(number, "trial", id_, error.message, error.code))
                 if progress:

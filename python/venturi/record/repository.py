@@ -12,7 +12,7 @@ import io
 import re
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -37,7 +37,7 @@ from venturi.record.trial import (
     State,
     Trial,
 )
-from venturi.record.trial_json import decode
+from venturi.record.trial_json import stored_trial
 from venturi.settings import Settings
 
 ArtifactKind = Literal["series", "log", "manifest", "other"]
@@ -167,7 +167,7 @@ class Repository(Closing):
                 where={"id": id_prefix},
                 hint="`venturi ls` lists the trials",
             )
-        return _decode(*rows[0])
+        return stored_trial(rows[0].record, rows[0].id)
 
     def _last(self, before: int) -> Trial:
         """The newest trial, or the one that has so many newer ones."""
@@ -186,14 +186,14 @@ class Repository(Closing):
                 if before
                 else "`venturi quickstart` makes some, `venturi import` takes in those of others",
             )
-        return _decode(*row)
+        return stored_trial(row.record, row.id)
 
     def trials_of(self, experiment: str) -> list[Trial]:
         """The trials of an experiment, newest first."""
         query = _STORED.join(TRIALS, TRIALS.c.id == RECORDS.c.id).order_by(*_NEWEST_FIRST)
         with self._database.reading() as connection:
             found = connection.execute(query.where(TRIALS.c.experiment == experiment))
-            return [_decode(*row) for row in found]
+            return [stored_trial(row.record, row.id) for row in found]
 
     def recover(self) -> list[Trial]:
         """Marks trials interrupted whose process has ended without finishing them.
@@ -208,7 +208,12 @@ class Repository(Closing):
             .order_by(TRIALS.c.id)
         )
         with self._database.reading() as connection:
-            trials = [_decode(*found) for found in connection.execute(query)]
+            found = connection.execute(query).all()
+        # One that cannot be read is for `record.upkeep`, and keeps nobody from the others.
+        trials = []
+        for row in found:
+            with suppress(VenturiError):
+                trials.append(stored_trial(row.record, row.id))
         suspects = [trial.id for trial in trials if _is_abandoned(trial)]
         return [trial for id_ in suspects if (trial := self._interrupt(id_)) is not None]
 
@@ -284,17 +289,13 @@ class Repository(Closing):
                     where={"trial": id_},
                     hint="`venturi ls` lists the trials",
                 )
-            yield connection, _decode(*found)
+            yield connection, stored_trial(found.record, found.id)
 
 
 def _is_abandoned(trial: Trial) -> bool:
     if trial.state in TERMINAL or trial.owner is None:
         return False
     return not is_alive(trial.owner)
-
-
-def _decode(id_: str, record: str) -> Trial:
-    return decode(record, where={"trial": id_})
 
 
 def _conflict(stored: Trial, what: str) -> VenturiError:

@@ -32,6 +32,17 @@ def insert_new(connection: sa.Connection, trials: Sequence[Trial]) -> int:
     return len(serials)
 
 
+def insert_copies(connection: sa.Connection, trial: Trial) -> None:
+    """Makes anew what is searched for of `trial`, whose record is there."""
+    serials = sa.select(TRIALS.c.serial).where(TRIALS.c.id == trial.id)
+    connection.execute(sa.delete(CONFIGURATION).where(CONFIGURATION.c.trial.in_(serials)))
+    connection.execute(sa.delete(TRIALS).where(TRIALS.c.id == trial.id))
+    settings = {"configuration": record_row(trial)["configuration"]}
+    connection.execute(sa.update(RECORDS).where(RECORDS.c.id == trial.id).values(settings))
+    inserted = insert_rows(connection, TRIALS, [trial_row(trial)], ["serial"])
+    _insert_configurations(connection, [(inserted[0].serial, trial)])
+
+
 def _insert_configurations(connection: sa.Connection, trials: Iterable[tuple[int, Trial]]) -> None:
     rows = [row for serial, trial in trials for row in configuration_rows(serial, trial)]
     insert_rows(connection, CONFIGURATION, rows)

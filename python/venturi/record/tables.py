@@ -4,6 +4,7 @@
 and `configuration` (one row a configuration key) are copies of what is searched for, written in the
 same transaction. Samples have no table: a migration can derive one from the records when something
 filters on them. `exclusions` and `views` are what people add; nothing is derived from them.
+`quarantine`, `removals` and `removed` say what is no longer there, and why.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from venturi.record.trial import CPU_OTHERS, CPU_STEAL, DISK_OTHERS, Scalar, Tri
 from venturi.record.trial_json import encode
 
 # The newest migration; a test holds it to the files in migrations/versions.
-REVISION = "0008"
+REVISION = "0009"
 METADATA = MetaData()
 TEXT_MAX = 200  # characters of the names of hosts and folders that are kept to compare them by
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -187,6 +188,46 @@ ACTIONS = Table(
     Index("actions_by_subject", "subject"),
 )
 
+# What its readers cannot read, as it was stored: of a trial, an exclusion or a view (`kind`) whose
+# id or name was `subject`.
+QUARANTINE = Table(
+    "quarantine",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("quarantined_at_us", BigInteger, nullable=False),
+)
+
+# Deletions for good. `conditions` as in `exclusions`. Trials of one that is not readmitted are not
+# taken in again.
+REMOVALS = Table(
+    "removals",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("conditions", Text, nullable=False),
+    Column("author", Text, nullable=False),
+    Column("author_name", Text),
+    Column("author_known_by", Text),
+    Column("reason", Text, nullable=False),
+    Column("removed_at_us", BigInteger, nullable=False),
+    Column("readmitted_at_us", BigInteger),
+    Column("readmitted_by", Text),
+    Column("readmitted_by_name", Text),
+    Column("readmitted_by_known_by", Text),
+)
+
+# The trials that went with a removal.
+REMOVED = Table(
+    "removed",
+    METADATA,
+    Column("trial", _ID, primary_key=True),
+    Column("removal", _ID, primary_key=True),
+    Index("removed_by_removal", "removal"),
+)
+
 # One row: how many times anything was written.
 CHANGES = Table("changes", METADATA, Column("made", BigInteger, nullable=False))
 
@@ -203,6 +244,16 @@ def microseconds(moment: datetime) -> int:
 def moment(microseconds: int) -> datetime:
     """The moment that many microseconds after 1970, in UTC."""
     return _EPOCH + timedelta(microseconds=microseconds)
+
+
+def shown_moment(microseconds: int | None) -> datetime | None:
+    """That moment as a list shows it: None also of what is stored and is no date (see
+    `record.upkeep`), for one trial must not keep the others from being listed.
+    """
+    try:
+        return None if microseconds is None else moment(microseconds)
+    except OverflowError:
+        return None
 
 
 @lru_cache(4096, typed=True)

@@ -27,7 +27,7 @@ DISTURBED = "VEN-MEASURE-DISTURBED"
 CPU_OTHERS, DISK_OTHERS, CPU_STEAL = "cpu_others_share", "disk_others_share", "cpu_steal_share"
 """Samples of what others had while a trial executed; there are columns of these names."""
 # Ids name folders too, so they are plain words; Venturi's own are ULIDs.
-_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
+ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
 
 
 @dataclass_transform(frozen_default=True)
@@ -257,7 +257,7 @@ class Trial:
     schema_version: int = SCHEMA_VERSION
 
     def __post_init__(self) -> None:
-        if not _ID.fullmatch(self.id):
+        if not ID.fullmatch(self.id):
             raise ValueError(f"id {self.id!r} is not made of at most 64 letters, digits, - and _")
         if self.started_at is None:
             if self.provenance.kind is not ProvenanceKind.IMPORTED:

@@ -11,6 +11,8 @@ from pydantic_core import PydanticSerializationError, from_json
 from venturi.errors import VenturiError
 from venturi.record.trial import SCHEMA_VERSION, ProvenanceKind, Trial
 
+MEND = "`venturi repository check --mend` sets aside what cannot be read"
+
 ADAPTER: TypeAdapter[Trial] = TypeAdapter(Trial)
 
 
@@ -51,6 +53,18 @@ def decode(text: str | bytes, *, where: Mapping[str, object] | None = None) -> T
             f"{place or 'record'}: {first['msg'].removeprefix('Value error, ')}{more}",
             where={**(where or {}), "field": place},
         ) from error
+
+
+def stored_trial(record: str, id_: str | None = None) -> Trial:
+    """The trial of a stored `record` (that of `id_`); the error of one that cannot be read says
+    what to do."""
+    where = {} if id_ is None else {"trial": id_}
+    try:
+        return decode(record, where=where)
+    except VenturiError as error:
+        if error.code == "VEN-RECORD-SCHEMA":
+            error.hint = MEND
+        raise
 
 
 def _classed(trial: Trial) -> Trial:

@@ -26,7 +26,7 @@ from venturi.record.query.checks import require_keys
 from venturi.record.query.conditions import COLUMNS, PREFIX
 from venturi.record.query.selection import Query, covering, rules_of, where
 from venturi.record.repository import Repository
-from venturi.record.tables import RECORDS, TRIALS, moment, text_of
+from venturi.record.tables import RECORDS, TRIALS, shown_moment, text_of
 from venturi.wording import did_you_mean
 
 if TYPE_CHECKING:
@@ -55,13 +55,15 @@ class TableColumn:
 class Table:
     """`rows` rows of `columns`. What was read is kept compressed, in some 100 bytes a row.
 
-    `labelled` counts the trials with samples that only `sample_table` has.
+    `labelled` counts the trials with samples that only `sample_table` has. Trials that are
+    `unreadable` have no row.
     """
 
     columns: tuple[TableColumn, ...]
     rows: int
     labelled: int
     _read: Callable[[], Iterator[tuple[list[list[Any]], list[Reasons]]]] = field(repr=False)
+    unreadable: tuple[str, ...] = ()
 
     @property
     def schema(self) -> Mapping[str, pl.DataType | type[pl.DataType]]:
@@ -101,8 +103,15 @@ def trial_table(
     """
     survey = _Survey()
     pieces: list[bytes] = []
+    unreadable: list[str] = []
     for trials in _read(repository, query, most, progress):
-        pieces.append(_packed([survey.row(*trial) for trial in trials]))
+        found = []
+        for columns_of, record in trials:
+            try:
+                found.append(survey.row(columns_of, from_json(record)))
+            except _UNREADABLE:
+                unreadable.append(columns_of["id"])
+        pieces.append(_packed(found))
     slots = survey.slots
     named = _named(slots)
     if columns:
@@ -137,8 +146,11 @@ def trial_table(
             _as_moments(made, rows)
             yield rows, reasons
 
-    return Table(made, survey.rows, survey.labelled, read)
+    return Table(made, survey.rows, survey.labelled, read, tuple(unreadable))
 
+
+# What comes of a record that is none: no JSON, or not made as records are.
+_UNREADABLE = (AttributeError, KeyError, TypeError, ValueError)
 
 SAMPLE_COLUMNS = tuple(
     TableColumn(name, "number" if name == "value" else "text")
@@ -158,8 +170,14 @@ def sample_table(
     `labels`, which tell samples of one metric apart, are a JSON object.
     """
     pieces, rows = [], 0
+    unreadable: list[str] = []
     for trials in _read(repository, query, most, progress):
-        found = [_sample(record["id"], each) for _, record in trials for each in record["samples"]]
+        found: list[Any] = []
+        for columns, record in trials:
+            try:
+                found += [_sample(columns["id"], each) for each in from_json(record)["samples"]]
+            except _UNREADABLE:
+                unreadable.append(columns["id"])
         rows += len(found)
         pieces.append(_packed(found))
 
@@ -168,7 +186,7 @@ def sample_table(
             rows = _unpacked(piece)
             yield rows, [{"value": row[-1]} if row[-1] else {} for row in rows]
 
-    return Table(SAMPLE_COLUMNS, rows, 0, read)
+    return Table(SAMPLE_COLUMNS, rows, 0, read, tuple(unreadable))
 
 
 def _sample(id_: str, sample: Mapping[str, Any]) -> list[Any]:
@@ -180,8 +198,10 @@ def _sample(id_: str, sample: Mapping[str, Any]) -> list[Any]:
 
 def _read(
     repository: Repository, query: Query, most: int | None, progress: Progress
-) -> Iterator[Iterable[tuple[dict[str, Any], dict[str, Any]]]]:
-    """The trials' columns and records, some at a time, all as they are when the first is read."""
+) -> Iterator[Iterable[tuple[dict[str, Any], str]]]:
+    """The trials' columns and records as stored, some at a time, all as they are when the first is
+    read.
+    """
     newest_first = (TRIALS.c.started_at_us.desc().nulls_last(), TRIALS.c.id.desc())
     with repository.reading() as connection:
         rules = rules_of(connection)
@@ -199,6 +219,7 @@ def _read(
                 .where(TRIALS.c.serial.in_(step))
             )
             found = {serial: row for serial, *row in connection.execute(statement)}
+            step = [serial for serial in step if serial in found]
             ids = [found[serial][1] for serial in step]
             excluded = covering(connection, rules, ids) if query.with_excluded else {}
             trials = []
@@ -206,7 +227,7 @@ def _read(
                 record, *values = found[serial]
                 columns = dict(zip(COLUMNS, values, strict=True))
                 columns["excluded"] = next(iter(excluded.get(id_, ())), None)
-                trials.append((columns, from_json(record)))
+                trials.append((columns, record))
             yield trials
             done += len(step)
         progress(done, len(serials))
@@ -234,7 +255,7 @@ class _Survey:
         self, columns: Mapping[str, Any], record: Mapping[str, Any]
     ) -> tuple[dict[int, Any], dict[int, str]]:
         """The values of a trial, and why what it lacks is missing, by the places of their slots."""
-        self.rows += 1
+        measured_of = _measured(record)
         values = {place: value for place, value in enumerate(columns.values()) if value is not None}
         reasons = {
             self.slots["column", name]: reason
@@ -245,7 +266,7 @@ class _Survey:
                 slot = "configuration", key
                 self._kinds.setdefault(slot, set()).add(_kind(value))
                 values[self._place(slot)] = value
-        for measured, found in _measured(record).items():
+        for measured, found in measured_of.items():
             place = self._place(measured)
             if len(found) > 1:
                 reasons[place] = f"{len(found)} were recorded"
@@ -254,6 +275,7 @@ class _Survey:
             else:
                 values[place] = float(found[0][0])
         self.labelled += any(sample["labels"] for sample in record["samples"])
+        self.rows += 1
         return values, reasons
 
     def _place(self, slot: _Slot) -> int:
@@ -319,7 +341,7 @@ def _as_moments(columns: Sequence[TableColumn], rows: list[list[Any]]) -> None:
     for place, column in enumerate(columns):
         if column.kind == "moment":
             for row in rows:
-                row[place] = None if row[place] is None else moment(row[place])
+                row[place] = shown_moment(row[place])
 
 
 def _named(slots: Iterable[_Slot]) -> dict[str, _Slot]:

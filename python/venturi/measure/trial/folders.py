@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -30,22 +30,31 @@ def sweep(
     alive: Callable[[Owner], bool] = is_alive,
     prefix: str = PREFIX,
 ) -> list[Path]:
-    """Removes the folders in `parent`, named by `prefix`, whose owner is dead; returns them.
+    """Removes the folders in `parent` that were `left_behind`; returns them."""
+    removed = list(left_behind(files, parent, alive, prefix))
+    for folder in removed:
+        with suppress(OSError):
+            files.remove(folder)
+    return removed
+
+
+def left_behind(
+    files: Files,
+    parent: Path,
+    alive: Callable[[Owner], bool] = is_alive,
+    prefix: str = PREFIX,
+) -> Iterator[Path]:
+    """The folders in `parent`, named by `prefix`, whose owner is dead.
 
     Only a folder with our name and a readable owner file is ours; all else is left alone.
     """
-    removed: list[Path] = []
     for found in files.find(parent, f"{prefix}*"):
-        folder = found.path
         try:
-            owner = Owner(**json.loads(files.read(folder / OWNER_FILE)))
+            owner = Owner(**json.loads(files.read(found.path / OWNER_FILE)))
         except (OSError, ValueError, TypeError):
             continue
         if not alive(owner):
-            with suppress(OSError):
-                files.remove(folder)
-            removed.append(folder)
-    return removed
+            yield found.path
 
 
 def require_writable(files: Files, folders: Iterable[Path], *, there: bool = False) -> None:

@@ -30,14 +30,17 @@ FILE_NAMES: Mapping[Format, str] = {
 
 def stream(
     repository: Repository, query: Query, format_: Format, columns: Sequence[str]
-) -> Iterator[bytes]:
-    """The trials of `query` in `format_`; `columns` (default: all) are those of a table."""
+) -> tuple[Iterator[bytes], tuple[str, ...]]:
+    """The trials of `query` in `format_`, and the ids of those that cannot be read and have no row;
+    `columns` (default: all) are those of a table.
+    """
     if format_ == "records":
         # By id, so that no trial is missed or sent twice while others are added.
         by_id = replace(query, sort="id", descending=False, limit=PAGE_ROWS_MAX)
-        return (
+        whole = (
             "".join(f"{record}\n" for record in records_of(repository, page)).encode()
             for page in pages(repository, by_id)
         )
-    chosen = columns_of(format_, columns)
-    return content(trial_table(repository, query, columns=chosen), format_)
+        return whole, ()
+    table = trial_table(repository, query, columns=columns_of(format_, columns))
+    return content(table, format_), table.unreadable

@@ -70,10 +70,14 @@ def download(
         ),
     ] = None,
 ) -> StreamingResponse:
-    """All trials that meet the conditions, as a file."""
-    content = downloads.stream(services.repository, selection.query(), format, columns or ())
-    return StreamingResponse(
-        content,
-        media_type=downloads.MEDIA_TYPES[format],
-        headers={"Content-Disposition": f'attachment; filename="{downloads.FILE_NAMES[format]}"'},
+    """All trials that meet the conditions, as a file.
+
+    The header Venturi-Unreadable names those (10 at most) that cannot be read and have no row.
+    """
+    content, unreadable = downloads.stream(
+        services.repository, selection.query(), format, columns or ()
     )
+    headers = {"Content-Disposition": f'attachment; filename="{downloads.FILE_NAMES[format]}"'}
+    if unreadable:
+        headers["Venturi-Unreadable"] = ", ".join(unreadable[:10])
+    return StreamingResponse(content, media_type=downloads.MEDIA_TYPES[format], headers=headers)

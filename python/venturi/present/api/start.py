@@ -31,6 +31,7 @@ from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
 from venturi.record.tables import CHANGES
 from venturi.record.trial import Trial
+from venturi.record.trial_json import MEND
 from venturi.record.vocabulary import resolve
 from venturi.units import format_duration
 
@@ -188,6 +189,12 @@ _STATES: Mapping[str, str] = {
 
 
 def _findings(repository: Repository, kinds: Sequence[grouping.Group]) -> Iterator[StartFinding]:
+    if unreadable := counting.undated(repository):
+        yield StartFinding(
+            f"{plural(len(unreadable), 'trial')} cannot be read: {', '.join(unreadable)}; {MEND}",
+            len(unreadable),
+            "/trials",
+        )
     states = _counts(kinds, 2)
     for state, said in _STATES.items():
         if states.get(state):

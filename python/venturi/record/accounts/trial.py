@@ -26,6 +26,7 @@ from venturi.record.trial import (
     TrialWarning,
     Workload,
 )
+from venturi.record.upkeep.locks import arriving
 
 if TYPE_CHECKING:
     from venturi.record.repository import Repository
@@ -54,8 +55,9 @@ def take_in(repository: Repository, account: JobAccount) -> Imported:
         if error.code != "VEN-RECORD-UNKNOWN":
             raise
         # Its files first: a trial that is recorded has all of them.
-        trial = attach(repository, trial, account)
-        added = repository.add_many([trial]).added == 1
+        with arriving(repository.artifacts_dir.parent):
+            trial = attach(repository, trial, account)
+            added = repository.add_many([trial]).added == 1
     tally.arrive(trial, added=added, account=_told(account, trial))
     return tally.done()
 

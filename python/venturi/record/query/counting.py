@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
 from venturi.record.query.conditions import Condition
 from venturi.record.query.selection import Query, Rule, covered, rules_for, rules_of, where
 from venturi.record.repository import Repository
-from venturi.record.tables import TRIALS
+from venturi.record.tables import TRIALS, microseconds
+
+_FIRST, _LAST = (each.replace(tzinfo=UTC) for each in (datetime.min, datetime.max))
 
 
 def count(repository: Repository, query: Query) -> int:
     """How many trials meet the conditions of `query`."""
     with repository.reading() as connection:
         return _count(connection, query.conditions, rules_for(connection, query))
+
+
+def undated(repository: Repository, most: int = 10) -> tuple[str, ...]:
+    """The ids of trials whose start, as it is stored, is no date: lists show none. At most `most`.
+
+    `record.upkeep` finds all that cannot be read; this much can be told at once.
+    """
+    start = TRIALS.c.started_at_us
+    bounds = (start < microseconds(_FIRST)) | (start > microseconds(_LAST))
+    with repository.reading() as connection:
+        return tuple(connection.execute(sa.select(TRIALS.c.id).where(bounds).limit(most)).scalars())
 
 
 def excluded_count(repository: Repository, query: Query) -> int:

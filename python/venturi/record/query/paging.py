@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
+from venturi.errors import VenturiError
 from venturi.record.query.conditions import COLUMNS, Condition
 from venturi.record.query.cursor import after, make_cursor, open_cursor
 from venturi.record.query.selection import Query, covering, rules_of, source_of, where
 from venturi.record.repository import Repository
-from venturi.record.tables import RECORDS, TRIALS, moment
+from venturi.record.tables import RECORDS, TRIALS, shown_moment
 from venturi.record.trial import Scalar, Trial
-from venturi.record.trial_json import decode
+from venturi.record.trial_json import stored_trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +92,25 @@ def rows(repository: Repository, query: Query) -> Page:
         configuration = {row.id: row.configuration for row in connection.execute(chosen)}
         excluded = covering(connection, rules, ids) if query.with_excluded else {}
     return Page(
-        tuple(_row(row, configuration[row.id], excluded.get(row.id)) for row in page),
+        # A row of which there is no record is no trial: `record.upkeep` finds it.
+        tuple(
+            _row(row, configuration[row.id], excluded.get(row.id))
+            for row in page
+            if row.id in configuration
+        ),
         make_cursor(query, page[-1][len(COLUMNS) :]) if len(found) > len(page) else None,
     )
 
 
 def whole_trials(
-    repository: Repository, *conditions: Condition, most: int | None = None
+    repository: Repository,
+    *conditions: Condition,
+    most: int | None = None,
+    skip: Callable[[VenturiError], None] | None = None,
 ) -> list[Trial]:
     """The trials that meet all `conditions`, newest first, undated ones last; at most `most`.
+
+    The first that cannot be read is an error, unless there is a `skip` to be told of each.
 
     Each is decoded from its record, for those who need its phases, samples or artifacts. It is the
     record that is asked, not for an answer: exclusions leave nothing out.
@@ -114,7 +125,15 @@ def whole_trials(
     )
     with repository.reading() as connection:
         found = connection.execute(statement).all()
-    return [decode(record, where={"trial": id_}) for id_, record in found]
+    made = []
+    for id_, record in found:
+        try:
+            made.append(stored_trial(record, id_))
+        except VenturiError as error:
+            if skip is None:
+                raise
+            skip(error)
+    return made
 
 
 def records_of(repository: Repository, page: Page) -> list[str]:
@@ -123,7 +142,7 @@ def records_of(repository: Repository, page: Page) -> list[str]:
     chosen = sa.select(RECORDS.c.id, RECORDS.c.record).where(RECORDS.c.id.in_(ids))
     with repository.reading() as connection:
         found = {row.id: row.record for row in connection.execute(chosen)}
-    return [found[id_] for id_ in ids]
+    return [found[id_] for id_ in ids if id_ in found]
 
 
 def pages(repository: Repository, query: Query) -> Iterator[Page]:
@@ -138,7 +157,14 @@ def pages(repository: Repository, query: Query) -> Iterator[Page]:
 
 def _row(row: Any, configuration: str, excluded: tuple[str, ...] | None) -> TrialRow:
     values = dict(zip(COLUMNS, row, strict=False))  # the terms of the order follow the columns
-    if values["started_at"] is not None:
-        values["started_at"] = moment(values["started_at"])
+    values["started_at"] = shown_moment(values["started_at"])
     first = excluded[0] if excluded else None
-    return TrialRow(**values, configuration=json.loads(configuration), excluded=first)
+    return TrialRow(**values, configuration=_settings(configuration), excluded=first)
+
+
+def _settings(text: str) -> Mapping[str, Scalar]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

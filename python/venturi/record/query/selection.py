@@ -19,7 +19,7 @@ from venturi.record.query.conditions import (
     refused,
     setting_of,
 )
-from venturi.record.tables import CONFIGURATION, EXCLUSIONS, TRIALS, moment, storable
+from venturi.record.tables import CONFIGURATION, EXCLUSIONS, TRIALS, shown_moment, storable
 
 CONDITIONS_MAX = 50
 PAGE_ROWS_MAX = 1_000
@@ -143,7 +143,7 @@ def fetch(connection: sa.Connection, statement: sa.Select[Any]) -> list[tuple[An
 def publisher(column: sa.Column[Any] | None) -> Callable[[Any], Any]:
     """How a value of `column` (of a configuration key if None), or None, is shown."""
     if column is TRIALS.c.started_at_us:
-        return lambda value: None if value is None else moment(value)
+        return shown_moment
     if column is TRIALS.c.warm_up:
         return bool
     if column is TRIALS.c.disturbed:

@@ -1,0 +1,438 @@
+"""Is the repository whole? Looks at all that is stored, as its readers would.
+
+Rows of `trials` and `configuration` are copies of what records say, so that mending makes them anew
+or removes them. A record, a rule or a view that cannot be read is set aside, whole. Files that no
+trial names are what killed commands left. Nothing else is touched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from venturi.errors import VenturiError
+from venturi.record.files import TEMPORARY_SUFFIX
+from venturi.record.query.conditions import parse_condition
+from venturi.record.repository import Repository
+from venturi.record.rows import insert_copies
+from venturi.record.tables import (
+    CONFIGURATION,
+    EXCLUSIONS,
+    QUARANTINE,
+    RECORDS,
+    TRIALS,
+    VIEWS,
+    configuration_rows,
+    moment,
+    record_row,
+    trial_row,
+)
+from venturi.record.trial import ID, TERMINAL, Artifact, Trial
+from venturi.record.trial_json import decode
+from venturi.record.upkeep import quarantine
+from venturi.record.upkeep.findings import Finding, Kind, Report
+from venturi.record.upkeep.locks import none_arriving, working
+
+Progress = Callable[[int, int | None], None]
+"""Called with the trials looked at, and how many there are."""
+_TRIALS_A_STEP = 500
+_OTHERS = stat.S_IRWXO
+_TEMPORARY = re.compile(rf"\..+\.(\d+){re.escape(TEMPORARY_SUFFIX)}")
+RESTORING = ".restoring."
+"""How the folder begins into which a backup is unpacked."""
+
+
+def check(
+    repository: Repository, *, mend: bool = False, progress: Progress = lambda _done, _all: None
+) -> Report:
+    """What is wrong, and if it is to `mend`, what was done about it."""
+    home = repository.artifacts_dir.parent
+    if not mend:
+        return _Check(repository, home, progress).run()
+    with working(home, "venturi repository check --mend"):
+        report = _Check(repository, home, progress).run()
+        return _mended(repository, home, report)
+
+
+def why_unreadable(id_: str, record: str) -> str | None:
+    """Why what is stored as the trial `id_` cannot be read, or None: it is read as readers do."""
+    try:
+        trial = decode(record)
+        if trial.id != id_:
+            return f"it is the record of {trial.id}"
+        if trial.started_at is not None:
+            trial.started_at.astimezone(UTC)
+        row = trial_row(trial)
+        if row["started_at_us"] is not None:
+            moment(row["started_at_us"])
+    except VenturiError as error:
+        return error.message
+    except OverflowError:
+        return "started_at: no date of any calendar in UTC"
+    return None
+
+
+@dataclass(slots=True)
+class _Known:
+    """What the database says lies among the artifacts: by trial the names of its files, or None
+    for a trial whose files are left alone, whatever they are."""
+
+    files: dict[str, frozenset[str] | None] = field(default_factory=dict)
+
+
+class _Check:
+    """One look at everything."""
+
+    def __init__(self, repository: Repository, home: Path, progress: Progress) -> None:
+        self._repository, self._home, self._progress = repository, home, progress
+        self._known = _Known()
+        self._shared = False
+        self._trials = self._artifacts = self._bytes = self._elsewhere = 0
+
+    def run(self) -> Report:
+        # Files first: what is recorded meanwhile is then known when they are looked up.
+        with none_arriving(self._home):
+            found = list(_entries(self._repository.artifacts_dir))
+        with self._repository.reading() as connection:
+            findings = [
+                *_of_database(connection),
+                *_of_orphan_rows(connection),
+                *_of_people(connection),
+            ]
+            self._shared = connection.dialect.name == "postgresql"
+            quarantined = _quarantined(connection)
+            self._known.files |= dict.fromkeys(quarantined)
+            artifacts: list[tuple[str, Artifact]] = []
+            findings += self._of_trials(connection, artifacts)
+        findings += self._of_artifacts(artifacts)
+        findings += _leftovers(found, self._known)
+        findings += _of_home(self._home)
+        return Report(
+            self._trials, self._artifacts, self._bytes, self._elsewhere, len(quarantined),
+            tuple(findings),
+        )  # fmt: skip
+
+    def _of_trials(
+        self, connection: sa.Connection, artifacts: list[tuple[str, Artifact]]
+    ) -> Iterator[Finding]:
+        every = connection.execute(sa.select(sa.func.count()).select_from(RECORDS)).scalar_one()
+        for step in _records(connection):
+            self._progress(self._trials, every)
+            self._trials += len(step)
+            readable: dict[str, Trial] = {}
+            for row in step:
+                reason = why_unreadable(row.id, row.record)
+                if reason is None:
+                    readable[row.id] = decode(row.record)
+                else:
+                    self._known.files[row.id] = None
+                    yield Finding(Kind.UNREADABLE, f"trial {row.id}", reason)
+            settings = {row.id: row.configuration for row in step}
+            yield from _of_copies(connection, readable, settings)
+            for trial in readable.values():
+                names = frozenset(each.path.rpartition("/")[2] for each in trial.artifacts)
+                self._known.files[trial.id] = names if trial.state in TERMINAL else None
+                artifacts += [(trial.id, each) for each in trial.artifacts]
+        self._progress(self._trials, every)
+
+    def _of_artifacts(self, artifacts: Iterable[tuple[str, Artifact]]) -> Iterator[Finding]:
+        elsewhere: set[str] = set()
+        shared = self._shared
+        for id_, artifact in artifacts:
+            self._artifacts += 1
+            path = self._repository.artifacts_dir / artifact.path
+            if shared and not path.parent.is_dir():
+                elsewhere.add(id_)
+                continue
+            try:
+                with self._repository.artifact_path(artifact).open("rb") as file:
+                    size_bytes = os.fstat(file.fileno()).st_size
+                    digest = hashlib.file_digest(file, "sha256").hexdigest()
+            except (VenturiError, OSError) as error:
+                why = error.message if isinstance(error, VenturiError) else str(error)
+                yield Finding(Kind.MISSING, str(path), f"artifact of trial {id_}: {why}")
+                continue
+            self._bytes += size_bytes
+            if size_bytes != artifact.size_bytes:
+                told = f"{size_bytes:,} bytes, recorded were {artifact.size_bytes:,}"
+            elif digest != artifact.sha256:
+                told = "its digest is not the recorded one"
+            else:
+                continue
+            yield Finding(Kind.WRONG, str(path), f"artifact of trial {id_}: {told}")
+        self._elsewhere = len(elsewhere)
+
+
+# ---- the database ----
+
+
+def _of_database(connection: sa.Connection) -> Iterator[Finding]:
+    """What SQLite says of its own pages; PostgreSQL has tools of its own for this."""
+    if connection.dialect.name != "sqlite":
+        return
+    said = connection.exec_driver_sql("PRAGMA integrity_check(10)").scalars().all()
+    if said != ["ok"]:
+        yield Finding(Kind.DAMAGED, "database", "; ".join(map(str, said)))
+
+
+def _of_orphan_rows(connection: sa.Connection) -> Iterator[Finding]:
+    for (id_,) in connection.execute(sa.select(TRIALS.c.id).where(_WITHOUT_RECORD)):
+        yield Finding(Kind.ORPHAN_ROW, f"trial {id_}", "a row of trials has no record")
+    statement = sa.select(sa.func.count()).select_from(CONFIGURATION).where(_WITHOUT_TRIAL)
+    if count := connection.execute(statement).scalar_one():
+        yield Finding(
+            Kind.ORPHAN_ROW, "configuration", f"{count:,} rows of configuration have no trial"
+        )
+
+
+_WITHOUT_RECORD = ~sa.exists().where(RECORDS.c.id == TRIALS.c.id)
+_WITHOUT_TRIAL = ~sa.exists().where(TRIALS.c.serial == CONFIGURATION.c.trial)
+
+
+def _of_people(connection: sa.Connection) -> Iterator[Finding]:
+    """Rules and views that cannot be read."""
+    for row in connection.execute(sa.select(EXCLUSIONS)):
+        try:
+            for text in json.loads(row.conditions):
+                parse_condition(text)
+            _dates(row.created_at_us, row.revoked_at_us)
+        except (ValueError, TypeError, OverflowError, VenturiError) as error:
+            yield Finding(Kind.UNREADABLE, f"exclusion {row.id}", str(error))
+    for row in connection.execute(sa.select(VIEWS)):
+        try:
+            _dates(row.created_at_us)
+        except OverflowError as error:
+            yield Finding(Kind.UNREADABLE, f"view {row.name}", str(error))
+
+
+def _dates(*stored: int | None) -> None:
+    for each in stored:
+        if each is not None:
+            moment(each)
+
+
+def _quarantined(connection: sa.Connection) -> list[str]:
+    chosen = sa.select(QUARANTINE.c.subject).where(QUARANTINE.c.kind == "trial")
+    return list(connection.execute(chosen).scalars())
+
+
+def _records(connection: sa.Connection) -> Iterator[list[Any]]:
+    """All records by id, some at a time."""
+    after = ""
+    statement = sa.select(RECORDS).order_by(RECORDS.c.id).limit(_TRIALS_A_STEP)
+    while step := list(connection.execute(statement.where(RECORDS.c.id > after))):
+        yield step
+        after = step[-1].id
+
+
+def _of_copies(
+    connection: sa.Connection, trials: dict[str, Trial], settings: dict[str, str]
+) -> Iterator[Finding]:
+    """Trials of which the tables to search by say something else than the record."""
+    rows = {
+        row["id"]: dict(row)
+        for row in connection.execute(
+            sa.select(TRIALS).where(TRIALS.c.id.in_(list(trials)))
+        ).mappings()
+    }
+    serials = [row["serial"] for row in rows.values()]
+    of_serial: dict[int, dict[str, tuple[str, float | None]]] = {}
+    chosen = sa.select(CONFIGURATION).where(CONFIGURATION.c.trial.in_(serials))
+    for serial, key, text, number in connection.execute(chosen):
+        of_serial.setdefault(serial, {})[key] = (text, number)
+    for id_, trial in trials.items():
+        row = rows.get(id_)
+        if row is None:
+            told = "no list finds it: it has no row in trials"
+        elif not _alike(trial_row(trial), row):
+            told = "its row in trials differs from its record"
+        elif settings[id_] != record_row(trial)["configuration"] or of_serial.get(
+            row["serial"], {}
+        ) != {each["key"]: (each["text"], each["number"]) for each in configuration_rows(0, trial)}:
+            told = "its configuration differs from its record"
+        else:
+            continue
+        yield Finding(Kind.COPY, f"trial {id_}", told)
+
+
+def _alike(made: dict[str, Any], stored: dict[str, Any]) -> bool:
+    # Of trials that were there before these columns nothing was known of others.
+    newer = {"disturbed", "cpu_others_share", "disk_others_share", "cpu_steal_share"}
+    return all(
+        stored[name] == value or (name in newer and stored[name] is None)
+        for name, value in made.items()
+    )
+
+
+# ---- files ----
+
+
+def _folders(artifacts_dir: Path) -> list[Path]:
+    """The folders of trials; what has no trial's name is nothing of Venturi's."""
+    if not artifacts_dir.is_dir():
+        return []
+    return [
+        folder
+        for folder in sorted(artifacts_dir.iterdir())
+        if ID.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink()
+    ]
+
+
+def _entries(artifacts_dir: Path) -> Iterator[tuple[str, Path]]:
+    """The files among the artifacts and empty folders, each with the name of its folder."""
+    for folder in _folders(artifacts_dir):
+        inside = sorted(folder.iterdir())
+        for path in inside:
+            if path.is_symlink() or not path.is_dir():
+                yield folder.name, path
+        if not inside:
+            yield folder.name, folder
+
+
+def _names(id_: str, record: str) -> frozenset[str] | None:
+    """The names of the files of a trial that has ended; None of one that has not, or that cannot be
+    read."""
+    if why_unreadable(id_, record) is not None:
+        return None
+    trial = decode(record)
+    if trial.state not in TERMINAL:
+        return None
+    return frozenset(each.path.rpartition("/")[2] for each in trial.artifacts)
+
+
+def _leftovers(found: Iterable[tuple[str, Path]], known: _Known) -> Iterator[Finding]:
+    for id_, path in found:
+        names = known.files.get(id_, frozenset())
+        if names is None or path.name in names or not os.path.lexists(path):
+            continue
+        who = (
+            f"trial {id_} does not name it" if id_ in known.files else f"no trial {id_} is recorded"
+        )
+        if path.name.endswith(TEMPORARY_SUFFIX):
+            who = "what a killed command had begun to write"
+        yield Finding(Kind.LEFTOVER, str(path), who)
+
+
+def _of_home(home: Path) -> Iterator[Finding]:
+    """Temporary files and folders of processes that have ended, and who may enter."""
+    for path in sorted(home.iterdir()):
+        written = _TEMPORARY.fullmatch(path.name)
+        if written is not None and not Path("/proc", written[1]).exists():
+            yield Finding(Kind.LEFTOVER, str(path), "what a killed command had begun to write")
+        if path.name.startswith(RESTORING) and _ended(path.name.removeprefix(RESTORING)):
+            yield Finding(Kind.LEFTOVER, str(path), "what a killed `venturi restore` had unpacked")
+    opened = list(_open_to_others(home))
+    if opened and opened[0] == home:
+        names = ", ".join(f"{each.name} ({_mode(each)})" for each in opened[:3])
+        more = f" and {len(opened) - 3:,} more" if len(opened) > 3 else ""
+        yield Finding(Kind.OPEN, str(home), f"every user of this machine may enter: {names}{more}")
+
+
+def _ended(pid: str) -> bool:
+    return not pid.isdecimal() or not Path("/proc", pid).exists()
+
+
+def _open_to_others(home: Path) -> Iterator[Path]:
+    """`home`, its database and its artifacts, as far as users outside its group may read or write
+    them."""
+    mine = [home, *sorted(home.glob("venturi.sqlite*")), home / "artifacts"]
+    inside = (home / "artifacts").rglob("*")
+    for path in (*mine, *inside):
+        with suppress(FileNotFoundError):
+            if not path.is_symlink() and path.stat().st_mode & _OTHERS:
+                yield path
+
+
+def _mode(path: Path) -> str:
+    return f"{stat.S_IMODE(path.stat().st_mode):03o}"
+
+
+# ---- mending ----
+
+
+def _mended(repository: Repository, home: Path, report: Report) -> Report:
+    """`report` after all was done about it that can be done."""
+    in_database = (Kind.UNREADABLE, Kind.COPY, Kind.ORPHAN_ROW)
+    with repository.writing(alone=True) as connection:
+        for finding in report.findings:
+            if finding.kind in in_database:
+                _mend_row(connection, finding)
+    set_aside = sum(finding.kind is Kind.UNREADABLE for finding in report.findings)
+    done = [replace(each, mended=each.kind in in_database) for each in report.findings]
+    with none_arriving(home):
+        # Anew: a trial whose files were seen may have been taken in since.
+        known = _known_of(repository, report.findings)
+        entries = _entries(repository.artifacts_dir)
+        left = {each.subject for each in _leftovers(entries, known)}
+        for place, finding in enumerate(done):
+            inside = Path(finding.subject).is_relative_to(repository.artifacts_dir)
+            if finding.kind is Kind.LEFTOVER and (finding.subject in left or not inside):
+                done[place] = _mended_file(finding, _remove)
+            elif finding.kind is Kind.OPEN:
+                done[place] = _mended_file(finding, _close)
+    return replace(report, findings=tuple(done), quarantined=report.quarantined + set_aside)
+
+
+def _mend_row(connection: sa.Connection, finding: Finding) -> None:
+    kind, _, subject = finding.subject.partition(" ")
+    if finding.kind is Kind.UNREADABLE:
+        quarantine.set_aside(connection, kind, subject, finding.message)
+    elif finding.kind is Kind.ORPHAN_ROW:
+        connection.execute(sa.delete(TRIALS).where(TRIALS.c.id == subject, _WITHOUT_RECORD))
+        connection.execute(sa.delete(CONFIGURATION).where(_WITHOUT_TRIAL))
+    else:
+        here = sa.select(RECORDS.c.record).where(RECORDS.c.id == subject).with_for_update()
+        record = connection.execute(here).scalar_one_or_none()
+        if record is not None:
+            insert_copies(connection, decode(record))
+
+
+def _known_of(repository: Repository, findings: Iterable[Finding]) -> _Known:
+    """What is recorded now of the files of those trials whose files are among the leftovers; the
+    files of all others are left alone."""
+    places = (Path(each.subject) for each in findings if each.kind is Kind.LEFTOVER)
+    inside = (path for path in places if path.is_relative_to(repository.artifacts_dir))
+    ids = sorted({path.relative_to(repository.artifacts_dir).parts[0] for path in inside})
+    known = _Known(dict.fromkeys(each.name for each in _folders(repository.artifacts_dir)))
+    for id_ in ids:
+        del known.files[id_]
+    with repository.reading() as connection:
+        for begin in range(0, len(ids), _TRIALS_A_STEP):
+            some = sa.select(RECORDS).where(RECORDS.c.id.in_(ids[begin : begin + _TRIALS_A_STEP]))
+            for row in connection.execute(some):
+                known.files[row.id] = _names(row.id, row.record)
+    return known
+
+
+def _mended_file(finding: Finding, how: Callable[[Path], None]) -> Finding:
+    try:
+        how(Path(finding.subject))
+    except OSError as error:
+        return replace(finding, message=f"{finding.message}; {error.strerror}")
+    return replace(finding, mended=True)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+        return
+    path.unlink(missing_ok=True)
+    with suppress(OSError):  # it holds something else
+        path.parent.rmdir()
+
+
+def _close(home: Path) -> None:
+    for path in list(_open_to_others(home)):
+        path.chmod(stat.S_IMODE(path.stat().st_mode) & ~_OTHERS)

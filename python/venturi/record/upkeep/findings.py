@@ -1,0 +1,60 @@
+"""What can be wrong in a repository, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What kind of thing is wrong; `MENDED_BY` says what mending does about it."""
+
+    UNREADABLE = "unreadable"
+    COPY = "copy differs"
+    ORPHAN_ROW = "row without record"
+    LEFTOVER = "leftover"
+    MISSING = "missing artifact"
+    WRONG = "wrong artifact"
+    OPEN = "open to others"
+    DAMAGED = "damaged database"
+
+
+MENDED_BY = {
+    Kind.UNREADABLE: "set aside",
+    Kind.COPY: "made anew from the record",
+    Kind.ORPHAN_ROW: "removed",
+    Kind.LEFTOVER: "removed",
+    Kind.OPEN: "closed to others",
+}
+"""The others need a person: a backup, or the host where the trial was recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is wrong with `subject`: a trial, a rule, a view, a file, the database."""
+
+    kind: Kind
+    subject: str
+    message: str
+    mended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was looked at, and all that was wrong.
+
+    `elsewhere` counts the trials none of whose files are here, as it is where several hosts share a
+    database; `quarantined` what is set aside, now or before.
+    """
+
+    trials: int
+    artifacts: int
+    artifact_bytes: int
+    elsewhere: int
+    quarantined: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is wrong any more."""
+        return all(finding.mended for finding in self.findings)

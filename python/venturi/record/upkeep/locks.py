@@ -1,0 +1,75 @@
+"""Locks of a repository's folder, which end with the process that holds them.
+
+A trial that is taken in has its files before it is recorded. So who looks for files that no trial
+names, or deletes those of a trial, must not do so while one is `arriving`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from venturi.errors import VenturiError
+from venturi.record.files import modes_in
+
+_WORKING, _FILES = ".upkeep.lock", ".files.lock"
+NAMES = frozenset({_WORKING, _FILES})
+
+
+@contextmanager
+def working(home: Path, what: str) -> Iterator[None]:
+    """Only one command at a time copies, mends or removes what is in `home`: VEN-REPOSITORY-BUSY
+    names the one that does."""
+    with _opened(home, _WORKING) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            other = os.pread(file, 200, 0).decode(errors="replace").strip()
+            raise VenturiError(
+                "VEN-REPOSITORY-BUSY",
+                f"another command is at work on this repository: {other or 'it began just now'}",
+                where={"folder": str(home)},
+                hint="try again when it has ended",
+            ) from error
+        os.ftruncate(file, 0)
+        os.pwrite(file, f"{what}, process {os.getpid()}".encode(), 0)
+        yield
+
+
+@contextmanager
+def arriving(home: Path) -> Iterator[None]:
+    """While files may lie in `home` whose trial is not recorded yet; any number at once."""
+    with _opened(home, _FILES) as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        yield
+
+
+@contextmanager
+def none_arriving(home: Path) -> Iterator[None]:
+    """While every file in `home` is of a recorded trial, or left behind; waits for that."""
+    with _opened(home, _FILES) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def _opened(home: Path, name: str) -> Iterator[int]:
+    mode = modes_in(home)[1]
+    try:
+        file = os.open(home / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode)
+    except OSError as error:
+        raise VenturiError(
+            "VEN-RECORD-DATABASE",
+            f"the folder of the repository cannot be written: {error.strerror}",
+            where={"folder": str(home)},
+            hint="set VENTURI_HOME to a folder you may write to",
+        ) from error
+    try:
+        with suppress(PermissionError):  # it is another's, who has let us open it
+            os.fchmod(file, mode)
+        yield file
+    finally:
+        os.close(file)

@@ -1,0 +1,99 @@
+"""What cannot be read, set aside: kept as it was stored, and in nobody's way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from venturi.record.repository import Repository
+from venturi.record.tables import (
+    CONFIGURATION,
+    EXCLUSIONS,
+    QUARANTINE,
+    RECORDS,
+    TRIALS,
+    VIEWS,
+    microseconds,
+    moment,
+)
+from venturi.record.trial import new_id, now
+
+_TABLES = {"exclusion": (EXCLUSIONS, EXCLUSIONS.c.id), "view": (VIEWS, VIEWS.c.name)}
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantined:
+    """`content` is the record as it was stored; of a rule or a view its row, as JSON."""
+
+    kind: str
+    subject: str
+    content: str
+    reason: str
+    quarantined_at: datetime
+
+
+def find(repository: Repository) -> tuple[Quarantined, ...]:
+    """All that was set aside, the oldest first."""
+    statement = sa.select(QUARANTINE).order_by(QUARANTINE.c.quarantined_at_us, QUARANTINE.c.id)
+    with repository.reading() as connection:
+        return tuple(
+            Quarantined(
+                row.kind, row.subject, row.content, row.reason, moment(row.quarantined_at_us)
+            )
+            for row in connection.execute(statement)
+        )
+
+
+def set_aside(
+    connection: sa.Connection, kind: str, subject: str, reason: str, *, content: str | None = None
+) -> bool:
+    """Moves what is stored as `subject` there, in this transaction; whether it (still) was.
+
+    What was never stored, as of a backup, has its `content` given.
+    """
+    if content is None:
+        content = _content(connection, kind, subject)
+        if content is None:
+            return False
+        _delete(connection, kind, subject)
+    connection.execute(
+        sa.insert(QUARANTINE).values(
+            id=new_id(),
+            kind=kind,
+            subject=subject,
+            content=content,
+            reason=reason,
+            quarantined_at_us=microseconds(now()),
+        )
+    )
+    return True
+
+
+def delete_trials(connection: sa.Connection, ids: Iterable[str]) -> None:
+    """Deletes the rows of the trials `ids`, of which there are at most 1,000, in every table."""
+    chosen = list(ids)
+    serials = sa.select(TRIALS.c.serial).where(TRIALS.c.id.in_(chosen))
+    connection.execute(sa.delete(CONFIGURATION).where(CONFIGURATION.c.trial.in_(serials)))
+    connection.execute(sa.delete(TRIALS).where(TRIALS.c.id.in_(chosen)))
+    connection.execute(sa.delete(RECORDS).where(RECORDS.c.id.in_(chosen)))
+
+
+def _content(connection: sa.Connection, kind: str, subject: str) -> str | None:
+    if kind == "trial":
+        here = sa.select(RECORDS.c.record).where(RECORDS.c.id == subject)
+        return connection.execute(here.with_for_update()).scalar_one_or_none()
+    table, key = _TABLES[kind]
+    row = connection.execute(sa.select(table).where(key == subject)).mappings().one_or_none()
+    return None if row is None else json.dumps(dict(row))
+
+
+def _delete(connection: sa.Connection, kind: str, subject: str) -> None:
+    if kind == "trial":
+        delete_trials(connection, [subject])
+    else:
+        table, key = _TABLES[kind]
+        connection.execute(sa.delete(table).where(key == subject))

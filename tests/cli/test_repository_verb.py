@@ -1,0 +1,108 @@
+"""`venturi repository` as a user calls it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from command_line import venturi
+from planted import OVERFLOWING, add_overflowing
+from venturi.record.owner import current_owner
+from venturi.record.repository import Repository
+from venturi.record.trial import State, Trial
+from venturi.settings import Settings
+
+MakeTrial = Callable[..., Trial]
+
+
+@pytest.fixture
+def bad(settings: Settings, make_trial: MakeTrial) -> Trial:
+    """Of a sound trial and one that cannot be read, the second."""
+    trial = make_trial()
+    with Repository.open(settings) as repository:
+        repository.add(replace(make_trial(), state=State.SUCCEEDED, elapsed_s=3.0))
+        add_overflowing(repository, trial, OVERFLOWING[0])
+    return trial
+
+
+def test_what_cannot_be_read_is_told_set_aside_listed_and_exported(
+    settings: Settings, bad: Trial, tmp_path: Path
+) -> None:
+    home = settings.home
+    listed = venturi("ls", home=home)
+    assert listed.returncode == 0
+    assert bad.id in listed.stderr
+    assert "venturi repository check --mend" in listed.stderr
+    found = venturi("repository", "check", home=home)
+    assert found.returncode == 1
+    assert f"trial {bad.id}" in found.stdout
+    assert "--mend" in found.stderr
+    as_json = venturi("repository", "check", "--json", home=home)
+    assert as_json.returncode == 1
+    data = json.loads(as_json.stdout)["data"]
+    assert not data["whole"]
+    assert [each["subject"] for each in data["findings"]] == [f"trial {bad.id}"]
+    mended = venturi("repository", "check", "--mend", home=home)
+    assert mended.returncode == 0
+    assert "set aside" in mended.stdout
+    assert venturi("repository", "check", home=home).returncode == 0
+    assert bad.id not in venturi("ls", home=home).stderr
+    told = venturi("repository", "quarantined", home=home).stdout
+    assert bad.id in told
+    assert "started_at" in told
+    raw = tmp_path / "raw.ndjson"
+    assert venturi("repository", "quarantined", "-o", raw, home=home).returncode == 0
+    (line,) = raw.read_text().splitlines()
+    assert json.loads(json.loads(line)["content"])["id"] == bad.id
+    assert venturi("repository", "quarantined", "-o", "-", home=home).stdout == f"{line}\n"
+
+
+def test_data_folders_of_dead_owners_are_leftovers(settings: Settings, tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        gone = replace(current_owner(), pid=process.pid)
+    scratch = tmp_path / "scratch"
+    for name, owner in (("venturi-data-old", gone), ("venturi-data-new", current_owner())):
+        (scratch / name).mkdir(parents=True)
+        (scratch / name / "owner.json").write_text(json.dumps(asdict(owner)))
+    (scratch / "venturi-data-mine").mkdir()
+    found = venturi("repository", "check", "--dir", scratch, home=settings.home)
+    assert found.returncode == 1
+    assert str(scratch / "venturi-data-old") in found.stdout
+    assert (scratch / "venturi-data-old").exists()
+    mended = venturi("repository", "check", "--mend", "--dir", scratch, home=settings.home)
+    assert mended.returncode == 0
+    assert {path.name for path in scratch.iterdir()} == {"venturi-data-new", "venturi-data-mine"}
+
+
+def test_a_killed_attach_leaves_what_the_check_finds(
+    settings: Settings, make_trial: MakeTrial
+) -> None:
+    trial = make_trial()
+    with Repository.open(settings) as repository:
+        ended = repository.attach(trial, "log", "its.log", b"what it said")
+        repository.add(replace(ended, state=State.SUCCEEDED, elapsed_s=3.0))
+    script = (
+        "import sys, time\nfrom pathlib import Path\nfrom venturi.record.files import replacing\n"
+        "with replacing(Path(sys.argv[1])) as file:\n"
+        "    file.write(b'half'); file.flush(); print('begun', flush=True); time.sleep(600)\n"
+    )
+    target = settings.home / "artifacts" / trial.id / "series.parquet"
+    with subprocess.Popen(
+        [sys.executable, "-c", script, target], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"begun\n"
+        os.kill(process.pid, signal.SIGKILL)
+    found = venturi("repository", "check", home=settings.home)
+    assert found.returncode == 1
+    assert f".series.parquet.{process.pid}.part" in found.stdout
+    assert venturi("repository", "check", "--mend", home=settings.home).returncode == 0
+    assert [path.name for path in target.parent.iterdir()] == ["its.log"]
