@@ -76,6 +76,11 @@ CODES: Mapping[str, Code] = MappingProxyType(
             _ENVIRONMENT, "The repository's database cannot be reached or upgraded."
         ),
         "VEN-RECORD-ARTIFACT": Code(_ENVIRONMENT, "An artifact is missing or its digest differs."),
+        "VEN-RECORD-REMOVED": Code(
+            _USAGE, "A trial was removed here for good, and is not taken in again."
+        ),
+        "VEN-REMOVAL-VALUE": Code(_USAGE, "A removal lacks a reason, or its text is too long."),
+        "VEN-REMOVAL-UNKNOWN": Code(_USAGE, "No removal has this id."),
         "VEN-REPOSITORY-BUSY": Code(
             _ENVIRONMENT, "Another command copies, mends or removes what is in the repository."
         ),

@@ -106,3 +106,31 @@ def test_a_killed_attach_leaves_what_the_check_finds(
     assert f".series.parquet.{process.pid}.part" in found.stdout
     assert venturi("repository", "check", "--mend", home=settings.home).returncode == 0
     assert [path.name for path in target.parent.iterdir()] == ["its.log"]
+
+
+def test_removing_is_a_dry_run_until_it_is_confirmed(
+    settings: Settings, make_trial: MakeTrial
+) -> None:
+    with Repository.open(settings) as repository:
+        old = replace(make_trial(experiment="old"), state=State.SUCCEEDED, elapsed_s=3.0)
+        repository.add_many([old, make_trial(experiment="new")])
+    home = settings.home
+    dry = venturi("remove", "--where", "experiment=old", home=home)
+    assert (dry.returncode, dry.stdout.split()) == (0, [old.id])
+    assert "nothing was changed" in dry.stderr
+    assert old.id in venturi("ls", home=home).stdout
+    assert venturi("remove", "--where", "experiment=old", "--yes", home=home).returncode == 2
+    assert venturi("remove", "--where", "experimnt=old", home=home).returncode == 2
+    done = venturi(
+        "remove", "--where", "experiment=old", "--reason", "too old", "--yes", "--json", home=home
+    )
+    data = json.loads(done.stdout)["data"]
+    assert (done.returncode, data["ids"]) == (0, [old.id])
+    assert old.id not in venturi("ls", home=home).stdout
+    listed = venturi("repository", "removals", home=home).stdout
+    assert "too old" in listed
+    assert "experiment=old" in listed
+    back = venturi("repository", "readmit", data["removal"], home=home)
+    assert back.returncode == 0
+    told = json.loads(venturi("repository", "removals", "--json", home=home).stdout)["data"]
+    assert told[0]["readmitted_by"]["known_by"] == "login"

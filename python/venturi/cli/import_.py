@@ -192,6 +192,11 @@ def _tell_imported(outcome: Outcome, imported: Imported) -> None:
         f"{imported.already_present:,} already here, {imported.repeated:,} over again, "
         f"{imported.refused_count:,} refused"
     )
+    if imported.removed:
+        _tell(
+            f"  {imported.removed:,} were removed here for good and are not taken in again: "
+            "`venturi repository removals` lists why, `readmit` lets them"
+        )
     if imported.failed:
         _tell(f"  {imported.failed:,} of them failed where they ran, and are kept as failed")
     if imported.alike:

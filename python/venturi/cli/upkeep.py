@@ -24,6 +24,7 @@ from venturi.wording import count_of
 if TYPE_CHECKING:
     from venturi.record.upkeep.findings import Finding, Report
     from venturi.record.upkeep.quarantine import Quarantined
+    from venturi.record.upkeep.removal import Removal
 
 _STDOUT = Path("-")
 
@@ -176,3 +177,63 @@ def _list(found: tuple[Quarantined, ...]) -> None:
             each.reason,
         )
     show(made)
+
+
+@command.command("removals")
+@json_option
+def removals(*, as_json: bool) -> None:
+    """List what `venturi remove` deleted: when, who, why, and by what conditions."""
+    from venturi.record.upkeep import removal
+
+    with open_repository() as repository:
+        found = removal.find(repository)
+    if as_json:
+        print_json([_removal(each) for each in found])
+    elif found:
+        made = Table(
+            ("id", "on (UTC)", "by", "trials", "conditions", "reason"),
+            (False, False, False, True, False, False),
+            prose=frozenset({"conditions", "reason"}), spare=("on (UTC)", "by"),
+        )  # fmt: skip
+        for each in found:
+            back = each.readmitted_at
+            ended = f"readmitted {back:%Y-%m-%d}: " if back else ""
+            made.add(
+                each.id, f"{each.removed_at:%Y-%m-%d %H:%M}", each.author.text,
+                f"{len(each.ids):,}", ", ".join(each.conditions), ended + each.reason,
+            )  # fmt: skip
+        show(made)
+    else:
+        click.echo("nothing was removed", err=True)
+
+
+@command.command("readmit")
+@click.argument("id")
+@json_option
+def readmit(*, id: str, as_json: bool) -> None:
+    """Let the trials of a removal be imported again.
+
+    It brings none of them back by itself, and the removal stays on record.
+    """
+    from venturi.cli.login import login
+    from venturi.record.upkeep import removal
+
+    with open_repository() as repository:
+        found = removal.readmit(repository, id, login())
+    if as_json:
+        print_json(_removal(found))
+    else:
+        click.echo(f"{found.id}: its trials may be imported again", err=True)
+
+
+def _removal(each: Removal) -> dict[str, Any]:
+    return {
+        "id": each.id,
+        "conditions": each.conditions,
+        "author": asdict(each.author),
+        "reason": each.reason,
+        "removed_at": each.removed_at.isoformat(),
+        "trials": each.ids,
+        "readmitted_at": each.readmitted_at and each.readmitted_at.isoformat(),
+        "readmitted_by": each.readmitted_by and asdict(each.readmitted_by),
+    }

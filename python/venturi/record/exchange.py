@@ -19,6 +19,7 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -254,6 +255,8 @@ def _take_in(
     A trial that is here without its files (the database is shared, the folder is not) gets them.
     """
     stored = _stored(repository, trial)
+    if stored is None:
+        repository.require_admitted(trial.id)
     missing = [
         artifact
         for artifact in trial.artifacts
@@ -273,6 +276,8 @@ def _take_in(
             return False  # another import of the same trial was faster
         for path in kept:
             path.unlink(missing_ok=True)
+            with suppress(OSError):  # it holds others, or was never made
+                path.parent.rmdir()
         raise
     return stored is None
 

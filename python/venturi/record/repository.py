@@ -22,13 +22,13 @@ import sqlalchemy as sa
 
 from venturi.errors import VenturiError
 from venturi.record.actions import ADDED, record_action
-from venturi.record.authors import Author
+from venturi.record.authors import Author, author_of
 from venturi.record.closing import Closing
 from venturi.record.database import Database
 from venturi.record.files import TEMPORARY_SUFFIX, make_folder, modes_in, replacing
 from venturi.record.owner import is_alive
-from venturi.record.rows import insert_new, update
-from venturi.record.tables import RECORDS, TRIALS, storable
+from venturi.record.rows import insert_new, removals_of, update
+from venturi.record.tables import RECORDS, REMOVALS, TRIALS, moment, storable
 from venturi.record.trial import (
     SUCCESSORS,
     TERMINAL,
@@ -52,10 +52,12 @@ _STORED = sa.select(RECORDS.c.id, RECORDS.c.record)
 
 @dataclass(frozen=True, slots=True)
 class AddReport:
-    """What became of many trials: how many are new here, and how many had an id that was taken."""
+    """What became of many trials: how many are new here, how many had an id that was taken, and how
+    many were removed here for good and stay so."""
 
     added: int
     already_present: int
+    removed: int = 0
 
 
 class Repository(Closing):
@@ -93,9 +95,11 @@ class Repository(Closing):
     def add(self, trial: Trial, by: Author | None = None) -> None:
         """Stores a new trial, in whatever state; an error if its id is taken.
 
-        Of one that somebody brought it is kept who did.
+        Of one that somebody brought it is kept who did. One that was removed for good is
+        VEN-RECORD-REMOVED.
         """
         with self._database.writing() as connection:
+            _require_admitted(connection, trial.id)
             if by is not None:
                 record_action(connection, ADDED, trial.id, by)
             if not insert_new(connection, [trial]):
@@ -111,17 +115,24 @@ class Repository(Closing):
         All in one transaction: if `trials` raises, or this process is killed, none is stored. On
         SQLite other writers wait meanwhile; on PostgreSQL only other calls of this method do.
         """
-        given = added = 0
+        given = added = removed = 0
         remaining = iter(trials)
         with self._database.writing(alone=True) as connection:
             while batch := list(islice(remaining, _BATCH)):
                 given += len(batch)
-                added += insert_new(connection, batch)
+                gone = removals_of(connection, [trial.id for trial in batch])
+                removed += sum(trial.id in gone for trial in batch)
+                added += insert_new(connection, [each for each in batch if each.id not in gone])
             if added >= _BATCH:
                 self._database.analyze(connection)
         if added >= _BATCH:
             self._database.vacuum()
-        return AddReport(added, given - added)
+        return AddReport(added, given - added - removed, removed)
+
+    def require_admitted(self, id_: str) -> None:
+        """VEN-RECORD-REMOVED if the trial `id_` was removed for good."""
+        with self._database.reading() as connection:
+            _require_admitted(connection, id_)
 
     def save(self, trial: Trial) -> None:
         """Stores `trial` in place of its older self.
@@ -296,6 +307,20 @@ def _is_abandoned(trial: Trial) -> bool:
     if trial.state in TERMINAL or trial.owner is None:
         return False
     return not is_alive(trial.owner)
+
+
+def _require_admitted(connection: sa.Connection, id_: str) -> None:
+    removal = removals_of(connection, [id_]).get(id_)
+    if removal is None:
+        return
+    row = connection.execute(sa.select(REMOVALS).where(REMOVALS.c.id == removal)).mappings().one()
+    raise VenturiError(
+        "VEN-RECORD-REMOVED",
+        f"trial {id_} was removed for good on {moment(row['removed_at_us']):%Y-%m-%d} by "
+        f"{author_of(row).text}: {row['reason']}",
+        where={"trial": id_, "removal": removal},
+        hint=f"`venturi repository readmit {removal}` lets its trials be taken in again",
+    )
 
 
 def _conflict(stored: Trial, what: str) -> VenturiError:

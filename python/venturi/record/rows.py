@@ -12,6 +12,8 @@ from sqlalchemy.dialects import sqlite
 from venturi.record.tables import (
     CONFIGURATION,
     RECORDS,
+    REMOVALS,
+    REMOVED,
     TRIALS,
     configuration_rows,
     record_row,
@@ -41,6 +43,27 @@ def insert_copies(connection: sa.Connection, trial: Trial) -> None:
     connection.execute(sa.update(RECORDS).where(RECORDS.c.id == trial.id).values(settings))
     inserted = insert_rows(connection, TRIALS, [trial_row(trial)], ["serial"])
     _insert_configurations(connection, [(inserted[0].serial, trial)])
+
+
+def delete_trials(connection: sa.Connection, ids: Iterable[str]) -> None:
+    """Deletes the rows of the trials `ids`, of which there are at most 1,000, in every table."""
+    chosen = list(ids)
+    serials = sa.select(TRIALS.c.serial).where(TRIALS.c.id.in_(chosen))
+    connection.execute(sa.delete(CONFIGURATION).where(CONFIGURATION.c.trial.in_(serials)))
+    connection.execute(sa.delete(TRIALS).where(TRIALS.c.id.in_(chosen)))
+    connection.execute(sa.delete(RECORDS).where(RECORDS.c.id.in_(chosen)))
+
+
+def removals_of(connection: sa.Connection, ids: Sequence[str]) -> dict[str, str]:
+    """For each of `ids` that was removed for good and not readmitted since, its removal."""
+    if connection.execute(sa.select(REMOVALS.c.id).limit(1)).first() is None:
+        return {}
+    statement = (
+        sa.select(REMOVED.c.trial, REMOVED.c.removal)
+        .join(REMOVALS, REMOVALS.c.id == REMOVED.c.removal)
+        .where(REMOVED.c.trial.in_(ids), REMOVALS.c.readmitted_at_us.is_(None))
+    )
+    return {row.trial: row.removal for row in connection.execute(statement)}
 
 
 def _insert_configurations(connection: sa.Connection, trials: Iterable[tuple[int, Trial]]) -> None:

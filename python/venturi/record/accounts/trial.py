@@ -55,6 +55,7 @@ def take_in(repository: Repository, account: JobAccount) -> Imported:
         if error.code != "VEN-RECORD-UNKNOWN":
             raise
         # Its files first: a trial that is recorded has all of them.
+        repository.require_admitted(trial.id)
         with arriving(repository.artifacts_dir.parent):
             trial = attach(repository, trial, account)
             added = repository.add_many([trial]).added == 1

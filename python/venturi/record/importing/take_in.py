@@ -88,6 +88,7 @@ def store(repository: Repository, items: Iterable[Item]) -> Imported:
     tally = Tally()
     report = repository.add_many(tally.trials(items))
     tally.added, tally.already_present = report.added, report.already_present
+    tally.removed = report.removed
     return tally.done()
 
 

@@ -47,7 +47,8 @@ class Arrival:
 class Imported:
     """What became of the rows of a file.
 
-    A row is one of `added`, `already_present`, `repeated` (an earlier row over again) and refused.
+    A row is one of `added`, `already_present`, `removed` (here for good, and so not taken in
+    again), `repeated` (an earlier row over again) and refused.
     Of the first two, `failed` failed where they ran, and `alike` equal an earlier row in all but
     its number: they are kept and marked (VEN-IMPORT-ALIKE). `refused` holds the first 1,000
     refusals, `reasons` counts all. Archives and logs have their `trials` by name.
@@ -63,12 +64,13 @@ class Imported:
     reasons: tuple[Reason, ...]
     spellings: tuple[Variant, ...]
     trials: tuple[Arrival, ...] = ()
+    removed: int = 0
 
     @property
     def sound(self) -> bool:
         """Whether a trial was taken in, or was here, and none is damaged: rows may be refused."""
         damaged = any(refusal.code for refusal in self.refused)
-        return self.added + self.already_present > 0 and not damaged
+        return self.added + self.already_present + self.removed > 0 and not damaged
 
 
 @dataclass(slots=True)
@@ -77,6 +79,7 @@ class Tally:
 
     added: int = 0
     already_present: int = 0
+    removed: int = 0
     repeated: int = 0
     failed: int = 0
     alike: int = 0
@@ -129,4 +132,5 @@ class Tally:
             reasons=tuple(Reason(*key, count) for key, count in self.reasons.most_common()),
             spellings=tuple(Variant(*key, count) for key, count in self.spellings.most_common()),
             trials=tuple(self.arrivals),
+            removed=self.removed,
         )

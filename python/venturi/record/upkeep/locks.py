@@ -16,7 +16,6 @@ from venturi.errors import VenturiError
 from venturi.record.files import modes_in
 
 _WORKING, _FILES = ".upkeep.lock", ".files.lock"
-NAMES = frozenset({_WORKING, _FILES})
 
 
 @contextmanager

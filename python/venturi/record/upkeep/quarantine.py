@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
 
 from venturi.record.repository import Repository
-from venturi.record.tables import (
-    CONFIGURATION,
-    EXCLUSIONS,
-    QUARANTINE,
-    RECORDS,
-    TRIALS,
-    VIEWS,
-    microseconds,
-    moment,
-)
+from venturi.record.rows import delete_trials
+from venturi.record.tables import EXCLUSIONS, QUARANTINE, RECORDS, VIEWS, microseconds, moment
 from venturi.record.trial import new_id, now
 
 _TABLES = {"exclusion": (EXCLUSIONS, EXCLUSIONS.c.id), "view": (VIEWS, VIEWS.c.name)}
@@ -71,15 +62,6 @@ def set_aside(
         )
     )
     return True
-
-
-def delete_trials(connection: sa.Connection, ids: Iterable[str]) -> None:
-    """Deletes the rows of the trials `ids`, of which there are at most 1,000, in every table."""
-    chosen = list(ids)
-    serials = sa.select(TRIALS.c.serial).where(TRIALS.c.id.in_(chosen))
-    connection.execute(sa.delete(CONFIGURATION).where(CONFIGURATION.c.trial.in_(serials)))
-    connection.execute(sa.delete(TRIALS).where(TRIALS.c.id.in_(chosen)))
-    connection.execute(sa.delete(RECORDS).where(RECORDS.c.id.in_(chosen)))
 
 
 def _content(connection: sa.Connection, kind: str, subject: str) -> str | None:
