@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from venturi.cli.login import login
 from venturi.cli.options import json_option, print_json
 from venturi.cli.outputs import ready_file, writing
 from venturi.cli.repository import counting, open_repository
@@ -18,11 +19,11 @@ from venturi.cli.screen import show
 from venturi.errors import ExitCode
 from venturi.present.table import Line, Table
 from venturi.record.files import replacing
+from venturi.record.upkeep.findings import MENDED_BY, Finding, Kind, Report
 from venturi.units import format_bytes_decimal
 from venturi.wording import count_of
 
 if TYPE_CHECKING:
-    from venturi.record.upkeep.findings import Finding, Report
     from venturi.record.upkeep.quarantine import Quarantined
     from venturi.record.upkeep.removal import Removal
 
@@ -77,7 +78,6 @@ def _scratch(dirs: tuple[Path, ...], *, mend: bool) -> list[Finding]:
     from venturi.measure.hosts.local import HERE
     from venturi.measure.trial.folders import PREFIX, left_behind, sweep
     from venturi.measure.trial.runner import SERIES_PREFIX
-    from venturi.record.upkeep.findings import Finding, Kind
 
     found = []
     for parent in dict.fromkeys(each.absolute() for each in dirs):
@@ -94,8 +94,6 @@ def _scratch(dirs: tuple[Path, ...], *, mend: bool) -> list[Finding]:
 
 
 def _print(report: Report, *, mended: bool) -> None:
-    from venturi.record.upkeep.findings import MENDED_BY
-
     for each in report.findings:
         done = f" ({MENDED_BY[each.kind]})" if each.mended else ""
         show(
@@ -215,7 +213,6 @@ def readmit(*, id: str, as_json: bool) -> None:
 
     It brings none of them back by itself, and the removal stays on record.
     """
-    from venturi.cli.login import login
     from venturi.record.upkeep import removal
 
     with open_repository() as repository:
