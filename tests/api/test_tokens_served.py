@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ import httpx
 import pytest
 
 from api_client import WRITE_TOKEN, Server
+from command_line import venturi
 from venturi.record import tokens
 from venturi.record.actions import VIEW_DELETED, find_actions
 from venturi.record.authors import Author
@@ -124,6 +126,8 @@ def test_each_does_what_its_role_lets_it_and_no_more(
         assert client.post("/api/uploads", content=content, headers=zipped).status_code == 201
         by = client.get("/api/trials/pushed").json()["added_by"]
         assert (by["name"], by["known_by"]) == ("writer", "token")
+    shown = venturi("show", "pushed", home=tmp_path / "server").stdout
+    assert re.search(r"uploaded by +writer$", shown, re.MULTILINE), shown
 
 
 def test_the_author_is_the_token_whatever_a_client_writes(door: Door) -> None:

@@ -14,7 +14,7 @@ from test_add_many import OldDatabase
 
 from venturi.errors import CODES, VenturiError
 from venturi.record import exclusions, tokens, views
-from venturi.record.actions import ADDED, find_actions
+from venturi.record.actions import ADDED, added_by, find_actions
 from venturi.record.authors import Author
 from venturi.record.repository import Repository
 from venturi.record.trial import Trial, now
@@ -216,4 +216,6 @@ def test_who_brought_a_trial_is_kept_with_it(
     repository.add(replace(trial, id="u"))
     with repository.reading() as connection:
         (added,) = find_actions(connection, ADDED)
+        assert added_by(connection, "t") == Author("ci", "token")
+        assert added_by(connection, "u") is None
     assert (added.subject, added.author) == ("t", Author("ci", "token"))

@@ -16,11 +16,13 @@ from venturi.cli.screen import show
 from venturi.model.stages.bottleneck import narrowest_points
 from venturi.model.stages.stage import Analysis
 from venturi.present.table import Line, Table, pairs, table
+from venturi.record.actions import added_by
 from venturi.record.job_account import JobAccount, has_account, load
 from venturi.record.trial import CPU_OTHERS, Sample, Trial
 
 if TYPE_CHECKING:
     from venturi.present.meanwhile import Meanwhile
+    from venturi.record.authors import Author
     from venturi.record.repository import Repository
 
 # Columns of the stage table: metric, title.
@@ -64,7 +66,9 @@ def command(*, id_: str, html: PageFile | None, as_json: bool) -> None:
                 data["job"]["host"] = _host(analysis, host)
             print_json(data)
             return
-        show(*_parts(trial, _job(repository, trial)))
+        with repository.reading() as connection:
+            by = added_by(connection, trial.id)
+        show(*_parts(trial, by, _job(repository, trial)))
 
 
 def _job(repository: Repository, trial: Trial) -> tuple[JobAccount, Analysis, Meanwhile] | None:
@@ -88,13 +92,13 @@ def _host(analysis: Analysis, host: Meanwhile) -> dict[str, Any]:
 
 
 def _parts(
-    trial: Trial, job: tuple[JobAccount, Analysis, Meanwhile] | None
+    trial: Trial, by: Author | None, job: tuple[JobAccount, Analysis, Meanwhile] | None
 ) -> Iterator[Line | Table]:
     from venturi.advise.verdict import verdicts
 
     for verdict in verdicts(trial):
         yield Line(f"{verdict.subject}: {verdict.text}")
-    yield _facts(trial)
+    yield _facts(trial, by)
     if job is not None:
         from venturi.present.jobs import parts
 
@@ -113,7 +117,7 @@ def _parts(
             yield body
 
 
-def _facts(trial: Trial) -> Table:
+def _facts(trial: Trial, by: Author | None) -> Table:
     workload, software = trial.workload, trial.software
     rows: list[tuple[str, str | None]] = [
         ("trial", trial.id),
@@ -145,6 +149,7 @@ def _facts(trial: Trial) -> Table:
             f"{software.build_profile or 'unknown'} build, kernel {software.kernel or 'unknown'}",
         ),
         ("provenance", f"{trial.provenance.kind.value} by {trial.provenance.source}"),
+        ("uploaded by", None if by is None else by.text),
     ]
     rows += [
         (f"disks: {role}", ", ".join(dirs)) for role, dirs in trial.cluster.disks_by_role.items()

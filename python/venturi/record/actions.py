@@ -31,6 +31,12 @@ def record_action(connection: sa.Connection, action: str, subject: str, author: 
     connection.execute(sa.insert(ACTIONS).values(values | columns_of(author)))
 
 
+def added_by(connection: sa.Connection, id_: str) -> Author | None:
+    """Who has uploaded the trial `id_`; None for one that was measured or imported here."""
+    found = find_actions(connection, ADDED, id_)
+    return found[-1].author if found else None
+
+
 def find_actions(
     connection: sa.Connection, action: str, subject: str | None = None
 ) -> tuple[Action, ...]:

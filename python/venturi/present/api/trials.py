@@ -20,7 +20,7 @@ from venturi.present.api.moved import moved
 from venturi.present.api.presets import presets
 from venturi.present.api.series import series_of
 from venturi.record import exclusions, starter, views
-from venturi.record.actions import ADDED, find_actions
+from venturi.record.actions import added_by
 from venturi.record.authors import Author
 from venturi.record.job_account import has_account
 from venturi.record.query import counting, faceting, grouping, known_keys, paging
@@ -232,8 +232,8 @@ def scalar(value: Any) -> shapes.Scalar:
 
 def _added_by(services: Services, id_: str) -> shapes.Author | None:
     with services.repository.reading() as connection:
-        found = find_actions(connection, ADDED, id_)
-    return shown_author(found[-1].author) if found else None
+        found = added_by(connection, id_)
+    return None if found is None else shown_author(found)
 
 
 def shown_author(found: Author) -> shapes.Author:
