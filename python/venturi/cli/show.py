@@ -16,7 +16,6 @@ from venturi.cli.screen import show
 from venturi.model.stages.bottleneck import narrowest_points
 from venturi.model.stages.stage import Analysis
 from venturi.present.table import Line, Table, pairs, table
-from venturi.record.actions import added_by
 from venturi.record.job_account import JobAccount, has_account, load
 from venturi.record.trial import CPU_OTHERS, Sample, Trial
 
@@ -66,6 +65,8 @@ def command(*, id_: str, html: PageFile | None, as_json: bool) -> None:
                 data["job"]["host"] = _host(analysis, host)
             print_json(data)
             return
+        from venturi.record.actions import added_by
+
         with repository.reading() as connection:
             by = added_by(connection, trial.id)
         show(*_parts(trial, by, _job(repository, trial)))
