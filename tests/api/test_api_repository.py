@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from api_client import client_of
+from venturi.present.api import series
 from venturi.record import exclusions
 from venturi.record.repository import Repository
 from venturi.record.series import SeriesWriter
@@ -178,11 +179,35 @@ def test_series_are_aligned_and_thinned(
     busy, free = thin["lines"]  # type: ignore[misc]
     assert (busy["host"], busy["device"], busy["unit"]) == ("here", "sda", "1")
     assert busy["values"] == [0.5] * 10
+    assert (busy["lowest"], busy["highest"]) == ([0.0] * 10, [1.0] * 10), "peaks are kept"
+    assert whole["lines"][0]["highest"] == []  # type: ignore[index]
     assert free["values"] == [None] * 5 + [7.0] * 5
     repository.artifact_path(trial.artifacts[0]).unlink()
     gone = get(client, "/api/trials/t1/series")
     assert gone["lines"] == []
     assert "not in this repository" in str(gone["missing_reason"])
+
+
+def test_what_is_too_much_to_show_is_said(
+    client: httpx.Client, repository: Repository, succeeded: Make, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    file = tmp_path / "host.parquet"
+    with SeriesWriter(file) as writer:
+        for number in range(100):
+            for second in range(3):
+                writer.append(float(second), f"metric {number}", None, 1e308, "1")
+    repository.add(repository.attach(succeeded(1), "series", "host.parquet", file))
+
+    def asked() -> tuple[int, int, object]:
+        found = get(client, "/api/trials/t1/series", points=2)
+        return len(found["t_s"]), len(found["lines"]), found["missing_reason"]  # type: ignore[arg-type]
+
+    assert asked() == (2, 100, None), "values that cannot be added up are shown too"
+    monkeypatch.setattr(series, "VALUES_MAX", 198)
+    assert asked() == (0, 0, "the series has more than 99 lines")
+    monkeypatch.setattr(series, "ROWS_MAX", 299)
+    assert asked() == (0, 0, "the series has 300 rows; at most 299 are looked through")
 
 
 def test_files_are_looked_up_by_name_and_only_downloaded(

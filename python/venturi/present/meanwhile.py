@@ -7,8 +7,9 @@ corrected by the other: where they differ, both are said.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from venturi.errors import VenturiError
@@ -16,7 +17,7 @@ from venturi.model.stages.stage import Analysis, Stage
 from venturi.model.stages.verdict import WORDS
 from venturi.present.host_use import PROCESSOR, HostUse
 from venturi.present.report.timeline import CPU_STATES, NO_SERIES
-from venturi.record.series import read_series, stacked_on_others
+from venturi.record.series import read_parts, stacked_on_others
 from venturi.units import format_rate
 
 if TYPE_CHECKING:
@@ -28,11 +29,17 @@ if TYPE_CHECKING:
 
 # Our judgement, not measured: a device that is busy for less is not what held a stage up.
 BUSY = 0.8
+ROWS_MAX = 2_000_000  # of a series, that are kept in memory
 COVERED = 0.5  # of a stage, at least, by samples
 DISK_READ = "disk_read_bytes_per_s"
 LO = "lo"
 _WAITING = CPU_STATES["waiting for I/O"]
 _WORKING = tuple(m for metrics in CPU_STATES.values() for m in metrics if m not in _WAITING)
+_INTERVAL_S_MAX = 3_600  # between samples
+_ASKED = [
+    *_WORKING, *_WAITING, "own_cpu", "disk_busy", DISK_READ, "disk_write_bytes_per_s",
+    "net_receive_bytes_per_s", "net_transmit_bytes_per_s",
+]  # fmt: skip
 # What an engine's causes ask of a host; of the others no device can be named.
 _ASKS = {
     "cpu": PROCESSOR,
@@ -64,11 +71,15 @@ def meanwhile(
         return Meanwhile({}, account.origin_reason or "the account has a clock of its own")
     if len(series) > 1:
         return Meanwhile({}, "several hosts were watched; the chart shows one at a time")
+    times = [
+        (began_s + stage.started_s, began_s + stage.started_s + stage.elapsed_s)
+        for stage in analysis.stages
+        if stage.started_s is not None and stage.elapsed_s
+    ]
     try:
-        frame = read_series(repository.artifact_path(series[0]))
+        watched = _watched(repository.artifact_path(series[0]), times)
     except VenturiError as error:
         return Meanwhile({}, error.message)
-    watched = _Watched(frame)
     uses = {}
     for stage in analysis.stages:
         if stage.started_s is not None and stage.elapsed_s:
@@ -78,13 +89,39 @@ def meanwhile(
     return Meanwhile(uses, None if uses else "no stage lasted as long as the time between samples")
 
 
+def _watched(path: Path, times: Sequence[tuple[float, float]]) -> _Watched:
+    """What is asked for of the series in `path` around these times; VenturiError if too much."""
+    from venturi.record.frames import pl
+
+    from_s = min((begin for begin, _ in times), default=math.inf)
+    to_s = max((end for _, end in times), default=-math.inf)
+    values: list[pl.DataFrame] = []
+    moments = pl.Series("t_s", [], pl.Float64)
+    for part in read_parts(path, ("t_s", "metric", "device", "value")):
+        moments = pl.concat([moments, part["t_s"]]).unique()
+        # Of the end, the sample after it tells too.
+        values.append(
+            part.filter(
+                pl.col("metric").is_in(_ASKED) & (pl.col("t_s") >= from_s)
+                & (pl.col("t_s") <= to_s + _INTERVAL_S_MAX)
+            )
+        )  # fmt: skip
+        if sum(map(len, values)) > ROWS_MAX or len(moments) > ROWS_MAX:
+            raise VenturiError(
+                "VEN-RECORD-ARTIFACT", f"the series has more than {ROWS_MAX:,} values of that time"
+            )
+    if not values:
+        raise VenturiError("VEN-RECORD-ARTIFACT", "the series holds no values")
+    return _Watched(pl.concat(values), moments)
+
+
 class _Watched:
     """A host's series; each value is the mean since the sample before."""
 
-    def __init__(self, frame: pl.DataFrame) -> None:
+    def __init__(self, frame: pl.DataFrame, times: pl.Series) -> None:
         from venturi.record.frames import pl
 
-        moments = frame.select(pl.col("t_s").unique().sort())
+        moments = times.sort().to_frame("t_s")
         moments = moments.with_columns(from_s=pl.col("t_s").shift(1)).drop_nulls()
         interval_s = (moments["t_s"] - moments["from_s"]).median()
         self._interval_s = interval_s if isinstance(interval_s, float) else math.inf

@@ -6,7 +6,8 @@ host's devices and metrics need no other columns.
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = ("t_s", "metric", "device", "value", "unit")
 _ROWS_A_PIECE = 65_536
+_ROWS_READ_AT_ONCE = 500_000
 
 
 class SeriesWriter(Closing):
@@ -79,9 +81,42 @@ def read_series(path: Path) -> pl.DataFrame:
     """The series in `path`, in the order it was written."""
     from venturi.record.frames import pl
 
-    try:
+    with _readable(path):
         return pl.read_parquet(path, columns=list(_COLUMNS))
-    except (OSError, pl.exceptions.PolarsError) as error:
+
+
+def rows_of(path: Path) -> int:
+    """How many rows the series in `path` has, as its footer says."""
+    from venturi.record.frames import pl
+
+    with _readable(path):
+        return int(pl.scan_parquet(path).select(pl.len()).collect().item())
+
+
+def read_parts(path: Path, columns: Sequence[str] = _COLUMNS) -> Iterator[pl.DataFrame]:
+    """The series in `path` as `read_series` has it, some rows at a time.
+
+    However many rows its file calls one group, no more than a part of them is in memory.
+    """
+    from venturi.record.frames import pl
+
+    types = {"t_s": pl.Float64, "value": pl.Float64}
+    columns_read = [pl.col(name).cast(types.get(name, pl.String)) for name in columns]
+    rows = rows_of(path)
+    for first in range(0, rows, _ROWS_READ_AT_ONCE):
+        with _readable(path):
+            part = pl.scan_parquet(path).slice(first, _ROWS_READ_AT_ONCE).select(columns_read)
+            frame = part.collect()
+        yield frame
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    from venturi.record.frames import pl
+
+    try:
+        yield
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise VenturiError(
             "VEN-RECORD-ARTIFACT", f"not a readable series: {error}", where={"file": str(path)}
         ) from error

@@ -143,6 +143,8 @@ const line = (metric: string, device: string | null, values: (number | null)[], 
   device,
   unit: "",
   values,
+  lowest: [] as (number | null)[],
+  highest: [] as (number | null)[],
 });
 
 test("what a host did: states added up, partitions and loopback not counted twice", () => {
@@ -174,6 +176,16 @@ test("what a host did: states added up, partitions and loopback not counted twic
     ["Disk", [["read", [101, 200]]]],
     ["Disk busy", [["busiest disk", [0.75, 0.25]]]],
   ]);
+});
+
+test("of a series that was thinned the busiest disk is shown at its peaks", () => {
+  const data = {
+    t_s: [0, 1],
+    thinned: true,
+    missing_reason: null,
+    lines: [{ ...line("disk_busy", "sda", [0.1, 0.2]), lowest: [0, 0], highest: [1, 0.3] }],
+  } satisfies SeriesData;
+  expect(lanesOf(data, "h1")[0]?.lines[0]?.values).toEqual([1, 0.3]);
 });
 
 test("the stages of a trial stand in the order of its phases", () => {

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from venturi.errors import VenturiError
 from venturi.present.api.shapes import SeriesData, SeriesLine
 from venturi.record.repository import Repository
-from venturi.record.series import read_series
+from venturi.record.series import read_parts, read_series, rows_of
 from venturi.record.trial import Artifact, Trial
 
 if TYPE_CHECKING:
     import polars as pl
 
+ROWS_MAX = 200_000_000  # a minute of reading
+VALUES_MAX = 500_000  # of an answer
+_MOMENTS_MAX = 20_000  # more than any answer has
+_LINE = ["host", "metric", "device", "unit"]
 NO_SERIES = "no host series was recorded with this trial"
 
 
@@ -36,19 +43,28 @@ def whole_series(repository: Repository, trial: Trial) -> pl.DataFrame:
 
 
 def series_of(repository: Repository, trial: Trial, points: int) -> SeriesData:
-    """The series of `trial` at no more than `points` moments, the means of what lies between.
+    """The series of `trial` at no more than `points` moments; see `SeriesData`.
 
-    A moment at which nothing was learnt stays null.
+    A moment at which nothing was learnt stays null. Files are read a part at a time, twice, so that
+    the memory that it takes depends on what is shown, not on what is stored.
     """
-    from venturi.record.frames import pl
-
+    kept = [artifact for artifact in trial.artifacts if artifact.kind == "series"]
+    if not kept:
+        return _none(NO_SERIES)
     try:
-        frame = whole_series(repository, trial).filter(pl.col("t_s").is_finite())
+        hosts = {
+            repository.artifact_path(artifact): _host(trial, artifact, kept) for artifact in kept
+        }
+        rows = sum(map(rows_of, hosts))
+        if rows > ROWS_MAX:
+            return _none(f"the series has {rows:,} rows; at most {ROWS_MAX:,} are looked through")
+        return _thinned(hosts, points)
     except VenturiError as error:
-        return SeriesData((), (), thinned=False, missing_reason=error.message)
-    if frame.is_empty():
-        return SeriesData((), (), thinned=False, missing_reason="the series holds no values")
-    return _thinned(frame, points)
+        return _none(error.message)
+
+
+def _none(reason: str) -> SeriesData:
+    return SeriesData((), (), thinned=False, missing_reason=reason)
 
 
 def _host(trial: Trial, artifact: Artifact, kept: Sequence[Artifact]) -> str:
@@ -60,37 +76,113 @@ def _host(trial: Trial, artifact: Artifact, kept: Sequence[Artifact]) -> str:
     return next((name for name in names if name in stem.split(".")), stem)
 
 
-def _thinned(frame: pl.DataFrame, points: int) -> SeriesData:
+def _thinned(hosts: Mapping[Path, str], points: int) -> SeriesData:
     from venturi.record.frames import pl
 
-    moments = frame["t_s"].unique().sort()
+    seen = _seen(hosts)
+    if seen.moments.is_empty():
+        return _none("the series holds no values")
+    if seen.lines * 2 > VALUES_MAX:
+        return _none(f"the series has more than {VALUES_MAX // 2:,} lines")
+    points = min(points, VALUES_MAX // seen.lines)
+    moments = seen.moments.sort()
     thinned = len(moments) > points
     if thinned:
         low, high = float(moments[0]), float(moments[-1])
         place = ((pl.col("t_s") - low) / (high - low) * points).floor().clip(0, points - 1)
     else:
-        place = pl.col("t_s").rank("dense") - 1
-    frame = frame.with_columns(place.cast(pl.Int64).alias("place"))
-    t_s = frame.group_by("place").agg(pl.col("t_s").unique().mean()).sort("place")
-    index = {place: number for number, place in enumerate(t_s["place"])}
-    lines: dict[tuple[str, str, str | None, str], list[float | None]] = {}
-    means = (
-        frame.with_columns(pl.when(pl.col("value").is_finite()).then(pl.col("value")))
-        .group_by("host", "metric", "device", "unit", "place")
-        .agg(pl.col("value").mean())
-        .sort("host", "metric", "device", "unit", nulls_last=False)
-    )
-    for host, metric, device, unit, at, value in means.select(
-        "host", "metric", "device", "unit", "place", "value"
-    ).iter_rows():
-        line = lines.setdefault((host, metric, device, unit), [None] * len(index))
-        line[index[at]] = value
+        place = pl.col("t_s").replace_strict(moments, range(len(moments)))
+    at = place.cast(pl.Int32).alias("place")
+    begins_s: dict[int, float] = {}
+    ends_s: dict[int, float] = {}
+    found: list[pl.DataFrame] = []
+    for part in _parts(hosts):
+        placed = part.with_columns(at)
+        limits = placed.group_by("place").agg(pl.col("t_s").min(), pl.col("t_s").max().alias("to"))
+        for number, from_s, to_s in limits.select("place", "t_s", "to").iter_rows():
+            begins_s[number] = min(from_s, begins_s.get(number, from_s))
+            ends_s[number] = max(to_s, ends_s.get(number, to_s))
+        known = pl.when(pl.col("value").is_finite()).then(pl.col("value"))
+        found.append(
+            placed.group_by(*_LINE, "place").agg(
+                known.sum().alias("sum"), known.count().alias("n"),
+                known.min().alias("lowest"), known.max().alias("highest"),
+            )
+        )  # fmt: skip
+        if sum(map(len, found)) > VALUES_MAX:
+            found = [_merged(found)]
+    order = sorted(begins_s)
+    index = {number: row for row, number in enumerate(order)}
     return SeriesData(
-        tuple(t_s["t_s"]),
-        tuple(
-            SeriesLine(host, metric, device, unit, tuple(values))
-            for (host, metric, device, unit), values in lines.items()
-        ),
+        tuple((begins_s[number] + ends_s[number]) / 2 for number in order),
+        tuple(_lines(_merged(found), index, thinned=thinned)),
         thinned=thinned,
         missing_reason=None,
     )
+
+
+def _lines(found: pl.DataFrame, index: Mapping[int, int], *, thinned: bool) -> Iterator[SeriesLine]:
+    for (host, metric, device, unit), rows in found.sort(*_LINE, nulls_last=False).group_by(
+        _LINE, maintain_order=True
+    ):
+        means: list[float | None] = [None] * len(index)
+        lowest, highest = list(means), list(means)
+        for number, total, n, least, most in rows.select(
+            "place", "sum", "n", "lowest", "highest"
+        ).iter_rows():
+            if n:
+                row, mean = index[number], total / n
+                means[row] = mean if math.isfinite(mean) else least / 2 + most / 2
+                lowest[row], highest[row] = least, most
+        none: tuple[float | None, ...] = ()
+        yield SeriesLine(
+            str(host), str(metric), None if device is None else str(device), str(unit),
+            tuple(means),
+            tuple(lowest) if thinned else none, tuple(highest) if thinned else none,
+        )  # fmt: skip
+
+
+def _merged(found: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    from venturi.record.frames import pl
+
+    return (
+        pl.concat(found)
+        .group_by(*_LINE, "place")
+        .agg(pl.sum("sum", "n"), pl.min("lowest"), pl.max("highest"))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """How many `lines` there are, and the `moments`: all if they are few, else some and the ends.
+
+    More of either than VALUES_MAX are not counted.
+    """
+
+    lines: int
+    moments: pl.Series
+
+
+def _seen(hosts: Mapping[Path, str]) -> _Seen:
+    from venturi.record.frames import pl
+
+    lines = pl.DataFrame(schema=dict.fromkeys(_LINE, pl.String))
+    moments = pl.Series("t_s", [], pl.Float64)
+    for part in _parts(hosts):
+        if len(lines) <= VALUES_MAX:
+            lines = pl.concat([lines, part.select(_LINE).unique()]).unique()
+        moments = pl.concat([moments, part["t_s"]]).unique()
+        if len(moments) > _MOMENTS_MAX:
+            ends = moments.min(), moments.max()
+            some = moments.head(_MOMENTS_MAX // 2)
+            moments = pl.concat([some, pl.Series("t_s", ends, pl.Float64)]).unique()
+    return _Seen(len(lines), moments)
+
+
+def _parts(hosts: Mapping[Path, str]) -> Iterator[pl.DataFrame]:
+    """The rows of all files at moments that are some, with their host."""
+    from venturi.record.frames import pl
+
+    for path, host in hosts.items():
+        for part in read_parts(path):
+            yield part.filter(pl.col("t_s").is_finite()).with_columns(pl.lit(host).alias("host"))

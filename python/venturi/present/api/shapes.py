@@ -122,13 +122,19 @@ class TrialDetail:
 
 @dataclass(frozen=True, slots=True)
 class SeriesLine:
-    """One metric of one device over time; null where the sampler said nothing."""
+    """One metric of one device over time; null where the sampler said nothing.
+
+    In a thinned series a value is the mean of those around its moment, and `lowest` and `highest`
+    are the ends of those, so that no peak is lost; otherwise they are empty.
+    """
 
     host: str
     metric: str
     device: str | None
     unit: str
     values: tuple[float | None, ...]
+    lowest: tuple[float | None, ...]
+    highest: tuple[float | None, ...]
 
 
 @dataclass(frozen=True, slots=True)

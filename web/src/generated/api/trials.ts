@@ -81,6 +81,8 @@ export interface SeriesLine {
   device: string | null;
   unit: string;
   values: (number | null)[];
+  lowest: (number | null)[];
+  highest: (number | null)[];
 }
 export interface TrialDetail {
   trial: {

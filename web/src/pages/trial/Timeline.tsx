@@ -28,7 +28,9 @@ export function useHost(trial: Trial, detail: TrialDetail) {
   const said = !detail.has_series
     ? "No host series was recorded with this trial."
     : (series?.missing_reason ??
-      (series?.thinned ? "Each point is the mean of several samples." : null));
+      (series?.thinned
+        ? "Each point is the mean of several samples; of the busiest disk it is the highest."
+        : null));
   return { t_s: series?.t_s ?? [], hosts, host, lanes, said, problem, pending };
 }
 

@@ -35,10 +35,12 @@ const sum = (lines: readonly SeriesLine[], moments: number): Values =>
     return values.length ? values.reduce((total, value) => total + value, 0) : null;
   });
 
-/** The greatest at each moment of the lines that have a value there. */
+/** The greatest at each moment of the lines that have a value there: of means, their peaks. */
 const greatest = (lines: readonly SeriesLine[], moments: number): Values =>
   Array.from({ length: moments }, (_, at) => {
-    const values = lines.map(({ values: of }) => of[at] ?? null).filter((value) => value !== null);
+    const values = lines
+      .map(({ values: of, highest }) => highest[at] ?? of[at] ?? null)
+      .filter((value) => value !== null);
     return values.length ? Math.max(...values) : null;
   });
 
