@@ -59,10 +59,11 @@ class Server:
         self.process: subprocess.Popen[str] | None = None
         self.url = ""
 
-    def start(self) -> Server:
-        """Starts it, and waits until it listens."""
+    def start(self, files_max: int | None = None) -> Server:
+        """Starts it, and waits until it listens; it may have `files_max` files open."""
+        limited = ["prlimit", f"--nofile={files_max}"] if files_max else []
         self.process = subprocess.Popen(
-            self._command, env=self._environment, text=True,
+            limited + self._command, env=self._environment, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
         assert self.process.stdout is not None
@@ -72,9 +73,21 @@ class Server:
             raise RuntimeError(self.process.stderr.read())
         return self
 
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where it listens."""
+        url = httpx.URL(self.url)
+        assert url.port is not None
+        return url.host, url.port
+
     def end(self, by: int = signal.SIGINT) -> tuple[int, str]:
         """Its exit status and what it said on stderr."""
         assert self.process is not None
         self.process.send_signal(by)
+        return self.ended()
+
+    def ended(self) -> tuple[int, str]:
+        """The same of one that ends by itself."""
+        assert self.process is not None
         _, said = self.process.communicate(timeout=30)
         return self.process.returncode, said

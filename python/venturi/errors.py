@@ -230,6 +230,8 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "VEN-API-REQUEST": Code(_USAGE, "A request has an invalid parameter or body."),
         "VEN-API-UNKNOWN": Code(_USAGE, "There is nothing at this address."),
         "VEN-API-SIZE": Code(_CAPACITY, "A request is larger than the server accepts."),
+        "VEN-API-BUSY": Code(_CAPACITY, "The server has as many requests at work as it takes."),
+        "VEN-API-ANSWER": Code(_CAPACITY, "An answer is larger than the server sends."),
         "VEN-API-HOST": Code(
             _USAGE, "A request names a host name that the server does not answer to."
         ),

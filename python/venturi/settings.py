@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from venturi.errors import VenturiError
@@ -19,6 +20,44 @@ class Setting:
     default: str
     help: str
 
+
+def _limit(default: int, help: str) -> int:
+    value: int = field(default=default, metadata={"help": help})
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLimits:
+    """What `venturi serve` lets its clients have; each is a setting, VENTURI_SERVE_ and its name.
+
+    A transfer, of a body or of an answer, may take its timeout and as long as its bytes take at
+    `transfer_bytes_per_s_min`.
+    """
+
+    connections_max: int = _limit(4_096, "Connections; past it the one that waits longest goes.")
+    connections_by_address_max: int = _limit(
+        1_024, "Connections of one address (of IPv6, of one /64); past it as above."
+    )
+    header_timeout_s: int = _limit(10, "Seconds from a connection's begin to its request's header.")
+    idle_timeout_s: int = _limit(75, "Seconds that a connection is kept after an answer.")
+    body_timeout_s: int = _limit(30, "Seconds for a request's body, and those that its bytes take.")
+    send_timeout_s: int = _limit(30, "Seconds for taking an answer, and those that its bytes take.")
+    transfer_bytes_per_s_min: int = _limit(10_000, "What a client has to send or take in a second.")
+    bodies_max: int = _limit(
+        64, "Bodies on their way; past it the one that began first is broken off."
+    )
+    requests_max: int = _limit(64, "Requests at work or waiting for it; others get status 503.")
+    series_at_once_max: int = _limit(2, "Requests that read series at once; others wait.")
+    series_waiting_max: int = _limit(16, "Requests that wait for that; others get status 503.")
+    answer_bytes_max: int = _limit(64_000_000, "Bytes of an answer that is no download.")
+    unsent_bytes_max: int = _limit(
+        256_000_000, "Bytes that clients have not taken yet; past it the slowest is broken off."
+    )
+    log_lines_per_s_max: int = _limit(20, "Lines of the log a second; others are counted.")
+    drain_timeout_s: int = _limit(30, "Seconds that requests may take yet after SIGTERM.")
+
+
+SERVER_LIMITS = {f"VENTURI_SERVE_{each.name.upper()}": each for each in fields(ServerLimits)}
 
 SETTINGS = (
     Setting("VENTURI_HOME", "~/.local/share/venturi", "Folder of the repository and its series."),
@@ -37,6 +76,11 @@ SETTINGS = (
     Setting("VENTURI_READ_TOKEN", "none", "Token that `serve` asks of those who read."),
     Setting("VENTURI_WRITE_TOKEN", "none", "Token that `serve` asks of those who write."),
     Setting("VENTURI_PUSH_TOKEN", "none", "Token that `push` sends to the server."),
+    Setting("VENTURI_SERVE_METRICS", "0", "1: `serve` tells Prometheus of itself at /metrics."),
+    *(
+        Setting(variable, f"{each.default:,}", each.metadata["help"])
+        for variable, each in SERVER_LIMITS.items()
+    ),
 )
 
 
@@ -52,6 +96,8 @@ class Settings:
     read_token: str | None = field(default=None, repr=False)
     write_token: str | None = field(default=None, repr=False)
     push_token: str | None = field(default=None, repr=False)
+    metrics: bool = False
+    server: ServerLimits = ServerLimits()
 
 
 def unknown(environ: Mapping[str, str]) -> tuple[str, ...]:
@@ -63,23 +109,43 @@ def unknown(environ: Mapping[str, str]) -> tuple[str, ...]:
 def load(environ: Mapping[str, str] | None = None) -> Settings:
     """The settings of `environ` (by default the process's)."""
     env = os.environ if environ is None else environ
-    debug = env.get("VENTURI_ALLOW_DEBUG", "0")
-    if debug not in {"0", "1"}:
-        raise VenturiError(
-            "VEN-SETTING-VALUE",
-            f"VENTURI_ALLOW_DEBUG is {debug!r}, neither 0 nor 1",
-            where={"variable": "VENTURI_ALLOW_DEBUG", "value": debug},
-            hint="set it to 0 or 1, or unset it",
-        )
     agent = env.get("VENTURI_AGENT")
     home = env.get("VENTURI_HOME") or "~/.local/share/venturi"
     return Settings(
         home=Path(home).expanduser(),
         database_url=env.get("VENTURI_DATABASE_URL") or None,
         agent=Path(agent) if agent else None,
-        allow_debug=debug == "1",
+        allow_debug=_flag(env, "VENTURI_ALLOW_DEBUG"),
         lock=Path(env.get("VENTURI_LOCK") or f"{tempfile.gettempdir()}/venturi-measuring.lock"),
         read_token=env.get("VENTURI_READ_TOKEN") or None,
         write_token=env.get("VENTURI_WRITE_TOKEN") or None,
         push_token=env.get("VENTURI_PUSH_TOKEN") or None,
+        metrics=_flag(env, "VENTURI_SERVE_METRICS"),
+        server=ServerLimits(
+            **{each.name: _number(env, variable) for variable, each in SERVER_LIMITS.items()}
+        ),
     )
+
+
+def _flag(env: Mapping[str, str], variable: str) -> bool:
+    value = env.get(variable, "0")
+    if value not in {"0", "1"}:
+        raise VenturiError(
+            "VEN-SETTING-VALUE",
+            f"{variable} is {value!r}, neither 0 nor 1",
+            where={"variable": variable, "value": value},
+            hint="set it to 0 or 1, or unset it",
+        )
+    return value == "1"
+
+
+def _number(env: Mapping[str, str], variable: str) -> int:
+    value = env.get(variable) or str(SERVER_LIMITS[variable].default)
+    if not re.fullmatch("[0-9]{1,15}", value) or int(value) == 0:
+        raise VenturiError(
+            "VEN-SETTING-VALUE",
+            f"{variable} is {value!r}, no whole number of 1 or more",
+            where={"variable": variable, "value": value},
+            hint=f"write it like {SERVER_LIMITS[variable].default}, or unset it",
+        )
+    return int(value)

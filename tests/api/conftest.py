@@ -24,10 +24,10 @@ def start_server(tmp_path: Path) -> Iterator[Callable[..., Server]]:
     """Starts servers on the repository in `tmp_path / "server"`; they end with the test."""
     started: list[Server] = []
 
-    def start(*arguments: str, **environment: str) -> Server:
+    def start(*arguments: str, files_max: int | None = None, **environment: str) -> Server:
         server = Server(tmp_path / "server", "--port", "0", *arguments, **environment)
         started.append(server)
-        return server.start()
+        return server.start(files_max)
 
     yield start
     for server in started:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import ipaddress
 import os
+import resource
 import socket
 import sys
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -22,9 +24,10 @@ from venturi.errors import VenturiError
 if TYPE_CHECKING:
     from venturi.present.api.security import Access
     from venturi.record.repository import Repository
+    from venturi.settings import ServerLimits, Settings
 
-_GRACE_S = 3
 _BACKLOG = 256
+_OWN_FILES = 160  # of the database, and connections that are taken in or given up
 _TOKEN_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
@@ -99,7 +102,7 @@ def command(
     with open_repository() as repository:
         _require_token(repository, access)
         with _listen(host, port) as listener:
-            _serve(repository, access, listener)
+            _serve(repository, access, listener, found)
 
 
 def _network(text: str) -> str:
@@ -123,41 +126,57 @@ def _require_token(repository: Repository, access: Access) -> None:
         )
 
 
-def _serve(repository: Repository, access: Access, listener: socket.socket) -> None:
-    import uvicorn
-
+def _serve(
+    repository: Repository, access: Access, listener: socket.socket, found: Settings
+) -> None:
     from venturi.cli.changes import RepositoryChanges
+    from venturi.cli.server import server_of
     from venturi.present.api.app import create_app
     from venturi.present.api.context import Services
+    from venturi.present.api.health import Watch
     from venturi.present.api.start import start
 
-    class Server(uvicorn.Server):
-        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            await super().startup(sockets)
-            click.echo(_url(listener))
-            sys.stdout.flush()
-
     services = Services(repository, RepositoryChanges(repository, access.upload_bytes_max))
+    watch = Watch(repository, metrics=found.metrics)
+    limits = _with_files(found.server)
     _warm_up()
     # The first page looks at all trials; what it finds is kept for it and for the analyses.
     first = Thread(target=start, args=(services,))
-    config = uvicorn.Config(
-        create_app(services, access=access),
-        access_log=False,
-        log_level="warning",
-        server_header=False,
-        ws="none",
-        proxy_headers=bool(access.proxies),
-        forwarded_allow_ips=list(access.proxies),
-        timeout_graceful_shutdown=_GRACE_S,
+    app = create_app(services, access=access, limits=limits, watch=watch)
+    server = server_of(
+        app, limits, watch, proxies=access.proxies, listening=lambda: _say_url(listener)
     )
     first.start()
     try:
-        Server(config).run(sockets=[listener])
+        server.run(sockets=[listener])
     except KeyboardInterrupt:  # how it is meant to end
         click.echo("the server has ended", err=True)
     finally:
         first.join()
+
+
+def _say_url(listener: socket.socket) -> None:
+    click.echo(_url(listener))
+    sys.stdout.flush()
+
+
+def _with_files(limits: ServerLimits) -> ServerLimits:
+    """`limits`, with no more connections than this process may have files beside its own."""
+    own = _OWN_FILES + 2 * limits.requests_max
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = own + limits.connections_max
+    allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    if allowed == needed:
+        return limits
+    room = max(1, allowed - own)
+    click.echo(
+        f"note: {allowed:,} files may be open (ulimit -n), so that there are at most {room:,} "
+        f"connections instead of {limits.connections_max:,}",
+        err=True,
+    )
+    return replace(limits, connections_max=room)
 
 
 def _warm_up() -> None:

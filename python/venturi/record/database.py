@@ -48,7 +48,7 @@ class Database:
             _make_file(self._url, mode)
         try:
             if read_only:
-                self._require_newest()
+                self.require_newest()
             else:
                 self._upgrade()
         except BaseException:
@@ -88,6 +88,15 @@ class Database:
                 # Last: on PostgreSQL other writers wait here until this one has committed.
                 connection.execute(sa.update(CHANGES).values(made=CHANGES.c.made + 1))
 
+    def size_bytes(self) -> int:
+        """What the database takes, indexes and all."""
+        sizes = {
+            "sqlite": "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+            "postgresql": "SELECT pg_database_size(current_database())",
+        }
+        with self.reading() as connection:
+            return int(connection.exec_driver_sql(sizes[connection.dialect.name]).scalar_one())
+
     def analyze(self, connection: sa.Connection) -> None:
         """Refreshes, within the transaction, what the database plans its queries by."""
         for table in (TRIALS, CONFIGURATION):
@@ -122,7 +131,8 @@ class Database:
                 hint=hint,
             ) from error
 
-    def _require_newest(self) -> None:
+    def require_newest(self) -> None:
+        """VEN-RECORD-DATABASE, unless this is a repository of this revision and answers."""
         file = Path(self._url.database or "")
         if self._engine.dialect.name == "sqlite" and not file.is_file():
             raise self._refused("there is no database", "give the one in which `venturi` records")

@@ -147,6 +147,14 @@ class Repository(Closing):
                 raise _conflict(stored, "belongs to another process")
             update(connection, stored, trial)
 
+    def require_ready(self) -> None:
+        """VEN-RECORD-DATABASE, unless the database answers and its tables are of this revision."""
+        self._database.require_newest()
+
+    def size_bytes(self) -> int:
+        """What the database takes; without the artifacts."""
+        return self._database.size_bytes()
+
     def reading(self) -> AbstractContextManager[sa.Connection]:
         """A transaction that sees one state of the tables; `record.query` asks in it."""
         return self._database.reading()

@@ -17,14 +17,18 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from venturi.present.advice_page.data import SimulationPage
 from venturi.present.api import changes, files, problems, routing
 from venturi.present.api.assets import FOLDER, Assets
+from venturi.present.api.bounds import Bounds
 from venturi.present.api.context import Services
+from venturi.present.api.health import Health, Watch
 from venturi.present.api.moved import MOVED, PREFIX, moved
 from venturi.present.api.security import COOKIE, Access, Guard
 from venturi.present.api.shapes import Problem
 from venturi.present.report.data import ReportData
+from venturi.settings import ServerLimits
 
 # No more than the connections that a database's pool has.
 _THREADS = 12
+_LIMITS = ServerLimits()
 # The data of pages that only commands write: in the document, so that their types are made of it.
 _IN_FILES: dict[str, Any] = {"/api/report": ReportData, "/api/simulation": SimulationPage}
 _ABOUT = (
@@ -35,9 +39,17 @@ _ABOUT = (
 
 
 def create_app(
-    services: Services, *, access: Access | None = None, assets: Path = FOLDER
+    services: Services,
+    *,
+    access: Access | None = None,
+    assets: Path = FOLDER,
+    limits: ServerLimits = _LIMITS,
+    watch: Watch | None = None,
 ) -> FastAPI:
-    """The server for `services`, as `access` allows; `assets` is where the pages were built."""
+    """The server for `services`, as `access` and `limits` allow.
+
+    `assets` is where the pages were built, `watch` what is told of its life.
+    """
     app = FastAPI(
         title="Venturi",
         description=_ABOUT,
@@ -54,12 +66,16 @@ def create_app(
     )
     app.state.services = services
     app.state.access = access or Access()
-    for router in (routing.twins(), files.router, changes.router):
+    app.state.limits = limits
+    app.state.watch = watch or Watch(services.repository)
+    for router in (routing.twins(limits, app.state.watch), files.router, changes.router):
         app.include_router(router)
     app.router.default = Assets(assets)
     problems.handle(app)
+    app.add_middleware(Bounds, limits=limits, watch=app.state.watch)
     app.add_middleware(Guard, access=app.state.access, services=services)
     app.add_middleware(Moved)
+    app.add_middleware(Health, watch=app.state.watch)
     plain = app.openapi
 
     def openapi() -> dict[str, Any]:

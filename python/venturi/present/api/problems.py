@@ -29,6 +29,7 @@ _STATUS = {
     "VEN-API-HOST": HTTPStatus.MISDIRECTED_REQUEST,
     "VEN-API-INTERNAL": HTTPStatus.INTERNAL_SERVER_ERROR,
     "VEN-API-PAGES": HTTPStatus.SERVICE_UNAVAILABLE,
+    "VEN-API-BUSY": HTTPStatus.SERVICE_UNAVAILABLE,
     "VEN-RECORD-UNKNOWN": HTTPStatus.NOT_FOUND,
     "VEN-RECORD-ARTIFACT": HTTPStatus.NOT_FOUND,
     "VEN-RECORD-DUPLICATE": HTTPStatus.CONFLICT,
@@ -60,6 +61,8 @@ def response(error: VenturiError, status: int | None = None) -> Response:
         hint=hint,
     )
     headers = {"WWW-Authenticate": "Bearer"} if found is HTTPStatus.UNAUTHORIZED else {}
+    if error.code == "VEN-API-BUSY":
+        headers["Retry-After"] = "1"
     return Response(
         json.dumps(asdict(problem), allow_nan=False), found, headers, media_type=MEDIA_TYPE
     )

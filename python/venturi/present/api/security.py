@@ -22,6 +22,7 @@ from urllib.parse import unquote, urlsplit
 from anyio import CapacityLimiter, to_thread
 from fastapi import Request
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from venturi.errors import VenturiError
@@ -174,6 +175,8 @@ class Guard:
         scope.setdefault("state", {})["who"] = who
         try:
             await self._app(scope, _limited(request, receive), reply.send)
+        except ClientDisconnect:  # there is nobody to answer
+            return
         except Exception as error:
             if reply.started:
                 raise  # the connection breaks off, which tells the reader that data are missing

@@ -26,7 +26,8 @@ from venturi.present.document import encode
 class Twin:
     """What answers at `path` under /api: `name` in `module` of this package, imported when used.
 
-    An `encoded` answer leaves as `document.encode` writes it, others as their shape says.
+    An `encoded` answer leaves as `document.encode` writes it, others as their shape says. One that
+    `reads` whole series takes time and memory: the server makes few of them at once.
     """
 
     path: str
@@ -34,6 +35,7 @@ class Twin:
     name: str
     tag: str
     encoded: bool = False
+    reads: bool = False
 
     def function(self) -> Callable[..., Any]:
         """What answers."""
@@ -50,8 +52,8 @@ TWINS = (
     Twin("/trials", "trials", "trials", "repository"),
     Twin("/facets", "trials", "facets", "repository"),
     Twin("/trials/{id}", "trials", "trial", "repository"),
-    Twin("/trials/{id}/series", "trials", "series", "repository"),
-    Twin("/trials/{id}/job", "trials", "job", "repository"),
+    Twin("/trials/{id}/series", "trials", "series", "repository", reads=True),
+    Twin("/trials/{id}/job", "trials", "job", "repository", reads=True),
     Twin("/groups", "trials", "groups", "repository"),
     Twin("/cost", "analysis.cost", "cost", "analyses"),
     Twin("/compare", "analysis.compare", "compare", "analyses"),
