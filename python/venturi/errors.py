@@ -81,6 +81,12 @@ CODES: Mapping[str, Code] = MappingProxyType(
         ),
         "VEN-REMOVAL-VALUE": Code(_USAGE, "A removal lacks a reason, or its text is too long."),
         "VEN-REMOVAL-UNKNOWN": Code(_USAGE, "No removal has this id."),
+        "VEN-BACKUP-FORMAT": Code(
+            _USAGE, "A backup is damaged, cut off, of a newer Venturi, or none at all."
+        ),
+        "VEN-REPOSITORY-NOT-EMPTY": Code(
+            _USAGE, "A backup is restored into an empty repository only."
+        ),
         "VEN-REPOSITORY-BUSY": Code(
             _ENVIRONMENT, "Another command copies, mends or removes what is in the repository."
         ),

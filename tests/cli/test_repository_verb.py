@@ -134,3 +134,31 @@ def test_removing_is_a_dry_run_until_it_is_confirmed(
     assert back.returncode == 0
     told = json.loads(venturi("repository", "removals", "--json", home=home).stdout)["data"]
     assert told[0]["readmitted_by"]["known_by"] == "login"
+
+
+def test_a_repository_is_backed_up_and_restored(
+    settings: Settings, make_trial: MakeTrial, tmp_path: Path
+) -> None:
+    with Repository.open(settings) as repository:
+        trial = repository.attach(make_trial(), "log", "its.log", b"what it said")
+        trial = replace(trial, state=State.SUCCEEDED, elapsed_s=3.0)
+        repository.add(trial)
+    file, home, other = tmp_path / "whole.backup", settings.home, tmp_path / "other"
+    done = venturi("backup", file, home=home)
+    assert done.returncode == 0
+    assert "1 trial and 1 artifact" in done.stderr
+    assert venturi("backup", file, home=home).returncode == 1
+    assert venturi("backup", file, "--overwrite", "--json", home=home).returncode == 0
+    cut = tmp_path / "cut.backup"
+    cut.write_bytes(file.read_bytes()[:-100])
+    for refused in (cut, tmp_path / "none.backup"):
+        assert venturi("restore", refused, home=other).returncode == 1
+        assert not other.exists()
+    restored = venturi("restore", file, "--json", home=other)
+    assert restored.returncode == 0
+    assert json.loads(restored.stdout)["data"]["trials"] == 1
+    assert trial.id in venturi("ls", home=other).stdout
+    assert venturi("repository", "check", home=other).returncode == 0
+    again = venturi("restore", file, home=other)
+    assert again.returncode == 1
+    assert "VEN-REPOSITORY-NOT-EMPTY" in again.stderr

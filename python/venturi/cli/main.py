@@ -64,6 +64,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "export": ("export", "Write trials and their artifacts to one archive"),
     "import": ("import_", "Read trials from an archive, or the results of others"),
     "ingest": ("ingest", "Read the logs that Spark and MapReduce write of their own jobs"),
+    "backup": ("backup", "Copy the whole repository into one file, while others use it"),
+    "restore": ("restore", "Fill an empty repository from a backup"),
     "remove": ("remove", "Delete trials for good, on record; a dry run unless --yes is given"),
     "repository": ("upkeep", "Check the repository, mend it, see what was set aside or removed"),
     "doctor": ("doctor", "Check this host's settings against what the field recommends"),

@@ -1,0 +1,52 @@
+"""`venturi restore`: an empty repository filled from a backup."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from venturi.cli.options import json_option, print_json
+from venturi.cli.repository import counting, open_repository
+from venturi.errors import unreadable
+from venturi.wording import count_of
+
+
+@click.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@json_option
+def command(*, file: Path, as_json: bool) -> None:
+    """Fill an empty repository from FILE, which `venturi backup` wrote.
+
+    Every file and table is compared with its digest; what is damaged restores nothing, and neither
+    does a command that is killed. Trials that were at work when the backup was made are interrupted
+    ones then. The repository may be on another database than the one that was backed up.
+    """
+    from venturi.record.upkeep.backup import read_manifest, restore
+
+    try:
+        read_manifest(file)  # before a repository is made for it
+    except OSError as error:
+        raise unreadable(file, error, "VEN-BACKUP-FORMAT") from error
+    with open_repository() as repository, counting("restore", "bytes") as progress:
+        restored = restore(repository, file, progress=progress)
+    if restored.quarantined:
+        click.echo(
+            f"{count_of(restored.quarantined, 'trial')} cannot be read: set aside; "
+            "`venturi repository quarantined` says why",
+            err=True,
+        )
+    if restored.interrupted:
+        click.echo(
+            f"{count_of(restored.interrupted, 'trial')} had not ended and count as interrupted",
+            err=True,
+        )
+    if as_json:
+        print_json(asdict(restored))
+    else:
+        click.echo(
+            f"restored {count_of(restored.trials, 'trial')} and "
+            f"{count_of(restored.artifacts, 'artifact')}",
+            err=True,
+        )
