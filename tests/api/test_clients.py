@@ -337,6 +337,41 @@ def test_a_small_file_of_many_equal_rows_is_shown_without_being_held(
     assert peak_rss_bytes(server) - before < 400_000_000
 
 
+@pytest.mark.slow
+def test_prometheus_is_told_what_happens_if_it_may_ask(
+    start_server: Start, connect: Connect
+) -> None:
+    server = start_server(
+        VENTURI_READ_TOKEN=READ_TOKEN, VENTURI_SERVE_METRICS="1", VENTURI_SERVE_HEADER_TIMEOUT_S="1"
+    )
+    waits = connect(server)
+    headers = {"Authorization": f"Bearer {READ_TOKEN}"}
+    with httpx.Client(base_url=server.url, trust_env=False, timeout=SOON_S) as client:
+        assert client.get("/metrics").status_code == 401
+        for path in ("/api/status", "/api/status", "/api/trials/nothing"):
+            client.get(path, headers=headers)
+        assert ended(waits) == b""
+        answer = client.get("/metrics", headers=headers)
+        assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+        told = dict(line.rsplit(" ", 1) for line in answer.text.splitlines() if line[0] != "#")
+        route = 'venturi_http_requests_total{route="/api/status",status="200"}'
+        assert told[route] == "2"
+        assert told['venturi_http_requests_total{route="/api/trials/{id}",status="404"}'] == "1"
+        times = "venturi_http_request_duration_seconds"
+        assert told[times + '_bucket{route="/api/status",le="+Inf"}'] == "2"
+        assert told[times + '_count{route="/api/status"}'] == "2"
+        assert told['venturi_connections{phase="working"}'] == "1"
+        assert told["venturi_requests_in_flight"] == "1"
+        assert int(told["venturi_repository_bytes"]) > 4_096
+        assert int(told["process_resident_memory_bytes"]) > 1_000_000
+
+
+@pytest.mark.slow
+def test_metrics_are_told_only_where_they_are_asked_for(start_server: Start) -> None:
+    answer = httpx.get(f"{start_server().url}metrics", trust_env=False)
+    assert "venturi_connections" not in answer.text
+
+
 @pytest.mark.parametrize("value", ["0", "-1", "many", "1.5", "9" * 16])
 def test_a_limit_is_a_whole_number(value: str) -> None:
     with pytest.raises(VenturiError) as caught:

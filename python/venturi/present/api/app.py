@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from anyio import to_thread
-from fastapi import FastAPI
+from fastapi import FastAPI, Request, Response
 from pydantic import TypeAdapter
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -19,7 +19,8 @@ from venturi.present.api import changes, files, problems, routing
 from venturi.present.api.assets import FOLDER, Assets
 from venturi.present.api.bounds import Bounds
 from venturi.present.api.context import Services
-from venturi.present.api.health import Health, Watch
+from venturi.present.api.health import METRICS, Health, Watch
+from venturi.present.api.metrics import MEDIA_TYPE, metrics
 from venturi.present.api.moved import MOVED, PREFIX, moved
 from venturi.present.api.security import COOKIE, Access, Guard
 from venturi.present.api.shapes import Problem
@@ -70,6 +71,8 @@ def create_app(
     app.state.watch = watch or Watch(services.repository)
     for router in (routing.twins(limits, app.state.watch), files.router, changes.router):
         app.include_router(router)
+    if app.state.watch.metrics:
+        app.add_api_route(METRICS, _metrics, include_in_schema=False)
     app.router.default = Assets(assets)
     problems.handle(app)
     app.add_middleware(Bounds, limits=limits, watch=app.state.watch)
@@ -85,6 +88,10 @@ def create_app(
 
     app.openapi = openapi  # type: ignore[method-assign]
     return app
+
+
+def _metrics(request: Request) -> Response:
+    return Response(metrics(request.app.state.watch), media_type=MEDIA_TYPE)
 
 
 class Moved:

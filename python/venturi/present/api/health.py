@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from venturi.errors import VenturiError
 from venturi.record.repository import Repository
 
-LIVES, READY = "/healthz", "/readyz"
+LIVES, READY, METRICS = "/healthz", "/readyz", "/metrics"
 BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 

@@ -28,6 +28,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from venturi.errors import VenturiError
 from venturi.present.api import problems
 from venturi.present.api.context import Services
+from venturi.present.api.health import METRICS
 from venturi.present.api.reply import Reply
 from venturi.record import tokens
 from venturi.record.authors import Author
@@ -219,7 +220,7 @@ class Guard:
     async def _admit(self, request: Request) -> Who | None:
         """Who asks (None where it does not matter); VenturiError if they may not ask this."""
         path = request.url.path
-        if not (path == "/api" or path.startswith("/api/")):
+        if not (path in {"/api", METRICS} or path.startswith("/api/")):
             return None
         changes = request.method not in READING
         if changes and not self._same_origin(request):
