@@ -21,6 +21,7 @@ from venturi.record.trial import State, Trial
 from venturi.settings import Settings
 
 MakeTrial = Callable[..., Trial]
+HERE = ("--dir", Path(__file__).parent)  # where no other test puts data
 
 
 @pytest.fixture
@@ -41,19 +42,19 @@ def test_what_cannot_be_read_is_told_set_aside_listed_and_exported(
     assert listed.returncode == 0
     assert bad.id in listed.stderr
     assert "venturi repository check --mend" in listed.stderr
-    found = venturi("repository", "check", home=home)
+    found = venturi("repository", "check", *HERE, home=home)
     assert found.returncode == 1
     assert f"trial {bad.id}" in found.stdout
     assert "--mend" in found.stderr
-    as_json = venturi("repository", "check", "--json", home=home)
+    as_json = venturi("repository", "check", *HERE, "--json", home=home)
     assert as_json.returncode == 1
     data = json.loads(as_json.stdout)["data"]
     assert not data["whole"]
     assert [each["subject"] for each in data["findings"]] == [f"trial {bad.id}"]
-    mended = venturi("repository", "check", "--mend", home=home)
+    mended = venturi("repository", "check", *HERE, "--mend", home=home)
     assert mended.returncode == 0
     assert "set aside" in mended.stdout
-    assert venturi("repository", "check", home=home).returncode == 0
+    assert venturi("repository", "check", *HERE, home=home).returncode == 0
     assert bad.id not in venturi("ls", home=home).stderr
     told = venturi("repository", "quarantined", home=home).stdout
     assert bad.id in told
@@ -101,10 +102,10 @@ def test_a_killed_attach_leaves_what_the_check_finds(
         assert process.stdout is not None
         assert process.stdout.readline() == b"begun\n"
         os.kill(process.pid, signal.SIGKILL)
-    found = venturi("repository", "check", home=settings.home)
+    found = venturi("repository", "check", *HERE, home=settings.home)
     assert found.returncode == 1
     assert f".series.parquet.{process.pid}.part" in found.stdout
-    assert venturi("repository", "check", "--mend", home=settings.home).returncode == 0
+    assert venturi("repository", "check", *HERE, "--mend", home=settings.home).returncode == 0
     assert [path.name for path in target.parent.iterdir()] == ["its.log"]
 
 
@@ -158,7 +159,7 @@ def test_a_repository_is_backed_up_and_restored(
     assert restored.returncode == 0
     assert json.loads(restored.stdout)["data"]["trials"] == 1
     assert trial.id in venturi("ls", home=other).stdout
-    assert venturi("repository", "check", home=other).returncode == 0
+    assert venturi("repository", "check", *HERE, home=other).returncode == 0
     again = venturi("restore", file, home=other)
     assert again.returncode == 1
     assert "VEN-REPOSITORY-NOT-EMPTY" in again.stderr

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,8 +46,7 @@ def command() -> None:
 @click.option(
     "--dir", "dirs", multiple=True, metavar="DIR",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Also look for data folders that killed runs left in DIR (default: here, and in the "
-    "folder for temporary files).",
+    help="Also look for data folders that killed runs left in DIR (default: here).",
 )  # fmt: skip
 @json_option
 def check(*, mend: bool, dirs: tuple[Path, ...], as_json: bool) -> ExitCode:
@@ -64,7 +62,7 @@ def check(*, mend: bool, dirs: tuple[Path, ...], as_json: bool) -> ExitCode:
 
     with open_repository() as repository, counting("check") as progress:
         report = check_repository(repository, mend=mend, progress=progress)
-    scratch = _scratch(dirs or (Path.cwd(), Path(tempfile.gettempdir())), mend=mend)
+    scratch = _scratch(dirs or (Path.cwd(),), mend=mend)
     report = replace(report, findings=(*report.findings, *scratch))
     if as_json:
         print_json({**asdict(report), "whole": report.whole})
