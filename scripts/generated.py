@@ -19,6 +19,7 @@ from formats import formats
 from venturi.cli.main import HELP, HELP_COLUMNS, cli
 from venturi.errors import AGENT_CLASSES, CODES, Code, ExitCode, FailureClass
 from venturi.present.api.pages import PAGES
+from venturi.record import limits
 from venturi.record.trial import SCHEMA_VERSION
 from venturi.record.trial_json import ADAPTER
 from venturi.settings import SETTINGS
@@ -188,6 +189,13 @@ def _settings() -> Iterator[str]:
 def _trial(schema: dict[str, Any]) -> Iterator[str]:
     yield f"Version {SCHEMA_VERSION}; as JSON Schema in `schema/trial.schema.json`. Unknown keys"
     yield "are errors. `_s` is seconds, `_bytes` is bytes; samples carry their unit."
+    yield from ("", "## What a trial may have", "")
+    yield "Whatever brings a trial, one beyond these limits is refused (VEN-RECORD-LIMIT), with"
+    yield "field, value and limit. What was measured, or read from an engine's log, is cut instead,"
+    yield "and a warning (VEN-RECORD-CUT) says what. How many and how long things may be is in the"
+    yield "[settings](settings.md), `VENTURI_MAX_...`. What no setting changes:"
+    yield ""
+    yield from (limits.__doc__ or "").partition("changes:")[2].strip().splitlines()
     for name, part in {"Trial": schema, **schema["$defs"]}.items():
         yield from ("", f"## {name}", "", part.get("description", "").replace("\n    ", "\n"), "")
         if "enum" in part:

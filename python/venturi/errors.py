@@ -66,6 +66,12 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "VEN-RECORD-VERSION": Code(
             _USAGE, "A record was written by another version of the schema."
         ),
+        "VEN-RECORD-LIMIT": Code(
+            _USAGE, "A record has more, or other values, than what reads it can bear."
+        ),
+        "VEN-RECORD-CUT": Code(
+            _WARNING, "A trial had more than can be kept; its message says what was cut."
+        ),
         "VEN-RECORD-UNKNOWN": Code(_USAGE, "No trial has this id, or several ids begin with it."),
         "VEN-RECORD-DUPLICATE": Code(_USAGE, "Another trial with this id is already there."),
         "VEN-RECORD-ABANDONED": Code(

@@ -59,6 +59,62 @@ class ServerLimits:
 
 SERVER_LIMITS = {f"VENTURI_SERVE_{each.name.upper()}": each for each in fields(ServerLimits)}
 
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most that a trial may have, so that whatever reads it can bear it (see `record.limits`).
+
+    Each is a setting: `configuration_keys` is VENTURI_MAX_CONFIGURATION_KEYS.
+    """
+
+    # A workload's and its engine's are in one entry of PostgreSQL's indexes: 2,700 bytes at most.
+    name_characters: int = _limit(
+        200, "Characters of a trial's names, keys and units; the longest of the public data has 55."
+    )
+    # Spark puts whole class paths into its configuration.
+    text_characters: int = _limit(
+        64 << 10, "Characters of a trial's texts: values of its configuration, messages, facts."
+    )
+    configuration_keys: int = _limit(
+        2_000,
+        "Keys of a trial's configuration; a Hadoop job with all defaults has above 1,000.",
+    )
+    entries: int = _limit(
+        4_000,
+        "Entries of each list or object in a host's facts; labels, folders.",
+    )
+    hosts: int = _limit(10_000, "Hosts of a trial; the largest of the public data has 330.")
+    # A Spark job of thousands of stages has as many phases; a page draws a bar for each.
+    phases: int = _limit(
+        5_000, "Phases of a trial; of an engine's stages the 500 longest are kept."
+    )
+    samples: int = _limit(
+        20_000,
+        "Samples of a trial: by device, block size and iteration there are thousands.",
+    )
+    warnings: int = _limit(500, "Warnings of a trial.")
+    artifacts: int = _limit(500, "Files kept with a trial.")
+    artifact_bytes: int = _limit(
+        4 << 30, "Bytes of a file kept with a trial, such as an engine's log of days."
+    )
+    record_bytes: int = _limit(
+        16 << 20, "Bytes of a whole trial as JSON, without its files: each page reads it at once."
+    )
+    series_rows: int = _limit(
+        50_000_000,
+        "Values of a series (almost three days of 200 metrics each second), and rows "
+        "of a table of an engine's account.",
+    )
+
+
+def variable_of(limit: str) -> str:
+    """The environment variable of a field of `Limits`."""
+    return f"VENTURI_MAX_{limit.upper()}"
+
+
+RECORD_LIMITS = {variable_of(each.name): each for each in fields(Limits)}
+
+
 SETTINGS = (
     Setting("VENTURI_HOME", "~/.local/share/venturi", "Folder of the repository and its series."),
     Setting(
@@ -79,7 +135,7 @@ SETTINGS = (
     Setting("VENTURI_SERVE_METRICS", "0", "1: `serve` tells Prometheus of itself at /metrics."),
     *(
         Setting(variable, f"{each.default:,}", each.metadata["help"])
-        for variable, each in SERVER_LIMITS.items()
+        for variable, each in (SERVER_LIMITS | RECORD_LIMITS).items()
     ),
 )
 
@@ -93,6 +149,7 @@ class Settings:
     agent: Path | None
     allow_debug: bool
     lock: Path = Path()
+    limits: Limits = Limits()
     read_token: str | None = field(default=None, repr=False)
     write_token: str | None = field(default=None, repr=False)
     push_token: str | None = field(default=None, repr=False)
@@ -116,6 +173,9 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
         database_url=env.get("VENTURI_DATABASE_URL") or None,
         agent=Path(agent) if agent else None,
         allow_debug=_flag(env, "VENTURI_ALLOW_DEBUG"),
+        limits=Limits(
+            **{each.name: _number(env, variable) for variable, each in RECORD_LIMITS.items()}
+        ),
         lock=Path(env.get("VENTURI_LOCK") or f"{tempfile.gettempdir()}/venturi-measuring.lock"),
         read_token=env.get("VENTURI_READ_TOKEN") or None,
         write_token=env.get("VENTURI_WRITE_TOKEN") or None,
@@ -140,12 +200,13 @@ def _flag(env: Mapping[str, str], variable: str) -> bool:
 
 
 def _number(env: Mapping[str, str], variable: str) -> int:
-    value = env.get(variable) or str(SERVER_LIMITS[variable].default)
+    default = (SERVER_LIMITS | RECORD_LIMITS)[variable].default
+    value = env.get(variable) or str(default)
     if not re.fullmatch("[0-9]{1,15}", value) or int(value) == 0:
         raise VenturiError(
             "VEN-SETTING-VALUE",
             f"{variable} is {value!r}, no whole number of 1 or more",
             where={"variable": variable, "value": value},
-            hint=f"write it like {SERVER_LIMITS[variable].default}, or unset it",
+            hint=f"write it like {default}, or unset it",
         )
     return int(value)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -107,7 +108,7 @@ def source(
     return ids
 
 
-def push(*arguments: str) -> tuple[int, dict[str, list[str]]]:
+def push(*arguments: str) -> tuple[int, dict[str, list[Any]]]:
     result = CliRunner().invoke(cli, ["push", *arguments, "--json"], standalone_mode=False)
     if result.exception is not None:
         raise result.exception
@@ -193,3 +194,32 @@ def test_a_push_says_why_it_ends(start_server: Start, source: list[str]) -> None
         push(server.url, source[0])
     assert caught.value.where["code"] == "VEN-API-TOKEN"
     assert WRITE_TOKEN not in str(caught.value.as_dict())
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_what_the_server_refuses_for_good_is_sent_once_and_named(
+    start_server: Start,
+    source: list[str],
+    make_trial: Callable[..., Trial],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    database: str,
+) -> None:
+    """An older version stored a name with NUL, which no PostgreSQL holds."""
+    more = {"VENTURI_WRITE_TOKEN": WRITE_TOKEN}
+    if database == "postgresql":
+        more["VENTURI_DATABASE_URL"] = request.getfixturevalue("postgresql").new_repository()
+    server = start_server(**more)
+    home = Settings(tmp_path / "home", None, None, allow_debug=False)
+    with monkeypatch.context() as older, Repository.open(home) as repository:
+        older.setattr("venturi.record.rows.check", lambda *_: None)
+        old = make_trial(id="old", state=State.SUCCEEDED, elapsed_s=1.0, experiment="a\0b")
+        repository.add(old)
+    for chosen in (["old"], ["old", *source[:2]]):
+        status, sent = push(server.url, *chosen, "--retry-for", "1s")
+        assert status == 1
+        (refused,) = sent["refused"]
+        assert (refused["trial"], refused["code"]) == ("old", "VEN-RECORD-LIMIT")
+        assert "experiment is a\\x00b, with the control character U+0000" in refused["reason"]
+        assert sent["added"] == chosen[1:]

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import os
 import stat
+import time
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from venturi.errors import VenturiError
@@ -21,11 +25,14 @@ from venturi.record.exchange import (
     export_trials,
     import_archive,
 )
+from venturi.record.files import replacing
+from venturi.record.importing.take_in import import_file
 from venturi.record.importing.tally import Imported
 from venturi.record.query.paging import whole_trials
 from venturi.record.repository import Repository
 from venturi.record.trial import Failure, State, Trial, new_id
 from venturi.record.trial_json import encode
+from venturi.settings import Settings
 
 MakeTrial = Callable[..., Trial]
 Members = dict[str, bytes]
@@ -51,7 +58,7 @@ def finished(repository: Repository, trial: Trial, content: bytes = b"content") 
     """`trial` as it ended, with two artifacts, stored."""
     trial = replace(trial, state=State.SUCCEEDED, elapsed_s=1.5)
     trial = repository.attach(trial, "log", "run.log", content)
-    trial = repository.attach(trial, "series", "host.parquet", content[::-1] * 1000)
+    trial = repository.attach(trial, "other", "host.parquet", content[::-1] * 1000)
     repository.add(trial)
     return trial
 
@@ -367,7 +374,14 @@ def test_a_bad_archive_is_an_error(
 
 
 @pytest.mark.parametrize(
-    "limits", [Limits(members=3), Limits(total_bytes=1000), Limits(record_bytes=100)]
+    "limits",
+    [
+        Limits(members=3),
+        Limits(total_bytes=1000),
+        Limits(free_bytes=0, manifest_times=0),
+        Limits(free_bytes=0, manifest_line_bytes=0),
+        Limits(free_bytes=0, records_times=0),
+    ],
 )
 def test_limits_are_kept(others: Callable[[], Repository], archive: Path, limits: Limits) -> None:
     repository = others()
@@ -375,6 +389,128 @@ def test_limits_are_kept(others: Callable[[], Repository], archive: Path, limits
         import_archive(repository, archive, limits=limits)
     assert caught.value.code == "VEN-EXCHANGE-FORMAT"
     assert whole_trials(repository) == []
+
+
+def test_a_manifest_that_unpacks_to_more_than_digests_do_is_not_read(
+    others: Callable[[], Repository], archive: Path, tmp_path: Path
+) -> None:
+    manifest = json.loads(members_of(archive)[MANIFEST])
+    manifest["trials"] += [{"id": "x", "sha256": "0" * 64}] * 300_000
+    path = tmp_path / "wide.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wide:
+        for name, data in members_of(archive).items():
+            wide.writestr(name, json.dumps(manifest) if name == MANIFEST else data)
+    assert path.stat().st_size < 200_000
+    with pytest.raises(VenturiError, match=r"manifest\.json unpacks to \d{8} bytes") as caught:
+        import_archive(others(), path)
+    assert caught.value.code == "VEN-EXCHANGE-FORMAT"
+
+
+def test_nobody_waits_while_an_archive_is_read(
+    others: Callable[[], Repository], archive: Path
+) -> None:
+    """Only the storing of a trial that was read and checked is done one after the other."""
+    repository, stored = others(), []
+    progress: list[int] = []
+
+    class Storing:
+        def __enter__(self) -> None:
+            stored.append(len(whole_trials(repository)))
+
+        def __exit__(self, *_: object) -> None:
+            stored.append(len(whole_trials(repository)))
+
+    bad = with_record(members_of(archive), 1, b"{", sign=True)
+    path = write(archive.with_name("bad.zip"), bad)
+    import_archive(repository, path, storing=Storing(), progress=lambda n, _: progress.append(n))
+    assert stored == [0, 1, 1, 2], "the trial that is none was refused outside"
+    assert progress == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "field"),
+    [
+        (b'"2026-01-02T03:04:05.678901Z"', b'"0001-01-01T00:00:00+23:59"', "started_at"),
+        (b'"2026-01-02T03:04:05.678901Z"', b'"9999-12-31T23:59:59-23:59"', "started_at"),
+        (b'"elapsed_s":1.5', b'"elapsed_s":-5', "elapsed_s"),
+        (b'"terasort"', b'"tera\\u0000sort"', "workload.name"),
+        (b'"terasort"', b'"' + b"n" * 1_000_000 + b'"', "workload.name"),
+        (
+            b'"threads":2',
+            b",".join(b'"k%d":1' % number for number in range(100_000)),
+            "configuration",
+        ),
+    ],
+    ids=["year 1", "year 9999", "negative time", "NUL", "1 MB", "100,000 keys"],
+)
+def test_what_readers_cannot_bear_is_refused_by_itself(
+    repository: Repository, archive: Path, tmp_path: Path, old: bytes, new: bytes, field: str
+) -> None:
+    path = write(tmp_path / "bad.zip", swapped(members_of(archive), old, new))
+    report = import_archive(repository, path)
+    assert added(report) == ("trial0", "trial2")
+    (refusal,) = report.refused
+    assert (refusal.line, refusal.value, refusal.code) == (2, "trial1", "VEN-RECORD-LIMIT")
+    assert refusal.reason.startswith(f"{field} is ")
+    assert len(refusal.reason) < 300
+    assert not (repository.artifacts_dir / "trial1" / "run.log").exists()
+
+
+def series_of(rows: int, **columns: pl.Expr) -> bytes:
+    """A series of equal rows, but for `columns`."""
+    plain = {"t_s": 1.0, "metric": "m", "device": "d", "value": 1.0, "unit": "B"}
+    frame = pl.DataFrame({"row": pl.int_range(rows, eager=True)})
+    made = frame.select(**{name: pl.lit(value) for name, value in plain.items()} | columns)
+    file = io.BytesIO()
+    made.select(pl.all()).write_parquet(file, compression="zstd")
+    return file.getvalue()
+
+
+EQUAL = {"t_s": pl.when(pl.col("row") < 0).then(0.0).otherwise(1.0)}
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "said"),
+    [
+        (lambda: series_of(10, **EQUAL), None, ""),
+        (lambda: series_of(1_001, **EQUAL), "VEN-RECORD-LIMIT", "1,001 rows, more than 1,000"),
+        (
+            lambda: series_of(10, t_s=pl.col("row").cast(pl.String)),
+            "VEN-RECORD-ARTIFACT",
+            "not the column t_s",
+        ),
+        (
+            lambda: series_of(10, value=pl.concat_list("row").cast(pl.List(pl.Float64))),
+            "VEN-RECORD-ARTIFACT",
+            "not the column value",
+        ),
+        (lambda: b"PAR1" * 10, "VEN-RECORD-ARTIFACT", "not a readable table"),
+    ],
+    ids=["sound", "too many rows", "another type", "nested", "no Parquet"],
+)
+def test_the_end_of_a_series_says_whether_it_can_be_read(
+    others: Callable[[], Repository],
+    settings: Settings,
+    make_trial: MakeTrial,
+    tmp_path: Path,
+    content: Callable[[], bytes],
+    code: str | None,
+    said: str,
+) -> None:
+    source = others()
+    trial = make_trial(id="a", state=State.SUCCEEDED, elapsed_s=1.0)
+    artifact = source.attach(trial, "other", "host.parquet", content()).artifacts[0]
+    trial = replace(trial, artifacts=(replace(artifact, kind="series"),))
+    source.add(trial)
+    export_trials(source, [trial], tmp_path / "a.zip")
+    limits = replace(settings.limits, series_rows=1_000)
+    with Repository.open(replace(settings, limits=limits)) as repository:
+        report = import_archive(repository, tmp_path / "a.zip")
+        assert [refusal.code for refusal in report.refused] == ([code] if code else [])
+        assert all(said in refusal.reason for refusal in report.refused)
+        assert report.added == (code is None)
+        kept = list((repository.artifacts_dir / "a").glob("*"))
+        assert len(kept) == report.added, "nothing of a refused series stays"
 
 
 def test_another_trial_with_the_same_id_is_refused(
@@ -400,3 +536,27 @@ def test_the_same_record_by_its_text(archive: Path, make_trial: MakeTrial) -> No
     line = members[RECORDS].splitlines()[0].decode()
     assert json.loads(line)["id"] == "trial0"
     assert encode(make_trial(id=new_id())).count("\n") == 0
+
+
+def test_what_a_killed_import_had_begun_to_write_is_removed_and_nothing_else(
+    others: Callable[[], Repository], archive: Path, tmp_path: Path
+) -> None:
+    repository = others()
+    folder = repository.artifacts_dir / "trial9"
+    folder.mkdir(parents=True)
+    half, own, whole = (folder / f".a.{n}.part" for n in ("7", "1", "part"))
+    kept = folder / "a.log"
+    for path in (half, own, whole, kept):
+        path.write_bytes(b"half")
+    two_minutes_ago = time.time() - 120
+    fresh = folder / ".b.7.part"
+    fresh.write_bytes(b"just begun")
+    with replacing(folder / "written") as file:
+        file.write(b"still written")
+        file.flush()
+        written = Path(file.name)
+        for path in (half, own, whole, kept, written):
+            os.utime(path, (two_minutes_ago, two_minutes_ago))
+        import_file(repository, "archive", archive)
+        assert {path.name for path in folder.iterdir()} == {"a.log", fresh.name, written.name}
+    assert (folder / "written").read_bytes() == b"still written"

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,19 @@ def test_a_row_that_is_there_twice_is_added_once(sqlite: Repository, tmp_path: P
     results = import_file(sqlite, "aloja", twice)
     assert (results.added, results.repeated, results.alike) == (5, 5, 1)
     assert len(whole_trials(sqlite)) == 5
+
+
+def test_rows_that_readers_cannot_bear_are_refused_by_line_and_the_others_taken_in(
+    repository_settings: Settings,
+) -> None:
+    limits = replace(repository_settings.limits, hosts=8)
+    with Repository.open(replace(repository_settings, limits=limits)) as repository:
+        results = import_file(repository, "aloja", SET4)
+        assert (results.added, results.refused_count) == (4, 4)
+        refusal = Refusal(7, "cluster.hosts", "16 entries", "more than 8 entries")
+        assert refusal in results.refused
+        assert Reason("cluster.hosts", "more than 8 entries", 1) in results.reasons
+        assert {len(trial.cluster.hosts) for trial in whole_trials(repository)} == {3, 8}
 
 
 def test_failed_trials_are_stored_as_failed(repository: Repository) -> None:

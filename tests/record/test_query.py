@@ -40,10 +40,10 @@ from venturi.record.trial import (
 
 MakeTrial = Callable[..., Trial]
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
-SETTINGS = ("disk", "threads", "x y", "workload", "über", "nul\0")
+SETTINGS = ("disk", "threads", "x y", "workload", "über", "nul")
 SCALARS = (
     None, True, False, 0, 1, 2, 2.0, 2.5, -3, 1 << 70, 1e30,
-    "2", "2.50", "SSD", "HDD", "ssd", "true", "a b", "a", "", "é\0", "'\"%_\\", "x" * 300,
+    "2", "2.50", "SSD", "HDD", "ssd", "true", "a b", "a", "", "é\n\t", "'\"%_\\", "x" * 300,
 )  # fmt: skip
 GROUP_KEYS = ("configuration.disk", "threads", "workload", "state", "warm_up", "scale", "hosts")
 RULES = (

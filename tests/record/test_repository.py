@@ -41,7 +41,7 @@ def dead_owner() -> Owner:
 
 
 def test_what_is_added_is_found_again(repository: Repository, make_trial: MakeTrial) -> None:
-    trial = make_trial(experiment="über \x00 '\"%", configuration={"nul": "\x00", "big": 1 << 80})
+    trial = make_trial(configuration={"lines": "a\n\tb", "big": 1 << 80, "": "é"})
     trial = replace(trial, experiment="über '\"%")
     repository.add(trial)
     assert repository.get(trial.id) == trial
@@ -187,7 +187,7 @@ def test_artifacts_are_kept_with_their_digest(
     source = tmp_path / "source"
     source.write_bytes(b"from a file")
     trial = repository.attach(make_trial(), "log", "a.log", b"hello")
-    trial = repository.attach(trial, "series", "b.parquet", source)
+    trial = repository.attach(trial, "other", "b.parquet", source)
     first, second = trial.artifacts
     assert first.sha256 == "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
     assert (first.size_bytes, second.size_bytes) == (5, 11)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from venturi.errors import VenturiError
-from venturi.record.series import SeriesWriter, read_series
+from venturi.record.series import SeriesWriter, check_series, read_series
 
 
 def test_what_is_appended_is_read_again(tmp_path: Path) -> None:
@@ -57,3 +58,53 @@ def test_what_is_no_series_is_an_error(tmp_path: Path) -> None:
         with pytest.raises(VenturiError) as caught:
             read_series(tmp_path / name)
         assert caught.value.code == "VEN-RECORD-ARTIFACT"
+
+
+def test_a_series_of_too_many_values_is_thinned_to_means(tmp_path: Path) -> None:
+    path = tmp_path / "s.parquet"
+    moments, most = 200_000, 50_000
+    with SeriesWriter(path, most) as writer:
+        for number in range(moments):
+            writer.append(float(number), "cpu", None, float(number % 2), "fraction")
+            writer.append(float(number), "read", "sda", None if number < 1_000 else 5.0, "B/s")
+    frame = read_series(path)
+    assert most / 4 < len(frame) <= most
+    assert writer.moments_each == 8
+    assert frame.columns == ["t_s", "metric", "device", "value", "unit"]
+    cpu = frame.filter(metric="cpu")
+    assert cpu["value"].mean() == pytest.approx(0.5, abs=0.001)
+    assert cpu["t_s"].is_sorted()
+    assert cpu["t_s"].mean() == pytest.approx((moments - 1) / 2, rel=0.001)
+    assert cpu["t_s"].diff().drop_nulls().median() == 8.0
+    read = frame.filter(metric="read", device="sda")
+    assert read["value"].null_count() == pytest.approx(1_000 / 8, abs=2)
+    assert set(read["value"].drop_nulls()) == {5.0}
+
+
+def test_no_more_is_read_than_the_end_of_the_file_says(tmp_path: Path) -> None:
+    """A file may say that it has few values, and hold many."""
+    many, few = 20_000_000, 1_100_000
+    path = tmp_path / "s.parquet"
+    columns = {"t_s": 1.0, "metric": "m", "device": "d", "value": 1.0, "unit": "B"}
+    frame = pl.select(**{name: pl.repeat(value, many) for name, value in columns.items()})
+    frame.write_parquet(path, compression="zstd")
+    content = path.read_bytes()
+    end = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    where = content.index(zigzag(many), end)
+    lying = content[:where] + zigzag(few) + content[where + len(zigzag(few)) :]
+    path.write_bytes(lying)
+    assert len(pl.read_parquet(path, columns=["t_s"])) == many
+    assert len(read_series(path)) == few
+    with pytest.raises(VenturiError) as caught:
+        check_series(path, "x", few - 1)
+    assert caught.value.code == "VEN-RECORD-LIMIT"
+    assert caught.value.where["value"] == "1,100,000 rows"
+
+
+def zigzag(number: int) -> bytes:
+    """`number` as the end of a Parquet file has it, in Thrift's compact protocol."""
+    number, found = 2 * number, bytearray()
+    while number > 127:
+        found.append(number & 127 | 128)
+        number >>= 7
+    return bytes((*found, number))

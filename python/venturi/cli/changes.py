@@ -9,20 +9,20 @@ from threading import Lock
 from venturi.errors import VenturiError
 from venturi.record import exchange, exclusions, starter, tokens, views
 from venturi.record.authors import Author
+from venturi.record.files import remove_abandoned
 from venturi.record.importing.tally import Imported
 from venturi.record.repository import Repository
 
 # An archive may unpack to this many times the size that an upload may have.
 _UNPACKED_TIMES = 8
 _MEMBERS_MAX = 200_000
-_RECORD_BYTES_MAX = 16 << 20
 
 
 class RepositoryChanges:
     """Changes of one repository, which last when a method returns.
 
-    Archives are taken in one after the other: two that hold the same trial would write its files
-    at once.
+    Archives are read side by side, but their trials are stored one after the other: two that hold
+    the same trial would write its files at once.
     """
 
     def __init__(self, repository: Repository, upload_bytes_max: int) -> None:
@@ -30,19 +30,18 @@ class RepositoryChanges:
         self._limits = exchange.Limits(
             members=_MEMBERS_MAX,
             total_bytes=upload_bytes_max * _UNPACKED_TIMES,
-            record_bytes=_RECORD_BYTES_MAX,
         )
-        self._uploading = Lock()
+        self._storing = Lock()
+        remove_abandoned(repository.artifacts_dir)  # of uploads that were killed
 
     def take_in(self, archive: Path, by: Author) -> Imported:
-        with self._uploading:
-            try:
-                return exchange.import_archive(
-                    self._repository, archive, limits=self._limits, by=by
-                )
-            except VenturiError as error:
-                error.where["file"] = "the upload"
-                raise
+        try:
+            return exchange.import_archive(
+                self._repository, archive, limits=self._limits, storing=self._storing, by=by
+            )
+        except VenturiError as error:
+            error.where["file"] = "the upload"
+            raise
 
     def exclude(
         self, conditions: Sequence[str], author: Author, reason: str

@@ -219,6 +219,12 @@ def _table(
         say_left_out(repository, query)
     if table.unreadable:
         say_unreadable(table.unreadable)
+    if table.left_out:
+        click.echo(
+            f"{count_of(table.left_out, 'column')} of the fewest trials left out: --column names "
+            "what to write",
+            err=True,
+        )
     if table.labelled and not columns:
         click.echo(
             f"{count_of(table.labelled, 'trial')} also measured by device, stage or iteration: "

@@ -23,6 +23,8 @@ _SQLITE_PRAGMAS = (
     "cache_size = -65536",  # KiB: the default of 2 MB makes a big transaction write pages twice
     "analysis_limit = 1000",  # entries of each index that ANALYZE looks at
 )
+# PostgreSQL's classes of errors of values that it cannot hold, or that are too long for it.
+_NO_SUCH_VALUE = {"22", "54"}
 _REVISION = re.compile(r"\d{4}")
 _MIGRATIONS = Path(__file__).parent / "migrations"
 # Any two numbers, the same in every Venturi: the names of PostgreSQL's locks around migrating and
@@ -118,6 +120,13 @@ class Database:
             yield
         except (SQLAlchemyError, sqlite3.Error) as error:  # the latter from a driver's own cursor
             cause = getattr(error, "orig", None) or error
+            if str(getattr(cause, "sqlstate", ""))[:2] in _NO_SUCH_VALUE:
+                raise VenturiError(
+                    "VEN-RECORD-LIMIT",
+                    f"the database cannot hold a value: {str(cause).strip()}",
+                    where=self._where,
+                    hint="nothing was stored; it would be refused again",
+                ) from error
             hint = "is it running, reachable, writable, and does the disk have room?"
             if "readonly" in str(cause) or "unable to open" in str(cause):
                 hint = (

@@ -19,7 +19,7 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,10 @@ from venturi.record.authors import Author
 from venturi.record.files import refuse_existing, replacing
 from venturi.record.importing.tally import Imported, Tally
 from venturi.record.importing.text import Refusal
+from venturi.record.job_account import ACCOUNT_TABLES
+from venturi.record.limits import check
 from venturi.record.repository import NEWEST, Repository
+from venturi.record.series import check_rows, check_series
 from venturi.record.trial import TERMINAL, Artifact, Trial
 from venturi.record.trial_json import decode, encode
 from venturi.record.upkeep.locks import arriving
@@ -47,11 +50,19 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an archive may ask of this machine."""
+    """What an archive may ask of this machine.
+
+    Digests do not compress, and so no manifest unpacks to more than `manifest_times` the bytes of
+    its archive; records, which are alike, to no more than `records_times`. Small ones may unpack to
+    `free_bytes`. A trial has a line in the manifest of at most `manifest_line_bytes`.
+    """
 
     members: int = 1_000_000
     total_bytes: int = 1 << 40
-    record_bytes: int = 64 << 20
+    manifest_times: int = 8
+    manifest_line_bytes: int = 200
+    records_times: int = 250
+    free_bytes: int = 1 << 20
 
 
 def export_trials(
@@ -107,27 +118,32 @@ def import_archive(
     path: Path,
     *,
     limits: Limits | None = None,
+    storing: AbstractContextManager[object] | None = None,
     progress: Progress | None = None,
     by: Author | None = None,
 ) -> Imported:
     """Takes in the trials of the archive `path`; those already here are left as they are.
 
-    Of each new one it is kept that it came `by` whom.
+    Of each new one it is kept that it came `by` whom; `storing` is entered while one that was read
+    and checked is stored.
 
-    A damaged or unknown archive is an error (VEN-EXCHANGE-FORMAT); a damaged trial in a sound
-    archive is refused, and the others are taken in.
+    A damaged or unknown archive is an error (VEN-EXCHANGE-FORMAT); a trial that is damaged, or that
+    readers cannot bear, is refused, and the others are taken in.
     """
     limits = limits or Limits()
     tally = Tally()
     try:
         with zipfile.ZipFile(path) as archive:
             _check_members(archive, limits)
-            expected = _read_manifest(archive)
-            for number, line in enumerate(_lines(archive, len(expected), limits), start=1):
+            _check_expansion(archive, path.stat().st_size, limits)
+            expected = _read_manifest(archive, limits)
+            most = repository.limits.record_bytes
+            for number, line in enumerate(_lines(archive, len(expected), most), start=1):
                 id_, sha256 = expected[number - 1]
                 try:
                     trial = _read_trial(line, id_, sha256, number)
-                    with arriving(repository.artifacts_dir.parent):
+                    check(trial, repository.limits)
+                    with storing or nullcontext(), arriving(repository.artifacts_dir.parent):
                         added = _take_in(repository, archive, trial, by)
                     tally.arrive(trial, added=added)
                 except VenturiError as error:
@@ -197,12 +213,24 @@ def _check_members(archive: zipfile.ZipFile, limits: Limits) -> None:
         seen.add(name)
 
 
-def _read_manifest(archive: zipfile.ZipFile) -> list[tuple[str, str]]:
+def _check_expansion(archive: zipfile.ZipFile, size_bytes: int, limits: Limits) -> None:
+    """Refuses what unpacks to more than an export does, before it is unpacked."""
+    for name, times in ((MANIFEST, limits.manifest_times), (RECORDS, limits.records_times)):
+        if name not in archive.NameToInfo:
+            raise _damaged(f"it has no {MANIFEST} or no {RECORDS}")
+        most = limits.free_bytes + times * size_bytes
+        if (unpacked := archive.getinfo(name).file_size) > most:
+            raise _damaged(
+                f"its {name} unpacks to {unpacked} bytes; at most {most} are read of an archive of "
+                f"{size_bytes} bytes"
+            )
+
+
+def _read_manifest(archive: zipfile.ZipFile, limits: Limits) -> list[tuple[str, str]]:
     """Id and digest of each trial, in order."""
-    if not {MANIFEST, RECORDS} <= set(archive.namelist()):
-        raise _damaged(f"it has no {MANIFEST} or no {RECORDS}")
-    if archive.getinfo(MANIFEST).file_size > 256 << 20:
-        raise _damaged(f"its {MANIFEST} is too big")
+    most = limits.free_bytes + limits.members * limits.manifest_line_bytes
+    if archive.getinfo(MANIFEST).file_size > most:
+        raise _damaged(f"its {MANIFEST} unpacks to more than {most} bytes")
     manifest: Any = from_json(archive.read(MANIFEST))
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise _damaged(f'its {MANIFEST} does not say "format": "{FORMAT}"')
@@ -218,13 +246,13 @@ def _read_manifest(archive: zipfile.ZipFile) -> list[tuple[str, str]]:
         raise _damaged(f"its {MANIFEST} lacks trials, ids or digests") from error
 
 
-def _lines(archive: zipfile.ZipFile, count: int, limits: Limits) -> Iterator[bytes]:
-    """The `count` lines of the records, without their ends."""
+def _lines(archive: zipfile.ZipFile, count: int, most: int) -> Iterator[bytes]:
+    """The `count` lines of the records, without their ends; none has more than `most` bytes."""
     with archive.open(RECORDS) as file:
         for number in range(1, count + 1):
-            line = file.readline(limits.record_bytes)
+            line = file.readline(most + 1)
             if not line.endswith(b"\n"):
-                long = len(line) >= limits.record_bytes
+                long = len(line) > most
                 raise _damaged(f"line {number} of {RECORDS} is {'too long' if long else 'cut off'}")
             yield line[:-1]
         if file.read(1):
@@ -313,6 +341,11 @@ def _keep(
         raise _damaged(f"{member} is missing or damaged") from error
     if kept != artifact:
         raise VenturiError("VEN-RECORD-ARTIFACT", f"{member} differs from its digest")
+    path, most = repository.artifacts_dir / artifact.path, repository.limits.series_rows
+    if artifact.kind == "series":
+        check_series(path, trial.id, most)
+    elif artifact.name in ACCOUNT_TABLES:
+        check_rows(path, trial.id, most)
 
 
 def _damaged(message: str, path: Path | None = None) -> VenturiError:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,6 +15,7 @@ from venturi.errors import VenturiError
 
 # What a killed process may leave behind; nothing that ends in it is ever data.
 TEMPORARY_SUFFIX = ".part"
+_UNLOCKED_S = 60.0
 
 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
@@ -46,6 +49,31 @@ def make_folder(folder: Path, mode: int) -> None:
     folder.chmod(folder.stat().st_mode & stat.S_ISGID | mode)
 
 
+def abandoned(folder: Path) -> Iterator[Path]:
+    """What killed processes had begun to write in `folder` or below it, and nobody writes now.
+
+    A writer holds a lock on its file, so that this is right whichever container it is in; a file
+    of the last minute is left alone, for its writer may not have got that far.
+    """
+    newest_s = time.time() - _UNLOCKED_S
+    for path in sorted(folder.rglob(f".*{TEMPORARY_SUFFIX}")):
+        try:
+            with path.open("rb") as file:
+                if path.is_symlink() or os.fstat(file.fileno()).st_mtime > newest_s:
+                    continue
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:  # it is written, gone, or another's
+            continue
+        yield path
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Removes what `abandoned` finds."""
+    for path in abandoned(folder):
+        with suppress(OSError):
+            path.unlink()
+
+
 @contextmanager
 def replacing(path: Path, *, durable: bool = True, mode: int | None = None) -> Iterator[BinaryIO]:
     """A binary file that becomes `path` when the block ends, and is removed when it fails.
@@ -59,6 +87,8 @@ def replacing(path: Path, *, durable: bool = True, mode: int | None = None) -> I
     try:
         opener = None if mode is None else _private  # which Path.open has not
         with open(temporary, "wb", opener=opener) as file:
+            with suppress(OSError):  # a file system without locks; `abandoned` tells by its age
+                fcntl.flock(file, fcntl.LOCK_EX)
             if mode is not None:
                 os.fchmod(file.fileno(), mode)
             yield file

@@ -7,9 +7,20 @@ SIGINT, and Python's handler wait until it ends. It is imported from here and no
 from __future__ import annotations
 
 import signal
+from collections.abc import Sequence
+from pathlib import Path
 
 import polars as pl
 
-__all__ = ["pl"]
+__all__ = ["pl", "read_rows"]
 
 signal.siginterrupt(signal.SIGINT, True)
+
+
+def read_rows(path: Path, columns: Sequence[str]) -> pl.DataFrame:
+    """`columns` of the table in `path`: as many rows as its end says, which says what was checked.
+
+    A file may say in one place that it has few rows, and in another that these are many.
+    """
+    rows = pl.scan_parquet(path).select(pl.len()).collect().item()
+    return pl.scan_parquet(path, n_rows=rows).select(columns).collect()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
@@ -25,9 +25,18 @@ class GrowingTable:
 
     def append_frame(self, frame: pl.DataFrame) -> None:
         """Adds the rows of `frame`, which has the schema."""
-        piece = io.BytesIO()
-        frame.write_parquet(piece, compression="zstd")
-        self._pieces.append(piece.getvalue())
+        self._pieces.append(_packed(frame))
+
+    def replace(self, change: Callable[[pl.DataFrame], pl.DataFrame]) -> int:
+        """Puts `change` of each piece in its place; how many rows there are then."""
+        from venturi.record.frames import pl
+
+        rows = 0
+        for place, piece in enumerate(self._pieces):
+            changed = change(pl.read_parquet(piece))
+            rows += changed.height
+            self._pieces[place] = _packed(changed)
+        return rows
 
     def write(self, file: BinaryIO) -> None:
         """Writes all rows to `file`."""
@@ -39,3 +48,9 @@ class GrowingTable:
             file.write(self._pieces[0])
         else:
             pl.DataFrame(schema=self._schema).write_parquet(file)
+
+
+def _packed(frame: pl.DataFrame) -> bytes:
+    piece = io.BytesIO()
+    frame.write_parquet(piece, compression="zstd")
+    return piece.getvalue()

@@ -145,6 +145,8 @@ TASK_METRICS: Mapping[str, tuple[Column, ...]] = MappingProxyType(
 TABLES = ("jobs", "stages", "tasks", "executors")
 ACCOUNT_NAME = "job-account.json"
 """The artifact with the application's own facts; its tables lie beside it."""
+ACCOUNT_TABLES = frozenset(f"{name}.parquet" for name in TABLES)
+"""The names of the artifacts that are an account's tables."""
 
 
 PEAKS = frozenset({"peakExecutionMemory", "PHYSICAL_MEMORY_BYTES"})
@@ -299,16 +301,16 @@ def has_account(trial: Trial) -> bool:
 
 def load(repository: Repository, trial: Trial) -> JobAccount:
     """The account kept with `trial`; VEN-RECORD-ARTIFACT if there is none or it is damaged."""
-    from venturi.record.frames import pl
+    from venturi.record.frames import pl, read_rows
 
     paths = {each.name: each for each in trial.artifacts}
     try:
         facts = json.loads(repository.artifact_path(paths[ACCOUNT_NAME]).read_bytes())
         application = Application(**facts["application"])
         tables = {
-            name: pl.read_parquet(
+            name: read_rows(
                 repository.artifact_path(paths[f"{name}.parquet"]),
-                columns=list(polars_schema(name, application.engine)),
+                list(polars_schema(name, application.engine)),
             )
             for name in TABLES
         }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from venturi.errors import VenturiError
 from venturi.record.trial import Artifact, Trial
+from venturi.settings import Limits
 
 if TYPE_CHECKING:
     from venturi.record.repository import ArtifactKind
@@ -16,9 +17,12 @@ if TYPE_CHECKING:
 class Keeper(Protocol):
     """What measuring needs of a repository; `Repository` says what each does."""
 
-    def add(self, trial: Trial) -> None: ...
+    @property
+    def limits(self) -> Limits: ...
 
-    def save(self, trial: Trial) -> None: ...
+    def add(self, trial: Trial) -> Trial: ...
+
+    def save(self, trial: Trial) -> Trial: ...
 
     def trials_of(self, experiment: str) -> Sequence[Trial]: ...
 
@@ -32,11 +36,15 @@ class Keeper(Protocol):
 class Nowhere:
     """Keeps nothing, for trials that are only to be shown; opens no file and no database."""
 
-    def add(self, trial: Trial) -> None:
-        """Forgets `trial`."""
+    limits = Limits()
 
-    def save(self, trial: Trial) -> None:
-        """Forgets `trial`."""
+    def add(self, trial: Trial) -> Trial:
+        """`trial` as it is."""
+        return trial
+
+    def save(self, trial: Trial) -> Trial:
+        """`trial` as it is."""
+        return trial
 
     def trials_of(self, experiment: str) -> Sequence[Trial]:
         """No trial."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from venturi.record.authors import Author, author_of
 from venturi.record.closing import Closing
 from venturi.record.database import Database
 from venturi.record.files import TEMPORARY_SUFFIX, make_folder, modes_in, replacing
+from venturi.record.limits import Excess, fitted, refused
 from venturi.record.owner import is_alive
 from venturi.record.rows import insert_new, removals_of, update
 from venturi.record.tables import RECORDS, REMOVALS, TRIALS, moment, storable
@@ -38,7 +38,7 @@ from venturi.record.trial import (
     Trial,
 )
 from venturi.record.trial_json import stored_trial
-from venturi.settings import Settings
+from venturi.settings import Limits, Settings
 
 ArtifactKind = Literal["series", "log", "manifest", "other"]
 _ARTIFACT_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+-]{0,199}")
@@ -46,6 +46,7 @@ NEWEST = re.compile(r"last(?:~(\d{1,9}))?")
 """What names a trial by how new it is, and is no trial's id."""
 _NEWEST_FIRST = (TRIALS.c.started_at_us.desc().nulls_last(), TRIALS.c.id.desc())
 _BATCH = 1_000
+_PIECE_BYTES = 1 << 20
 # A record, to be decoded.
 _STORED = sa.select(RECORDS.c.id, RECORDS.c.record)
 
@@ -63,9 +64,10 @@ class AddReport:
 class Repository(Closing):
     """Trials in a database and their artifacts in a folder; a context manager."""
 
-    def __init__(self, database: Database, artifacts_dir: Path) -> None:
+    def __init__(self, database: Database, artifacts_dir: Path, limits: Limits) -> None:
         self._database = database
         self.artifacts_dir = artifacts_dir
+        self.limits = limits
 
     @classmethod
     def open(cls, settings: Settings, *, read_only: bool = False) -> Repository:
@@ -86,34 +88,40 @@ class Repository(Closing):
         file = sa.URL.create("sqlite", database=str(settings.home / "venturi.sqlite"))
         url = settings.database_url or file
         mode = 0o600 if read_only else modes_in(settings.home)[1]
-        return cls(Database(url, read_only=read_only, mode=mode), settings.home / "artifacts")
+        database = Database(url, read_only=read_only, mode=mode)
+        return cls(database, settings.home / "artifacts", settings.limits)
 
     def close(self) -> None:
         """Closes the database."""
         self._database.close()
 
-    def add(self, trial: Trial, by: Author | None = None) -> None:
-        """Stores a new trial, in whatever state; an error if its id is taken.
+    def add(self, trial: Trial, by: Author | None = None) -> Trial:
+        """Stores a new trial and returns it as it is stored; an error if its id is taken.
 
-        Of one that somebody brought it is kept who did. One that was removed for good is
-        VEN-RECORD-REMOVED.
+        What readers cannot bear (see `record.limits`) is VEN-RECORD-LIMIT; of a trial that has not
+        ended, which is measured now, it is cut as by `save`. Of one that somebody brought it is
+        kept who did. One that was removed for good is VEN-RECORD-REMOVED.
         """
+        if trial.state not in TERMINAL:
+            trial = fitted(trial, self.limits)
         with self._database.writing() as connection:
             _require_admitted(connection, trial.id)
             if by is not None:
                 record_action(connection, ADDED, trial.id, by)
-            if not insert_new(connection, [trial]):
+            if not insert_new(connection, [trial], self.limits):
                 raise VenturiError(
                     "VEN-RECORD-DUPLICATE",
                     f"trial {trial.id} is already recorded",
                     where={"trial": trial.id},
                 )
+        return trial
 
     def add_many(self, trials: Iterable[Trial]) -> AddReport:
         """Stores those of `trials` whose ids are new, and leaves alone those that are there.
 
-        All in one transaction: if `trials` raises, or this process is killed, none is stored. On
-        SQLite other writers wait meanwhile; on PostgreSQL only other calls of this method do.
+        All in one transaction: if `trials` raises, one of them is beyond the limits
+        (VEN-RECORD-LIMIT), or this process is killed, none is stored. On SQLite other writers wait
+        meanwhile; on PostgreSQL only other calls of this method do.
         """
         given = added = removed = 0
         remaining = iter(trials)
@@ -122,7 +130,8 @@ class Repository(Closing):
                 given += len(batch)
                 gone = removals_of(connection, [trial.id for trial in batch])
                 removed += sum(trial.id in gone for trial in batch)
-                added += insert_new(connection, [each for each in batch if each.id not in gone])
+                kept = [each for each in batch if each.id not in gone]
+                added += insert_new(connection, kept, self.limits)
             if added >= _BATCH:
                 self._database.analyze(connection)
         if added >= _BATCH:
@@ -134,18 +143,21 @@ class Repository(Closing):
         with self._database.reading() as connection:
             _require_admitted(connection, id_)
 
-    def save(self, trial: Trial) -> None:
-        """Stores `trial` in place of its older self.
+    def save(self, trial: Trial) -> Trial:
+        """Stores `trial` in place of its older self, and returns it as it is stored: what readers
+        cannot bear is cut, with a warning, for it was measured and cannot be had again.
 
         Its state must be the stored one or one that may follow it, and the owner, once there is
         one, stays the same; otherwise VEN-RECORD-STATE and nothing changes.
         """
+        trial = fitted(trial, self.limits)
         with self._locked(trial.id) as (connection, stored):
             if trial.state is not stored.state and trial.state not in SUCCESSORS[stored.state]:
                 raise _conflict(stored, f"is {stored.state} and cannot become {trial.state}")
             if stored.owner not in (None, trial.owner):
                 raise _conflict(stored, "belongs to another process")
             update(connection, stored, trial)
+        return trial
 
     def require_ready(self) -> None:
         """VEN-RECORD-DATABASE, unless the database answers and its tables are of this revision."""
@@ -275,8 +287,13 @@ class Repository(Closing):
         folders, files = modes_in(self.artifacts_dir.parent)
         make_folder(self.artifacts_dir, folders)
         make_folder(self.artifacts_dir / trial.id, folders)
+        most = self.limits.artifact_bytes
         with replacing(self.artifacts_dir / path, mode=files) as target:
-            shutil.copyfileobj(source, target, 1 << 20)
+            while piece := source.read(_PIECE_BYTES):
+                target.write(piece)
+                if target.tell() > most:
+                    most_bytes = f"more than {most:,} bytes"
+                    raise refused(trial.id, Excess(name, "longer", most_bytes, "artifact_bytes"))
             size_bytes = target.tell()
         with (self.artifacts_dir / path).open("rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()

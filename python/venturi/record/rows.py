@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
+from venturi.record.limits import Seen, check, check_size
 from venturi.record.tables import (
     CONFIGURATION,
     RECORDS,
@@ -20,14 +21,20 @@ from venturi.record.tables import (
     trial_row,
 )
 from venturi.record.trial import Trial
+from venturi.settings import Limits
 
 
-def insert_new(connection: sa.Connection, trials: Sequence[Trial]) -> int:
-    """Inserts those of `trials` whose ids are free (of equal ones, the first); how many."""
+def insert_new(connection: sa.Connection, trials: Sequence[Trial], limits: Limits) -> int:
+    """Inserts those of `trials` whose ids are free (of equal ones, the first); how many.
+
+    VEN-RECORD-LIMIT if one of them is beyond `limits`.
+    """
     by_id: dict[str, Trial] = {}
     for trial in trials:
         by_id.setdefault(trial.id, trial)
-    free = insert_rows(connection, RECORDS, [record_row(trial) for trial in by_id.values()], ["id"])
+    seen: Seen = {}
+    records = [_record(trial, limits, seen) for trial in by_id.values()]
+    free = insert_rows(connection, RECORDS, records, ["id"])
     rows = [trial_row(by_id[row.id]) for row in free]
     serials = insert_rows(connection, TRIALS, rows, ["serial", "id"])
     _insert_configurations(connection, [(row.serial, by_id[row.id]) for row in serials])
@@ -64,6 +71,13 @@ def removals_of(connection: sa.Connection, ids: Sequence[str]) -> dict[str, str]
         .where(REMOVED.c.trial.in_(ids), REMOVALS.c.readmitted_at_us.is_(None))
     )
     return {row.trial: row.removal for row in connection.execute(statement)}
+
+
+def _record(trial: Trial, limits: Limits, seen: Seen) -> dict[str, Any]:
+    check(trial, limits, seen)
+    row = record_row(trial)
+    check_size(trial.id, row["record"], limits)
+    return row
 
 
 def _insert_configurations(connection: sa.Connection, trials: Iterable[tuple[int, Trial]]) -> None:

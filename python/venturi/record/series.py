@@ -15,6 +15,8 @@ from venturi.errors import VenturiError
 from venturi.record.closing import Closing
 from venturi.record.files import replacing
 from venturi.record.growing import GrowingTable
+from venturi.record.limits import Excess, refused
+from venturi.settings import Limits
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,20 +24,22 @@ if TYPE_CHECKING:
 _COLUMNS = ("t_s", "metric", "device", "value", "unit")
 _ROWS_A_PIECE = 65_536
 _ROWS_READ_AT_ONCE = 500_000
+_MOMENTS_EACH_MAX = 1 << 16
 
 
 class SeriesWriter(Closing):
     """Writes a series to `path`, which appears when the writer is closed and not before.
 
-    As a context manager it keeps what was appended when the block fails too: it was measured.
+    As a context manager it keeps what was appended when the block fails too: it was measured. Of
+    more than `rows_max` values, neighbouring moments become one, with the means of what they had:
+    at the end of each there are so many (`moments_each`).
     """
 
-    def __init__(self, path: Path) -> None:
-        from venturi.record.frames import pl
-
-        types = (pl.Float64, pl.String, pl.String, pl.Float64, pl.String)
+    def __init__(self, path: Path, rows_max: int = Limits().series_rows) -> None:
         self._rows: list[tuple[float, str, str | None, float | None, str]] = []
-        self._table = GrowingTable(dict(zip(_COLUMNS, types, strict=True)))
+        self._table = GrowingTable(_types())
+        self.moments_each = 1
+        self._rows_max, self._kept = rows_max, 0
         self._stack = ExitStack()
         self._file: BinaryIO | None = self._stack.enter_context(replacing(path))
 
@@ -56,9 +60,20 @@ class SeriesWriter(Closing):
                 self._table.write(file)
 
     def _flush(self) -> None:
-        if self._rows:
-            self._table.append(self._rows)
-            self._rows.clear()
+        from venturi.record.frames import pl
+
+        if not self._rows:
+            return
+        frame = pl.DataFrame(self._rows, schema=_types(), orient="row")
+        self._rows.clear()
+        if self.moments_each > 1:
+            frame = _thinned(frame, self.moments_each)
+        self._table.append_frame(frame)
+        self._kept += frame.height
+        # A moment has at least one value of each metric: it may be that no more can be left out.
+        while self._kept > self._rows_max and self.moments_each < _MOMENTS_EACH_MAX:
+            self.moments_each *= 2
+            self._kept = self._table.replace(lambda piece: _thinned(piece, 2))
 
 
 def stacked_on_others(device: str, devices: set[str]) -> bool:
@@ -77,12 +92,65 @@ def stacked_on_others(device: str, devices: set[str]) -> bool:
     )
 
 
-def read_series(path: Path) -> pl.DataFrame:
-    """The series in `path`, in the order it was written."""
+def _thinned(frame: pl.DataFrame, moments: int) -> pl.DataFrame:
+    """`frame` with the means of each so many neighbouring moments in their place."""
     from venturi.record.frames import pl
 
+    lines = ["metric", "device", "unit"]
+    place = (pl.col("t_s").rle_id() // moments).alias("place")
+    grouped = frame.with_columns(place).group_by("place", *lines, maintain_order=True)
+    return grouped.agg(pl.col("t_s").mean(), pl.col("value").mean()).select(*_COLUMNS)
+
+
+def check_rows(path: Path, trial: str, rows_max: int) -> pl.Schema:
+    """The columns of the table in `path`, of which only the end is read: it says what is in it.
+
+    VEN-RECORD-ARTIFACT if it is no table, VEN-RECORD-LIMIT if it has more than `rows_max` rows.
+    """
+    from venturi.record.frames import pl
+
+    try:
+        scanned = pl.scan_parquet(path)
+        schema = scanned.collect_schema()
+        rows = scanned.select(pl.len()).collect().item()
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise VenturiError(
+            "VEN-RECORD-ARTIFACT",
+            f"{path.name} is not a readable table: {error}",
+            where={"trial": trial},
+        ) from error
+    if rows > rows_max:
+        limit = f"more than {rows_max:,}"
+        raise refused(trial, Excess(path.name, f"{rows:,} rows", limit, "series_rows"))
+    return schema
+
+
+def check_series(path: Path, trial: str, rows_max: int) -> None:
+    """As `check_rows`, and VEN-RECORD-ARTIFACT if `path` has not the columns of a series."""
+    schema = check_rows(path, trial, rows_max)
+    wrong = [name for name, type_ in _types().items() if schema.get(name) != type_]
+    if wrong:
+        raise VenturiError(
+            "VEN-RECORD-ARTIFACT",
+            f"{path.name} is no series: it has not the column {wrong[0]}, or not of the right type",
+            where={"trial": trial, "field": wrong[0]},
+        )
+
+
+def _types() -> dict[str, type[pl.DataType]]:
+    """The columns of a series, and their types."""
+    from venturi.record.frames import pl
+
+    types = (pl.Float64, pl.String, pl.String, pl.Float64, pl.String)
+    return dict(zip(_COLUMNS, types, strict=True))
+
+
+def read_series(path: Path) -> pl.DataFrame:
+    """The series in `path`, in the order it was written."""
+    from venturi.record.frames import read_rows
+
     with _readable(path):
-        return pl.read_parquet(path, columns=list(_COLUMNS))
+        return read_rows(path, _COLUMNS)
 
 
 def rows_of(path: Path) -> int:

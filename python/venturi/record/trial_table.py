@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import zlib
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -55,13 +56,14 @@ class TableColumn:
 class Table:
     """`rows` rows of `columns`. What was read is kept compressed, in some 100 bytes a row.
 
-    `labelled` counts the trials with samples that only `sample_table` has. Trials that are
-    `unreadable` have no row.
+    `labelled` counts the trials with samples that only `sample_table` has, `left_out` the columns
+    that there was no room for. Trials that are `unreadable` have no row.
     """
 
     columns: tuple[TableColumn, ...]
     rows: int
     labelled: int
+    left_out: int
     _read: Callable[[], Iterator[tuple[list[list[Any]], list[Reasons]]]] = field(repr=False)
     unreadable: tuple[str, ...] = ()
 
@@ -98,8 +100,9 @@ def trial_table(
 ) -> Table:
     """The trials of `query` as they are now, newest first (undated ones last); at most `most`.
 
-    `columns` chooses by name (default: all); one of nothing that is recorded is VEN-QUERY-VALUE,
-    and so are more than 1,000.
+    `columns` chooses by name; one of nothing that is recorded is VEN-QUERY-VALUE, and so are more
+    than 1,000. By default they are all, or of more the 1,000 that most trials have: one trial of
+    odd columns must not keep the others from being tabled.
     """
     survey = _Survey()
     pieces: list[bytes] = []
@@ -117,7 +120,7 @@ def trial_table(
     if columns:
         chosen = {name: _slot_of(repository, name, named) for name in dict.fromkeys(columns)}
     else:
-        chosen = dict(named)
+        chosen = survey.most_frequent(named)
     if len(chosen) > COLUMNS_MAX:
         raise VenturiError(
             "VEN-QUERY-VALUE", f"{len(chosen):,} columns; at most {COLUMNS_MAX:,} are possible",
@@ -146,7 +149,8 @@ def trial_table(
             _as_moments(made, rows)
             yield rows, reasons
 
-    return Table(made, survey.rows, survey.labelled, read, tuple(unreadable))
+    left_out = 0 if columns else len(named) - len(chosen)
+    return Table(made, survey.rows, survey.labelled, left_out, read, tuple(unreadable))
 
 
 # What comes of a record that is none: no JSON, or not made as records are.
@@ -186,7 +190,7 @@ def sample_table(
             rows = _unpacked(piece)
             yield rows, [{"value": row[-1]} if row[-1] else {} for row in rows]
 
-    return Table(SAMPLE_COLUMNS, rows, 0, read, tuple(unreadable))
+    return Table(SAMPLE_COLUMNS, rows, 0, 0, read, tuple(unreadable))
 
 
 def _sample(id_: str, sample: Mapping[str, Any]) -> list[Any]:
@@ -250,6 +254,15 @@ class _Survey:
         }
         self.rows = self.labelled = 0
         self._kinds: dict[_Slot, set[str]] = {}
+        self._trials: Counter[int] = Counter()
+
+    def most_frequent(self, named: Mapping[str, _Slot]) -> dict[str, _Slot]:
+        """Of `named`, in its order, those that most trials have: 1,000 at most."""
+        places = {name: self.slots[slot] for name, slot in named.items()}
+        own = len(COLUMNS) + 1
+        kept = sorted(named, key=lambda name: (places[name] >= own, -self._trials[places[name]]))
+        some = set(kept[:COLUMNS_MAX])
+        return {name: slot for name, slot in named.items() if name in some}
 
     def row(
         self, columns: Mapping[str, Any], record: Mapping[str, Any]
@@ -276,6 +289,8 @@ class _Survey:
                 values[place] = float(found[0][0])
         self.labelled += any(sample["labels"] for sample in record["samples"])
         self.rows += 1
+        self._trials.update(values.keys())
+        self._trials.update(reasons.keys())
         return values, reasons
 
     def _place(self, slot: _Slot) -> int:

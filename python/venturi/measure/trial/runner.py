@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -99,8 +99,7 @@ def run_trial(session: Session, job: TrialJob) -> Trial:
     it is recorded as interrupted, cleaned up, and Interrupted raised.
     """
     origin_s = time.monotonic()
-    trial = _planned(session, job.chosen)
-    session.repository.add(trial)
+    trial = session.repository.add(_planned(session, job.chosen))
     step = Step(session.agent, origin_s, session.on_progress)
     with HERE.temporary(SERIES_PREFIX) as folder:
         own(HERE, folder)
@@ -111,6 +110,7 @@ def run_trial(session: Session, job: TrialJob) -> Trial:
                 folder / "series.parquet",
                 origin_s=origin_s,
                 interval_ms=session.sample_interval_ms,
+                rows_max=session.repository.limits.series_rows,
             )
         life = _Life(session, trial, sampler, job.chosen, origin_s)
         try:
@@ -237,8 +237,10 @@ class _Life:
         if warning is not None:
             self.warn((warning,))
         if path is not None:
-            with suppress(VenturiError):
+            try:
                 self.trial = self.repository.attach(self.trial, "series", path.name, path)
+            except VenturiError as error:
+                self.warn((TrialWarning(error.code, error.message),))
 
     def _judge(self, sampler: Sampler | None) -> None:
         """Says once what others did while the trial executed, if it did."""
@@ -260,8 +262,7 @@ class _Life:
         self.warn(found.warnings)
 
     def _advance(self, state: State, **changes: Any) -> None:
-        self.trial = self.trial.advance(state, **changes)
-        self.repository.save(self.trial)
+        self.trial = self.repository.save(self.trial.advance(state, **changes))
 
     def _take(self, report: Report) -> None:
         trial = self.trial

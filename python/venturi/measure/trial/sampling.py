@@ -28,14 +28,19 @@ class Sampler:
 
     Times in the file are seconds since `origin_s`, a moment of this process's monotonic clock: the
     start of the trial, so that series and phases share one axis. One moment is no series: a trial
-    that ended before the second sample has none. `ticks` is what it says of others.
+    that ended before the second sample has none, and one of more than `rows_max` values is thinned.
+    `ticks` is what it says of others.
     """
 
-    def __init__(self, agent: Agent, path: Path, *, origin_s: float, interval_ms: int) -> None:
+    def __init__(
+        self, agent: Agent, path: Path, *, origin_s: float, interval_ms: int, rows_max: int
+    ) -> None:
         self._agent = agent
         self._path = path
         self._origin_s = origin_s
         self._interval_ms = interval_ms
+        self._rows_max = rows_max
+        self._moments_each = 1
         self._process: Process | None = None
         self._thread: threading.Thread | None = None
         self._offset_s: float | None = None
@@ -70,6 +75,12 @@ class Sampler:
             warning = TrialWarning(
                 "VEN-MEASURE-SERIES", f"the host's series is incomplete: {self._problem}"
             )
+        elif self._moments_each > 1:
+            warning = TrialWarning(
+                "VEN-MEASURE-SERIES",
+                f"the host's series is thinned to the means of {self._moments_each} moments each: "
+                f"it had more than {self._rows_max:,} values",
+            )
         return (self._path if HERE.is_file(self._path) else None), warning
 
     def _listen(self) -> None:
@@ -103,7 +114,7 @@ class Sampler:
                         # Parquet's library takes as long as a short trial: it is loaded beside the
                         # work, and only for a trial that has a series.
 
-                        writer = stack.enter_context(SeriesWriter(self._path))
+                        writer = stack.enter_context(SeriesWriter(self._path, self._rows_max))
                         rows = [*first, *rows]
                     for row in rows:
                         writer.append(*row)
@@ -116,4 +127,6 @@ class Sampler:
         except Exception as error:
             self._problem = f"{type(error).__name__}: {error}"
         finally:
+            if writer is not None:
+                self._moments_each = writer.moments_each
             self._process.stop(GRACE_S)  # it has ended already, unless its events were nonsense

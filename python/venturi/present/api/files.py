@@ -64,7 +64,8 @@ def download(
     columns: Annotated[
         list[KeyName] | None,
         Parameter(
-            description="Columns of the table, by name; by default all.",
+            description="Columns of the table, by name; by default all, or of very many "
+            "those that most trials have.",
             max_length=COLUMNS_MAX,
             examples=[["id", "elapsed_s", "disk"]],
         ),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from venturi.record.job_account import polars_schema
+from venturi.record.limits import UNPRINTABLE
 
 if TYPE_CHECKING:
     import polars as pl
@@ -14,7 +14,6 @@ TOO_MANY = " (too many)"
 """Behind the name of an event whose like filled its table: `Reading.damaged` counts it so."""
 _ROWS_A_CHUNK = 16_384
 _INT64 = 1 << 63
-_UNPRINTABLE = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class TableBuilder:
@@ -80,7 +79,7 @@ def word(value: object, characters: int = 500) -> str | None:
     if not isinstance(value, str) or not value:
         return None
     value = value[:characters]
-    return value if value.isprintable() else _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", value)
+    return value if value.isprintable() else UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", value)
 
 
 def ends(value: object, characters: int = 400) -> str | None:

@@ -11,6 +11,7 @@ from venturi.record.accounts.columnar import TOO_MANY
 from venturi.record.importing.items import SOFTWARE, imported_id
 from venturi.record.importing.tally import Imported, Tally
 from venturi.record.job_account import MOMENT, PEAKS, TASK_METRICS, JobAccount, Reading, attach
+from venturi.record.limits import fitted
 from venturi.record.trial import (
     Cluster,
     Engine,
@@ -46,7 +47,8 @@ _UNITS = {"ms": ("s", 1e-3), "ns": ("s", 1e-9), "B": ("B", 1.0), "1": ("1", 1.0)
 
 def take_in(repository: Repository, account: JobAccount) -> Imported:
     """Takes in the application of `account`; one that is here already stays as it is."""
-    trial = trial_of(account)
+    # A log is written once: what readers cannot bear of it is cut, and the trial says so.
+    trial = fitted(trial_of(account), repository.limits)
     tally = Tally()
     added = False
     try:

@@ -106,7 +106,7 @@ def read(file: BinaryIO, source: Source) -> Iterator[Item]:
         yield from spellings
         yield trial
 
-    return of_rows(rows(file, source, _COLUMNS, _OPTIONAL, together=_MACHINES), items)
+    return of_rows(rows(file, source, _COLUMNS, _OPTIONAL, together=_MACHINES), items, source)
 
 
 def _content(row: Row) -> str:

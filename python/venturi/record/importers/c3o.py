@@ -71,7 +71,7 @@ def read(file: BinaryIO, source: Source) -> Iterator[Item]:
         equal_rows[content] += 1
         repetitions[group] += 1
 
-    return of_rows(rows(file, source, _COLUMNS, None, delimiter="\t"), items)
+    return of_rows(rows(file, source, _COLUMNS, None, delimiter="\t"), items, source)
 
 
 def _trial(row: Row, source: Source, job: str) -> Trial:

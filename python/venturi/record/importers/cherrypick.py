@@ -49,7 +49,7 @@ UNDATED = "unknown"
 
 def read(file: BinaryIO, source: Source) -> Iterator[Item]:
     """The trials of one of CherryPick's tables, with what was refused and interpreted."""
-    return of_rows(rows(file, source, _COLUMNS), lambda row: _items(row, source))
+    return of_rows(rows(file, source, _COLUMNS), lambda row: _items(row, source), source)
 
 
 def _items(row: Row, source: Source) -> Iterator[Item]:

@@ -30,6 +30,7 @@ from venturi.record.importing.items import (
     Item,
     Source,
     Spelling,
+    admitted,
     imported_id,
     unnamed_hosts,
 )
@@ -96,7 +97,8 @@ def read(file: BinaryIO, source: Source) -> Iterator[Item]:
             yield Refusal(line, "", content[:100], reason)
             continue
         try:
-            yield from _items(Row(line, dict(zip(COLUMNS, fields, strict=True))), source)
+            row = Row(line, dict(zip(COLUMNS, fields, strict=True)))
+            yield from admitted(_items(row, source), line, source)
         except UnreadableError as error:
             yield error.refusal
 

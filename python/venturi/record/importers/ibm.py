@@ -60,7 +60,8 @@ _FAILURES = (
 
 def read(file: BinaryIO, source: Source) -> Iterator[Item]:
     """The trials of the set, with what was refused."""
-    return of_rows(rows(file, source, _COLUMNS, (_INDEX,)), lambda row: [_trial(row, source)])
+    found = rows(file, source, _COLUMNS, (_INDEX,))
+    return of_rows(found, lambda row: [_trial(row, source)], source)
 
 
 def _trial(row: Row, source: Source) -> Trial:

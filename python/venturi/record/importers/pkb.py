@@ -29,6 +29,7 @@ from venturi.record.importing.items import (
     SOFTWARE,
     Item,
     Source,
+    admitted,
     imported_id,
     unnamed_hosts,
 )
@@ -129,7 +130,7 @@ def read(file: BinaryIO, source: Source) -> Iterator[Item]:
             runs.setdefault(run, []).append(sample)
     for run, samples in runs.items():
         try:
-            yield _trial(run, samples, source)
+            yield from admitted([_trial(run, samples, source)], samples[0].line, source)
         except UnusableError as error:
             yield error.refusal(samples[0].line)
 

@@ -57,7 +57,7 @@ _STANDS_FOR = {
 
 def read(file: BinaryIO, source: Source) -> Iterator[Item]:
     """The trials of a table of published figures, with what was refused."""
-    return of_rows(rows(file, source, _COLUMNS, None), lambda row: [_trial(row, source)])
+    return of_rows(rows(file, source, _COLUMNS, None), lambda row: [_trial(row, source)], source)
 
 
 def _check_columns(row: Row, source: Source) -> None:

@@ -53,7 +53,7 @@ _ENGINES = {"hadoop": "mapreduce", "spark": "spark"}
 
 def read(file: BinaryIO, source: Source) -> Iterator[Item]:
     """The trials of scout's table, with what was refused and what was interpreted."""
-    return of_rows(rows(file, source, _COLUMNS), lambda row: _items(row, source))
+    return of_rows(rows(file, source, _COLUMNS), lambda row: _items(row, source), source)
 
 
 def _items(row: Row, source: Source) -> Iterator[Item]:

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, BinaryIO
 
-from venturi.record.importing.items import SOFTWARE, Item, Source, imported_id
+from venturi.record.importing.items import SOFTWARE, Item, Source, admitted, imported_id
 from venturi.record.importing.json_text import (
     Limits,
     UnusableError,
@@ -66,9 +66,9 @@ def read(file: BinaryIO, source: Source) -> Iterator[Item]:
             raise source.malformed(f"no JSON: {error}", line=line) from error
         if isinstance(found, list):
             for place, test in enumerate(found):
-                yield from _items(test, line, f"[{place}]", source)
+                yield from admitted(_items(test, line, f"[{place}]", source), line, source)
         else:
-            yield from _items(found, line, "", source)
+            yield from admitted(_items(found, line, "", source), line, source)
 
 
 def _pieces(content: str, source: Source) -> list[tuple[int, str]]:

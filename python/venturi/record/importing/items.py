@@ -18,7 +18,9 @@ from venturi import __version__
 from venturi.errors import VenturiError
 from venturi.record.importing.tables import Row, UnreadableError
 from venturi.record.importing.text import Refusal
+from venturi.record.limits import check
 from venturi.record.trial import Host, Provenance, ProvenanceKind, Software, Trial
+from venturi.settings import Limits
 
 FAILED = "VEN-IMPORT-FAILED"
 """The code of the failure of a trial that its source says has failed."""
@@ -43,10 +45,14 @@ Item = Trial | Refusal | Spelling
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The file that is read: its name, and the SHA-256 of its whole content."""
+    """The file that is read: its name, and the SHA-256 of its whole content.
+
+    With `limits`, a trial beyond them is refused with its line by who reads it (`admitted`).
+    """
 
     file: str
     sha256: str
+    limits: Limits | None = None
 
     def provenance(self, dataset: str) -> Provenance:
         """Where a trial of `dataset` comes from: its name, and the digest of this file."""
@@ -84,8 +90,21 @@ def unnamed_hosts(cluster: str, count: int, facts: Mapping[str, Any]) -> tuple[H
     return tuple(Host(f"{cluster}/{number}", facts) for number in range(1, count + 1))
 
 
+def admitted(items: Iterable[Item], line: int, source: Source) -> Iterator[Item]:
+    """`items`, which `line` gave; in place of a trial beyond the limits of `source`, a refusal."""
+    for item in items:
+        try:
+            if source.limits is not None and isinstance(item, Trial):
+                check(item, source.limits)
+        except VenturiError as error:
+            field, value, limit = (str(error.where[key]) for key in ("field", "value", "limit"))
+            yield Refusal(line, field, value, limit)
+        else:
+            yield item
+
+
 def of_rows(
-    rows: Iterable[Row | Refusal], of_row: Callable[[Row], Iterable[Item]]
+    rows: Iterable[Row | Refusal], of_row: Callable[[Row], Iterable[Item]], source: Source
 ) -> Iterator[Item]:
     """What `of_row` makes of each row; one of which it can make nothing is a refusal."""
     for row in rows:
@@ -93,7 +112,7 @@ def of_rows(
             yield row
             continue
         try:
-            made = tuple(of_row(row))
+            made = tuple(admitted(of_row(row), row.line, source))
         except UnreadableError as error:
             yield error.refusal
         else:

@@ -16,11 +16,13 @@ from venturi.errors import ExitCode, VenturiError, unreadable
 from venturi.record.accounts.find import Log
 from venturi.record.accounts.trial import take_in
 from venturi.record.exchange import import_archive
+from venturi.record.files import remove_abandoned
 from venturi.record.importing.formats import FORMATS, Format, Kind
 from venturi.record.importing.items import Item, Source
 from venturi.record.importing.recognise import refuse_special
 from venturi.record.importing.tally import Imported, Tally
 from venturi.record.repository import Repository
+from venturi.settings import Limits
 
 Progress = Callable[[int, int | None], None]
 """Called with what is read (bytes; of an archive trials) and what there is in all, if known."""
@@ -67,11 +69,16 @@ def import_file(
     return take(repository, progress)
 
 
-def results(format: Format, path: Path, progress: Progress) -> Iterator[Item]:
-    """What the file of results `path` holds, read once for its digest and once for its rows."""
+def results(
+    format: Format, path: Path, progress: Progress, limits: Limits | None = None
+) -> Iterator[Item]:
+    """What the file of results `path` holds, read once for its digest and once for its rows.
+
+    With `limits`, rows whose trials are beyond them are refused.
+    """
     try:
         with path.open("rb") as file:
-            source = Source(str(path), hashlib.file_digest(file, "sha256").hexdigest())
+            source = Source(str(path), hashlib.file_digest(file, "sha256").hexdigest(), limits)
             size_bytes = file.tell()
             file.seek(0)
             for count, item in enumerate(format.reader.read(file, source)):
@@ -95,11 +102,17 @@ def store(repository: Repository, items: Iterable[Item]) -> Imported:
 def _take_results(
     format: Format, path: Path, repository: Repository, progress: Progress
 ) -> Imported:
-    return store(repository, results(format, path, progress))
+    try:
+        return store(repository, results(format, path, progress))
+    except VenturiError as error:
+        if error.code != "VEN-RECORD-LIMIT":
+            raise
+    # Nothing was stored. Few files have such rows, so that only theirs are looked at one by one.
+    return store(repository, results(format, path, progress, repository.limits))
 
 
 def _take_archive(path: Path, repository: Repository, progress: Progress) -> Imported:
-
+    remove_abandoned(repository.artifacts_dir)
     return import_archive(repository, path, progress=progress)
 
 

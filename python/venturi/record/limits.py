@@ -1,0 +1,494 @@
+"""What readers can bear: the one check that every record passes, from wherever it comes.
+
+What is measured here, imported, uploaded, ingested or moved from another database is held to the
+same limits, and so whatever is stored can be listed, shown, grouped, exported and moved on, on
+SQLite and on PostgreSQL. What others send is refused (`check`); what was measured, or told by a log
+that is written once, is cut and says so (`fitted`). How much a trial may have is in
+`settings.Limits`. What no setting changes:
+
+- instants lie between 1990 and 2100 in UTC: no trial is older, and every calendar has them,
+- seconds are not negative and at most as many as that, so that sums of them mean something,
+- counts are not negative and below 2^53: exact also where all numbers are floating-point,
+- other numbers are within 1e100, so that the sum of the squares of many is finite, too,
+- text has no control characters, which terminals obey, PostgreSQL cannot hold and XML cannot write;
+  what is prose may have tabs and line ends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from venturi.errors import VenturiError
+from venturi.record.trial import (
+    Artifact,
+    Cluster,
+    Engine,
+    Failure,
+    Host,
+    Owner,
+    Phase,
+    PriceQuote,
+    Provenance,
+    Sample,
+    Scalar,
+    Software,
+    Trial,
+    TrialWarning,
+    Workload,
+)
+from venturi.settings import Limits, variable_of
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+CUT = "VEN-RECORD-CUT"
+"""The code of the warning that a trial had more than can be kept."""
+EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
+LATEST = datetime(2100, 1, 1, tzinfo=UTC)
+SECONDS_MAX = (LATEST - EARLIEST).total_seconds()
+COUNT_MAX = 2**53
+NUMBER_MAX = 1e100
+DEPTH_MAX = 12  # of a host's facts; the agent's have four
+
+UNPRINTABLE = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What terminals obey and what no file can hold, but for tabs and line ends."""
+_NOT_IN_NAMES = re.compile(f"[\t\n{UNPRINTABLE.pattern[1:]}")
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_SHOWN_CHARACTERS = 80
+_NAMED_MAX = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """A value beyond a limit: its field, its text (shortened), and the limit in words.
+
+    `setting` is the field of `Limits` that says how much is possible, if one does; `cut` whether
+    the trial makes sense without what is beyond.
+    """
+
+    field: str
+    value: str
+    reason: str
+    setting: str = ""
+    cut: bool = True
+
+
+Seen = dict[int, object]
+"""What fits and many trials share, such as their hosts, by identity: it is looked at once."""
+
+
+def check(trial: Trial, limits: Limits, seen: Seen | None = None) -> None:
+    """VEN-RECORD-LIMIT, with field, value and limit, if readers cannot bear `trial`.
+
+    Of many trials, all are given the same `seen`, empty at first.
+    """
+    fitting = _Fitting(limits, seen)
+    fitting.record(trial)
+    if fitting.beyond:
+        raise refused(trial.id, fitting.beyond[0], len(fitting.beyond) - 1)
+
+
+def check_size(id_: str, record: str, limits: Limits) -> None:
+    """VEN-RECORD-LIMIT if `record`, trial `id_` as JSON, has too many bytes."""
+    if (size_bytes := _size_bytes(record, limits)) is not None:
+        raise refused(id_, _too_large(size_bytes, limits))
+
+
+def fitted(trial: Trial, limits: Limits) -> Trial:
+    """`trial` without what readers cannot bear, and a warning (VEN-RECORD-CUT) of what was cut.
+
+    VEN-RECORD-LIMIT for what has no smaller form, all of it chosen or known before a trial begins.
+    """
+    from venturi.record.trial_json import encode  # with pydantic, which most do without
+
+    fitting = _Fitting(limits)
+    made = fitting.record(trial)
+    beyond = list(fitting.beyond)
+    for each in beyond:
+        if not each.cut:
+            raise refused(trial.id, each)
+    tight = limits
+    while (size_bytes := _size_bytes(encode(made), limits)) is not None:
+        beyond = [*fitting.beyond, _too_large(size_bytes, limits)]
+        if _halved(tight) == tight:
+            raise refused(trial.id, beyond[-1])
+        tight = _halved(tight)
+        made = _Fitting(tight).record(made)
+    if not beyond:
+        return trial
+    named = [_sentence(each) for each in beyond[:_NAMED_MAX]]
+    rest = len(beyond) - len(named)
+    more = f"; and {rest:,} more" if rest else ""
+    said = TrialWarning(CUT, f"cut to what can be kept: {'; '.join(named)}{more}")
+    return replace(made, warnings=(*made.warnings[: limits.warnings - 1], said))
+
+
+def _halved(limits: Limits) -> Limits:
+    """`limits` with half of what a trial has many of; what was chosen stays whole."""
+    many = ("text_characters", "entries", "phases", "samples", "warnings")
+    return replace(limits, **{name: -(-getattr(limits, name) // 2) for name in many})
+
+
+def _size_bytes(record: str, limits: Limits) -> int | None:
+    """The bytes of `record` if they are more than possible."""
+    most = limits.record_bytes
+    if len(record) <= most // 4:  # a character has at most four
+        return None
+    size_bytes = len(record.encode())
+    return size_bytes if size_bytes > most else None
+
+
+def _too_large(size_bytes: int, limits: Limits) -> Excess:
+    reason = f"longer than {limits.record_bytes:,} bytes as JSON"
+    return Excess("the record", f"{size_bytes:,} bytes", reason, "record_bytes")
+
+
+def refused(trial: str, excess: Excess, more: int = 0) -> VenturiError:
+    """The error of what is beyond a limit."""
+    others = f" (and {more:,} more)" if more else ""
+    hint = "nothing was stored; correct it where it was written"
+    if excess.setting:
+        hint = f"nothing was stored; {variable_of(excess.setting)} says how much is possible"
+    return VenturiError(
+        "VEN-RECORD-LIMIT",
+        f"{_sentence(excess)}{others}",
+        where={
+            "trial": trial,
+            "field": excess.field,
+            "value": excess.value,
+            "limit": excess.reason,
+        },
+        hint=hint,
+    )
+
+
+def _sentence(excess: Excess) -> str:
+    return f"{excess.field} is {excess.value}, {excess.reason}"
+
+
+def shown(value: object) -> str:
+    """At most 80 characters of `value`, fit for a terminal; collections by their size."""
+    if isinstance(value, Mapping | tuple | list):
+        return f"{len(value):,} entries"
+    text = _written(value) if isinstance(value, int) else str(value)
+    text = text[:_SHOWN_CHARACTERS] + ("…" if len(text) > _SHOWN_CHARACTERS else "")
+    return text.encode("unicode_escape").decode() if _NOT_IN_NAMES.search(text) else text
+
+
+class _Fitting:
+    """Walks through a record: what it returns fits, and `beyond` is what did not.
+
+    A value that fits is returned itself. Each rule notes what is beyond with the field's last part;
+    whoever called it puts the rest before.
+    """
+
+    def __init__(self, limits: Limits, seen: Seen | None = None) -> None:
+        self.limits = limits
+        self._seen = {} if seen is None else seen
+        self.beyond: list[Excess] = []
+
+    def record(self, value: T) -> T:
+        changes: dict[str, Any] = {}
+        most = self.limits.name_characters
+        for name, rule in _RULES[type(value)]:
+            old = getattr(value, name)
+            # Most are plain names, and a call takes longer than to look at one.
+            if not old or (rule is _NAME and len(old) <= most and old.isprintable()):
+                continue
+            before = len(self.beyond)
+            new = rule(self, old)
+            if len(self.beyond) > before:
+                self._under(before, name)
+                changes[name] = new
+        return replace(value, **changes) if changes else value  # type: ignore[type-var]
+
+    def _under(self, before: int, name: str) -> None:
+        """Puts `name` before the fields of what was noted since `before`."""
+        for place in range(before, len(self.beyond)):
+            each = self.beyond[place]
+            joint = "." if each.field and not each.field.startswith("[") else ""
+            self.beyond[place] = replace(each, field=f"{name}{joint}{each.field}")
+
+    def note(
+        self, value: object, reason: str, setting: str = "", *, cut: bool = True, field: str = ""
+    ) -> None:
+        self.beyond.append(Excess(field, shown(value), reason, setting, cut))
+
+    def name(self, text: str) -> str:
+        if len(text) > self.limits.name_characters:
+            most = self.limits.name_characters
+            self.note(text, f"longer than {most:,} characters", "name_characters")
+            text = _shortened(text, most)
+        if not text.isprintable() and (found := _NOT_IN_NAMES.search(text)):
+            self.note(text, _character(found))
+            text = _NOT_IN_NAMES.sub(_REPLACEMENT, text)
+        return text
+
+    def prose(self, text: str) -> str:
+        if len(text) > self.limits.text_characters:
+            most = self.limits.text_characters
+            self.note(text, f"longer than {most:,} characters", "text_characters")
+            text = _shortened(text, most)
+        if not text.isprintable() and (found := UNPRINTABLE.search(text)):
+            self.note(text, _character(found))
+            text = UNPRINTABLE.sub(_REPLACEMENT, text)
+        return text
+
+    def count(self, value: int) -> int:
+        if not 0 <= value < COUNT_MAX:
+            self.note(value, "not from 0 to 2^53 - 1", cut=False)
+        return value
+
+    def size(self, value: int) -> int | None:
+        """A count that need not be known."""
+        if not 0 <= value < COUNT_MAX:
+            self.note(value, "not from 0 to 2^53 - 1")
+            return None
+        return value
+
+    def seconds(self, value: float) -> float:
+        if not 0 <= value <= SECONDS_MAX:
+            self.note(value, f"not from 0 to {SECONDS_MAX:.0f} s", cut=False)
+        return value
+
+    def offset(self, value: float) -> float:
+        """Seconds from a trial's start; where clocks differ, before it."""
+        if not -SECONDS_MAX <= value <= SECONDS_MAX:
+            self.note(value, f"not within ±{SECONDS_MAX:.0f} s", cut=False)
+        return value
+
+    def instant(self, value: datetime) -> datetime:
+        # Compared, not converted: near the years 1 and 9999 an offset leads out of the calendar.
+        if not EARLIEST <= value < LATEST:
+            self.note(value.isoformat(), "not between 1990 and 2100 in UTC", cut=False)
+        return value
+
+    def scalar(self, value: Scalar) -> Scalar:
+        if isinstance(value, str):
+            return self.prose(value)
+        if value is None or isinstance(value, bool):
+            return value
+        if not -NUMBER_MAX <= value <= NUMBER_MAX:
+            self.note(_written(value), f"not within ±{NUMBER_MAX:g}")
+            return _written(value)
+        return value
+
+    def mapping(
+        self,
+        found: Mapping[str, T],
+        rule: Callable[[_Fitting, T], T],
+        setting: str = "entries",
+    ) -> Mapping[str, T]:
+        most = getattr(self.limits, setting)
+        entries: Iterable[tuple[str, T]] = found.items()
+        start = len(self.beyond)
+        if len(found) > most:
+            self.note(found, f"more than {most:,} entries", setting)
+            entries = list(entries)[:most]
+        made = {}
+        for key, value in entries:
+            before = len(self.beyond)
+            fit = self.name(key)
+            made[fit] = value if value is None else rule(self, value)
+            if len(self.beyond) > before:
+                self._under(before, fit)
+        return made if len(self.beyond) > start else found
+
+    def scalars(
+        self, found: Mapping[str, Scalar], setting: str = "entries"
+    ) -> Mapping[str, Scalar]:
+        fits = len(found) <= getattr(self.limits, setting) and self._plain(found)
+        return found if fits else self.mapping(found, _Fitting.scalar, setting)
+
+    def _plain(self, found: Mapping[str, Scalar]) -> bool:
+        """Whether all of `found` fits, told at once; if not so, it may fit all the same."""
+        texts = [each for each in found.values() if isinstance(each, str)]
+        return (
+            "".join(found).isprintable()
+            and "".join(texts).isprintable()
+            and max(map(len, found), default=0) <= self.limits.name_characters
+            and max(map(len, texts), default=0) <= self.limits.text_characters
+            and all(
+                each is None or -NUMBER_MAX <= each <= NUMBER_MAX
+                for each in found.values()
+                if not isinstance(each, str)
+            )
+        )
+
+    def configuration(self, found: Mapping[str, Scalar]) -> Mapping[str, Scalar]:
+        return self.scalars(found, "configuration_keys")
+
+    def shared(self, value: T, rule: Callable[[_Fitting, T], T]) -> T:
+        """What `rule` makes of `value`, which other trials may have, too."""
+        if self._seen.get(id(value)) is value:
+            return value
+        made = rule(self, value)
+        if made is value:
+            self._seen[id(value)] = value
+        return made
+
+    def software(self, found: Software) -> Software:
+        return self.shared(found, _Fitting.record)
+
+    def names_of(self, found: Mapping[str, str]) -> Mapping[str, str]:
+        return self.mapping(found, _Fitting.prose)
+
+    def folders(self, found: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
+        return self.mapping(found, lambda fit, each: fit.items(each, _Fitting.path, "entries"))
+
+    def path(self, text: str) -> str:
+        fit = self.prose(text)
+        if "\n" in fit or "\t" in fit:
+            self.note(text, "with a tab or line end in it")
+            fit = fit.replace("\n", _REPLACEMENT).replace("\t", _REPLACEMENT)
+        return fit
+
+    def items(
+        self, found: tuple[T, ...], rule: Callable[[_Fitting, T], U], setting: str
+    ) -> tuple[U, ...]:
+        most = getattr(self.limits, setting)
+        start = len(self.beyond)
+        kept: Sequence[T] = found
+        if len(found) > most:
+            self.note(found, f"more than {most:,} entries", setting)
+            kept = _most_telling(found, most)
+        made: list[U] = []
+        for place, each in enumerate(kept):
+            before = len(self.beyond)
+            made.append(rule(self, each))
+            if len(self.beyond) > before:
+                self._under(before, f"[{place}]")
+        return tuple(made) if len(self.beyond) > start else found  # type: ignore[return-value]
+
+    def hosts(self, found: tuple[Host, ...]) -> tuple[Host, ...]:
+        return self.shared(found, lambda fit, each: fit.items(each, _Fitting.record, "hosts"))
+
+    def phases(self, found: tuple[Phase, ...]) -> tuple[Phase, ...]:
+        made = self.items(found, _Fitting.phase, "phases")
+        return tuple(each for each in made if each is not None)
+
+    def phase(self, found: Phase) -> Phase | None:
+        """A phase at no possible time says nothing."""
+        before = len(self.beyond)
+        made = self.record(found)
+        timed = all(each.cut for each in self.beyond[before:])
+        self.beyond[before:] = [replace(each, cut=True) for each in self.beyond[before:]]
+        return made if timed else None
+
+    def samples(self, found: tuple[Sample, ...]) -> tuple[Sample, ...]:
+        return self.items(found, _Fitting.sample, "samples")
+
+    def warnings(self, found: tuple[TrialWarning, ...]) -> tuple[TrialWarning, ...]:
+        return self.items(found, _Fitting.record, "warnings")
+
+    def artifacts(self, found: tuple[Artifact, ...]) -> tuple[Artifact, ...]:
+        return self.items(found, _Fitting.record, "artifacts")
+
+    def sample(self, found: Sample) -> Sample:
+        made = self.record(found)
+        if made.value is not None and abs(made.value) > NUMBER_MAX:
+            reason = f"not within ±{NUMBER_MAX:g}"
+            self.note(made.value, reason, field="value")
+            return replace(made, value=None, missing_reason=f"{made.value:g} is {reason}")
+        return made
+
+    def artifact_size(self, value: int) -> int:
+        most = self.limits.artifact_bytes
+        if not 0 <= value <= most:
+            self.note(value, f"not from 0 to {most:,} bytes", "artifact_bytes", cut=False)
+        return value
+
+    def facts(self, found: Mapping[str, Any]) -> Mapping[str, Any]:
+        made = self.tree(found, 0)
+        assert isinstance(made, Mapping)
+        return made
+
+    def tree(self, value: Any, depth: int) -> Any:
+        if isinstance(value, str | int | float):
+            return self.scalar(value)
+        if value is None:
+            return value
+        if depth >= DEPTH_MAX:
+            self.note(value, f"nested deeper than {DEPTH_MAX}")
+            return None
+        if isinstance(value, Mapping):
+            return self.mapping(value, lambda fit, each: fit.tree(each, depth + 1))
+        if isinstance(value, list | tuple):
+            start = len(self.beyond)
+            made = self.items(tuple(value), lambda fit, each: fit.tree(each, depth + 1), "entries")
+            return list(made) if len(self.beyond) > start else value
+        return value
+
+
+def _shortened(text: str, most: int) -> str:
+    return text[: most - 1] + "…"
+
+
+def _character(found: re.Match[str]) -> str:
+    return f"with the control character U+{ord(found[0]):04X}"
+
+
+def _written(value: float) -> str:
+    """A number as text; whole ones of many digits, which Python does not write, by their size."""
+    if isinstance(value, int) and value.bit_length() > 1_000:
+        return f"{'-' if value < 0 else ''}2^{value.bit_length() - 1} or more"
+    return repr(value)
+
+
+def _most_telling(found: tuple[T, ...], most: int) -> Sequence[T]:
+    """Of phases the longest, in their order; of all else the first."""
+    places = range(len(found))
+    if isinstance(found[0], Phase):
+        longest = sorted(places, key=lambda place: -found[place].elapsed_s)  # type: ignore[attr-defined]
+        return [found[place] for place in sorted(longest[:most])]
+    return found[:most]
+
+
+_Rule = Callable[[_Fitting, Any], Any]
+_NAME, _PROSE, _COUNT, _SIZE = _Fitting.name, _Fitting.prose, _Fitting.count, _Fitting.size
+_SECONDS, _SCALARS, _RECORD = _Fitting.seconds, _Fitting.scalars, _Fitting.record
+
+
+def _rules(**rules: _Rule) -> tuple[tuple[str, _Rule], ...]:
+    return tuple(rules.items())
+
+
+# A test holds these to the fields of the record: what has no rule has few values, such as a state.
+_RULES: Mapping[type, tuple[tuple[str, _Rule], ...]] = {
+    Trial: _rules(
+        workload=_RECORD, engine=_RECORD, cluster=_RECORD, configuration=_Fitting.configuration,
+        software=_Fitting.software, provenance=_RECORD, started_at=_Fitting.instant,
+        experiment=_NAME, repetition=_COUNT, seed=_SIZE, elapsed_s=_SECONDS, phases=_Fitting.phases,
+        samples=_Fitting.samples, artifacts=_Fitting.artifacts, warnings=_Fitting.warnings,
+        failure=_RECORD, owner=_RECORD,
+    ),
+    Workload: _rules(
+        name=_NAME, version=_NAME, scale=_NAME, input_bytes=_SIZE, input_records=_SIZE
+    ),
+    Engine: _rules(name=_NAME, version=_NAME),
+    Cluster: _rules(
+        hosts=_Fitting.hosts, disks_by_role=_Fitting.folders, instance_type=_NAME, network=_NAME,
+        price=_RECORD,
+    ),
+    Host: _rules(name=_NAME, facts=_Fitting.facts),
+    PriceQuote: _rules(
+        amount=_Fitting.scalar, currency=_NAME, per=_NAME, source=_NAME, as_of=_NAME
+    ),
+    Software: _rules(
+        venturi_version=_NAME, git_sha=_NAME, build_profile=_NAME, kernel=_NAME,
+        others=_Fitting.names_of,
+    ),
+    Provenance: _rules(source=_NAME, digest=_NAME),
+    Sample: _rules(metric=_NAME, unit=_NAME, phase=_NAME, labels=_SCALARS, missing_reason=_PROSE),
+    Phase: _rules(name=_NAME, started_s=_Fitting.offset, elapsed_s=_SECONDS),
+    Artifact: _rules(
+        name=_NAME, path=_Fitting.path, size_bytes=_Fitting.artifact_size, sha256=_NAME
+    ),
+    TrialWarning: _rules(code=_NAME, message=_PROSE),
+    Failure: _rules(kind=_NAME, code=_NAME, message=_PROSE),
+    Owner: _rules(host=_NAME, boot_id=_NAME, pid=_COUNT, process_started_ticks=_COUNT),
+}  # fmt: skip
