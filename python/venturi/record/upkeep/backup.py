@@ -449,7 +449,8 @@ def _add_trials(connection: sa.Connection, rows: list[dict[str, Any]], told: Res
             trial = trial.advance(State.INTERRUPTED, failure=failure)
             interrupted += 1
         trials.append(trial)
-    insert_new(connection, trials)
+    # As they were stored, also where limits have become narrower since.
+    insert_new(connection, trials, None)
     return replace(
         told,
         trials=told.trials + len(trials),
