@@ -284,3 +284,18 @@ def test_files_of_a_trial_that_is_being_taken_in_are_waited_for(
         threading.Timer(0.3, holder.stdin.close).start()
         assert check(repository).whole  # after it has ended
         assert holder.wait(60) == 0
+
+
+def test_what_no_door_lets_in_any_more_is_set_aside_too(
+    repository: Repository, make_trial: MakeTrial
+) -> None:
+    sound, bad = ended(repository, make_trial()), ended(repository, make_trial())
+    with repository.writing() as connection:
+        here = sa.select(RECORDS.c.record).where(RECORDS.c.id == bad.id)
+        record = connection.execute(here).scalar_one()
+        assert '"elapsed_s":3.0' in record
+        write_record(connection, bad.id, record.replace('"elapsed_s":3.0', '"elapsed_s":-5.0'))
+        connection.execute(sa.update(TRIALS).where(TRIALS.c.id == bad.id).values(elapsed_s=-5.0))
+    assert kinds(repository, mend=True) == [(Kind.UNREADABLE, f"trial {bad.id}")]
+    assert "elapsed_s" in quarantine.find(repository)[0].reason
+    assert [row.id for row in paging.rows(repository, Query()).rows] == [sound.id]

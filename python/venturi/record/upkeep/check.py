@@ -15,7 +15,7 @@ import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ import sqlalchemy as sa
 
 from venturi.errors import VenturiError
 from venturi.record.files import TEMPORARY_SUFFIX
+from venturi.record.limits import check as check_limits
 from venturi.record.query.conditions import parse_condition
 from venturi.record.repository import Repository
 from venturi.record.rows import insert_copies
@@ -44,6 +45,7 @@ from venturi.record.trial_json import decode
 from venturi.record.upkeep import quarantine
 from venturi.record.upkeep.findings import Finding, Kind, Report
 from venturi.record.upkeep.locks import none_arriving, working
+from venturi.settings import Limits
 
 Progress = Callable[[int, int | None], None]
 """Called with the trials looked at, and how many there are."""
@@ -66,8 +68,10 @@ def check(
         return _mended(repository, home, report)
 
 
-def why_unreadable(id_: str, record: str) -> str | None:
-    """Why what is stored as the trial `id_` cannot be read, or None: it is read as readers do."""
+def why_unreadable(id_: str, record: str, limits: Limits | None = None) -> str | None:
+    """Why what is stored as the trial `id_` cannot be read, or None: it is read as readers do, who
+    bear no more than `limits`.
+    """
     try:
         trial = decode(record)
         if trial.id != id_:
@@ -77,11 +81,22 @@ def why_unreadable(id_: str, record: str) -> str | None:
         row = trial_row(trial)
         if row["started_at_us"] is not None:
             moment(row["started_at_us"])
+        if limits is not None:
+            check_limits(trial, limits)
     except VenturiError as error:
         return error.message
     except OverflowError:
         return "started_at: no date of any calendar in UTC"
     return None
+
+
+def _widest(limits: Limits) -> Limits:
+    """`limits`, or the usual ones where they are wider: who narrows them refuses what is new, and
+    has nothing set aside that was welcome before.
+    """
+    usual = Limits()
+    names = [each.name for each in fields(Limits)]
+    return Limits(**{name: max(getattr(limits, name), getattr(usual, name)) for name in names})
 
 
 @dataclass(slots=True)
@@ -128,12 +143,13 @@ class _Check:
         self, connection: sa.Connection, artifacts: list[tuple[str, Artifact]]
     ) -> Iterator[Finding]:
         every = connection.execute(sa.select(sa.func.count()).select_from(RECORDS)).scalar_one()
+        limits = _widest(self._repository.limits)
         for step in _records(connection):
             self._progress(self._trials, every)
             self._trials += len(step)
             readable: dict[str, Trial] = {}
             for row in step:
-                reason = why_unreadable(row.id, row.record)
+                reason = why_unreadable(row.id, row.record, limits)
                 if reason is None:
                     readable[row.id] = decode(row.record)
                 else:
