@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from torture import sort_calls, sort_kills
+from torture import sort_calls, sort_kills, sort_shapes
 
-ROUNDS = {round_.name: round_ for round_ in (sort_kills.ROUND, sort_calls.ROUND)}
+ROUNDS = {round_.name: round_ for round_ in (sort_kills.ROUND, sort_calls.ROUND, sort_shapes.ROUND)}
