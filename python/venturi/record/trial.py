@@ -33,8 +33,10 @@ ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
 @dataclass_transform(frozen_default=True)
 def _record(cls: type[T]) -> type[T]:
     """A frozen dataclass that pydantic decodes strictly: an unknown key is an error."""
-    # A ConfigDict, which is a dict: who only uses trials need not load pydantic.
-    cls.__pydantic_config__ = {"extra": "forbid", "ser_json_inf_nan": "constants"}  # type: ignore[attr-defined]
+    # A ConfigDict, which is a dict: who only uses trials need not load pydantic, and who decodes
+    # none does not build what decodes them.
+    config = {"extra": "forbid", "ser_json_inf_nan": "constants", "defer_build": True}
+    cls.__pydantic_config__ = config  # type: ignore[attr-defined]
     return dataclass(frozen=True)(cls)
 
 

@@ -17,7 +17,9 @@ from venturi.present.api.moved import moved
 class Page:
     """A page, whose component is `web/src/pages/NAME/Name.tsx`.
 
-    `asks` are the paths that it asks with its own query. `menu` is its name in the navigation,
+    `asks` are the paths that it asks with its own query, `always` those that it asks whatever that
+    is: what it shows, and so what a file of it carries. What only controls ask for, such as facets,
+    is in neither. `menu` is its name in the navigation,
     where one that `selects` takes the conditions of the page before along. A page with a `question`
     and what it is `about` is on the first page. One that is not `served` is in files only: a
     command writes it with its data.
@@ -27,6 +29,7 @@ class Page:
     path: str
     title: str
     asks: tuple[str, ...] = ()
+    always: tuple[str, ...] = ()
     menu: str | None = None
     selects: bool = True
     question: str = ""
@@ -36,14 +39,15 @@ class Page:
 
 def _analysis(name: str, menu: str, title: str, question: str, about: str) -> Page:
     """A page over the trials that its filters choose."""
-    asks = (f"/api/{name}", "/api/facets")
-    return Page(name, f"/{name}", title, asks, menu, question=question, about=about)
+    return Page(
+        name, f"/{name}", title, (f"/api/{name}",), menu=menu, question=question, about=about
+    )
 
 
 # fmt: off
 PAGES = (
-    Page("start", "/", "A repository of trials"),
-    Page("repository", "/trials", "Repository", ("/api/trials", "/api/facets"), "Repository",
+    Page("start", "/", "A repository of trials", (), ("/api/status", "/api/start", "/api/views")),
+    Page("repository", "/trials", "Repository", ("/api/trials",), ("/api/keys",), "Repository",
          question="Which trials are there?",
          about="All trials, with facets, search and downloads."),
     Page("trial", "/trials/{id}", "Trial",
@@ -56,21 +60,18 @@ PAGES = (
               "Disk, network, maps, compression: all else being equal."),
     _analysis("scaling", "Scaling", "Scaling", "How does it scale?",
               "Nodes, data size, cores: points, curve, memory cliff."),
-    Page("advice", "/advice", "Hardware advice", ("/api/advice", "/api/catalogs"), "Advice",
+    Page("advice", "/advice", "Hardware advice", ("/api/advice", "/api/catalogs"), menu="Advice",
          selects=False, question="Which hardware should I take?",
          about="Predicted time and cost of cloud machines."),
-    Page("catalog", "/catalog", "Catalogues", ("/api/catalog", "/api/catalogs"), "Catalogues",
+    Page("catalog", "/catalog", "Catalogues", ("/api/catalog", "/api/catalogs"), menu="Catalogues",
          selects=False),
-    Page("exclusions", "/exclusions", "Exclusions", ("/api/exclusions",), "Exclusions",
+    Page("exclusions", "/exclusions", "Exclusions", ("/api/exclusions",), menu="Exclusions",
          selects=False),
     Page("report", "/report", "Report", served=False),
     Page("simulation", "/simulation", "Simulation", served=False),
 )
 # fmt: on
 _ID = r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}"
-# What all pages share, whatever their query.
-_SHARED = ("/api/status", "/api/keys")
-_START = ("/api/status", "/api/start", "/api/views")
 
 
 def _found(path: str) -> tuple[Page, dict[str, str]] | None:
@@ -88,7 +89,7 @@ def is_page(path: str) -> bool:
 
 
 def requests_of(page_url: str) -> tuple[str, ...]:
-    """Everything that the page at `page_url` (path and query) asks for, as `canonical` writes it.
+    """Everything that the page at `page_url` (path and query) shows, as `canonical` writes it.
 
     VEN-API-UNKNOWN if there is no such page.
     """
@@ -104,9 +105,8 @@ def requests_of(page_url: str) -> tuple[str, ...]:
             exit_code=ExitCode.USAGE,
         )
     page, in_path = found
-    if page.path == "/":
-        return _START
-    return (*_SHARED, *(canonical(asked.format(**in_path), parts.query) for asked in page.asks))
+    asked = (canonical(each.format(**in_path), parts.query) for each in page.asks)
+    return (*page.always, *asked)
 
 
 def canonical(path: str, query: str) -> str:

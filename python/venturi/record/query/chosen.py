@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
 
-from venturi.record.query.columns import Column, column_of, read_trials, taken
+from venturi.record.query.columns import Column, read_trials, taken
 from venturi.record.query.conditions import COLUMNS, OF_RECORDS, PREFIX, is_hidden, refused
 from venturi.record.query.selection import Query, fetch, rules_for, where
 from venturi.record.repository import Repository
@@ -130,10 +130,10 @@ def _read(connection: sa.Connection, change: int) -> _Known:
     settings = list(connection.execute(sa.select(CONFIGURATION.c.key).distinct()).scalars())
     names = [PREFIX + key if is_hidden(key) else key for key in settings]
     others = ("elapsed_s", "state", "warm_up")
-    serials, found = read_trials(connection, (), (*CHOSEN, *sorted(names), *others))
+    wanted = (*CHOSEN, *sorted(names), *others)
+    serials, found = read_trials(connection, (), wanted, of_records=OF_RECORDS)
     became = {name: found.pop(name) for name in others}
     elapsed, state, warm_up = became.values()
-    found |= _of_machines(connection, serials)
     states = np.array(state.values, dtype=object)
     times = np.array(elapsed.values, dtype=np.float64)[elapsed.codes]  # None: nan
     counted = (states == State.SUCCEEDED)[state.codes] if len(states) else np.zeros(0, np.bool_)
@@ -156,17 +156,3 @@ def _read(connection: sa.Connection, change: int) -> _Known:
 def _varies(column: Column) -> bool:
     codes = column.codes
     return len(codes) > 0 and bool((codes != codes[0]).any())
-
-
-def _of_machines(connection: sa.Connection, serials: Integers) -> dict[str, Column]:
-    """The machines' names and the disks' folders of the trials with these serial numbers."""
-    statement = sa.select(TRIALS.c.serial, TRIALS.c.host_names, TRIALS.c.disk_folders)
-    rows = fetch(connection, statement)
-    found, names, folders = zip(*rows, strict=True) if rows else ((), (), ())
-    order = np.argsort(np.array(found, dtype=np.int64))
-    places = order[np.searchsorted(np.array(found, dtype=np.int64)[order], serials)]
-    made = {}
-    for key, values in ((HOST_NAMES, names), (DISK_FOLDERS, folders)):
-        column = column_of(values)
-        made[key] = Column(column.values, column.codes[places])
-    return made

@@ -64,14 +64,17 @@ def read_trials(
     chosen: Sequence[sa.ColumnElement[bool]],
     keys: Iterable[str],
     check: Callable[[str, Column], None] = lambda _key, _column: None,
+    of_records: Sequence[str] = (),
 ) -> tuple[Integers, dict[str, Column]]:
-    """The serial numbers of the trials, in no order, and their columns as `read` gives them."""
+    """The serial numbers of the trials, in no order, and their columns as `read` gives them;
+    `of_records` are names of `OF_RECORDS` to read besides."""
     keys = tuple(dict.fromkeys(keys))
-    alone = [key for key in keys if key in COLUMNS and key not in _KINDS]
-    statement = sa.select(TRIALS.c.serial, *map(COLUMNS.__getitem__, alone)).where(*chosen)
+    own = {key: COLUMNS[key] for key in keys if key in COLUMNS and key not in _KINDS}
+    own |= {name: TRIALS.c[name] for name in of_records}
+    statement = sa.select(TRIALS.c.serial, *own.values()).where(*chosen)
     rows = fetch(connection, statement)
-    serials, *values = zip(*rows, strict=True) if rows else [()] * (1 + len(alone))
-    found = {key: column_of(each) for key, each in zip(alone, values, strict=True)}
+    serials, *values = zip(*rows, strict=True) if rows else [()] * (1 + len(own))
+    found = {key: column_of(each) for key, each in zip(own, values, strict=True)}
     for key, column in found.items():
         check(key, column)
     others = [key for key in keys if key not in found]
