@@ -48,6 +48,20 @@ def test_what_becomes_of_each_row_is_counted(repository: Repository) -> None:
     assert {trial.provenance.digest for trial in stored} == {digest}
 
 
+def test_long_rows_of_digits_that_are_no_number_are_refused(
+    sqlite: Repository, tmp_path: Path
+) -> None:
+    """Each at once: tried in all ways to split it in two, these would take minutes."""
+    lines = (FIXTURES / "scout/runs.csv").read_text().splitlines()
+    fields = lines[1].split(",")
+    fields[8] = "1" * 8_000 + "x"
+    path = tmp_path / "long.csv"
+    path.write_text("\n".join([lines[0], *[",".join(fields)] * 500]) + "\n")
+    results = import_file(sqlite, "scout", path)
+    assert (results.added, results.refused_count) == (0, 500)
+    assert results.reasons == (Reason("input_size", "not a number", 500),)
+
+
 def test_a_second_import_adds_nothing(repository: Repository) -> None:
     first = import_file(repository, "scout", FIXTURES / "scout" / "runs.csv")
     stored = whole_trials(repository)

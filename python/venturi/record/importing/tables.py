@@ -13,7 +13,7 @@ from venturi.record.importing.text import Origin, Refusal
 from venturi.record.importing.text import lines as text_lines
 
 # What a file of figures holds; not all that `float` takes, such as `1_0`, `nan` or other digits.
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _LARGEST_WHOLE = 1 << 53  # beyond it a double skips whole numbers
 
 
