@@ -10,6 +10,7 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -277,6 +278,31 @@ def test_a_database_of_another_program_is_left_as_it_is(settings: Settings, cont
     assert "no repository of Venturi" in done.stderr
     assert file.read_bytes() == before
     assert [each.name for each in settings.home.iterdir()] == [file.name]
+
+
+@pytest.mark.parametrize(
+    ("content", "taken"),
+    [
+        ("CREATE TABLE of_an_extension (a int);"
+         " ALTER EXTENSION plpgsql ADD TABLE of_an_extension", True),
+        ("CREATE SCHEMA other; CREATE TABLE other.mine (a int)", True),
+        ("CREATE TABLE mine (a int)", False),
+        ("CREATE TABLE mine (a int) PARTITION BY LIST (a)", False),
+    ],
+)  # fmt: skip
+def test_tables_of_extensions_and_other_schemas_are_nobodys(
+    postgresql: Any, settings: Settings, content: str, taken: bool
+) -> None:
+    url = postgresql.new_database()
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(sa.text(content))
+    engine.dispose()
+    here = replace(settings, database_url=url)
+    if taken:
+        Repository.open(here).close()
+    else:
+        assert error_of(lambda: Repository.open(here)).code == "VEN-RECORD-DATABASE"
 
 
 @pytest.mark.parametrize("name", ["what?mode=ro", "100%41", "a#b", "with space", "a;b&c"])

@@ -181,7 +181,7 @@ class Database:
                 revision = _revision(connection)
                 if revision == REVISION:
                     return
-                used = bool(sa.inspect(connection).get_table_names())
+                used = _has_tables(connection)
         finally:
             looking.dispose()
         if used if revision is None else not _REVISION.fullmatch(revision):
@@ -208,6 +208,19 @@ def _revision(connection: sa.Connection) -> str | None:
         return None
     table = sa.table("alembic_version", sa.column("version_num", sa.String))
     return connection.execute(sa.select(table.c.version_num)).scalar_one_or_none()
+
+
+def _has_tables(connection: sa.Connection) -> bool:
+    """Whether somebody made tables in the schema in use: not those that an extension brings."""
+    if connection.dialect.name != "postgresql":
+        return bool(sa.inspect(connection).get_table_names())
+    own = sa.text(
+        "SELECT EXISTS (SELECT FROM pg_class c"
+        " WHERE c.relnamespace = current_schema()::regnamespace"
+        " AND c.relkind IN ('r', 'p') AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.deptype = 'e'"
+        " AND d.classid = 'pg_class'::regclass AND d.objid = c.oid))"
+    )
+    return bool(connection.execute(own).scalar_one())
 
 
 def _lock(connection: sa.Connection, name: int) -> None:
