@@ -282,6 +282,17 @@ def test_a_copy_takes_as_long_as_computing_or_fetching(network: float) -> None:
     assert sorted(set(np.round(result.phase_s[1], 6))) == pytest.approx([usual, copied])
 
 
+@pytest.mark.parametrize(("on_volumes", "slow"), [(True, 0.5), (False, 0.75)])
+def test_volumes_that_are_the_only_storage_are_drawn_once(on_volumes: bool, slow: float) -> None:
+    machine = replace(
+        node(), on_volumes=on_volumes, volume_read=quantity(1000), volume_write=quantity(1000)
+    )
+    rate = Rate(1000 * MB, cluster=bimodal(1000 * MB, 10 * MB, 0.5))
+    rates = {"storage": rate, "volumes": rate}
+    result = simulate(scenario(sort_job(TB, Durability.VOLUMES), machine, rates=rates), 1000)
+    assert np.mean(result.total_s > 2 * result.total_s.min()) == pytest.approx(slow, abs=0.06)
+
+
 def test_speculation_leaves_even_nodes_alone() -> None:
     assert speculated(disks_like(Normal(1, 0.05)), Durability.TWO_IO) == 1
 

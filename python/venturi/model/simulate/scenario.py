@@ -108,6 +108,12 @@ class Scenario:
                 hint="take recovery by job, or durability replicated or volumes",
             )
 
+    @property
+    def one_path(self) -> bool:
+        """Whether storage and volumes are the same volumes, which are then drawn once."""
+        storage = self.rates.get("storage")
+        return self.node.on_volumes and storage is not None and storage == self.rates.get("volumes")
+
 
 @dataclass(frozen=True, slots=True)
 class Term:

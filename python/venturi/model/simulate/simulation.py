@@ -207,6 +207,8 @@ def _run(plan: Plan, count: int, streams: Mapping[str, np.random.Generator]) -> 
         resource: rate.speeds(streams[resource], count, provisioned)
         for resource, rate in scenario.rates.items()
     }
+    if scenario.one_path:
+        speeds = {**speeds, "volumes": speeds["storage"]}
     speeds, culled = _cull(plan, count, speeds)
     shares = _shares(scenario, count, streams["shares"])
     by_tasks = scenario.recovery is Recovery.TASKS and scenario.loss_per_node_hour > 0
