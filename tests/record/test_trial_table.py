@@ -195,6 +195,17 @@ def text(value: object) -> str:
     return str(value).replace("\0", "\u2400")
 
 
+def test_what_was_measured_under_one_name_is_numbered_before_its_unit(
+    repository: Repository, make_trial: Make
+) -> None:
+    samples_ = (Sample("a: time", 1.0, "s"), Sample("time", 2.0, "s", "a"))
+    repository.add(make_trial(configuration={}, samples=samples_, phases=()))
+    (row,) = by_ndjson(trial_table(repository, Query()))
+    assert {name: row[name] for name in columns_of([row])} == {
+        "a: time [s]": 1.0, "a: time #2 [s]": 2.0,
+    }  # fmt: skip
+
+
 # ---- columns ----
 
 

@@ -365,25 +365,26 @@ def _named(slots: Iterable[_Slot]) -> dict[str, _Slot]:
     order = ("column", "configuration", "phase", "sample")
     for slot in sorted(slots, key=lambda each: (order.index(each[0]), each[1:])):
         if slot[0] != "column":
-            name = _name(slot)
-            number = 2
+            number, name = 1, _name(slot)
             while name in named:
-                name, number = f"{_name(slot)} #{number}", number + 1
+                number += 1
+                name = _name(slot, f" #{number}")
             named[name] = slot
     # Columns as the record has them.
     return {str(name): ("column", str(name)) for name in (*COLUMNS, "excluded")} | named
 
 
-def _name(slot: _Slot) -> str:
+def _name(slot: _Slot, mark: str = "") -> str:
+    """With a `mark` where another has the name: before the unit, with which measured ones end."""
     kind, *parts = (str(_text(part)) for part in slot)
     if kind == "configuration":
         (key,) = parts
         taken = key in (*COLUMNS, *_OWN) or key.startswith(PREFIX) or key.endswith("]")
-        return PREFIX + key if taken else key
+        return (PREFIX + key if taken else key) + mark
     if kind == "phase":
-        return f"phase {parts[0]} [s]"
+        return f"phase {parts[0]}{mark} [s]"
     phase, metric, unit = parts
-    return f"{phase}: {metric} [{unit}]" if phase else f"{metric} [{unit}]"
+    return f"{phase}: {metric}{mark} [{unit}]" if phase else f"{metric}{mark} [{unit}]"
 
 
 def _slot_of(repository: Repository, name: str, named: Mapping[str, _Slot]) -> _Slot:
