@@ -5,6 +5,7 @@ import { type ReactNode, useRef } from "react";
 import type { Fact, Missing } from "../generated/types";
 import { onPage } from "../here";
 import { isMissing } from "../missing";
+import { stacked } from "./stacked";
 import { saveTable } from "./table-csv";
 
 /** `value` as text by `as`, or a dash and the reason why there is none. */
@@ -52,12 +53,12 @@ export function Grid<Row>({ columns, rows, under, total }: GridOf<Row>) {
         {column.cell(row, place)}
       </th>
     ) : (
-      <td className={column.kind} key={column.head}>
+      <td className={column.kind} key={column.head} data-name={column.head}>
         {column.cell(row, place)}
       </td>
     );
   return (
-    <table>
+    <table className={stacked(columns.length)}>
       <thead>
         <tr>
           {columns.map(({ head, kind }) => (

@@ -1,6 +1,7 @@
 // Tables that are read by eye, by screen reader and, as CSV, by programs.
 import { type ReactNode, useMemo, useState } from "react";
 import { count, plain, type Scalar } from "../format";
+import { stacked } from "./stacked";
 
 export interface Column {
   name: string;
@@ -79,9 +80,6 @@ function Head({
 /** With more rows a table shows these first: thousands are slow to lay out. */
 const MOST_ROWS = 300;
 
-/** Columns from which on a narrow screen shows a row's cells below each other, each with its name. */
-const STACKED = 5;
-
 /** A table whose first column names its rows. It scrolls by itself where it is too wide. */
 export function DataTable({
   columns,
@@ -100,7 +98,7 @@ export function DataTable({
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
       <section className="scroll" tabIndex={0} aria-label={caption}>
-        <table className={columns.length < STACKED ? undefined : "stacks"}>
+        <table className={stacked(columns.length)}>
           <caption className="visually-hidden">{caption}</caption>
           <thead>
             <tr>

@@ -106,7 +106,7 @@ export function Trials({
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
     <section className="scroll" tabIndex={0} aria-label={caption}>
-      <table className="trials">
+      <table className="trials stacks">
         <caption className="visually-hidden">{caption}</caption>
         <thead>
           <tr>
@@ -160,7 +160,11 @@ export function Trials({
                   )}
                 </th>
                 {columns.map((key) => (
-                  <td key={key} className={isNumber(key) ? "n" : undefined}>
+                  <td
+                    key={key}
+                    className={isNumber(key) ? "n" : undefined}
+                    data-name={columnName(key)}
+                  >
                     <Value row={row} at={key} />
                   </td>
                 ))}
