@@ -13,14 +13,17 @@ from dataclasses import replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from venturi import settings
 from venturi.errors import ExitCode, VenturiError
 from venturi.model.compare.rank_trials import (
     Prices,
     Ranked,
+    RecordedPrices,
     counted,
+    no_prices,
+    prices_recorded,
     rank_trials,
     require_rankable,
 )
@@ -213,27 +216,36 @@ class Repository(Closing):
         where: Where = (),
         objective: Objective | str = Objective.TIME,
         usd_per_node_hour: float | None = None,
+        prices: Literal["recorded"] | None = None,
         crude: bool = False,
     ) -> Ranked:
         """Groups of trials by `objective` (`time`, `cost`, `cost x time`, `time and cost`): which
         is best, and which cannot be told from it. As `venturi rank` answers.
 
-        A cost needs the price of a node. VEN-COMPARE-GROUPS where the trials did different work.
+        A cost needs the price of a node, or a cost recorded with every trial; with `prices` as
+        "recorded" trials without one are left out. VEN-COMPARE-GROUPS where the trials did
+        different work.
         """
         known = [each.value for each in Objective]
         if objective not in known:
             hint = f"one of {', '.join(known)}"
             raise refused(f"{objective!r} is no objective", "objective", hint)
         wanted = Objective(objective)
-        if wanted is not Objective.TIME and usd_per_node_hour is None:
-            hint = "give the price of a node: usd_per_node_hour=0.5"
-            raise refused("a cost needs a price", "usd_per_node_hour", hint)
+        if prices not in (None, "recorded") or (prices and usd_per_node_hour is not None):
+            hint = 'give prices="recorded" alone, or the price of a node: usd_per_node_hour=0.5'
+            raise refused(f"{prices!r} says not whose prices count", "prices", hint)
         keys_ = require_keys(self._repository, by)
         check_settings(keys_, "by", BELONGING)
         trials = counted(self._repository, self._query(where), keys_)
-        prices = None if usd_per_node_hour is None else Prices(usd_per_node_hour, per="node")
-        require_rankable(trials, keys_, prices)
-        return rank_trials(trials, keys_, wanted, prices, crude=crude)
+        charged: Prices | RecordedPrices | None = None
+        if usd_per_node_hour is not None:
+            charged = Prices(usd_per_node_hour, per="node")
+        elif prices or wanted is not Objective.TIME:
+            charged = prices_recorded(self._repository, trials, asked=prices is not None)
+            if charged is None:
+                raise no_prices(self._repository, trials)
+        require_rankable(trials, keys_, charged)
+        return rank_trials(trials, keys_, wanted, charged, crude=crude)
 
     def _query(self, where: Where, with_excluded: bool = False) -> Query:
         texts = [where] if isinstance(where, str) else list(where)

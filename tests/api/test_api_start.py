@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
+import pytest
 
 import own_samples
 import pages_samples
@@ -14,7 +15,7 @@ import report_samples
 from venturi.present.api.pages import is_page
 from venturi.record import exclusions
 from venturi.record.repository import Repository
-from venturi.record.trial import Failure, State, Trial, TrialWarning
+from venturi.record.trial import Failure, Sample, State, Trial, TrialWarning
 
 MakeTrial = Callable[..., Trial]
 
@@ -119,7 +120,43 @@ def test_what_a_setting_brings_is_told_as_its_page_tells_it(
     assert behind["total"] == len(pages_samples.lab_trials())
     cost = answer_to(told, "Which is cheapest?")
     assert not cost["known"]
-    assert cost["sentences"][0].startswith("That needs a price")
+    assert cost["sentences"][0].startswith("Cannot tell: none of ")
+    assert cost["sentences"][1].startswith("Next: ")
     assert [each["known"] for each in told["answers"]] == sorted(
         (each["known"] for each in told["answers"]), reverse=True
     )
+
+
+def test_the_cheapest_is_told_by_the_costs_that_were_recorded(
+    client: httpx.Client, repository: Repository, make_trial: MakeTrial
+) -> None:
+    def trial(disk: str, number: int, usd: float | None) -> Trial:
+        samples = () if usd is None else (Sample("cost_usd", usd + number / 1000, "USD"),)
+        return make_trial(
+            state=State.SUCCEEDED, elapsed_s=100.0 + number, configuration={"disk": disk},
+            repetition=number, samples=samples,
+        )  # fmt: skip
+
+    usd = {"HDD": 1.0, "SSD": 0.5}
+    repository.add_many([trial(disk, n, usd[disk]) for disk in usd for n in range(8)])
+    cost = answer_to(start(client), "Which is cheapest?")
+    assert cost["known"]
+    assert cost["sentences"][0].startswith("By medians, SSD is cheapest")
+    assert "recorded with 16 trials by venturi; of 2026-01-02" in cost["sentences"][1]
+    page = client.get("/api" + cost["url"]).json()
+    best = page["groups"][0]
+    assert (best["key"], best["standing"]) == (["SSD"], "best")
+    assert best["cost_usd"]["median"] == pytest.approx(0.5035)
+    assert page["prices"]["usd_per_hour"] is None
+    assert page["prices"]["source"].capitalize() + "." in cost["sentences"]
+    assert page["prices"]["source"] in page["verdict"]
+
+    repository.add(trial("SSD", 9, None))
+    asked = {"by": "disk", "objective": "cost"}
+    refused = client.get("/api/cost", params=asked)
+    assert "1 of 17 trials has none recorded" in refused.text
+    some = client.get("/api/cost", params={**asked, "prices": "recorded"}).json()
+    assert [group["n"] for group in some["groups"]] == [8, 8]
+    assert "1 trial without a recorded cost left out" in some["warnings"]
+    given = client.get("/api/cost", params={**asked, "usd_per_hour": 3.6}).json()
+    assert given["prices"]["usd_per_hour"] == 3.6

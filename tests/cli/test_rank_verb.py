@@ -10,8 +10,10 @@ from typing import Any
 import click
 import pytest
 
+import venturi
 from command_line import printed
 from venturi.errors import ExitCode, VenturiError
+from venturi.model.compare.rank_words import sentences
 
 HEADER = (
     "ID,Benchmark,Exe.Time,Net,Disk,Maps,IO.SFac,Rep,IO.FBuf,Comp,Blk.size,Cluster,Cl.Name,"
@@ -83,7 +85,8 @@ def test_the_table_names_every_group_and_where_narrows_it() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        ["--objective", "cost"],
+        ["--plus", "net=IB:1"],
+        ["--usd-per-hour", "1", "--prices", "recorded"],
         ["--usd-per-hour", "1", "--plus", "nonsense"],
         ["--usd-per-hour", "1", "--usd-per-node-hour", "1"],
         ["--usd-per-hour", "1", "--plus", "net=IB:1.2.3"],
@@ -92,6 +95,61 @@ def test_the_table_names_every_group_and_where_narrows_it() -> None:
 def test_a_wrong_price_is_a_usage_error(wrong: list[str]) -> None:
     with pytest.raises(click.UsageError):
         printed("rank", "--by", "net", *wrong)
+
+
+@pytest.mark.usefixtures("home")
+def test_a_cost_without_any_price_says_what_to_give() -> None:
+    for words in ((), ("--prices", "recorded")):
+        with pytest.raises(VenturiError, match="none of 23 trials has one recorded") as caught:
+            printed("rank", "--by", "net", "--objective", "cost", *words)
+        assert caught.value.exit_code == ExitCode.USAGE
+        assert "--usd-per-node-hour" in caught.value.hint
+
+
+COSTED = (
+    ",provider,A_family,A_vcpu,B_family,B_vcpu,C_family,C_type,C_vcpu,nodes,workload,target_cost,"
+    "target_runtime,status"
+)
+RUNS = {"A": (0.01, 100), "B": (0.05, 50)}  # half the time at five times the money
+
+
+@pytest.fixture
+def costed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two clouds, whose trials were recorded with what they cost."""
+    monkeypatch.setenv("VENTURI_HOME", str(tmp_path / "costed"))
+    lines = [COSTED]
+    for cloud, (usd, seconds) in RUNS.items():
+        codes = "1,1,,,,," if cloud == "A" else ",,1,1,,,"
+        for n in range(8):
+            share = 1 + n / 100
+            lines.append(f"{len(lines)},{cloud},{codes},2,etl,{usd * share},{seconds * share},ok")
+    file = tmp_path / "ibm.csv"
+    file.write_text("\n".join(lines) + "\n")
+    printed("import", "ibm", str(file))
+    return tmp_path / "costed"
+
+
+def test_costs_recorded_with_the_trials_rank_them_everywhere_alike(costed: Path) -> None:
+    told = ranked_by_cloud()
+    standings = {group["key"]["provider"]: group["standing"] for group in told["groups"]}
+    assert standings == {"A": "best", "B": "worse"}
+    assert told["prices"].startswith("costs are those recorded with 16 trials by ibm")
+    assert told["prices"] in told["verdict"]
+    medians = {group["key"]["provider"]: group["summaries"]["cost"]["median"]
+               for group in told["groups"]}  # fmt: skip
+    assert medians == pytest.approx({"A": 0.01035, "B": 0.05175})
+    with venturi.open(costed) as lab:
+        assert "; ".join(sentences(lab.rank("provider", objective="cost"))) == told["verdict"]
+    fastest = ranked_by_cloud("--usd-per-node-hour", "1")
+    assert fastest["prices"] is None
+    assert fastest["groups"][0]["key"]["provider"] == "B"
+
+
+def ranked_by_cloud(*words: str) -> dict[str, Any]:
+    asked = ("rank", "--by", "provider", "--objective", "cost", *words, "--json")
+    data = json.loads(printed(*asked))["data"]
+    assert isinstance(data, dict)
+    return data
 
 
 @pytest.mark.usefixtures("home")

@@ -7,6 +7,8 @@ const SPOKEN: readonly (readonly [RegExp, string])[] = [
   [/leave them out with --where ([^ =]+)=(?=[ .;,]|$)/g, "keep only trials without $1"],
   [/\. --usd-per-node-hour prices every node/g, ". Give the price for each node"],
   [/--usd-per-node-hour prices every node/g, "give the price for each node"],
+  [/leave these out with --prices recorded/g, "keep only trials with a recorded price"],
+  [/--usd-per-node-hour USD, or --usd-per-hour USD for/g, "of each node, or of"],
   [/price them with --plus cluster=NAME:USD/g, "group by cluster and add a price for each of them"],
   [/would keep --deadline (\S+)/g, "would keep a deadline of $1"],
   [/would keep --budget (\S+)/g, "would keep a budget of US$ $1"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -45,6 +45,11 @@ _PLUS = re.compile(r"([^=]+)=(.*):([0-9.]+)")
     help="Added to the price where a trial has this value, such as net=IB:0.80. disk=SSD:0.70 "
     "reaches every layout with SSDs (SS2, HS5), for each of them.",
 )  # fmt: skip
+@click.option(
+    "--prices", "whose", type=click.Choice(["recorded"]),
+    help="Costs as recorded with the trials; those without are left out. The default where no "
+    "price is given and every trial has one.",
+)  # fmt: skip
 @click.option("--crude", is_flag=True,
               help="Medians of all that was measured, though not like with like.")  # fmt: skip
 @json_option
@@ -56,6 +61,7 @@ def command(
     usd_per_hour: float | None,
     usd_per_node_hour: float | None,
     plus: tuple[str, ...],
+    whose: str | None,
     crude: bool,
     as_json: bool,
 ) -> None:
@@ -71,7 +77,10 @@ def command(
     """
     from venturi.model.compare.rank_trials import (
         Prices,
+        RecordedPrices,
         counted,
+        no_prices,
+        prices_recorded,
         rank_trials,
         recorded_prices,
         require_rankable,
@@ -85,11 +94,13 @@ def command(
     if usd_per_hour is not None and usd_per_node_hour is not None:
         raise click.UsageError("give either --usd-per-hour or --usd-per-node-hour")
     price = usd_per_node_hour if usd_per_hour is None else usd_per_hour
-    if price is None and (objective != "time" or plus):
+    if price is None and plus:
         raise click.UsageError(
-            "a cost needs a price: add --usd-per-hour USD for the whole cluster, or "
+            "--plus is added to a price: add --usd-per-hour USD for the whole cluster, or "
             "--usd-per-node-hour USD"
         )
+    if price is not None and whose:
+        raise click.UsageError("give either a price or --prices recorded")
     added = _added(plus)
     query = Query(tuple(parse_condition(text) for text in where))
     with open_repository() as repository:
@@ -101,13 +112,18 @@ def command(
         added = recorded_prices(repository, added)
         trials = counted(repository, query, (*keys, *(key for key, _, _ in added)))
         say_left_out(repository, query)
+        prices: Prices | RecordedPrices | None = None
+        if price is not None:
+            prices = Prices(price, added, "cluster" if usd_per_node_hour is None else "node")
+        elif len(trials.logs) and (whose or objective != "time"):
+            prices = prices_recorded(repository, trials, asked=whose is not None)
+            if prices is None:
+                raise no_prices(repository, trials)
     if not len(trials.logs):
         click.echo("no succeeded trials match", err=True)
         if as_json:
             print_json({"keys": keys, "groups": []})
         return
-    per: Literal["cluster", "node"] = "cluster" if usd_per_node_hour is None else "node"
-    prices = None if price is None else Prices(price, added, per)
     require_rankable(trials, keys, prices)
     ranked = rank_trials(trials, keys, Objective(OBJECTIVES[objective]), prices, crude=crude)
     if as_json:
@@ -167,6 +183,7 @@ def _data(ranked: Ranked, keys: tuple[str, ...]) -> dict[str, Any]:
         "caption": ranked.naming.caption,
         "explained": ranked.naming.explained,
         "verdict": "; ".join(sentences(ranked)),
+        "prices": ranked.prices,
     }
     if ranked.alike is not None:
         return data | _alike_data(ranked, ranked.alike, keys)

@@ -23,13 +23,14 @@ from venturi.model.compare.groups import Group, Key
 from venturi.model.compare.names import Names, name_groups
 from venturi.model.compare.printed import KEY as PRINTED
 from venturi.model.compare.printed import no_repeats
-from venturi.model.compare.ranking import Objective, Ranking, rank_groups
+from venturi.model.compare.ranking import Objective, Rank, Ranking, rank_groups
 from venturi.model.compare.strata import Trials
 from venturi.record.query.checks import require_conditions, require_keys
 from venturi.record.query.chosen import chosen, column_for
 from venturi.record.query.columns import Column, combined
 from venturi.record.query.conditions import parse_condition
 from venturi.record.query.grouping import GROUPS_MAX
+from venturi.record.query.recorded_costs import origins, recorded_costs
 from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
 from venturi.record.vocabulary import DISK_LAYOUTS, disks_of
@@ -55,6 +56,22 @@ class Prices:
 
     def __post_init__(self) -> None:
         require_prices(self.usd_per_hour, self.plus)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedPrices:
+    """What each trial cost by its own record, as US dollars an hour; nan where it has none.
+
+    `said` says of how many trials they are, by whom and when.
+    """
+
+    usd_per_hour: Floats
+    said: str
+
+    @property
+    def without(self) -> int:
+        """How many trials have none."""
+        return int(np.isnan(self.usd_per_hour).sum())
 
 
 def require_prices(usd_per_hour: float, plus: Sequence[tuple[str, str, float]] = ()) -> None:
@@ -104,7 +121,8 @@ class Ranked:
     """What is best: by `ranking` (pooled or crude) or `alike` (matched).
 
     `besides` are the keys in which the trials differ besides those that they are grouped by,
-    `along` those that change only together with these: part of what is ranked.
+    `along` those that change only together with these: part of what is ranked. `prices` says whose
+    they are where those recorded with the trials count.
     """
 
     basis: Basis
@@ -116,6 +134,19 @@ class Ranked:
     names: Mapping[Key, str]
     naming: Names
     warnings: tuple[str, ...]
+    prices: str | None = None
+
+    @property
+    def best_known(self) -> bool:
+        """Whether some group is found best, or among those that may be."""
+        if self.alike is None:
+            return self.ranking is not None and bool(self.ranking.tie)
+        return any(
+            place.standing is Rank.BEST
+            for each in self.alike.sets
+            if len(each.places) > 1
+            for place in each.places
+        )
 
 
 def counted(repository: Repository, query: Query, keys: Sequence[str]) -> Trials:
@@ -127,10 +158,70 @@ def counted(repository: Repository, query: Query, keys: Sequence[str]) -> Trials
     if found.constant.get(PRINTED) is not None:
         columns[PRINTED] = found.column(PRINTED)
     times = np.where(found.counted, found.elapsed_s, 1.0)
-    return Trials(columns, np.log(times)).taken(found.counted)
+    return Trials(columns, np.log(times), found.serials).taken(found.counted)
 
 
-def require_rankable(trials: Trials, keys: Sequence[str], prices: Prices | None) -> None:
+def prices_recorded(
+    repository: Repository, trials: Trials, *, asked: bool = False
+) -> RecordedPrices | None:
+    """What `trials` (of `counted`) cost by their records, where all have it.
+
+    `asked`: also where only some have it. VEN-QUERY-VALUE where none has.
+    """
+    costs = _costs(repository, trials)
+    priced = np.isfinite(costs)
+    if asked and not priced.any():
+        raise no_prices(repository, trials)
+    if not len(costs) or not (asked or priced.all()):
+        return None
+    assert trials.serials is not None
+    said = _whose(repository, trials.serials[priced])
+    return RecordedPrices(costs * 3600 / np.exp(trials.logs), said)
+
+
+def has_recorded(repository: Repository, trials: Trials) -> bool:
+    """Whether some of `trials` (of `counted`) have a recorded cost."""
+    return bool(np.isfinite(_costs(repository, trials)).any())
+
+
+def no_prices(repository: Repository, trials: Trials) -> VenturiError:
+    """VEN-QUERY-VALUE: how many of `trials` have no recorded price, and what to do."""
+    costs = _costs(repository, trials)
+    without, every = int(np.isnan(costs).sum()), len(costs)
+    some = 0 < without < every
+    told = f"none of {count_of(every, 'trial')} has one recorded"
+    if some:
+        have = "has" if without == 1 else "have"
+        told = f"{without:,} of {count_of(every, 'trial')} {have} none recorded"
+    return VenturiError(
+        "VEN-QUERY-VALUE", f"a cost needs a price: {told}" if every else "a cost needs a price",
+        where={"field": "usd_per_hour"}, exit_code=ExitCode.USAGE,
+        hint=("leave these out with --prices recorded, or " if some else "")
+        + "give what an hour costs: --usd-per-node-hour USD, or --usd-per-hour USD for the whole "
+        "cluster",
+    )  # fmt: skip
+
+
+def _costs(repository: Repository, trials: Trials) -> Floats:
+    if trials.serials is None:
+        return np.full(len(trials.logs), np.nan)
+    return recorded_costs(repository, trials.serials)
+
+
+def _whose(repository: Repository, serials: npt.NDArray[np.int64]) -> str:
+    """By whom the costs of the trials with these serial numbers are, and of when."""
+    sources, first, last = origins(repository, serials)
+    more = len(sources) - NAMED_MAX
+    told = ", ".join(sources[:NAMED_MAX]) + (f" and {more} more" if more > 0 else "")
+    when = ("their dates are not recorded" if first is None
+            else f"of {first}" if first == last else f"of {first} to {last}")  # fmt: skip
+    return (f"costs are those recorded with {count_of(len(serials), 'trial')} by {told}; {when}; "
+            "a price that is given replaces them")  # fmt: skip
+
+
+def require_rankable(
+    trials: Trials, keys: Sequence[str], prices: Prices | RecordedPrices | None
+) -> None:
     """VEN-COMPARE-GROUPS where the groups of `trials` cannot be ranked together."""
     refused = refusal(trials, keys, prices)
     if refused is not None:
@@ -138,7 +229,9 @@ def require_rankable(trials: Trials, keys: Sequence[str], prices: Prices | None)
                            hint=refused.hint, exit_code=ExitCode.USAGE)  # fmt: skip
 
 
-def refusal(trials: Trials, keys: Sequence[str], prices: Prices | None) -> Refusal | None:
+def refusal(
+    trials: Trials, keys: Sequence[str], prices: Prices | RecordedPrices | None
+) -> Refusal | None:
     """Why the groups of `trials` cannot be ranked together; None if they can."""
     works = _counts(trials.columns["workload"])
     if len(works) > 1:
@@ -154,18 +247,17 @@ def refusal(trials: Trials, keys: Sequence[str], prices: Prices | None) -> Refus
                 f"groups by {key} did different work: their times are not ranked together",
                 "group by something else; `venturi scaling` says how time grows with the work",
             )
-    if prices and (free := int((rates_of(trials, prices) <= 0).sum())):
+    if isinstance(prices, Prices) and (free := int((rates_of(trials, prices) <= 0).sum())):
         return Refusal(
             f"{count_of(free, 'trial')} would cost nothing an hour: no cost has a ratio to 0",
             "give a price above 0, or one for each of the other values",
         )
     sizes = _counts(trials.columns["hosts"])
-    priced_by = {key for key, _, _ in prices.plus} if prices else set()
     if (
-        prices
+        isinstance(prices, Prices)
         and prices.per == "cluster"
         and len(sizes) > 1
-        and not priced_by & {"hosts", "cluster"}
+        and not {key for key, _, _ in prices.plus} & {"hosts", "cluster"}
     ):
         shown = sorted(sizes, key=lambda n: int(n) if n.isdigit() else 0)
         return Refusal(
@@ -196,11 +288,13 @@ def _counts(column: Column) -> dict[str, int]:
     return {"not stated" if value is None else str(value): n for value, n in pairs if n}
 
 
-def rates_of(trials: Trials, prices: Prices) -> Floats:
-    """US dollars for an hour of each trial's cluster, by its own recorded number of hosts.
+def rates_of(trials: Trials, prices: Prices | RecordedPrices) -> Floats:
+    """US dollars for an hour of each trial's cluster, as recorded or by its own number of hosts.
 
-    nan where that is not known and the price is of a node.
+    nan where none is recorded, and where the hosts are not known and the price is of a node.
     """
+    if isinstance(prices, RecordedPrices):
+        return prices.usd_per_hour
     rates = np.full(len(trials.logs), prices.usd_per_hour)
     for key in dict.fromkeys(key for key, _, _ in prices.plus):
         column = trials.columns[key]
@@ -228,7 +322,7 @@ def rank_trials(
     trials: Trials,
     keys: Sequence[str],
     objective: Objective,
-    prices: Prices | None = None,
+    prices: Prices | RecordedPrices | None = None,
     *,
     crude: bool = False,
 ) -> Ranked:
@@ -236,9 +330,11 @@ def rank_trials(
     every = len(trials.logs)
     trials, rates = _priced(trials, prices)
     warnings = []
+    recorded = isinstance(prices, RecordedPrices)
     if without := every - len(trials.logs):
-        warnings.append(f"{count_of(without, 'trial')} without a known number of hosts "
-                        "left out: they have no cost")  # fmt: skip
+        lacking = "recorded cost" if recorded else "known number of hosts"
+        warnings.append(f"{count_of(without, 'trial')} without a {lacking} left out"
+                        + ("" if recorded else ": they have no cost"))  # fmt: skip
     besides, along = besides_and_along(trials, keys)
     basis: Basis = "pooled" if not besides else "crude" if crude else "matched"
     ranking = alike = None
@@ -257,11 +353,14 @@ def rank_trials(
     naming = _named(trials, keys, groups)
     named = dict(zip(groups, naming.names, strict=True))
     medians = {one.key: _medians(one) for one in of_group}
-    return Ranked(basis, ranking, alike, besides, along, medians, named, naming, tuple(warnings))
+    said = prices.said if isinstance(prices, RecordedPrices) else None
+    return Ranked(
+        basis, ranking, alike, besides, along, medians, named, naming, tuple(warnings), said
+    )
 
 
 def frontier(
-    trials: Trials, keys: Sequence[str], prices: Prices, found: Ranked
+    trials: Trials, keys: Sequence[str], prices: Prices | RecordedPrices, found: Ranked
 ) -> AlikeRanking | None:
     """The groups that `found` has of these trials, by time and cost over like settings."""
     if found.alike is None or found.alike.objective is Objective.PARETO:
@@ -270,7 +369,15 @@ def frontier(
     return rank_alike(trials, keys, found.besides, Objective.PARETO, rates)
 
 
-def _priced(trials: Trials, prices: Prices | None) -> tuple[Trials, Floats | None]:
+def priced_groups(
+    trials: Trials, keys: Sequence[str], prices: Prices | RecordedPrices
+) -> list[Group]:
+    """The groups of the trials that have a price, with the cost of each."""
+    trials, rates = _priced(trials, prices)
+    return _groups(trials, keys, rates)
+
+
+def _priced(trials: Trials, prices: Prices | RecordedPrices | None) -> tuple[Trials, Floats | None]:
     """The trials that have a price, with each one's; all of them where none is asked for."""
     if prices is None:
         return trials, None

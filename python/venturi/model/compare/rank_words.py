@@ -21,7 +21,12 @@ _SUPERLATIVE = {
 
 
 def sentences(ranked: Ranked) -> list[str]:
-    """Who is best, what cannot be told from it, and what cannot be compared, each a sentence."""
+    """Who is best, what cannot be told from it, what cannot be compared, and whose the prices are,
+    each a sentence."""
+    return [*_found(ranked), *filter(None, [ranked.prices])]
+
+
+def _found(ranked: Ranked) -> list[str]:
     if ranked.alike is None:
         assert ranked.ranking is not None
         told = _of_medians(ranked.ranking, ranked.names, crude=ranked.basis == "crude")

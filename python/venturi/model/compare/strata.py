@@ -32,14 +32,17 @@ SAME = 1e-9  # logarithms that differ by rounding only
 
 @dataclass(frozen=True, slots=True)
 class Trials:
-    """Trials that succeeded, an entry each: what was chosen by key, and the logarithms of times."""
+    """Trials that succeeded, an entry each: what was chosen by key, and the logarithms of times;
+    `serials`, where they are known, are those of the repository."""
 
     columns: Mapping[str, Column]
     logs: Floats
+    serials: Integers | None = None
 
     def taken(self, places: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Trials:
         """Those at `places`."""
-        return Trials(taken(self.columns, places), self.logs[places])
+        serials = None if self.serials is None else self.serials[places]
+        return Trials(taken(self.columns, places), self.logs[places], serials)
 
 
 @dataclass(frozen=True, slots=True)

@@ -283,9 +283,10 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What was charged for an hour, and where that is from; `plus` adds for values of keys."""
+    """What was charged for an hour, and where that is from; `plus` adds for values of keys.
+    `usd_per_hour` is null where the costs recorded with the trials count, as `source` says."""
 
-    usd_per_hour: float
+    usd_per_hour: float | None
     plus: tuple[tuple[str, str, float], ...]
     per: Literal["cluster", "node"]
     as_of: str | None

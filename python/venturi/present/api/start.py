@@ -15,9 +15,12 @@ import sqlalchemy as sa
 
 from venturi.advise.verdict import verdicts
 from venturi.errors import VenturiError
+from venturi.model.compare import rank_trials
 from venturi.model.compare.effect import Effect, Outcome
 from venturi.model.compare.effect_words import change, named
 from venturi.model.compare.names import Names, name_groups
+from venturi.model.compare.rank_words import sentences
+from venturi.model.compare.ranking import Objective
 from venturi.model.stages.bottleneck import narrowest_points
 from venturi.present.api.context import Services
 from venturi.present.api.jobs import job_of
@@ -44,6 +47,7 @@ QUESTIONS = {"engine": "Which engine is faster?", "hosts": "What do more hosts b
 VALUES_MOST = 60  # of a key that is a setting, not a name
 TRIALS_LEAST = 20  # from which on it is worth saying that nothing can be told
 WORKS_TOLD = 3
+PRICED_BY = ("disk", "instance_type", "cluster", "provider")
 PROBES = ("diskbench", "netbench")
 _OWN = (Condition.equal("state", "succeeded"), Condition.equal("provenance", "measured"))
 Pairs = Sequence[tuple[str, str]]
@@ -269,22 +273,35 @@ def _works(one: Effect) -> Iterator[str]:
 
 
 def _cheapest(services: Services, kinds: Sequence[grouping.Group]) -> Iterator[StartAnswer]:
-    """A ranking by cost, which needs a price that nobody has given yet."""
-    varied = {key.key for key in known_keys.keys(services.repository) if key.distinct > 1}
-    by = next((key for name in ("disk", "instance_type", "cluster")
-               if (key := resolve(name, varied))), None)  # fmt: skip
+    """A ranking by the costs recorded with the trials; without any, what to give."""
+    repository = services.repository
+    varied = {key.key for key in known_keys.keys(repository) if key.distinct > 1}
+    by = next((key for name in PRICED_BY if (key := resolve(name, varied))), None)
     if by is None:
         return
+    question = "Which is cheapest?"
     by_work = _counts(kinds, 0)
     most = max(by_work, key=lambda name: by_work[name])
     pairs = where(workload=most)
-    yield StartAnswer(
-        "Which is cheapest?",
-        ("That needs a price: give what an hour of the cluster costs.",),
-        False,
-        url("/cost", [*pairs, ("by", by)]),
-        url("/trials", pairs),
-    )
+    asked = [*pairs, ("by", by), ("objective", "cost")]
+    trials = rank_trials.counted(repository, Query((Condition.equal("workload", most),)), (by,))
+    if not len(trials.logs):
+        return
+    if not rank_trials.has_recorded(repository, trials):
+        told = f"Cannot tell: none of {plural(len(trials.logs), 'trial')} of {most} has a price."
+        hint = "Next: open this and give what an hour of a node costs, or of the whole cluster."
+        page = url("/cost", [*pairs, ("by", by), ("per", "node")])
+        yield StartAnswer(question, (told, hint), False, page, url("/trials", pairs))
+        return
+    prices = rank_trials.prices_recorded(repository, trials, asked=True)
+    page = url("/cost", [*asked, ("prices", "recorded")])
+    if refused := rank_trials.refusal(trials, (by,), prices):
+        said = (f"Cannot tell: {refused.message}.", f"Next: {refused.hint}.")
+        yield StartAnswer(question, said, False, page, url("/trials", pairs))
+        return
+    found = rank_trials.rank_trials(trials, (by,), Objective.COST, prices)
+    said = tuple(f"{each[0].upper()}{each[1:]}." for each in (*sentences(found), *found.warnings))
+    yield StartAnswer(question, said, found.best_known, page, url("/trials", pairs))
 
 
 def _times(services: Services) -> Iterator[StartAnswer]:

@@ -103,9 +103,11 @@ const putPlus = (edit: Edit, all: readonly Plus[]) =>
 
 /** What the API would refuse: prices of keys that are not grouped by, and what needs a price. */
 function fits(name: string, value: string, search: URLSearchParams): boolean {
-  const priced = search.has("usd_per_hour");
-  if (name === "plus") return priced && search.getAll("by").includes(PLUS.exec(value)?.[1] ?? "");
-  return priced || !["objective", "legacy"].includes(name);
+  const given = search.has("usd_per_hour");
+  if (name === "prices") return !given;
+  if (name === "legacy") return given;
+  if (name === "plus") return given && search.getAll("by").includes(PLUS.exec(value)?.[1] ?? "");
+  return given || search.has("prices") || name !== "objective";
 }
 
 /** Adds a price for one value of a key that is grouped by. */
@@ -189,6 +191,16 @@ function PriceSheet({ data }: { data: Ranking | undefined }) {
             ["node", "each node"],
           ]}
         />
+        {!search.has("usd_per_hour") && (
+          <Choice
+            label="Without a price"
+            param="prices"
+            options={[
+              ["", "costs recorded with every trial, if there are any"],
+              ["recorded", "costs recorded with some trials"],
+            ]}
+          />
+        )}
         <Parameter label="As of" param="price_as_of" kind="date" />
         <Parameter label="Source" param="price_source" hint="where the price is from" />
       </div>
@@ -222,7 +234,10 @@ function PriceSheet({ data }: { data: Ranking | undefined }) {
         </>
       )}
       {data && search.has("usd_per_hour") && <MorePrices data={data} priced={priced} />}
-      {!search.has("usd_per_hour") && (
+      {data?.prices?.usd_per_hour === null && (
+        <p className="aside">{capital(data.prices.source ?? "")}.</p>
+      )}
+      {!search.has("usd_per_hour") && !data?.prices && (
         <p className="aside">
           Without a price there is no cost: groups are then ranked by time alone.
         </p>
@@ -231,10 +246,13 @@ function PriceSheet({ data }: { data: Ranking | undefined }) {
   );
 }
 
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
 /** The price sheet of an exported page: as it was. */
 function Charged({ data }: { data: Ranking }) {
   const { prices } = data;
   if (!prices) return null;
+  if (prices.usd_per_hour === null) return <p className="aside">{capital(prices.source ?? "")}.</p>;
   const plus = prices.plus.map(([key, value, usd]) => `${keyName(key)} ${value} ${plain(usd)}`);
   return (
     <p className="aside">
@@ -491,6 +509,7 @@ const OPTIONS = {
   objective: "--objective",
   usd_per_hour: "--usd-per-hour",
   plus: "--plus",
+  prices: "--prices",
 };
 
 /** Whether trials of the cluster of ALOJA's Table 2 are here. */
@@ -509,7 +528,8 @@ function useTable2(): boolean {
 export default function Cost() {
   const search = useFitting(fits);
   const twin = useTwin("/api/cost", search);
-  const priced = search.has("usd_per_hour");
+  const given = search.has("usd_per_hour");
+  const priced = given || search.has("prices");
   const table2 = useTable2();
   return (
     <Page
@@ -531,7 +551,7 @@ export default function Cost() {
           param="objective"
           options={priced ? OBJECTIVES : OBJECTIVES.slice(0, 1)}
         />
-        {priced && <Toggle label="beside ALOJA's own query" param="legacy" />}
+        {given && <Toggle label="beside ALOJA's own query" param="legacy" />}
       </Controls>
       {!exported && <PriceSheet data={twin.data} />}
       <Asked command={commandOf("rank", search, OPTIONS)} />

@@ -16,8 +16,12 @@ from venturi.model.compare.groups import Key as GroupKey
 from venturi.model.compare.legacy import LegacyBest, joined_on_time_alone
 from venturi.model.compare.rank_trials import (
     USD_PER_HOUR_MAX,
+    RecordedPrices,
     counted,
     frontier,
+    no_prices,
+    priced_groups,
+    prices_recorded,
     rank_trials,
     recorded_prices,
     refusal,
@@ -62,6 +66,8 @@ OBJECTIVES: Mapping[str, model.Objective] = {
 RANKED_MAX = 200  # groups that are compared; the biggest
 NAMED_MAX = 6  # groups in a sentence
 LEGACY_TRIALS_MAX = 10_000
+Charged = TrialPrices | RecordedPrices
+Costs = Mapping[tuple[str | None, ...], Group]
 _PLUS = re.compile(r"([^=]+)=(.*):([0-9]{1,9}(?:\.[0-9]{1,9})?)", re.DOTALL)
 _SUPERLATIVE = {"time": "fastest", "cost": "cheapest", "cost-time": "lowest in cost x time"}
 
@@ -96,6 +102,13 @@ def cost(
     price_source: Annotated[
         str | None, Parameter(max_length=200, description="Who said so.")
     ] = None,
+    prices: Annotated[
+        Literal["recorded"] | None,
+        Parameter(
+            description="Costs as recorded with the trials, those without left out; the default "
+            "where no price is given and every trial has one."
+        ),
+    ] = None,
     crude: Annotated[
         bool, Parameter(description="By medians of all trials, though not like with like.")
     ] = False,
@@ -105,22 +118,46 @@ def cost(
 ) -> Ranking:
     """Groups ranked by a named objective, with ties, costs and the Pareto frontier."""
     keys = keys_of(by)
-    prices = None
+    given = None
     if usd_per_hour is not None:
+        if prices:
+            raise refused("prices are given and recorded", "prices", "give one of them")
         day = None if price_as_of is None else price_as_of.isoformat()
         extra = recorded_prices(services.repository, added(plus or (), keys))
         require_prices(usd_per_hour, extra)
-        prices = Prices(usd_per_hour, extra, per, day, price_source)
-    elif plus or legacy or objective != "time":
-        raise refused("a cost needs a price", "usd_per_hour", "give usd_per_hour=3.50")
+        given = Prices(usd_per_hour, extra, per, day, price_source)
+    elif plus or legacy:
+        raise refused("this needs a price", "usd_per_hour", "give usd_per_hour=3.50")
     further = (*(("hosts",) if per == "node" else ()), *COMPARABLE, *ORIGIN)
     found = cells(services.repository, selection, keys, further[: GROUP_KEYS_MAX - len(keys)])
-    if keys and any(cell.elapsed_s for cell in found):
-        trials = counted(services.repository, selection.query(), keys)
-        answer = like_with_like(found, keys, objective, prices, trials, crude=crude)
+    trials = counted(services.repository, selection.query(), keys)
+    charged = _charged(services.repository, trials, given, asked=prices is not None)
+    if charged is None and objective != "time":
+        raise no_prices(services.repository, trials)
+    if isinstance(charged, RecordedPrices):
+        given = Prices(None, (), "cluster", None, charged.said)
+    if keys and len(trials.logs):
+        answer = like_with_like(
+            found, keys, objective, given, charged=charged, trials=trials, crude=crude
+        )
     else:
-        answer = ranked(found, keys, objective, prices)
+        answer = ranked(found, keys, objective, given, costs=_costs(trials, keys, charged))
     return with_legacy(services.repository, selection, answer) if legacy else answer
+
+
+def _charged(
+    repository: Repository, trials: Trials, given: Prices | None, *, asked: bool
+) -> Charged | None:
+    if given is None or given.usd_per_hour is None:
+        return prices_recorded(repository, trials, asked=asked)
+    return TrialPrices(given.usd_per_hour, given.plus, given.per)
+
+
+def _costs(trials: Trials, keys: Sequence[str], charged: Charged | None) -> Costs:
+    """The groups of the trials that have a recorded cost; empty where a price is given."""
+    if not isinstance(charged, RecordedPrices):
+        return {}
+    return {text(group.key): group for group in priced_groups(trials, keys, charged)}
 
 
 def like_with_like(
@@ -128,23 +165,24 @@ def like_with_like(
     keys: tuple[str, ...],
     objective: str,
     prices: Prices | None,
-    trials: Trials,
     *,
+    charged: Charged | None,
+    trials: Trials,
     crude: bool,
 ) -> Ranking:
     """The groups by medians of all that was measured, as far as these are like with like; else over
     the settings that are alike, or refused."""
-    charged = None if prices is None else TrialPrices(prices.usd_per_hour, prices.plus, prices.per)
+    costs = _costs(trials, keys, charged)
     refused_ = refusal(trials, keys, charged)
     if refused_ is not None:
         told = f"Not ranked: {refused_.message}. {refused_.hint}."
-        answer = ranked(cells_, keys, objective, prices, tested=False)
+        answer = ranked(cells_, keys, objective, prices, costs=costs, tested=False)
         return replace(
             answer, basis="refused", verdict=told, warnings=(told, *answer.warnings),
             groups=tuple(_unranked(group, refused_.message) for group in answer.groups),
         )  # fmt: skip
     found = rank_trials(trials, keys, OBJECTIVES[objective], charged, crude=crude)
-    answer = ranked(cells_, keys, objective, prices, tested=found.alike is None)
+    answer = ranked(cells_, keys, objective, prices, costs=costs, tested=found.alike is None)
     names = {text(key): name for key, name in found.names.items()}
     named = [replace(g, name=names.get(text(g.key), label(g.key))) for g in answer.groups]
     answer = replace(
@@ -219,11 +257,15 @@ def ranked(
     objective: str,
     prices: Prices | None,
     *,
+    costs: Costs,
     tested: bool = True,
 ) -> Ranking:
-    """The groups of `found` by `objective`; not `tested`, they have no places yet."""
+    """The groups of `found` by `objective`; not `tested`, they have no places yet.
+
+    `costs` are the groups of the trials whose recorded costs count.
+    """
     of_key: dict[GroupKey, Cell] = {cell.key: cell for cell in found}
-    priced = {group.key: _priced(group, of_key[group.key], keys, prices)
+    priced = {group.key: _priced(group, of_key[group.key], keys, prices, costs)
               for group in groups_from(found)}  # fmt: skip
     compared = [each.group for each in list(priced.values())[: RANKED_MAX if tested else 0]]
     ranking = model.rank_groups(compared, OBJECTIVES[objective])
@@ -260,11 +302,16 @@ class _Priced:
 
 
 def _priced(
-    group: Group, cell: Cell, keys: tuple[str, ...], prices: Prices | None
-) -> _Priced:  # fmt: skip
+    group: Group, cell: Cell, keys: tuple[str, ...], prices: Prices | None, costs: Costs
+) -> _Priced:
     """`group` with the cost of each trial, or why it has none."""
     if prices is None:
         return _Priced(group, None, None)
+    if prices.usd_per_hour is None:
+        priced = costs.get(text(group.key))
+        if priced is None:
+            return _Priced(group, None, "no trial of it has a recorded cost")
+        return _Priced(replace(priced, key=group.key), None, None)
     values = dict(zip(keys, cell.key, strict=True))
     extra = sum(usd_added(prices.plus, key, value) for key, value in values.items())
     per_hour = prices.usd_per_hour + extra
@@ -313,7 +360,9 @@ def _answer(priced: _Priced, cell: Cell, one: model.Ranked | None) -> RankedGrou
     if priced.reason and group.cost is None and one and one.rank is None:
         reason = priced.reason
     elapsed, costs = spread_of(group.elapsed_s), None
-    if group.cost is not None:
+    if group.cost is not None and priced.usd_per_hour is None:
+        costs = spread_of(sorted(group.cost))
+    elif group.cost is not None:
         costs = scaled(elapsed, (priced.usd_per_hour or 0.0) / 3600)
     elif priced.reason:
         costs = no_spread(0, priced.reason)
