@@ -296,8 +296,8 @@ def _cheapest(services: Services, kinds: Sequence[grouping.Group]) -> Iterator[S
     prices = rank_trials.prices_recorded(repository, trials, asked=True)
     page = url("/cost", [*asked, ("prices", "recorded")])
     if refused := rank_trials.refusal(trials, (by,), prices):
-        said = (f"Cannot tell: {refused.message}.", f"Next: {refused.hint}.")
-        yield StartAnswer(question, said, False, page, url("/trials", pairs))
+        why = (f"Cannot tell: {refused.message}.", f"Next: {refused.hint}.")
+        yield StartAnswer(question, why, False, page, url("/trials", pairs))
         return
     found = rank_trials.rank_trials(trials, (by,), Objective.COST, prices)
     said = tuple(f"{each[0].upper()}{each[1:]}." for each in (*sentences(found), *found.warnings))
