@@ -3,7 +3,7 @@
 import type { Interval, Spread } from "./shared";
 
 export interface Prices {
-  usd_per_hour: number;
+  usd_per_hour: number | null;
   plus: [string, string, number][];
   per: "cluster" | "node";
   as_of: string | null;
