@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import itertools
 import os
-import pwd
 import shutil
-import signal
-import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -19,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import hypothesis
-import psycopg
 import pytest
 
 import processes
 from command_line import AGENT
+from torture.postgresql import Postgresql
 from venturi.record.repository import Repository
 from venturi.record.trial import (
     Cluster,
@@ -172,93 +166,11 @@ def home_without_trials(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgresql() -> Iterator[_Postgresql]:
+def postgresql() -> Iterator[Postgresql]:
     """A PostgreSQL server of our own."""
-    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    if not programs:
-        pytest.skip("PostgreSQL is not installed (Debian package postgresql)")
-    # Short, because the path of a socket has at most 107 bytes.
-    folder = Path(tempfile.mkdtemp(prefix="vpg", dir="/tmp"))
     try:
-        server = _Postgresql(programs[-1].parent, folder)
-        try:
-            yield server
-        finally:
-            server.stop()
-    finally:
-        shutil.rmtree(folder)
-
-
-class _Postgresql:
-    """A server on a socket in `folder`, owned by an ordinary user: PostgreSQL refuses root."""
-
-    def __init__(self, programs: Path, folder: Path) -> None:
-        self._programs, self._folder, self._databases = programs, folder, 0
-        self._as: dict[str, Any] = {
-            "cwd": folder,
-            "env": {"PATH": os.environ["PATH"], "LC_ALL": "C"},
-        }
-        if os.geteuid() == 0:
-            users = {entry.pw_name: entry for entry in pwd.getpwall()}
-            user = users.get("postgres") or users["nobody"]
-            os.chown(folder, user.pw_uid, user.pw_gid)
-            self._as |= {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-        initdb = (programs / "initdb", "-D", folder / "data", "-U", "venturi")
-        subprocess.run(
-            [*initdb, "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync"],
-            check=True, stdout=subprocess.DEVNULL, timeout=120, **self._as,
-        )  # fmt: skip
-        options = ("listen_addresses=", f"unix_socket_directories={folder}", "fsync=off")
-        with (folder / "log").open("wb") as log:
-            self._server = subprocess.Popen(
-                [programs / "postgres", "-D", folder / "data", *(f"--{o}" for o in options)],
-                stdout=log, stderr=log, preexec_fn=_end_with_parent, **self._as,  # noqa: PLW1509
-            )  # fmt: skip
-        try:
-            self._wait_until_ready()
-            first = self.new_database()  # test1
-            Repository.open(Settings(folder, first, None, allow_debug=False)).close()
-        except BaseException:
-            self.stop()
-            raise
-
-    def new_database(self) -> str:
-        """The URL of a new database without tables."""
-        return self._create("template1")
-
-    def new_repository(self) -> str:
-        """The URL of a new database with the tables of an empty repository."""
-        return self._create("test1")
-
-    def _create(self, template: str) -> str:
-        self._databases += 1
-        name = f"test{self._databases}"
-        server = f"host={self._folder} user=venturi dbname=postgres"
-        with psycopg.connect(server, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}".encode())
-        return f"postgresql+psycopg://venturi@/{name}?host={self._folder}"
-
-    def stop(self) -> None:
-        self._server.send_signal(signal.SIGQUIT)  # at once: nothing in it is kept
-        try:
-            self._server.wait(30)
-        except subprocess.TimeoutExpired:
-            self._server.kill()
-            self._server.wait()
-
-    def _wait_until_ready(self) -> None:
-        deadline = time.monotonic() + 60
-        ready = (self._programs / "pg_isready", "-q", "-h", self._folder, "-d", "postgres")
-        while subprocess.run(ready, check=False, **self._as).returncode:
-            if self._server.poll() is not None or time.monotonic() > deadline:
-                log = (self._folder / "log").read_text()
-                raise RuntimeError(f"PostgreSQL did not start:\n{log}")
-            time.sleep(0.05)
-
-
-def _end_with_parent() -> None:
-    # A shell's background job ignores these two, and so would the server.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
-    # If the tests are killed, the server must not stay behind: prctl(PR_SET_PDEATHSIG, SIGQUIT).
-    ctypes.CDLL(None).prctl(1, signal.SIGQUIT)
+        server = Postgresql()
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    with server:
+        yield server

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from torture.play import Play, UnavailableError
+from torture.postgresql import Postgresql
 from torture.report import Played, line_of, written
 from torture.rounds import ROUNDS
 
@@ -47,11 +48,13 @@ def main(
         raise click.UsageError(f"no round {unknown[0]}; there are {', '.join(ROUNDS)}")
     place = Path(tempfile.mkdtemp(prefix="venturi-torture-", dir=folder))
     results = []
+    server = _Server()
     try:
         for name in names:
-            results.append(_play(name, count, few, seed, place / name))
+            results.append(_play(name, count, few, seed, place / name, server))
             click.echo(line_of(results[-1]))
     finally:
+        server.close()
         shutil.rmtree(place, ignore_errors=True)
         if write and results:
             PAGE.write_text(written(PAGE.read_text("utf-8"), results), "utf-8")
@@ -59,11 +62,32 @@ def main(
         sys.exit(1)
 
 
-def _play(name: str, count: int | None, few: bool, seed: int, folder: Path) -> Played:
+class _Server:
+    """A PostgreSQL that is started when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._started: Postgresql | None = None
+
+    def __call__(self) -> Postgresql:
+        try:
+            self._started = self._started or Postgresql()
+        except FileNotFoundError as error:
+            raise UnavailableError(str(error)) from error
+        return self._started
+
+    def close(self) -> None:
+        if self._started is not None:
+            self._started.close()
+
+
+def _play(
+    name: str, count: int | None, few: bool, seed: int, folder: Path, server: _Server
+) -> Played:
     round_ = ROUNDS[name]
     cases = count or (round_.few if few else round_.count)
     folder.mkdir(parents=True)
-    play = Play(folder, seed, cases, lambda text: click.echo(f"  {name}: {text}", err=True))
+    say = lambda text: click.echo(f"  {name}: {text}", err=True)  # noqa: E731
+    play = Play(folder, seed, cases, say, server)
     started_s = time.monotonic()
     unavailable = None
     try:

@@ -10,6 +10,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torture.postgresql import Postgresql
 
 FAULTS_MAX = 20
 """A round with so many faults ends: more of them say nothing new."""
@@ -30,14 +34,23 @@ class Round:
     run: Callable[[Play], None]
 
 
+def no_postgresql() -> Postgresql:
+    """For a play that has none."""
+    raise UnavailableError("no PostgreSQL")
+
+
 @dataclass(slots=True)
 class Play:
-    """One playing of a round: an empty folder of its own, its chance, and what was seen."""
+    """One playing of a round: an empty folder of its own, its chance, and what was seen.
+
+    `postgresql` gives the server of all rounds, or UnavailableError where there is none.
+    """
 
     folder: Path
     seed: int
     count: int
     say: Callable[[str], None] = lambda _: None
+    postgresql: Callable[[], Postgresql] = no_postgresql
     chance: random.Random = field(init=False)
     seen: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
@@ -83,10 +96,12 @@ class Case:
             return False
         where = traceback.extract_tb(trace)[-1]
         said = (str(error).splitlines() or [where.line or ""])[0]
-        self.play.faults.append(
+        fault = (
             f"seed {self.play.seed}, case {self.number} {self.label}: "
             f"{said[:500]} ({Path(where.filename).name}:{where.lineno})"
         )
+        self.play.faults.append(fault)
+        self.play.say(f"FAULT {fault}")
         return True
 
     def saw(self, what: str) -> None:

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from torture import archives, fuzz_archives, fuzz_records, sort_calls, sort_kills, sort_shapes
+from torture import (
+    archives,
+    fuzz_archives,
+    fuzz_records,
+    import_kills,
+    migration_kills,
+    plan_kills,
+    sort_calls,
+    sort_kills,
+    sort_shapes,
+    upload_kills,
+)
 
 ROUNDS = {
-    round_.name: round_
-    for round_ in (
-        sort_kills.ROUND,
-        sort_calls.ROUND,
-        sort_shapes.ROUND,
-        archives.ROUND,
-        fuzz_records.ROUND,
-        fuzz_archives.ROUND,
+    module.ROUND.name: module.ROUND
+    for module in (
+        sort_kills,
+        sort_calls,
+        sort_shapes,
+        import_kills,
+        upload_kills,
+        plan_kills,
+        migration_kills,
+        archives,
+        fuzz_records,
+        fuzz_archives,
     )
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,12 @@ SEED = 20_150_827
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(ROUNDS))
-def test_a_slice_of_the_round_has_no_fault(name: str, tmp_path: Path) -> None:
+def test_a_slice_of_the_round_has_no_fault(
+    name: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     round_ = ROUNDS[name]
-    play = Play(tmp_path, SEED, round_.few)
+    server = partial(request.getfixturevalue, "postgresql")
+    play = Play(tmp_path, SEED, round_.few, postgresql=server)
     try:
         round_.run(play)
     except UnavailableError as reason:

@@ -1,0 +1,96 @@
+"""The upgrade of a repository of the first revision, killed at random instants."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+
+from torture.play import Case, Play, Round
+from torture.stores import Store, Stores, trial
+from torture.verbs import Verbs
+from venturi.record import tables
+from venturi.record.trial import Trial
+from venturi.record.trial_json import encode
+from venturi.settings import Settings
+
+_FIRST = "0001"
+_TRIALS = 300
+
+
+def play(round_: Play) -> None:
+    """Kills at instants spread over a little more than the time of an upgrade."""
+    stores = Stores(round_, _first_revision)
+    whole_s: dict[str, float] = {}
+    with Verbs(round_.folder / "work") as verbs:
+        for learn in (True, False):
+            for number, kind in enumerate(stores.kinds):
+                with stores.one(number) as store:
+                    run = verbs.learn if learn else verbs.run
+                    ran = run(store.settings, "ls", "--limit", 1)
+                    assert ran.status == 0, ran.stderr
+                    whole_s[kind] = ran.elapsed_s
+        for case in round_.cases():
+            with stores.one(case.number) as store, case:
+                delay_s = round_.chance.uniform(0, 1.05 * whole_s[store.kind])
+                case.label = f"{store.kind}, killed after {1000 * delay_s:.1f} ms"
+                took_s = _kill(case, verbs, store, delay_s)
+                whole_s[store.kind] = min(whole_s[store.kind], took_s)
+
+
+def _first_revision(settings: Settings) -> dict[str, Trial]:
+    """Trials as they were stored in the beginning."""
+    engine = sa.create_engine(settings.database_url or f"sqlite:///{settings.home}/venturi.sqlite")
+    config = Config()
+    config.set_main_option("script_location", str(Path(tables.__file__).parent / "migrations"))
+    config.set_main_option("path_separator", "os")
+    trials = [trial(f"old{number:04}") for number in range(_TRIALS)]
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, _FIRST)
+    with engine.begin() as connection:
+        old = sa.Table("trials", sa.MetaData(), autoload_with=connection)
+        rows = [{**tables.trial_row(each), "record": encode(each)} for each in trials]
+        columns = old.c.keys()
+        connection.execute(sa.insert(old), [{key: row[key] for key in columns} for row in rows])
+    engine.dispose()
+    if settings.database_url is None:
+        (settings.home / "venturi.sqlite").chmod(0o600)
+    return {each.id: each for each in trials}
+
+
+def _revision(settings: Settings) -> str:
+    engine = sa.create_engine(settings.database_url or f"sqlite:///{settings.home}/venturi.sqlite")
+    with engine.connect() as connection:
+        found = connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar_one()
+    engine.dispose()
+    return str(found)
+
+
+def _kill(case: Case, verbs: Verbs, store: Store, delay_s: float) -> float:
+    """Seconds that the upgrade took; infinity if it was killed."""
+    ran = verbs.run(store.settings, "ls", "--limit", 1, kill_after_s=delay_s)
+    assert ran.killed or ran.status == 0, ran.stderr
+    revision = _revision(store.settings)
+    assert revision in {_FIRST, tables.REVISION}, f"half way: {revision}"
+    assert ran.killed or revision == tables.REVISION
+    # Opens it, which upgrades what is left to be; the trials are the foreign ones.
+    assert store.trials(tidy=True) == {}
+    assert _revision(store.settings) == tables.REVISION
+    store.export(case.play.folder / "export.zip")
+    state = "old" if revision == _FIRST else "new"
+    case.saw(f"killed, {state} revision" if ran.killed else "done before")
+    return math.inf if ran.killed else ran.elapsed_s
+
+
+ROUND = Round(
+    name="migration-kills",
+    question="The upgrade of a repository of the first revision is killed at a random instant: is "
+    "it old or new, with all its trials, and does the next start complete it?",
+    count=1000,
+    few=2,
+    run=play,
+)

@@ -1,0 +1,124 @@
+"""A PostgreSQL server of our own, and databases in it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from venturi.record.closing import Closing
+from venturi.record.repository import Repository
+from venturi.settings import Settings
+
+
+class Postgresql(Closing):
+    """A server on a socket, owned by an ordinary user: PostgreSQL refuses root."""
+
+    def __init__(self) -> None:
+        """Starts it; FileNotFoundError if PostgreSQL is not installed."""
+        programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+        if not programs:
+            raise FileNotFoundError("PostgreSQL is not installed (Debian package postgresql)")
+        self._programs, self._databases = programs[-1].parent, 0
+        # Short, because the path of a socket has at most 107 bytes.
+        self._folder = folder = Path(tempfile.mkdtemp(prefix="vpg", dir="/tmp"))
+        self._as: dict[str, Any] = {
+            "cwd": folder,
+            "env": {"PATH": os.environ["PATH"], "LC_ALL": "C"},
+        }
+        self._server: subprocess.Popen[bytes] | None = None
+        try:
+            self._start()
+            first = self.new_database()  # test1
+            Repository.open(Settings(folder, first, None, allow_debug=False)).close()
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self) -> None:
+        folder, programs = self._folder, self._programs
+        if os.geteuid() == 0:
+            users = {entry.pw_name: entry for entry in pwd.getpwall()}
+            user = users.get("postgres") or users["nobody"]
+            os.chown(folder, user.pw_uid, user.pw_gid)
+            self._as |= {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+        initdb = (programs / "initdb", "-D", folder / "data", "-U", "venturi")
+        subprocess.run(
+            [*initdb, "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync"],
+            check=True, stdout=subprocess.DEVNULL, timeout=120, **self._as,
+        )  # fmt: skip
+        options = ("listen_addresses=", f"unix_socket_directories={folder}", "fsync=off")
+        with (folder / "log").open("wb") as log:
+            self._server = subprocess.Popen(
+                [programs / "postgres", "-D", folder / "data", *(f"--{o}" for o in options)],
+                stdout=log, stderr=log, preexec_fn=_end_with_parent, **self._as,  # noqa: PLW1509
+            )  # fmt: skip
+        self._wait_until_ready(self._server)
+
+    def new_database(self) -> str:
+        """The URL of a new database without tables."""
+        return self._create("template1")
+
+    def new_repository(self) -> str:
+        """The URL of a new database with the tables of an empty repository."""
+        return self._create("test1")
+
+    def copy_of(self, url: str) -> str:
+        """The URL of a copy of the database at `url`, to which nobody is connected."""
+        return self._create(_name_of(url))
+
+    def drop(self, url: str) -> None:
+        """Removes the database at `url`, whoever is connected."""
+        self._execute(f"DROP DATABASE {_name_of(url)} WITH (FORCE)")
+
+    def _create(self, template: str) -> str:
+        self._databases += 1
+        name = f"test{self._databases}"
+        self._execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        return f"postgresql+psycopg://venturi@/{name}?host={self._folder}"
+
+    def _execute(self, statement: str) -> None:
+        server = f"host={self._folder} user=venturi dbname=postgres"
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute(statement.encode())
+
+    def close(self) -> None:
+        """Ends it at once: nothing in it is kept."""
+        if self._server is not None:
+            self._server.send_signal(signal.SIGQUIT)
+            try:
+                self._server.wait(30)
+            except subprocess.TimeoutExpired:
+                self._server.kill()
+                self._server.wait()
+        shutil.rmtree(self._folder)
+
+    def _wait_until_ready(self, server: subprocess.Popen[bytes]) -> None:
+        deadline = time.monotonic() + 60
+        ready = (self._programs / "pg_isready", "-q", "-h", self._folder, "-d", "postgres")
+        while subprocess.run(ready, check=False, **self._as).returncode:
+            if server.poll() is not None or time.monotonic() > deadline:
+                log = (self._folder / "log").read_text()
+                raise RuntimeError(f"PostgreSQL did not start:\n{log}")
+            time.sleep(0.05)
+
+
+def _name_of(url: str) -> str:
+    return url.partition("@/")[2].partition("?")[0]
+
+
+def _end_with_parent() -> None:
+    # A shell's background job ignores these two, and so would the server.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    # If its owner is killed, the server must not stay behind: prctl(PR_SET_PDEATHSIG, SIGQUIT).
+    ctypes.CDLL(None).prctl(1, signal.SIGQUIT)

@@ -1,0 +1,167 @@
+"""Verbs of `venturi` in forked processes, which begin to work a few milliseconds after the fork."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from torture.agent import AGENT, HANG_S
+from venturi.record.closing import Closing
+from venturi.settings import Settings
+
+_ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a verb ended: `status` is negative for a signal."""
+
+    status: int
+    elapsed_s: float
+    stdout: str
+    stderr: str
+
+    @property
+    def killed(self) -> bool:
+        """Whether SIGKILL ended it."""
+        return self.status == -signal.SIGKILL
+
+
+class Verbs(Closing):
+    """Runs verbs one after the other; `folder` is theirs to work in, with `folder/tmp` for
+    temporary files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.temporary = folder / "tmp"
+        self.temporary.mkdir(parents=True, exist_ok=True)
+        self._modules: list[str] = []
+        self._child: int | None = None
+        self._program = subprocess.Popen(
+            [sys.executable, "-m", "torture.verb_program"],
+            cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            process_group=0,
+        )  # fmt: skip
+
+    def close(self) -> None:
+        """Ends the program that forks; a verb that is still at work is killed."""
+        if self._child is not None:
+            os.kill(self._child, signal.SIGKILL)
+        with self._program:  # closes the pipes, by which it ends
+            pass
+
+    def run(
+        self,
+        settings: Settings,
+        *arguments: object,
+        kill_after_s: float | None = None,
+        trace: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+    ) -> Ran:
+        """`venturi ARGUMENTS` on the repository of `settings`, killed after so many seconds of
+        work if it is still at it; a hang is a failed assertion.
+
+        `trace` is a command of strace, which traces nothing of its start.
+        """
+        self.begin(
+            settings, *arguments, kill_after_s=kill_after_s, trace=trace, environment=environment
+        )
+        return self.end()
+
+    def learn(self, settings: Settings, *arguments: object) -> Ran:
+        """The same, for its imports, too: from now on they are there before a verb begins."""
+        self.begin(settings, *arguments, learn=True)
+        return self.end()
+
+    def begin(
+        self,
+        settings: Settings,
+        *arguments: object,
+        kill_after_s: float | None = None,
+        trace: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+        learn: bool = False,
+        end_s: float = HANG_S,
+    ) -> int:
+        """Begins it; its process id, which is its own until `end` is called."""
+        for each in (self.stdout, self.stderr, self._names):
+            each.unlink(missing_ok=True)
+        task = {
+            "arguments": list(map(str, arguments)),
+            "environment": {
+                "VENTURI_HOME": str(settings.home),
+                "VENTURI_DATABASE_URL": settings.database_url or "",
+                "VENTURI_LOCK": str(self.folder / "lock"),
+                "VENTURI_AGENT": str(AGENT),
+                "VENTURI_ALLOW_DEBUG": "1",
+                "TMPDIR": str(self.temporary),
+                **(environment or {}),
+            },
+            "cwd": str(self.folder),
+            "stdout": str(self.stdout),
+            "stderr": str(self.stderr),
+            "modules": self._modules,
+            "names": str(self._names) if learn else None,
+            "kill_after_s": kill_after_s,
+            "end_s": end_s,
+            "trace": list(trace),
+        }
+        self._modules = []
+        assert self._program.stdin is not None
+        self._program.stdin.write(json.dumps(task) + "\n")
+        self._program.stdin.flush()
+        self._child = int(self._answer())
+        return self._child
+
+    def end(self) -> Ran:
+        """Waits until what was begun has ended."""
+        told = json.loads(self._answer())
+        self._child = None
+        assert not told["hung"], f"hung for {HANG_S:.0f} s"
+        if self._names.exists():
+            self._modules = json.loads(self._names.read_text())
+        said = [
+            each.read_text(errors="replace") if each.exists() else ""
+            for each in (self.stdout, self.stderr)
+        ]
+        return Ran(told["status"], told["elapsed_s"], *said)
+
+    def _answer(self) -> str:
+        assert self._program.stdout is not None
+        answer = self._program.stdout.readline()
+        if not answer:
+            raise RuntimeError("the program that forks has ended")
+        return answer
+
+    @property
+    def _names(self) -> Path:
+        return self.folder / "modules"
+
+    @property
+    def stdout(self) -> Path:
+        """What the last verb prints."""
+        return self.folder / "stdout"
+
+    @property
+    def stderr(self) -> Path:
+        """What the last verb says."""
+        return self.folder / "stderr"
+
+
+def processes_of(folder: Path) -> list[int]:
+    """Processes that work in `folder` or were started with it as their temporary one."""
+    found = []
+    mark = f"TMPDIR={folder}/tmp\0".encode()
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and mark in (entry / "environ").read_bytes():
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return [pid for pid in found if pid != os.getpid()]
