@@ -259,7 +259,9 @@ def test_printed_figures_of_one_setting_are_never_repeats(client: httpx.Client, 
 # --- effect --------------------------------------------------------------------------------------
 
 
-def test_an_effect_matches_strata_and_names_what_goes_along(client: httpx.Client, add: Add) -> None:
+def test_an_effect_matches_strata_and_what_goes_along_confounds_it(
+    client: httpx.Client, add: Add
+) -> None:
     for block in range(6):
         for maps, factor in ((8, 1.0), (16, 0.8)):
             setup = {"maps": maps, "block": block, "maps_total": maps * 4}
@@ -270,10 +272,16 @@ def test_an_effect_matches_strata_and_names_what_goes_along(client: httpx.Client
     assert (effect["value"], effect["strata"], effect["n"], effect["failed"]) == (["16"], 6, 12, 1)
     assert effect["ratio"] == pytest.approx(0.8, rel=0.05)
     assert effect["interval"]["low"] < effect["ratio"] < effect["interval"]["high"] < 1
-    assert (effect["outcome"], effect["interval"]["level"]) == ("faster", pytest.approx(0.95))
-    assert found["verdict"].startswith("maps 16 takes 19 % less time than maps 8 (ratio 0.815")
+    assert (effect["outcome"], effect["interval"]["level"]) == ("confounded", pytest.approx(0.95))
+    assert found["verdict"].startswith(
+        "Cannot tell maps 16 from maps 8: confounded by maps_total, which never differs alone; "
+        "add trials with maps changed and maps_total not"
+    )
+    assert "maps 16 maps_total 64 against maps 8 maps_total 32: 19 % less time" in found["verdict"]
     assert found["along"] == ["maps_total"]
-    other = ask(client, "/api/effect", key="maps", baseline="16")
+    both = ask(client, "/api/effect", key=["maps", "maps_total"], baseline='["8", "32"]')
+    assert both["verdict"].startswith("maps 16 maps_total 64 takes 19 % less time than")
+    other = ask(client, "/api/effect", key=["maps", "maps_total"], baseline='["16", "64"]')
     assert other["effects"][0]["ratio"] == pytest.approx(1 / effect["ratio"])
     assert other["effects"][0]["outcome"] == "slower"
 

@@ -353,9 +353,10 @@ def test_other_machines_are_another_question(public: Repository) -> None:
     reach = one.other_machines
     assert reach is not None
     assert reach.interval is not None
-    assert (reach.machines, reach.ratio) == (12, pytest.approx(0.937, abs=5e-4))
+    # Each machine once: 0.937 (0.836 to 1.050), for three of the twelve have one setting each.
+    assert (reach.machines, reach.ratio) == (12, pytest.approx(0.914, abs=5e-4))
     ends = reach.interval.low, reach.interval.high
-    assert ends == pytest.approx((0.836, 1.050), abs=6e-4)
+    assert ends == pytest.approx((0.824, 1.014), abs=6e-4)
     few = of(ask(public, "disk", "workload=terasort"), "SSD").other_machines
     assert few is not None
     assert (few.machines, few.interval) == (2, None)

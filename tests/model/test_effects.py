@@ -16,7 +16,7 @@ from scipy import stats
 from venturi.model.compare.dependence import kruskal_wallis
 from venturi.model.compare.effect import Effect, Effects, Outcome
 from venturi.model.compare.effects import Asked, UnknownBaselineError, effects_of
-from venturi.model.compare.strata import for_these_only, over_works, pooled
+from venturi.model.compare.strata import for_these_only, over_machines, over_works, pooled
 from venturi.model.statistics.quantiles import chi_squared_tail
 from venturi.model.statistics.two_groups import compare_samples
 from venturi.record.query.chosen import Chosen
@@ -110,14 +110,28 @@ def test_what_was_measured_on_other_machines_only_is_refused() -> None:
     assert (ignored.outcome, ignored.strata) == (Outcome.FASTER, 1)
 
 
-def test_what_changes_only_with_the_setting_is_named_and_work_is_never_left_out() -> None:
+def test_what_changes_only_with_the_setting_confounds_it_and_work_is_never_left_out() -> None:
     rows = [
-        ({**row, "disks": {"HDD": 1, "SSD": 2}[row["disk"]]}, t) for row, t in rows_of([0.5] * 4)
+        ({**row, "disks": {"HDD": 1, "SSD": 2}[row["disk"]]}, t)
+        for row, t in rows_of((0.5, 0.49, 0.51, 0.5))
     ]
     answer = ask(rows, baseline=("HDD",))
     assert answer.along == ("disks",)
-    assert "disks changes only with disk" in answer.verdict
-    assert answer.effects[0].strata == 4
+    one = answer.effects[0]
+    assert (one.outcome, one.sure, one.strata) == (Outcome.CONFOUNDED, False, 4)
+    assert [(each.key, each.value, each.baseline) for each in one.together] == [("disks", 2, 1)]
+    assert answer.verdict.startswith(
+        "Cannot tell SSD from HDD: confounded by disks, which never differs alone; "
+        "add trials with disk changed and disks not. "
+        "Together: SSD disks 2 against HDD disks 1: 50 % less time (ratio 0.500"
+    )
+    assert one.next.words.startswith("add trials with disk changed and disks not")
+    asked = effects_of(chosen(rows), Asked(("disk", "disks"), ("HDD", 1)))
+    assert asked.effects[0].outcome is not Outcome.CONFOUNDED
+    third = [*rows, ({"disk": "NVMe", "maps": 0, "disks": 1}, 70.0)]
+    by_value = {each.value: each for each in ask(third, baseline=("HDD",)).effects}
+    assert [e.key for e in by_value[("SSD",)].together] == ["disks"]
+    assert by_value[("NVMe",)].together == ()
     works = [({**row, "workload": row["disk"]}, t) for row, t in rows_of([0.5] * 4)]
     assert ask(works).effects[0].outcome is Outcome.CONFOUNDED
 
@@ -286,6 +300,35 @@ def test_the_interval_over_strata_covers_the_truth() -> None:
         assert interval is not None
         covered += interval.low <= 0.8 <= interval.high
     assert 0.93 <= covered / 1_000 <= 0.97
+
+
+@pytest.mark.parametrize("between", [0.0, 0.1, 0.3])
+@pytest.mark.parametrize("strata", [(1, 20, 20), (1, 5, 30), (1, 1, 5, 5, 40, 40)])
+def test_a_machine_of_few_settings_moves_other_machines_less(
+    strata: tuple[int, ...], between: float
+) -> None:
+    rng, machine = np.random.default_rng(5), np.repeat(np.arange(len(strata)), strata)
+    wrong, widths = 0, []
+    for _ in range(400):
+        logs = rng.normal(0, between, len(strata))[machine] + rng.normal(0, 0.15, len(machine))
+        found = over_machines(logs, machine, 0.95)
+        plain = pooled(np.array([logs[machine == one].mean() for one in set(machine)]), 0.95)
+        assert found.interval is not None
+        assert plain.interval is not None
+        wrong += not found.interval.low <= 1 <= found.interval.high
+        widths.append(
+            [math.log(each.interval.high / each.interval.low) for each in (found, plain)]  # type: ignore[union-attr]
+        )
+    assert wrong <= 0.08 * 400
+    own, of_plain = np.median(widths, axis=0)
+    assert own < of_plain * 1.01
+    if between == 0:
+        assert own < of_plain
+
+
+def test_machines_of_like_numbers_of_settings_count_once_each() -> None:
+    logs, machine = np.array([0.1, 0.2, 0.5, 0.4, 0.9]), np.array([0, 0, 1, 1, 2])
+    assert over_machines(logs, machine, 0.9) == pooled(np.array([0.15, 0.45, 0.9]), 0.9, "machines")
 
 
 def test_the_interval_for_these_settings_only_covers_their_mean() -> None:

@@ -57,7 +57,7 @@ class KeyDependence:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The effect for further machines: each of `machines` once; None where there are under 3."""
+    """The effect for further machines, by `strata.over_machines`; no interval for under 3."""
 
     machines: int
     ratio: float
@@ -93,6 +93,15 @@ class Next:
 
 
 @dataclass(frozen=True, slots=True)
+class Together:
+    """A key that changes only together with what is asked: `value` with the value, `baseline`."""
+
+    key: str
+    value: Value
+    baseline: Value
+
+
+@dataclass(frozen=True, slots=True)
 class Effect:
     """What `value` brings against `baseline`, where all else is equal.
 
@@ -103,6 +112,8 @@ class Effect:
     than 2,000 as many evenly taken). `n_all`, `n_baseline_all` and `failed` are of the selection.
     `sure`: it is faster or slower at 95 % for all values asked about together (Bonferroni).
     `these_only` speaks of the few settings measured, `other_machines` of machines not measured.
+    `together` are keys that differ wherever the value does: the ratio is of all of them, and if it
+    tells a difference the outcome is that it is confounded.
     """
 
     value: Key
@@ -133,6 +144,7 @@ class Effect:
     omissions: tuple[Omission, ...]
     adjusted: ModelEffect | None
     crude: Crude | None
+    together: tuple[Together, ...]
     next: Next
 
 

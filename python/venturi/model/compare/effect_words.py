@@ -86,9 +86,9 @@ def verdict(effect: Effect, keys: Sequence[str]) -> str:
     """The one sentence about a value against the baseline."""
     name, base = named(keys, effect.value), named(keys, effect.baseline)
     if effect.outcome is Outcome.CONFOUNDED or effect.ratio is None:
-        return f"Cannot tell {name} from {base}: {_confounded(effect)}"
-    within = f", {interval_text(effect.interval)}" if effect.interval else ""
-    figures = f"ratio {ratio_text(effect.ratio)}{within}; {_over(effect)}"
+        why = _confounded(effect) if effect.ratio is None else _with_others(effect, keys)
+        return f"Cannot tell {name} from {base}: {why}"
+    figures = _figures(effect, effect.ratio)
     if effect.outcome is Outcome.DEPENDS:
         found = next(each for each in effect.depends if each.opposite)
         key = found.keys[0]
@@ -106,6 +106,29 @@ def verdict(effect: Effect, keys: Sequence[str]) -> str:
     if effect.ratio >= 2:
         return f"{name} takes {effect.ratio:.2g} times the time of {base} ({figures})"
     return f"{name} takes {change(effect.ratio)} than {base} ({figures})"
+
+
+def _figures(effect: Effect, ratio: float) -> str:
+    within = f", {interval_text(effect.interval)}" if effect.interval else ""
+    return f"ratio {ratio_text(ratio)}{within}; {_over(effect)}"
+
+
+def _with_others(effect: Effect, keys: Sequence[str]) -> str:
+    """That other keys change with these, what all of them bring, and what to add."""
+    told = effect.together[:KEYS_TOLD]
+    names = joined(each.key for each in told)
+    rest = len(effect.together) - len(told)
+    more = f" and {rest} more" if rest else ""
+    both = [(*keys, *(each.key for each in told))] * 2
+    sides = ((*effect.value, *(each.value for each in told)),
+             (*effect.baseline, *(each.baseline for each in told)))  # fmt: skip
+    own, base = (named(k, values) for k, values in zip(both, sides, strict=True))
+    assert effect.ratio is not None
+    return (
+        f"confounded by {names}{more}, which never differ{'s' * (len(effect.together) == 1)} "
+        f"alone; add trials with {joined(keys)} changed and {names}{more} not. "
+        f"Together: {own} against {base}: {change(effect.ratio)} ({_figures(effect, effect.ratio)})"
+    )
 
 
 def _confounded(effect: Effect) -> str:
@@ -128,6 +151,10 @@ def what_next(effect: Effect, keys: Sequence[str]) -> tuple[str, tuple[str, ...]
         differ = "differs" if best[0].strata == 1 else "differ"
         words = f"{words}, or leave out {joined(best[0].keys)}: {count} {differ} in nothing else"
         return words, (), best[0].keys
+    if effect.outcome is Outcome.CONFOUNDED:
+        others = joined(each.key for each in effect.together)
+        words = f"add trials with {joined(keys)} changed and {others} not, or ask for them together"
+        return words, (), ()
     if effect.outcome is Outcome.DEPENDS:
         found = next(each for each in effect.depends if each.opposite)
         key = found.keys[0]
@@ -175,7 +202,7 @@ def headline(answer: Effects) -> str:
         only = named(answer.keys, answer.baseline)
         return f"Nothing to compare: all {answer.trials:,} trials have {only}"
     said = answer.effects[answer.main].verdict + _of_others(answer, answer.main)
-    if answer.along:
+    if answer.along and f"confounded by {answer.along[0]}" not in said:
         said += f". {joined(answer.along)} change{'s' * (len(answer.along) == 1)} only with {what}"
     return said
 

@@ -33,6 +33,7 @@ from venturi.model.compare.effect import (
     PartEffect,
     Range,
     Reach,
+    Together,
     ValueCount,
 )
 from venturi.model.compare.effect_words import in_order
@@ -44,9 +45,8 @@ from venturi.model.compare.strata import (
     Trials,
     for_these_only,
     match,
-    means_of,
+    over_machines,
     over_works,
-    pooled,
     strata_of,
 )
 from venturi.model.statistics.stats import ALPHA, Interval
@@ -112,6 +112,7 @@ def effects_of(chosen: Chosen, asked: Asked) -> Effects:
     baseline, why = _baseline(asked, table, stratum, order)
     told: list[Effect] = []
     leads, warnings = None, []
+    named = _worth_naming(along, table)
     if baseline is not None:
         found = match(stratum, table.target, table.trials.logs, baseline)
         strata = np.bincount(found.value, minlength=len(counts))
@@ -119,7 +120,7 @@ def effects_of(chosen: Chosen, asked: Asked) -> Effects:
         others.sort(key=lambda v: -strata[v])
         if len(others) > VALUES_MAX:
             warnings.append(f"the {VALUES_MAX} of {len(others):,} values with most like settings")
-        one = _One(asked, table, compared, stratum, baseline, counts)
+        one = _One(asked, table, compared, stratum, baseline, counts, named)
         wanted = others[:VALUES_MAX]
         if asked.values:
             wanted = [v for v in others if table.values[v] in asked.values]
@@ -135,7 +136,6 @@ def effects_of(chosen: Chosen, asked: Asked) -> Effects:
         warnings.append(
             f"{table.without:,} trials have no value of {effect_words.joined(asked.keys)}"
         )
-    named = _worth_naming(along, table)
     made = Effects(
         asked.keys,
         None if baseline is None else table.values[baseline],
@@ -251,10 +251,22 @@ class _One:
     stratum: Integers
     baseline: int
     counts: npt.NDArray[np.intp]
+    along: tuple[str, ...]
 
     def confounders(self, value: int) -> tuple[Confounder, ...]:
         """What else differs between the trials of `value` and those of the baseline."""
         return tuple(confounders(*self._pair(value))[:CONFOUNDERS_MAX])
+
+    def _together(self, value: int) -> tuple[Together, ...]:
+        """What differs between all trials of `value` and all of the baseline with the keys."""
+        rows = [int(np.argmax(self.table.target == code)) for code in (value, self.baseline)]
+        found = []
+        for key in self.along:
+            column = self.table.trials.columns[key]
+            own, base = (column.values[column.codes[row]] for row in rows)
+            if own != base:
+                found.append(Together(key, own, base))
+        return tuple(found)
 
     def _pair(self, value: int) -> tuple[Trials, npt.NDArray[np.bool_]]:
         """The trials of `value` and of the baseline by the keys compared, and which are which."""
@@ -275,6 +287,8 @@ class _One:
         depends = dependences(found.logs, n_trials, at, level) if len(found.logs) else []
         if any(each.opposite for each in depends):
             outcome = Outcome.DEPENDS
+        if outcome is not Outcome.CANNOT_TELL and self._together(value):
+            outcome = Outcome.CONFOUNDED
         machines = self._machines(at) if len(found.logs) else None
         made = _Judged(
             value, int(self.counts[value]), found, at, machines, estimate, outcome, reason,
@@ -324,6 +338,7 @@ class _One:
                 model.ratio, Range(model.interval.low, model.interval.high, level), model.kept,
                 model.trials),
             crude=_crude(pair, second) if self.asked.crude else None,
+            together=self._together(value),
             next=Next(""),
         )  # fmt: skip
         made = replace(made, verdict=effect_words.verdict(made, self.asked.keys))
@@ -403,10 +418,9 @@ class _One:
     ) -> Reach | None:
         if machines is None or not len(found.logs):
             return None
-        means = means_of(found.logs, machines.codes)
-        reach = pooled(means, level, "machines")
-        enough = len(means) >= MACHINES_LEAST
-        return Reach(len(means), reach.ratio, _range(reach.interval) if enough else None)
+        reach = over_machines(found.logs, machines.codes, level)
+        enough = reach.n >= MACHINES_LEAST
+        return Reach(reach.n, reach.ratio, _range(reach.interval) if enough else None)
 
 
 def _outcome(interval: Interval | None, narrow: Interval | None) -> Outcome:

@@ -27,6 +27,7 @@ PAIRS_MAX = 1_000  # of a cell, beyond which its median is bisected instead
 _AT_ONCE = 2_000_000  # pairs
 _MOST_T = 1e12
 _MOST_LOG = 700.0  # of a ratio that is still a number
+UNEVEN = 4  # times as many strata has the middle machine as one of which little is known
 SAME = 1e-9  # logarithms that differ by rounding only
 
 
@@ -184,6 +185,40 @@ def over_works(logs: Floats, work: Integers, level: float) -> Pooled:
     interval = _welch(middle, parts, 2, level, "Welch's t, for these two kinds of work")
     why = None if interval else "all settings have the same ratio: an interval needs a spread"
     return Pooled(math.exp(middle), interval, 2, why)
+
+
+def over_machines(logs: Floats, machine: Integers, level: float) -> Pooled:
+    """The mean of machines' means, for further machines.
+
+    Each counts once, unless the least known has few of the strata that the middle one has: then by
+    what is known of it and how machines differ, so that it moves the mean less. Random effects:
+    weights 1/(s2/strata + between) with Paule and Mandel's between, no machine's strata above twice
+    the middle; Hartung and Knapp's t interval, never narrower than without their factor.
+    """
+    means = means_of(logs, machine)
+    strata = np.unique(machine, return_counts=True)[1]
+    middle = float(np.median(strata))
+    apart = logs - means[np.unique(machine, return_inverse=True)[1]]
+    within = float((apart**2).sum()) / max(1, len(logs) - len(means))
+    if len(means) < 3 or UNEVEN * strata.min() > middle or within < SAME**2:
+        return pooled(means, level, "machines")
+    of_each = within / np.minimum(strata, 2 * middle)
+    freedom = len(means) - 1
+
+    def fitted(between: float) -> tuple[float, float, float]:
+        weights = 1 / (of_each + between)
+        mean = float(weights @ means / weights.sum())
+        return mean, float(weights.sum()), float(weights @ (means - mean) ** 2) / freedom
+
+    between = 0.0
+    if fitted(0.0)[2] > 1:
+        between = root(lambda each: 1 - fitted(each)[2], 0.0, float(means.var(ddof=1)))
+    mean, weight, factor = fitted(between)
+    half = student_quantile(freedom, (1 + level) / 2) * math.sqrt(max(1.0, factor) / weight)
+    if abs(mean) + half > _MOST_LOG:
+        return Pooled(math.exp(mean), None, len(means), "too few machines for an interval")
+    method = f"random effects of {len(means)} machines, Hartung and Knapp's interval"
+    return Pooled(math.exp(mean), _interval(mean, half, level, method), len(means))
 
 
 def _welch(
