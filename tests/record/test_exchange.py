@@ -331,12 +331,21 @@ def of_version_9(path: Path, members: Members) -> None:
     path.write_bytes(data)
 
 
+def of_four_gigabytes(path: Path, members: Members) -> None:
+    """As its directory says: as much would be reserved to read it."""
+    data = bytearray(write(path, members).read_bytes())
+    at = data.index(b"PK\1\2") + 20
+    data[at : at + 4] = b"\xf0\xff\xff\xff"
+    path.write_bytes(data)
+
+
 BAD_ARCHIVES: dict[str, Callable[[Path, Members], None]] = {
     "empty": lambda path, _: path.write_bytes(b"") and None,
     "text": lambda path, _: path.write_text("trials") and None,
     "cut off": cut_off,
     "flipped bits": flipped,
     "a version that nobody reads": of_version_9,
+    "a file of 4 GB": of_four_gigabytes,
     "traversal": special("../../evil", stat.S_IFREG | 0o644),
     "traversal inside": special("artifacts/trial0/../../evil", stat.S_IFREG | 0o644),
     "absolute": special("/etc/evil", stat.S_IFREG | 0o644),

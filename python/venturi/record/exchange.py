@@ -134,8 +134,9 @@ def import_archive(
     tally = Tally()
     try:
         with zipfile.ZipFile(path) as archive:
-            _check_members(archive, limits)
-            _check_expansion(archive, path.stat().st_size, limits)
+            size_bytes = path.stat().st_size
+            _check_members(archive, size_bytes, limits)
+            _check_expansion(archive, size_bytes, limits)
             expected = _read_manifest(archive, limits)
             most = repository.limits.record_bytes
             for number, line in enumerate(_lines(archive, len(expected), most), start=1):
@@ -187,7 +188,7 @@ def _write_artifact(archive: zipfile.ZipFile, repository: Repository, artifact: 
             shutil.copyfileobj(source, target, 1 << 20)
 
 
-def _check_members(archive: zipfile.ZipFile, limits: Limits) -> None:
+def _check_members(archive: zipfile.ZipFile, size_bytes: int, limits: Limits) -> None:
     """Refuses what no export contains, before anything is read."""
     members = archive.infolist()
     if len(members) > limits.members:
@@ -206,6 +207,8 @@ def _check_members(archive: zipfile.ZipFile, limits: Limits) -> None:
             raise _damaged(f"{name!r} is a link or another special file")
         if info.flag_bits & 1 or info.compress_type not in _COMPRESSION:
             raise _damaged(f"{name!r} is encrypted or packed in an unusual way")
+        if info.compress_size > size_bytes:  # as much would be reserved to read it
+            raise _damaged(f"{name!r} has {info.compress_size} bytes, more than the archive")
         if name in seen:
             raise _damaged(f"{name!r} is in it twice")
         if name not in {MANIFEST, RECORDS} and parts[0] != "artifacts":
