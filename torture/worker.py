@@ -29,7 +29,10 @@ ROOT = Path(__file__).resolve().parents[1]
 MEMORY_BYTES = 1 << 30
 """What an attempt may take beside what was there before the first."""
 HANG_S = 10.0
-_NOW = struct.Struct("<qd")  # the case that is played, and since when
+"""Of processor time: on a loaded machine, all take longer by the clock."""
+ASLEEP_S = 120.0
+"""By the clock, for what waits and does not work."""
+_NOW = struct.Struct("<qdd")  # the case that is played, since when, and the processor time then
 _CASES_A_PORTION = 500
 Attempt = Callable[[random.Random], str]
 
@@ -68,7 +71,7 @@ class _Worker:
         self._process = self._start()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        self._clock.write_bytes(_NOW.pack(-1, time.monotonic()))
+        self._clock.write_bytes(_NOW.pack(-1, time.monotonic(), 0.0))
         numbers = [self._round.seed, self._next, self._step, self._round.count, *self._skip]
         command = [sys.executable, "-m", "torture.worker", self._module, self._folder, *numbers]
         with self._folder.with_suffix(".err").open("wb") as said:
@@ -87,10 +90,13 @@ class _Worker:
         if status == 0:
             self.end()
             return False
-        number, since_s = _NOW.unpack(self._clock.read_bytes())
-        hung = status is None and number >= 0 and time.monotonic() - since_s > HANG_S
+        number, since_s, worked_s = _NOW.unpack(self._clock.read_bytes())
+        hung = number >= 0 and (
+            time.monotonic() - since_s > ASLEEP_S or self._processor_s() - worked_s > HANG_S
+        )
         if status is None and not hung:
             return True
+        hung = status is None
         self.end()
         said = self._folder.with_suffix(".err").read_text("utf-8", "replace").splitlines()
         if number < 0:
@@ -101,6 +107,15 @@ class _Worker:
         self._skip.append(number)
         self._process = self._start()
         return True
+
+    def _processor_s(self) -> float:
+        """Of all its threads, so far; 0 if it has ended."""
+        try:
+            stat = Path(f"/proc/{self._process.pid}/stat").read_text("ascii")
+        except OSError:
+            return 0.0
+        user, system = stat.rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     def _take_in(self) -> None:
         assert self._process.stdout is not None
@@ -134,7 +149,7 @@ def _work(module: str, folder: Path, seed: int, numbers: range, skip: set[int]) 
     done = 0
     for number in numbers:
         if number not in skip:
-            _NOW.pack_into(clock, 0, number, time.monotonic())
+            _NOW.pack_into(clock, 0, number, time.monotonic(), time.process_time())
             chance.seed(case_seed(seed, number))
             try:
                 seen[attempt(chance)] += 1
