@@ -230,6 +230,10 @@ CODES: Mapping[str, Code] = MappingProxyType(
         ),
         "VEN-COMPARE-GROUPS": Code(_USAGE, "The trials given cannot be compared."),
         "VEN-DOCTOR-FACTS": Code(_USAGE, "A file does not contain the facts of a host."),
+        "VEN-SYSTEM": Code(
+            _ENVIRONMENT,
+            "The operating system failed at what every program needs: a disk, memory, open files.",
+        ),
         "VEN-INTERRUPTED": Code(
             _INTERRUPTED, "The user stopped the command; everything temporary was removed."
         ),
@@ -386,6 +390,17 @@ def unreadable(
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 NOT_PERMITTED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+_MACHINE = {
+    errno.EIO: "a disk or its connection fails: `dmesg` says which",
+    errno.EMFILE: "`ulimit -n` says how many files a process may open, and lets it open more",
+    errno.ENFILE: "all processes together have too many files open: end some",
+    errno.ENOMEM: "free some memory, or allow more (`ulimit -v`, the limits of the container)",
+    errno.EAGAIN: "allow more threads and processes (`ulimit -u`, the limits of the container)",
+    errno.ENOLCK: "the file system gives no locks: name a folder on another",
+    errno.ESTALE: "the file system was unmounted meanwhile: mount it, and try again",
+}
+MACHINE = frozenset(_MACHINE)
+"""What fails whatever a program does, and is said without a traceback."""
 
 
 def refused(
@@ -393,20 +408,25 @@ def refused(
 ) -> VenturiError:
     """The error of what the operating system does not do with a file or folder.
 
-    VEN-MEASURE-SPACE of a disk or quota that is full, else VEN-MEASURE-DIR. `what` was tried is
-    said before the reason, by default the file; `hint` is of rights that are missing.
+    VEN-MEASURE-SPACE of a disk or quota that is full, VEN-SYSTEM of what is in MACHINE, else
+    VEN-MEASURE-DIR. `what` was tried is said before the reason, by default the file; `hint` is of
+    rights that are missing.
     """
     # Of a copy, the second file is the one that is written.
     file = error.filename2 or error.filename
     reason = error.strerror or str(error)
-    if error.errno in FULL:
+    code = "VEN-MEASURE-DIR"
+    if error.errno in _MACHINE:
+        code, hint = "VEN-SYSTEM", _MACHINE[error.errno]
+    elif error.errno in FULL:
+        code = "VEN-MEASURE-SPACE"
         hint = "free some space, ask for less data, or name another disk with --dir"
     elif error.errno == errno.EROFS:
         hint = "its file system is mounted read-only: name a folder on another with --dir"
     elif not hint:
         hint = "use a folder that you may read and write; `ls -ld FOLDER` says who may"
     return VenturiError(
-        "VEN-MEASURE-SPACE" if error.errno in FULL else "VEN-MEASURE-DIR",
+        code,
         ": ".join(str(part) for part in (what or file, reason) if part),
         where=where if where is not None else {} if file is None else {"file": str(file)},
         hint=hint,

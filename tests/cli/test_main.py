@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from pathlib import Path
 import click
 import pytest
 
-from command_line import started, venturi
+from command_line import PROGRAM, started, venturi
 from venturi.cli.main import VERBS, cli, main
 
 
@@ -123,6 +124,26 @@ def test_an_agent_error_exits_1_and_keeps_its_code(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "error[VEN-EXTSORT-SPACE]: the disk is full" in done.stderr
     assert "dir: /data" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_failing_disk_is_an_error_without_a_traceback(tmp_path: Path) -> None:
+    tracer = shutil.which("strace")
+    if tracer is None:
+        pytest.skip("needs strace (Debian: strace)")
+    assert venturi("repository", "check", home=tmp_path).returncode == 0
+    folder = tmp_path / "artifacts"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    inject = ("-f", "-qq", "-o", "/dev/null", "-P", folder, "-e", "inject=getdents64:error=EIO")
+    done = subprocess.run(
+        [tracer, *inject, *PROGRAM, "repository", "check", "--dir", tmp_path],
+        env={**os.environ, "VENTURI_HOME": str(tmp_path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "error[VEN-SYSTEM]" in done.stderr
+    assert str(folder) in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.slow

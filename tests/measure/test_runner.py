@@ -167,6 +167,8 @@ def test_every_bad_ending_is_recorded_and_cleaned(
         (OSError(errno.ENOSPC, "No space"), "VEN-MEASURE-SPACE", FailureClass.CAPACITY),
         (OSError(errno.EDQUOT, "Over quota", "/d/f"), "VEN-MEASURE-SPACE", FailureClass.CAPACITY),
         (PermissionError(errno.EACCES, "No", "/d/f"), "VEN-MEASURE-DIR", FailureClass.ENVIRONMENT),
+        (OSError(errno.EIO, "Input/output error"), "VEN-SYSTEM", FailureClass.ENVIRONMENT),
+        (OSError(errno.EMFILE, "Too many", "/d/f"), "VEN-SYSTEM", FailureClass.ENVIRONMENT),
         (OSError("said without a number"), "VEN-MEASURE-DIR", FailureClass.ENVIRONMENT),
     ],
 )

@@ -20,6 +20,7 @@ import click
 from venturi import settings
 from venturi.errors import (
     FULL,
+    MACHINE,
     NOT_PERMITTED,
     ExitCode,
     Interrupted,
@@ -165,7 +166,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(ExitCode.OK)
     except OSError as error:
-        if error.errno not in FULL | NOT_PERMITTED:
+        if error.errno not in FULL | MACHINE | NOT_PERMITTED:
             raise
         translated = refused(error)
         _report(translated, as_json)
