@@ -13,6 +13,7 @@ from torture import (
     sort_calls,
     sort_kills,
     sort_shapes,
+    store_calls,
     upload_kills,
 )
 
@@ -27,6 +28,7 @@ ROUNDS = {
         plan_kills,
         migration_kills,
         requests,
+        store_calls,
         archives,
         fuzz_records,
         fuzz_archives,
