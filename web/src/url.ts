@@ -1,4 +1,5 @@
 // URLs: the state of a page is its query.
+import type { Behind } from "./charts/view";
 import { PAGES } from "./generated/pages";
 
 /** Parameters that only say how a page shows its data: the answer does not depend on them. */
@@ -26,16 +27,15 @@ export const keyOf = (text: string) => /^[^=<>]+/.exec(text)?.[0] ?? text;
  * The list of the trials that `search` selects and that have these values of keys as well; several
  * values of one key are alternatives.
  */
-export function trialsAt(
-  search: URLSearchParams,
-  values: readonly (readonly [key: string, value: string | number | boolean | null])[] = [],
-): string {
+export function trialsAt(search: URLSearchParams, values: Behind = []): string {
   const there = new Set(values.map(([key]) => key));
   const selection = selectionOf(search);
   const others = selection.getAll("where").filter((text) => !there.has(keyOf(text)));
   selection.delete("where");
   for (const text of others) selection.append("where", text);
-  for (const [key, value] of values) selection.append("where", `${key}=${value ?? ""}`);
+  for (const [key, value, relation = "="] of values) {
+    selection.append("where", `${key}${relation}${value ?? ""}`);
+  }
   return href(PAGES.repository.path, selection);
 }
 

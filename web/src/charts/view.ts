@@ -9,8 +9,8 @@ export interface View {
   color(role: string): string;
 }
 
-/** Values of keys, of which the trials that have them are behind a mark. */
-export type Behind = readonly (readonly [key: string, value: Scalar])[];
+/** Values of keys, or bounds of them, of which the trials that have them are behind a mark. */
+export type Behind = readonly (readonly [key: string, value: Scalar, relation?: ">=" | "<="])[];
 
 /** What was chosen in a chart: a datum of a series, by their places. */
 export interface Chosen {

@@ -2,8 +2,9 @@ import { expect, test } from "vitest";
 import { groupName, names, valueName } from "../../src/charts/common";
 import { meet } from "../../src/charts/plot";
 import { stages } from "../../src/charts/stages";
-import type { Comparison, Effects, Mark } from "../../src/generated/types";
+import type { Comparison, Effects, Mark, Ranking } from "../../src/generated/types";
 import { ecdf, ratios } from "../../src/pages/compare/charts";
+import { costScatter, MOST_BUBBLES } from "../../src/pages/cost/charts";
 import { effects, strata } from "../../src/pages/effect/charts";
 import { histogram } from "../../src/pages/simulation/charts";
 import { drawn, shapes, view } from "./view";
@@ -189,4 +190,39 @@ test("stages are under their phases; one of which nothing was reported says so",
   ];
   expect(drawn(stages(entries, view())).series[0]?.data).toHaveLength(3 + 2);
   expect(stages([], view())).toBeNull();
+});
+
+test("bubbles of very many groups are drawn together and open the trials of them", () => {
+  const spread = (median: number) => ({ median, interval: null, n: 2 });
+  const groups = Array.from({ length: MOST_BUBBLES + 100 }, (_, at) => ({
+    key: [at % 2 ? "SSD" : "HDD", `c${at}`],
+    n: 2,
+    elapsed_s: spread(100 + at),
+    cost_usd: spread(1 + at / 100),
+    usd_per_hour: null,
+    standing: "worse",
+    on_frontier: at === 0,
+    frontier: "no",
+    rank: at + 1,
+  }));
+  const ranking = { by: ["disk", "cluster"], groups } as unknown as Ranking;
+  const display = { log: false, time: [0, 1], cost: [0, 1] } as never;
+  const drawing = costScatter(ranking, display, view());
+  const bubbles = drawn(drawing).series[1]?.data.length ?? 0;
+  expect(bubbles).toBeGreaterThan(1);
+  expect(bubbles).toBeLessThan(MOST_BUBBLES);
+  expect(drawing?.behind?.({ seriesIndex: 1, dataIndex: 0 })).toEqual([
+    ["disk", "HDD"],
+    ["cluster", "c0"],
+  ]);
+  const crowd = drawing?.behind?.({ seriesIndex: 1, dataIndex: bubbles - 1 }) ?? [];
+  const bounds = crowd.slice(-2).map(([key, value, relation]) => [key, relation, Number(value)]);
+  expect(bounds.map(([key, relation]) => [key, relation])).toEqual([
+    ["elapsed_s", ">="],
+    ["elapsed_s", "<="],
+  ]);
+  expect(bounds[0]?.[2]).toBeLessThan(Number(bounds[1]?.[2]));
+  expect(new Set(crowd.flatMap(([key, value]) => (key === "disk" ? [value] : [])))).toEqual(
+    new Set(["HDD", "SSD"]),
+  );
 });

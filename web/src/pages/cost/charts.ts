@@ -21,8 +21,8 @@ import {
   type Shape,
   textWidth,
 } from "../../charts/plot";
-import { base, type Drawing, pointTip, tip, type View } from "../../charts/view";
-import { dollars, plain } from "../../format";
+import { type Behind, base, type Drawing, pointTip, tip, type View } from "../../charts/view";
+import { dollars, duration, plain } from "../../format";
 import type { RankedGroup, Ranking, Spread } from "../../generated/types";
 
 export interface CostDisplay {
@@ -249,9 +249,32 @@ const crowdShape = ({ x, y, radius }: Crowd, view: View): Shape => ({
   style: { fill: view.color("predicted"), fillOpacity: 0.45, stroke: view.color("surface") },
 });
 
-function crowdDetails({ groups }: Crowd): string[] {
-  const trials = groups.reduce((sum, group) => sum + group.n, 0);
-  return [`${plain(trials)} trials; the table has each group`];
+/** The fastest and the slowest of a crowd's median times, in seconds. */
+function timesOf({ groups }: Crowd): Pair {
+  const times = groups.map(({ elapsed_s }) => elapsed_s.median ?? 0);
+  return [Math.min(...times), Math.max(...times)];
+}
+
+function crowdDetails(crowd: Crowd): string[] {
+  const trials = crowd.groups.reduce((sum, group) => sum + group.n, 0);
+  const [fastest, slowest] = timesOf(crowd).map(duration);
+  return [
+    `${plain(trials)} trials, median times ${fastest} to ${slowest}; the table has each group`,
+    "opens the trials of their values that took that long",
+  ];
+}
+
+/** More values of a key are not asked for one by one: any will do. */
+const MOST_VALUES = 20;
+
+/** Trials with the values of a crowd's groups, within their median times. */
+function behindCrowd(by: readonly string[], crowd: Crowd): Behind {
+  const [fastest, slowest] = timesOf(crowd);
+  const values = by.flatMap((key, at) => {
+    const all = [...new Set(crowd.groups.map((group) => group.key[at] ?? null))];
+    return all.length > MOST_VALUES ? [] : all.map((value) => [key, value] as const);
+  });
+  return [...values, ["elapsed_s", fastest, ">="], ["elapsed_s", slowest, "<="]];
 }
 
 export function costScatter(data: Ranking, display: CostDisplay, view: View): Drawing {
@@ -303,8 +326,11 @@ export function costScatter(data: Ranking, display: CostDisplay, view: View): Dr
   return {
     height,
     behind: ({ seriesIndex, dataIndex }) => {
-      const group = seriesIndex === BUBBLES ? points[dataIndex]?.group : undefined;
-      return group && behindGroup(data.by, group.key);
+      if (seriesIndex !== BUBBLES) return undefined;
+      const group = points[dataIndex]?.group;
+      if (group) return behindGroup(data.by, group.key);
+      const crowd = crowds[dataIndex - points.length];
+      return crowd && behindCrowd(data.by, crowd);
     },
     option: {
       ...base(view),
