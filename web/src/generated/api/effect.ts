@@ -45,6 +45,7 @@ export interface Effect {
   omissions: Omission[];
   adjusted: ModelEffect | null;
   crude: Crude | null;
+  together: Together[];
   next: Next;
 }
 export interface Range {
@@ -80,6 +81,11 @@ export interface ModelEffect {
   interval: Range;
   kept: number;
   trials: number;
+}
+export interface Together {
+  key: string;
+  value: string | number | boolean | null;
+  baseline: string | number | boolean | null;
 }
 export interface Next {
   words: string;
