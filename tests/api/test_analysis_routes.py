@@ -106,6 +106,16 @@ def test_cost_the_frontier_has_what_is_neither_slower_nor_dearer(
     assert all(g["on_frontier"] == (g["frontier"] == "yes") for g in found["groups"])
 
 
+def test_cost_adds_prices_by_other_names_of_a_key_of_by(client: httpx.Client, add: Add) -> None:
+    for maps in (8, 16):
+        add(around(100), configuration={"maps": maps, "disk": "SSD"})
+    asked = {"by": "maps", "objective": "cost", "usd_per_hour": 1}
+    found = ask(client, "/api/cost", **asked, plus="map tasks=16:2")
+    assert {g["key"][0]: g["usd_per_hour"] for g in found["groups"]} == {"8": 1, "16": 3}
+    other = refused(client, "/api/cost", **asked, plus="disk=SSD:2")
+    assert (other["code"], other["detail"]) == ("VEN-QUERY-VALUE", "disk is no key of by")
+
+
 def test_cost_without_a_price_or_trials_says_so(client: httpx.Client, add: Add) -> None:
     assert "usd_per_hour" in json.dumps(refused(client, "/api/cost", objective="cost"))
     free = refused(client, "/api/cost", by="disk", usd_per_hour=0, objective="cost")

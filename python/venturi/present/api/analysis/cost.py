@@ -123,7 +123,9 @@ def cost(
         if prices:
             raise refused("prices are given and recorded", "prices", "give one of them")
         day = None if price_as_of is None else price_as_of.isoformat()
-        extra = recorded_prices(services.repository, added(plus or (), keys))
+        extra = recorded_prices(services.repository, added(plus or ()))
+        if others := [key for key, _, _ in extra if key not in keys]:
+            raise refused(f"{others[0]} is no key of by", "plus", f"add by={others[0]}")
         require_prices(usd_per_hour, extra)
         given = Prices(usd_per_hour, extra, per, day, price_source)
     elif plus or legacy:
@@ -239,14 +241,13 @@ def text(key: GroupKey) -> tuple[str | None, ...]:
     return tuple(None if value is None else text_of(value) for value in map(scalar, key))
 
 
-def added(texts: Sequence[str], keys: Sequence[str]) -> tuple[tuple[str, str, float], ...]:
-    """(key, value, US dollars an hour) of each text."""
+def added(texts: Sequence[str]) -> tuple[tuple[str, str, float], ...]:
+    """(key, value, US dollars an hour) of each text, by the names that it gives."""
     made = []
     for text in texts:
         match = _PLUS.fullmatch(text)
-        if match is None or match[1] not in keys:
-            raise refused(f"{text[:80]!r} is not KEY=VALUE:USD with a KEY of by", "plus",
-                          "such as net=IB:0.80")  # fmt: skip
+        if match is None:
+            raise refused(f"{text[:80]!r} is not KEY=VALUE:USD", "plus", "such as net=IB:0.80")
         made.append((match[1], match[2], float(match[3])))
     return tuple(made)
 
