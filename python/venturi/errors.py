@@ -273,6 +273,7 @@ CODES: Mapping[str, Code] = MappingProxyType(
 AGENT_CLASSES: Mapping[str, FailureClass | None] = MappingProxyType(
     {
         "VEN-AGENT-SIGNAL": _ENVIRONMENT,
+        "VEN-AGENT-THREADS": _CAPACITY,
         "VEN-DISK-BUFFERED": _WARNING,
         "VEN-DISK-CONTENT": _ENVIRONMENT,
         "VEN-DISK-DIR": _ENVIRONMENT,
@@ -318,7 +319,9 @@ AGENT_CLASSES: Mapping[str, FailureClass | None] = MappingProxyType(
         "VEN-SORT-RECORD": _USAGE,
         "VEN-SORT-SLOW-IO": _WARNING,
         "VEN-SORT-SPACE": _CAPACITY,
+        "VEN-SORT-STALLED": _ENGINE,
         "VEN-VALIDATE-CHANGED": _ENVIRONMENT,
+        "VEN-VALIDATE-CONTENT": _WRONG,
         "VEN-VALIDATE-EMPTY": _WRONG,
         "VEN-VALIDATE-INPUT": _ENVIRONMENT,
         "VEN-VALIDATE-LENGTH": _WRONG,

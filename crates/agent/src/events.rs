@@ -15,9 +15,11 @@
 //! Times ending in `_s` are seconds since the `started` event.
 
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -81,7 +83,8 @@ impl Events {
         self.start.elapsed().as_secs_f64()
     }
 
-    /// Reports progress; calls closer together than 200 ms are dropped.
+    /// Reports progress; calls closer together than 200 ms are dropped, and all while the reader of
+    /// stdout does not read: progress must not keep the work waiting.
     pub fn progress(&self, phase: &str, done: u64, total: Option<u64>, unit: &str) {
         let mut last = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
@@ -89,6 +92,9 @@ impl Events {
             return;
         }
         *last = Some(now);
+        if !takes_more(&io::stdout()) {
+            return;
+        }
         self.write(&json!({
             "event": "progress", "phase": phase, "done": done, "total": total,
             "unit": unit, "elapsed_s": self.elapsed_s(),
@@ -140,6 +146,13 @@ impl Events {
         // A reader that went away is no reason to fail: the work itself is the product.
         let _ = writeln!(stdout, "{value}").and_then(|()| stdout.flush());
     }
+}
+
+/// Whether a line can be written to `file` at once.
+fn takes_more(file: &impl AsFd) -> bool {
+    let mut fds = [PollFd::new(file, PollFlags::OUT)];
+    let ready = poll(&mut fds, Some(&Timespec::default()));
+    !matches!(ready, Ok(0))
 }
 
 /// `message` as people say it: `No such file or directory`, without `(os error 2)` after it.

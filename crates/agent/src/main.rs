@@ -92,7 +92,7 @@ fn main() -> ExitCode {
         let _ = set_parent_process_death_signal(Some(Signal::TERM));
     }
     let events = Events::start(command.name());
-    match command.run(&events) {
+    match signals::heed_file_limit().and_then(|()| command.run(&events)) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
             events.error(&failure);

@@ -111,7 +111,8 @@ impl Emission<'_> {
         sum: &mut RecordSum,
     ) -> Result<Option<u64>, SortError> {
         let expected = if self.job.reducer.is_some() { 0 } else { bytes };
-        let file = self.outputs.create(ready.number, expected, ready.file.clone())?;
+        let create = || self.outputs.create(ready.number, expected, ready.file.clone());
+        let file = self.shared.in_kernel(create)?;
         let sum = self.checksum.is_some().then_some(sum);
         let mut stream = Stream {
             emission: self,

@@ -11,13 +11,14 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
 
 use rawio::Pool;
 
 use crate::checksum::RecordSum;
 use crate::disks::Disks;
 use crate::error::SortError;
-use crate::input::InputFile;
+use crate::input::{InputFile, check_unchanged};
 use crate::map_shuffle::MapShuffle;
 use crate::output::Outputs;
 use crate::partition::Store;
@@ -32,7 +33,9 @@ use crate::spec::SortSpec;
 use crate::spill::Scratch;
 use crate::split::split_oversized;
 use crate::splitters::Splitters;
-use crate::stage::{Meter, Progress, Shared, lock};
+use crate::stage::{Meter, Observer, Shared, lock};
+use crate::stamp::Rigour;
+use crate::threads::watched;
 use crate::usage::{CpuTime, cpu_time, peak_rss_bytes};
 
 /// What is settled before the first record is read.
@@ -105,12 +108,16 @@ impl Ledger {
 pub fn sort(
     spec: &SortSpec,
     cancel: &AtomicBool,
-    progress: Progress<'_>,
+    observer: &dyn Observer,
 ) -> Result<SortReport, SortError> {
-    let shared = Shared::new(cancel);
-    let cpu_before = cpu_time();
+    let (origin, cpu_before) = (Instant::now(), cpu_time());
     let prepared = Prepared::new(spec)?;
     let Prepared { files, plan, outputs, scratch, store, .. } = &prepared;
+    let last_resort = |error: &SortError| {
+        outputs.remove_temporary();
+        observer.stuck(error);
+    };
+    let shared = Shared::new(origin, cancel, spec.patience, &last_resort);
     let ledger = Ledger::default();
     let disks = Disks::new(scratch, plan, spec.backend);
     let mut phases = Vec::new();
@@ -129,7 +136,7 @@ pub fn sort(
         plan,
         store,
         disks: &disks,
-        progress,
+        observer,
         records_in: &ledger.records_in,
         records_passed: &ledger.records_passed,
         checksum: spec.verify.then_some(&ledger.sum_in),
@@ -146,7 +153,7 @@ pub fn sort(
         store,
         disks: &disks,
         outputs,
-        progress,
+        observer,
         records_taken: &ledger.records_taken,
         checksum: spec.verify.then_some(&ledger.sum_out),
     };
@@ -154,8 +161,11 @@ pub fn sort(
     let records: u64 = written.iter().map(|file| file.records).sum();
     let checksum = ledger.settle(spec, records / outputs.copies())?;
     shared.check()?;
+    // A write's time can be set back, and then only the time of that tells.
+    let rigour = if spec.verify { Rigour::Everything } else { Rigour::Content };
+    check_unchanged(files, rigour)?;
     let summary = Summary { job: &spec.job.name, checksum: checksum.as_deref() };
-    let publication = outputs.publish(written, &summary)?;
+    let publication = watched(&shared, "publish", || outputs.publish(written, &summary))?;
     timed("sort+reduce", start);
 
     let done = Done {
@@ -230,7 +240,9 @@ fn splitters(
         return Ok(Splitters::uniform(partitions));
     }
     let mut meter = Meter::start();
-    let samples = sample(files, &spec.job, spec.max_record(), spec.memory_bytes, spec.seed)?;
+    let samples = watched(shared, "sample", || {
+        sample(files, &spec.job, spec.max_record(), spec.memory_bytes, spec.seed)
+    })?;
     meter.records = samples.len() as u64;
     meter.bytes = samples.iter().map(|(key, rest)| (key.len() + rest.len()) as u64).sum();
     let splitters = Splitters::from_samples(spec.job.order, samples, partitions);

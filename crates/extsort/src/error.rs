@@ -49,6 +49,14 @@ pub enum SortError {
         /// Length found.
         found_bytes: u64,
     },
+    /// A file was written or replaced while it was sorted.
+    #[error("{path} changed while it was sorted: {change}")]
+    InputModified {
+        /// The input.
+        path: PathBuf,
+        /// What is different.
+        change: String,
+    },
     /// An input lies where output would be written.
     #[error("{path} is an input and would also be written as output")]
     InputIsOutput {
@@ -58,6 +66,14 @@ pub enum SortError {
     /// Output of an earlier sort is in the way.
     #[error("{path} exists already")]
     OutputExists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Something is in the way of output that no earlier sort says is its own.
+    #[error(
+        "{path} is in the way, and no manifest of a sort names it: --overwrite leaves it alone"
+    )]
+    OutputForeign {
         /// The file.
         path: PathBuf,
     },
@@ -83,11 +99,13 @@ pub enum SortError {
         /// What it has.
         available_bytes: u64,
     },
-    /// The disk or quota ran full while sorting.
-    #[error("no space left on the disk of {path}")]
+    /// The disk, the quota or the limit on the size of files left no room while sorting.
+    #[error("no room for more in {path}: {source}")]
     Full {
         /// The file or directory that was being written.
         path: PathBuf,
+        /// What the system said.
+        source: io::Error,
     },
     /// The memory budget is too small for this sort.
     #[error(
@@ -111,6 +129,22 @@ pub enum SortError {
         path: PathBuf,
         /// What the system said.
         source: io::Error,
+    },
+    /// The system refused what all of the sort depends on.
+    #[error("the system refuses {what}: {source}")]
+    Refused {
+        /// A thread, or an I/O queue.
+        what: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Nothing got on for too long.
+    #[error("the sort stood still for {stood_s:.0} s, so it was ended: {state}")]
+    Stalled {
+        /// How long.
+        stood_s: f64,
+        /// The threads, and what every queue held.
+        state: String,
     },
     /// Fewer or more records came out than went in. No output was published.
     #[error("{records_in} records went in and {records_out} came out; no output was published")]
@@ -147,20 +181,28 @@ pub enum SortError {
     Interrupted,
 }
 
+/// What to do when a file may not become as long as it must.
+pub(crate) const FILE_LIMIT: &str = "raise the limit on the size of files (ulimit -f)";
+
 /// Every code of this crate with its meaning.
 pub const CODES: &[(&str, &str)] = &[
     ("VEN-SORT-INPUT", "An input cannot be opened or read."),
     ("VEN-SORT-INPUT-LENGTH", "An input's length is no multiple of the record size."),
     ("VEN-SORT-RECORD", "A record is malformed, cut off or longer than allowed."),
-    ("VEN-SORT-INPUT-CHANGED", "An input changed its length while it was read."),
+    ("VEN-SORT-INPUT-CHANGED", "An input changed while it was sorted; nothing was published."),
     ("VEN-SORT-INPUT-IS-OUTPUT", "A file is input and would also be written as output."),
     ("VEN-SORT-OUTPUT-EXISTS", "Output of an earlier sort is in the way."),
     ("VEN-SORT-DIR", "A directory cannot be used in its role."),
     ("VEN-SORT-SPACE", "Too little space, found before starting."),
-    ("VEN-SORT-FULL", "The disk or quota ran full while sorting; everything was cleaned up."),
+    (
+        "VEN-SORT-FULL",
+        "The disk, the quota or the limit on file sizes left no room while sorting; everything was cleaned up.",
+    ),
     ("VEN-SORT-MEMORY", "The memory budget is too small."),
     ("VEN-SORT-OPTION", "Options that do not make sense, alone or together."),
     ("VEN-SORT-IO", "The operating system refused an operation."),
+    rawio::REFUSED,
+    ("VEN-SORT-STALLED", "The sort stood still for too long and was ended."),
     ("VEN-SORT-COUNT", "The numbers of records in and out differ; nothing was published."),
     ("VEN-SORT-CHECKSUM", "The checksums of input and output differ; nothing was published."),
     ("VEN-SORT-AGGREGATE", "A value cannot be added up, or the sum does not fit."),
@@ -175,15 +217,17 @@ impl SortError {
             Self::Input { .. } => "VEN-SORT-INPUT",
             Self::InputLength { .. } => "VEN-SORT-INPUT-LENGTH",
             Self::Record { .. } => "VEN-SORT-RECORD",
-            Self::InputChanged { .. } => "VEN-SORT-INPUT-CHANGED",
+            Self::InputChanged { .. } | Self::InputModified { .. } => "VEN-SORT-INPUT-CHANGED",
             Self::InputIsOutput { .. } => "VEN-SORT-INPUT-IS-OUTPUT",
-            Self::OutputExists { .. } => "VEN-SORT-OUTPUT-EXISTS",
+            Self::OutputExists { .. } | Self::OutputForeign { .. } => "VEN-SORT-OUTPUT-EXISTS",
             Self::Directory { .. } => "VEN-SORT-DIR",
             Self::Space { .. } => "VEN-SORT-SPACE",
             Self::Full { .. } => "VEN-SORT-FULL",
             Self::Memory { .. } => "VEN-SORT-MEMORY",
             Self::Options(_) => "VEN-SORT-OPTION",
             Self::Io { .. } => "VEN-SORT-IO",
+            Self::Refused { .. } => rawio::REFUSED.0,
+            Self::Stalled { .. } => "VEN-SORT-STALLED",
             Self::Count { .. } => "VEN-SORT-COUNT",
             Self::Checksum { .. } => "VEN-SORT-CHECKSUM",
             Self::Aggregate { .. } => "VEN-SORT-AGGREGATE",
@@ -200,16 +244,27 @@ impl SortError {
                 "was the file cut off? otherwise give --record-bytes, or --format kv"
             }
             Self::Record { .. } => "check --format; raise --max-record-bytes for longer records",
-            Self::InputChanged { .. } => "sort files that nobody is writing",
+            Self::InputChanged { .. } | Self::InputModified { .. } => {
+                "sort files that nobody is writing"
+            }
             Self::InputIsOutput { .. } => "choose another --output directory",
+            Self::OutputForeign { .. } => {
+                "move or remove it yourself, or choose another --output directory"
+            }
             Self::OutputExists { .. } => "give --overwrite, or choose another --output directory",
             Self::Directory { .. } => "the directory must exist and be writable",
+            Self::Full { source, .. } if source.kind() == io::ErrorKind::FileTooLarge => FILE_LIMIT,
             Self::Space { .. } | Self::Full { .. } => {
                 "free some space, or put --scratch or --output on another disk"
             }
             Self::Memory { .. } => "raise --memory, or lower --threads or --max-record-bytes",
             Self::Options(_) => "see --help",
             Self::Io { .. } => "see the system's log for the device",
+            Self::Refused { .. } => rawio::REFUSED_HINT,
+            Self::Stalled { .. } => {
+                "if a disk was at work, it may be failing: see the system's log; otherwise please \
+                 report this with its message"
+            }
             Self::Count { .. } | Self::Checksum { .. } => {
                 "the data were damaged in memory or on disk: check both before trying again"
             }
@@ -226,11 +281,13 @@ impl SortError {
             | Self::InputLength { path, .. }
             | Self::Record { path, .. }
             | Self::InputChanged { path, .. }
+            | Self::InputModified { path, .. }
             | Self::InputIsOutput { path }
             | Self::OutputExists { path }
+            | Self::OutputForeign { path }
             | Self::Directory { path, .. }
             | Self::Space { path, .. }
-            | Self::Full { path }
+            | Self::Full { path, .. }
             | Self::Io { path, .. } => Some(path),
             _ => None,
         }
@@ -239,7 +296,7 @@ impl SortError {
     /// A failed write: a full disk is told apart from everything else.
     pub(crate) fn write(action: &'static str, path: &Path, source: io::Error) -> Self {
         if rawio::is_no_space(&source) {
-            Self::Full { path: path.to_owned() }
+            Self::Full { path: path.to_owned(), source }
         } else {
             Self::Io { action, path: path.to_owned(), source }
         }

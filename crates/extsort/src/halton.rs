@@ -5,6 +5,7 @@
 //! to the coordinate comes from a table; what the digits before them add changes once a table. For
 //! the point itself that leaves two sums, two products and a comparison.
 
+use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -17,7 +18,8 @@ const DIGITS_OF_3: u32 = 8;
 /// Points between looking whether to stop: some milliseconds.
 const CHUNK: u64 = 1 << 22;
 
-/// How many of the points 1 to `points` lie in the circle in the square; `None` if cancelled.
+/// How many of the points 1 to `points` lie in the circle in the square; `None` if cancelled. Fails if
+/// the system refuses a thread.
 ///
 /// They are counted in `parts` tasks of consecutive points, `threads` at once. `progress` is told the
 /// points that are done.
@@ -30,7 +32,7 @@ pub fn points_inside(
     threads: usize,
     cancel: &AtomicBool,
     progress: &(dyn Fn(u64) + Sync),
-) -> Option<u64> {
+) -> io::Result<Option<u64>> {
     assert!(parts > 0 && threads > 0 && points <= MOST_POINTS);
     let plane = Plane::new();
     let (next, done) = (AtomicU64::new(0), AtomicU64::new(0));
@@ -54,13 +56,8 @@ pub fn points_inside(
             }
         }
     };
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..parts.min(threads as u64)).map(|_| scope.spawn(task)).collect();
-        workers
-            .into_iter()
-            .map(|worker| worker.join().unwrap_or_else(|p| std::panic::resume_unwind(p)))
-            .sum()
-    })
+    let tasks = (0..parts.min(threads as u64)).map(|_| task);
+    Ok(rawio::side_by_side("pi", tasks, || ())?.into_iter().sum())
 }
 
 /// The numbers of the points of a part; the first point of all has number 1.
@@ -188,7 +185,7 @@ mod tests {
     }
 
     fn count(points: u64, parts: u64, threads: usize) -> u64 {
-        points_inside(points, parts, threads, &AtomicBool::new(false), &|_| {}).unwrap()
+        points_inside(points, parts, threads, &AtomicBool::new(false), &|_| {}).unwrap().unwrap()
     }
 
     proptest! {
@@ -227,6 +224,7 @@ mod tests {
 
     #[test]
     fn whoever_cancels_gets_no_count() {
-        assert_eq!(points_inside(1 << 40, 2, 2, &AtomicBool::new(true), &|_| {}), None);
+        let stopped = points_inside(1 << 40, 2, 2, &AtomicBool::new(true), &|_| {});
+        assert_eq!(stopped.unwrap(), None);
     }
 }

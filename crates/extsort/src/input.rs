@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use rawio::{Backend, Block, DirectFile, Operation, Pool, Queue, Request, align_up};
+use rawio::{Block, DirectFile, Operation, Pool, Request, align_up};
 
 use crate::error::SortError;
 use crate::manifest::MANIFEST;
 use crate::queue::ByteQueue;
 use crate::record::Format;
 use crate::stage::{Meter, Shared};
+use crate::stamp::{self, Rigour, Stamp};
+use crate::transfers::Transfers;
 
 /// A file to be sorted.
 #[derive(Clone, Debug)]
@@ -25,6 +27,7 @@ pub(crate) struct InputFile {
     pub(crate) length: u64,
     pub(crate) device: u64,
     pub(crate) inode: u64,
+    pub(crate) stamp: Stamp,
 }
 
 /// The files meant by `paths`: files as given, directories as the regular files in them by name,
@@ -79,7 +82,7 @@ fn describe(path: &Path, format: Format) -> Result<InputFile, SortError> {
         return Err(SortError::Options(format!("{} is not a regular file", path.display())));
     }
     // Opening now finds an unreadable file before any work is done.
-    let meta = fs::File::open(path).and_then(|file| file.metadata()).map_err(fail)?;
+    let meta = stamp::describe(path).map_err(fail)?;
     if let Format::Fixed { record, .. } = format {
         let remainder = meta.len() % record as u64;
         if remainder != 0 {
@@ -97,7 +100,18 @@ fn describe(path: &Path, format: Format) -> Result<InputFile, SortError> {
         length: meta.len(),
         device: meta.dev(),
         inode: meta.ino(),
+        stamp: Stamp::of(&meta),
     })
+}
+
+/// Fails if a file is no longer the one that was found.
+pub(crate) fn check_unchanged(files: &[InputFile], rigour: Rigour) -> Result<(), SortError> {
+    for InputFile { path, stamp, .. } in files {
+        if let Some(change) = stamp.change(path, rigour).map_err(|e| refuse(path, e))? {
+            return Err(SortError::InputModified { path: path.clone(), change });
+        }
+    }
+    Ok(())
 }
 
 fn refuse(path: &Path, source: std::io::Error) -> SortError {
@@ -139,8 +153,6 @@ pub(crate) struct ReadSpec {
     pub(crate) max_record: usize,
     pub(crate) headroom: usize,
     pub(crate) io_bytes: usize,
-    pub(crate) depth: usize,
-    pub(crate) backend: Backend,
     pub(crate) direct: bool,
 }
 
@@ -228,17 +240,19 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads everything and returns how, for example `io_uring+direct`.
-    pub(crate) fn run(mut self, device: &str) -> Result<String, SortError> {
+    pub(crate) fn run(
+        mut self,
+        transfers: &mut Transfers<'_>,
+        device: &str,
+    ) -> Result<String, SortError> {
         self.meter = Meter::start(); // of the thread that reads
-        let method = self.read_all();
+        let method = self.read_all(transfers);
         self.out.finish();
         self.shared.report("map+shuffle", "read", Some(device), &self.meter);
         method
     }
 
-    fn read_all(&mut self) -> Result<String, SortError> {
-        let mut queue = Queue::new(self.spec.depth, self.spec.backend)
-            .map_err(|source| refuse(&self.files[0].path, source))?;
+    fn read_all(&mut self, queue: &mut Transfers<'_>) -> Result<String, SortError> {
         let mut segments = segments(self.files, self.spec.io_bytes as u64);
         let mut window = Window::default();
         let mut exhausted = false;
@@ -249,7 +263,7 @@ impl<'a> Reader<'a> {
                     break;
                 };
                 match segments.next() {
-                    Some(segment) => self.submit(&mut queue, &mut window, segment, block)?,
+                    Some(segment) => self.submit(queue, &mut window, segment, block)?,
                     None => exhausted = true,
                 }
             }
@@ -274,7 +288,7 @@ impl<'a> Reader<'a> {
 
     fn submit(
         &mut self,
-        queue: &mut Queue,
+        queue: &mut Transfers<'_>,
         window: &mut Window,
         segment: Segment,
         block: Block,

@@ -16,6 +16,7 @@ pub mod gensort;
 pub mod halton;
 mod input;
 mod job;
+mod journal;
 mod kernels;
 mod manifest;
 mod map_shuffle;
@@ -37,10 +38,13 @@ mod spill;
 mod split;
 mod splitters;
 mod stage;
+mod stamp;
 mod sync;
 mod threads;
+mod transfers;
 mod usage;
 pub mod validate;
+mod watch;
 
 pub use engine::sort;
 pub use error::{CODES, SortError};
@@ -53,5 +57,5 @@ pub use report::{
 };
 pub use spec::{Preview, SortSpec, preview};
 pub use splitters::{Sample, Splitters};
-pub use stage::{Progress, StageReport};
+pub use stage::{Observer, StageReport};
 pub use usage::{CpuTime, ThreadUse, cpu_time, peak_rss_bytes};

@@ -1,14 +1,20 @@
 //! The manifest: the file that names the files of an output, and says that it is complete.
 
-use std::path::PathBuf;
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Name of the file that says the output is complete, in the first output directory.
 pub const MANIFEST: &str = "manifest.json";
 
+/// The version that is written.
+pub(crate) const SCHEMA_VERSION: u32 = 1;
+
 /// A published file.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PartFile {
     /// Where it is.
     pub path: PathBuf,
@@ -29,4 +35,50 @@ pub(crate) struct Manifest<'a> {
     /// In the order of the keys.
     pub(crate) files: &'a [PartFile],
     pub(crate) replicas: &'a [PartFile],
+}
+
+/// What a manifest says that was read: a sort's, or a list of files that somebody else made.
+#[derive(Deserialize)]
+pub(crate) struct Listing {
+    schema_version: Option<u32>,
+    records: Option<u64>,
+    bytes: Option<u64>,
+    checksum: Option<String>,
+    pub(crate) files: Vec<PartFile>,
+    #[serde(default)]
+    replicas: Vec<PartFile>,
+}
+
+/// What all files of a sort hold together, as its manifest says.
+pub(crate) struct Totals {
+    pub(crate) records: Option<u64>,
+    pub(crate) bytes: Option<u64>,
+    pub(crate) checksum: Option<String>,
+}
+
+impl Listing {
+    /// Reads the manifest at `path`.
+    pub(crate) fn read(path: &Path) -> io::Result<Self> {
+        Ok(serde_json::from_slice(&fs::read(path)?)?)
+    }
+
+    /// What a sort says of its files together; nothing of a list that no sort made.
+    pub(crate) fn totals(&self) -> Totals {
+        let ours = self.schema_version == Some(SCHEMA_VERSION);
+        Totals {
+            records: self.records.filter(|_| ours),
+            bytes: self.bytes.filter(|_| ours),
+            checksum: self.checksum.clone().filter(|_| ours),
+        }
+    }
+}
+
+/// The files that the manifest at `path` names as those of a sort, and itself; none if it is no sort's.
+pub(crate) fn named_by(path: &Path) -> HashSet<PathBuf> {
+    let Ok(listing) = Listing::read(path) else { return HashSet::new() };
+    if listing.schema_version != Some(SCHEMA_VERSION) {
+        return HashSet::new();
+    }
+    let files = listing.files.into_iter().chain(listing.replicas).map(|part| part.path);
+    files.chain([path.to_owned()]).collect()
 }

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use rawio::Pool;
+use rawio::{Backend, Pool};
 
 use crate::checksum::RecordSum;
 use crate::disks::Disks;
@@ -16,11 +16,20 @@ use crate::plan::Plan;
 use crate::queue::ByteQueue;
 use crate::spec::SortSpec;
 use crate::splitters::Splitters;
-use crate::stage::{Progress, Shared};
-use crate::threads::{Watch, guarded};
+use crate::stage::{Observer, Shared};
+use crate::threads::{Stages, Watch, guarded};
+use crate::transfers::Transfers;
+use crate::watch::Gauges;
 
-/// A thread that brings chunks to a distribution.
-pub(crate) type Feeder<'a> = Box<dyn FnOnce() + Send + 'a>;
+/// What a feeder does with its transfers.
+type Feed<'a> = Box<dyn FnOnce(Option<Transfers<'_>>) + Send + 'a>;
+
+/// A thread that brings chunks to a distribution, by transfers if it needs any.
+pub(crate) struct Feeder<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) io: Option<(usize, Backend)>,
+    pub(crate) work: Feed<'a>,
+}
 
 /// The first phase: from the input to partitions.
 pub(crate) struct MapShuffle<'a> {
@@ -29,7 +38,7 @@ pub(crate) struct MapShuffle<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) store: &'a Store,
     pub(crate) disks: &'a Disks<'a>,
-    pub(crate) progress: Progress<'a>,
+    pub(crate) observer: &'a dyn Observer,
     pub(crate) records_in: &'a AtomicU64,
     pub(crate) records_passed: &'a AtomicU64,
     pub(crate) checksum: Option<&'a Mutex<RecordSum>>,
@@ -51,8 +60,6 @@ impl MapShuffle<'_> {
             max_record: self.spec.max_record(),
             headroom: plan.headroom_bytes,
             io_bytes: plan.io_bytes,
-            depth: plan.queue_depth,
-            backend: self.spec.backend,
             direct: self.spec.direct,
         };
         let first = self.store.extend(empty_partitions(splitters, &self.spec.job));
@@ -74,19 +81,23 @@ impl MapShuffle<'_> {
         };
         let tell = || {
             let done = shared.phase_bytes.load(Ordering::Relaxed);
-            (self.progress)("map+shuffle", done, Some(total));
+            self.observer.progress("map+shuffle", done, Some(total));
         };
-        let feeders = groups.iter().map(|group| -> Feeder<'_> {
+        let feeders = groups.iter().map(|group| {
             let reader = Reader::new(shared, group, &pool, spec, &chunks);
-            Box::new(move || {
+            let work = move |transfers: Option<Transfers<'_>>| {
                 let device = group[0].path.parent().unwrap_or(&group[0].path);
                 let device = device.display().to_string();
-                if let Some(method) = guarded(shared, || reader.run(&device)) {
+                let Some(mut transfers) = transfers else { return };
+                if let Some(method) = guarded(shared, || reader.run(&mut transfers, &device)) {
                     self.disks.note("input", device, method);
                 }
-            })
+            };
+            let io = Some((plan.queue_depth, self.spec.backend));
+            Feeder { name: "read", io, work: Box::new(work) }
         });
-        self.distribute(&distribution, tell, abort, feeders.collect())
+        let gauges = Gauges::default().pool("input buffers", &pool).queue("chunks", &chunks);
+        self.distribute(&distribution, tell, abort, gauges, feeders.collect())
     }
 
     /// Runs workers and spill writers beside the threads that feed them.
@@ -95,39 +106,54 @@ impl MapShuffle<'_> {
         distribution: &Distribution<'_>,
         tell: impl Fn() + Send + Sync,
         abort: impl Fn() + Send + Sync,
+        gauges: Gauges<'_>,
         feeders: Vec<Feeder<'_>>,
     ) -> Result<(), SortError> {
         let (shared, store) = (self.shared, self.store);
         store.spills.iter().for_each(ByteQueue::reopen);
+        let gauges = gauges.pool("memory", &store.pool).queues("to scratch", &store.spills);
         thread::scope(|scope| {
-            let watch = Watch::start(scope, shared, &tell, || {
+            let mut stages = Stages::new(scope, shared);
+            let abort = || {
                 abort();
                 store.abort();
-            });
+            };
+            let watch = Watch::spawn(&mut stages, tell, abort, gauges)?;
+            let mut others = Vec::new();
             for scratch in self.disks.scratch {
-                scope.spawn(move || {
-                    let io = self.disks.scratch_io;
-                    let method = guarded(shared, || scratch.write(shared, store, io)).flatten();
-                    if let Some(method) = method {
+                let io = self.disks.scratch_io;
+                let write = move |mut transfers: Transfers<'_>| {
+                    let written = guarded(shared, || scratch.write(shared, store, &mut transfers));
+                    if let Some(method) = written.flatten() {
                         let dir = scratch.path().display().to_string();
                         self.disks.note("scratch", dir, format!("{method}+{}", scratch.way()));
                     }
-                });
+                };
+                let transfers = move || Transfers::new(shared, io);
+                others.push(stages.spawn_with("write_scratch", transfers, write)?);
             }
-            for feeder in feeders {
-                scope.spawn(feeder);
+            for Feeder { name, io, work } in feeders {
+                let transfers = move || io.map(|io| Transfers::new(shared, io)).transpose();
+                others.push(stages.spawn_with(name, transfers, work)?);
             }
-            let workers: Vec<_> = (0..self.spec.threads)
-                .map(|_| scope.spawn(|| guarded(shared, || distribution.run())))
-                .collect();
+            let workers = (0..self.spec.threads)
+                .map(|_| {
+                    let work = || guarded(shared, || distribution.run());
+                    stages.spawn("distribute", work)
+                })
+                .collect::<Result<Vec<_>, _>>()?;
+            stages.start()?;
             for worker in workers {
                 let _ = worker.join();
             }
             // Refused only when the sort is being abandoned, which is checked below.
             let _ = store.trim();
             store.spills.iter().for_each(ByteQueue::finish);
+            for other in others {
+                let _ = other.join();
+            }
             watch.stop();
-        });
-        shared.check()
+            shared.check()
+        })
     }
 }

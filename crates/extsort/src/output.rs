@@ -5,6 +5,7 @@
 //! lock on a file of its own in each directory while it lives. A later sort that finds the lock free
 //! knows that its owner was killed, and removes that owner's temporary files and nothing else.
 
+use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,11 +17,13 @@ use rawio::DirectFile;
 
 use crate::error::SortError;
 use crate::input::InputFile;
-use crate::manifest::MANIFEST;
+use crate::journal;
+use crate::manifest::{MANIFEST, named_by};
 
 pub(crate) const PART: &str = "part-";
 pub(crate) const TEMPORARY: &str = ".venturi-sort-";
 const LOCK: &str = ".lock";
+pub(crate) const JOURNAL: &str = ".journal.tmp";
 
 /// The directories of one sort and its claim on them.
 pub(crate) struct Outputs {
@@ -99,13 +102,21 @@ impl Outputs {
                 )));
             }
             remove_orphans(&canonical).map_err(fail)?;
-            for part in parts_in(&canonical).map_err(fail)? {
+            real.push(canonical);
+        }
+        let old: HashSet<PathBuf> =
+            real.iter().flat_map(|dir| named_by(&dir.join(MANIFEST))).collect();
+        for ((role, path), dir) in paths().zip(&real) {
+            let fail = |source| SortError::Directory { role, path: path.clone(), source };
+            for part in parts_in(dir).map_err(fail)? {
                 refuse_input(&part, inputs)?;
                 if !overwrite || !part.is_file() {
                     return Err(SortError::OutputExists { path: part });
                 }
+                if !old.contains(&part) {
+                    return Err(SortError::OutputForeign { path: part });
+                }
             }
-            real.push(canonical);
         }
         let id =
             format!("{}-{:08x}", std::process::id(), rand::make_rng::<StdRng>().random::<u32>());
@@ -173,6 +184,13 @@ impl Outputs {
         }))
     }
 
+    /// Removes what has no name yet, and the claim.
+    pub(crate) fn remove_temporary(&self) {
+        for dir in &self.dirs {
+            remove_owned(&dir.path, &format!("{TEMPORARY}{}", self.id), &dir.lock_path);
+        }
+    }
+
     /// Number of directories, replicas included.
     pub(crate) fn dirs(&self) -> usize {
         self.dirs.len()
@@ -196,9 +214,7 @@ impl Outputs {
 
 impl Drop for Outputs {
     fn drop(&mut self) {
-        for dir in &self.dirs {
-            remove_owned(&dir.path, &format!("{TEMPORARY}{}", self.id), &dir.lock_path);
-        }
+        self.remove_temporary();
     }
 }
 
@@ -262,7 +278,10 @@ fn remove_orphans(dir: &Path) -> std::io::Result<()> {
             continue;
         };
         match lock.try_lock() {
-            Ok(()) => remove_owned(dir, owner, &path),
+            Ok(()) => {
+                journal::undo(dir, &dir.join(format!("{owner}{JOURNAL}")));
+                remove_owned(dir, owner, &path);
+            }
             Err(TryLockError::WouldBlock | TryLockError::Error(_)) => {}
         }
     }

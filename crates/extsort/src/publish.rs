@@ -9,8 +9,9 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use crate::error::SortError;
-use crate::manifest::{MANIFEST, Manifest, PartFile};
-use crate::output::{Finished, Outputs, PART, TEMPORARY, parts_in};
+use crate::journal::Journal;
+use crate::manifest::{MANIFEST, Manifest, PartFile, SCHEMA_VERSION, named_by};
+use crate::output::{Finished, JOURNAL, Outputs, PART, TEMPORARY, parts_in};
 
 /// What was published, in the order of keys.
 pub(crate) struct Publication {
@@ -35,17 +36,25 @@ impl Outputs {
     ) -> Result<Publication, SortError> {
         files.sort_by_key(|file| (file.dir >= self.primary, file.number));
         let _alone = self.lock_dirs();
-        if self.overwrite {
-            self.remove_old(&files)?;
-        }
+        let old = if self.overwrite { self.old()? } else { Vec::new() };
+        self.write_journals(&files, &old)?;
         let mut named = Vec::new();
-        self.name_all(&files, &mut named).and_then(|()| self.complete(&named, summary)).inspect_err(
-            |_| {
-                for (part, _) in &named {
-                    let _ = fs::remove_file(&part.path);
-                }
-            },
-        )
+        remove(&old)
+            .and_then(|()| self.name_all(&files, &mut named))
+            .and_then(|()| self.complete(&named, summary))
+            .inspect_err(|_| self.remove_incomplete(&old, &named))
+    }
+
+    /// Removes what is left of an old output that was to be replaced and of the new one, unless it is
+    /// complete as a manifest says.
+    fn remove_incomplete(&self, old: &[PathBuf], named: &[(PartFile, bool)]) {
+        let manifests = self.dirs.iter().map(|dir| dir.path.join(MANIFEST));
+        let complete: HashSet<PathBuf> = manifests.flat_map(|path| named_by(&path)).collect();
+        for path in old.iter().chain(named.iter().map(|(part, _)| &part.path)) {
+            if !complete.contains(path) {
+                let _ = fs::remove_file(path);
+            }
+        }
     }
 
     /// Keeps other sorts from publishing into the same directories until the locks are dropped. Always
@@ -66,11 +75,15 @@ impl Outputs {
     ) -> Result<(), SortError> {
         for file in files {
             let path = self.name(file);
-            let flags = if self.overwrite { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
+            let flags = RenameFlags::NOREPLACE;
             let renamed = match renameat_with(CWD, &file.temporary, CWD, &path, flags) {
-                // A file system without this flag: that nothing is there was checked at the start.
-                Err(Errno::INVAL | Errno::NOSYS) => fs::rename(&file.temporary, &path),
-                Err(Errno::EXIST) => return Err(SortError::OutputExists { path }),
+                // A file system without this flag.
+                Err(Errno::INVAL | Errno::NOSYS) if fs::symlink_metadata(&path).is_err() => {
+                    fs::rename(&file.temporary, &path)
+                }
+                Err(Errno::EXIST | Errno::INVAL | Errno::NOSYS) => {
+                    return Err(self.in_the_way(path));
+                }
                 other => other.map_err(Into::into),
             };
             renamed.map_err(|source| SortError::write("publish", &path, source))?;
@@ -95,7 +108,7 @@ impl Outputs {
         let (files, replicas): (Vec<PartFile>, Vec<PartFile>) = (parts(false), parts(true));
         let path = self.dirs[0].path.join(MANIFEST);
         let manifest = Manifest {
-            schema_version: 1,
+            schema_version: SCHEMA_VERSION,
             job: summary.job,
             records: files.iter().map(|part| part.records).sum(),
             bytes: files.iter().map(|part| part.bytes).sum(),
@@ -124,20 +137,53 @@ impl Outputs {
         })
     }
 
-    /// Removes what an earlier sort published and this one does not replace; first its manifest,
-    /// since it is complete no longer.
-    fn remove_old(&self, files: &[Finished]) -> Result<(), SortError> {
+    /// What earlier sorts published in these directories: their manifests, then what those name. What
+    /// no manifest names is nobody's to remove.
+    fn old(&self) -> Result<Vec<PathBuf>, SortError> {
+        let manifests = self.dirs.iter().map(|dir| dir.path.join(MANIFEST));
+        let named: HashSet<PathBuf> = manifests.flat_map(|path| named_by(&path)).collect();
         let mut old = Vec::new();
         for dir in &self.dirs {
-            let fail = |source| SortError::write("remove old output in", &dir.path, source);
-            old.extend(parts_in(&dir.path).map_err(fail)?);
+            let fail = |source| SortError::write("look for old output in", &dir.path, source);
+            for part in parts_in(&dir.path).map_err(fail)? {
+                if !named.contains(&part) {
+                    return Err(SortError::OutputForeign { path: part });
+                }
+                old.push(part);
+            }
         }
         old.sort_by_key(|path| !path.ends_with(MANIFEST));
-        let replaced: HashSet<PathBuf> = files.iter().map(|file| self.name(file)).collect();
-        for path in old.into_iter().filter(|path| !replaced.contains(path)) {
-            fs::remove_file(&path)
-                .map_err(|source| SortError::write("remove old output", &path, source))?;
+        Ok(old)
+    }
+
+    /// Writes down, in each directory, which files are about to get a name in it or to lose theirs.
+    fn write_journals(&self, files: &[Finished], old: &[PathBuf]) -> Result<(), SortError> {
+        for (number, dir) in self.dirs.iter().enumerate() {
+            let path = dir.path.join(format!("{TEMPORARY}{}{JOURNAL}", self.id));
+            let fail = |source| SortError::write("write", &path, source);
+            let mut journal = Journal::new(self.dirs[0].path.join(MANIFEST));
+            for file in files.iter().filter(|file| file.dir == number) {
+                journal.add(&file.temporary, self.name(file)).map_err(fail)?;
+            }
+            for path in old.iter().filter(|path| path.parent() == Some(&dir.path)) {
+                journal.add(path, path.clone()).map_err(fail)?;
+            }
+            journal.write(&path).map_err(fail)?;
         }
         Ok(())
     }
+
+    fn in_the_way(&self, path: PathBuf) -> SortError {
+        if self.overwrite {
+            SortError::OutputForeign { path }
+        } else {
+            SortError::OutputExists { path }
+        }
+    }
+}
+
+/// Removes an old output: its manifests first, since it is complete no longer.
+fn remove(old: &[PathBuf]) -> Result<(), SortError> {
+    let fail = |path: &PathBuf, source| SortError::write("remove old output", path, source);
+    old.iter().try_for_each(|path| fs::remove_file(path).map_err(|source| fail(path, source)))
 }

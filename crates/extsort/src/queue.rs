@@ -19,12 +19,36 @@ struct QueueState<T> {
     bytes: usize,
     producers: usize,
     aborted: bool,
+    /// Items put in and taken out so far.
+    passed: u64,
+    /// Who waits to put one in, and who waits to take one out.
+    blocked: usize,
+    idle: usize,
+}
+
+/// Where a queue stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Level {
+    pub(crate) items: usize,
+    pub(crate) bytes: usize,
+    pub(crate) producers: usize,
+    pub(crate) blocked: usize,
+    pub(crate) idle: usize,
+    pub(crate) passed: u64,
 }
 
 impl<T> ByteQueue<T> {
     /// A queue of at most `quota_bytes`, fed by `producers` who each call [`ByteQueue::finish`].
     pub(crate) fn new(quota_bytes: usize, producers: usize) -> Self {
-        let state = QueueState { items: VecDeque::new(), bytes: 0, producers, aborted: false };
+        let state = QueueState {
+            items: VecDeque::new(),
+            bytes: 0,
+            producers,
+            aborted: false,
+            passed: 0,
+            blocked: 0,
+            idle: 0,
+        };
         Self { state: Mutex::new(state), changed: Condvar::new(), quota_bytes }
     }
 
@@ -38,7 +62,9 @@ impl<T> ByteQueue<T> {
                 && state.bytes + bytes > self.quota_bytes
                 && !state.aborted
             {
+                state.blocked += 1;
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state.blocked -= 1;
             }
             blocked = start.elapsed();
         }
@@ -46,6 +72,7 @@ impl<T> ByteQueue<T> {
             return None;
         }
         state.bytes += bytes;
+        state.passed += 1;
         state.items.push_back((item, bytes));
         drop(state);
         self.changed.notify_all();
@@ -58,12 +85,15 @@ impl<T> ByteQueue<T> {
         if state.items.is_empty() && state.producers > 0 && !state.aborted {
             let start = Instant::now();
             while state.items.is_empty() && state.producers > 0 && !state.aborted {
+                state.idle += 1;
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state.idle -= 1;
             }
             *waited += start.elapsed();
         }
         let (item, bytes) = state.items.pop_front()?;
         state.bytes -= bytes;
+        state.passed += 1;
         drop(state);
         self.changed.notify_all();
         Some(item)
@@ -74,6 +104,7 @@ impl<T> ByteQueue<T> {
         let mut state = self.lock();
         let (item, bytes) = state.items.pop_front()?;
         state.bytes -= bytes;
+        state.passed += 1;
         drop(state);
         self.changed.notify_all();
         Some(item)
@@ -97,6 +128,13 @@ impl<T> ByteQueue<T> {
         state.items.clear();
         drop(state);
         self.changed.notify_all();
+    }
+
+    /// Where it stands now.
+    pub(crate) fn level(&self) -> Level {
+        let state = self.lock();
+        let QueueState { ref items, bytes, producers, blocked, idle, passed, .. } = *state;
+        Level { items: items.len(), bytes, producers, blocked, idle, passed }
     }
 
     fn lock(&self) -> MutexGuard<'_, QueueState<T>> {

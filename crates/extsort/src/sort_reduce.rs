@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use rawio::{Operation, Pool, align_up};
@@ -18,8 +18,10 @@ use crate::pump::pump;
 use crate::queue::ByteQueue;
 use crate::spec::SortSpec;
 use crate::spill::Load;
-use crate::stage::{Meter, Progress, Shared, lock};
-use crate::threads::{Watch, guarded};
+use crate::stage::{Meter, Observer, Shared, lock};
+use crate::threads::{Stages, Watch, guarded};
+use crate::transfers::Transfers;
+use crate::watch::Gauges;
 
 /// The second phase: from partitions to output files.
 pub(crate) struct SortReduce<'a> {
@@ -29,7 +31,7 @@ pub(crate) struct SortReduce<'a> {
     pub(crate) store: &'a Store,
     pub(crate) disks: &'a Disks<'a>,
     pub(crate) outputs: &'a Outputs,
-    pub(crate) progress: Progress<'a>,
+    pub(crate) observer: &'a dyn Observer,
     pub(crate) records_taken: &'a AtomicU64,
     pub(crate) checksum: Option<&'a Mutex<RecordSum>>,
 }
@@ -45,12 +47,10 @@ type Loads = Vec<ByteQueue<Load<Arc<Assembly>>>>;
 impl SortReduce<'_> {
     /// Sorts the partitions in `order` and writes them; returns the finished files, not yet named.
     pub(crate) fn run(&self, order: &[usize]) -> Result<Vec<Finished>, SortError> {
-        let (shared, plan, outputs) = (self.shared, self.plan, self.outputs);
+        let (shared, outputs) = (self.shared, self.outputs);
         shared.phase_bytes.store(0, Ordering::Relaxed);
         let total: u64 = order.iter().map(|&p| self.store.with(p, |p| p.bytes)).sum();
-        let pool = Pool::new(plan.output_blocks, plan.io_bytes).map_err(|source| {
-            SortError::Io { action: "allocate", path: "memory".into(), source }
-        })?;
+        let pool = self.buffers()?;
         let scratch = self.disks.scratch;
         let ready = ByteQueue::new(usize::MAX, 1 + scratch.len());
         let loads: Loads = scratch.iter().map(|_| ByteQueue::new(usize::MAX, 1)).collect();
@@ -69,60 +69,94 @@ impl SortReduce<'_> {
             checksum: self.checksum,
             records_taken: self.records_taken,
         };
-        thread::scope(|scope| {
+        let gauges = Gauges::default()
+            .pool("memory", &self.store.pool)
+            .pool("output buffers", &pool)
+            .queues("from scratch", &loads)
+            .queue("ready", &ready)
+            .queues("to write", &writers)
+            .queue("to finish", &finisher);
+        let (writers, finisher) = (&writers, &finisher);
+        thread::scope(|scope| -> Result<(), SortError> {
+            let mut stages = Stages::new(scope, shared);
             let done = || shared.phase_bytes.load(Ordering::Relaxed);
-            let tell = move || (self.progress)("sort+reduce", done(), Some(total));
-            let watch = Watch::start(scope, shared, tell, || {
+            let tell = move || self.observer.progress("sort+reduce", done(), Some(total));
+            let abort = || {
                 pool.close();
                 self.store.abort();
                 ready.abort();
                 loads.iter().for_each(ByteQueue::abort);
                 writers.iter().for_each(ByteQueue::abort);
                 finisher.abort();
-            });
-            for scratch in scratch {
-                let (loads, ready) = (&loads[scratch.dir], &ready);
-                scope.spawn(move || {
-                    guarded(shared, || {
-                        scratch.read(
-                            shared,
-                            loads,
-                            self.disks.scratch_io,
-                            "sort+reduce",
-                            |filled, assembly| {
-                                assembly.add(filled, ready);
-                            },
-                        )
-                    });
-                    ready.finish();
-                });
+            };
+            let watch = Watch::spawn(&mut stages, tell, abort, gauges)?;
+            let mut others = self.read_back(&mut stages, &loads, &ready)?;
+            let sorters = (0..self.spec.threads)
+                .map(|_| stages.spawn("sort", || guarded(shared, || emission.run())))
+                .collect::<Result<Vec<_>, _>>()?;
+            let mut writing = Vec::new();
+            for dir in 0..outputs.dirs() {
+                let io = self.disks.output_io;
+                let write = move |mut transfers: Transfers<'_>| {
+                    guarded(shared, || self.write(dir, &mut transfers, writers, finisher))
+                };
+                let transfers = move || Transfers::new(shared, io);
+                writing.push(stages.spawn_with("write", transfers, write)?);
+                let finish = || {
+                    guarded(shared, || self.finish(finisher, &finished));
+                };
+                others.push(stages.spawn("finish", finish)?);
             }
-            let sorters: Vec<_> = (0..self.spec.threads)
-                .map(|_| scope.spawn(|| guarded(shared, || emission.run())))
-                .collect();
-            let (writers, finisher) = (&writers, &finisher);
-            let threads: Vec<_> = (0..outputs.dirs())
-                .map(|dir| {
-                    scope.spawn(move || guarded(shared, || self.write(dir, writers, finisher)))
-                })
-                .collect();
-            for _ in 0..outputs.dirs() {
-                scope.spawn(|| guarded(shared, || self.finish(finisher, &finished)));
-            }
+            stages.start()?;
             self.load(order, &loads, &ready);
             for sorter in sorters {
                 let _ = sorter.join();
             }
             // Output writers pass blocks on to replica writers: those end after them.
-            for (dir, thread) in threads.into_iter().enumerate() {
+            for (dir, thread) in writing.into_iter().enumerate() {
                 writers[dir].finish();
                 let _ = thread.join();
             }
             finisher.finish();
+            for other in others {
+                let _ = other.join();
+            }
             watch.stop();
-        });
+            Ok(())
+        })?;
         shared.check()?;
         Ok(finished.into_inner().unwrap_or_default())
+    }
+
+    /// Memory for output on its way to the disks.
+    fn buffers(&self) -> Result<Pool, SortError> {
+        Pool::new(self.plan.output_blocks, self.plan.io_bytes).map_err(|source| SortError::Io {
+            action: "allocate",
+            path: "memory".into(),
+            source,
+        })
+    }
+
+    /// Threads that read back what was spilled, one for each scratch disk.
+    fn read_back<'s>(
+        &'s self,
+        stages: &mut Stages<'s, '_>,
+        loads: &'s Loads,
+        ready: &'s ByteQueue<Ready>,
+    ) -> Result<Vec<ScopedJoinHandle<'s, Option<()>>>, SortError> {
+        let (shared, io) = (self.shared, self.disks.scratch_io);
+        let mut threads = Vec::new();
+        for scratch in self.disks.scratch {
+            let loads = &loads[scratch.dir];
+            let read = move |mut transfers: Transfers<'_>| {
+                let add = |filled, assembly: Arc<Assembly>| assembly.add(filled, ready);
+                guarded(shared, || scratch.read(shared, loads, &mut transfers, "sort+reduce", add));
+                ready.finish();
+            };
+            let transfers = move || Transfers::new(shared, io);
+            threads.push(stages.spawn_with("read_scratch", transfers, read)?);
+        }
+        Ok(threads)
     }
 
     /// Brings the partitions into memory as it becomes free: those that are there already first,
@@ -206,6 +240,7 @@ impl SortReduce<'_> {
     fn write(
         &self,
         dir: usize,
+        transfers: &mut Transfers<'_>,
         writers: &[ByteQueue<OutBlock>],
         finisher: &ByteQueue<Arc<OutFile>>,
     ) -> Result<(), SortError> {
@@ -215,7 +250,7 @@ impl SortReduce<'_> {
         let method = pump(
             shared,
             &writers[dir],
-            self.disks.output_io,
+            transfers,
             &mut meter,
             |OutBlock { file, offset, block, used }| {
                 let write = rawio::Request {
@@ -265,8 +300,11 @@ impl SortReduce<'_> {
     ) -> Result<(), SortError> {
         while let Some(file) = finisher.pop(&mut Duration::default()) {
             let dir = self.outputs.path(file.dir);
-            let done =
-                file.finish().map_err(|e| SortError::write("make durable files in", dir, e))?;
+            let finish = || file.finish();
+            let done = self
+                .shared
+                .in_kernel(finish)
+                .map_err(|e| SortError::write("make durable files in", dir, e))?;
             lock(finished).push(done);
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! What is to be sorted, and what can be known about that before it is done.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use rawio::Backend;
 use serde::Serialize;
@@ -50,6 +51,9 @@ pub struct SortSpec {
     pub partition_bytes: Option<u64>,
     /// Sort only as much of the input, from its start; of fixed records only.
     pub first_bytes: Option<u64>,
+    /// How long nothing may get on before the sort fails, and 20 times as long while a disk or a
+    /// processor is at work; zero: for ever.
+    pub patience: Duration,
 }
 
 /// What a sort would do, without doing it.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use rawio::{Backend, Block, DirectFile, Operation, Request, align_up};
+use rawio::{Block, DirectFile, Operation, Request, align_up};
 use rustix::process::{Resource, getrlimit};
 
 use crate::error::SortError;
@@ -16,6 +16,7 @@ use crate::pump::pump;
 use crate::queue::ByteQueue;
 use crate::spec::SortSpec;
 use crate::stage::{Meter, Shared, lock};
+use crate::transfers::Transfers;
 
 /// Space in the common file is reserved in steps of this many bytes: large enough to be rare, small
 /// enough for a disk that is nearly full.
@@ -159,18 +160,18 @@ impl Scratch {
         &self,
         shared: &Shared<'_>,
         store: &Store,
-        io: (usize, Backend),
+        transfers: &mut Transfers<'_>,
     ) -> Result<Option<String>, SortError> {
         let mut meter = Meter::start();
         let method = pump(
             shared,
             &store.spills[self.dir],
-            io,
+            transfers,
             &mut meter,
             |spill| {
                 let Filled { block, used, records } = spill.filled;
                 let length = align_up(used);
-                let (file, offset) = self.place(spill.partition, length);
+                let (file, offset) = shared.in_kernel(|| self.place(spill.partition, length));
                 let request = request(Operation::Write, &file, offset, block, length);
                 let spilled = Spilled { dir: self.dir, file, offset, used, records };
                 Ok((request, (spill.partition, spilled)))
@@ -196,7 +197,7 @@ impl Scratch {
         &self,
         shared: &Shared<'_>,
         source: &ByteQueue<Load<K>>,
-        io: (usize, Backend),
+        transfers: &mut Transfers<'_>,
         phase: &'static str,
         mut loaded: impl FnMut(Filled, K),
     ) -> Result<(), SortError> {
@@ -204,7 +205,7 @@ impl Scratch {
         pump(
             shared,
             source,
-            io,
+            transfers,
             &mut meter,
             |load| {
                 let length = align_up(load.spilled.used);

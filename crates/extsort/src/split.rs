@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use rawio::{Block, Operation, Pool, Queue, align_up};
+use rawio::{Block, Operation, Pool, align_up};
 
 use crate::distribute::Distribution;
 use crate::error::SortError;
@@ -19,7 +19,9 @@ use crate::partition::{Filled, Partition, Spilled, empty_partitions};
 use crate::queue::ByteQueue;
 use crate::spill::{Load, request};
 use crate::splitters::{Sample, Splitters};
-use crate::threads::guarded;
+use crate::threads::{guarded, watched};
+use crate::transfers::Transfers;
+use crate::watch::Gauges;
 
 /// Splits partitions that are too large to be sorted in memory until none is left, keeping `order`
 /// the order of their keys. Returns how many were split.
@@ -57,7 +59,7 @@ impl MapShuffle<'_> {
     fn split(&self, partition: Partition) -> Result<(usize, usize), SortError> {
         let plan = self.plan;
         let wanted = partition.bytes.div_ceil(plan.max_partition_bytes * 2 / 3) as usize;
-        let samples = self.sample(&partition)?;
+        let samples = watched(self.shared, "sample", || self.sample(&partition))?;
         let wanted = wanted.clamp(2, plan.partitions.max(2));
         let splitters = Splitters::from_samples(self.spec.job.order, samples, wanted);
         let first = self.store.extend(empty_partitions(&splitters, &self.spec.job));
@@ -87,7 +89,11 @@ impl MapShuffle<'_> {
             loads.iter().for_each(ByteQueue::abort);
         };
         let feeders = self.bring_back(partition, &buffers, &loads, &chunks);
-        self.distribute(&distribution, || (), abort, feeders)?;
+        let gauges = Gauges::default()
+            .pool("buffers", &buffers)
+            .queue("chunks", &chunks)
+            .queues("from scratch", &loads);
+        self.distribute(&distribution, || (), abort, gauges, feeders)?;
         Ok((first, splitters.partitions()))
     }
 
@@ -109,16 +115,20 @@ impl MapShuffle<'_> {
         let mut feeders: Vec<Feeder<'f>> = Vec::new();
         for scratch in self.disks.scratch {
             let pass_on = pass_on.clone();
-            feeders.push(Box::new(move || {
-                guarded(self.shared, || {
-                    let (loads, io) = (&loads[scratch.dir], self.disks.scratch_io);
-                    scratch
-                        .read(self.shared, loads, io, "map+shuffle", |filled, ()| pass_on(filled))
-                });
+            let read = move |transfers: Option<Transfers<'_>>| {
+                if let Some(mut transfers) = transfers {
+                    guarded(self.shared, || {
+                        let loads = &loads[scratch.dir];
+                        let pass_on = |filled, ()| pass_on(filled);
+                        scratch.read(self.shared, loads, &mut transfers, "map+shuffle", pass_on)
+                    });
+                }
                 chunks.finish();
-            }));
+            };
+            let io = Some(self.disks.scratch_io);
+            feeders.push(Feeder { name: "read_scratch", io, work: Box::new(read) });
         }
-        feeders.push(Box::new(move || {
+        let bring = move |_: Option<Transfers<'_>>| {
             let Partition { mut resident, mut spilled, .. } = partition;
             // Blocks on their way to the workers cannot be spilled, and the workers need free ones.
             if resident.len() > self.store.pool.blocks() / 4 {
@@ -135,7 +145,8 @@ impl MapShuffle<'_> {
                 }
             }
             loads.iter().for_each(ByteQueue::finish);
-        }));
+        };
+        feeders.push(Feeder { name: "bring_back", io: None, work: Box::new(bring) });
         feeders
     }
 
@@ -168,11 +179,12 @@ impl MapShuffle<'_> {
         let every = |count: usize| (count / CHUNKS).max(1);
         partition.resident.iter().step_by(every(partition.resident.len())).for_each(&mut take);
         let buffer = self.buffers(1)?;
+        let mut transfers = Transfers::new(self.shared, (1, self.spec.backend))?;
         for spilled in partition.spilled.iter().step_by(every(partition.spilled.len())) {
             let Some(block) = buffer.try_take() else {
                 break;
             };
-            take(&self.read_now(spilled, block)?);
+            take(&self.read_now(&mut transfers, spilled, block)?);
         }
         self.shared.check()?;
         Ok(samples)
@@ -186,18 +198,22 @@ impl MapShuffle<'_> {
         })
     }
 
-    fn read_now(&self, spilled: &Spilled, block: Block) -> Result<Filled, SortError> {
+    fn read_now(
+        &self,
+        transfers: &mut Transfers<'_>,
+        spilled: &Spilled,
+        block: Block,
+    ) -> Result<Filled, SortError> {
         let scratch = &self.disks.scratch[spilled.dir];
         let fail = |source| SortError::Io {
             action: "read scratch in",
             path: scratch.path().to_owned(),
             source,
         };
-        let mut queue = Queue::new(1, self.spec.backend).map_err(fail)?;
         let length = align_up(spilled.used);
         let read = request(Operation::Read, &spilled.file, spilled.offset, block, length);
-        queue.submit(read).map_err(fail)?;
-        let done = queue
+        transfers.submit(read).map_err(fail)?;
+        let done = transfers
             .wait()
             .map_err(fail)?
             .ok_or(std::io::ErrorKind::UnexpectedEof.into())

@@ -1,6 +1,7 @@
 //! What every stage shares: the clock on it, and the way to give up together.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,8 +15,22 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Told now and then: phase, bytes done, bytes in all (if known).
-pub type Progress<'a> = &'a (dyn Fn(&'static str, u64, Option<u64>) + Sync);
+/// Hears of a sort from threads of its own.
+pub trait Observer: Sync {
+    /// Told now and then: phase, bytes done, bytes in all (if known).
+    fn progress(&self, phase: &'static str, done_bytes: u64, total_bytes: Option<u64>);
+
+    /// The sort has failed, everything temporary was removed, and a thread of it cannot be woken: it is
+    /// in the caller's own code, or in the kernel. Who cannot wake it should end the process, or
+    /// [`sort`](crate::sort) waits as long as that thread does.
+    fn stuck(&self, _error: &SortError) {}
+}
+
+impl<F: Fn(&'static str, u64, Option<u64>) + Sync> Observer for F {
+    fn progress(&self, phase: &'static str, done_bytes: u64, total_bytes: Option<u64>) {
+        self(phase, done_bytes, total_bytes);
+    }
+}
 
 /// Where one worker's time went. Useful is what remains of its life. It belongs to the thread that
 /// started it, whose processor time it counts.
@@ -88,12 +103,36 @@ pub struct StageReport {
     pub ended_s: f64,
 }
 
+/// Counts a thread of a stage while it lives.
+pub(crate) struct Alive<'a> {
+    shared: &'a Shared<'a>,
+    name: &'static str,
+}
+
+impl Drop for Alive<'_> {
+    fn drop(&mut self) {
+        let mut alive = lock(&self.shared.alive);
+        if let Some(count) = alive.get_mut(self.name) {
+            *count -= 1;
+        }
+        alive.retain(|_, count| *count > 0);
+    }
+}
+
 /// Shared by all threads of one sort: its clock, its reports, its progress, and its first failure.
 pub(crate) struct Shared<'a> {
     pub(crate) origin: Instant,
     cancel: &'a AtomicBool,
     failure: Mutex<Option<SortError>>,
     failed: AtomicBool,
+    /// How long the sort may stand still; see [`crate::watch`].
+    pub(crate) patience: Duration,
+    last_resort: &'a (dyn Fn(&SortError) + Sync),
+    /// Calls and requests that are with the kernel, and how many have come back.
+    with_kernel: AtomicUsize,
+    from_kernel: AtomicU64,
+    /// Threads that live, by the name of their stage.
+    alive: Mutex<BTreeMap<&'static str, usize>>,
     reports: Mutex<Vec<StageReport>>,
     pub(crate) bytes_read: AtomicU64,
     pub(crate) bytes_written: AtomicU64,
@@ -102,16 +141,70 @@ pub(crate) struct Shared<'a> {
 }
 
 impl<'a> Shared<'a> {
-    pub(crate) fn new(cancel: &'a AtomicBool) -> Self {
+    /// Of a sort that began at `origin`. If a thread of it cannot be woken when it has failed,
+    /// `last_resort` is called with the failure.
+    pub(crate) fn new(
+        origin: Instant,
+        cancel: &'a AtomicBool,
+        patience: Duration,
+        last_resort: &'a (dyn Fn(&SortError) + Sync),
+    ) -> Self {
         Self {
-            origin: Instant::now(),
+            origin,
             cancel,
             failure: Mutex::new(None),
             failed: AtomicBool::new(false),
+            patience,
+            last_resort,
+            with_kernel: AtomicUsize::new(0),
+            from_kernel: AtomicU64::new(0),
+            alive: Mutex::default(),
             reports: Mutex::new(Vec::new()),
             bytes_read: AtomicU64::new(0),
             bytes_written: AtomicU64::new(0),
             phase_bytes: AtomicU64::new(0),
+        }
+    }
+
+    /// Requests were given to the kernel.
+    pub(crate) fn begun(&self, requests: usize) {
+        self.with_kernel.fetch_add(requests, Ordering::Relaxed);
+    }
+
+    /// Requests came back from the kernel, or nobody waits for them any more.
+    pub(crate) fn ended(&self, requests: usize) {
+        self.with_kernel.fetch_sub(requests, Ordering::Relaxed);
+        self.from_kernel.fetch_add(requests as u64, Ordering::Relaxed);
+    }
+
+    /// Makes calls that may take as long as a disk does.
+    pub(crate) fn in_kernel<T>(&self, calls: impl FnOnce() -> T) -> T {
+        self.begun(1);
+        let result = calls();
+        self.ended(1);
+        result
+    }
+
+    /// How many requests are with the kernel, and how many have come back.
+    pub(crate) fn kernel(&self) -> (usize, u64) {
+        (self.with_kernel.load(Ordering::Relaxed), self.from_kernel.load(Ordering::Relaxed))
+    }
+
+    /// A thread of the stage `name` lives until what is returned is dropped.
+    pub(crate) fn enter(&'a self, name: &'static str) -> Alive<'a> {
+        *lock(&self.alive).entry(name).or_default() += 1;
+        Alive { shared: self, name }
+    }
+
+    /// The threads that live, by the name of their stage.
+    pub(crate) fn alive(&self) -> BTreeMap<&'static str, usize> {
+        lock(&self.alive).clone()
+    }
+
+    /// A thread cannot be woken though the sort has failed.
+    pub(crate) fn resort(&self) {
+        if let Some(failure) = &*lock(&self.failure) {
+            (self.last_resort)(failure);
         }
     }
 

@@ -1,13 +1,17 @@
-//! The threads of a phase: how they fail together, and how they are watched.
+//! The threads of a phase: how they begin and fail together, and how they are watched.
 
+use std::io;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, Scope};
+use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
+
+use rawio::Crew;
 
 use crate::error::SortError;
 use crate::stage::Shared;
+use crate::watch::{Gauges, Stall};
 
 /// Runs `work`; its error, or a panic in it, fails the sort.
 pub(crate) fn guarded<T>(
@@ -22,32 +26,95 @@ pub(crate) fn guarded<T>(
     result.map_err(|error| shared.fail(error)).ok()
 }
 
-/// Watches a phase: wakes everybody when the sort has failed or was cancelled, and tells progress.
+/// The threads of one phase. All are there, with all that they need of the system, before any begins;
+/// if one is refused, none does.
+pub(crate) struct Stages<'s, 'env> {
+    crew: Crew<'s, 'env, SortError>,
+    shared: &'s Shared<'s>,
+}
+
+impl<'s, 'env> Stages<'s, 'env> {
+    pub(crate) fn new(scope: &'s Scope<'s, 'env>, shared: &'s Shared<'s>) -> Self {
+        Self { crew: Crew::new(scope), shared }
+    }
+
+    /// A thread that needs nothing but itself.
+    pub(crate) fn spawn<T: Send + 's>(
+        &mut self,
+        name: &'static str,
+        work: impl FnOnce() -> T + Send + 's,
+    ) -> Result<ScopedJoinHandle<'s, Option<T>>, SortError> {
+        self.spawn_with(name, || Ok(()), |()| work())
+    }
+
+    /// A thread that begins with what `prepare` gets for it.
+    pub(crate) fn spawn_with<P, T: Send + 's>(
+        &mut self,
+        name: &'static str,
+        prepare: impl FnOnce() -> Result<P, SortError> + Send + 's,
+        work: impl FnOnce(P) -> T + Send + 's,
+    ) -> Result<ScopedJoinHandle<'s, Option<T>>, SortError> {
+        let shared = self.shared;
+        let work = move |prepared| {
+            let _alive = shared.enter(name);
+            work(prepared)
+        };
+        self.crew.spawn(name, prepare, work).map_err(refused)
+    }
+
+    pub(crate) fn start(self) -> Result<(), SortError> {
+        self.crew.start()
+    }
+}
+
+fn refused(source: io::Error) -> SortError {
+    SortError::Refused { what: "a thread", source }
+}
+
+/// How often the watch looks whether the sort has failed.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Watches a phase: wakes everybody when the sort has failed, was cancelled or stands still, and tells
+/// progress.
 pub(crate) struct Watch<'s> {
     done: Arc<AtomicBool>,
-    thread: thread::ScopedJoinHandle<'s, ()>,
+    thread: ScopedJoinHandle<'s, Option<()>>,
 }
 
 impl<'s> Watch<'s> {
-    pub(crate) fn start(
-        scope: &'s Scope<'s, '_>,
-        shared: &'s Shared<'_>,
+    pub(crate) fn spawn(
+        stages: &mut Stages<'s, '_>,
         tell: impl Fn() + Send + 's,
         abort: impl Fn() + Send + 's,
-    ) -> Self {
+        gauges: Gauges<'s>,
+    ) -> Result<Self, SortError> {
         let done = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&done);
-        let thread = scope.spawn(move || {
-            while !seen.load(Ordering::Acquire) && !shared.is_failed() {
+        let (seen, shared) = (Arc::clone(&done), stages.shared);
+        let watch = move || {
+            let ended = || seen.load(Ordering::Acquire);
+            let mut stall = Stall::new(shared);
+            while !ended() && !shared.is_failed() {
                 tell();
-                thread::park_timeout(Duration::from_millis(20));
+                if let Some(error) = stall.look(&gauges) {
+                    shared.fail(error);
+                }
+                thread::park_timeout(LOOK);
             }
             // Looked at once more after the end: others may still wait for one who failed.
-            if shared.is_failed() {
-                abort();
+            if !shared.is_failed() {
+                return;
             }
-        });
-        Self { done, thread }
+            abort();
+            let mut stall = Stall::new(shared);
+            while !ended() {
+                if stall.look(&gauges).is_some() {
+                    shared.resort();
+                }
+                thread::park_timeout(LOOK);
+            }
+        };
+        let thread = stages.crew.spawn("watch", || Ok(()), move |()| watch()).map_err(refused)?;
+        Ok(Self { done, thread })
     }
 
     pub(crate) fn stop(self) {
@@ -55,4 +122,24 @@ impl<'s> Watch<'s> {
         self.thread.thread().unpark();
         let _ = self.thread.join();
     }
+}
+
+/// Runs `calls`, which wait for the system and nobody else, under a watch of their own.
+pub(crate) fn watched<'a, T>(
+    shared: &'a Shared<'a>,
+    name: &'static str,
+    calls: impl FnOnce() -> Result<T, SortError>,
+) -> Result<T, SortError> {
+    thread::scope(|scope| {
+        let mut stages = Stages::new(scope, shared);
+        let watch = Watch::spawn(&mut stages, || (), || (), Gauges::default())?;
+        stages.start()?;
+        let result = {
+            let _alive = shared.enter(name);
+            shared.in_kernel(calls)
+        };
+        watch.stop();
+        // What the calls say of a sort that was abandoned is not why it was.
+        result.or_else(|error| shared.check().and(Err(error)))
+    })
 }

@@ -14,6 +14,8 @@ mod summary;
 
 use std::sync::atomic::AtomicBool;
 
+use scan::Scanned;
+
 pub use error::{VALIDATE_CODES, ValidateError};
 pub use spec::{MAX_RECORD_BYTES, ValidateSpec};
 pub use summary::{Summary, read_summaries, summary_bytes, write_summary};
@@ -39,9 +41,11 @@ pub fn validate(
     progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<ValidateReport, ValidateError> {
     spec.check()?;
-    let files = inputs::find(&spec.inputs, spec.format)?;
-    let (summary, io_method) = scan::scan(spec, &files, cancel, progress)?;
-    inputs::check_unchanged(&files)?;
+    let inputs = inputs::find(&spec.inputs, spec.format)?;
+    let files = &inputs.files;
+    let Scanned { summary, sums, io_method } = scan::scan(spec, files, cancel, progress)?;
+    inputs::check_unchanged(files)?;
+    inputs::check_sums(&inputs, &sums)?;
     Ok(ValidateReport {
         summary,
         bytes: files.iter().map(|file| file.bytes).sum(),

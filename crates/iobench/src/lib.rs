@@ -36,6 +36,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("VEN-NET-PROTOCOL", "A peer answered something that is not the network measurement's."),
     ("VEN-NET-PEER", "A peer failed in the middle of the network measurement."),
     ("VEN-NET-COUNT", "Receivers did not get what senders sent: the result is not valid."),
+    rawio::REFUSED,
     ("VEN-INTERRUPTED", "The measurement was asked to stop; everything temporary was removed."),
 ];
 

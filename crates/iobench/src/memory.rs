@@ -4,6 +4,7 @@
 //! find a page for it first, which can be slower than any disk. Memory touched lately is there
 //! already. What starts after this probe finds memory as the second touch did.
 
+use std::io;
 use std::time::Instant;
 
 use rawio::Pool;
@@ -25,26 +26,32 @@ pub struct MemoryReport {
     pub threads: usize,
 }
 
+/// What the system refused.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The memory.
+    Memory(io::Error),
+    /// A thread.
+    Thread(io::Error),
+}
+
 /// Touches `bytes` of fresh memory twice, giving it back in between.
-pub fn touch(bytes: u64, threads: usize) -> std::io::Result<MemoryReport> {
+pub fn touch(bytes: u64, threads: usize) -> Result<MemoryReport, Refusal> {
     let blocks = (bytes as usize).div_ceil(BLOCK_BYTES).max(threads);
     let mut rates = [0.0; 2];
     for rate in &mut rates {
-        let pool = Pool::new(blocks, BLOCK_BYTES)?;
+        let pool = Pool::new(blocks, BLOCK_BYTES).map_err(Refusal::Memory)?;
         let start = Instant::now();
-        std::thread::scope(|scope| {
-            for _ in 0..threads {
-                scope.spawn(|| {
-                    let mut taken = Vec::new();
-                    while let Some(mut block) = pool.try_take() {
-                        for page in block.chunks_mut(rawio::ALIGN) {
-                            page[0] = 1;
-                        }
-                        taken.push(block);
-                    }
-                });
+        let job = || {
+            let mut taken = Vec::new();
+            while let Some(mut block) = pool.try_take() {
+                for page in block.chunks_mut(rawio::ALIGN) {
+                    page[0] = 1;
+                }
+                taken.push(block);
             }
-        });
+        };
+        rawio::side_by_side("touch", (0..threads).map(|_| job), || ()).map_err(Refusal::Thread)?;
         *rate = (blocks * BLOCK_BYTES) as f64 / start.elapsed().as_secs_f64();
     }
     Ok(MemoryReport {

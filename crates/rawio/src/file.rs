@@ -145,9 +145,10 @@ fn unsupported(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS))
 }
 
-/// Whether `error` says that the disk or the quota is full.
+/// Whether `error` says that there is no room for more: on the disk, within the quota, or within the
+/// limit on the size of files.
 pub fn is_no_space(error: &io::Error) -> bool {
-    matches!(Errno::from_io_error(error), Some(Errno::NOSPC | Errno::DQUOT))
+    matches!(Errno::from_io_error(error), Some(Errno::NOSPC | Errno::DQUOT | Errno::FBIG))
 }
 
 /// Bytes that an unprivileged user may still write on the file system of `path`; `None` if it has no

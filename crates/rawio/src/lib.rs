@@ -1,18 +1,22 @@
 //! Direct I/O for the sort engine and for DiskBench: aligned memory, files opened past the page
 //! cache, and queues of requests on `io_uring`. Where a kernel or a file system refuses one of these,
 //! the next best is used and [`Queue::method`] says which: measuring and sorting share this path, so
-//! what DiskBench reports is what the sort can get.
+//! what DiskBench reports is what the sort can get. Both also make their threads here: all of them or
+//! none ([`Crew`]).
 
+mod crew;
 mod file;
 mod pool;
 mod queue;
 mod request;
+mod start_line;
 mod sync;
 mod threads;
 mod uring;
 
+pub use crew::{Crew, REFUSED, REFUSED_HINT, side_by_side};
 pub use file::{DirectFile, available_bytes, file_system_id, is_no_space, sync_dir};
-pub use pool::{Block, Pool};
+pub use pool::{Block, Level, Pool};
 pub use queue::{Backend, Method, Queue};
 pub use request::{Completion, Operation, Request};
 

@@ -33,6 +33,22 @@ struct State {
     free: Vec<u32>,
     peak_used: usize,
     closed: bool,
+    /// How often a block was taken.
+    taken: u64,
+    waiting: usize,
+}
+
+/// Where a pool stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// Number of blocks.
+    pub blocks: usize,
+    /// Of them, free now.
+    pub free: usize,
+    /// How many wait for one.
+    pub waiting: usize,
+    /// How often a block was taken since the pool was made.
+    pub taken: u64,
 }
 
 // SAFETY: `base` points to a private mapping that lives as long as `Inner`; which block of it belongs
@@ -75,6 +91,8 @@ impl Pool {
                 free: (0..blocks as u32).rev().collect(),
                 peak_used: 0,
                 closed: false,
+                taken: 0,
+                waiting: 0,
             }),
             freed: Condvar::new(),
         })))
@@ -98,6 +116,13 @@ impl Pool {
     /// The most blocks that were ever in use together.
     pub fn peak_used(&self) -> usize {
         self.0.lock().peak_used
+    }
+
+    /// Where it stands now.
+    pub fn level(&self) -> Level {
+        let state = self.0.lock();
+        let State { ref free, waiting, taken, .. } = *state;
+        Level { blocks: self.0.blocks, free: free.len(), waiting, taken }
     }
 
     /// A block if one is free.
@@ -127,7 +152,9 @@ impl Pool {
                 return Some((self.block(index), waited));
             }
             start.get_or_insert_with(Instant::now);
+            state.waiting += 1;
             state = self.0.freed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.waiting -= 1;
         }
     }
 
@@ -151,6 +178,7 @@ impl Inner {
 
     fn pop(&self, state: &mut State) -> Option<u32> {
         let index = state.free.pop()?;
+        state.taken += 1;
         state.peak_used = state.peak_used.max(self.blocks - state.free.len());
         Some(index)
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::time::Duration;
 
 use crate::request::{Completion, Request};
 use crate::threads::Threads;
@@ -35,7 +36,13 @@ impl fmt::Display for Method {
     }
 }
 
-/// Up to `depth` requests in flight. Completions come in any order.
+/// How long a queue that is dropped waits for a request that is in flight to end. A disk that answers
+/// later than this has failed, as the kernel's own limit for a command is the same.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Up to `depth` requests in flight. Completions come in any order, one for each request, with its
+/// block. Dropping a queue waits for those in flight, but not for ever: the memory of one that does
+/// not end is never used again.
 pub struct Queue {
     inner: Inner,
     depth: usize,
@@ -55,12 +62,12 @@ impl Queue {
     pub fn new(depth: usize, backend: Backend) -> io::Result<Self> {
         assert!(depth > 0);
         let uring = match backend {
-            Backend::Auto => Uring::new(depth).ok(),
+            Backend::Auto => Uring::new(depth, PATIENCE).ok(),
             Backend::Threads => None,
         };
         let inner = match uring {
             Some(uring) => Inner::Uring(Box::new(uring)),
-            None => Inner::Threads(Threads::new(depth)?),
+            None => Inner::Threads(Threads::new(depth, PATIENCE)?),
         };
         Ok(Self { inner, depth, in_flight: 0 })
     }
@@ -73,6 +80,11 @@ impl Queue {
         }
     }
 
+    /// How many requests may be in flight.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
     /// Requests in flight.
     pub fn in_flight(&self) -> usize {
         self.in_flight
@@ -83,7 +95,8 @@ impl Queue {
         self.in_flight == self.depth
     }
 
-    /// Starts a request.
+    /// Starts a request. An error means that it was not started; whatever becomes of one that was is
+    /// told by its completion.
     ///
     /// # Panics
     /// If the queue is full or the range lies outside the block: errors of the caller.
@@ -100,15 +113,25 @@ impl Queue {
 
     /// Waits for a request to end; `None` if none is in flight.
     pub fn wait(&mut self) -> io::Result<Option<Completion>> {
+        while self.in_flight > 0 {
+            if let Some(completion) = self.wait_for(PATIENCE)? {
+                return Ok(Some(completion));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Waits for a request to end, `limit` at most; `None` if none did, or none is in flight.
+    pub fn wait_for(&mut self, limit: Duration) -> io::Result<Option<Completion>> {
         if self.in_flight == 0 {
             return Ok(None);
         }
         let completion = match &mut self.inner {
-            Inner::Uring(uring) => uring.wait()?,
-            Inner::Threads(threads) => threads.wait()?,
+            Inner::Uring(uring) => uring.wait(limit)?,
+            Inner::Threads(threads) => threads.wait(limit)?,
         };
-        self.in_flight -= 1;
-        Ok(Some(completion))
+        self.in_flight -= usize::from(completion.is_some());
+        Ok(completion)
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use crate::ALIGN;
 use crate::request::{Completion, Operation, Request};
@@ -13,10 +14,13 @@ pub(crate) struct Threads {
     todo: Option<Sender<Request>>,
     done: Receiver<Completion>,
     workers: Vec<JoinHandle<()>>,
+    patience: Duration,
 }
 
 impl Threads {
-    pub(crate) fn new(depth: usize) -> io::Result<Self> {
+    /// Threads for `depth` requests. When they are dropped, those whose request does not end within
+    /// `patience` are left behind, with its memory.
+    pub(crate) fn new(depth: usize, patience: Duration) -> io::Result<Self> {
         let (todo, requests) = channel::<Request>();
         let (completions, done) = channel();
         let requests = Arc::new(Mutex::new(requests));
@@ -35,7 +39,7 @@ impl Threads {
                 })
             })
             .collect::<io::Result<Vec<_>>>()?;
-        Ok(Self { todo: Some(todo), done, workers })
+        Ok(Self { todo: Some(todo), done, workers, patience })
     }
 
     pub(crate) fn submit(&mut self, request: Request) -> io::Result<()> {
@@ -43,14 +47,27 @@ impl Threads {
         todo.send(request).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
-    pub(crate) fn wait(&mut self) -> io::Result<Completion> {
-        self.done.recv().map_err(|_| io::ErrorKind::BrokenPipe.into())
+    /// The next request that has ended, if one does within `limit`.
+    pub(crate) fn wait(&mut self, limit: Duration) -> io::Result<Option<Completion>> {
+        match self.done.recv_timeout(limit) {
+            Ok(completion) => Ok(Some(completion)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(io::ErrorKind::BrokenPipe.into()),
+        }
     }
 }
 
 impl Drop for Threads {
     fn drop(&mut self) {
         self.todo = None;
+        loop {
+            match self.done.recv_timeout(self.patience) {
+                Ok(_) => {}
+                // Its request is the thread's: whenever the kernel is done, both end.
+                Err(RecvTimeoutError::Timeout) => return,
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
         for worker in self.workers.drain(..) {
             let _ = worker.join();
         }
@@ -63,6 +80,7 @@ fn transfer(request: &mut Request) -> io::Result<usize> {
     let mut done = 0;
     while done < memory.len() {
         let offset = request.offset + done as u64;
+        let direct = file.is_direct(); // before: another's refusal may change it meanwhile
         let step = match request.operation {
             Operation::Read => file.file().read_at(&mut memory[done..], offset),
             Operation::Write => file.file().write_at(&memory[done..], offset),
@@ -75,12 +93,12 @@ fn transfer(request: &mut Request) -> io::Result<usize> {
             Ok(bytes) => {
                 done += bytes;
                 let reading = request.operation == Operation::Read;
-                if reading && file.is_direct() && !done.is_multiple_of(ALIGN) {
+                if reading && direct && !done.is_multiple_of(ALIGN) {
                     break; // only the end of a file is unaligned
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput && file.is_direct() => {
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput && direct => {
                 file.clear_direct();
             }
             Err(error) => return Err(error),

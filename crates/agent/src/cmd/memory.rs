@@ -1,5 +1,8 @@
 //! `venturi-agent memory`.
 
+use iobench::memory::{Refusal, touch};
+
+use super::pi::threads_refused;
 use crate::events::{EXIT_OK, EXIT_USER, Events, Failure};
 
 /// Arguments of `venturi-agent memory`.
@@ -26,8 +29,10 @@ pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
             args.bytes
         )));
     }
-    let report = iobench::memory::touch(args.bytes, threads)
-        .map_err(|error| failure(format!("cannot map {} bytes: {error}", args.bytes)))?;
+    let report = touch(args.bytes, threads).map_err(|refusal| match refusal {
+        Refusal::Memory(error) => failure(format!("cannot map {} bytes: {error}", args.bytes)),
+        Refusal::Thread(error) => threads_refused(&error),
+    })?;
     events.result(&report);
     Ok(EXIT_OK)
 }

@@ -1,11 +1,13 @@
 //! `venturi-agent pi`.
 
+use std::io;
+
 use extsort::halton::{MOST_POINTS, points_inside};
 use serde_json::{Value, json};
 
 use super::generate::{one_or_more, threads};
 use super::used::Used;
-use crate::events::{EXIT_INTERRUPTED, EXIT_OK, Events, Failure};
+use crate::events::{EXIT_INTERRUPTED, EXIT_OK, EXIT_USER, Events, Failure};
 use crate::signals::stop_flag;
 
 /// Arguments of `venturi-agent pi`.
@@ -29,6 +31,7 @@ pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
     let (started_s, used) = (events.elapsed_s(), Used::so_far());
     let progress = |done| events.progress("pi", done, Some(args.points), "points");
     let inside = points_inside(args.points, args.parts, threads, &stop, &progress)
+        .map_err(|error| threads_refused(&error))?
         .ok_or_else(interrupted)?;
     let elapsed_s = events.elapsed_s() - started_s;
     events.phase("pi", started_s, elapsed_s);
@@ -42,6 +45,17 @@ pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
         "used": used.until_now(),
     }));
     Ok(EXIT_OK)
+}
+
+/// A command that the system refuses a thread.
+pub(super) fn threads_refused(error: &io::Error) -> Failure {
+    Failure {
+        code: rawio::REFUSED.0,
+        message: format!("the system refuses a thread: {error}"),
+        place: Value::Null,
+        hint: rawio::REFUSED_HINT.to_owned(),
+        exit: EXIT_USER,
+    }
 }
 
 fn interrupted() -> Failure {

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use extsort::{Format, Job, SortError, SortSpec};
+use extsort::{Format, Job, Observer, SortError, SortSpec};
 use serde_json::json;
 
-use crate::events::{EXIT_INTERRUPTED, EXIT_OK, EXIT_USER, Events, Failure};
+use super::disk::seconds;
+use crate::events::{EXIT_INTERRUPTED, EXIT_INVALID, EXIT_OK, EXIT_USER, Events, Failure};
 
 /// Share of the available memory that is the default budget.
 const DEFAULT_MEMORY_SHARE: f64 = 0.6;
@@ -70,6 +72,9 @@ pub struct Args {
     /// Size of the partitions, and so of the output files [default: 1/64 of the input, at least 8 MiB]
     #[arg(long, value_name = "BYTES")]
     partition_bytes: Option<u64>,
+    /// End the sort when nothing has got on for so many seconds (20 times as many while a disk or a processor is at work); 0: never
+    #[arg(long, default_value = "30", value_name = "SECONDS", value_parser = seconds)]
+    stall_seconds: f64,
     /// How files are read and written
     #[arg(long, value_enum, default_value = "auto")]
     io: IoName,
@@ -152,6 +157,7 @@ impl Args {
             seed: self.seed,
             partition_bytes: self.partition_bytes,
             first_bytes: self.first_bytes,
+            patience: Duration::from_secs_f64(self.stall_seconds),
         })
     }
 }
@@ -178,9 +184,7 @@ pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
         return Ok(EXIT_OK);
     }
     let cancel = crate::signals::stop_flag()?;
-    let report = extsort::sort(&spec, &cancel, &|phase, done, total| {
-        events.progress(phase, done, total, "bytes");
-    })?;
+    let report = extsort::sort(&spec, &cancel, &Reporter(events))?;
     for phase in &report.phases {
         events.phase(phase.name, phase.started_s, phase.elapsed_s);
     }
@@ -195,13 +199,35 @@ pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
     Ok(EXIT_OK)
 }
 
+/// Passes on what a sort has to say.
+struct Reporter<'a>(&'a Events);
+
+impl Observer for Reporter<'_> {
+    fn progress(&self, phase: &'static str, done_bytes: u64, total_bytes: Option<u64>) {
+        self.0.progress(phase, done_bytes, total_bytes, "bytes");
+    }
+
+    fn stuck(&self, error: &SortError) {
+        let failure = Failure::from(error);
+        self.0.error(&failure);
+        // A thread that cannot be woken ends with its process, and only so.
+        std::process::exit(failure.exit.into());
+    }
+}
+
 impl From<SortError> for Failure {
     fn from(error: SortError) -> Self {
+        Self::from(&error)
+    }
+}
+
+impl From<&SortError> for Failure {
+    fn from(error: &SortError) -> Self {
         let mut place = serde_json::Map::new();
         if let Some(path) = error.path() {
             place.insert("file".to_owned(), json!(path.to_string_lossy()));
         }
-        match &error {
+        match error {
             SortError::InputLength { size_bytes, record_bytes, remainder_bytes, .. } => {
                 place.insert("size_bytes".to_owned(), json!(size_bytes));
                 place.insert("record_bytes".to_owned(), json!(record_bytes));
@@ -223,6 +249,7 @@ impl From<SortError> for Failure {
         let exit = match error {
             SortError::Interrupted => EXIT_INTERRUPTED,
             SortError::Options(_) => 2,
+            SortError::InputChanged { .. } | SortError::InputModified { .. } => EXIT_INVALID,
             _ => EXIT_USER,
         };
         Self {

@@ -151,6 +151,7 @@ impl From<ValidateError> for Failure {
             exit: match error {
                 ValidateError::Interrupted => EXIT_INTERRUPTED,
                 ValidateError::Options(_) => EXIT_USAGE,
+                ValidateError::Changed { .. } | ValidateError::Content { .. } => EXIT_INVALID,
                 _ => EXIT_USER,
             },
         }

@@ -30,6 +30,7 @@ pub fn run(bytes: Input) {
         seed: 1,
         partition_bytes: None,
         first_bytes: None,
+        patience: std::time::Duration::from_secs(30),
     };
     let Err(SortError::Memory { minimum_bytes, .. }) = preview(&spec) else {
         panic!("no budget at all was accepted");

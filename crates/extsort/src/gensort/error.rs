@@ -35,12 +35,17 @@ pub enum GenerateError {
         /// What its file system has.
         available_bytes: u64,
     },
-    /// The disk or quota ran full.
-    #[error("no space left on the disk of {path}; nothing was left behind")]
+    /// The disk, the quota or the limit on the size of files left no room.
+    #[error("no room for {path}: {source}; nothing was left behind")]
     Full {
         /// The file.
         path: PathBuf,
+        /// What the system said.
+        source: io::Error,
     },
+    /// The system refused a thread.
+    #[error("the system refuses a thread: {0}")]
+    Threads(io::Error),
     /// Any other failure of the operating system.
     #[error("{action} {path}: {source}")]
     Io {
@@ -62,7 +67,11 @@ pub const GENERATE_CODES: &[(&str, &str)] = &[
     ("VEN-GEN-OUTPUT-EXISTS", "The file to generate is already there."),
     ("VEN-GEN-OUTPUT", "The file to generate cannot be created or opened."),
     ("VEN-GEN-SPACE", "Too little space for the file, found before starting."),
-    ("VEN-GEN-FULL", "The disk or quota ran full while generating; nothing was left behind."),
+    (
+        "VEN-GEN-FULL",
+        "The disk, the quota or the limit on file sizes left no room; nothing was left behind.",
+    ),
+    rawio::REFUSED,
     ("VEN-GEN-IO", "The operating system refused a write."),
     ("VEN-INTERRUPTED", "The caller asked to stop; everything temporary was removed."),
 ];
@@ -76,6 +85,7 @@ impl GenerateError {
             Self::Output { .. } => "VEN-GEN-OUTPUT",
             Self::Space { .. } => "VEN-GEN-SPACE",
             Self::Full { .. } => "VEN-GEN-FULL",
+            Self::Threads(_) => rawio::REFUSED.0,
             Self::Io { .. } => "VEN-GEN-IO",
             Self::Interrupted => "VEN-INTERRUPTED",
         }
@@ -87,9 +97,13 @@ impl GenerateError {
             Self::Options(_) => "see --help",
             Self::OutputExists { .. } => "give --overwrite, or choose another --output",
             Self::Output { .. } => "the folder must exist and be writable",
+            Self::Full { source, .. } if source.kind() == io::ErrorKind::FileTooLarge => {
+                crate::error::FILE_LIMIT
+            }
             Self::Space { .. } | Self::Full { .. } => {
                 "free some space, choose another disk, or a smaller --count"
             }
+            Self::Threads(_) => rawio::REFUSED_HINT,
             Self::Io { .. } => "see the system's log for the device",
             Self::Interrupted => "",
         }
@@ -101,16 +115,16 @@ impl GenerateError {
             Self::OutputExists { path }
             | Self::Output { path, .. }
             | Self::Space { path, .. }
-            | Self::Full { path }
+            | Self::Full { path, .. }
             | Self::Io { path, .. } => Some(path),
-            Self::Options(_) | Self::Interrupted => None,
+            Self::Options(_) | Self::Threads(_) | Self::Interrupted => None,
         }
     }
 
     /// A failed operation: a full disk is told apart from everything else.
     pub(super) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         if rawio::is_no_space(&source) {
-            Self::Full { path: path.to_owned() }
+            Self::Full { path: path.to_owned(), source }
         } else {
             Self::Io { action, path: path.to_owned(), source }
         }

@@ -6,7 +6,6 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread;
 
 use rawio::{ALIGN, Backend, Block, Completion, DirectFile, Operation, Pool, Queue, Request};
 
@@ -157,7 +156,7 @@ impl Job<'_> {
         (self.progress)(before + bytes as u64);
     }
 
-    /// Runs `work` on every thread; the first failure stops all.
+    /// Runs `work` on every thread, or nothing if one is refused; the first failure stops all.
     fn on_threads<R: Send>(
         &self,
         work: impl Fn() -> Result<R, GenerateError> + Sync,
@@ -169,18 +168,13 @@ impl Job<'_> {
             }
             result
         };
-        let results: Result<Vec<R>, GenerateError> = thread::scope(|scope| {
-            let others: Vec<_> = (1..self.spec.threads).map(|_| scope.spawn(guarded)).collect();
-            let mut results = vec![guarded()];
-            for other in others {
-                results.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            }
-            results.into_iter().collect()
-        });
+        let jobs = (0..self.spec.threads).map(|_| guarded);
+        let results =
+            rawio::side_by_side("generate", jobs, || ()).map_err(GenerateError::Threads)?;
         if self.cancel.load(Ordering::Relaxed) {
             return Err(GenerateError::Interrupted);
         }
-        results
+        results.into_iter().collect()
     }
 
     fn file(&self) -> Result<(RecordSum, String), GenerateError> {
@@ -269,9 +263,11 @@ impl Job<'_> {
             .map_err(|source| GenerateError::Output { path: output.clone(), source })?;
         let turns = Turns { turn: Mutex::new(0), changed: Condvar::new() };
         let sums = self.on_threads(|| {
+            // A turn that a panic leaves open would be waited for.
+            let giving_up = GivingUp(&turns);
             let result = self.write_in_turn(&file, &turns);
-            if result.is_err() {
-                turns.give_up();
+            if result.is_ok() {
+                std::mem::forget(giving_up);
             }
             result.map_err(|error| GenerateError::io("cannot write", output, error))
         })?;
@@ -307,6 +303,15 @@ impl Job<'_> {
 struct Turns {
     turn: Mutex<u64>,
     changed: Condvar,
+}
+
+/// Gives up when dropped.
+struct GivingUp<'a>(&'a Turns);
+
+impl Drop for GivingUp<'_> {
+    fn drop(&mut self) {
+        self.0.give_up();
+    }
 }
 
 impl Turns {

@@ -42,15 +42,13 @@ pub enum ValidateError {
         /// What is wrong with it.
         reason: String,
     },
-    /// A file changed its length while it was being read.
-    #[error("{path} changed while it was read: it had {expected_bytes} bytes, now {found_bytes}")]
+    /// A file was written or replaced while it was being read.
+    #[error("{path} changed while it was read: {change}")]
     Changed {
         /// The input.
         path: PathBuf,
-        /// Length at the start.
-        expected_bytes: u64,
-        /// Length found.
-        found_bytes: u64,
+        /// What is different.
+        change: String,
     },
     /// A manifest cannot be understood, or says something else than the files.
     #[error("manifest {path}: {reason}")]
@@ -59,6 +57,16 @@ pub enum ValidateError {
         path: PathBuf,
         /// What is wrong.
         reason: String,
+    },
+    /// The files hold other records than the sort wrote that made the manifest.
+    #[error("manifest {path}: its files should have the checksum {promised} and have {found}")]
+    Content {
+        /// The manifest.
+        path: PathBuf,
+        /// The checksum that it names.
+        promised: String,
+        /// That of the records read.
+        found: String,
     },
     /// A file of summaries is damaged, or of another record size.
     #[error("summaries {path}: {reason}")]
@@ -76,6 +84,9 @@ pub enum ValidateError {
         /// Why.
         source: io::Error,
     },
+    /// The system refused a thread.
+    #[error("the system refuses a thread: {0}")]
+    Threads(io::Error),
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,
@@ -87,10 +98,12 @@ pub const VALIDATE_CODES: &[(&str, &str)] = &[
     ("VEN-VALIDATE-INPUT", "An input of the validation cannot be opened or read."),
     ("VEN-VALIDATE-LENGTH", "A length to validate is no multiple of the record size."),
     ("VEN-VALIDATE-RECORD", "A record to validate is malformed, cut off or too long."),
-    ("VEN-VALIDATE-CHANGED", "A file changed its length while it was validated."),
+    ("VEN-VALIDATE-CHANGED", "A file changed while it was validated."),
     ("VEN-VALIDATE-MANIFEST", "A manifest is damaged or says something else than its files."),
+    ("VEN-VALIDATE-CONTENT", "The files hold other records than their manifest says."),
     ("VEN-VALIDATE-SUMMARY", "A file of summaries is damaged or of another record size."),
     ("VEN-VALIDATE-OUTPUT", "The summary file is there already or cannot be written."),
+    rawio::REFUSED,
     ("VEN-VALIDATE-EMPTY", "There was no record to validate."),
     ("VEN-INTERRUPTED", "The caller asked to stop; everything temporary was removed."),
 ];
@@ -105,8 +118,10 @@ impl ValidateError {
             Self::Record { .. } => "VEN-VALIDATE-RECORD",
             Self::Changed { .. } => "VEN-VALIDATE-CHANGED",
             Self::Manifest { .. } => "VEN-VALIDATE-MANIFEST",
+            Self::Content { .. } => "VEN-VALIDATE-CONTENT",
             Self::Summary { .. } => "VEN-VALIDATE-SUMMARY",
             Self::Output { .. } => "VEN-VALIDATE-OUTPUT",
+            Self::Threads(_) => rawio::REFUSED.0,
             Self::Interrupted => "VEN-INTERRUPTED",
         }
     }
@@ -120,8 +135,12 @@ impl ValidateError {
             Self::Record { .. } => "was the file cut off? otherwise check --format",
             Self::Changed { .. } => "validate files that nobody is writing",
             Self::Manifest { .. } => "sort again, or name the files instead of the manifest",
+            Self::Content { .. } => {
+                "was the output changed since? otherwise give the --format and --record-bytes of the sort"
+            }
             Self::Summary { .. } => "check --record-bytes, and make the summaries again",
             Self::Output { .. } => "choose another --summary-out, in a folder that is writable",
+            Self::Threads(_) => rawio::REFUSED_HINT,
             Self::Interrupted => "",
         }
     }
@@ -134,9 +153,10 @@ impl ValidateError {
             | Self::Record { path, .. }
             | Self::Changed { path, .. }
             | Self::Manifest { path, .. }
+            | Self::Content { path, .. }
             | Self::Summary { path, .. }
             | Self::Output { path, .. } => Some(path),
-            Self::Options(_) | Self::Interrupted => None,
+            Self::Options(_) | Self::Threads(_) | Self::Interrupted => None,
         }
     }
 }

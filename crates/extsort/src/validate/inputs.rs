@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-
 use super::error::ValidateError;
-use crate::manifest::MANIFEST;
+use crate::checksum::RecordSum;
+use crate::manifest::{Listing, MANIFEST, PartFile};
 use crate::record::Format;
+use crate::stamp::{self, Rigour, Stamp};
 
 /// A file to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,18 +19,21 @@ pub(super) struct InputFile {
     pub(super) bytes: u64,
     /// The manifest that lists it and how many records it promises.
     pub(super) promised: Option<(PathBuf, u64)>,
+    stamp: Stamp,
 }
 
-#[derive(Deserialize)]
-struct Manifest {
-    files: Vec<Entry>,
+/// What is to be read.
+#[derive(Default)]
+pub(super) struct Inputs {
+    pub(super) files: Vec<InputFile>,
+    /// Manifests that say what the checksum of their files is together.
+    sums: Vec<PromisedSum>,
 }
 
-#[derive(Deserialize)]
-struct Entry {
-    path: PathBuf,
-    bytes: u64,
-    records: u64,
+struct PromisedSum {
+    manifest: PathBuf,
+    checksum: String,
+    files: Range<usize>,
 }
 
 fn unreadable(path: &Path) -> impl Fn(io::Error) -> ValidateError {
@@ -37,38 +41,46 @@ fn unreadable(path: &Path) -> impl Fn(io::Error) -> ValidateError {
 }
 
 /// The files behind `inputs`, in order.
-pub(super) fn find(inputs: &[PathBuf], format: Format) -> Result<Vec<InputFile>, ValidateError> {
-    let mut files = Vec::new();
+pub(super) fn find(inputs: &[PathBuf], format: Format) -> Result<Inputs, ValidateError> {
+    let mut found = Inputs::default();
     for input in inputs {
         if input.metadata().map_err(unreadable(input))?.is_dir() {
             let manifest = input.join(MANIFEST);
             if manifest.is_file() {
-                listed(&manifest, &mut files)?;
+                listed(&manifest, &mut found)?;
             } else {
-                parts(input, &mut files)?;
+                parts(input, &mut found.files)?;
             }
         } else if input.extension().is_some_and(|extension| extension == "json") {
-            listed(input, &mut files)?;
+            listed(input, &mut found)?;
         } else {
-            files.push(file(input.clone())?);
+            found.files.push(file(input.clone())?);
         }
     }
     if let Format::Fixed { record, .. } = format {
-        files.iter().try_for_each(|file| check_length(file, record as u64))?;
+        found.files.iter().try_for_each(|file| check_length(file, record as u64))?;
     }
-    Ok(files)
+    Ok(found)
 }
 
-/// Fails if a file no longer has the length it was found with.
+/// Fails if a file is no longer the one that was found.
 pub(super) fn check_unchanged(files: &[InputFile]) -> Result<(), ValidateError> {
-    for InputFile { path, bytes, .. } in files {
-        let found_bytes = path.metadata().map_err(unreadable(path))?.len();
-        if found_bytes != *bytes {
-            return Err(ValidateError::Changed {
-                path: path.clone(),
-                expected_bytes: *bytes,
-                found_bytes,
-            });
+    for InputFile { path, stamp, .. } in files {
+        if let Some(change) = stamp.change(path, Rigour::Content).map_err(unreadable(path))? {
+            return Err(ValidateError::Changed { path: path.clone(), change });
+        }
+    }
+    Ok(())
+}
+
+/// Fails unless the records of every manifest's files have the checksum that it names; `sums` are
+/// those of the files.
+pub(super) fn check_sums(inputs: &Inputs, sums: &[RecordSum]) -> Result<(), ValidateError> {
+    for PromisedSum { manifest, checksum, files } in &inputs.sums {
+        let found = sums[files.clone()].iter().copied().sum::<RecordSum>().to_string();
+        if found != *checksum {
+            let (path, promised) = (manifest.clone(), checksum.clone());
+            return Err(ValidateError::Content { path, promised, found });
         }
     }
     Ok(())
@@ -104,12 +116,14 @@ fn check_length(file: &InputFile, record_bytes: u64) -> Result<(), ValidateError
 }
 
 fn file(path: PathBuf) -> Result<InputFile, ValidateError> {
-    let metadata = path.metadata().map_err(unreadable(&path))?;
-    if !metadata.is_file() {
+    // Looking first: opening a pipe would wait for its writer.
+    if !path.metadata().map_err(unreadable(&path))?.is_file() {
         let source = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
         return Err(ValidateError::Input { path, source });
     }
-    Ok(InputFile { path, bytes: metadata.len(), promised: None })
+    let metadata = stamp::describe(&path).map_err(unreadable(&path))?;
+    let stamp = Stamp::of(&metadata);
+    Ok(InputFile { path, bytes: metadata.len(), promised: None, stamp })
 }
 
 fn parts(dir: &Path, files: &mut Vec<InputFile>) -> Result<(), ValidateError> {
@@ -139,23 +153,43 @@ fn in_order(name: &str) -> (String, u128, String) {
     (stem.to_owned(), number, name.to_owned())
 }
 
-fn listed(manifest: &Path, files: &mut Vec<InputFile>) -> Result<(), ValidateError> {
+fn listed(manifest: &Path, found: &mut Inputs) -> Result<(), ValidateError> {
     let wrong = |reason: String| ValidateError::Manifest { path: manifest.to_owned(), reason };
-    let text = fs::read(manifest).map_err(unreadable(manifest))?;
-    let list: Manifest = serde_json::from_slice(&text).map_err(|e| wrong(e.to_string()))?;
+    let listing = Listing::read(manifest).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => wrong(error.to_string()),
+        _ => unreadable(manifest)(error),
+    })?;
     let dir = manifest.parent().unwrap_or(Path::new(""));
-    for entry in list.files {
-        let mut found = file(dir.join(entry.path))?;
-        if found.bytes != entry.bytes {
+    let totals = listing.totals();
+    let sum =
+        |count: fn(&PartFile) -> u64| listing.files.iter().map(count).fold(0, u64::wrapping_add);
+    for (what, promised, listed) in [
+        ("bytes", totals.bytes, sum(|part| part.bytes)),
+        ("records", totals.records, sum(|part| part.records)),
+    ] {
+        if let Some(promised) = promised.filter(|promised| *promised != listed) {
+            let text =
+                format!("it promises {promised} {what}, and the files it lists have {listed}");
+            return Err(wrong(text));
+        }
+    }
+    let first = found.files.len();
+    for part in listing.files {
+        let mut this = file(dir.join(part.path))?;
+        if this.bytes != part.bytes {
             return Err(wrong(format!(
                 "{} should have {} bytes and has {}",
-                found.path.display(),
-                entry.bytes,
-                found.bytes
+                this.path.display(),
+                part.bytes,
+                this.bytes
             )));
         }
-        found.promised = Some((manifest.to_owned(), entry.records));
-        files.push(found);
+        this.promised = Some((manifest.to_owned(), part.records));
+        found.files.push(this);
+    }
+    if let Some(checksum) = totals.checksum {
+        let files = first..found.files.len();
+        found.sums.push(PromisedSum { manifest: manifest.to_owned(), checksum, files });
     }
     Ok(())
 }

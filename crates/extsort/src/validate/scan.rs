@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 
 use rawio::{ALIGN, Backend, Completion, DirectFile, Operation, Pool, Queue, Request};
 
@@ -12,6 +11,7 @@ use super::error::ValidateError;
 use super::inputs::{InputFile, check_records};
 use super::spec::{MAX_RECORD_BYTES, ValidateSpec};
 use super::summary::Summary;
+use crate::checksum::RecordSum;
 use crate::record::Format;
 
 /// Bytes of a read past the page cache, and reads in flight, all threads together.
@@ -19,15 +19,26 @@ const DIRECT: (usize, usize) = (4 << 20, 4);
 /// As above for reads that copy from the page cache: the copy should still be in the core's cache.
 const BUFFERED: (usize, usize) = (256 << 10, 1);
 
-/// Reads all files and joins what they hold; also how the first one was read.
+/// What the files hold.
+pub(super) struct Scanned {
+    /// All records, one file after the other.
+    pub(super) summary: Summary,
+    /// The checksums of the files.
+    pub(super) sums: Vec<RecordSum>,
+    /// How the first file that is not empty was read.
+    pub(super) io_method: Option<String>,
+}
+
+/// Reads all files and joins what they hold.
 pub(super) fn scan(
     spec: &ValidateSpec,
     files: &[InputFile],
     cancel: &AtomicBool,
     progress: &(dyn Fn(u64, u64) + Sync),
-) -> Result<(Summary, Option<String>), ValidateError> {
+) -> Result<Scanned, ValidateError> {
+    let sums = vec![RecordSum::default(); files.len()];
     let Some(first) = files.iter().find(|file| file.bytes > 0) else {
-        return Ok((Summary::default(), None));
+        return Ok(Scanned { summary: Summary::default(), sums, io_method: None });
     };
     let direct = !spec.buffered && open(&first.path, true)?.is_direct();
     let (read_bytes, depth) = if direct { DIRECT } else { BUFFERED };
@@ -63,12 +74,13 @@ pub(super) fn scan(
         progress,
         done_bytes: AtomicU64::new(0),
         all_bytes: files.iter().map(|file| file.bytes).sum(),
-        joined: Mutex::new(Joined::default()),
+        joined: Mutex::new(Joined { sums, ..Joined::default() }),
     };
     let method = scan.run(spec.threads)?;
     let joined = scan.joined.into_inner().unwrap_or_else(PoisonError::into_inner);
     let way = if direct { "direct" } else { "buffered" };
-    Ok((joined.total, Some(format!("{method}+{way}"))))
+    let io_method = Some(format!("{method}+{way}"));
+    Ok(Scanned { summary: joined.total, sums: joined.sums, io_method })
 }
 
 /// What the threads share.
@@ -97,6 +109,7 @@ struct Joined {
     total: Summary,
     next: u64,
     waiting: BTreeMap<u64, Summary>,
+    sums: Vec<RecordSum>,
 }
 
 /// A file opened by a thread, kept while its next tasks are in the same file.
@@ -114,18 +127,13 @@ impl Scan<'_> {
             }
             result
         };
-        let results: Result<Vec<_>, _> = thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-            let mut results = vec![work()];
-            for other in others {
-                results.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            }
-            results.into_iter().collect()
-        });
+        let jobs = (0..threads).map(|_| work);
+        let results =
+            rawio::side_by_side("validate", jobs, || ()).map_err(ValidateError::Threads)?;
         if self.cancel.load(Ordering::Relaxed) {
             return Err(ValidateError::Interrupted);
         }
-        Ok(results?[0])
+        Ok(results.into_iter().collect::<Result<Vec<_>, _>>()?[0])
     }
 
     fn stopped(&self) -> bool {
@@ -162,8 +170,9 @@ impl Scan<'_> {
         Ok((queue, Pool::new(blocks, self.block_bytes).map_err(failed)?))
     }
 
-    fn ended(&self, task: u64, summary: Summary) {
+    fn ended(&self, task: u64, file: usize, summary: Summary) {
         let mut joined = self.joined.lock().unwrap_or_else(PoisonError::into_inner);
+        joined.sums[file].merge(summary.checksum);
         joined.waiting.insert(task, summary);
         loop {
             let next = joined.next;
@@ -220,7 +229,7 @@ impl Scan<'_> {
             if read < wanted.end {
                 return Err(self.changed(file, request.offset + read as u64));
             }
-            self.ended(task, Summary::of(&request.block[wanted], self.format));
+            self.ended(task, file, Summary::of(&request.block[wanted], self.format));
             self.checked(end - start);
         }
     }
@@ -235,7 +244,7 @@ impl Scan<'_> {
                 break; // perhaps in the middle of the file
             }
             check_records(&self.files[file], summary.records)?;
-            self.ended(task, summary);
+            self.ended(task, file, summary);
         }
         Ok(queue.method())
     }
@@ -302,7 +311,8 @@ impl Scan<'_> {
 
     fn changed(&self, file: usize, found_bytes: u64) -> ValidateError {
         let InputFile { path, bytes, .. } = &self.files[file];
-        ValidateError::Changed { path: path.clone(), expected_bytes: *bytes, found_bytes }
+        let change = format!("it had {bytes} bytes and has {found_bytes}");
+        ValidateError::Changed { path: path.clone(), change }
     }
 }
 

@@ -16,7 +16,9 @@ pub struct ValidateSpec {
     /// Of a directory its manifest is read if it has one; otherwise its files in the order of their
     /// names (numbers at the end as numbers) without those that begin with `.` or `_`. A manifest is
     /// an object with a list `files` of objects with `path` (absolute, or relative to the
-    /// manifest's directory), `bytes` and `records`; other members are ignored.
+    /// manifest's directory), `bytes` and `records`. In the manifest of a sort, which has a
+    /// `schema_version`, `bytes`, `records` and `checksum` are those of all its files and must be
+    /// true too; other members are ignored.
     pub inputs: Vec<PathBuf>,
     /// How records follow each other; lines are not supported.
     pub format: Format,

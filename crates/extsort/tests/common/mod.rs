@@ -106,6 +106,7 @@ impl Dirs {
             seed: 1,
             partition_bytes: None,
             first_bytes: None,
+            patience: Duration::from_secs(30),
         }
     }
 

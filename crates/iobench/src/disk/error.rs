@@ -40,11 +40,13 @@ pub enum DiskError {
         /// What is free.
         free_bytes: u64,
     },
-    /// The disk filled up during the measurement.
-    #[error("{}: no space left on the device", path.display())]
+    /// The disk, or the limit on the size of files, left no room during the measurement.
+    #[error("{}: no room for more: {source}", path.display())]
     Full {
         /// The file.
         path: PathBuf,
+        /// What the system said.
+        source: io::Error,
     },
     /// A request failed.
     #[error("{}: {what} at byte {offset}: {source}", path.display())]
@@ -58,6 +60,9 @@ pub enum DiskError {
         /// What the system said.
         source: io::Error,
     },
+    /// The system refused a thread.
+    #[error("the system refuses a thread: {0}")]
+    Threads(io::Error),
     /// A file to be written that is there.
     #[error("{}: is there already", path.display())]
     Exists {
@@ -84,7 +89,7 @@ impl DiskError {
     pub(crate) fn io(path: &Path, what: &'static str, offset: u64, source: io::Error) -> Self {
         let path = path.to_owned();
         if rawio::is_no_space(&source) {
-            Self::Full { path }
+            Self::Full { path, source }
         } else {
             Self::Io { path, what, offset, source }
         }
@@ -115,6 +120,7 @@ impl DiskError {
             Self::Dir { .. } => "VEN-DISK-DIR",
             Self::Space { .. } | Self::Full { .. } => "VEN-DISK-SPACE",
             Self::Io { .. } => "VEN-DISK-IO",
+            Self::Threads(_) => rawio::REFUSED.0,
             Self::Exists { .. } => "VEN-DISK-EXISTS",
             Self::Content { .. } => "VEN-DISK-CONTENT",
             Self::Interrupted => "VEN-INTERRUPTED",
@@ -125,7 +131,7 @@ impl DiskError {
     pub fn place(&self) -> Value {
         match self {
             Self::Option { option, given, .. } => json!({"option": option, "given": given}),
-            Self::Dir { path, .. } | Self::Full { path } | Self::Exists { path } => {
+            Self::Dir { path, .. } | Self::Full { path, .. } | Self::Exists { path } => {
                 json!({"path": path})
             }
             Self::Space { path, needed_bytes, free_bytes } => json!({
@@ -134,7 +140,7 @@ impl DiskError {
             Self::Io { path, offset, .. } | Self::Content { path, offset, .. } => {
                 json!({"path": path, "offset": offset})
             }
-            Self::Interrupted => Value::Null,
+            Self::Threads(_) | Self::Interrupted => Value::Null,
         }
     }
 
@@ -147,6 +153,7 @@ impl DiskError {
             }
             Self::Space { .. } | Self::Full { .. } => "give fewer --bytes, or free some space",
             Self::Io { .. } => "see the kernel's log (dmesg) for the device",
+            Self::Threads(_) => rawio::REFUSED_HINT,
             Self::Exists { .. } => "name directories without such files: nothing is overwritten",
             Self::Content { .. } => "write the files anew, with the same options",
             Self::Interrupted => "",

@@ -34,6 +34,9 @@ pub enum NetError {
         /// What is wrong.
         problem: String,
     },
+    /// The system refused a thread.
+    #[error("the system refuses a thread: {0}")]
+    Threads(io::Error),
     /// A peer that cannot be reached.
     #[error("cannot connect to {address}: {source}")]
     Connect {
@@ -70,6 +73,7 @@ impl NetError {
             Self::Option { .. } => "VEN-NET-OPTION",
             Self::Listen { .. } => "VEN-NET-LISTEN",
             Self::Token { .. } => "VEN-NET-TOKEN",
+            Self::Threads(_) => rawio::REFUSED.0,
             Self::Connect { .. } => "VEN-NET-CONNECT",
             Self::Protocol { .. } => "VEN-NET-PROTOCOL",
             Self::Peer { .. } => "VEN-NET-PEER",
@@ -86,7 +90,7 @@ impl NetError {
             | Self::Connect { address, .. }
             | Self::Protocol { address, .. }
             | Self::Peer { address, .. } => json!({"address": address}),
-            Self::Interrupted => Value::Null,
+            Self::Threads(_) | Self::Interrupted => Value::Null,
         }
     }
 
@@ -95,6 +99,7 @@ impl NetError {
         match self {
             Self::Option { .. } => "see `venturi-agent net --help`",
             Self::Listen { .. } => "choose a free port and an address of this host",
+            Self::Threads(_) => rawio::REFUSED_HINT,
             Self::Token { .. } => "give the same --token to the listeners and to the coordinator",
             Self::Connect { .. } => {
                 "start `venturi-agent net --listen ADDRESS:PORT --token TOKEN` there, and open the port"

@@ -22,6 +22,8 @@ pub use error::NetError;
 pub use peer::Peer;
 pub use report::{LOOPBACK_LABEL, Measurement, NETWORK_LABEL, Pattern, Report, Slowest};
 
+use rawio::Crew;
+
 use crate::Observer;
 use report::{Round, measurement};
 use wire::{ANSWER_TIME, Answer, Hello, Order, Patience, PeerReport, Plan, VERSION};
@@ -126,9 +128,12 @@ pub fn run_loopback(
     let options = Options { token, ..options.clone() };
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let mut crew: Crew<'_, '_, ()> = Crew::new(scope);
         for peer in &peers {
-            scope.spawn(|| peer.serve(&stop));
+            crew.spawn("serve", || Ok(()), |()| peer.serve(&stop)).map_err(NetError::Threads)?;
         }
+        // Nothing to prepare: nobody refuses.
+        let _ = crew.start();
         let outcome = run(&addresses, &options, observer, cancel);
         stop.store(true, Ordering::Relaxed);
         outcome

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -78,11 +78,15 @@ impl Peer {
                         if self.shared.open.load(Ordering::Relaxed) < CONNECTIONS_LIMIT =>
                     {
                         self.shared.open.fetch_add(1, Ordering::Relaxed);
-                        scope.spawn(move || {
+                        let greet = move || {
                             // A connection that fails is closed; who made it hears of that.
                             let _ = self.greet(stream, stop);
                             self.shared.open.fetch_sub(1, Ordering::Relaxed);
-                        });
+                        };
+                        // Without a thread for it the connection is closed too.
+                        if Builder::new().spawn_scoped(scope, greet).is_err() {
+                            self.shared.open.fetch_sub(1, Ordering::Relaxed);
+                        }
                     }
                     // Too many connections, or one that went away again.
                     _ => std::thread::sleep(ACCEPT_PAUSE),
@@ -224,7 +228,12 @@ impl<'s> Session<'s> {
                 Ok((from, stream)) => {
                     let place = missing.iter().position(|m| *m == from);
                     missing.swap_remove(place.ok_or("more connections than planned")?);
-                    self.receive(from, stream);
+                    self.receive(from, stream).map_err(|error| {
+                        format!(
+                            "the system refuses a thread for {}: {error}",
+                            self.plan.peers[from]
+                        )
+                    })?;
                 }
                 Err(RecvTimeoutError::Timeout) => patience.check().map_err(|error| {
                     format!("no connection from {}: {error}", self.plan.peers[missing[0]])
@@ -235,12 +244,13 @@ impl<'s> Session<'s> {
         Ok(())
     }
 
-    fn receive(&mut self, from: usize, stream: TcpStream) {
+    fn receive(&mut self, from: usize, stream: TcpStream) -> io::Result<()> {
         let (plan, abandoned) = (self.plan.clone(), std::sync::Arc::clone(&self.abandoned));
         let done = self.received.0.clone();
-        self.receivers.push(std::thread::spawn(move || {
+        self.receivers.push(Builder::new().spawn(move || {
             let _ = done.send(receive(&plan, from, &stream, &abandoned));
-        }));
+        })?);
+        Ok(())
     }
 
     fn go(&mut self, stop: &AtomicBool) -> Result<PeerReport, String> {

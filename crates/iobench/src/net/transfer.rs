@@ -118,19 +118,10 @@ pub(crate) fn send_all(
     let deadline = Instant::now() + Duration::from_millis(plan.time_ms);
     let count = connections.len() * TICKETS_PER_CONNECTION;
     let tickets = Tickets::new(plan.destinations.len(), count, plan.messages, deadline);
-    let outcomes: Vec<io::Result<Flow>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = connections
-            .iter()
-            .map(|(peer, stream)| {
-                let tickets = &tickets;
-                scope.spawn(move || send(plan, *peer, stream, tickets, cancel))
-            })
-            .collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|p| std::panic::resume_unwind(p)))
-            .collect()
-    });
+    let tickets = &tickets;
+    let jobs =
+        connections.iter().map(|(peer, stream)| move || send(plan, *peer, stream, tickets, cancel));
+    let outcomes = rawio::side_by_side("send", jobs, || ())?;
     outcomes.into_iter().collect::<io::Result<Vec<Flow>>>().map(by_peer)
 }
 
