@@ -159,7 +159,7 @@ def test_a_failed_write_leaves_nothing(agent_binary: Path, tmp_path: Path) -> No
         agent_binary, "gen", "--count", 100_000, "--output", tmp_path / "f",
         preexec_fn=limit,
     )  # fmt: skip
-    assert said["code"] == "VEN-GEN-IO"
+    assert said["code"] == "VEN-GEN-FULL"
     assert names(tmp_path) == []
     assert error(agent_binary, "gen", "--count", 1, "--output", "/dev/full")["code"] == (
         "VEN-GEN-FULL"

@@ -137,7 +137,7 @@ def test_a_write_that_fails_in_the_middle_leaves_nothing(agent: Any, folder: Pat
     # No file may be longer than 1 MiB: reserving space for the second fails.
     limited = ("sh", "-c", 'trap "" XFSZ; ulimit -f 2048; exec "$@"', "sh")
     args = ("--dir", folder, "--count", 4, "--bytes", 3 * MIB)
-    agent.run("files", "write", *args, prefix=limited).refused("VEN-DISK-IO")
+    agent.run("files", "write", *args, prefix=limited).refused("VEN-DISK-SPACE")
     assert others(folder) == []
 
 

@@ -47,7 +47,7 @@ type Loads = Vec<ByteQueue<Load<Arc<Assembly>>>>;
 impl SortReduce<'_> {
     /// Sorts the partitions in `order` and writes them; returns the finished files, not yet named.
     pub(crate) fn run(&self, order: &[usize]) -> Result<Vec<Finished>, SortError> {
-        let (shared, outputs) = (self.shared, self.outputs);
+        let Self { shared, outputs, .. } = *self;
         shared.phase_bytes.store(0, Ordering::Relaxed);
         let total: u64 = order.iter().map(|&p| self.store.with(p, |p| p.bytes)).sum();
         let pool = self.buffers()?;
@@ -102,9 +102,7 @@ impl SortReduce<'_> {
                 };
                 let transfers = move || Transfers::new(shared, io);
                 writing.push(stages.spawn_with("write", transfers, write)?);
-                let finish = || {
-                    guarded(shared, || self.finish(finisher, &finished));
-                };
+                let finish = || drop(guarded(shared, || self.finish(finisher, &finished)));
                 others.push(stages.spawn("finish", finish)?);
             }
             stages.start()?;
