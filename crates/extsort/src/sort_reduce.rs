@@ -79,8 +79,7 @@ impl SortReduce<'_> {
         let (writers, finisher) = (&writers, &finisher);
         thread::scope(|scope| -> Result<(), SortError> {
             let mut stages = Stages::new(scope, shared);
-            let done = || shared.phase_bytes.load(Ordering::Relaxed);
-            let tell = move || self.observer.progress("sort+reduce", done(), Some(total));
+            let tell = move || self.tell(total);
             let abort = || {
                 pool.close();
                 self.store.abort();
@@ -102,7 +101,9 @@ impl SortReduce<'_> {
                 };
                 let transfers = move || Transfers::new(shared, io);
                 writing.push(stages.spawn_with("write", transfers, write)?);
-                let finish = || drop(guarded(shared, || self.finish(finisher, &finished)));
+                let finish = || {
+                    guarded(shared, || self.finish(finisher, &finished));
+                };
                 others.push(stages.spawn("finish", finish)?);
             }
             stages.start()?;
@@ -124,6 +125,11 @@ impl SortReduce<'_> {
         })?;
         shared.check()?;
         Ok(finished.into_inner().unwrap_or_default())
+    }
+
+    fn tell(&self, total: u64) {
+        let done = self.shared.phase_bytes.load(Ordering::Relaxed);
+        self.observer.progress("sort+reduce", done, Some(total));
     }
 
     /// Memory for output on its way to the disks.
