@@ -117,10 +117,17 @@ impl<'s> Watch<'s> {
         Ok(Self { done, thread })
     }
 
+    /// Ends the watch; its thread is joined by the scope.
     pub(crate) fn stop(self) {
+        drop(self);
+    }
+}
+
+impl Drop for Watch<'_> {
+    /// Also when the thread that was to stop it panics: the scope waits for the watch.
+    fn drop(&mut self) {
         self.done.store(true, Ordering::Release);
         self.thread.thread().unpark();
-        let _ = self.thread.join();
     }
 }
 
