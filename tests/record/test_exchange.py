@@ -494,8 +494,13 @@ EQUAL = {"t_s": pl.when(pl.col("row") < 0).then(0.0).otherwise(1.0)}
             "not the column value",
         ),
         (lambda: b"PAR1" * 10, "VEN-RECORD-ARTIFACT", "not a readable table"),
+        (
+            lambda: series_of(10, metric=pl.lit("m" * 201)),
+            "VEN-RECORD-LIMIT",
+            "metric is 201 characters, more than 200",
+        ),
     ],
-    ids=["sound", "too many rows", "another type", "nested", "no Parquet"],
+    ids=["sound", "too many rows", "another type", "nested", "no Parquet", "a long text"],
 )
 def test_the_end_of_a_series_says_whether_it_can_be_read(
     others: Callable[[], Repository],

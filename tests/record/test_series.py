@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from venturi.errors import VenturiError
-from venturi.record.series import SeriesWriter, check_series, read_series
+from venturi.record.series import SeriesWriter, check_series, read_parts, read_series
+from venturi.settings import Limits
 
 
 def test_what_is_appended_is_read_again(tmp_path: Path) -> None:
@@ -96,7 +97,7 @@ def test_no_more_is_read_than_the_end_of_the_file_says(tmp_path: Path) -> None:
     assert len(pl.read_parquet(path, columns=["t_s"])) == many
     assert len(read_series(path)) == few
     with pytest.raises(VenturiError) as caught:
-        check_series(path, "x", few - 1)
+        check_series(path, "x", Limits(series_rows=few - 1))
     assert caught.value.code == "VEN-RECORD-LIMIT"
     assert caught.value.where["value"] == "1,100,000 rows"
 
@@ -108,3 +109,13 @@ def zigzag(number: int) -> bytes:
         found.append(number & 127 | 128)
         number >>= 7
     return bytes((*found, number))
+
+
+def test_long_texts_that_were_stored_before_are_cut_where_they_are_grouped(tmp_path: Path) -> None:
+    path = tmp_path / "s.parquet"
+    texts = {"metric": "m" * 100_000, "device": None, "unit": "B"}
+    pl.DataFrame({"t_s": 1.0, **texts, "value": 2.0}).with_columns(
+        pl.col("device").cast(pl.String)
+    ).write_parquet(path)
+    (part,) = read_parts(path)
+    assert part.select("metric", "device", "unit").row(0) == ("m" * 1_000, None, "B")

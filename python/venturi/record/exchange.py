@@ -344,11 +344,11 @@ def _keep(
         raise _damaged(f"{member} is missing or damaged") from error
     if kept != artifact:
         raise VenturiError("VEN-RECORD-ARTIFACT", f"{member} differs from its digest")
-    path, most = repository.artifacts_dir / artifact.path, repository.limits.series_rows
+    path, limits = repository.artifacts_dir / artifact.path, repository.limits
     if artifact.kind == "series":
-        check_series(path, trial.id, most)
+        check_series(path, trial.id, limits)
     elif artifact.name in ACCOUNT_TABLES:
-        check_rows(path, trial.id, most)
+        check_rows(path, trial.id, limits)
 
 
 def _damaged(message: str, path: Path | None = None) -> VenturiError:

@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 _COLUMNS = ("t_s", "metric", "device", "value", "unit")
+ACCOUNT_CHARACTERS_MAX = 4_000
+"""Of a text in a table of an engine's account; what reads logs cuts each to fewer."""
 _ROWS_A_PIECE = 65_536
 _ROWS_READ_AT_ONCE = 500_000
+_CHARACTERS_READ = 1_000
 _MOMENTS_EACH_MAX = 1 << 16
 
 
@@ -102,10 +105,14 @@ def _thinned(frame: pl.DataFrame, moments: int) -> pl.DataFrame:
     return grouped.agg(pl.col("t_s").mean(), pl.col("value").mean()).select(*_COLUMNS)
 
 
-def check_rows(path: Path, trial: str, rows_max: int) -> pl.Schema:
-    """The columns of the table in `path`, of which only the end is read: it says what is in it.
+def check_rows(
+    path: Path, trial: str, limits: Limits, characters_max: int = ACCOUNT_CHARACTERS_MAX
+) -> pl.Schema:
+    """The columns of the table in `path`, whose end says how many rows it has.
 
-    VEN-RECORD-ARTIFACT if it is no table, VEN-RECORD-LIMIT if it has more than `rows_max` rows.
+    VEN-RECORD-ARTIFACT if it is no table, VEN-RECORD-LIMIT if it has too many rows, or a text in it
+    has more than `characters_max`: equal texts are in the file once, and once a row with who groups
+    by them.
     """
     from venturi.record.frames import pl
 
@@ -113,21 +120,28 @@ def check_rows(path: Path, trial: str, rows_max: int) -> pl.Schema:
         scanned = pl.scan_parquet(path)
         schema = scanned.collect_schema()
         rows = scanned.select(pl.len()).collect().item()
+        if rows > limits.series_rows:
+            most = f"more than {limits.series_rows:,}"
+            raise refused(trial, Excess(path.name, f"{rows:,} rows", most, "series_rows"))
+        texts = [name for name, type_ in schema.items() if type_ == pl.String]
+        lengths = pl.scan_parquet(path, n_rows=rows).select(pl.col(texts).str.len_chars().max())
+        longest = lengths.collect(engine="streaming").to_dicts() if texts else []
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise VenturiError(
             "VEN-RECORD-ARTIFACT",
             f"{path.name} is not a readable table: {error}",
             where={"trial": trial},
         ) from error
-    if rows > rows_max:
-        limit = f"more than {rows_max:,}"
-        raise refused(trial, Excess(path.name, f"{rows:,} rows", limit, "series_rows"))
+    for name, length in (each for lengths_of in longest for each in lengths_of.items()):
+        if (length or 0) > characters_max:
+            most = f"more than {characters_max:,}"
+            raise refused(trial, Excess(f"{path.name}: {name}", f"{length:,} characters", most))
     return schema
 
 
-def check_series(path: Path, trial: str, rows_max: int) -> None:
+def check_series(path: Path, trial: str, limits: Limits) -> None:
     """As `check_rows`, and VEN-RECORD-ARTIFACT if `path` has not the columns of a series."""
-    schema = check_rows(path, trial, rows_max)
+    schema = check_rows(path, trial, limits, limits.name_characters)
     wrong = [name for name, type_ in _types().items() if schema.get(name) != type_]
     if wrong:
         raise VenturiError(
@@ -168,8 +182,13 @@ def read_parts(path: Path, columns: Sequence[str] = _COLUMNS) -> Iterator[pl.Dat
     """
     from venturi.record.frames import pl
 
-    types = {"t_s": pl.Float64, "value": pl.Float64}
-    columns_read = [pl.col(name).cast(types.get(name, pl.String)) for name in columns]
+    def read(name: str) -> pl.Expr:
+        if name in {"t_s", "value"}:
+            return pl.col(name).cast(pl.Float64)
+        # Grouping holds a text once a row; the series of older versions may have long ones.
+        return pl.col(name).cast(pl.String).str.head(_CHARACTERS_READ)
+
+    columns_read = [read(name) for name in columns]
     rows = rows_of(path)
     for first in range(0, rows, _ROWS_READ_AT_ONCE):
         with _readable(path):
