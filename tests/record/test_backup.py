@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import random
@@ -200,6 +201,18 @@ def _other_byte(members: dict[str, bytes], beginning: str) -> None:
     members[name] = members[name][:-2] + b"#" + members[name][-1:]
 
 
+def _signed(members: dict[str, bytes], name: str, content: bytes) -> None:
+    """Puts `content` in place of the member `name`, with its right size and digest."""
+    members[name] = content
+    listed = json.loads(members["manifest.json"])["members"]
+    for each in listed:
+        if each["name"] == name:
+            each |= {"size_bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    _manifest_with(members, members=listed)
+
+
+# As the name of a column: a statement of its own choice.
+_STATEMENT = "name, url, author, created_at_us) SELECT 'v', '/cost', '', 5 --"
 DAMAGES: dict[str, Callable[[dict[str, bytes]], None]] = {
     "an artifact": lambda members: _other_byte(members, "artifacts/"),
     "a table": lambda members: _other_byte(members, "tables/records"),
@@ -209,6 +222,13 @@ DAMAGES: dict[str, Callable[[dict[str, bytes]], None]] = {
     "a newer version": lambda members: _manifest_with(members, version=2),
     "a newer revision": lambda members: _manifest_with(members, revision="9999"),
     "no members": lambda members: _manifest_with(members, members=None),
+    "a column that is a statement": lambda members: _signed(
+        members, "tables/views.ndjson", json.dumps({_STATEMENT: 1}).encode() + b"\n"
+    ),
+    "a row that is none": lambda members: _signed(members, "tables/views.ndjson", b"[1]\n"),
+    "nested without end": lambda members: _signed(
+        members, "tables/views.ndjson", b"[" * 200_000 + b"\n"
+    ),
     "outside": lambda members: (
         members.__setitem__("artifacts/../x", b""),
         _manifest_with(members, members=[

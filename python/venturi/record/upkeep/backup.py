@@ -321,7 +321,7 @@ def _reading(path: Path) -> Iterator[None]:
     try:
         yield
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, KeyError, TypeError,
-            NotImplementedError) as error:  # fmt: skip
+            NotImplementedError, RecursionError) as error:  # fmt: skip
         raise _damaged(f"no backup of Venturi, or damaged or cut off: {error}", path) from error
     except VenturiError as error:
         error.where.setdefault("file", str(path))
@@ -408,13 +408,21 @@ def _fill(connection: sa.Connection, archive: zipfile.ZipFile, manifest: Manifes
         if table is None:
             continue
         with closing(_parts(archive, member)) as parts:
-            rows = map(json.loads, _lines(parts))
+            rows = (_row(table, line) for line in _lines(parts))
             while some := list(islice(rows, _ROWS_A_STEP)):
                 if table is RECORDS:
                     told = _add_trials(connection, some, told)
                 else:
                     insert_rows(connection, table, some)
     return told
+
+
+def _row(table: sa.Table, line: bytes) -> dict[str, Any]:
+    """A row of `table`; its keys become part of a statement, and are none but the columns."""
+    row = json.loads(line)
+    if not isinstance(row, dict) or not row.keys() <= set(table.columns.keys()):
+        raise _damaged(f"a row of {table.name} has not the columns of that table")
+    return row
 
 
 def _lines(parts: Iterable[bytes]) -> Iterator[bytes]:
