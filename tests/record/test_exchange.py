@@ -400,6 +400,18 @@ def test_limits_are_kept(others: Callable[[], Repository], archive: Path, limits
     assert whole_trials(repository) == []
 
 
+def test_the_directory_of_an_archive_is_not_read_if_it_is_too_big(
+    others: Callable[[], Repository], tmp_path: Path
+) -> None:
+    path = tmp_path / "many.zip"
+    with zipfile.ZipFile(path, "w") as many:
+        for number in range(30_000):
+            many.writestr(zipfile.ZipInfo(str(number)), b"")
+    with pytest.raises(VenturiError, match=r"its directory has \d{7} bytes") as caught:
+        import_archive(others(), path, limits=Limits(members=10))
+    assert caught.value.code == "VEN-EXCHANGE-FORMAT"
+
+
 def test_a_manifest_that_unpacks_to_more_than_digests_do_is_not_read(
     others: Callable[[], Repository], archive: Path, tmp_path: Path
 ) -> None:

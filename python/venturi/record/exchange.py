@@ -13,6 +13,7 @@ and never used as paths, sizes are limited, and a trial with any damage is refus
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import shutil
 import stat
@@ -43,6 +44,7 @@ FORMAT = "venturi-export"
 VERSION = 1
 MANIFEST = "manifest.json"
 RECORDS = "trials.ndjson"
+_DIRECTORY_BYTES_A_MEMBER = 160  # 46 and a name: artifacts/, 26 characters of an id, /, the file's
 _COMPRESSION = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 Progress = Callable[[int, int], None]
 """Called with the trials done and the trials in all."""
@@ -133,7 +135,7 @@ def import_archive(
     limits = limits or Limits()
     tally = Tally()
     try:
-        with zipfile.ZipFile(path) as archive:
+        with _Bounded(path, limits) as file, zipfile.ZipFile(file) as archive:
             size_bytes = path.stat().st_size
             _check_members(archive, size_bytes, limits)
             _check_expansion(archive, size_bytes, limits)
@@ -186,6 +188,24 @@ def _write_artifact(archive: zipfile.ZipFile, repository: Repository, artifact: 
         source.seek(0)
         with archive.open(_member(f"artifacts/{artifact.path}"), "w", force_zip64=True) as target:
             shutil.copyfileobj(source, target, 1 << 20)
+
+
+class _Bounded(io.BufferedReader):
+    """The archive `path`, whose directory has no more bytes than one of so many files has.
+
+    It is read as a whole when the archive is opened, and each file in it becomes an object of ten
+    times the bytes, whatever number of them the archive states.
+    """
+
+    def __init__(self, path: Path, limits: Limits) -> None:
+        super().__init__(io.FileIO(path))
+        self._most = limits.free_bytes + limits.members * _DIRECTORY_BYTES_A_MEMBER
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """As any file; VEN-EXCHANGE-FORMAT instead of so much at once."""
+        if size is not None and size > self._most:
+            raise _damaged(f"its directory has {size} bytes; at most {self._most} are read")
+        return super().read(size)
 
 
 def _check_members(archive: zipfile.ZipFile, size_bytes: int, limits: Limits) -> None:
