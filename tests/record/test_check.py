@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -24,6 +25,7 @@ from venturi.record.trial_table import sample_table, trial_table
 from venturi.record.upkeep import quarantine
 from venturi.record.upkeep.check import check
 from venturi.record.upkeep.findings import Kind
+from venturi.settings import Settings
 
 MakeTrial = Callable[..., Trial]
 
@@ -214,6 +216,35 @@ def test_what_killed_commands_left_is_removed_and_nothing_else(
     assert all(path.exists() for path in others)
     assert repository.artifact_path(trial.artifacts[0]).read_bytes() == b"what it said"
     others[3].unlink()
+    assert check(repository).findings == ()
+
+
+def test_files_of_another_database_are_left_alone(
+    repository: Repository, make_trial: MakeTrial, tmp_path: Path
+) -> None:
+    trial = ended(repository, make_trial())
+    home = repository.artifacts_dir.parent
+    url = f"sqlite:///{tmp_path / 'another.sqlite'}"
+    with Repository.open(Settings(home, url, None, allow_debug=False)) as mistaken:
+        report = check(mistaken, mend=True)
+        assert [(each.kind, each.mended) for each in report.findings] == [(Kind.FOREIGN, False)]
+    assert check(repository).whole
+    assert repository.artifact_path(trial.artifacts[0]).read_bytes() == b"what it said"
+
+
+def test_what_a_killed_restore_has_put_in_place_is_removed(repository: Repository) -> None:
+    home = repository.artifacts_dir.parent
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        mark = home / f".restoring.{process.pid}"
+    mark.mkdir()
+    left = repository.artifacts_dir / "01NOSUCHTRIAL" / "its.log"
+    left.parent.mkdir(parents=True)
+    left.write_bytes(b"left")
+    assert kinds(repository, mend=True) == [
+        (Kind.LEFTOVER, str(mark)), (Kind.LEFTOVER, str(left))
+    ]  # fmt: skip
+    assert not mark.exists()
+    assert not left.exists()
     assert check(repository).findings == ()
 
 

@@ -259,26 +259,30 @@ def restore(
     become interrupted: it goes on elsewhere, if at all.
     """
     home = repository.artifacts_dir.parent
+    # It stays until the rows are there, too: what a killed restore has put in place is known by it.
     staging = home / f"{RESTORING}{os.getpid()}"
+    unpacked = staging / "artifacts"
     with working(home, f"venturi restore {path.name}"), none_arriving(home):
         _require_empty(repository)
         try:
             with _reading(path), zipfile.ZipFile(path) as archive:
                 manifest = _manifest(archive)
                 files = [each for each in manifest.members if each.name.startswith("artifacts/")]
-                _unpack(archive, files, staging, modes_in(home), progress)
+                make_folder(staging, modes_in(home)[0])
+                _unpack(archive, files, unpacked, modes_in(home), progress)
                 with repository.writing(alone=True) as connection:
                     _require_rowless(connection, home)
                     told = _fill(connection, archive, manifest)
-                    if staging.is_dir():
+                    if unpacked.is_dir():
                         if repository.artifacts_dir.is_dir():
                             repository.artifacts_dir.rmdir()
-                        staging.rename(repository.artifacts_dir)
+                        unpacked.rename(repository.artifacts_dir)
         except BaseException:
             shutil.rmtree(staging, ignore_errors=True)
             if _is_rowless(repository):  # its files were in place, its rows are not
                 shutil.rmtree(repository.artifacts_dir, ignore_errors=True)
             raise
+        staging.rmdir()
     return replace(told, artifacts=len(files))
 
 
@@ -292,7 +296,8 @@ def _require_empty(repository: Repository) -> None:
             "a backup is restored into an empty repository, and files lie in this one's folder of "
             "artifacts, though no trial is recorded",
             where={"folder": str(repository.artifacts_dir)},
-            hint="`venturi repository check --mend` removes those that no trial names",
+            hint="set VENTURI_HOME to a new folder; what a killed `venturi restore` left "
+            "`venturi repository check --mend` removes",
         )
 
 

@@ -46,6 +46,7 @@ from venturi.record.upkeep import quarantine
 from venturi.record.upkeep.findings import Finding, Kind, Report
 from venturi.record.upkeep.locks import none_arriving, working
 from venturi.settings import Limits
+from venturi.wording import count_of
 
 Progress = Callable[[int, int | None], None]
 """Called with the trials looked at, and how many there are."""
@@ -132,7 +133,8 @@ class _Check:
             artifacts: list[tuple[str, Artifact]] = []
             findings += self._of_trials(connection, artifacts)
         findings += self._of_artifacts(artifacts)
-        findings += _leftovers(found, self._known)
+        foreign = list(_of_another(self._home, found, self._known))
+        findings += foreign or _leftovers(found, self._known)
         findings += _of_home(self._home)
         return Report(
             self._trials, self._artifacts, self._bytes, self._elsewhere, len(quarantined),
@@ -326,6 +328,17 @@ def _names(id_: str, record: str) -> frozenset[str] | None:
     if trial.state not in TERMINAL:
         return None
     return frozenset(each.path.rpartition("/")[2] for each in trial.artifacts)
+
+
+def _of_another(home: Path, found: Iterable[tuple[str, Path]], known: _Known) -> Iterator[Finding]:
+    """Whether there are files, and not one in the folder of a trial that this database knows: then
+    they are another database's, as where VENTURI_DATABASE_URL is set, or not set, by mistake. Only
+    a killed restore leaves such files, too, and something beside them.
+    """
+    whole = {id_ for id_, path in found if not path.name.startswith(".") and not path.is_dir()}
+    if whole and whole.isdisjoint(known.files) and not any(home.glob(f"{RESTORING}*")):
+        what = f"files of {count_of(len(whole), 'trial')}, none of which is in this database"
+        yield Finding(Kind.FOREIGN, "artifacts", f"{what}: is it the one that belongs to them?")
 
 
 def _leftovers(found: Iterable[tuple[str, Path]], known: _Known) -> Iterator[Finding]:

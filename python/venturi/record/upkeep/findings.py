@@ -13,6 +13,7 @@ class Kind(StrEnum):
     COPY = "copy differs"
     ORPHAN_ROW = "row without record"
     LEFTOVER = "leftover"
+    FOREIGN = "files of another database"
     MISSING = "missing artifact"
     WRONG = "wrong artifact"
     OPEN = "open to others"
