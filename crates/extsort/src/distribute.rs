@@ -209,11 +209,9 @@ impl Appender<'_> {
 
     fn finish(&mut self) {
         let Distribution { store, first, .. } = *self.distribution;
-        for (partition, open) in self.open.iter_mut().enumerate() {
-            if let Some(filled) = open.take() {
-                store.add_last(first + partition, filled);
-            }
-        }
+        let open = self.open.iter_mut().enumerate();
+        store
+            .add_last(open.filter_map(|(partition, open)| Some((first + partition, open.take()?))));
     }
 }
 

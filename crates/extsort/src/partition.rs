@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rawio::{Block, DirectFile, Pool};
+use rawio::{Block, DirectFile, Pool, Taken};
 
 use crate::job::Job;
 use crate::queue::ByteQueue;
@@ -120,16 +120,23 @@ impl Store {
 
     /// A free block, spilling partitions if there is a shortage; `None` if the sort is abandoned.
     pub(crate) fn block(&self, meter: &mut Meter) -> Option<Block> {
-        if let Some(block) = self.pool.take_leaving(self.reserve) {
-            return Some(block);
+        loop {
+            let heard = self.pool.told();
+            if let Some(block) = self.pool.take_leaving(self.reserve) {
+                return Some(block);
+            }
+            // Spill only as much as the writers can take soon: what stays is I/O saved.
+            if self.pending.load(Ordering::Relaxed) < self.reserve {
+                meter.blocked += self.spill_last_resident()?;
+            }
+            // Who waits counts on blocks that are being written, and another worker may take those,
+            // put its records into them and end: then it is time to spill again.
+            match self.pool.take_or_hear(heard, &mut meter.memory) {
+                Taken::Block(block) => return Some(block),
+                Taken::Told => {}
+                Taken::Closed => return None,
+            }
         }
-        // Spill only as much as the writers can take soon: what stays is I/O saved.
-        if self.pending.load(Ordering::Relaxed) < self.reserve {
-            meter.blocked += self.spill_last_resident()?;
-        }
-        let (block, waited) = self.pool.take()?;
-        meter.memory += waited;
-        Some(block)
     }
 
     /// Adds a block to a partition, or sends it to a scratch disk if the partition is being spilled.
@@ -147,13 +154,18 @@ impl Store {
         Some(())
     }
 
-    /// Adds a worker's last, part-filled block: that always stays in memory.
-    pub(crate) fn add_last(&self, partition: usize, filled: Filled) {
+    /// Adds the last, part-filled blocks of a worker that ends: they always stay in memory. Who waits
+    /// for a block may spill them.
+    pub(crate) fn add_last(&self, blocks: impl IntoIterator<Item = (usize, Filled)>) {
         let mut all = lock(&self.partitions);
-        let this = &mut all[partition];
-        this.bytes += filled.used as u64;
-        this.records += u64::from(filled.records);
-        this.resident.push(filled);
+        for (partition, filled) in blocks {
+            let this = &mut all[partition];
+            this.bytes += filled.used as u64;
+            this.records += u64::from(filled.records);
+            this.resident.push(filled);
+        }
+        drop(all);
+        self.pool.tell();
     }
 
     /// A scratch disk has written a block.
@@ -222,5 +234,45 @@ impl Store {
     pub(crate) fn abort(&self) {
         self.pool.close();
         self.spills.iter().for_each(ByteQueue::abort);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Two workers have all the memory: one waits for a block while nothing can be spilled, the
+    /// other ends. What that leaves behind must be spilled, or the first waits for ever.
+    #[test]
+    fn who_waits_for_a_block_spills_what_a_worker_that_ends_leaves_behind() {
+        let store = Store::new(Pool::new(2, rawio::ALIGN).unwrap(), 1, 1);
+        store.extend([Partition::default()]);
+        store.spills[0].reopen();
+        let open = [store.pool.try_take().unwrap(), store.pool.try_take().unwrap()];
+        let (sender, received) = mpsc::channel();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut idle = Duration::ZERO;
+                while let Some(Spill { filled, .. }) = store.spills[0].pop(&mut idle) {
+                    store.pending.fetch_sub(1, Ordering::Relaxed);
+                    drop(filled);
+                }
+            });
+            let (store, sender) = (&store, sender);
+            scope.spawn(move || sender.send(store.block(&mut Meter::start()).is_some()));
+            while store.pool.level().waiting == 0 {
+                thread::yield_now();
+            }
+            store.add_last(open.map(|block| (0, Filled { block, used: 1, records: 1 })));
+            let got = received.recv_timeout(Duration::from_secs(20));
+            store.abort();
+            assert_eq!(got, Ok(true));
+        });
     }
 }

@@ -16,7 +16,7 @@ mod uring;
 
 pub use crew::{Crew, REFUSED, REFUSED_HINT, side_by_side};
 pub use file::{DirectFile, available_bytes, file_system_id, is_no_space, sync_dir};
-pub use pool::{Block, Level, Pool};
+pub use pool::{Block, Level, Pool, Taken};
 pub use queue::{Backend, Method, Queue};
 pub use request::{Completion, Operation, Request};
 

@@ -36,6 +36,18 @@ struct State {
     /// How often a block was taken.
     taken: u64,
     waiting: usize,
+    /// How often [`Pool::tell`] was called.
+    told: u64,
+}
+
+/// How a wait for a block ended.
+pub enum Taken {
+    /// With a block.
+    Block(Block),
+    /// With news: see [`Pool::tell`].
+    Told,
+    /// With [`Pool::close`].
+    Closed,
 }
 
 /// Where a pool stands.
@@ -93,6 +105,7 @@ impl Pool {
                 closed: false,
                 taken: 0,
                 waiting: 0,
+                told: 0,
             }),
             freed: Condvar::new(),
         })))
@@ -141,21 +154,50 @@ impl Pool {
 
     /// A block, waiting for one if need be, and how long that took; `None` after [`Pool::close`].
     pub fn take(&self) -> Option<(Block, Duration)> {
+        let mut waited = Duration::ZERO;
+        match self.wait(None, &mut waited) {
+            Taken::Block(block) => Some((block, waited)),
+            Taken::Told | Taken::Closed => None,
+        }
+    }
+
+    /// A block, waiting for one unless something was told since [`Pool::told`] was `heard`; adds to
+    /// `waited` how long that took.
+    pub fn take_or_hear(&self, heard: u64, waited: &mut Duration) -> Taken {
+        self.wait(Some(heard), waited)
+    }
+
+    fn wait(&self, heard: Option<u64>, waited: &mut Duration) -> Taken {
         let mut state = self.0.lock();
         let mut start = None;
-        loop {
+        let taken = loop {
             if state.closed {
-                return None;
+                break Taken::Closed;
             }
             if let Some(index) = self.0.pop(&mut state) {
-                let waited = start.map_or(Duration::ZERO, |start: Instant| start.elapsed());
-                return Some((self.block(index), waited));
+                break Taken::Block(self.block(index));
+            }
+            if heard.is_some_and(|heard| heard != state.told) {
+                break Taken::Told;
             }
             start.get_or_insert_with(Instant::now);
             state.waiting += 1;
             state = self.0.freed.wait(state).unwrap_or_else(PoisonError::into_inner);
             state.waiting -= 1;
-        }
+        };
+        *waited += start.map_or(Duration::ZERO, |start| start.elapsed());
+        taken
+    }
+
+    /// How often something was told.
+    pub fn told(&self) -> u64 {
+        self.0.lock().told
+    }
+
+    /// Wakes who waits in [`Pool::take_or_hear`]: there may be another way to a block now.
+    pub fn tell(&self) {
+        self.0.lock().told += 1;
+        self.0.freed.notify_all();
     }
 
     /// Wakes all who wait for a block: there will be none (the work is being abandoned).

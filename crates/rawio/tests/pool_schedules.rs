@@ -15,7 +15,7 @@ use std::collections::HashSet;
 // The standard library's: looking on must not give the scheduler a chance more.
 use std::sync::Mutex;
 
-use pool::{Block, Pool};
+use pool::{Block, Pool, Taken};
 use rawio::ALIGN;
 use shuttle::thread;
 
@@ -96,5 +96,34 @@ fn close_loses_no_block() {
         });
         assert!(pool.take().is_none());
         assert_eq!(pool.free(), 2);
+    });
+}
+
+#[test]
+fn news_that_came_after_the_last_look_end_a_wait() {
+    explore(|| {
+        let pool = Pool::new(1, ALIGN).unwrap();
+        let held = Mutex::new(pool.try_take());
+        let mine = Mutex::new(None);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut waited = std::time::Duration::ZERO;
+                loop {
+                    let heard = pool.told();
+                    // What was told of is looked for before each wait.
+                    drop(mine.lock().unwrap().take());
+                    match pool.take_or_hear(heard, &mut waited) {
+                        Taken::Block(_) => return,
+                        Taken::Told => {}
+                        Taken::Closed => panic!("nobody closes it"),
+                    }
+                }
+            });
+            scope.spawn(|| {
+                *mine.lock().unwrap() = held.lock().unwrap().take();
+                pool.tell();
+            });
+        });
+        assert_eq!(pool.free(), 1);
     });
 }
