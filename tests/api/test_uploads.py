@@ -12,6 +12,7 @@ import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from venturi.record.query.paging import whole_trials
 from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
 from venturi.record.trial import State, Trial
+from venturi.record.upkeep.locks import none_arriving
 from venturi.settings import Settings
 
 HEADERS = {"Authorization": f"Bearer {WRITE_TOKEN}", "Content-Type": "application/zip"}
@@ -253,3 +255,23 @@ def test_no_acknowledged_trial_is_lost_and_none_is_there_twice(
             assert repository.artifact_path(log).read_text() == f"{trial.id} ran\n"
     newly = [id_ for ids in added for id_ in ids]
     assert len(newly) == len(set(newly)), "a trial was acknowledged as new twice"
+
+
+def test_uploads_that_wait_keep_nobody_from_reading(
+    start_server: Callable[..., Server], archive: Archive
+) -> None:
+    server = start_server(VENTURI_WRITE_TOKEN=WRITE_TOKEN)
+    content = archive("waiting")
+    with ThreadPoolExecutor(20) as clients:
+        with none_arriving(server.home):
+            sent = [
+                clients.submit(
+                    httpx.post, f"{server.url}api/uploads",
+                    content=content, headers=HEADERS, timeout=60,
+                )
+                for _ in range(20)
+            ]  # fmt: skip
+            time.sleep(2)
+            assert not any(each.done() for each in sent)
+            assert httpx.get(f"{server.url}api/trials", timeout=20).status_code == 200
+        assert {each.result().status_code for each in sent} == {200, 201}

@@ -103,6 +103,23 @@ def test_a_session_lasts_a_week_and_can_be_closed(
     assert tokens.holder_of_session(repository, second) is None
 
 
+def test_who_has_no_session_waits_for_no_writer(repository: Repository) -> None:
+    with repository.writing():
+        tokens.close_session(repository, f"session_{'a' * 43}")
+
+
+def test_a_token_has_so_many_sessions_and_the_oldest_end(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tokens, "SESSIONS_MAX", 2)
+    made, _ = tokens.add(repository, "ci", "write", ADA)
+    another, _ = tokens.add(repository, "ann", "read", ADA)
+    of_another = tokens.open_session(repository, another)
+    opened = [tokens.open_session(repository, made) for _ in range(3)]
+    found = [tokens.holder_of_session(repository, each) for each in (*opened, of_another)]
+    assert found == [None, made, made, another]
+
+
 def test_names_stand_for_one_holder(
     repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,6 +32,7 @@ SESSION = timedelta(days=7)
 # So often the last use is written down, not with every request.
 USE = timedelta(minutes=1)
 TOKENS_MAX = 1_000
+SESSIONS_MAX = 100  # of a token
 _NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
 SECRET = re.compile(r"ven_[0-9A-Za-z_-]{43}")
 _SESSION = re.compile(r"session_[0-9A-Za-z_-]{43}")
@@ -166,7 +167,10 @@ def any_writer(repository: Repository) -> bool:
 
 
 def open_session(repository: Repository, token: Token) -> str:
-    """The secret of a new session of `token`, which lasts a week and no longer than the token."""
+    """The secret of a new session of `token`, which lasts a week and no longer than the token.
+
+    Of more than SESSIONS_MAX of one token the oldest end.
+    """
     secret = f"session_{secrets.token_urlsafe(32)}"
     at = now()
     ends = min(at + SESSION, token.expires_at or at + SESSION)
@@ -174,6 +178,9 @@ def open_session(repository: Repository, token: Token) -> str:
     with repository.writing(counts=False) as connection:
         old = SESSIONS.c.expires_at_us <= microseconds(at)
         connection.execute(sa.delete(SESSIONS).where(old))
+        mine = sa.select(SESSIONS.c.digest).where(SESSIONS.c.token == token.name)
+        surplus = mine.order_by(SESSIONS.c.expires_at_us.desc()).offset(SESSIONS_MAX - 1)
+        connection.execute(sa.delete(SESSIONS).where(SESSIONS.c.digest.in_(surplus)))
         connection.execute(sa.insert(SESSIONS).values(values))
     return secret
 
@@ -191,10 +198,15 @@ def holder_of_session(repository: Repository, secret: str) -> Token | None:
 
 
 def close_session(repository: Repository, secret: str) -> None:
-    """Ends a session; one that is none is left alone."""
-    if _SESSION.fullmatch(secret):
+    """Ends a session; one that is none is left alone, and waits for no writer: strangers ask."""
+    if not _SESSION.fullmatch(secret):
+        return
+    here = SESSIONS.c.digest == _digest(secret)
+    with repository.reading() as connection:
+        found = connection.execute(sa.select(SESSIONS.c.token).where(here)).first()
+    if found is not None:
         with repository.writing(counts=False) as connection:
-            connection.execute(sa.delete(SESSIONS).where(SESSIONS.c.digest == _digest(secret)))
+            connection.execute(sa.delete(SESSIONS).where(here))
 
 
 def note_use(repository: Repository, token: Token) -> None:

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, Request, Response
 from pydantic import TypeAdapter
 from starlette.responses import RedirectResponse
@@ -29,6 +29,7 @@ from venturi.settings import ServerLimits
 
 # No more than the connections that a database's pool has.
 _THREADS = 12
+_UPLOADS = 4  # of these threads
 _LIMITS = ServerLimits()
 # The data of pages that only commands write: in the document, so that their types are made of it.
 _IN_FILES: dict[str, Any] = {"/api/report": ReportData, "/api/simulation": SimulationPage}
@@ -68,6 +69,7 @@ def create_app(
     app.state.services = services
     app.state.access = access or Access()
     app.state.limits = limits
+    app.state.uploads = CapacityLimiter(_UPLOADS)
     app.state.watch = watch or Watch(services.repository)
     for router in (routing.twins(limits, app.state.watch), files.router, changes.router):
         app.include_router(router)

@@ -153,9 +153,11 @@ async def upload(
     # The file has no name: nothing is left of it however the process ends.
     with tempfile.TemporaryFile(dir=services.repository.artifacts_dir.parent) as file:
         await _receive(request.stream(), file, most)
-        report = await run_in_threadpool(
-            changes.take_in, FilePath(f"/proc/self/fd/{file.fileno()}"), author_of(request)
-        )
+        # However many wait for their turn, there are threads for those who read.
+        async with request.app.state.uploads:
+            report = await run_in_threadpool(
+                changes.take_in, FilePath(f"/proc/self/fd/{file.fileno()}"), author_of(request)
+            )
     if report.refused and not report.added and not report.already_present:
         _refuse(report)
     response.status_code = HTTPStatus.CREATED if report.added else HTTPStatus.OK
