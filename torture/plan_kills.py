@@ -60,7 +60,7 @@ def _until_done(case: Case, verbs: Verbs, store: Store, plan: Path, whole_s: flo
         case.label += f" {store.kind} {'to its end' if delay_s is None else f'{delay_s:.3f} s'},"
         verb = "resume" if begun else "start"
         ran = verbs.run(store.settings, "plan", verb, plan, "--json", kill_after_s=delay_s)
-        _wait_until_gone(verbs.folder)
+        wait_until_gone(verbs.folder)
         trials = store.trials()
         succeeded = {id_ for id_, each in trials.items() if each.state is State.SUCCEEDED}
         assert done <= succeeded, "a trial that was done is no longer"
@@ -83,7 +83,7 @@ def _until_done(case: Case, verbs: Verbs, store: Store, plan: Path, whole_s: flo
     return kills
 
 
-def _wait_until_gone(folder: Path) -> None:
+def wait_until_gone(folder: Path) -> None:
     """Nothing that the plan started goes on without it."""
     deadline_s = time.monotonic() + _GONE_S
     while processes_of(folder):

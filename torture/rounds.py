@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torture import (
     archives,
+    engine_kills,
     fuzz_archives,
     fuzz_records,
     import_kills,
@@ -28,6 +29,7 @@ ROUNDS = {
         plan_kills,
         migration_kills,
         requests,
+        engine_kills,
         store_calls,
         archives,
         fuzz_records,
