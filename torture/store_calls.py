@@ -46,7 +46,7 @@ ERRORS: Mapping[str, tuple[str, ...]] = {
     "mmap": ("ENOMEM",),
     "socket": ("EMFILE",),
     "connect": ("ECONNREFUSED",),
-    "sendto": ("ECONNRESET",),
+    # Not sendto: where it fails the other side is gone, and libpq waits to read that it is.
     "recvfrom": ("ECONNRESET",),
     "clone3": ("EAGAIN",),
     "pipe2": ("EMFILE",),
