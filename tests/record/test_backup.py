@@ -256,6 +256,23 @@ def test_what_is_damaged_restores_nothing(
     assert not list(home.glob(".restoring*"))
 
 
+def test_artifacts_that_unpack_to_more_than_the_file_are_not_unpacked(
+    repository: Repository, emptied: Repository, make_trial: MakeTrial, tmp_path: Path
+) -> None:
+    fill(repository, make_trial)
+    file = tmp_path / "bomb.backup"
+    back_up(repository, file)
+    with zipfile.ZipFile(file) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    _signed(members, next(each for each in members if "artifacts/" in each), bytes(1 << 20))
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    with pytest.raises(VenturiError, match="more bytes than the file"):
+        restore(emptied, file)
+    assert not any(rows_in(emptied).values())
+
+
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
 def test_a_backup_that_was_cut_off_restores_nothing(
     repository: Repository, emptied: Repository, make_trial: MakeTrial, tmp_path: Path,

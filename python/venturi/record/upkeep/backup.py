@@ -358,6 +358,10 @@ def _manifest(archive: zipfile.ZipFile) -> Manifest:
             name.startswith("artifacts/") and _is_artifact(name.removeprefix("artifacts/"))
         ):
             raise _damaged(f"{name!r} does not belong to a backup")
+    # Artifacts are in it as they are, so that no file unpacks to more than itself.
+    kept = [each.size_bytes for each in members if each.name.startswith("artifacts/")]
+    if min(kept, default=0) < 0 or sum(kept) > archive.start_dir:
+        raise _damaged("its artifacts have more bytes than the file")
     if sorted([*names, _MANIFEST]) != sorted(archive.namelist()):
         raise _damaged(f"its files are not those of its {_MANIFEST}")
     return Manifest(revision, str(said["made_at"]), members)
