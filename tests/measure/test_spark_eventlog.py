@@ -174,6 +174,21 @@ def test_spills_are_recorded_in_bytes() -> None:
     assert tasks["memoryBytesSpilled"].sum() > tasks["diskBytesSpilled"].sum()
 
 
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        ("collect at /home/ada/a job/app.py:60", "collect at app.py:60"),
+        ("read at /a/b.py:1 at /c/d.py:2", "read at d.py:2"),
+        ("collect at /home/ada/app.py", "collect at /home/ada/app.py"),
+        ("collect at /app.py:60", "collect at /app.py:60"),
+        ("count at Job.scala:7", "count at Job.scala:7"),
+    ],
+)
+def test_a_call_site_keeps_the_name_of_its_file(told: str, kept: str, write: Write) -> None:
+    log = TINY.read_bytes().replace(b'"collect at app.py:60"', json.dumps(told).encode())
+    assert kept in read(write(log)).stages["name"].to_list()
+
+
 @pytest.mark.parametrize("name", ["tiny.log", "tiny.lz4", "tiny.zstd", "tiny-xerial.snappy"])
 def test_a_log_cut_off_anywhere_gives_what_it_holds(name: str, write: Write) -> None:
     whole = (LOGS / "4.3.0" / name).read_bytes()

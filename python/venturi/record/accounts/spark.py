@@ -59,8 +59,7 @@ _ACCUMULABLES = b',"Accumulables":['
 _AFTER_ACCUMULABLES = (b']},"Task Executor Metrics":{', b']},"Task Metrics":{')
 _TASK_END = b'{"Event":"SparkListenerTaskEnd"'
 _COMPACTED = "it was compacted: events of jobs that had ended may be left out"
-# PySpark's call sites carry the whole path of the program; the JVM's only a file's name.
-_FOLDERS = re.compile(r"(?<= at )/.*/(?=[^/]+:\d+$)")
+_LINE_OF_FILE = re.compile(r"[^/]+:\d+")
 _CANCELLED = re.compile(r"\bcancell?ed\b", re.IGNORECASE)
 
 _METRICS = (
@@ -417,7 +416,12 @@ def _row(rows: dict[Key, Row], key: Key, most: int, new: Row) -> Row:
 
 def _call_site(value: object) -> str | None:
     name = word(value, 4_000)  # of the system's longest path nothing is cut off
-    return None if name is None else word(_FOLDERS.sub("", name))
+    if name is None:
+        return None
+    # PySpark's call sites carry the whole path of the program; the JVM's only a file's name.
+    call, _, path = name.partition(" at /")
+    _, slash, file = path.rpartition("/")
+    return word(f"{call} at {file}" if slash and _LINE_OF_FILE.fullmatch(file) else name)
 
 
 def _number(value: object) -> int:
