@@ -14,6 +14,7 @@ import mmap
 import os
 import random
 import resource
+import shutil
 import struct
 import subprocess
 import sys
@@ -65,12 +66,13 @@ class _Worker:
         self._next, self._step = place, step
         self._skip: list[int] = []
         self._folder = round_.folder / f"worker-{place}"
-        self._folder.mkdir()
         self._clock = self._folder.with_suffix(".now")
         self._told = b""
         self._process = self._start()
 
     def _start(self) -> subprocess.Popen[bytes]:
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.mkdir()
         self._clock.write_bytes(_NOW.pack(-1, time.monotonic(), 0.0))
         numbers = [self._round.seed, self._next, self._step, self._round.count, *self._skip]
         command = [sys.executable, "-m", "torture.worker", self._module, self._folder, *numbers]
@@ -91,7 +93,8 @@ class _Worker:
             self.end()
             return False
         number, since_s, worked_s = _NOW.unpack(self._clock.read_bytes())
-        hung = number >= 0 and (
+        # While it is written it may be read; what is written last is never 0.
+        hung = (number >= 0 and worked_s > 0.0) and (
             time.monotonic() - since_s > ASLEEP_S or self._processor_s() - worked_s > HANG_S
         )
         if status is None and not hung:
