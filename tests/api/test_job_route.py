@@ -14,6 +14,7 @@ from click.testing import CliRunner
 import own_samples
 from api_client import client_of
 from venturi.cli.main import cli
+from venturi.record.job_account import ACCOUNT_NAME
 from venturi.record.query.paging import whole_trials
 from venturi.record.repository import Repository
 from venturi.record.trial import Trial
@@ -125,3 +126,22 @@ def test_show_names_the_narrowest_device_beside_the_narrowest_point(
     host = json.loads(told.stdout)["data"]["job"]["host"]
     assert host["missing_reason"] is None
     assert set(host["stages"]) == {"0", "1", "3"}
+
+
+@pytest.mark.parametrize(
+    ("part", "field", "value"),
+    [("application", "started_ms", "x"), ("application", "ended_ms", [1]), ("reading", "files", 5)],
+)
+def test_an_account_of_other_types_is_missing_with_a_reason(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, part: str, field: str, value: object
+) -> None:
+    trial = _ingested(settings, monkeypatch)
+    with Repository.open(settings) as repository, client_of(repository) as client:
+        kept = next(each for each in trial.artifacts if each.name == ACCOUNT_NAME)
+        path = repository.artifact_path(kept)
+        facts = json.loads(path.read_bytes())
+        facts[part][field] = value
+        path.write_text(json.dumps(facts))
+        answer = client.get(f"/api/trials/{trial.id}/job")
+    assert answer.status_code == 200
+    assert "cannot be read" in answer.json()["missing_reason"]

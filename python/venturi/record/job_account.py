@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from io import BytesIO
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
@@ -301,12 +301,15 @@ def has_account(trial: Trial) -> bool:
 
 def load(repository: Repository, trial: Trial) -> JobAccount:
     """The account kept with `trial`; VEN-RECORD-ARTIFACT if there is none or it is damaged."""
+    from pydantic import TypeAdapter
+
     from venturi.record.frames import pl, read_rows
 
     paths = {each.name: each for each in trial.artifacts}
     try:
         facts = json.loads(repository.artifact_path(paths[ACCOUNT_NAME]).read_bytes())
-        application = Application(**facts["application"])
+        application = TypeAdapter(Application).validate_python(facts["application"])
+        moment: TypeAdapter[float | None] = TypeAdapter(float | None)
         tables = {
             name: read_rows(
                 repository.artifact_path(paths[f"{name}.parquet"]),
@@ -314,13 +317,15 @@ def load(repository: Repository, trial: Trial) -> JobAccount:
             )
             for name in TABLES
         }
-        reading = Reading(**facts["reading"])
+        for name, table in tables.items():
+            if table.schema != polars_schema(name, application.engine):
+                raise ValueError(f"{name} has columns of other types")
         return JobAccount(
             application=application,
-            reading=replace(reading, files=tuple(reading.files)),
+            reading=TypeAdapter(Reading).validate_python(facts["reading"]),
             configuration=facts["configuration"],
             chosen=tuple(facts["chosen"]),
-            origin_ms=facts.get("origin_ms"),
+            origin_ms=moment.validate_python(facts.get("origin_ms")),
             origin_reason=facts.get("origin_reason"),
             applications=facts.get("applications", 1),
             **tables,
