@@ -141,7 +141,8 @@ def _calls_of(tracer: str, verbs: Verbs, stores: Stores, task: _Task) -> Counter
     assert ran.status == 0, ran.stderr
     each: Counter[tuple[str, str]] = Counter()
     for line in log.read_text("utf-8", errors="replace").splitlines():
-        if found := re.match(r"(\d+) +(\w+)\(", line):
+        # Calls that strace does not know by name are told, too.
+        if (found := re.match(r"(\d+) +(\w+)\(", line)) and found[2] in ERRORS:
             each[found[1], found[2]] += 1
     most: Counter[str] = Counter()
     for (_, call), count in each.items():
