@@ -14,7 +14,7 @@ PAGES = sorted(
     for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
     if path.parent.name not in {"reference", "method"}
 )
-DATA = {"text", "toml", "csv", "json", "nginx", "python"}
+DATA = {"text", "toml", "csv", "json", "nginx", "python", "yaml"}
 
 
 def named(page: Path) -> str:
