@@ -67,7 +67,7 @@ def require_keys(
             if meant is not None:
                 names.append(meant)
             elif known or not _empty(repository):
-                raise _no_such_key(key, (*known, *also))
+                raise _no_such_key(key, (*known, *also), _keys_with(connection, key))
             else:
                 names.append(key)
     return tuple(dict.fromkeys(map(plain, names)))
@@ -108,8 +108,18 @@ def _renamed(condition: Condition, key: str) -> Condition:
     return Condition(key, condition.op, tuple(value for each in given for value in each.values))
 
 
-def _no_such_key(key: str, known: Sequence[str]) -> Exception:
-    error = refused(f"no trial has a value of {key!r}", key)
+def _keys_with(connection: sa.Connection, value: str) -> list[str]:
+    """The keys of the configuration that have `value` in a trial."""
+    here = sa.select(CONFIGURATION.c.key).where(CONFIGURATION.c.text == value).distinct()
+    return sorted(connection.execute(here.limit(NAMES_SHOWN)).scalars())
+
+
+def _no_such_key(key: str, known: Sequence[str], of: Sequence[str]) -> Exception:
+    """`of` are the keys of which `key` is a value."""
+    error = refused(f"no trial has a key {key!r}", key)
+    if of:
+        error.hint = f"{key} is a value of {' and of '.join(of)}: ask for {' or '.join(of)}"
+        return error
     words = {each: each for each in (*COLUMNS, *known)}
     for saying in sayings():
         recorded = resolve(saying, words)
