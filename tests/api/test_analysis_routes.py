@@ -128,6 +128,11 @@ def test_cost_without_a_price_or_trials_says_so(client: httpx.Client, add: Add) 
     assert few["groups"][0]["reason"].startswith("3 kept trials")
     assert few["groups"][0]["elapsed_s"]["median"] is not None
     assert few["groups"][0]["cost_usd"] is None
+    add(around(100), configuration={"disk": "HDD"})
+    one = ask(client, "/api/cost", by="disk")["verdict"]
+    assert one.startswith("Cannot tell which is fastest: of 2 groups one has enough trials; HDD")
+    alone = ask(client, "/api/cost", by="disk", where="disk=HDD")["verdict"]
+    assert alone.startswith("One group is no ranking: HDD: median 99.7 s")
 
 
 # --- compare -------------------------------------------------------------------------------------

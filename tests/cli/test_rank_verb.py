@@ -339,6 +339,13 @@ def test_where_all_groups_are_little_known_none_is_best(home: Path) -> None:
     assert "cannot tell which is fastest, too few settings" in data["verdict"]
 
 
+@pytest.mark.usefixtures("home")
+def test_one_group_with_enough_trials_is_not_fastest_of_those_with_too_few() -> None:
+    words = ("rank", "--by", "disk", "--where", "net=IB")
+    verdict = json.loads(printed(*words, "--json"))["data"]["verdict"]
+    assert verdict.startswith("cannot tell which is fastest: only SSD has enough kept trials, of 2")
+
+
 def test_a_ranking_over_settings_shows_times_and_dollars(home: Path) -> None:
     of_little_known(home)
     text = printed(*OF_THESE, "--objective", "cost", "--usd-per-hour", "3.6")

@@ -409,6 +409,14 @@ def _verdict(objective: str, groups: Sequence[RankedGroup]) -> str:
         return f"Cannot tell: no group has {few}" + (
             " and a price." if objective != "time" else "."
         )
+    if len(placed) == 1:
+        alone = f"{label(placed[0].key)}: {_value(objective, placed[0])}"
+        if len(groups) == 1:
+            return f"One group is no ranking: {alone}."
+        return (
+            f"Cannot tell which is {_SUPERLATIVE.get(objective, 'on the frontier')}: of "
+            f"{len(groups):,} groups one has enough trials; {alone}."
+        )
     best = [group for group in placed if group.standing == model.Rank.BEST]
     tied = [label(group.key) for group in placed if group.standing == model.Rank.TIED]
     if objective == "pareto":
