@@ -121,6 +121,16 @@ def test_only_like_is_compared_with_like(make_trial: MakeTrial) -> None:
         assert caught.value.code == "VEN-COMPARE-GROUPS"
 
 
+def test_later_runs_of_one_setting_are_told_apart_by_their_experiment(
+    make_trial: MakeTrial,
+) -> None:
+    before, after = (group(make_trial, times, 1) for times in (FAST, SLOW))
+    with pytest.raises(VenturiError, match="nothing that was chosen") as caught:
+        compare_groups([before, after])
+    assert "--experiment" in str(caught.value.hint)
+    assert "`venturi rank --by experiment`" in str(caught.value.hint)
+
+
 def test_differences_that_matter_are_said(make_trial: MakeTrial) -> None:
     imported = Provenance(ProvenanceKind.IMPORTED, "paper")
     comparison = compare_groups(

@@ -185,17 +185,19 @@ def _of_disturbed(groups: Sequence[Sequence[Trial]], metric: str, alpha: float) 
 
 def _check_groups(groups: Sequence[Sequence[Trial]]) -> None:
     keys = [{trial.group_key for trial in trials} for trials in groups]
-    fault = None
+    fault, hint = None, "give two or more group keys or trial ids"
     if len(groups) < 2:
         fault = "one group alone cannot be compared"
     elif any(len(key) != 1 for key in keys):
         fault = "a group is empty or mixes trials that were set up differently"
     elif len(set.union(*keys)) < len(groups):
-        fault = "the same group is given twice"
-    if fault:
-        raise VenturiError(
-            "VEN-COMPARE-GROUPS", fault, hint="give two or more group keys or trial ids"
+        fault = "the same group is given twice: nothing that was chosen tells its trials apart"
+        hint = (
+            "to see whether later runs of one setting are slower, name them with "
+            "--experiment NAME as they run, and ask `venturi rank --by experiment`"
         )
+    if fault:
+        raise VenturiError("VEN-COMPARE-GROUPS", fault, hint=hint)
     workloads = {trials[0].workload.name: None for trials in groups}
     versions = {trials[0].workload.version: None for trials in groups}
     if len(workloads) > 1 or len(versions) > 1:
