@@ -115,7 +115,7 @@ def _print(answer: Effects) -> None:
 
 def _values(answer: Effects) -> Table:
     """A row for each value with something matched."""
-    from venturi.model.compare.effect_words import shown
+    from venturi.model.compare.effect_words import perhaps, shown
 
     within, tenths = f"{100 * answer.level:.3g} % interval", "80 % of settings"
     made = table(
@@ -133,7 +133,9 @@ def _values(answer: Effects) -> Table:
             f"{each.strata:,}",
             f"{each.below}/{each.above}",
             _between(each.low_tenth, each.high_tenth) if each.strata > 1 else "",
-            each.outcome.value + (f", {each.failed} failed" if each.failed else ""),
+            ("perhaps " if perhaps(each) else "")
+            + each.outcome.value
+            + (f", {each.failed} failed" if each.failed else ""),
         )
     return made
 

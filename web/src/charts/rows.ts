@@ -12,7 +12,7 @@ export interface Row {
   lanes?: { to: number | null; role: string; text: string; cut?: boolean }[];
   whisker?: [number, number];
   band?: { from: number; to: number; role: string };
-  marks?: { at: number; role: string; shape: "dot" | "line"; text?: string }[];
+  marks?: { at: number; role: string; shape: "dot" | "ring" | "line"; text?: string }[];
   text?: string;
   textRole?: string;
   textAt?: number;
@@ -152,6 +152,11 @@ function marksOf(row: Row, { at, y }: Place, view: View): Child[] {
       shape: { cx: x, cy: y, r: 5 },
       style: { fill: color, stroke: view.color("surface"), lineWidth: 1.5 },
     };
+    const ring: Child = {
+      type: "circle",
+      shape: { cx: x, cy: y, r: 4 },
+      style: { fill: view.color("surface"), stroke: color, lineWidth: 2 },
+    };
     const line: Child = {
       type: "line",
       shape: { x1: x, y1: y - HALF_PX - 4, x2: x, y2: y + HALF_PX + 4 },
@@ -169,7 +174,7 @@ function marksOf(row: Row, { at, y }: Place, view: View): Child[] {
         font: `400 11px ${view.font}`,
       },
     };
-    const shape = mark.shape === "dot" ? dot : line;
+    const shape = { dot, ring, line }[mark.shape];
     return mark.text && !view.narrow ? [shape, name] : [shape];
   });
 }

@@ -448,15 +448,14 @@ export function Answer<T extends { warnings: readonly string[]; verdict?: string
           <strong>{onPage(data.verdict).replace(/[^.]$/, "$&.")}</strong>
         </p>
       )}
-      <Notices texts={data.warnings.filter((text) => text !== data.verdict)} />
-      {nothing === null ? (
-        children(data)
-      ) : (
+      {nothing !== null && (
         <div className="card">
           <p>{nothing}</p>
           {ways?.(data)}
         </div>
       )}
+      <Notices texts={data.warnings.filter((text) => text !== data.verdict)} />
+      {nothing === null && children(data)}
     </div>
   );
 }

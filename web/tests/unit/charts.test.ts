@@ -5,9 +5,9 @@ import { stages } from "../../src/charts/stages";
 import type { Comparison, Effects, Mark, Ranking } from "../../src/generated/types";
 import { ecdf, ratios } from "../../src/pages/compare/charts";
 import { costScatter, MOST_BUBBLES } from "../../src/pages/cost/charts";
-import { effects, strata } from "../../src/pages/effect/charts";
+import { effects, perhaps, strata } from "../../src/pages/effect/charts";
 import { histogram } from "../../src/pages/simulation/charts";
-import { drawn, shapes, view } from "./view";
+import { drawn, type Placed, shapes, view } from "./view";
 
 test("groups are named by their values, bytes with their unit", () => {
   expect(valueName("input_bytes", "100000000000")).toBe("100 GB");
@@ -158,6 +158,22 @@ test("effects without a ratio have no row, and the line of no effect is on the s
   expect(axis.min).toBeLessThan(1);
   expect(axis.max).toBeGreaterThan(3);
   expect(effects(answer(null), view())).toBeNull();
+});
+
+test("what is not sure of all values together is drawn as a ring", () => {
+  const found = answer(0.5, 0.7);
+  found.effects.forEach((one, at) => {
+    Object.assign(one, { outcome: "faster", sure: at === 0 });
+  });
+  expect(found.effects.map(perhaps)).toEqual([false, true]);
+  const [series] = drawn(effects(found, view())).series as unknown as {
+    renderItem: (params: object, api: { coord: (at: number[]) => number[] }) => Placed;
+  }[];
+  const fills = [0, 1].map((dataIndex) => {
+    const row = series?.renderItem({ dataIndex }, { coord: (at) => at });
+    return row?.children?.find(({ type }) => type === "circle")?.style?.fill;
+  });
+  expect(fills).toEqual(["write", "surface"]); // a dot, a ring
 });
 
 test("every setting is drawn, in the row of its value", () => {

@@ -8,7 +8,7 @@ export const view = (width = 1000): View => ({
   color: (role) => role,
 });
 
-interface Placed {
+export interface Placed {
   type: string;
   shape?: Record<string, unknown>;
   style?: Record<string, unknown>;

@@ -57,10 +57,12 @@ def ratio_text(ratio: float) -> str:
 
 
 def change(ratio: float) -> str:
-    """`77 % less time`, `6.4 % more time`, `3.2 times the time`."""
+    """`77 % less time`, `6.4 % more time`, `3.2 times the time`, `the same time`."""
     if ratio >= 2:
         return f"{ratio:.2g} times the time"
     percent = 100 * abs(ratio - 1)
+    if percent < 0.05:
+        return "the same time"
     digits = 0 if percent >= 9.95 else 1
     return f"{percent:.{digits}f} % {'less' if ratio < 1 else 'more'} time"
 
@@ -208,7 +210,11 @@ def headline(answer: Effects) -> str:
 
 
 def _of_others(answer: Effects, main: int) -> str:
-    others = [_told(each) for place, each in enumerate(answer.effects) if place != main]
+    others = [
+        "perhaps" if perhaps(each) else each.outcome.value
+        for place, each in enumerate(answer.effects)
+        if place != main
+    ]
     if not others:
         return ""
     words = {
@@ -221,7 +227,6 @@ def _of_others(answer: Effects, main: int) -> str:
     return f". Of {len(others)} other value{'s' * (len(others) > 1)}: {', '.join(counts)}"
 
 
-def _told(effect: Effect) -> str:
-    """Its outcome; "perhaps" where it would not hold for all values asked about together."""
-    unsure = effect.outcome in {Outcome.FASTER, Outcome.SLOWER} and not effect.sure
-    return "perhaps" if unsure else effect.outcome.value
+def perhaps(effect: Effect) -> bool:
+    """Whether it is told faster or slower by itself, but not with all values asked about."""
+    return effect.outcome in {Outcome.FASTER, Outcome.SLOWER} and not effect.sure

@@ -28,7 +28,7 @@ import { Page } from "../../parts/Page";
 import { type Cell, type Column, DataTable } from "../../parts/Table";
 import { useSearch } from "../../state";
 import { href, trialsAt } from "../../url";
-import { behindEffect, effects, MACHINE, parts, strata } from "./charts";
+import { behindEffect, effects, MACHINE, parts, perhaps, strata } from "./charts";
 
 const LEGEND: Legend = [
   ["faster", "less time than the baseline"],
@@ -88,7 +88,7 @@ function Values({ data }: { data: Effects }) {
     <>
       <Figure
         title={`Effect of ${keys}, all else equal`}
-        caption={`Each value against ${baselineName(data)}: the mean over all settings that have both, each counted once, with its ${percent(data.level)} interval.`}
+        caption={`Each value against ${baselineName(data)}: the mean over all settings that have both, each counted once, with its ${percent(data.level)} interval.${data.effects.some(perhaps) ? " A ring: perhaps, for so many values were asked about together." : ""}`}
         draw={drawEffects}
         table={valuesTable(data, search)}
         file={`effect-of-${keys.replace(/\W+/g, "-")}`}

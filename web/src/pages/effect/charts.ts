@@ -26,6 +26,10 @@ export const behindEffect = (keys: readonly string[], one: Effect): Behind => [
   ...behindGroup(keys, one.baseline),
 ];
 
+/** Whether it is faster or slower by itself, but not surely with all values that are shown. */
+export const perhaps = ({ outcome, sure }: Effect) =>
+  (outcome === "faster" || outcome === "slower") && !sure;
+
 /** Whether a value leads the verdict. */
 const leads = (data: Effects, one: Effect) => data.main !== null && data.effects[data.main] === one;
 
@@ -57,10 +61,10 @@ export function effects(data: Effects, view: View): Drawing {
       ...(leads(data, one) ? { bold: true } : {}),
       behind: behindEffect(data.keys, one),
       ...(interval ? { whisker: [interval.low, interval.high] as [number, number] } : {}),
-      marks: [{ at: value, role: ROLES[one.outcome], shape: "dot" }],
+      marks: [{ at: value, role: ROLES[one.outcome], shape: perhaps(one) ? "ring" : "dot" }],
       text: view.narrow ? said : `${said}, ${settings(one.strata)}`,
       details: [
-        one.verdict,
+        perhaps(one) ? `perhaps: ${one.verdict}` : one.verdict,
         `less time in ${one.below}, more in ${one.above} of ${settings(one.strata)}`,
         ...(low !== null && high !== null && one.strata > 1
           ? [`80 % of them between ${ratio(low)} and ${ratio(high)}`]
