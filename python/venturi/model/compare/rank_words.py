@@ -79,8 +79,8 @@ def _of_medians(ranking: Ranking, names: Mapping[Key, str], *, crude: bool) -> l
                 + ("" if ranking.objective is Objective.TIME else " and a price")]  # fmt: skip
     counts = count(Rank.WORSE), count(Rank.CANNOT_TELL)
     if len(best) == 1 and not tied and not counts[0] and counts[1]:
-        return [f"cannot tell which is {_SUPERLATIVE[ranking.objective]}: only {best[0]} has enough "
-                f"kept trials, of {len(ranking.groups)} groups"]  # fmt: skip
+        return [f"cannot tell which is {_SUPERLATIVE[ranking.objective]}: only {best[0]} has "
+                f"enough kept trials, of {len(ranking.groups)} groups"]  # fmt: skip
     few = "of which it cannot be told"
     told = _told(best, tied, counts, ranking.objective, few)
     return [f"crude, not like with like: by medians of all that was measured, {told}" if crude
