@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,3 +64,15 @@ def run(arguments: Sequence[object], *, prefix: Sequence[str] = ()) -> Ended:
 def strace() -> str | None:
     """Where strace is."""
     return shutil.which("strace")
+
+
+def counted(log: Path) -> Counter[str]:
+    """How often each call is made at most in one thread, of strace's log."""
+    each: Counter[tuple[str, str]] = Counter()
+    for line in log.read_text("utf-8", errors="replace").splitlines():
+        if found := re.match(r"(\d+) +(\w+)\(", line):
+            each[found[1], found[2]] += 1
+    most: Counter[str] = Counter()
+    for (_, call), count in each.items():
+        most[call] = max(most[call], count)
+    return most

@@ -7,14 +7,13 @@ tests of its own for that.
 
 from __future__ import annotations
 
-import re
 import subprocess
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from torture.agent import AGENT, run, strace
+from torture.agent import AGENT, counted, run, strace
 from torture.play import Case, Play, Round, UnavailableError
 from torture.sort_kills import MIB, Folders
 from torture.sort_state import RECORD
@@ -125,14 +124,7 @@ def calls_of(tracer: str, arguments: Sequence[object], log: Path) -> Counter[str
     if not log.exists() or not log.stat().st_size:
         raise UnavailableError(f"may not trace here: {done.stderr.strip()[:200]}")
     assert done.returncode == 0, done.stderr
-    each: Counter[tuple[str, str]] = Counter()
-    for line in log.read_text("utf-8", errors="replace").splitlines():
-        if found := re.match(r"(\d+) +(\w+)\(", line):
-            each[found[1], found[2]] += 1
-    most: Counter[str] = Counter()
-    for (_, call), count in each.items():
-        most[call] = max(most[call], count)
-    return most
+    return counted(log)
 
 
 def _one(

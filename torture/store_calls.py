@@ -6,14 +6,13 @@ counted. The next case begins with a new copy of the repository.
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from torture.agent import strace
+from torture.agent import counted, strace
 from torture.import_kills import write_results
 from torture.play import Case, Play, Round, UnavailableError
 from torture.stores import Store, Stores, write_archive
@@ -78,9 +77,10 @@ def play(round_: Play) -> None:
         sites = [
             (task, call, nth, error)
             for task in tasks
-            for call, count in _calls_of(tracer, verbs, stores, task).items()
-            for error in ERRORS[call]
-            for nth in range(1, count + 1)
+            for counts in (_calls_of(tracer, verbs, stores, task),)
+            for call, errors in ERRORS.items()
+            for error in errors
+            for nth in range(1, counts[call] + 1)
         ]
         round_.say(f"{len(sites)} sites")
         round_.chance.shuffle(sites)
@@ -139,15 +139,7 @@ def _calls_of(tracer: str, verbs: Verbs, stores: Stores, task: _Task) -> Counter
     if not log.exists() or not log.stat().st_size:
         raise UnavailableError("strace may not attach to a process here")
     assert ran.status == 0, ran.stderr
-    each: Counter[tuple[str, str]] = Counter()
-    for line in log.read_text("utf-8", errors="replace").splitlines():
-        # Calls that strace does not know by name are told, too.
-        if (found := re.match(r"(\d+) +(\w+)\(", line)) and found[2] in ERRORS:
-            each[found[1], found[2]] += 1
-    most: Counter[str] = Counter()
-    for (_, call), count in each.items():
-        most[call] = max(most[call], count)
-    return most
+    return counted(log)
 
 
 def _remove(path: Path | None) -> None:
