@@ -29,6 +29,7 @@ from venturi.record.trial import Provenance, ProvenanceKind, State, Trial
 from venturi.settings import Settings
 
 HOSTILE = "</script><img src=x onerror=\"document.title='owned'\"><!--{{7*7}}&amp;\u2028\u2029"
+STORABLE = HOSTILE.rstrip("\u2028\u2029")  # what a record may hold
 SIZE_MAX_BYTES = 3_000_000
 AT = datetime(2026, 7, 14, 9, 30, tzinfo=UTC)
 
@@ -135,7 +136,7 @@ def services(settings: Settings, make_trial: Callable[..., Trial]) -> Any:
             make_trial(
                 id=f"t{number:04}",
                 configuration={"net": ("IB", "ETH")[number % 2],
-                               "disk": ("SSD", HOSTILE)[number // 2 % 2]},
+                               "disk": ("SSD", STORABLE)[number // 2 % 2]},
                 elapsed_s=100.0 + number % 7 + 50 * (number % 4),
                 provenance=imported,
                 state=State.SUCCEEDED,
