@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
@@ -130,7 +131,12 @@ def test_show_names_the_narrowest_device_beside_the_narrowest_point(
 
 @pytest.mark.parametrize(
     ("part", "field", "value"),
-    [("application", "started_ms", "x"), ("application", "ended_ms", [1]), ("reading", "files", 5)],
+    [
+        ("application", "started_ms", "x"),
+        ("application", "ended_ms", [1]),
+        ("application", "ended_ms", None),
+        ("reading", "files", 5),
+    ],
 )
 def test_an_account_of_other_types_is_missing_with_a_reason(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, part: str, field: str, value: object
@@ -145,3 +151,26 @@ def test_an_account_of_other_types_is_missing_with_a_reason(
         answer = client.get(f"/api/trials/{trial.id}/job")
     assert answer.status_code == 200
     assert "cannot be read" in answer.json()["missing_reason"]
+
+
+@pytest.mark.parametrize(
+    ("table", "key"),
+    [
+        ("tasks", "stage_id"),
+        ("tasks", "task_id"),
+        ("stages", "attempt"),
+        ("executors", "executor_id"),
+    ],
+)
+def test_an_account_whose_rows_refer_to_nothing_is_missing_with_a_reason(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, table: str, key: str
+) -> None:
+    trial = _ingested(settings, monkeypatch)
+    with Repository.open(settings) as repository, client_of(repository) as client:
+        kept = next(each for each in trial.artifacts if each.name == f"{table}.parquet")
+        path = repository.artifact_path(kept)
+        rows = pl.read_parquet(path)
+        rows.with_columns(pl.lit(None, rows.schema[key]).alias(key)).write_parquet(path)
+        answer = client.get(f"/api/trials/{trial.id}/job")
+    assert answer.status_code == 200
+    assert f"{table} has rows without {key}" in answer.json()["missing_reason"]

@@ -299,6 +299,15 @@ def has_account(trial: Trial) -> bool:
     return any(artifact.name == ACCOUNT_NAME for artifact in trial.artifacts)
 
 
+# By these the rows of one table refer to another's: none is without.
+_KEYS = {
+    "jobs": ("job_id",),
+    "stages": ("stage_id", "attempt"),
+    "tasks": ("stage_id", "stage_attempt", "task_id"),
+    "executors": ("executor_id",),
+}
+
+
 def load(repository: Repository, trial: Trial) -> JobAccount:
     """The account kept with `trial`; VEN-RECORD-ARTIFACT if there is none or it is damaged."""
     from pydantic import TypeAdapter
@@ -320,6 +329,10 @@ def load(repository: Repository, trial: Trial) -> JobAccount:
         for name, table in tables.items():
             if table.schema != polars_schema(name, application.engine):
                 raise ValueError(f"{name} has columns of other types")
+            if nameless := [key for key in _KEYS[name] if table[key].null_count()]:
+                raise ValueError(f"{name} has rows without {nameless[0]}")
+        if application.ended_ms is None and len(tables["tasks"]):
+            raise ValueError("there are tasks, and no end of the application")
         return JobAccount(
             application=application,
             reading=TypeAdapter(Reading).validate_python(facts["reading"]),
