@@ -80,10 +80,10 @@ def failed() -> Trial:
     trial = report_samples.trial(901, "terasort", "native")
     return replace(
         trial,
-        configuration={"disk": "HDD", "note": report_samples.HOSTILE},
+        configuration={"disk": "HDD", "note": report_samples.STORABLE},
         provenance=Provenance(ProvenanceKind.MEASURED, LAB),
         started_at=report_samples.AT + timedelta(days=1),
         state=State.FAILED,
-        failure=Failure("space", "VEN-MEASURE-SPACE", f"no space left {report_samples.HOSTILE}"),
+        failure=Failure("space", "VEN-MEASURE-SPACE", f"no space left {report_samples.STORABLE}"),
         elapsed_s=None,
     )

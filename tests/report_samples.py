@@ -38,6 +38,8 @@ from venturi.record.trial import (
 
 AT = datetime(2026, 7, 14, 9, 30, tzinfo=UTC)
 HOSTILE = "</script><img src=x onerror=\"document.title='owned'\">{{7*7}}&amp;\u2028"
+STORABLE = HOSTILE.rstrip("\u2028")
+"""What of it a record may hold."""
 LONG = "a-directory-whose-name-never-ends-" * 8
 
 FACTS: dict[str, Any] = {

@@ -590,4 +590,4 @@ def test_an_empty_repository_shows_something_real_in_ten_seconds(scene: Finding)
     assert scene["said"] == f"{scene['status']['trials']} trials imported"
     assert scene["dots"] == len(scene["table"]) - 1 == 8
     assert "Nothing is recorded" not in scene["after"]
-    assert report_samples.HOSTILE not in scene["after"]
+    assert report_samples.STORABLE not in scene["after"]
