@@ -101,3 +101,18 @@ def test_what_to_leave_out_can_be_typed(tmp_path: Path) -> None:
     options = following.removeprefix("Next: ").split()
     assert options == ["--leave-out", "instance_type"]
     assert "20.0 s" in printed("scaling", *words, *options)
+
+
+def test_without_an_interval_the_measured_medians_are_told_not_a_curve(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VENTURI_HOME", str(tmp_path / "home"))
+    file = tmp_path / "grep.tsv"
+    times = {2: 100.0, 4: 70.0, 8: 63.0}
+    rows = (f"{n}\tm4.2xlarge\t{8 * n}\t8\t10\t10\t3\t{time}" for n, time in times.items())
+    file.write_text("\n".join([HEADER, *rows]) + "\n")
+    printed("import", "c3o", str(file))
+    first, *_ = printed("scaling", "hosts").splitlines()
+    assert first == "twice the hosts (4 to 8) took 0.90 of the time (medians, without an interval)"
+    effect = asked("hosts")["groups"][0]["effect"]
+    assert effect == {"x_low": 4, "x_high": 8, "ratio": 0.9, "interval": None, "measured": True}

@@ -34,12 +34,16 @@ class Cliff:
 
 @dataclass(frozen=True, slots=True)
 class ScalingEffect:
-    """At `x_high` a trial takes `ratio` of the time at `x_low`; the interval is of medians."""
+    """At `x_high` a trial takes `ratio` of the time at `x_low`; the interval is of medians.
+
+    Where there is none, `ratio` is that of the medians that were `measured` at both, if they were.
+    """
 
     x_low: float
     x_high: float
     ratio: float
     interval: Interval | None
+    measured: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,7 @@ export interface ScalingEffect {
   x_high: number;
   ratio: number;
   interval: Interval | null;
+  measured: boolean;
 }
 export interface ScalingListed {
   skip: number;

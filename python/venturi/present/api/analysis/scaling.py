@@ -412,10 +412,13 @@ def _effect(fit: CurveFit, meaning: Meaning) -> ScalingEffect:
     ratio = second / first
     halves = fit.half_of_median(low), fit.half_of_median(high)
     if isinstance(halves[0], Missing) or isinstance(halves[1], Missing):
-        return ScalingEffect(low, high, ratio, None)
+        medians = dict(zip(fit.points.x.tolist(), fit.points.elapsed_s.tolist(), strict=True))
+        if low in medians and high in medians:  # a curve of which nobody can say how far it is off
+            return ScalingEffect(low, high, medians[high] / medians[low], None, True)
+        return ScalingEffect(low, high, ratio, None, False)
     half = math.hypot(halves[0], halves[1])
     ends = ratio * math.exp(-half), ratio * math.exp(half)
-    return ScalingEffect(low, high, ratio, Interval(*ends, MEDIAN_LEVEL))
+    return ScalingEffect(low, high, ratio, Interval(*ends, MEDIAN_LEVEL), False)
 
 
 def _sentence(asked: _Asked, effect: ScalingEffect) -> str:
@@ -424,6 +427,8 @@ def _sentence(asked: _Asked, effect: ScalingEffect) -> str:
     what = f"twice the {asked.x} ({ends})" if doubled else f"{asked.x} from {ends}"
     take = "take" if doubled and asked.x.endswith("s") else "takes"
     ratio, found = effect.ratio, effect.interval
+    if effect.measured:
+        return f"{what} took {ratio:.2f} of the time (medians, without an interval)"
     if found is None:
         return f"{what} {take} about {ratio:.2f} of the time, without an interval"
     if found.high > FAR * found.low:
