@@ -155,7 +155,7 @@ def agent_codes() -> dict[str, str]:
     found: dict[str, str] = {}
     for path in sorted((ROOT / "crates").glob("*/src/**/*.rs")):
         tables = re.findall(
-            r"CODES: &\[\(&str, &str\)\] = &\[(.*?)\n\];", path.read_text(), re.DOTALL
+            r"CODES: &\[\(&str, &str\)\] =\s+&\[(.*?)\];", path.read_text(), re.DOTALL
         )
         for table in tables:
             for code, text in re.findall(

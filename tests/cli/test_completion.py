@@ -31,7 +31,8 @@ def test_another_shell_is_a_usage_error() -> None:
     ("typed", "offered"),
     [
         (["qui"], ["quickstart"]),
-        (["r"], ["run", "rank", "report"]),
+        (["ra"], ["rank"]),
+        (["re"], ["remove", "report", "repository", "restore"]),
         (["completion", "z"], ["zsh"]),
         (["sort", "--ver"], ["--verify"]),
         (["advise", "h"], ["hardware"]),

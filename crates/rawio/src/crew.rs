@@ -15,9 +15,11 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::start_line::StartLine;
 
+const CODES: &[(&str, &str)] =
+    &[("VEN-AGENT-THREADS", "The system refused a thread or an I/O queue; nothing was begun.")];
+
 /// The stable code of the error that a thread was refused, and its meaning.
-pub const REFUSED: (&str, &str) =
-    ("VEN-AGENT-THREADS", "The system refused a thread or an I/O queue; nothing was begun.");
+pub const REFUSED: (&str, &str) = CODES[0];
 
 /// What to do about that.
 pub const REFUSED_HINT: &str = "use fewer threads, or raise what limits processes and memory: \

@@ -258,13 +258,18 @@ class _One:
         return tuple(confounders(*self._pair(value))[:CONFOUNDERS_MAX])
 
     def _together(self, value: int) -> tuple[Together, ...]:
-        """What differs between all trials of `value` and all of the baseline with the keys."""
-        rows = [int(np.argmax(self.table.target == code)) for code in (value, self.baseline)]
+        """What differs between all trials of `value` and all of the baseline with the keys.
+
+        Not what is another name of them here, with their own values.
+        """
+        pair = (value, self.baseline)
+        rows = [int(np.argmax(self.table.target == code)) for code in pair]
+        texts = [{str(part) for part in self.table.values[code]} for code in pair]
         found = []
         for key in self.along:
             column = self.table.trials.columns[key]
             own, base = (column.values[column.codes[row]] for row in rows)
-            if own != base:
+            if own != base and not (str(own) in texts[0] and str(base) in texts[1]):
                 found.append(Together(key, own, base))
         return tuple(found)
 
