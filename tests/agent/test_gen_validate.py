@@ -330,3 +330,38 @@ def test_nothing_to_validate_is_said(agent_binary: Path, tmp_path: Path) -> None
     assert [e["code"] for e in said if e["event"] == "warning"] == ["VEN-VALIDATE-EMPTY"]
     assert said[-1]["data"]["records"] == 0
     assert said[-1]["data"]["checksum"] == "0"
+
+
+@pytest.fixture
+def sorted_folder(agent_binary: Path, tmp_path: Path, unsorted: Path) -> Path:
+    """What `sort --verify` makes: a part and a manifest with totals and checksum."""
+    folder = tmp_path / "sorted"
+    folder.mkdir()
+    result(agent_binary, "sort", "--input", unsorted, "--output", folder, "--verify")
+    assert result(agent_binary, "validate", "--input", folder)["records"] == 1000
+    return folder
+
+
+@pytest.mark.parametrize("part", ["whole", "first file"])
+def test_validate_holds_a_manifest_to_its_records(
+    agent_binary: Path, sorted_folder: Path, part: str
+) -> None:
+    manifest = sorted_folder / "manifest.json"
+    said = json.loads(manifest.read_text())
+    (said if part == "whole" else said["files"][0])["records"] += 1
+    manifest.write_text(json.dumps(said))
+    refused = error(agent_binary, "validate", "--input", sorted_folder)
+    assert refused["code"] == "VEN-VALIDATE-MANIFEST"
+    assert refused["where"]["file"] == str(manifest)
+
+
+def test_validate_finds_a_record_that_is_another_than_was_sorted(
+    agent_binary: Path, sorted_folder: Path
+) -> None:
+    part = sorted_folder / "part-000000"
+    data = bytearray(part.read_bytes())
+    data[RECORD - 1] ^= 1  # of a record's value: the keys are in order as before
+    part.write_bytes(data)
+    refused = error(agent_binary, "validate", "--input", sorted_folder, status=3)
+    assert refused["code"] == "VEN-VALIDATE-CONTENT"
+    assert result(agent_binary, "validate", "--input", part)["records"] == 1000
