@@ -1,5 +1,5 @@
 """`python -m venturi`, the same as `venturi`."""
 
-from venturi.cli.main import main
+from venturi.cli.main import program
 
-main()
+program()

@@ -12,8 +12,9 @@ import shutil
 import signal
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -176,6 +177,24 @@ def main() -> None:
     sys.exit(status if isinstance(status, int) else ExitCode.OK)
 
 
+def program() -> NoReturn:
+    """`main` as a process of its own.
+
+    An interrupted one leaves at once: where Ctrl-C met a class being made, as while libraries are
+    imported, Python would in the end die of the signal, whatever the status.
+    """
+    try:
+        main()
+    except SystemExit as left:
+        if left.code == ExitCode.INTERRUPTED:
+            for stream in (sys.stdout, sys.stderr):
+                with suppress(OSError):  # nobody reads it any more
+                    stream.flush()
+            os._exit(ExitCode.INTERRUPTED)
+        raise
+    sys.exit(ExitCode.OK)
+
+
 def _written_help(argv: list[str]) -> str | None:
     """What `venturi ... --help` prints, as scripts/generated.py wrote it: no verb is loaded for it.
 
@@ -277,4 +296,4 @@ def _report(error: VenturiError, as_json: bool) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    program()
