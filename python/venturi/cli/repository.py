@@ -45,10 +45,17 @@ def open_repository() -> Repository:
     return repository
 
 
-class SinceType(click.ParamType[datetime]):
-    """A moment: `2026-01-31`, `2026-01-31T12:00` (UTC), or how long ago: `7d`, `12h`."""
+class MomentType(click.ParamType[datetime]):
+    """A moment: `2026-01-31`, `2026-01-31T12:00` (UTC), or how far from now: `7d`, `12h`.
+
+    `direction` is -1 of what is ago, 1 of what is to come; `hint` says how to write one.
+    """
 
     name = "when"
+
+    def __init__(self, direction: int, hint: str) -> None:
+        self._direction = direction
+        self._hint = hint
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -57,19 +64,23 @@ class SinceType(click.ParamType[datetime]):
             return value
         try:
             moment = datetime.fromisoformat(value)
-            return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        except ValueError:
+            return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+        except (ValueError, OverflowError):
             pass
         try:
-            return datetime.now(UTC) - timedelta(seconds=units.parse_duration_s(value))
+            away = timedelta(seconds=units.parse_duration_s(value))
+            return datetime.now(UTC) + self._direction * away
         except (VenturiError, OverflowError) as error:
             raise VenturiError(
                 "VEN-UNIT-SYNTAX",
                 f"{value!r} is neither a date nor a duration",
                 where={"value": value},
-                hint="write it like 2026-01-31, 2026-01-31T12:00 or 7d",
+                hint=self._hint,
                 exit_code=ExitCode.USAGE,
             ) from error
+
+
+SINCE = MomentType(-1, "write it like 2026-01-31, 2026-01-31T12:00 or 7d")
 
 
 def say_none_match(repository: Repository) -> None:
@@ -141,7 +152,7 @@ def filter_options(default_limit: int | None) -> Callable[[F], F]:
         click.option("--experiment", metavar="NAME", help="Only trials of this experiment."),
         click.option(
             "--since",
-            type=SinceType(),
+            type=SINCE,
             help="Only trials started since then: a date (UTC), or a duration ago such as 7d.",
         ),
         click.option(

@@ -2,48 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from venturi import units
 from venturi.cli.login import login
 from venturi.cli.options import json_option, print_json
-from venturi.cli.repository import open_repository
+from venturi.cli.repository import MomentType, open_repository
 from venturi.cli.screen import show
-from venturi.errors import ExitCode, VenturiError
 from venturi.present.table import UNKNOWN, Table
 
 if TYPE_CHECKING:
     from venturi.record.tokens import Token
 
 
-class _UntilType(click.ParamType[datetime]):
-    """A moment to come: `2027-01-31`, `2027-01-31T12:00` (UTC), or in how long: `90d`, `12h`."""
-
-    name = "when"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> datetime:
-        if isinstance(value, datetime):
-            return value
-        try:
-            moment = datetime.fromisoformat(value)
-            return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-        except (ValueError, OverflowError):
-            pass
-        try:
-            return datetime.now(UTC) + timedelta(seconds=units.parse_duration_s(value))
-        except (VenturiError, OverflowError) as error:
-            raise VenturiError(
-                "VEN-UNIT-SYNTAX",
-                f"{value!r} is neither a date nor a duration",
-                where={"value": value},
-                hint="write it like 90d, 2027-01-31 or 2027-01-31T12:00",
-                exit_code=ExitCode.USAGE,
-            ) from error
+_UNTIL = MomentType(1, "write it like 90d, 2027-01-31 or 2027-01-31T12:00")
 
 
 @click.group()
@@ -62,7 +36,7 @@ def command() -> None:
     help="read: see everything; write: also upload, exclude and save views.",
 )  # fmt: skip
 @click.option(
-    "--expires", type=_UntilType(), metavar="WHEN",
+    "--expires", type=_UNTIL, metavar="WHEN",
     help="Until when: a date (UTC), or a duration such as 90d; by default until it is revoked.",
 )  # fmt: skip
 @json_option
