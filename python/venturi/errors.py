@@ -179,6 +179,9 @@ CODES: Mapping[str, Code] = MappingProxyType(
         ),
         "VEN-PLAN-FILE": Code(_USAGE, "A plan's file has mistakes; each is named with its line."),
         "VEN-PLAN-BEGUN": Code(_USAGE, "A plan that was to be started has trials already."),
+        "VEN-CLUSTER-FILE": Code(
+            _USAGE, "A cluster's file has mistakes; each is named with its line."
+        ),
         "VEN-ENGINE-IGNORED": Code(
             _WARNING, "A setting was given that the engine, as it is deployed, ignores."
         ),

@@ -247,7 +247,7 @@ def test_an_hdfs_of_our_own_needs_space_too() -> None:
         ("seed = 1\nrepeat = 3\n[factors]\nworkload = ['terasort']", 2, "repeat is not a key"),
         ("seed = -1\n[factors]\nworkload = ['terasort']", 1, "greater than or equal to 0"),
         ("[budget]\n\ntime = '9 parsecs'\n[factors]\nworkload=['terasort']", 3, "not a duration"),
-        ("seed = 1\n[factors]\nengine = ['native']", 2, "factors.workload: Field required"),
+        ("seed = 1\n[factors]\nengine = ['native']", 2, "factors.workload is missing"),
         ("[factors]\nworkload = ['nosort']", 2, "no workload 'nosort'"),
         ("[factors]\nworkload = ['terasort']\ninstances = [65]", 3, "less than or equal to 64"),
         ("[failure]\nwarnings = ['VEN-MEASURE-SERIS']\n[factors]\nworkload = ['terasort']", 2,

@@ -26,6 +26,8 @@ DISTURBED = "VEN-MEASURE-DISTURBED"
 """The code of the warnings that others used the host while a trial executed."""
 CPU_OTHERS, DISK_OTHERS, CPU_STEAL = "cpu_others_share", "disk_others_share", "cpu_steal_share"
 """Samples of what others had while a trial executed; there are columns of these names."""
+DISK_ROLES = ("input", "scratch", "output", "replica")
+"""The parts that folders play in a trial."""
 # Ids name folders too, so they are plain words; Venturi's own are ULIDs.
 ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
 
@@ -126,7 +128,7 @@ class PriceQuote:
 class Cluster:
     """The machines of a trial and the part each disk plays.
 
-    `disks_by_role` maps a role (`input`, `scratch`, `output`, `replica`) to directories.
+    `disks_by_role` maps one of DISK_ROLES to directories.
     """
 
     hosts: tuple[Host, ...]

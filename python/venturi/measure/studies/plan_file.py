@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import itertools
-import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, Field
 
-from venturi import units
-from venturi.errors import CODES, ExitCode, FailureClass, VenturiError
+from venturi.errors import CODES, FailureClass, VenturiError
 from venturi.measure.engines.kind import MOST_INSTANCES
 from venturi.measure.engines.registry import many_at_once, own_name, split_spec, starts_daemons
 from venturi.measure.studies.study import OF_WORKLOAD, RETRYABLE, Combination, Order, Plan
-from venturi.measure.trial.folders import ROLES
 from venturi.measure.workloads.definition import SCALES
 from venturi.measure.workloads.registry import WORKLOADS, size_of_bytes, workload
-from venturi.record.trial import Scalar
+from venturi.record.trial import DISK_ROLES, Scalar
+from venturi.toml_file import (
+    Bytes,
+    Count,
+    KeyPath,
+    Mistake,
+    Seconds,
+    Strict,
+    Text,
+    parse,
+    refused,
+)
+from venturi.units import parse_bytes
 from venturi.wording import did_you_mean
 
 MAX_PLACES = 100_000
-_HEADER = re.compile(r"\s*(\[\[?)([^\[\]]+)\]\]?\s*(?:#.*)?$")
-_PART = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
-_KEY = re.compile(rf"\s*({_PART}(?:\s*\.\s*{_PART})*)\s*=")
-KeyPath = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,33 +43,6 @@ class EngineWords:
     deployments: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Mistake:
-    """Something wrong in a file."""
-
-    line: int
-    message: str
-
-
-def _bytes(value: Any) -> Any:
-    return _quantity(units.parse_bytes, value)
-
-
-def _seconds(value: Any) -> Any:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        value = str(value)  # which is refused: 30 of what?
-    return _quantity(units.parse_duration_s, value)
-
-
-def _quantity(parse: Any, value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    try:
-        return parse(value)
-    except VenturiError as error:
-        raise ValueError(f"{error.message}: {error.hint}") from error
-
-
 def _code(name: str) -> str:
     """A warning's code. The agent's own are not known here, but they are of other families."""
     families = {code.rpartition("-")[0] for code in CODES}
@@ -74,30 +51,22 @@ def _code(name: str) -> str:
     return name
 
 
-_Bytes = Annotated[int, BeforeValidator(_bytes), Field(gt=0)]
-_Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0, allow_inf_nan=False)]
-_Count = Annotated[int, Field(ge=0, strict=True)]
-_Text = Annotated[str, Field(min_length=1, strict=True)]
 _Some = Field(default=(), min_length=1)
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class _Factors(_Strict):
-    workload: tuple[_Text, ...] = Field(min_length=1, description="names of `venturi workloads`")
-    engine: tuple[_Text, ...] = Field(
+class _Factors(Strict):
+    workload: tuple[Text, ...] = Field(min_length=1, description="names of `venturi workloads`")
+    engine: tuple[Text, ...] = Field(
         default=("native",), min_length=1, description="engines, `spark:yarn` and the like too"
     )
-    scale: Annotated[tuple[_Text, ...], Field(description="sizes by name, or else bytes")] = _Some
-    bytes: Annotated[tuple[_Bytes, ...], Field(description="sizes of the input")] = _Some
+    scale: Annotated[tuple[Text, ...], Field(description="sizes by name, or else bytes")] = _Some
+    bytes: Annotated[tuple[Bytes, ...], Field(description="sizes of the input")] = _Some
     threads: Annotated[
         tuple[Annotated[int, Field(ge=1, strict=True)], ...], Field(description="threads")
     ] = _Some
-    memory: Annotated[tuple[_Bytes, ...], Field(description="memory budgets")] = _Some
-    disk: Annotated[tuple[_Text, ...], Field(description="names of tables [disks.NAME]")] = _Some
-    host: tuple[_Text, ...] = Field(
+    memory: Annotated[tuple[Bytes, ...], Field(description="memory budgets")] = _Some
+    disk: Annotated[tuple[Text, ...], Field(description="names of tables [disks.NAME]")] = _Some
+    host: tuple[Text, ...] = Field(
         default=("local",), min_length=1, description="local: Venturi measures where it runs"
     )
     instances: Annotated[
@@ -108,32 +77,30 @@ class _Factors(_Strict):
         tuple[Annotated[int, Field(ge=1, strict=True)], ...],
         Field(description="worker daemons of clusters"),
     ] = _Some
-    settings: Annotated[
-        dict[str, Annotated[tuple[str | int | float | bool, ...], Field(min_length=1)]],
-        Field(description="lists of values of an engine's own settings"),
-    ] = {}
-    parameters: Annotated[
-        dict[str, Annotated[tuple[str | int | float, ...], Field(min_length=1)]],
-        Field(description="lists of values of the workload's parameters"),
-    ] = {}
+    settings: dict[str, Annotated[tuple[str | int | float | bool, ...], Field(min_length=1)]] = (
+        Field(default={}, description="lists of values of an engine's own settings")
+    )
+    parameters: dict[str, Annotated[tuple[str | int | float, ...], Field(min_length=1)]] = Field(
+        default={}, description="lists of values of the workload's parameters"
+    )
 
 
-class _Budget(_Strict):
-    time: Annotated[_Seconds | None, Field(description="time of one sitting")] = None
-    space: Annotated[_Bytes | None, Field(description="disk space at the peak")] = None
+class _Budget(Strict):
+    time: Annotated[Seconds | None, Field(description="time of one sitting")] = None
+    space: Annotated[Bytes | None, Field(description="disk space at the peak")] = None
 
 
-class _Failure(_Strict):
-    retry: Annotated[
-        dict[str, _Count], Field(description="how often a class of failure is tried again")
-    ] = {}
+class _Failure(Strict):
+    retry: dict[str, Count] = Field(
+        default={}, description="how often a class of failure is tried again"
+    )
     warnings: Annotated[
         tuple[Annotated[str, AfterValidator(_code)], ...],
         Field(description="warnings that make a success a failure"),
     ] = ()
 
 
-class PlanFile(_Strict):
+class PlanFile(Strict):
     """What a plan file may say."""
 
     name: Annotated[str, Field(description="what people call the plan")] = ""
@@ -141,17 +108,16 @@ class PlanFile(_Strict):
         Annotated[int, Field(ge=1, le=10_000, strict=True)],
         Field(description="trials of each combination, warm-ups included"),
     ] = 6
-    warm_ups: Annotated[_Count, Field(description="the first so many do not count")] = 1
+    warm_ups: Annotated[Count, Field(description="the first so many do not count")] = 1
     order: Annotated[
         Order, Field(description="order of the trials: random, blocked or written")
     ] = "random"
-    seed: Annotated[_Count, Field(description="seed of the order")] = 0
-    timeout: Annotated[_Seconds | None, Field(description="longest time of one trial")] = None
+    seed: Annotated[Count, Field(description="seed of the order")] = 0
+    timeout: Annotated[Seconds | None, Field(description="longest time of one trial")] = None
     factors: Annotated[_Factors, Field(description="what is varied: every combination is measured")]
-    disks: Annotated[
-        dict[str, dict[str, tuple[_Text, ...]]],
-        Field(description="folders by role: input, scratch, output, replica"),
-    ] = {}
+    disks: dict[str, dict[str, tuple[Text, ...]]] = Field(
+        default={}, description="folders by role: input, scratch, output, replica"
+    )
     exclude: Annotated[
         tuple[dict[str, Any], ...],
         Field(description="combinations to leave out: those for which all of a table holds"),
@@ -166,7 +132,8 @@ def plan_of(text: str, file: Path, engines: Mapping[str, EngineWords], default_d
     """
     plan, mistakes = parse_plan(text, engines, file.absolute().parent, default_dir)
     if plan is None:
-        raise _refused(file, mistakes)
+        hint = "`venturi plan check FILE` checks it again; docs/guide/plans.md has an example"
+        raise refused("VEN-PLAN-FILE", "the plan", file, mistakes, hint)
     return plan
 
 
@@ -177,24 +144,14 @@ def parse_plan(
 
     Folders in it are seen from `folder`; without disks its data are in `default_dir`.
     """
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        at = re.search(r"at line (\d+)", str(error))
-        return None, (Mistake(int(at[1]) if at else text.count("\n") + 1, str(error)),)
-    lines = _Lines(text)
-    try:
-        given = PlanFile.model_validate(table)
-    except ValidationError as error:
-        return None, _sorted(
-            Mistake(lines.of(each["loc"]), _sentence(each)) for each in error.errors()
-        )
-    mistakes = _sorted(Mistake(lines.of(at), said) for at, said in _doubts(given, engines))
+    given, lines, mistakes = parse(PlanFile, text, "a plan")
+    if given is None:
+        return None, mistakes
+    mistakes = lines.sorted(_doubts(given, engines))
     if mistakes:
         return None, mistakes
     found, idle = _kept(given, engines)
-    doubts = itertools.chain(idle, _unfit(given, found, engines))
-    mistakes = _sorted(Mistake(lines.of(at), said) for at, said in doubts)
+    mistakes = lines.sorted(itertools.chain(idle, _unfit(given, found, engines)))
     if mistakes:
         return None, mistakes
     disks = {
@@ -280,8 +237,11 @@ def _specs(engines: Mapping[str, EngineWords], wanted: Sequence[str]) -> Iterato
 def _doubtful_disks(given: PlanFile) -> Iterator[tuple[KeyPath, str]]:
     for disk, roles in given.disks.items():
         for role, dirs in roles.items():
-            if role not in ROLES:
-                yield ("disks", disk, role), f"{role} is not a role (one of: {', '.join(ROLES)})"
+            if role not in DISK_ROLES:
+                yield (
+                    ("disks", disk, role),
+                    f"{role} is not a role (one of: {', '.join(DISK_ROLES)})",
+                )
             elif not dirs:
                 yield ("disks", disk, role), f"{role} has no folder"
         if lacking := {"input", "scratch", "output"} - set(roles):
@@ -403,8 +363,8 @@ def _wanted(name: str, wanted: Any) -> list[Any]:
 
 def _parsed_size(value: Any) -> Any:
     try:
-        return _bytes(value)
-    except ValueError:
+        return parse_bytes(value) if isinstance(value, str) else value
+    except VenturiError:
         return value
 
 
@@ -429,75 +389,3 @@ def _at(factor: str, given: PlanFile) -> KeyPath:
     if (name := factor.removeprefix(OF_WORKLOAD)) in given.factors.parameters:
         return ("factors", "parameters", name)
     return ("factors", factor)
-
-
-def _sorted(mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:
-    return tuple(sorted(dict.fromkeys(mistakes), key=lambda each: each.line))
-
-
-def _sentence(error: Any) -> str:
-    place = ".".join(str(part) for part in error["loc"])
-    if error["type"] == "extra_forbidden":
-        hint = did_you_mean(str(error["loc"][-1]), _keys_at(error["loc"][:-1]), "keys here are")
-        return f"{place} is not a key that a plan has; {hint}"
-    return f"{place}: {error['msg'].removeprefix('Value error, ')}"
-
-
-def _keys_at(table: Sequence[str | int]) -> list[str]:
-    """The keys that a plan may have in `table`, such as `factors`."""
-    model: type[BaseModel] = PlanFile
-    for name in table:
-        part = model.model_fields[str(name)].annotation
-        assert isinstance(part, type)
-        assert issubclass(part, BaseModel)
-        model = part
-    return list(model.model_fields)
-
-
-def _refused(path: Path, mistakes: Sequence[Mistake]) -> VenturiError:
-    where: dict[str, object] = {"file": str(path)}
-    for each in mistakes:
-        key = f"line {each.line}"
-        where[key] = f"{where[key]}; {each.message}" if key in where else each.message
-    count = "a mistake" if len(mistakes) == 1 else f"{len(mistakes)} mistakes"
-    return VenturiError(
-        "VEN-PLAN-FILE",
-        f"the plan has {count}",
-        where=where,
-        hint="`venturi plan check FILE` checks it again; docs/guide/plans.md has an example",
-        exit_code=ExitCode.USAGE,
-    )
-
-
-class _Lines:
-    """The line of every key of a TOML text (tomllib does not say)."""
-
-    def __init__(self, text: str) -> None:
-        self._lines: dict[KeyPath, int] = {}
-        table: KeyPath = ()
-        tables: dict[KeyPath, int] = {}
-        for number, line in enumerate(text.splitlines(), start=1):
-            if header := _HEADER.match(line):
-                table = _parts(header[2])
-                if header[1] == "[[":
-                    tables[table] = index = tables.get(table, -1) + 1
-                    self._note(table, number)
-                    table = (*table, index)
-                self._note(table, number)
-            elif key := _KEY.match(line):
-                self._note((*table, *_parts(key[1])), number)
-
-    def of(self, path: Sequence[str | int]) -> int:
-        """The line of `path`, or of the nearest key above it; 1 if there is none."""
-        for length in range(len(path), 0, -1):
-            line = self._lines.get(tuple(path[:length]))
-            if line is not None:
-                return line
-        return 1
-
-    def _note(self, path: KeyPath, line: int) -> None:
-        self._lines.setdefault(path, line)
-
-
-def _parts(text: str) -> KeyPath:
-    return tuple(part.strip("\"'") for part in re.findall(_PART, text))

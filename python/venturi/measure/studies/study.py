@@ -19,9 +19,8 @@ from typing import Literal
 
 from venturi.errors import FailureClass
 from venturi.measure.engines.registry import on_hdfs, split_spec
-from venturi.measure.trial.folders import ROLES
 from venturi.measure.workloads.registry import space_factors, workload
-from venturi.record.trial import TERMINAL, ProvenanceKind, Scalar, State, Trial
+from venturi.record.trial import DISK_ROLES, TERMINAL, ProvenanceKind, Scalar, State, Trial
 
 Order = Literal["random", "blocked", "written"]
 OF_WORKLOAD = "workload."  # how a workload's parameter begins, in plans and in records
@@ -124,7 +123,7 @@ class Plan:
         """The folders of `combination` by role: those of its disk, else the default one."""
         if combination.disk is not None:
             return self.disks[combination.disk]
-        return {role: (self.default_dir,) for role in ROLES if role != "replica"}
+        return {role: (self.default_dir,) for role in DISK_ROLES if role != "replica"}
 
     def places(self) -> tuple[Place, ...]:
         """Every repetition of every combination, by number."""

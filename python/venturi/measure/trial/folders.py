@@ -12,9 +12,8 @@ from venturi.errors import ExitCode, VenturiError, refused
 from venturi.measure.hosts.host import Files
 from venturi.measure.trial.space import existing_parent
 from venturi.record.owner import current_owner, is_alive
-from venturi.record.trial import Owner, new_id
+from venturi.record.trial import DISK_ROLES, Owner, new_id
 
-ROLES = ("input", "scratch", "output", "replica")
 PREFIX = "venturi-data-"
 OWNER_FILE = "owner.json"
 
@@ -161,10 +160,10 @@ def parse_roles(values: Iterable[str], default: Path) -> dict[str, tuple[Path, .
     named: dict[str, list[Path]] = {}
     for value in values:
         role, equals, path = value.partition("=")
-        if equals and role in ROLES:
+        if equals and role in DISK_ROLES:
             named.setdefault(role, []).append(Path(path).absolute())
         else:
             general.append(Path(value).absolute())
     shared = tuple(general) or (default.absolute(),)
-    roles = {role: shared for role in ROLES if role != "replica"}
+    roles = {role: shared for role in DISK_ROLES if role != "replica"}
     return {**roles, **{role: tuple(paths) for role, paths in named.items()}}

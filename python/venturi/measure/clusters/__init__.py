@@ -1,0 +1,1 @@
+"""Many hosts: their file, their connection, what differs between them, their clocks."""

@@ -1,0 +1,135 @@
+"""A cluster as a file describes it: frozen, before anything was connected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+MASTER, WORKER, CLIENT = "master", "worker", "client"
+ROLES = (MASTER, WORKER, CLIENT)
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """The machine that Venturi runs on."""
+
+    def __str__(self) -> str:
+        return "this machine"
+
+
+@dataclass(frozen=True, slots=True)
+class Ssh:
+    """By OpenSSH: `destination` is what one types after `ssh`."""
+
+    destination: str
+
+    def __str__(self) -> str:
+        return f"ssh {self.destination}"
+
+
+@dataclass(frozen=True, slots=True)
+class InLab:
+    """The host of this name of an emulated cluster on this machine."""
+
+    lab: str
+
+    def __str__(self) -> str:
+        return f"lab {self.lab}"
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """Where a host is on a network; the rate of its link is None if it is not known."""
+
+    address: str
+    bytes_per_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What one host costs an hour."""
+
+    per_hour: float
+    currency: str
+    source: str
+    as_of: date
+
+
+@dataclass(frozen=True, slots=True)
+class RackSpec:
+    """A rack, perhaps in a row of racks; `uplink_bytes_per_s` is the rate of the link out of it."""
+
+    name: str
+    within: str | None = None
+    uplink_bytes_per_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostSpec:
+    """One host. `disks` are its folders by class of disk, `folders` by role (of DISK_ROLES); a
+    role that was not given has the folders of all disks.
+
+    `ports` are by network. `line` is that of the file where the host stands.
+    """
+
+    name: str
+    reached: Here | Ssh | InLab
+    roles: tuple[str, ...]
+    ports: Mapping[str, Port]
+    rack: str | None = None
+    disks: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
+    folders: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
+    instance_type: str | None = None
+    price: Price | None = None
+    line: int = 0
+
+    @property
+    def all_folders(self) -> tuple[Path, ...]:
+        """Every folder of it, each once."""
+        found = (path for paths in (*self.disks.values(), *self.folders.values()) for path in paths)
+        return tuple(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSpec:
+    """What a cluster's file says. `file` is where it stands.
+
+    The networks are by name, each with the rate of a host's link; `data_network` is the one that
+    shuffles and replicas use. `dilation` is a lab's k: all its rates are so many times slower than
+    what they stand for.
+    """
+
+    name: str
+    file: Path
+    hosts: tuple[HostSpec, ...]
+    networks: Mapping[str, float | None]
+    data_network: str
+    racks: Mapping[str, RackSpec] = field(default_factory=dict)
+    dilation: float | None = None
+
+    @property
+    def master(self) -> HostSpec:
+        """The host of the master daemons."""
+        return self.having(MASTER)[0]
+
+    @property
+    def client(self) -> HostSpec:
+        """The host that submits jobs: the first client, or else the master."""
+        return (*self.having(CLIENT), self.master)[0]
+
+    def having(self, role: str) -> tuple[HostSpec, ...]:
+        """The hosts of a role."""
+        return tuple(each for each in self.hosts if role in each.roles)
+
+    def host(self, name: str) -> HostSpec:
+        """The host of this name; KeyError if there is none."""
+        found = next((each for each in self.hosts if each.name == name), None)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def address(self, host: HostSpec) -> str:
+        """Where the others reach `host` with data."""
+        return host.ports[self.data_network].address
