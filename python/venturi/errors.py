@@ -303,6 +303,7 @@ AGENT_CLASSES: Mapping[str, FailureClass | None] = MappingProxyType(
         "VEN-NET-LISTEN": _ENVIRONMENT,
         "VEN-NET-OPTION": _USAGE,
         "VEN-NET-PEER": _ENVIRONMENT,
+        "VEN-NET-LOST": _ENVIRONMENT,
         "VEN-NET-PROTOCOL": _ENVIRONMENT,
         "VEN-NET-TOKEN": _USAGE,
         "VEN-SORT-AGGREGATE": _USAGE,

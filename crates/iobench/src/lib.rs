@@ -35,6 +35,10 @@ pub const CODES: &[(&str, &str)] = &[
     ("VEN-NET-TOKEN", "A peer refused the token, or listening beyond loopback needs one."),
     ("VEN-NET-PROTOCOL", "A peer answered something that is not the network measurement's."),
     ("VEN-NET-PEER", "A peer failed in the middle of the network measurement."),
+    (
+        "VEN-NET-LOST",
+        "A peer ended, or went out of reach, in the middle of the network measurement.",
+    ),
     ("VEN-NET-COUNT", "Receivers did not get what senders sent: the result is not valid."),
     rawio::REFUSED,
     ("VEN-INTERRUPTED", "The measurement was asked to stop; everything temporary was removed."),

@@ -25,6 +25,9 @@ pub struct Args {
     /// Serve as a peer on this ADDRESS:PORT (port 0: any free one) until SIGTERM
     #[arg(long)]
     listen: Option<String>,
+    /// With --listen: end by itself after this many seconds [default: never]
+    #[arg(long, value_parser = seconds, requires = "listen")]
+    listen_seconds: Option<f64>,
     /// Measure between listening peers, each as HOST:PORT
     #[arg(long)]
     peer: Vec<String>,
@@ -49,6 +52,9 @@ pub struct Args {
     /// Connections from each sender to each receiver
     #[arg(long, default_value_t = 1)]
     sockets_per_peer: usize,
+    /// `every_pair`: pairs that have no peer in common at once, not each alone
+    #[arg(long)]
+    disjoint_pairs: bool,
     /// How many of the peers take part in `all_to_all` [default: 2,4,8,... and all]
     #[arg(long, value_delimiter = ',')]
     scale: Vec<usize>,
@@ -65,6 +71,7 @@ pub struct Args {
 #[value(rename_all = "snake_case")]
 enum PatternName {
     Pairwise,
+    EveryPair,
     AllToAll,
 }
 
@@ -72,6 +79,7 @@ impl From<PatternName> for Pattern {
     fn from(name: PatternName) -> Self {
         match name {
             PatternName::Pairwise => Self::Pairwise,
+            PatternName::EveryPair => Self::EveryPair,
             PatternName::AllToAll => Self::AllToAll,
         }
     }
@@ -81,13 +89,14 @@ impl From<PatternName> for Pattern {
 pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
     let token = token(args)?;
     if let Some(address) = &args.listen {
-        return listen(address, &token, events);
+        return listen(address, &token, args.listen_seconds, events);
     }
     let default = if args.bytes.is_some() { SECONDS_FOR_BYTES } else { SECONDS };
     let options = Options {
         patterns: args.pattern.iter().map(|name| Pattern::from(*name)).collect(),
         sockets_per_peer: args.sockets_per_peer,
         scale: args.scale.clone(),
+        disjoint_pairs: args.disjoint_pairs,
         message_bytes: args.message_bytes,
         bytes: args.bytes,
         max_time: Duration::from_secs_f64(args.max_seconds.unwrap_or(default)),
@@ -104,9 +113,13 @@ pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
     Ok(if report.valid { EXIT_OK } else { EXIT_INVALID })
 }
 
+/// The secret of who is given none on the command line, where all users of the host would see it.
+const TOKEN: &str = "VENTURI_NET_TOKEN";
+
 fn token(args: &Args) -> Result<String, Failure> {
     let Some(path) = &args.token_file else {
-        return Ok(args.token.clone().unwrap_or_default());
+        let given = args.token.clone().or_else(|| std::env::var(TOKEN).ok());
+        return Ok(given.unwrap_or_default());
     };
     let text = std::fs::read_to_string(path).map_err(|error| {
         let address = path.display().to_string();
@@ -116,8 +129,20 @@ fn token(args: &Args) -> Result<String, Failure> {
 }
 
 /// Serves until a signal: SIGTERM is how a listener is meant to end, SIGINT an interruption.
-fn listen(address: &str, token: &str, events: &Events) -> Result<u8, Failure> {
+fn listen(
+    address: &str,
+    token: &str,
+    seconds: Option<f64>,
+    events: &Events,
+) -> Result<u8, Failure> {
     let stop = stop_flag()?;
+    if let Some(seconds) = seconds {
+        let stop = Arc::clone(&stop);
+        std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_secs_f64(seconds));
+            stop.store(true, Ordering::Relaxed);
+        });
+    }
     let interrupted = Arc::new(AtomicBool::new(false));
     // If this fails, Ctrl-C only ends like SIGTERM.
     let _ = signal_hook::flag::register(SIGINT, Arc::clone(&interrupted));

@@ -61,6 +61,14 @@ pub enum NetError {
         /// What happened.
         problem: String,
     },
+    /// A peer that ended or went out of reach in the middle.
+    #[error("{address}: {problem}")]
+    Lost {
+        /// The peer.
+        address: String,
+        /// What happened.
+        problem: String,
+    },
     /// Asked to stop.
     #[error("interrupted; connections closed")]
     Interrupted,
@@ -77,6 +85,7 @@ impl NetError {
             Self::Connect { .. } => "VEN-NET-CONNECT",
             Self::Protocol { .. } => "VEN-NET-PROTOCOL",
             Self::Peer { .. } => "VEN-NET-PEER",
+            Self::Lost { .. } => "VEN-NET-LOST",
             Self::Interrupted => "VEN-INTERRUPTED",
         }
     }
@@ -89,7 +98,8 @@ impl NetError {
             | Self::Token { address, .. }
             | Self::Connect { address, .. }
             | Self::Protocol { address, .. }
-            | Self::Peer { address, .. } => json!({"address": address}),
+            | Self::Peer { address, .. }
+            | Self::Lost { address, .. } => json!({"address": address}),
             Self::Threads(_) | Self::Interrupted => Value::Null,
         }
     }
@@ -105,7 +115,7 @@ impl NetError {
                 "start `venturi-agent net --listen ADDRESS:PORT --token TOKEN` there, and open the port"
             }
             Self::Protocol { .. } => "is another program or another version listening there?",
-            Self::Peer { .. } => "look at that peer's own messages",
+            Self::Peer { .. } | Self::Lost { .. } => "look at that peer's own messages",
             Self::Interrupted => "",
         }
     }

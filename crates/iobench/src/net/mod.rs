@@ -1,15 +1,17 @@
 //! `NetBench`: what the network between some hosts can do.
 //!
 //! Every peer listens ([`Peer`]); a coordinator ([`run`]) tells them whom to send to and joins what
-//! they report. Two patterns: `pairwise` measures each peer sending to the next, one pair at a time;
-//! `all_to_all` lets the first 2, 4, 8, ... peers send to all others at once, every message to a random
+//! they report. `pairwise` measures each peer sending to the next, one pair at a time; `every_pair` each
+//! to each other, alone or as a tournament of pairs that have no peer in common; `all_to_all` lets the first 2, 4, 8, ... peers send to all others at once, every message to a random
 //! one, never to itself. Receivers count messages and bytes, which must be what was sent, and time them
 //! from the first byte to the last on their own clock. Peers in this process ([`run_loopback`]) use the
 //! same sockets and the same protocol over 127.0.0.1.
 
+mod blame;
 mod error;
 mod peer;
 mod report;
+mod sockets;
 mod transfer;
 mod wire;
 
@@ -20,13 +22,16 @@ use std::time::{Duration, Instant};
 
 pub use error::NetError;
 pub use peer::Peer;
-pub use report::{LOOPBACK_LABEL, Measurement, NETWORK_LABEL, Pattern, Report, Slowest};
+pub use report::{LOOPBACK_LABEL, Measurement, NETWORK_LABEL, PairFlow, Pattern, Report, Slowest};
+pub use sockets::SocketFacts;
 
 use rawio::Crew;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::Observer;
+use blame::{blamed, tournament};
 use report::{Round, measurement};
-use wire::{ANSWER_TIME, Answer, Hello, Order, Patience, PeerReport, Plan, VERSION};
+use wire::{ANSWER_TIME, Answer, Gap, Hello, Order, Patience, PeerReport, Plan, SLICE, VERSION};
 
 /// What to measure and how.
 #[derive(Clone, Debug)]
@@ -37,6 +42,8 @@ pub struct Options {
     pub sockets_per_peer: usize,
     /// How many of the peers take part in `all_to_all`; empty: 2, 4, 8, ... and all.
     pub scale: Vec<usize>,
+    /// `every_pair`: pairs that have no peer in common at once, not each alone.
+    pub disjoint_pairs: bool,
     /// Length of a message, header included.
     pub message_bytes: usize,
     /// Bytes that each sender sends; `None`: until the time is up.
@@ -55,6 +62,7 @@ impl Default for Options {
             patterns: vec![Pattern::Pairwise, Pattern::AllToAll],
             sockets_per_peer: 1,
             scale: Vec::new(),
+            disjoint_pairs: false,
             message_bytes: 4 << 20,
             bytes: None,
             max_time: Duration::from_secs(2),
@@ -157,16 +165,18 @@ pub fn run(
         .iter()
         .map(|address| Link::open(address, options, cancel))
         .collect::<Result<Vec<Link>, NetError>>()?;
-    let mut coordinator = Coordinator { peers, options, observer, cancel, links, moved: 0 };
+    let sockets = vec![None; peers.len()];
+    let mut coordinator =
+        Coordinator { peers, options, observer, cancel, links, moved: 0, sockets };
     let mut measurements = Vec::new();
-    for pattern in [Pattern::Pairwise, Pattern::AllToAll] {
+    for pattern in [Pattern::Pairwise, Pattern::EveryPair, Pattern::AllToAll] {
         if !options.patterns.contains(&pattern) {
             continue;
         }
         let started = Instant::now();
         coordinator.moved = 0;
         let sizes = match pattern {
-            Pattern::Pairwise => vec![peers.len()],
+            Pattern::Pairwise | Pattern::EveryPair => vec![peers.len()],
             Pattern::AllToAll => options.sizes(peers.len()),
         };
         for size in sizes {
@@ -178,7 +188,7 @@ pub fn run(
         observer.warning("VEN-NET-COUNT", invalid);
     }
     let valid = measurements.iter().all(|m| m.valid);
-    Ok(Report { label, valid, measurements })
+    Ok(Report { label, valid, measurements, sockets: coordinator.sockets })
 }
 
 /// No network lies between peers that are all on loopback, or all at one address.
@@ -194,6 +204,9 @@ fn label(peers: &[String]) -> Result<&'static str, NetError> {
         || addresses.windows(2).all(|pair| pair[0] == pair[1]);
     Ok(if one_host { LOOPBACK_LABEL } else { NETWORK_LABEL })
 }
+
+/// How long others are waited for once one has failed.
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// A control connection.
 struct Link<'a> {
@@ -231,15 +244,23 @@ impl<'a> Link<'a> {
     }
 
     fn ready(&self) -> Result<(), NetError> {
-        // Longer than a peer waits for others: it then says for whom.
+        match self.connected()? {
+            gaps if gaps.is_empty() => Ok(()),
+            gaps => Err(self.unexpected(&Answer::Unconnected(gaps))),
+        }
+    }
+
+    /// With whom it has no connection. It is waited for longer than it waits for others.
+    fn connected(&self) -> Result<Vec<Gap>, NetError> {
         match self.answer(2 * ANSWER_TIME)? {
-            Answer::Ready => Ok(()),
+            Answer::Ready => Ok(Vec::new()),
+            Answer::Unconnected(gaps) => Ok(gaps),
             other => Err(self.unexpected(&other)),
         }
     }
 
-    fn report(&self, time: Duration) -> Result<PeerReport, NetError> {
-        match self.answer(time)? {
+    fn report(&self) -> Result<PeerReport, NetError> {
+        match self.answer(ANSWER_TIME)? {
             Answer::Report(report) => Ok(report),
             other => Err(self.unexpected(&other)),
         }
@@ -262,7 +283,7 @@ impl<'a> Link<'a> {
             io::ErrorKind::TimedOut => {
                 NetError::Peer { address, problem: "did not answer in time".to_owned() }
             }
-            _ => NetError::Peer { address, problem: format!("connection lost: {error}") },
+            _ => NetError::Lost { address, problem: format!("connection lost: {error}") },
         }
     }
 }
@@ -275,9 +296,11 @@ struct Coordinator<'a> {
     links: Vec<Link<'a>>,
     /// Bytes received in this phase, for progress.
     moved: u64,
+    /// How each peer's connections were set up.
+    sockets: Vec<Option<SocketFacts>>,
 }
 
-impl Coordinator<'_> {
+impl<'a> Coordinator<'a> {
     fn measure(&mut self, pattern: Pattern, size: usize) -> Result<Measurement, NetError> {
         let peers = &self.peers[..size];
         let mut rounds = Vec::with_capacity(self.options.iterations);
@@ -287,6 +310,16 @@ impl Coordinator<'_> {
                 Pattern::Pairwise => {
                     for from in 0..size {
                         self.transfer(&mut round, pattern, peers, &[(from, (from + 1) % size)])?;
+                    }
+                }
+                Pattern::EveryPair => {
+                    for mut pairs in tournament(size) {
+                        let at_once = if self.options.disjoint_pairs { pairs.len() } else { 1 };
+                        while !pairs.is_empty() {
+                            let rest = pairs.split_off(at_once);
+                            self.transfer(&mut round, pattern, peers, &pairs)?;
+                            pairs = rest;
+                        }
                     }
                 }
                 Pattern::AllToAll => {
@@ -304,6 +337,52 @@ impl Coordinator<'_> {
             address: peers[0].clone(),
             problem: "nothing was received".to_owned(),
         })
+    }
+
+    /// What all of `active` answer within `time`, whoever is first. A peer whose connection is lost is
+    /// named at once, before those that only noticed: they are waited for when one has failed.
+    fn gather<T>(
+        &self,
+        active: &[usize],
+        time: Duration,
+        answer: impl Fn(&Link<'a>) -> Result<T, NetError>,
+    ) -> Result<Vec<(usize, T)>, NetError> {
+        let mut answers = Vec::with_capacity(active.len());
+        let mut waiting = active.to_vec();
+        let mut failed: Option<NetError> = None;
+        let mut patience = Patience::new(time, self.cancel);
+        while !waiting.is_empty() {
+            let ready = self.said(&waiting);
+            for peer in &ready {
+                match answer(&self.links[*peer]) {
+                    Ok(one) => answers.push((*peer, one)),
+                    Err(error @ NetError::Lost { .. }) => return Err(error),
+                    Err(error) => {
+                        failed = failed.or(Some(error));
+                        patience = Patience::new(AFTER_FAILURE, self.cancel);
+                    }
+                }
+            }
+            waiting.retain(|peer| !ready.contains(peer));
+            if let (Err(error), Some(peer)) = (patience.check(), waiting.first()) {
+                return Err(failed.unwrap_or_else(|| self.links[*peer].lost(&error)));
+            }
+        }
+        failed.map_or(Ok(answers), Err)
+    }
+
+    /// Which of `waiting` have said something, or gone away; none after a while.
+    fn said(&self, waiting: &[usize]) -> Vec<usize> {
+        let mut fds: Vec<PollFd<'_>> = waiting
+            .iter()
+            .map(|peer| PollFd::new(&self.links[*peer].stream, PollFlags::IN))
+            .collect();
+        let slice = Timespec { tv_sec: 0, tv_nsec: i64::from(SLICE.subsec_nanos()) };
+        if poll(&mut fds, Some(&slice)).is_err() {
+            return Vec::new();
+        }
+        let spoke = fds.iter().zip(waiting).filter(|(fd, _)| !fd.revents().is_empty());
+        spoke.map(|(_, peer)| *peer).collect()
     }
 
     /// One transfer over all `pairs` (from, to) at once.
@@ -339,13 +418,16 @@ impl Coordinator<'_> {
         }
         active.iter().try_for_each(|peer| self.links[*peer].ready())?;
         active.iter().try_for_each(|peer| self.links[*peer].order(&Order::Connect))?;
-        active.iter().try_for_each(|peer| self.links[*peer].ready())?;
+        let gaps = self.gather(&active, 2 * ANSWER_TIME, Link::connected)?;
+        if let Some((peer, problem)) = blamed(gaps.into_iter().flat_map(|(_, gaps)| gaps)) {
+            return Err(NetError::Peer { address: peers[peer].clone(), problem });
+        }
         active.iter().try_for_each(|peer| self.links[*peer].order(&Order::Go))?;
         let time = self.options.max_time + 3 * ANSWER_TIME;
-        let reports = active
-            .iter()
-            .map(|peer| Ok((*peer, self.links[*peer].report(time)?)))
-            .collect::<Result<Vec<_>, NetError>>()?;
+        let mut reports = self.gather(&active, time, Link::report)?;
+        for (peer, report) in &mut reports {
+            self.sockets[*peer] = report.sockets.take().or_else(|| self.sockets[*peer].take());
+        }
         let before = round.bytes_received;
         round.add(peers, &reports);
         self.moved += round.bytes_received - before;

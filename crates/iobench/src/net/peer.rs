@@ -5,16 +5,18 @@ use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{Builder, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::error::NetError;
+use super::sockets::SocketFacts;
 use super::transfer::{Received, receive, send_all, summary};
 use super::wire::{
-    self, ANSWER_TIME, Answer, Hello, Order, Patience, PeerReport, Plan, SLICE, VERSION, woke_up,
+    self, ANSWER_TIME, Answer, Gap, Hello, Order, Patience, PeerReport, Plan, SLICE, VERSION,
+    woke_up,
 };
 
 /// Time to connect, and to say hello.
@@ -132,7 +134,7 @@ impl Peer {
                 let order: Order = wire::receive(control, Patience::new(IDLE_TIME, stop))?;
                 let last = matches!(order, Order::Go);
                 let answer = self.follow(order, &mut session, stop).unwrap_or_else(Answer::Failed);
-                let failed = matches!(answer, Answer::Failed(_));
+                let failed = matches!(answer, Answer::Failed(_) | Answer::Unconnected(_));
                 wire::send(control, &answer, Patience::new(ANSWER_TIME, stop))?;
                 if last || failed {
                     break;
@@ -156,8 +158,8 @@ impl Peer {
                 Ok(Answer::Ready)
             }
             (Order::Connect, Some(session)) => {
-                session.connect(&self.token, stop)?;
-                Ok(Answer::Ready)
+                let gaps = session.connect(&self.token, stop)?;
+                Ok(if gaps.is_empty() { Answer::Ready } else { Answer::Unconnected(gaps) })
             }
             (Order::Go, Some(session)) => session.go(stop).map(Answer::Report),
             (_, None) => Err("nothing was prepared".to_owned()),
@@ -186,7 +188,8 @@ struct Session<'s> {
     outgoing: Vec<(usize, TcpStream)>,
     receivers: Vec<JoinHandle<()>>,
     received: (Sender<Received>, Receiver<Received>),
-    abandoned: std::sync::Arc<AtomicBool>,
+    began: Arc<OnceLock<Instant>>,
+    abandoned: Arc<AtomicBool>,
 }
 
 impl<'s> Session<'s> {
@@ -202,11 +205,16 @@ impl<'s> Session<'s> {
             outgoing: Vec::new(),
             receivers: Vec::new(),
             received: channel(),
-            abandoned: std::sync::Arc::default(),
+            began: Arc::default(),
+            abandoned: Arc::default(),
         }
     }
 
-    fn connect(&mut self, token: &str, stop: &AtomicBool) -> Result<(), String> {
+    /// Connects to the destinations and waits for the sources: with whom that could not be done.
+    fn connect(&mut self, token: &str, stop: &AtomicBool) -> Result<Vec<Gap>, String> {
+        let me = self.plan.index;
+        let mut gaps = Vec::new();
+        let patience = Patience::new(ANSWER_TIME, stop);
         for &peer in &self.plan.destinations {
             let address = &self.plan.peers[peer];
             for _ in 0..self.plan.sockets {
@@ -215,14 +223,19 @@ impl<'s> Session<'s> {
                     token: token.to_owned(),
                     data: Some((self.plan.run, self.plan.index)),
                 };
-                let stream = dial(address, &hello, stop)
-                    .map_err(|error| format!("cannot connect to {address}: {error}"))?;
-                self.outgoing.push((peer, stream));
+                match patience.check().and_then(|()| dial(address, &hello, stop)) {
+                    Ok(stream) => self.outgoing.push((peer, stream)),
+                    Err(error) => {
+                        let problem =
+                            format!("{} cannot connect to {address}: {error}", self.plan.peers[me]);
+                        gaps.push(Gap { from: me, to: peer, problem });
+                        break;
+                    }
+                }
             }
         }
         let mut missing: Vec<usize> =
             self.plan.sources.iter().flat_map(|s| vec![*s; self.plan.sockets]).collect();
-        let patience = Patience::new(ANSWER_TIME, stop);
         while !missing.is_empty() {
             match self.incoming.recv_timeout(SLICE) {
                 Ok((from, stream)) => {
@@ -235,20 +248,27 @@ impl<'s> Session<'s> {
                         )
                     })?;
                 }
-                Err(RecvTimeoutError::Timeout) => patience.check().map_err(|error| {
-                    format!("no connection from {}: {error}", self.plan.peers[missing[0]])
-                })?,
+                Err(RecvTimeoutError::Timeout) if patience.check().is_ok() => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    missing.dedup();
+                    gaps.extend(missing.drain(..).map(|from| {
+                        let (name, me_name) = (&self.plan.peers[from], &self.plan.peers[me]);
+                        let problem = format!("{me_name} got no connection from {name}");
+                        Gap { from, to: me, problem }
+                    }));
+                }
                 Err(RecvTimeoutError::Disconnected) => return Err("abandoned".to_owned()),
             }
         }
-        Ok(())
+        Ok(gaps)
     }
 
     fn receive(&mut self, from: usize, stream: TcpStream) -> io::Result<()> {
-        let (plan, abandoned) = (self.plan.clone(), std::sync::Arc::clone(&self.abandoned));
+        let (plan, abandoned) = (self.plan.clone(), Arc::clone(&self.abandoned));
+        let began = Arc::clone(&self.began);
         let done = self.received.0.clone();
         self.receivers.push(Builder::new().spawn(move || {
-            let _ = done.send(receive(&plan, from, &stream, &abandoned));
+            let _ = done.send(receive(&plan, from, &stream, &began, &abandoned));
         })?);
         Ok(())
     }
@@ -266,7 +286,8 @@ impl<'s> Session<'s> {
                 Err(_) => patience.check().map_err(|error| format!("receiving: {error}"))?,
             }
         }
-        Ok(summary(sent, received))
+        let sockets = self.outgoing.first().and_then(|(_, stream)| SocketFacts::of(stream).ok());
+        Ok(PeerReport { sockets, ..summary(sent, &received) })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::sockets::SocketFacts;
 use super::wire::PeerReport;
 use crate::stats::Spread;
 
@@ -16,6 +17,8 @@ pub const NETWORK_LABEL: &str = "network";
 pub enum Pattern {
     /// Each peer to the next, one pair after the other: the baseline.
     Pairwise,
+    /// Each peer to each other, one pair after the other, or pairs without a common peer at once.
+    EveryPair,
     /// Each peer to all others at once, every message to a random one: the shuffle.
     AllToAll,
 }
@@ -25,6 +28,7 @@ impl Pattern {
     pub fn name(self) -> &'static str {
         match self {
             Self::Pairwise => "pairwise",
+            Self::EveryPair => "every_pair",
             Self::AllToAll => "all_to_all",
         }
     }
@@ -39,6 +43,8 @@ pub struct Report {
     pub valid: bool,
     /// Rates.
     pub measurements: Vec<Measurement>,
+    /// How the connections of each peer were set up, in their order; `None`: it sent nothing.
+    pub sockets: Vec<Option<SocketFacts>>,
 }
 
 /// One pattern at one number of peers.
@@ -72,6 +78,25 @@ pub struct Measurement {
     pub valid: bool,
     /// Why not, in words.
     pub invalid_reason: Option<String>,
+    /// What came of each pair in each iteration.
+    pub flows: Vec<PairFlow>,
+    /// Peers that did not receive at a steady rate, and why.
+    pub unsteady: Vec<String>,
+}
+
+/// What one peer received from another in one iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PairFlow {
+    /// From zero.
+    pub iteration: usize,
+    /// The sender's place among the peers.
+    pub from: usize,
+    /// The receiver's.
+    pub to: usize,
+    /// What was received.
+    pub bytes: u64,
+    /// From its first byte to its last, on the receiver's clock.
+    pub elapsed_s: Option<f64>,
 }
 
 /// The slowest pair or peer.
@@ -93,6 +118,8 @@ pub(crate) struct Round {
     pub(crate) bytes_sent: u64,
     pub(crate) bytes_received: u64,
     pub(crate) problems: Vec<String>,
+    pub(crate) flows: Vec<PairFlow>,
+    pub(crate) unsteady: Vec<String>,
 }
 
 impl Round {
@@ -104,6 +131,8 @@ impl Round {
             bytes_sent: 0,
             bytes_received: 0,
             problems: Vec::new(),
+            flows: Vec::new(),
+            unsteady: Vec::new(),
         }
     }
 
@@ -116,6 +145,8 @@ impl Round {
         );
         for (index, report) in reports {
             self.problems.extend(report.problems.iter().cloned());
+            let unsteady = report.unsteady.iter().map(|why| format!("{}: {why}", peers[*index]));
+            self.unsteady.extend(unsteady);
             for flow in &report.sent {
                 if let Some(place) = sent[*index].get_mut(flow.peer) {
                     *place = Some((flow.messages, flow.bytes));
@@ -129,6 +160,9 @@ impl Round {
                 }
                 self.messages_received += flow.messages;
                 self.bytes_received += flow.bytes;
+                let (bytes, elapsed_s) = (flow.bytes, flow.elapsed_s);
+                let pair = PairFlow { iteration: 0, from: flow.peer, to: *index, bytes, elapsed_s };
+                self.flows.push(pair);
                 let seconds = report.receiving_s.filter(|s| *s > 0.0);
                 if let (Some(row), Some(seconds)) = (self.matrix.get_mut(flow.peer), seconds) {
                     row[*index] = Some(flow.bytes as f64 / seconds);
@@ -161,7 +195,7 @@ impl Round {
         let mut rates = Vec::new();
         for (index, row) in self.matrix.iter().enumerate() {
             match pattern {
-                Pattern::Pairwise => {
+                Pattern::Pairwise | Pattern::EveryPair => {
                     rates.extend(row.iter().enumerate().filter_map(|(to, rate)| {
                         Some((format!("{} -> {}", peers[index], peers[to]), (*rate)?))
                     }));
@@ -229,6 +263,14 @@ pub(crate) fn measurement(
         valid: problems.is_empty(),
         invalid_reason: (!problems.is_empty())
             .then(|| problems[..problems.len() - more].join("; ") + &rest),
+        flows: rounds
+            .iter()
+            .enumerate()
+            .flat_map(|(iteration, round)| {
+                round.flows.iter().map(move |flow| PairFlow { iteration, ..*flow })
+            })
+            .collect(),
+        unsteady: rounds.iter().flat_map(|round| round.unsteady.iter().cloned()).collect(),
     })
 }
 
@@ -238,11 +280,11 @@ mod tests {
     use super::*;
 
     fn flow(peer: usize, messages: u64) -> Flow {
-        Flow { peer, messages, bytes: messages * 100 }
+        Flow { peer, messages, bytes: messages * 100, elapsed_s: Some(1.0) }
     }
 
     fn report(sent: Vec<Flow>, received: Vec<Flow>) -> PeerReport {
-        PeerReport { sent, received, receiving_s: Some(2.0), problems: Vec::new() }
+        PeerReport { sent, received, receiving_s: Some(2.0), ..PeerReport::default() }
     }
 
     fn peers() -> Vec<String> {

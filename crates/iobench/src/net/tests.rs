@@ -49,7 +49,7 @@ fn every_byte_that_was_asked_for_arrives() {
                 for (to, rate) in row.iter().enumerate() {
                     let wanted = match m.pattern {
                         Pattern::Pairwise => to == (from + 1) % m.peers,
-                        Pattern::AllToAll => to != from,
+                        Pattern::AllToAll | Pattern::EveryPair => to != from,
                     };
                     assert_eq!(rate.is_some(), wanted, "{from} -> {to}");
                 }
@@ -141,4 +141,67 @@ fn peers_at_one_address_are_no_network() {
     assert_eq!(label(&["10.0.0.1:1", "10.0.0.1:2"]).unwrap(), LOOPBACK_LABEL);
     assert_eq!(label(&["10.0.0.1:1", "10.0.0.2:1"]).unwrap(), NETWORK_LABEL);
     assert_eq!(label(&["127.0.0.1:1", "10.0.0.2:1"]).unwrap(), NETWORK_LABEL);
+}
+
+#[test]
+fn every_pair_is_measured_alone_or_beside_pairs_that_share_no_peer() {
+    for disjoint_pairs in [false, true] {
+        let patterns = vec![Pattern::EveryPair];
+        let report =
+            loopback(3, &Options { patterns, disjoint_pairs, iterations: 2, ..small() }).unwrap();
+        let [found] = &report.measurements[..] else { panic!("one measurement") };
+        assert_eq!((found.pattern, found.bytes_received), (Pattern::EveryPair, 2 * 6 * (4 << 20)));
+        for (from, row) in found.matrix.iter().enumerate() {
+            assert!(row.iter().enumerate().all(|(to, rate)| rate.is_some() == (from != to)));
+        }
+        assert_eq!(found.flows.len(), 2 * 6);
+        assert!(found.flows.iter().all(|flow| flow.bytes == 4 << 20 && flow.elapsed_s.is_some()));
+        let sockets = report.sockets.iter().map(Option::as_ref);
+        assert!(
+            sockets.into_iter().all(|s| s.is_some_and(|s| s.nodelay && !s.congestion.is_empty()))
+        );
+    }
+}
+
+/// A peer that does as it is told until it is to `vanish_at`, and is gone then.
+fn vanishing(listener: &std::net::TcpListener, vanish_at: &str) {
+    let stop = AtomicBool::new(false);
+    let patience = || Patience::new(Duration::from_secs(20), &stop);
+    // A data connection that comes first is let go.
+    let control = loop {
+        let (stream, _) = listener.accept().unwrap();
+        let hello: Hello = wire::receive(&stream, patience()).unwrap();
+        if hello.data.is_none() {
+            break stream;
+        }
+    };
+    wire::send(&control, &Answer::Ready, patience()).unwrap();
+    while let Ok(order) = wire::receive::<Order>(&control, patience()) {
+        let name = format!("{order:?}");
+        if name.starts_with(vanish_at) {
+            return;
+        }
+        wire::send(&control, &Answer::Ready, patience()).unwrap();
+    }
+}
+
+#[test]
+fn who_vanishes_is_named_and_not_who_only_noticed() {
+    for vanish_at in ["Prepare", "Connect"] {
+        let stop = AtomicBool::new(false);
+        let peers: Vec<Peer> = (0..2).map(|_| Peer::bind("127.0.0.1:0", "").unwrap()).collect();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut addresses: Vec<String> = peers.iter().map(|p| p.address().to_string()).collect();
+        addresses.insert(1, listener.local_addr().unwrap().to_string());
+        std::thread::scope(|scope| {
+            for peer in &peers {
+                scope.spawn(|| peer.serve(&stop));
+            }
+            scope.spawn(move || vanishing(&listener, vanish_at));
+            let options = Options { patterns: vec![Pattern::AllToAll], scale: vec![3], ..small() };
+            let error = run(&addresses, &options, &Heard::default(), &stop).unwrap_err();
+            stop.store(true, Ordering::Relaxed);
+            assert_eq!(error.place()["address"], addresses[1].as_str(), "{error}");
+        });
+    }
 }

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{Rng, RngExt, SeedableRng};
 use rustix::net::{RecvFlags, recv};
+
+use crate::steady::{Timeline, unsteady_reason};
 
 use super::wire::{
     Flow, HEADER_BYTES, Header, Patience, PeerReport, Plan, SLICE, woke_up, write_all,
@@ -136,7 +138,7 @@ fn send(
     let mut chunk = vec![0; SEND_BYTES.min(plan.message_bytes)];
     Xoshiro256PlusPlus::seed_from_u64(crate::seed()).fill_bytes(&mut chunk);
     let patience = plan.patience(cancel);
-    let mut flow = Flow { peer, messages: 0, bytes: 0 };
+    let mut flow = Flow { peer, ..Flow::default() };
     let header = |length: usize, sequence| Header {
         sender: plan.index as u64,
         sequence,
@@ -165,6 +167,8 @@ pub(crate) struct Received {
     first: Option<Instant>,
     last: Option<Instant>,
     problem: Option<String>,
+    /// When how much came, since the first byte of any connection.
+    timeline: Timeline,
 }
 
 /// Where a receiver is in the stream of messages.
@@ -225,31 +229,41 @@ impl Parser<'_> {
     }
 }
 
-/// Receives everything that peer `from` sends over one connection.
+/// Receives everything that peer `from` sends over one connection. `began`: the first byte of any.
 pub(crate) fn receive(
     plan: &Plan,
     from: usize,
     stream: &TcpStream,
+    began: &OnceLock<Instant>,
     cancel: &AtomicBool,
 ) -> Received {
     let mut chunk = vec![0; RECEIVE_BYTES];
-    let flow = Flow { peer: from, messages: 0, bytes: 0 };
+    let flow = Flow { peer: from, ..Flow::default() };
     let header = [0; HEADER_BYTES];
     let mut parser = Parser { plan, flow, header, header_filled: 0, body_left: 0, ended: false };
     let (mut first, mut last) = (None, None);
+    let mut timeline = Timeline::default();
+    let mut before_ns = 0;
     let patience = plan.patience(cancel);
     let outcome = loop {
-        // Waiting for all of it means falling asleep, and being woken, less often.
-        match recv(stream, &mut chunk[..], RecvFlags::WAITALL).map(|(read, _)| read) {
+        // Waiting for all of it means falling asleep, and being woken, less often. The clock starts
+        // with a header: what came in with the first chunk would count and its time would not.
+        let wanted = if first.is_none() { HEADER_BYTES } else { RECEIVE_BYTES };
+        match recv(stream, &mut chunk[..wanted], RecvFlags::WAITALL).map(|(read, _)| read) {
             Ok(0) if parser.ended => break Ok(()),
             Ok(0) => break Err("the connection ended too early".to_owned()),
             Ok(read) => {
-                first.get_or_insert_with(Instant::now);
+                let now = Instant::now();
+                let now_ns = (now - *began.get_or_init(|| now)).as_nanos() as u64;
+                if first.replace(first.unwrap_or(now)).is_some() {
+                    timeline.add(before_ns, now_ns, read as f64);
+                }
+                before_ns = now_ns;
                 if let Err(problem) = parser.take(&chunk[..read]) {
                     break Err(problem);
                 }
                 if parser.ended {
-                    last.get_or_insert_with(Instant::now);
+                    last.get_or_insert(now);
                 }
             }
             Err(error) if woke_up(&error.into()) => {
@@ -263,28 +277,42 @@ pub(crate) fn receive(
     let problem = outcome
         .err()
         .map(|problem| format!("{} from {}: {problem}", plan.peers[plan.index], plan.peers[from]));
-    Received { flow: parser.flow, first, last: last.or(first), problem }
+    Received { flow: parser.flow, first, last: last.or(first), problem, timeline }
 }
 
 /// The receiving part of a peer's report.
-pub(crate) fn summary(sent: Vec<Flow>, received: Vec<Received>) -> PeerReport {
-    let first = received.iter().filter_map(|r| r.first).min();
-    let last = received.iter().filter_map(|r| r.last).max();
+pub(crate) fn summary(sent: Vec<Flow>, received: &[Received]) -> PeerReport {
+    let mut timeline = Timeline::default();
+    for one in received {
+        timeline.merge(&one.timeline);
+    }
+    let flow = |r: &Received| Flow { elapsed_s: span_s(std::slice::from_ref(r)), ..r.flow };
     PeerReport {
         sent,
-        receiving_s: first.zip(last).map(|(first, last)| (last - first).as_secs_f64()),
+        receiving_s: span_s(received),
         problems: received.iter().filter_map(|r| r.problem.clone()).collect(),
-        received: by_peer(received.into_iter().map(|r| r.flow).collect()),
+        received: by_peer(received.iter().map(flow).collect()),
+        unsteady: span_s(received)
+            .and_then(|s| unsteady_reason(timeline.bins_until((s * 1e9) as u64))),
+        sockets: None,
     }
 }
 
-/// Sums the connections to or from the same peer.
+/// Seconds from the first byte received to the last.
+fn span_s(received: &[Received]) -> Option<f64> {
+    let first = received.iter().filter_map(|r| r.first).min()?;
+    let last = received.iter().filter_map(|r| r.last).max()?;
+    Some((last - first).as_secs_f64())
+}
+
+/// Sums the connections to or from the same peer; of side by side ones the longest time counts.
 fn by_peer(flows: Vec<Flow>) -> Vec<Flow> {
     let mut sums: BTreeMap<usize, Flow> = BTreeMap::new();
     for flow in flows {
         let sum = sums.entry(flow.peer).or_insert(Flow { peer: flow.peer, ..Flow::default() });
         sum.messages += flow.messages;
         sum.bytes += flow.bytes;
+        sum.elapsed_s = sum.elapsed_s.into_iter().chain(flow.elapsed_s).reduce(f64::max);
     }
     sums.into_values().collect()
 }
@@ -321,7 +349,7 @@ mod tests {
     }
 
     fn parse(plan: &Plan, bytes: &[u8], cuts: usize) -> Result<(Flow, bool), String> {
-        let flow = Flow { peer: 1, messages: 0, bytes: 0 };
+        let flow = Flow { peer: 1, ..Flow::default() };
         let header = [0; HEADER_BYTES];
         let mut parser =
             Parser { plan, flow, header, header_filled: 0, body_left: 0, ended: false };

@@ -16,8 +16,10 @@ use std::time::{Duration, Instant};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::sockets::SocketFacts;
+
 /// Raised when an older agent would misunderstand.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 /// Longest frame accepted.
 const FRAME_LIMIT_BYTES: usize = 1 << 20;
 /// How often a waiting thread looks whether it was cancelled.
@@ -56,8 +58,18 @@ pub(crate) enum Answer {
     Report(PeerReport),
     /// Not done: the token is wrong.
     WrongToken,
+    /// Not done: no connection to or from these peers, and why.
+    Unconnected(Vec<Gap>),
     /// Not done, for the reason given.
     Failed(String),
+}
+
+/// A connection that could not be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Gap {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) problem: String,
 }
 
 /// One peer's part in a measurement.
@@ -115,14 +127,20 @@ pub(crate) struct PeerReport {
     pub(crate) receiving_s: Option<f64>,
     /// What was wrong with what was received.
     pub(crate) problems: Vec<String>,
+    /// Why its rate of receiving was not steady; `None` if it was, or if nothing was to come.
+    pub(crate) unsteady: Option<String>,
+    /// How its connections were set up.
+    pub(crate) sockets: Option<SocketFacts>,
 }
 
 /// Messages and bytes to or from a peer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Flow {
     pub(crate) peer: usize,
     pub(crate) messages: u64,
     pub(crate) bytes: u64,
+    /// Of what was received: from its first byte to its last.
+    pub(crate) elapsed_s: Option<f64>,
 }
 
 /// Length of a [`Header`].
