@@ -143,6 +143,12 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "VEN-INGEST-UNFINISHED": Code(
             _INTERRUPTED, "An engine's own account ends before the application does."
         ),
+        "VEN-HOST-START": Code(_ENVIRONMENT, "A host's agent, or what leads to it, did not start."),
+        "VEN-HOST-VERSION": Code(
+            _ENVIRONMENT, "A host's agent is of another version, or something else answers there."
+        ),
+        "VEN-HOST-TIMEOUT": Code(_TIMEOUT, "A host did not answer in time."),
+        "VEN-HOST-LOST": Code(_ENVIRONMENT, "The connection to a host broke; all ended there."),
         "VEN-AGENT-MISSING": Code(_ENVIRONMENT, "The agent binary is not installed."),
         "VEN-AGENT-PROTOCOL": Code(_ENGINE, "The agent wrote something that is not an event."),
         "VEN-AGENT-DEBUG": Code(

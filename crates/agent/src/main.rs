@@ -27,6 +27,22 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    #[command(flatten)]
+    Work(Work),
+    /// Be a host of whoever speaks on stdin and stdout
+    #[command(hide = true)]
+    Host,
+    /// Run a command of which nothing is left when stdin closes
+    #[command(hide = true)]
+    Supervise(cmd::host::Supervise),
+    /// Become a command that is killed with the process that started this one
+    #[command(hide = true)]
+    Execute(cmd::host::Execute),
+}
+
+/// What is told of in events.
+#[derive(Debug, Subcommand)]
+enum Work {
     /// Generate sort-benchmark records, bit-compatible with gensort 1.5
     Gen(cmd::generate::Args),
     /// Sort files of any size: a record is read and written twice at most (2-IO)
@@ -51,7 +67,7 @@ enum Command {
     Errors,
 }
 
-impl Command {
+impl Work {
     fn name(&self) -> &'static str {
         match self {
             Self::Gen(_) => "gen",
@@ -91,8 +107,17 @@ fn main() -> ExitCode {
         // A refusal costs only this convenience.
         let _ = set_parent_process_death_signal(Some(Signal::TERM));
     }
-    let events = Events::start(command.name());
-    match signals::heed_file_limit().and_then(|()| command.run(&events)) {
+    match command {
+        Command::Work(work) => tell(&work),
+        Command::Host => cmd::host::serve(),
+        Command::Supervise(args) => cmd::host::supervise(&args),
+        Command::Execute(args) => cmd::host::execute(&args),
+    }
+}
+
+fn tell(work: &Work) -> ExitCode {
+    let events = Events::start(work.name());
+    match signals::heed_file_limit().and_then(|()| work.run(&events)) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
             events.error(&failure);

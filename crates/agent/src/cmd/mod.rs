@@ -5,6 +5,7 @@ pub mod errors;
 pub mod facts;
 pub mod files;
 pub mod generate;
+pub mod host;
 pub mod memory;
 pub mod net;
 pub mod pi;

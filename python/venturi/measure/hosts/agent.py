@@ -185,8 +185,12 @@ class Agent:
 
     @classmethod
     def find(cls, settings: Settings, host: Host | None = None) -> Agent:
-        """The agent of `settings`, else the one beside Python, else the one on PATH."""
+        """The agent that the host came with, else that of `settings`, else the one beside Python,
+        else the one on PATH.
+        """
         host = host or LocalHost()
+        if host.agent is not None:
+            return cls(host.agent, host, allow_debug=settings.allow_debug)
         beside = Path(sys.executable).parent / AGENT
         path = (
             str(settings.agent)

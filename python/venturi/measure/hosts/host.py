@@ -1,7 +1,7 @@
 """Where measuring happens: a host has files, and starts processes and streams what they say.
 
-The local machine (`local`) is just another host. Over SSH, or in a network namespace, the same
-protocols have another implementation and nothing above them changes.
+The local machine (`local`) is just another host. One at the far end of a link (`remote`), over SSH
+or in a namespace, has the same protocols, and nothing above them knows which it is.
 """
 
 from __future__ import annotations
@@ -195,8 +195,15 @@ class Host(Protocol):
         """Processor threads that we may use there."""
 
     @property
+    def agent(self) -> str | None:
+        """Full path of the agent there, if the host came with one; None: it is to be looked for."""
+
+    @property
     def files(self) -> Files:
         """Its files."""
+
+    def unix_time_s(self) -> float:
+        """What its clock says."""
 
     def which(self, program: str, path: str | None = None) -> str | None:
         """Full path of `program` on that machine, looked for in `path` (as PATH has it; None: in

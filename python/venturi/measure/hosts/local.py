@@ -13,6 +13,7 @@ import stat
 import subprocess
 import tempfile
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -259,8 +260,15 @@ class LocalHost:
         return len(os.sched_getaffinity(0))
 
     @property
+    def agent(self) -> None:
+        return None
+
+    @property
     def files(self) -> Files:
         return HERE
+
+    def unix_time_s(self) -> float:
+        return time.time()
 
     def which(self, program: str, path: str | None = None) -> str | None:
         return shutil.which(program, path=path)

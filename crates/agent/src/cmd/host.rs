@@ -1,0 +1,49 @@
+//! What lets another machine have this one as a host, without events: `host` speaks frames (see
+//! [`hostlink`]), `supervise` and `execute` are what it starts supervised commands with.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::events::{EXIT_USER, identity};
+use crate::signals::heed_file_limit;
+
+/// Arguments of `venturi-agent supervise`.
+#[derive(Debug, clap::Args)]
+pub struct Supervise {
+    /// What the command says is added to this file
+    log: PathBuf,
+    #[arg(last = true, required = true)]
+    command: Vec<OsString>,
+}
+
+/// Arguments of `venturi-agent execute`.
+#[derive(Debug, clap::Args)]
+pub struct Execute {
+    #[arg(last = true, required = true)]
+    command: Vec<OsString>,
+}
+
+/// Is the far end of a link until that breaks.
+pub fn serve() -> ExitCode {
+    // A file that may not grow any further is an error of the call that writes it.
+    let heeded = heed_file_limit().map_err(|failure| io::Error::other(failure.message));
+    ended(heeded.and_then(|()| hostlink::serve(&identity())))
+}
+
+/// Runs a command of which nothing is left.
+pub fn supervise(args: &Supervise) -> ExitCode {
+    ended(hostlink::supervise(&args.log, &args.command))
+}
+
+/// Becomes a command.
+pub fn execute(args: &Execute) -> ExitCode {
+    hostlink::execute(&args.command).into()
+}
+
+fn ended(result: io::Result<()>) -> ExitCode {
+    let Err(error) = result else { return ExitCode::SUCCESS };
+    let _ = writeln!(io::stderr(), "venturi-agent: {error}");
+    EXIT_USER.into()
+}

@@ -1,0 +1,19 @@
+//! The far end of a link: files, processes and supervised commands of this host, asked for over two
+//! pipes, and whatever opened those (SSH, a namespace) is none of its business.
+//!
+//! One thread reads frames and never waits for anything else; each call has a thread of its own.
+//! When the pipes break or nothing is heard for too long, all that was started ends, what was
+//! temporary is removed, and this process ends.
+
+mod calls;
+mod channel;
+mod children;
+pub mod files;
+pub mod frame;
+mod processes;
+mod serve;
+mod supervise;
+mod text;
+
+pub use serve::serve;
+pub use supervise::{execute, supervise};

@@ -1,0 +1,477 @@
+"""A connection to a host: calls, many at once, over the two pipes of a process.
+
+The far end is `venturi-agent host` (`crates/hostlink`, whose `frame.rs` says what a frame is). How
+the process came to be (SSH, a namespace) is none of the link's business. When it is gone, or says
+nothing for too long, the link is lost: every call under way and every later one fails with
+VEN-HOST-LOST, and the far end ends what it started.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import select
+import struct
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+import venturi
+from venturi.errors import VenturiError
+from venturi.units import format_duration
+
+PROTOCOL = 1
+SILENCE_S = 20.0
+"""Without a sign of life for so long the other end is given up; there are four in that time."""
+HELLO_S = 30.0
+PIECE_BYTES = 256 << 10
+WINDOW_BYTES = 4 << 20
+MAX_FRAME_BYTES = 64 << 20
+STDERR_LINES = 20
+CLOSE_S = 30.0
+"""What the far end started gets 10 s to end by itself."""
+_HEAD = struct.Struct("<BII")
+_LOOK_AGAIN_S = 0.5
+
+
+class Kind(IntEnum):
+    """What a frame is."""
+
+    HELLO = 0
+    CALL = 1
+    DATA = 2
+    END = 3
+    CREDIT = 4
+    NOTE = 5
+    ANSWER = 6
+    PING = 7
+
+
+def text_of(name: str | Path) -> str:
+    """A name's bytes as characters of the same numbers: JSON has no other way for any bytes."""
+    return os.fsencode(name).decode("latin-1")
+
+
+def name_of(text: str) -> str:
+    """The name whose `text_of` is `text`."""
+    return os.fsdecode(text.encode("latin-1"))
+
+
+class Channel:
+    """A call under way: what it is sent, what it sends, and how it ends."""
+
+    def __init__(
+        self, number: int, send: Callable[[Kind, int, bytes], None], lost: VenturiError | None
+    ) -> None:
+        self._number = number
+        self._send = send
+        self._changed = threading.Condition()
+        self._credit = WINDOW_BYTES
+        self._arrived: deque[bytes] = deque()
+        self._complete = False
+        self._notes: dict[str, Any] = {}
+        self._answer: Mapping[str, Any] | None = None
+        self._lost = lost
+        self._on_end: Callable[[], None] | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether it was answered, or never will be."""
+        return self._answer is not None or self._lost is not None
+
+    def send(self, data: bytes) -> bool:
+        """Sends `data` as the far end takes it; False if it has answered and takes no more."""
+        for start in range(0, len(data), PIECE_BYTES):
+            piece = data[start : start + PIECE_BYTES]
+            self._wait(lambda: self._credit >= PIECE_BYTES or self.ended)
+            if self.ended:
+                return False
+            with self._changed:
+                self._credit -= len(piece)
+            self._send(Kind.DATA, self._number, piece)
+        return True
+
+    def end(self) -> None:
+        """Says that there is no more data."""
+        self._send(Kind.END, self._number, b"")
+
+    def note(self, note: str | Mapping[str, Any]) -> None:
+        """Says something about the call."""
+        if not self.ended:
+            self._send(Kind.NOTE, self._number, json.dumps(note).encode())
+
+    def receive(self) -> bytes:
+        """What comes next of its data; nothing: that was all. VEN-HOST-LOST."""
+        self._wait(lambda: bool(self._arrived) or self._complete or self.ended)
+        if self._arrived:
+            piece = self._arrived.popleft()
+            self._send(Kind.CREDIT, self._number, struct.pack("<I", len(piece)))
+            return piece
+        self._check()
+        return b""
+
+    def noted(self, name: str, *, discarding: bool = False) -> Any:
+        """What was said of `name`, once it was; None if it has ended without. With `discarding`
+        its data is thrown away meanwhile. VEN-HOST-LOST.
+        """
+        while True:
+            self._wait(
+                lambda: name in self._notes or self.ended or (discarding and bool(self._arrived))
+            )
+            if name in self._notes:
+                return self._notes[name]
+            if self.ended:
+                self._check()
+                return None
+            self.receive()
+
+    def has_noted(self, name: str) -> bool:
+        """Whether something was said of `name` already."""
+        return name in self._notes
+
+    def answer(self, timeout_s: float | None = None) -> Any:
+        """How it ended. OSError as the far end had it; VEN-HOST-LOST; TimeoutError."""
+        if not self._wait(lambda: self.ended, timeout_s):
+            raise TimeoutError
+        self._check()
+        assert self._answer is not None
+        if "ok" in self._answer:
+            return self._answer["ok"]
+        number, path = self._answer["errno"], self._answer["path"]
+        said = os.strerror(number)
+        raise OSError(number, said) if path is None else OSError(number, said, name_of(path))
+
+    def cancel(self) -> None:
+        """Nobody wants its data any more."""
+        self.note("cancel")
+
+    def at_end(self, tell: Callable[[], None]) -> None:
+        """Has `tell` called, in whatever thread, once it has ended."""
+        with self._changed:
+            if not self.ended:
+                self._on_end = tell
+                return
+        tell()
+
+    def take(self, kind: int, payload: bytes) -> None:
+        """Takes a frame that came for the call; in the link's own thread."""
+        with self._changed:
+            if kind == Kind.DATA:
+                self._arrived.append(payload)
+            elif kind == Kind.END:
+                self._complete = True
+            elif kind == Kind.CREDIT:
+                self._credit += struct.unpack("<I", payload)[0]
+            elif kind == Kind.NOTE:
+                self._notes |= json.loads(payload)
+            elif kind == Kind.ANSWER:
+                self._answer = json.loads(payload)
+            self._changed.notify_all()
+        self._tell_end()
+
+    def lose(self, error: VenturiError) -> None:
+        """The link is lost; in its own thread."""
+        with self._changed:
+            if not self.ended:
+                self._lost = error
+            self._changed.notify_all()
+        self._tell_end()
+
+    def _tell_end(self) -> None:
+        with self._changed:
+            tell, self._on_end = (self._on_end, None) if self.ended else (None, self._on_end)
+        if tell is not None:
+            tell()
+
+    def _wait(self, ready: Callable[[], bool], timeout_s: float | None = None) -> bool:
+        deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
+        with self._changed:
+            # Looked at twice a second: Ctrl-C just before a wait would only be heard of after it.
+            while not self._changed.wait_for(ready, _LOOK_AGAIN_S):
+                if deadline_s is not None and time.monotonic() > deadline_s:
+                    return False
+        return True
+
+    def _check(self) -> None:
+        if self._lost is not None:
+            raise VenturiError(
+                self._lost.code, self._lost.message, where=self._lost.where, hint=self._lost.hint
+            )
+
+
+class Link:
+    """Calls over the pipes of `process`, to the host that people call `name`.
+
+    Made once the far end has greeted: VEN-HOST-VERSION if it is not one of ours, VEN-HOST-START if
+    it ended, VEN-HOST-TIMEOUT if it said nothing for `hello_s`; `process` is ended then.
+    """
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        name: str,
+        *,
+        hello_s: float = HELLO_S,
+        silence_s: float = SILENCE_S,
+    ) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self.name = name
+        self._process = process
+        self._silence_s = silence_s
+        self._stdin, self._stdout = process.stdin, process.stdout.fileno()
+        self._words = LastWords(process)
+        self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._channels: dict[int, Channel] = {}
+        self._count = 0
+        self._lost: VenturiError | None = None
+        self._closing = False
+        self._buffer = bytearray()
+        try:
+            self.hello = self._greeted(hello_s)
+        except BaseException:
+            end(process)
+            raise
+        self._send(Kind.HELLO, 0, json.dumps({"silence_s": silence_s}).encode())
+        self._threads = [
+            threading.Thread(target=each, daemon=True) for each in (self._write, self._read)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def call(self, name: str, **given: Any) -> Channel:
+        """Begins a call."""
+        with self._lock:
+            self._count += 1
+            number = self._count
+            channel = Channel(number, self._send, self._lost)
+            if self._lost is None:
+                self._channels[number] = channel
+        self._send(Kind.CALL, number, json.dumps({"call": name, **given}).encode())
+        return channel
+
+    @contextmanager
+    def calling(self, name: str, **given: Any) -> Iterator[Channel]:
+        """A call that is given up when the block is left before it has ended."""
+        channel = self.call(name, **given)
+        try:
+            yield channel
+        finally:
+            channel.cancel()
+
+    def ask(self, name: str, **given: Any) -> Any:
+        """The answer to a call. OSError as the far end had it; VEN-HOST-LOST."""
+        return self.call(name, **given).answer()
+
+    def close(self) -> None:
+        """Ends it; returns once the far end has ended what it started, or is given up."""
+        self._closing = True
+        self._outgoing.put(None)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(CLOSE_S)
+        end(self._process)
+        for thread in self._threads:
+            thread.join()
+
+    def _send(self, kind: Kind, channel: int, payload: bytes) -> None:
+        # By a thread of its own: Ctrl-C must not leave half a frame in the pipe.
+        self._outgoing.put(_HEAD.pack(kind, channel, len(payload)) + payload)
+
+    def _write(self) -> None:
+        ping = _HEAD.pack(Kind.PING, 0, 0)
+        with suppress(OSError):
+            while True:
+                try:
+                    frame = self._outgoing.get(timeout=self._silence_s / 4)
+                except queue.Empty:
+                    frame = ping
+                if frame is None:
+                    break
+                left = memoryview(frame)
+                while left:
+                    left = left[self._stdin.write(left) or 0 :]
+        with suppress(OSError):
+            self._stdin.close()
+
+    def _read(self) -> None:
+        try:
+            while (frame := self._frame(self._silence_s)) is not None:
+                kind, number, payload = frame
+                with self._lock:
+                    done = kind == Kind.ANSWER
+                    channel = (self._channels.pop if done else self._channels.get)(number, None)
+                if channel is not None:
+                    channel.take(kind, payload)
+            why = self._words.why() or "it ended"
+        except TimeoutError:
+            why = f"nothing was heard of it for {format_duration(self._silence_s)}"
+        except (OSError, ValueError) as error:
+            why = str(error)
+        self._lose("the connection was closed" if self._closing else why)
+
+    def _lose(self, why: str) -> None:
+        error = VenturiError(
+            "VEN-HOST-LOST",
+            f"the connection to {self.name} was lost: {why}",
+            where={"host": self.name},
+            hint="what was started there has been ended there; look at the host and its network, "
+            "and start again",
+        )
+        with self._lock:
+            self._lost = error
+            channels = list(self._channels.values())
+            self._channels.clear()
+        for channel in channels:
+            channel.lose(error)
+        if not self._closing:
+            self._process.kill()  # whoever waits to write to it must not wait for ever
+            self._outgoing.put(None)
+
+    def _frame(self, patience_s: float) -> tuple[int, int, bytes] | None:
+        """The next frame; None at the end. TimeoutError; ValueError for what is none."""
+        while True:
+            if len(self._buffer) >= _HEAD.size:
+                kind, channel, length = _HEAD.unpack_from(self._buffer)
+                if kind > max(Kind) or length > MAX_FRAME_BYTES:
+                    raise ValueError(f"it says {bytes(self._buffer[:80])!r}")
+                whole = _HEAD.size + length
+                if len(self._buffer) >= whole:
+                    payload = bytes(memoryview(self._buffer)[_HEAD.size : whole])
+                    del self._buffer[:whole]
+                    return kind, channel, payload
+            if not is_readable(self._stdout, patience_s):
+                raise TimeoutError
+            more = os.read(self._stdout, 1 << 20)
+            if not more:
+                return None
+            self._buffer += more
+
+    def _greeted(self, patience_s: float) -> Mapping[str, Any]:
+        try:
+            frame = self._frame(patience_s)
+        except TimeoutError:
+            raise VenturiError(
+                "VEN-HOST-TIMEOUT",
+                f"the agent of {self.name} has said nothing for {format_duration(patience_s)}",
+                where={"host": self.name},
+                hint="is the host overloaded, or its disk dead?",
+            ) from None
+        except ValueError as error:
+            raise _version(self.name, str(error)) from None
+        if frame is None:
+            raise self._not_started()
+        kind, _, payload = frame
+        try:
+            hello: Mapping[str, Any] = json.loads(payload) if kind == Kind.HELLO else {}
+            protocol, version = hello["protocol"], hello["identity"]["version"]
+        except (ValueError, KeyError, TypeError):
+            raise _version(self.name, f"it says {payload[:80]!r}") from None
+        if protocol != PROTOCOL or _plain(version) != _plain(venturi.__version__):
+            raise _version(
+                self.name,
+                f"it is of version {version} (protocol {protocol}), "
+                f"this Venturi of {venturi.__version__} (protocol {PROTOCOL})",
+            )
+        return hello
+
+    def _not_started(self) -> VenturiError:
+        why = self._words.why()
+        if "unrecognized subcommand" in why:
+            return _version(self.name, "it cannot be a host yet")
+        status = self._process.wait()
+        return VenturiError(
+            "VEN-HOST-START",
+            f"the agent of {self.name} did not start: {why or f'status {status}'}",
+            where={"host": self.name, "status": status},
+            hint="the same command by hand says more",
+        )
+
+
+class LastWords:
+    """The last lines of a process's standard error, read so that it never waits for a reader."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stderr is not None
+        self._stderr = process.stderr
+        self._lines: deque[str] = deque(maxlen=STDERR_LINES)
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+
+    def _listen(self) -> None:
+        with (
+            suppress(OSError, ValueError),
+            open(self._stderr.fileno(), "rb", closefd=False) as file,
+        ):
+            while line := file.readline(2000):
+                self._lines.append(line.decode(errors="replace").rstrip())
+
+    def lines(self) -> Sequence[str]:
+        """All that is kept, once the process has ended; a second later if it has not."""
+        self._thread.join(1.0)
+        return [line for line in self._lines if line]
+
+    def why(self) -> str:
+        """The last line."""
+        return next(reversed(self.lines()), "")
+
+
+def opened(command: Sequence[str | Path], name: str) -> subprocess.Popen[bytes]:
+    """Starts what speaks for a host; VEN-HOST-START if it cannot be executed.
+
+    Out of our process group: Ctrl-C is for us alone.
+    """
+    try:
+        return subprocess.Popen(
+            list(command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            process_group=0,
+            bufsize=0,
+        )
+    except OSError as error:
+        raise VenturiError(
+            "VEN-HOST-START",
+            f"{command[0]} cannot be started: {error.strerror or error}",
+            where={"host": name, "path": str(command[0])},
+            hint="install it, or name it by its full path",
+        ) from error
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Ends what `opened` has started, at once."""
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
+
+
+def is_readable(file: int, patience_s: float) -> bool:
+    """Whether something, or the end, can be read within `patience_s`."""
+    poll = select.poll()
+    poll.register(file, select.POLLIN)
+    return bool(poll.poll(max(0.0, patience_s) * 1000))
+
+
+def _plain(version: object) -> str:
+    """A version without what Rust and Python write differently in those before a release."""
+    return str(version).replace("-", "").replace(".", "")
+
+
+def _version(name: str, how: str) -> VenturiError:
+    return VenturiError(
+        "VEN-HOST-VERSION",
+        f"the agent of {name} is not the one of this Venturi: {how}",
+        where={"host": name},
+        hint="start the agent that this Venturi came with",
+    )

@@ -1,0 +1,464 @@
+"""A host at the far end of a link: how that was opened, nobody here knows."""
+
+from __future__ import annotations
+
+import fnmatch
+import io
+import json
+import os
+import re
+import signal
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from venturi.errors import VenturiError
+from venturi.measure.hosts.host import MAX_LINE_BYTES, Files, Info, Process, Supervised
+from venturi.measure.hosts.link import (
+    HELLO_S,
+    PIECE_BYTES,
+    SILENCE_S,
+    Channel,
+    Link,
+    name_of,
+    opened,
+    text_of,
+)
+
+BUFFER_BYTES = 1 << 20
+"""What an open file reads or writes at once: each time costs a round trip."""
+CLEAN_UP_S = 30.0
+
+
+@contextmanager
+def connected(
+    command: Sequence[str | Path],
+    name: str,
+    *,
+    hello_s: float = HELLO_S,
+    silence_s: float = SILENCE_S,
+) -> Iterator[RemoteHost]:
+    """The host whose agent `command` starts (it ends in `AGENT host`), until the block is left;
+    people call it `name`. VEN-HOST-START, -TIMEOUT, -VERSION.
+    """
+    link = Link(opened(command, name), name, hello_s=hello_s, silence_s=silence_s)
+    try:
+        yield RemoteHost(link)
+    finally:
+        link.close()
+
+
+class RemoteFiles(Files):
+    """Its files."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    def mkdir(
+        self, folder: Path, *, mode: int = 0o777, parents: bool = False, exist_ok: bool = False
+    ) -> None:
+        self._ask("mkdir", folder, mode=mode, parents=parents, exist_ok=exist_ok)
+
+    def remove(self, path: Path) -> None:
+        self._ask("remove", path)
+
+    def rename(self, path: Path, to: Path) -> None:
+        self._ask("rename", path, to=text_of(to))
+
+    def symlink(self, path: Path, to: Path) -> None:
+        self._ask("symlink", path, to=text_of(to))
+
+    def stat(self, path: Path) -> Info:
+        return _info(path, self._ask("stat", path))
+
+    def resolve(self, path: Path) -> Path:
+        return Path(name_of(self._ask("resolve", path)))
+
+    def entries(self, folder: Path) -> tuple[Info, ...]:
+        return _infos(folder, self._told("entries", folder))
+
+    def find(self, folder: Path, pattern: str) -> tuple[Info, ...]:
+        parts = Path(pattern).parts
+        anywhere = "**" in parts
+        depth = None if anywhere else len(parts)
+        found = _infos(folder, self._told("walk", folder, depth=depth, follow=not anywhere))
+        names = [re.compile(fnmatch.translate(part)).match for part in parts]
+        below = len(folder.parts)
+        return tuple(each for each in found if _fits(each.path.parts[below:], parts, names))
+
+    def read(self, path: Path, *, last_bytes: int | None = None) -> bytes:
+        return self._whole("read", path, last_bytes=last_bytes)
+
+    def write(self, path: Path, data: bytes | str, *, durable: bool = False) -> None:
+        data = data.encode() if isinstance(data, str) else data
+        with self._link.calling("write", path=text_of(path), durable=durable) as channel:
+            if channel.send(data):
+                channel.end()
+            channel.answer()
+
+    def open(self, path: Path) -> io.BufferedReader:
+        handle = self._ask("open", path)
+        return io.BufferedReader(_Opened(self._link, handle), BUFFER_BYTES)
+
+    def create(self, path: Path) -> io.BufferedWriter:
+        handle = self._ask("create", path)
+        return io.BufferedWriter(_Created(self._link, handle), BUFFER_BYTES)
+
+    def sync(self, path: Path) -> None:
+        self._ask("sync", path)
+
+    def put(self, local: Path, path: Path) -> None:
+        with local.open("rb") as file, self._link.calling("put", path=text_of(path)) as channel:
+            while (piece := file.read(PIECE_BYTES)) and channel.send(piece):
+                pass
+            channel.end()
+            channel.answer()
+
+    def get(self, path: Path, local: Path) -> None:
+        with self._link.calling("read", path=text_of(path), last_bytes=None) as channel:
+            piece = channel.receive()
+            if not piece:
+                channel.answer()  # before there is a file here
+            with local.open("wb") as file:
+                while piece:
+                    file.write(piece)
+                    piece = channel.receive()
+            channel.answer()
+
+    @contextmanager
+    def here(self, *paths: Path) -> Iterator[tuple[Path, ...]]:
+        with tempfile.TemporaryDirectory(prefix="venturi-") as folder:
+            copies = []
+            for number, path in enumerate(paths):
+                copies.append(Path(folder) / str(number) / path.name)
+                copies[-1].parent.mkdir()
+                self.get(path, copies[-1])
+            yield tuple(copies)
+
+    def free_bytes(self, path: Path) -> int:
+        return int(self._ask("free_bytes", path))
+
+    def require_writable(self, folder: Path) -> None:
+        self._ask("require_writable", folder)
+
+    @property
+    def temporaries(self) -> Path:
+        return Path(name_of(self._link.hello["temporaries"]))
+
+    @contextmanager
+    def temporary(self, prefix: str) -> Iterator[Path]:
+        folder = Path(name_of(self._link.ask("temporary", prefix=prefix)))
+        try:
+            yield folder
+        finally:
+            _unless_lost(lambda: self.remove(folder))  # else the far end does it
+
+    def _ask(self, call: str, path: Path, **more: Any) -> Any:
+        return self._link.ask(call, path=text_of(path), **more)
+
+    def _whole(self, call: str, path: Path, **more: Any) -> bytes:
+        with self._link.calling(call, path=text_of(path), **more) as channel:
+            data = b"".join(iter(channel.receive, b""))
+            channel.answer()
+            return data
+
+    def _told(self, call: str, path: Path, **more: Any) -> Any:
+        return json.loads(self._whole(call, path, **more))
+
+
+class RemoteProcess:
+    """A process there, in a process group of its own."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._stdout = io.BufferedReader(_Output(channel))
+
+    def lines(self) -> Iterator[bytes]:
+        while line := self._stdout.readline(MAX_LINE_BYTES + 1):
+            if len(line) > MAX_LINE_BYTES:
+                raise VenturiError(
+                    "VEN-AGENT-PROTOCOL",
+                    f"a line is longer than {MAX_LINE_BYTES} bytes",
+                    where={"starts_with": line[:80].decode(errors="replace")},
+                )
+            yield line
+
+    def wait(self) -> int:
+        return self._status(discarding=False)
+
+    def terminate(self) -> None:
+        self._channel.note("terminate")
+
+    def stop(self, grace_s: float) -> int:
+        self._channel.note({"stop": grace_s})
+        try:
+            # It may still be writing: read on, or it would wait for ever.
+            return self._status(discarding=True)
+        except KeyboardInterrupt:
+            self._channel.note({"stop": 0.0})
+            return self._status(discarding=True)
+        except VenturiError:  # the link is lost: the far end ends it
+            return -signal.SIGKILL
+
+    def stderr_tail(self) -> list[str]:
+        if not self._channel.has_noted("stderr"):
+            return []
+        return list(self._channel.noted("stderr"))
+
+    def _status(self, *, discarding: bool) -> int:
+        status = self._channel.noted("ended", discarding=discarding)
+        if status is None:
+            self._channel.answer()  # it says why nobody knows
+        self._channel.cancel()
+        return int(status)
+
+
+class RemoteSupervised:
+    """A command there, under a supervisor of its own."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        ends, held = os.pipe()
+        self._end, self._held = io.FileIO(ends), io.FileIO(held, "wb")
+        channel.at_end(self._held.close)
+
+    def fileno(self) -> int:
+        return self._end.fileno()
+
+    @property
+    def ended(self) -> bool:
+        return self._channel.ended
+
+    @property
+    def reaped(self) -> bool:
+        return self._end.closed
+
+    @cached_property
+    def report(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self._channel.answer()
+        return found
+
+    def release(self) -> None:
+        self._channel.note("release")
+
+    def reap(self) -> None:
+        try:
+            self._channel.answer(CLEAN_UP_S)
+        except TimeoutError:
+            self._channel.note({"stop": 0.0})
+            _unless_lost(self._channel.answer)
+        except VenturiError:  # the link is lost: the far end ends it
+            pass
+        finally:
+            self._end.close()
+
+
+class RemoteHost:
+    """A machine at the far end of a link."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._files = RemoteFiles(link)
+
+    @property
+    def name(self) -> str:
+        return str(self._link.hello["name"])
+
+    @property
+    def user(self) -> str:
+        return str(self._link.hello["user"])
+
+    @property
+    def cores(self) -> int:
+        return int(self._link.hello["cores"])
+
+    @property
+    def agent(self) -> str | None:
+        return name_of(self._link.hello["agent"])
+
+    @property
+    def files(self) -> Files:
+        return self._files
+
+    def which(self, program: str, path: str | None = None) -> str | None:
+        looked = None if path is None else text_of(path)
+        found = self._link.ask("which", program=text_of(program), path=looked)
+        return None if found is None else name_of(found)
+
+    def unix_time_s(self) -> float:
+        return float(self._link.ask("unix_time"))
+
+    def address_towards(self, server: str, port: int, timeout_s: float) -> str | None:
+        if port not in range(1 << 16):
+            return None
+        found = self._link.ask("address_towards", server=server, port=port, timeout_s=timeout_s)
+        return None if found is None else str(found)
+
+    def start(
+        self,
+        argv: Sequence[str | Path],
+        *,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Process:
+        channel = self._link.call("start", **_command(argv, cwd, env or {}))
+        try:
+            if channel.noted("started") is None:
+                channel.answer()
+        except OSError as error:
+            raise VenturiError(
+                "VEN-AGENT-MISSING",
+                f"{argv[0]} cannot be started: {error.strerror}",
+                where={"path": str(argv[0])},
+                hint="the path is one of that host: see whether it is there and can be executed",
+            ) from error
+        return RemoteProcess(channel)
+
+    def supervise(
+        self, command: Sequence[str | Path], *, log: Path, cwd: Path, env: Mapping[str, str]
+    ) -> Supervised:
+        given = _command(command, cwd, env)
+        channel = self._link.call("supervise", log=text_of(log), **given)
+        if channel.noted("started") is None:
+            channel.answer()
+        return RemoteSupervised(channel)
+
+
+class _Opened(io.RawIOBase):
+    """A file that is read there."""
+
+    def __init__(self, link: Link, handle: int) -> None:
+        self._link = link
+        self._handle = handle
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        into = memoryview(buffer).cast("B")
+        with self._link.calling(
+            "read_at", handle=self._handle, offset=self._position, bytes=len(into)
+        ) as channel:
+            count = 0
+            while piece := channel.receive():
+                into[count : count + len(piece)] = piece
+                count += len(piece)
+            channel.answer()
+        self._position += count
+        return count
+
+    def readall(self) -> bytes:
+        return b"".join(iter(lambda: self.read(BUFFER_BYTES) or b"", b""))
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        if whence == os.SEEK_CUR:
+            offset += self._position
+        elif whence == os.SEEK_END:
+            offset += int(self._link.ask("length", handle=self._handle))
+        if offset < 0:
+            raise ValueError(f"negative seek position {offset}")
+        self._position = offset
+        return offset
+
+    def tell(self) -> int:
+        return self._position
+
+    def close(self) -> None:
+        _close(self, self._link, self._handle)
+        super().close()
+
+
+class _Created(io.RawIOBase):
+    """A file that is written there; what was written is there when the call returns."""
+
+    def __init__(self, link: Link, handle: int) -> None:
+        self._link = link
+        self._handle = handle
+        self._position = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        with self._link.calling("append", handle=self._handle) as channel:
+            if channel.send(bytes(data)):
+                channel.end()
+            count = int(channel.answer())
+        self._position += count
+        return count
+
+    def tell(self) -> int:
+        return self._position
+
+    def close(self) -> None:
+        _close(self, self._link, self._handle)
+        super().close()
+
+
+class _Output(io.RawIOBase):
+    """The standard output of a process there."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._left = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._left:
+            self._left = memoryview(self._channel.receive())
+        count = min(len(self._left), len(buffer))
+        buffer[:count] = self._left[:count]
+        self._left = self._left[count:]
+        return count
+
+
+def _close(file: io.RawIOBase, link: Link, handle: int) -> None:
+    if not file.closed:
+        link.call("close", handle=handle)  # nobody waits for it
+
+
+def _unless_lost(act: Callable[[], object]) -> None:
+    try:
+        act()
+    except VenturiError as error:
+        if error.code != "VEN-HOST-LOST":
+            raise
+
+
+def _command(
+    argv: Sequence[str | Path], cwd: Path | None, env: Mapping[str, str]
+) -> dict[str, Any]:
+    return {
+        "argv": [text_of(each) for each in argv],
+        "cwd": None if cwd is None else text_of(cwd),
+        "env": [(text_of(name), text_of(value)) for name, value in env.items()],
+    }
+
+
+def _info(path: Path, told: Mapping[str, Any]) -> Info:
+    return Info(path, told["kind"], told["bytes"], told["modified_ns"], told["device"])
+
+
+def _infos(folder: Path, told: Sequence[Mapping[str, Any]]) -> tuple[Info, ...]:
+    found = (_info(folder / name_of(each["name"]), each) for each in told)
+    return tuple(sorted(found, key=lambda info: info.path))
+
+
+def _fits(
+    path: Sequence[str], parts: Sequence[str], names: Sequence[Callable[[str], object]]
+) -> bool:
+    """Whether the names of `path` are like `parts`, as Path.glob has it."""
+    if not parts:
+        return not path
+    if parts[0] == "**":
+        return any(_fits(path[skipped:], parts[1:], names[1:]) for skipped in range(len(path) + 1))
+    return bool(path and names[0](path[0])) and _fits(path[1:], parts[1:], names[1:])
