@@ -188,6 +188,24 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "VEN-CLUSTER-FILE": Code(
             _USAGE, "A cluster's file has mistakes; each is named with its line."
         ),
+        "VEN-LAB-FILE": Code(_USAGE, "A lab's file has mistakes; each is named with its line."),
+        "VEN-LAB-NEEDS": Code(
+            _ENVIRONMENT, "This machine, or who asks, lacks something that a lab is made of."
+        ),
+        "VEN-LAB-SPACE": Code(_CAPACITY, "The disks of a lab are larger than what is free."),
+        "VEN-LAB-ADDRESS": Code(
+            _ENVIRONMENT, "The addresses of a lab are those of a network of this machine."
+        ),
+        "VEN-LAB-STEP": Code(
+            _ENVIRONMENT, "A part of a lab could not be made; nothing is left of the others."
+        ),
+        "VEN-LAB-UP": Code(_USAGE, "A lab of this name is up already."),
+        "VEN-LAB-UNKNOWN": Code(_USAGE, "There is no lab, or no host of a lab, of this name."),
+        "VEN-LAB-BROKEN": Code(_ENVIRONMENT, "A host of a lab is gone, or never was made."),
+        "VEN-LAB-BUSY": Code(
+            _ENVIRONMENT, "A part of a lab is in use, or another command is at work on it."
+        ),
+        "VEN-LAB-JOURNAL": Code(_ENVIRONMENT, "The journal of a lab is damaged."),
         "VEN-ENGINE-IGNORED": Code(
             _WARNING, "A setting was given that the engine, as it is deployed, ignores."
         ),

@@ -1,0 +1,1 @@
+"""The lab: an emulated cluster on this machine, with networks and disks of chosen speeds."""

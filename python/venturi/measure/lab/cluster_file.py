@@ -1,0 +1,61 @@
+"""A lab as a cluster's file, so that it can be named wherever a cluster can."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+from venturi.measure.lab.lab_file import CORE, FOLDER, LabHost, LabSpec
+
+
+def cluster_text(spec: LabSpec, made: LabSpec) -> str:
+    """The TOML of a cluster whose hosts are those of the lab `spec`, which was made as `made`.
+
+    Rates in it are those that were made: what can be measured. Where no host is a master the first
+    is.
+    """
+    return "\n".join(_lines(spec, made)) + "\n"
+
+
+def _lines(spec: LabSpec, made: LabSpec) -> Iterator[str]:
+    yield "# Written by `venturi lab up`."
+    yield f"name = {json.dumps(spec.name)}"
+    if spec.dilation != 1:
+        yield f"dilation = {spec.dilation}"
+    for switch in made.switches:
+        yield f"\n[racks.{json.dumps(switch.name)}]"
+        if switch.within != CORE:
+            yield f"within = {json.dumps(switch.within)}"
+        if switch.uplink_bytes_per_s is not None:
+            yield f"uplink = {_rate(switch.uplink_bytes_per_s * switch.ports)}"
+    if not any("master" in host.roles for host in made.hosts):
+        first = made.hosts[0]
+        roles = ("master", *first.roles)
+        made = replace(made, hosts=(replace(first, roles=roles), *made.hosts[1:]))
+    for host in made.hosts:
+        yield from _host(spec, host)
+
+
+def _host(spec: LabSpec, host: LabHost) -> Iterator[str]:
+    yield "\n[[hosts]]"
+    yield f"name = {json.dumps(host.name)}"
+    yield f"lab = {json.dumps(spec.name)}"
+    yield f"address = {json.dumps(host.address)}"
+    yield f"roles = {json.dumps(list(host.roles))}"
+    if host.switch != CORE:
+        yield f"rack = {json.dumps(host.switch)}"
+    if host.link_bytes_per_s is not None:
+        yield f"rate = {_rate(host.link_bytes_per_s)}"
+    folders: dict[str, list[str]] = {}
+    for disk in host.disks:
+        folders.setdefault(disk.disk_class, []).append(str(FOLDER / disk.name))
+    if folders:
+        told = ", ".join(
+            f"{json.dumps(name)} = {json.dumps(each)}" for name, each in folders.items()
+        )
+        yield f"disks = {{ {told} }}"
+
+
+def _rate(bytes_per_s: float) -> str:
+    return json.dumps(f"{bytes_per_s * 8 / 1e6:.12g}Mbit/s")

@@ -1,0 +1,185 @@
+"""What a lab has done to this machine, written down before it is done."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from venturi.errors import VenturiError
+
+NAME = "journal.jsonl"
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+LOCK_TIMEOUT_S = 20.0
+Notes = dict[str, Any]
+Instant = Literal["begun", "done", "ended"]
+Heard = Callable[[Instant, str], None]
+"""Told when a step was written down, when it was done, and when that was written down."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """A step: its kind, what it was asked, and what it noted of what it made."""
+
+    kind: str
+    asked: Mapping[str, Any]
+    notes: Notes = field(default_factory=dict)
+    undone: bool = False
+
+
+@dataclass(slots=True)
+class Journal:
+    """The journal of one lab, in the lab's folder. A line is on the disk before what it tells."""
+
+    folder: Path
+    about: Mapping[str, Any]
+    """The lab: `lab`, `id`, `boot`, `spec`, ..."""
+    entries: list[Entry] = field(default_factory=list)
+    is_up: bool = False
+
+    @property
+    def same_boot(self) -> bool:
+        """Whether the machine has not been started again since."""
+        return bool(self.about["boot"] == boot())
+
+    def begin(self, kind: str, asked: Mapping[str, Any]) -> Entry:
+        """Writes down a step that is about to be done."""
+        self._write({"step": kind, **asked})
+        self.entries.append(Entry(kind, asked))
+        return self.entries[-1]
+
+    def note(self, entry: Entry, notes: Mapping[str, Any]) -> None:
+        """Writes down of the last step by what the thing that it is about to make is known."""
+        self._write({"note": notes})
+        entry.notes.update(notes)
+
+    def up(self) -> None:
+        """Writes down that the lab is whole."""
+        self._write({"up": True})
+        self.is_up = True
+
+    def down(self) -> None:
+        """Writes down that the lab is no longer whole."""
+        self._write({"up": False})
+        self.is_up = False
+
+    def undo(self, entry: Entry) -> None:
+        """Writes down that nothing of a step is left."""
+        self._write({"undone": self.entries.index(entry)})
+        entry.undone = True
+
+    def _write(self, line: Mapping[str, Any]) -> None:
+        with (self.folder / NAME).open("ab") as file:
+            file.write(json.dumps(line).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def new(folder: Path, about: Mapping[str, Any]) -> Journal:
+    """The journal of a new lab in the empty `folder`."""
+    journal = Journal(folder, about)
+    journal._write({"lab": about})
+    for path in (folder, folder.parent):
+        opened = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
+    return journal
+
+
+def read(folder: Path, *, mend: bool = False) -> Journal | None:
+    """The journal in `folder`; None if there is none, or one that had not begun.
+
+    A last line that a kill cut short told of something that was not yet done: `mend` it away, with
+    the lock held, before something is added.
+    """
+    try:
+        text = (folder / NAME).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    whole = text[: text.rfind(b"\n") + 1]
+    if mend and whole != text:
+        os.truncate(folder / NAME, len(whole))
+    lines = whole.splitlines()
+    if not lines:
+        return None
+    journal = Journal(folder, _parsed(folder, 1, lines[0])["lab"])
+    for number, each in enumerate(lines[1:], start=2):
+        line = _parsed(folder, number, each)
+        if "step" in line:
+            journal.entries.append(Entry(line.pop("step"), line))
+        elif "note" in line:
+            journal.entries[-1].notes.update(line["note"])
+        elif "undone" in line:
+            journal.entries[line["undone"]].undone = True
+        else:
+            journal.is_up = line["up"]
+    return journal
+
+
+def _parsed(folder: Path, number: int, text: bytes) -> dict[str, Any]:
+    try:
+        line: dict[str, Any] = json.loads(text)
+    except ValueError as error:
+        raise VenturiError(
+            "VEN-LAB-JOURNAL",
+            "the journal of a lab is damaged",
+            where={"file": str(folder / NAME), "line": number},
+            hint="remove the line, then `venturi lab down`",
+        ) from error
+    return line
+
+
+def boot() -> str:
+    """What this start of the machine is called."""
+    return BOOT_ID.read_text().strip()
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[int]:
+    """Holds the lock on a lab's folder, which is made if there is none; its descriptor.
+
+    Who inherits the descriptor holds the lock with us: after a kill the next one waits for the
+    programs that we had started. VEN-LAB-BUSY if another command is at work on the lab.
+    """
+    until_s = time.monotonic() + LOCK_TIMEOUT_S
+    while True:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            if _taken(lock) and _is_still(lock, folder):
+                yield lock
+                return
+        finally:
+            os.close(lock)
+        if time.monotonic() > until_s:
+            raise VenturiError(
+                "VEN-LAB-BUSY",
+                f"another command is at work on the lab {folder.name}",
+                where={"folder": str(folder)},
+                hint="wait until it has ended",
+            )
+        time.sleep(0.05)
+
+
+def _taken(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _is_still(lock: int, folder: Path) -> bool:
+    """Whether `folder` was not removed, or made anew, before we had the lock."""
+    try:
+        return os.path.samestat(os.fstat(lock), folder.stat())
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,378 @@
+"""A lab: made whole or not at all, looked at, entered, and taken down from whatever state."""
+
+from __future__ import annotations
+
+import secrets
+import shlex
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from venturi import units
+from venturi.errors import ExitCode, VenturiError
+from venturi.measure.lab import journal, machine
+from venturi.measure.lab.cluster_file import cluster_text
+from venturi.measure.lab.lab_file import LabHost, LabSpec, dilated
+from venturi.measure.lab.network import hosts_file
+from venturi.measure.lab.plan import controllers, group_of, images_of, steps_of
+from venturi.measure.lab.steps import (
+    KINDS,
+    SWITCHES,
+    World,
+    inhabitants,
+    kill_all,
+    require_free_addresses,
+)
+from venturi.record.trial import now
+
+CLUSTER = "cluster.toml"
+_SPECS = TypeAdapter(LabSpec)
+_ENTER = 'for group in {groups}; do echo $$ > "$group/cgroup.procs" || exit 125; done; exec "$@"'
+
+
+@dataclass(frozen=True, slots=True)
+class Lab:
+    """A lab of this machine. `state`: `up`; `broken`: a holder of it has ended; `half`: not made
+    to the end, or not taken down to it; `gone`: the machine was started again since.
+    """
+
+    name: str
+    state: str
+    spec: LabSpec
+    """As its file describes it."""
+    made: LabSpec
+    """As it was made: dilated."""
+    folder: Path
+    since: str
+    processes: Mapping[str, int | None]
+    """How many processes are in each host; None: its namespaces are gone."""
+
+    @property
+    def cluster(self) -> Path:
+        """Its cluster file."""
+        return self.folder / CLUSTER
+
+
+def folder_of(home: Path, name: str) -> Path:
+    """The folder of the lab `name`."""
+    return home / "labs" / name
+
+
+def up(
+    spec: LabSpec, home: Path, *, cores: int, heard: journal.Heard = lambda instant, step: None
+) -> Lab:
+    """Makes the lab: all of it, or nothing. What is left of one that a kill or a new start of the
+    machine cut short is removed first. VEN-LAB-UP if a lab of this name is up.
+    """
+    made = dilated(spec, cores)
+    models = {disk.model for host in made.hosts for disk in host.disks}
+    machine.require(
+        disks=bool(models),
+        throttle="throttle" in models,
+        groups=any(controllers(host) for host in made.hosts),
+    )
+    if "spindle" in models:
+        raise VenturiError(
+            "VEN-LAB-NEEDS",
+            "this version of Venturi has no disks of the model spindle",
+            hint='write model = "throttle"',
+        )
+    folder = folder_of(home, spec.name)
+    with journal.locked(folder) as held:
+        if (old := journal.read(folder, mend=True)) is not None:
+            if _state(old) == "up":
+                raise VenturiError(
+                    "VEN-LAB-UP",
+                    f"the lab {spec.name} is up already",
+                    where={"folder": str(folder)},
+                    hint=f"`venturi lab down --lab {spec.name}` takes it down; another name in the "
+                    "file makes a second one",
+                    exit_code=ExitCode.USAGE,
+                )
+            _undo(old, held, heard)
+        try:
+            id = _id()
+            _require_space(made, id, folder)
+            require_free_addresses(made, held)
+            _empty(folder)
+            about = {
+                "lab": spec.name,
+                "id": id,
+                "boot": journal.boot(),
+                "since": now().isoformat(timespec="seconds"),
+                "spec": _SPECS.dump_python(spec, mode="json"),
+                "made": _SPECS.dump_python(made, mode="json"),
+            }
+            written = journal.new(folder, about)
+        except BaseException:
+            with suppress(OSError):
+                folder.rmdir()
+            raise
+        try:
+            _make(written, spec, held, heard)
+        except BaseException:
+            _undo(written, held, heard)
+            folder.rmdir()
+            raise
+    return look(home, spec.name)
+
+
+def down(home: Path, name: str, heard: journal.Heard = lambda instant, step: None) -> None:
+    """Removes all that there is of a lab. VEN-LAB-UNKNOWN if there is none; VEN-LAB-BUSY if
+    something of it is in use, which is named, and all else is gone.
+    """
+    folder = _require_folder(home, name)
+    machine.require(disks=False, throttle=False, groups=False)
+    with journal.locked(folder) as held:
+        if (written := journal.read(folder, mend=True)) is not None:
+            _undo(written, held, heard)
+        _empty(folder)
+        folder.rmdir()
+
+
+def look(home: Path, name: str) -> Lab:
+    """A lab as it is now; VEN-LAB-UNKNOWN if there is none."""
+    folder = _require_folder(home, name)
+    written = journal.read(folder)
+    if written is None:
+        raise _unknown(home, name)
+    spec, made = (_SPECS.validate_python(written.about[key]) for key in ("spec", "made"))
+    world = _world(written, made, held=-1)
+    processes: dict[str, int | None] = {}
+    for host in made.hosts:
+        try:
+            alive = written.same_boot and world.holder(host.name).alive
+        except KeyError:
+            alive = False
+        processes[host.name] = len(inhabitants(world, host.name)) - 1 if alive else None
+    return Lab(name, _state(written), spec, made, folder, written.about["since"], processes)
+
+
+def labs(home: Path) -> tuple[str, ...]:
+    """The names of the labs of this machine."""
+    try:
+        folders = sorted((home / "labs").iterdir())
+    except FileNotFoundError:
+        return ()
+    return tuple(each.name for each in folders if (each / journal.NAME).exists())
+
+
+def only(home: Path) -> str:
+    """The name of the only lab that there is; VEN-LAB-UNKNOWN if there is none, or several."""
+    found = labs(home)
+    if len(found) == 1:
+        return found[0]
+    what = f"there are several labs: {', '.join(found)}" if found else "there is no lab"
+    hint = "say which with --lab NAME" if found else "`venturi lab up LAB.toml` makes one"
+    raise VenturiError("VEN-LAB-UNKNOWN", what, hint=hint, exit_code=ExitCode.USAGE)
+
+
+def enter(home: Path, name: str, host: str) -> tuple[str, ...]:
+    """What to put before a command so that it runs in a host of a lab, in its namespaces and
+    groups. It is never put into a group of blkio, where the limits of disks would not hold for it.
+    """
+    lab = look(home, name)
+    found = next((each for each in lab.made.hosts if each.name == host), None)
+    if found is None:
+        known = ", ".join(each.name for each in lab.made.hosts)
+        raise VenturiError(
+            "VEN-LAB-UNKNOWN",
+            f"the lab {name} has no host {host!r}",
+            hint=f"its hosts are {known}",
+            exit_code=ExitCode.USAGE,
+        )
+    if lab.state not in {"up", "broken"} or lab.processes[host] is None:
+        raise VenturiError(
+            "VEN-LAB-BROKEN",
+            f"the host {host} of the lab {name} is gone ({_WHY[lab.state]})",
+            hint=f"`venturi lab down --lab {name}`, then `venturi lab up` makes it anew",
+        )
+    machine.require(disks=False, throttle=False, groups=False)
+    written = journal.read(lab.folder)
+    assert written is not None
+    pid = _world(written, lab.made, held=-1).holder(host).pid
+    into = ("nsenter", "-t", str(pid), "--net", "--uts", "--mount", "--")
+    if not (groups := _groups(found, written.about["id"])):
+        return into
+    script = _ENTER.format(groups=" ".join(shlex.quote(str(each)) for each in groups))
+    return ("sh", "-c", script, "sh", *into)
+
+
+_WHY = {
+    "up": "its namespaces ended",
+    "broken": "its namespaces ended",
+    "half": "the lab was not made to the end",
+    "gone": "the machine was started again since",
+}
+
+
+def _groups(host: LabHost, id: str) -> list[Path]:
+    roots = ((name, machine.controller(name)) for name in controllers(host))
+    return [group_of(root, id, host.name) for _, root in roots if root is not None]
+
+
+def _make(written: journal.Journal, spec: LabSpec, held: int, heard: journal.Heard) -> None:
+    world = _world(written, _SPECS.validate_python(written.about["made"]), held)
+    roots = {name: root for name in ("memory", "cpu") if (root := machine.controller(name))}
+    _write_etc(world)
+    for step in steps_of(world.spec, world.id, written.folder, roots):
+        what = f"{step.kind} {step.key}"
+        entry = written.begin(step.kind, asdict(step))  # type: ignore[call-overload]
+        heard("begun", what)
+        world = replace(world, notes={**world.notes, what: entry.notes})
+
+        def note(notes: Mapping[str, Any], entry: journal.Entry = entry) -> None:
+            written.note(entry, notes)
+
+        try:
+            step.do(world, note)
+        except OSError as error:
+            raise VenturiError("VEN-LAB-STEP", f"{what}: {error.strerror or error}") from error
+        heard("done", what)
+    text = cluster_text(spec, world.spec)
+    (written.folder / CLUSTER).write_text(text, encoding="utf-8")
+    written.up()
+    heard("ended", "up")
+
+
+def _undo(written: journal.Journal, held: int, heard: journal.Heard) -> None:
+    """Undoes every step that is not undone, the last one first; the lab's folder is empty then.
+
+    VEN-LAB-BUSY if something is in use; the rest is undone.
+    """
+    if written.is_up:
+        written.down()
+        heard("begun", "down")
+    world = _world(written, _SPECS.validate_python(written.about["made"]), held)
+    left = []
+    # Limits first: what is still to be written would take long under them.
+    for wanted in ("throttle", "holder", None):
+        if wanted == "holder":
+            kill_all(world)
+        for entry in reversed(written.entries):
+            if entry.undone or (wanted is not None and entry.kind != wanted):
+                continue
+            step = KINDS[entry.kind](**entry.asked)
+            what = f"{step.kind} {step.key}"
+            try:
+                gone = step.undo(world, entry.notes)
+            except (OSError, VenturiError) as error:
+                gone = False
+                what = f"{what} ({error})"
+            heard("done", what)
+            if gone:
+                written.undo(entry)
+                heard("ended", what)
+            elif wanted is None:
+                left.append(what)
+    if left:
+        raise VenturiError(
+            "VEN-LAB-BUSY",
+            f"not all of the lab {written.about['lab']} could be removed: {'; '.join(left)}",
+            where={"folder": str(written.folder)},
+            hint="end what uses it (`fuser -vm DEVICE` says who), then `venturi lab down` again",
+        )
+    _empty(written.folder)
+
+
+def _world(written: journal.Journal, made: LabSpec, held: int) -> World:
+    notes = {}
+    for entry in written.entries:
+        if not entry.undone:
+            step = KINDS[entry.kind](**entry.asked)
+            notes[f"{step.kind} {step.key}"] = entry.notes
+    return World(made, written.about["id"], written.folder, held, notes, written.same_boot)
+
+
+def _state(written: journal.Journal) -> str:
+    if not written.same_boot:
+        return "gone"
+    if not written.is_up:
+        return "half"
+    world = _world(written, _SPECS.validate_python(written.about["made"]), held=-1)
+    names = (SWITCHES, *(host.name for host in world.spec.hosts))
+    return "up" if all(world.holder(name).alive for name in names) else "broken"
+
+
+def _write_etc(world: World) -> None:
+    """The files that every host sees in /etc instead of the machine's."""
+    for host in world.spec.hosts:
+        folder = world.folder / "etc" / host.name
+        folder.mkdir(parents=True)
+        for name, text in (("hosts", hosts_file(world.spec)), ("hostname", f"{host.name}\n"),
+                           ("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),
+                           ("resolv.conf", "")):  # fmt: skip
+            (folder / name).write_text(text)
+            (folder / name).chmod(0o644)
+
+
+def _require_space(spec: LabSpec, id: str, folder: Path) -> None:
+    """VEN-LAB-SPACE if the disks are larger than what is free where their files will be."""
+    needed: dict[Path, list[tuple[str, int]]] = {}
+    for host in spec.hosts:
+        place = images_of(spec, host, id, folder).parent
+        while not place.exists():
+            place = place.parent
+        disks = needed.setdefault(place, [])
+        disks += [(f"{host.name}/{disk.name}", disk.size_bytes) for disk in host.disks]
+    by_device: dict[int, list[tuple[Path, list[tuple[str, int]]]]] = {}
+    for place, disks in needed.items():
+        by_device.setdefault(place.stat().st_dev, []).append((place, disks))
+    for places in by_device.values():
+        place = places[0][0]
+        free = shutil.disk_usage(place).free
+        disks = [disk for _, each in places for disk in each]
+        total = sum(size for _, size in disks)
+        if total <= free:
+            continue
+        largest = max(disks, key=lambda disk: disk[1], default=("", 0))
+        what = (
+            f"the disk {largest[0]} of {units.size_text(largest[1])} is larger than"
+            if largest[1] > free
+            else f"the {len(disks)} disks of the lab, {units.size_text(total)}, are larger than"
+        )
+        raise VenturiError(
+            "VEN-LAB-SPACE",
+            f"{what} what is free in {place}: {units.format_bytes_decimal(free)}",
+            where={"folder": str(place), "key": "disks.CLASS.size"},
+            hint="make them smaller, or name a folder on a larger disk with images = FOLDER",
+        )
+
+
+def _id() -> str:
+    """Eight digits that nothing on this machine has in its name."""
+    while True:
+        id = secrets.token_hex(4)
+        if f"vl{id}" not in machine.links():
+            return id
+
+
+def _require_folder(home: Path, name: str) -> Path:
+    folder = folder_of(home, name)
+    if not folder.is_dir():
+        raise _unknown(home, name)
+    return folder
+
+
+def _unknown(home: Path, name: str) -> VenturiError:
+    found = labs(home)
+    hint = f"there is {', '.join(found)}" if found else "`venturi lab up LAB.toml` makes one"
+    return VenturiError(
+        "VEN-LAB-UNKNOWN", f"there is no lab {name!r}", hint=hint, exit_code=ExitCode.USAGE
+    )
+
+
+def _empty(folder: Path) -> None:
+    """Removes what is in a lab's folder, its journal last."""
+    last = folder / journal.NAME
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path != last:
+            path.unlink()
+    last.unlink(missing_ok=True)

@@ -1,0 +1,452 @@
+"""The file that describes a lab: TOML, read strictly, every mistake told at once with its line."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from ipaddress import IPv4Address, IPv4Network
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from venturi import toml_file, units
+from venturi.errors import VenturiError
+from venturi.toml_file import Bytes, KeyPath, Lines, Mistake, Seconds, Strict, Text
+from venturi.wording import did_you_mean
+
+CORE = "core"
+FOLDER = Path("/venturi")
+"""Where every host of a lab has its disks."""
+NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
+MOST_HOSTS = 200
+Model = Literal["throttle", "spindle"]
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """A disk of a host, seen there at `FOLDER / name`. Rates are in bytes/s, times in seconds.
+
+    `seek_s` is the average seek, `rotation_s` one turn of the platter. None: not limited.
+    """
+
+    name: str
+    disk_class: str
+    model: Model
+    size_bytes: int
+    read_bytes_per_s: float | None
+    write_bytes_per_s: float | None
+    read_iops: float | None
+    write_iops: float | None
+    seek_s: float | None
+    rotation_s: float | None
+    dirty_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class LabHost:
+    """A host: its link (bytes/s each way, None: not limited) to a switch, what it has."""
+
+    name: str
+    address: str
+    switch: str
+    link_bytes_per_s: float | None
+    disks: tuple[Disk, ...]
+    memory_bytes: int | None
+    cpus: float | None
+    roles: tuple[str, ...]
+    images: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A rack, or the ports that hosts of one machine share (`ports` above 1), below `within`.
+
+    `uplink_bytes_per_s` is that of one port; None: not limited.
+    """
+
+    name: str
+    within: str
+    uplink_bytes_per_s: float | None
+    ports: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LabSpec:
+    """A lab as its file describes it, nothing dilated yet."""
+
+    name: str
+    network: str
+    machine_address: str
+    mtu: int
+    dilation: float
+    dilate_cpu: bool
+    images: Path | None
+    switches: tuple[Switch, ...]
+    hosts: tuple[LabHost, ...]
+
+
+def dilated(spec: LabSpec, cores: int) -> LabSpec:
+    """The lab that is made of `spec` on a machine of so many `cores`: rates are divided by its
+    dilation, times multiplied; processors, too, if that was asked for.
+    """
+    k = spec.dilation
+
+    def divided(value: float | None) -> float | None:
+        return None if value is None else value / k
+
+    def multiplied(value: float | None) -> float | None:
+        return None if value is None else value * k
+
+    def cpus(host: LabHost) -> float | None:
+        return (host.cpus or cores) / k if spec.dilate_cpu else host.cpus
+
+    return replace(
+        spec,
+        switches=tuple(
+            replace(each, uplink_bytes_per_s=divided(each.uplink_bytes_per_s))
+            for each in spec.switches
+        ),
+        hosts=tuple(
+            replace(
+                host,
+                cpus=cpus(host),
+                link_bytes_per_s=divided(host.link_bytes_per_s),
+                disks=tuple(
+                    replace(
+                        disk,
+                        read_bytes_per_s=divided(disk.read_bytes_per_s),
+                        write_bytes_per_s=divided(disk.write_bytes_per_s),
+                        read_iops=divided(disk.read_iops),
+                        write_iops=divided(disk.write_iops),
+                        seek_s=multiplied(disk.seek_s),
+                        rotation_s=multiplied(disk.rotation_s),
+                    )
+                    for disk in host.disks
+                ),
+            )
+            for host in spec.hosts
+        ),
+    )
+
+
+def _rate(value: Any) -> Any:
+    if not isinstance(value, str):
+        raise ValueError("a rate is text with its unit, such as 100MB/s or 1Gbit/s")
+    try:
+        rate = units.parse_rate(value)
+    except VenturiError as error:
+        raise ValueError(f"{error.message}: {error.hint}") from error
+    if rate <= 0:
+        raise ValueError(f"{value} would carry nothing; leave the key out for no limit")
+    return rate
+
+
+_Rate = Annotated[float, BeforeValidator(_rate)]
+_Iops = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
+
+
+class _Network(Strict):
+    rate: Annotated[_Rate | None, Field(description="a host's link, each way")] = None
+    addresses: Annotated[Text, Field(description="the addresses of the lab")] = "10.77.0.0/24"
+    mtu: Annotated[int, Field(ge=576, le=65_535, strict=True)] = 1500
+
+
+class _Rack(Strict):
+    uplink: Annotated[_Rate | None, Field(description="its link upwards, each way")] = None
+    within: Annotated[Text, Field(description="the rack that it is in")] = CORE
+
+
+class _Bond(Strict):
+    ports: Annotated[Literal[1, 2, 4, 8], Field(description="network ports of the machine")]
+    rate: Annotated[_Rate, Field(description="of one port, each way")]
+    rack: Text = CORE
+    shared: Annotated[bool, Field(description="one for all, else a port each", strict=True)] = True
+
+
+class _Disk(Strict):
+    size: Bytes
+    model: Annotated[Model, Field(description="throttle, or spindle")] = "throttle"
+    rate: Annotated[_Rate | None, Field(description="of reads and of writes")] = None
+    read_rate: _Rate | None = None
+    write_rate: _Rate | None = None
+    iops: Annotated[_Iops | None, Field(description="of reads and of writes")] = None
+    read_iops: _Iops | None = None
+    write_iops: _Iops | None = None
+    seek: Annotated[Seconds | None, Field(description="average seek (spindle)")] = None
+    rotation: Annotated[Seconds | None, Field(description="of one turn (spindle)")] = None
+    dirty: Annotated[Bytes, Field(description="unwritten data that may be in memory")] = 16 * 2**20
+
+
+class _Host(Strict):
+    name: Annotated[Text, Field(description="with a count: what its names begin with")]
+    count: Annotated[int | None, Field(ge=1, le=MOST_HOSTS, strict=True)] = None
+    address: Text | None = None
+    rate: Annotated[_Rate | None, Field(description="its link, each way")] = None
+    rack: Text | None = None
+    bond: Text | None = None
+    disks: Annotated[
+        dict[str, Annotated[int, Field(ge=1, le=64, strict=True)]],
+        Field(description="how many of which class"),
+    ] = Field(default={})
+    memory: Annotated[Bytes | None, Field(description="page cache included")] = None
+    cpus: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
+    roles: tuple[Literal["master", "worker", "client"], ...] = ("worker",)
+    images: Annotated[Text | None, Field(description="folder for its disks' files")] = None
+
+
+class LabFile(Strict):
+    """What a lab file may say."""
+
+    name: Text = "lab"
+    dilation: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 1.0
+    dilate_cpu: Annotated[bool, Field(strict=True)] = False
+    images: Annotated[Text | None, Field(description="folder for the disks' files")] = None
+    network: _Network = _Network()
+    racks: dict[str, _Rack] = Field(default={})
+    bonds: dict[str, _Bond] = Field(default={})
+    disks: dict[str, _Disk] = Field(default={})
+    hosts: tuple[_Host, ...] = Field(min_length=1)
+
+
+_PARTS = {"network": "a network", "racks": "a rack", "bonds": "a bond", "disks": "a class of disks",
+          "hosts": "a host"}  # fmt: skip
+
+
+def lab_of(text: str, file: Path) -> LabSpec:
+    """The lab in the `text` of `file`; VEN-LAB-FILE with every mistake in it."""
+    spec, mistakes = parse_lab(text, file.absolute().parent)
+    if spec is None:
+        raise toml_file.refused(
+            "VEN-LAB-FILE", "the lab", file, mistakes, "docs/guide/lab.md has an example"
+        )
+    return spec
+
+
+def parse_lab(text: str, folder: Path) -> tuple[LabSpec | None, tuple[Mistake, ...]]:
+    """The lab in `text`, whose folders are seen from `folder`, or every mistake in it."""
+    given, lines, mistakes = toml_file.parse(LabFile, text, "a lab", _PARTS)
+    if given is None:
+        return None, mistakes
+    if mistakes := lines.sorted(_doubts(given)):
+        return None, mistakes
+    network = IPv4Network(given.network.addresses)
+    hosts, doubts = _hosts(given, network, folder)
+    if mistakes := lines.sorted((*doubts, *_same(hosts, lines))):
+        return None, mistakes
+    return LabSpec(
+        name=given.name,
+        network=str(network),
+        machine_address=str(network.broadcast_address - 1),
+        mtu=given.network.mtu,
+        dilation=given.dilation,
+        dilate_cpu=given.dilate_cpu,
+        images=None if given.images is None else folder / given.images,
+        switches=_switches(given),
+        hosts=tuple(host for _, host in hosts),
+    ), ()
+
+
+def _doubts(given: LabFile) -> Iterator[tuple[KeyPath, str]]:
+    """What each key says wrongly, whatever the others say."""
+    if not NAME.fullmatch(given.name):
+        yield ("name",), f"name: {given.name!r} is no name: use small letters, digits and -"
+    if given.dilate_cpu and given.dilation == 1:
+        yield ("dilate_cpu",), "dilate_cpu: there is no dilation"
+    yield from _doubtful_network(given.network.addresses)
+    for name in {*given.racks, *given.bonds}:
+        table = "racks" if name in given.racks else "bonds"
+        if not NAME.fullmatch(name) or name == CORE:
+            yield (table, name), f"{table}.{name}: use small letters, digits and -, and not {CORE}"
+        if name in given.racks and name in given.bonds:
+            yield ("bonds", name), f"bonds.{name}: a rack has this name"
+    yield from _doubtful_racks(given)
+    for name, disk in given.disks.items():
+        yield from _doubtful_disk(name, disk)
+    for place, host in enumerate(given.hosts):
+        yield from _doubtful_host(place, host, given)
+
+
+def _doubtful_network(addresses: str) -> Iterator[tuple[KeyPath, str]]:
+    at = ("network", "addresses")
+    try:
+        network = IPv4Network(addresses)
+    except ValueError as error:
+        yield at, f"network.addresses: {error}"
+        return
+    if not network.is_private or not 16 <= network.prefixlen <= 29:
+        yield at, "network.addresses: name a private network of 8 to 65,536 addresses"
+
+
+def _doubtful_racks(given: LabFile) -> Iterator[tuple[KeyPath, str]]:
+    known = (CORE, *given.racks)
+    for name, rack in given.racks.items():
+        if rack.within not in known:
+            said = f"there is no rack {rack.within!r}; {did_you_mean(rack.within, known, 'one of')}"
+            yield ("racks", name, "within"), f"racks.{name}.within: {said}"
+    for name, bond in given.bonds.items():
+        if bond.rack not in known:
+            said = f"there is no rack {bond.rack!r}; {did_you_mean(bond.rack, known, 'one of')}"
+            yield ("bonds", name, "rack"), f"bonds.{name}.rack: {said}"
+    for name in given.racks:
+        path = [name]
+        while (above := given.racks.get(path[-1])) and above.within not in path:
+            path.append(above.within)
+        if above and above.within == name:
+            cycle = " in ".join((*path, name))
+            yield ("racks", name, "within"), f"racks.{name}.within: racks are in a cycle: {cycle}"
+
+
+def _doubtful_disk(name: str, disk: _Disk) -> Iterator[tuple[KeyPath, str]]:
+    at = ("disks", name)
+    if not NAME.fullmatch(name) or name[-1].isdigit():
+        yield at, f"disks.{name}: use small letters, digits and -, with a letter at the end"
+    for both, of_reads, of_writes in (("rate", "read_rate", "write_rate"),
+                                      ("iops", "read_iops", "write_iops")):  # fmt: skip
+        parts = [key for key in (of_reads, of_writes) if getattr(disk, key) is not None]
+        if getattr(disk, both) is not None and parts:
+            yield (*at, parts[0]), f"disks.{name}: give {both}, or {of_reads} and {of_writes}"
+    strange = ("seek", "rotation") if disk.model == "throttle" else (
+        "read_rate", "write_rate", "read_iops", "write_iops")  # fmt: skip
+    for key in strange:
+        if getattr(disk, key) is not None:
+            other = "spindle" if disk.model == "throttle" else "throttle"
+            yield (*at, key), f'disks.{name}.{key}: only model = "{other}" has it'
+    if disk.model == "spindle" and disk.rate is None:
+        yield at, f"disks.{name}: a spindle needs a rate"
+    if disk.size < 16 * 2**20:
+        yield (*at, "size"), f"disks.{name}.size: a file system needs 16 MiB at least"
+
+
+def _doubtful_host(place: int, host: _Host, given: LabFile) -> Iterator[tuple[KeyPath, str]]:
+    at = ("hosts", place)
+    if not NAME.fullmatch(host.name):
+        yield (*at, "name"), f"hosts.name: {host.name!r} is no name: use small letters, digits, -"
+    for key in ("address", "images"):
+        if (host.count or 1) > 1 and getattr(host, key) is not None:
+            yield (*at, key), f"hosts.{key}: {host.count} hosts cannot share it; give each a table"
+    if host.rack is not None and host.bond is not None:
+        yield (*at, "bond"), "hosts.bond: give rack or bond; the bond says in which rack it is"
+    if host.rack is not None and host.rack not in (CORE, *given.racks):
+        hint = did_you_mean(host.rack, (CORE, *given.racks), "one of")
+        yield (*at, "rack"), f"hosts.rack: there is no rack {host.rack!r}; {hint}"
+    if host.bond is not None and host.bond not in given.bonds:
+        hint = did_you_mean(host.bond, given.bonds, "one of")
+        yield (*at, "bond"), f"hosts.bond: there is no bond {host.bond!r}; {hint}"
+    for name in host.disks:
+        if name not in given.disks:
+            hint = did_you_mean(name, given.disks, "one of")
+            yield (*at, "disks"), f"hosts.disks: there is no class of disks {name!r}; {hint}"
+
+
+def _hosts(
+    given: LabFile, network: IPv4Network, folder: Path
+) -> tuple[list[tuple[int, LabHost]], list[tuple[KeyPath, str]]]:
+    """Every host, with the place of its table; and what is wrong with them together."""
+    doubts: list[tuple[KeyPath, str]] = []
+    reserved = {int(network.network_address), int(network.broadcast_address) - 1,
+                int(network.broadcast_address)}  # fmt: skip
+    taken = set(reserved)
+    for place, host in enumerate(given.hosts):
+        if host.address is not None:
+            at = ("hosts", place, "address")
+            try:
+                address = IPv4Address(host.address)
+            except ValueError as error:
+                doubts.append((at, f"hosts.address: {error}"))
+                continue
+            if address not in network or int(address) in reserved:
+                doubts.append((at, f"hosts.address: {address} is not for a host of {network}"))
+            taken.add(int(address))
+    free = (each for each in itertools.count(int(network.network_address) + 1) if each not in taken)
+    hosts: list[tuple[int, LabHost]] = []
+    for place, host in enumerate(given.hosts):
+        names = [host.name] if host.count is None else [
+            f"{host.name}{number}" for number in range(1, host.count + 1)
+        ]  # fmt: skip
+        for name in names:
+            address_text = host.address or str(IPv4Address(next(free)))
+            hosts.append((place, _host(name, address_text, host, given, folder)))
+    if len(hosts) > min(MOST_HOSTS, network.num_addresses - len(reserved)):
+        doubts.append((("hosts",), f"hosts: {len(hosts)} are too many for {network}"))
+    for name, bond in given.bonds.items():
+        members = sum(host.bond == name for place, _ in hosts for host in [given.hosts[place]])
+        if not bond.shared and members > bond.ports:
+            said = f"{members} hosts cannot have one of {bond.ports} ports each"
+            doubts.append((("bonds", name, "ports"), f"bonds.{name}.ports: {said}"))
+    return hosts, doubts
+
+
+def _host(name: str, address: str, host: _Host, given: LabFile, folder: Path) -> LabHost:
+    rate, switch = host.rate or given.network.rate, host.rack or CORE
+    if host.bond is not None:
+        bond, switch = given.bonds[host.bond], host.bond
+        rate = host.rate or bond.rate * (bond.ports if bond.shared else 1)
+    return LabHost(
+        name=name,
+        address=address,
+        switch=switch,
+        link_bytes_per_s=rate,
+        disks=tuple(
+            _disk(f"{each}{number}", each, given.disks[each])
+            for each, count in host.disks.items()
+            for number in range(count)
+        ),
+        memory_bytes=host.memory,
+        cpus=host.cpus,
+        roles=host.roles,
+        images=None if host.images is None else folder / host.images,
+    )
+
+
+def _disk(name: str, disk_class: str, disk: _Disk) -> Disk:
+    return Disk(
+        name=name,
+        disk_class=disk_class,
+        model=disk.model,
+        size_bytes=disk.size,
+        read_bytes_per_s=disk.read_rate or disk.rate,
+        write_bytes_per_s=disk.write_rate or disk.rate,
+        read_iops=disk.read_iops or disk.iops,
+        write_iops=disk.write_iops or disk.iops,
+        seek_s=disk.seek,
+        rotation_s=disk.rotation,
+        dirty_bytes=disk.dirty,
+    )
+
+
+def _switches(given: LabFile) -> tuple[Switch, ...]:
+    racks = [Switch(name, each.within, each.uplink) for name, each in given.racks.items()]
+    bonds = [
+        Switch(name, each.rack, each.rate, each.ports) if each.shared
+        else Switch(name, each.rack, None)
+        for name, each in given.bonds.items()
+    ]  # fmt: skip
+    return (*racks, *bonds)
+
+
+def _same(hosts: Sequence[tuple[int, LabHost]], lines: Lines) -> Iterator[tuple[KeyPath, str]]:
+    """What two hosts have that only one can have."""
+    first: dict[tuple[str, str], tuple[int, str]] = {}
+    for place, host in hosts:
+        folder = str(host.images) if host.images is not None and host.disks else ""
+        for key, value in (("name", host.name), ("address", host.address), ("images", folder)):
+            if not value:
+                continue
+            other = first.setdefault((key, value), (place, host.name))
+            if other == (place, host.name) and host is _first(hosts, host.name):
+                continue
+            line = lines.of(("hosts", other[0], key))
+            what = {
+                "name": f"two hosts are called {value}",
+                "address": f"{other[1]} and {host.name} have one address, {value}",
+                "images": f"{other[1]} and {host.name} share a disk folder, {value}: each of their "
+                "disks would be one file",
+            }[key]
+            yield ("hosts", place, key), f"hosts.{key}: {what} (the other is in line {line})"
+
+
+def _first(hosts: Sequence[tuple[int, LabHost]], name: str) -> LabHost:
+    return next(host for _, host in hosts if host.name == name)

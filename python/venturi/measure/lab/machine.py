@@ -1,0 +1,196 @@
+"""What the kernel and the programs of this machine do for a lab, and what of it is missing."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from ipaddress import IPv4Network
+from pathlib import Path
+
+from venturi.errors import VenturiError
+
+PROGRAMS = {
+    "ip": "iproute2", "tc": "iproute2", "nsenter": "util-linux", "unshare": "util-linux",
+    "mount": "mount", "sleep": "coreutils", "mkfs.ext4": "e2fsprogs",
+}  # fmt: skip
+"""Program -> Debian's package of it."""
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_PR_SET_PDEATHSIG = 1
+_MOUNTS = Path("/proc/self/mountinfo")
+_PROC = Path("/proc")
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """Something that a lab needs and this machine has not, and what to type or do."""
+
+    what: str
+    mend: str
+
+
+def programs_path() -> str:
+    """Where programs of administrators are looked for, too: a user's PATH may lack them."""
+    return os.pathsep.join((os.environ.get("PATH", ""), _PATH)).strip(os.pathsep)
+
+
+def lacks(*, disks: bool, throttle: bool, groups: bool) -> Iterator[Lack]:
+    """What a lab with such parts needs and is not here."""
+    if os.geteuid() != 0:
+        yield Lack("only root can make network namespaces, mounts and loop devices",
+                   "type `sudo venturi lab ...`")  # fmt: skip
+    needed = [name for name in PROGRAMS if disks or not name.startswith("mkfs")]
+    if missing := [name for name in needed if not shutil.which(name, path=programs_path())]:
+        packages = " ".join(dict.fromkeys(PROGRAMS[name] for name in missing))
+        yield Lack(f"{', '.join(missing)}: not installed", f"type `apt install {packages}`")
+    if disks and not Path("/dev/loop-control").exists():
+        yield Lack("/dev/loop-control: the kernel has no loop devices", "type `modprobe loop`")
+    if throttle and blkio_root() is None:
+        yield Lack("the root group of the blkio controller of cgroup v1, which disks of the model "
+                   "throttle need (cgroup v2 does not limit its root group)",
+                   'write model = "spindle", or start the kernel with '
+                   "systemd.unified_cgroup_hierarchy=0 cgroup_no_v1=none")  # fmt: skip
+    if groups:
+        for name in ("memory", "cpu"):
+            if controller(name) is None:
+                yield Lack(f"the {name} controller of cgroup v1, which hosts' memory and cpus need",
+                           "leave out memory, cpus and dilate_cpu, or start the kernel with "
+                           "systemd.unified_cgroup_hierarchy=0")  # fmt: skip
+
+
+def require(**parts: bool) -> None:
+    """VEN-LAB-NEEDS with all that `lacks` finds."""
+    if found := list(lacks(**parts)):
+        raise VenturiError(
+            "VEN-LAB-NEEDS",
+            "a lab cannot be made here: " + "; ".join(each.what for each in found),
+            hint="; ".join(each.mend for each in found),
+        )
+
+
+def run(*argv: str | Path, text: str | None = None, held: int | None = None, what: str = "") -> str:
+    """Runs a program of the system, `text` as its input, and returns what it says.
+
+    It is killed if we are, and holds the descriptor `held` until it is gone. VEN-LAB-STEP if it
+    fails, with its own words and `what` it was for.
+    """
+    done = subprocess.run(
+        [str(each) for each in argv],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PATH": programs_path(), "LC_ALL": "C"},
+        pass_fds=() if held is None else (held,),
+        preexec_fn=_die_with_us,
+    )
+    if done.returncode != 0:
+        said = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()
+        raise VenturiError(
+            "VEN-LAB-STEP",
+            f"{what or argv[0]}: {'; '.join(said[:5])}",
+            where={"command": " ".join(str(each) for each in argv[:8])},
+        )
+    return done.stdout
+
+
+def _die_with_us() -> None:
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def controller(name: str) -> Path | None:
+    """The root group of a controller of cgroup v1; None if there is none that we can see."""
+    for line in _MOUNTS.read_text().splitlines():
+        place, _, kind = line.partition(" - ")
+        fields, (fs_type, _, options) = place.split(), kind.split(maxsplit=2)
+        if fs_type == "cgroup" and name in options.split(",") and fields[3] == "/":
+            return Path(fields[4])
+    return None
+
+
+def blkio_root() -> Path | None:
+    """The root group of blkio if disks can be throttled in it."""
+    root = controller("blkio")
+    usable = root is not None and (root / "blkio.throttle.read_bps_device").exists()
+    return root if usable else None
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessId:
+    """A process of this boot, which another that later gets its number is not."""
+
+    pid: int
+    started_ticks: int
+
+    @property
+    def alive(self) -> bool:
+        """Whether it has not ended."""
+        return started_ticks(self.pid) == self.started_ticks
+
+
+def started_ticks(pid: int) -> int | None:
+    """When a process started (clock ticks since boot); None: it has ended."""
+    try:
+        stat = (_PROC / str(pid) / "stat").read_text(errors="replace")
+    except OSError:
+        return None
+    fields = stat.rpartition(")")[2].split()
+    return None if fields[0] in "ZX" else int(fields[19])
+
+
+def processes() -> Iterator[int]:
+    """The number of every process."""
+    return (int(each.name) for each in _PROC.iterdir() if each.name.isdigit())
+
+
+def namespaces(pid: int) -> frozenset[str]:
+    """A process's namespaces of network, names and mounts; none once it has ended."""
+    found = set()
+    for kind in ("net", "uts", "mnt"):
+        try:
+            found.add(str((_PROC / str(pid) / "ns" / kind).readlink()))
+        except OSError:
+            return frozenset()
+    return frozenset(found)
+
+
+def sees_mount_of(pid: int, source: str) -> bool:
+    """Whether a process sees a mount of `source`."""
+    try:
+        lines = (_PROC / str(pid) / "mountinfo").read_text(errors="replace").splitlines()
+    except OSError:
+        return False
+    return any(line.partition(" - ")[2].split()[1:2] == [source] for line in lines)
+
+
+def kill(pids: Iterable[int]) -> None:
+    """Kills processes; they may not be gone when this returns."""
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        with suppress(ChildProcessError):  # one of ours would stay as a zombie
+            os.waitpid(pid, os.WNOHANG)
+
+
+def links() -> frozenset[str]:
+    """The names of this machine's network links."""
+    return frozenset(each.name for each in Path("/sys/class/net").iterdir())
+
+
+def network_in_use(network: IPv4Network, *, held: int | None) -> str | None:
+    """The address or route of this machine that overlaps `network`; None: there is none."""
+    for command in (("addr", "show"), ("route", "show", "table", "all")):
+        for word in run("ip", "-4", "-o", *command, held=held).split():
+            try:
+                used = IPv4Network(word, strict=False)
+            except ValueError:
+                continue
+            if used.overlaps(network) and used.prefixlen > 0:
+                return word
+    return None

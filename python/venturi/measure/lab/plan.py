@@ -1,0 +1,89 @@
+"""The steps that make a lab, in order: each needs only what stands before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from venturi.measure.lab.lab_file import FOLDER, Disk, LabHost, LabSpec
+from venturi.measure.lab.steps import (
+    SWITCHES,
+    Folder,
+    Group,
+    Holder,
+    Image,
+    Loop,
+    Mount,
+    MountPoint,
+    Network,
+    Step,
+    Throttle,
+)
+
+_PERIOD_US = 100_000
+
+
+def steps_of(spec: LabSpec, id: str, folder: Path, groups: dict[str, Path]) -> Iterator[Step]:
+    """The steps of the (dilated) lab whose own folder is `folder`; `groups` are the root groups of
+    the controllers.
+    """
+    yield MountPoint(str(FOLDER))
+    yield Holder(SWITCHES, "switches")
+    for host in spec.hosts:
+        yield Holder(host.name, host.name)
+    yield Network()
+    for root in sorted({str(groups[name]) for host in spec.hosts for name in _limits(host)}):
+        yield Group(f"{root}/venturi-lab-{id}")
+    for host in spec.hosts:
+        for name, values in _limits(host).items():
+            yield Group(str(group_of(groups[name], id, host.name)), values)
+    for images in dict.fromkeys(images_of(spec, host, id, folder) for host in spec.hosts):
+        yield Folder(str(images))
+    for host in spec.hosts:
+        for disk in host.disks:
+            yield from _disk(host, disk, images_of(spec, host, id, folder))
+        if host.disks:
+            yield Mount(host.name, tuple(disk.name for disk in host.disks))
+
+
+def group_of(root: Path, id: str, host: str) -> Path:
+    """A host's group below the root group of a controller."""
+    return root / f"venturi-lab-{id}" / host
+
+
+def images_of(spec: LabSpec, host: LabHost, id: str, folder: Path) -> Path:
+    """The folder with the files of a host's disks; its name has the lab's id in it."""
+    return (host.images or spec.images or folder) / f"venturi-lab-{id}"
+
+
+def _limits(host: LabHost) -> dict[str, dict[str, str]]:
+    """What the groups of a host are set to, by controller."""
+    limits: dict[str, dict[str, str]] = {}
+    if host.memory_bytes is not None:
+        limits["memory"] = {"memory.limit_in_bytes": str(host.memory_bytes)}
+    if host.cpus is not None:
+        quota_us = max(1000, round(host.cpus * _PERIOD_US))
+        limits["cpu"] = {"cpu.cfs_period_us": str(_PERIOD_US), "cpu.cfs_quota_us": str(quota_us)}
+    return limits
+
+
+def controllers(host: LabHost) -> tuple[str, ...]:
+    """The controllers in which a host has a group."""
+    return tuple(_limits(host))
+
+
+def _disk(host: LabHost, disk: Disk, images: Path) -> Iterator[Step]:
+    """A throttled disk: a loop device that is limited, and over it another without limits, which
+    is the one that is mounted. The time that a request waits because of a limit passes before its
+    device has it; so the upper one's own figures have it, and the lower one's have not.
+    """
+    name, image = f"{host.name}/{disk.name}", images / f"{host.name}-{disk.name}.img"
+    yield Image(name, str(image), disk.size_bytes)
+    limits = {
+        "read_bps": disk.read_bytes_per_s, "write_bps": disk.write_bytes_per_s,
+        "read_iops": disk.read_iops, "write_iops": disk.write_iops,
+    }  # fmt: skip
+    lower = f"{name}/lower"
+    yield Loop(lower, backing=str(image))
+    yield Throttle(lower, {key: round(value) for key, value in limits.items() if value is not None})
+    yield Loop(name, over=lower, dirty_bytes=disk.dirty_bytes)

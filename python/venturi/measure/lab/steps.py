@@ -1,0 +1,471 @@
+"""The steps by which a lab is made, each with what undoes it.
+
+A step is plain data, so that the journal can hold it. `do` notes by what the thing that it is about
+to make is known before it makes it; `undo` finds it by that and by names that have the lab's id in
+them, does nothing where there is none, and may be repeated. What has another's name is left alone.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import select
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from ipaddress import IPv4Network
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from venturi.errors import VenturiError
+from venturi.measure.lab import loops, machine, network
+from venturi.measure.lab.lab_file import FOLDER, LabSpec
+
+Note = Callable[[Mapping[str, Any]], None]
+SWITCHES = ".switches"
+"""The holder of the namespace that all switches are in; no host can be called so."""
+_GONE_S = 10.0
+_READ_AHEAD_KIB = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What a step may need: the lab (dilated), its id, the lock's descriptor, and what the steps
+    before it noted, by their keys. Not `same_boot`: the machine was started again since.
+    """
+
+    spec: LabSpec
+    id: str
+    folder: Path
+    held: int
+    notes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    same_boot: bool = True
+
+    def holder(self, name: str) -> machine.ProcessId:
+        """The process that keeps a host's namespaces."""
+        noted = self.notes[f"holder {name}"]
+        return machine.ProcessId(noted["pid"], noted["ticks"])
+
+    def loop(self, name: str) -> int:
+        """The number of a loop device."""
+        return int(self.notes[f"loop {name}"]["number"])
+
+    def marker(self, name: str) -> str:
+        """What something of the lab is called where names are long enough."""
+        return f"venturi-lab-{self.id}/{name}"
+
+    @property
+    def machine_link(self) -> str:
+        """The lab's link on the machine itself; at most 15 characters."""
+        return f"vl{self.id}"
+
+
+class Step(Protocol):
+    """A step. `kind` and `key` name it: the class, and what of its kind it makes."""
+
+    kind: ClassVar[str]
+
+    @property
+    def key(self) -> str:
+        """What it is about, such as `h1/ssd0`."""
+
+    def do(self, world: World, note: Note) -> None:
+        """Makes it."""
+
+    def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
+        """Removes what there is of it; False: something is still in use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder of the lab's own, with all that comes to be in it."""
+
+    path: str
+    kind: ClassVar[str] = "folder"
+
+    @property
+    def key(self) -> str:
+        return self.path
+
+    def do(self, world: World, note: Note) -> None:
+        Path(self.path).mkdir(mode=0o700, parents=True)
+
+    def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
+        if world.id in Path(self.path).name:
+            shutil.rmtree(self.path, ignore_errors=True)
+        return not Path(self.path).exists()
+
+
+@dataclass(frozen=True, slots=True)
+class MountPoint:
+    """The empty folder in which every host has its disks. All labs of a machine share it: each
+    holder of a lab has a lock on it, and the last one removes it, if a lab had made it.
+    """
+
+    path: str
+    kind: ClassVar[str] = "mount-point"
+
+    @property
+    def key(self) -> str:
+        return self.path
+
+    def do(self, world: World, note: Note) -> None:
+        if not Path(self.path).exists():
+            note({"made": True})
+            Path(self.path).mkdir(mode=0o755, exist_ok=True)
+
+    def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
+        if not notes.get("made"):
+            return True
+        with suppress(OSError):  # gone, in use by another lab, or no longer empty
+            folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                Path(self.path).rmdir()
+            finally:
+                os.close(folder)
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A control group of cgroup v1 for a host's processes, or for the lab's groups."""
+
+    path: str
+    values: Mapping[str, str] = field(default_factory=dict)
+    kind: ClassVar[str] = "group"
+
+    @property
+    def key(self) -> str:
+        return self.path
+
+    def do(self, world: World, note: Note) -> None:
+        Path(self.path).mkdir()
+        for name, value in self.values.items():
+            (Path(self.path) / name).write_text(value)
+
+    def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
+        path = Path(self.path)
+        until_s = time.monotonic() + _GONE_S
+        while world.id in self.path and path.exists():
+            with suppress(OSError):
+                machine.kill(map(int, (path / "cgroup.procs").read_text().split()))
+                path.rmdir()
+            if path.exists() and time.monotonic() > until_s:
+                return False
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """The file of a disk: sparse, with an ext4 file system that was made before any limit held."""
+
+    name: str
+    path: str
+    size_bytes: int
+    kind: ClassVar[str] = "image"
+
+    @property
+    def key(self) -> str:
+        return self.name
+
+    def do(self, world: World, note: Note) -> None:
+        with Path(self.path).open("xb") as file:
+            file.truncate(self.size_bytes)
+        lazy = "lazy_itable_init=1,lazy_journal_init=1,nodiscard"
+        machine.run("mkfs.ext4", "-q", "-F", "-m", "0", "-E", lazy, self.path,
+                    held=world.held, what=f"the file system of {self.name}")  # fmt: skip
+
+    def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
+        Path(self.path).unlink(missing_ok=True)  # its folder has the lab's id
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop device over a file, or over another loop device."""
+
+    name: str
+    backing: str = ""
+    over: str = ""
+    dirty_bytes: int = 0
+    kind: ClassVar[str] = "loop"
+
+    @property
+    def key(self) -> str:
+        return self.name
+
+    def do(self, world: World, note: Note) -> None:
+        backing = loops.device(world.loop(self.over)) if self.over else Path(self.backing)
+        while True:
+            number = loops.free_number()
+            note({"number": number})
+            try:
+                loops.attach(number, backing, world.marker(self.name))
+                break
+            except OSError as error:
+                if error.errno not in {errno.EEXIST, errno.EBUSY}:  # another was faster
+                    raise
+        if self.dirty_bytes:
+            bdi = Path(f"/sys/block/loop{number}/bdi")
+            for name, value in (("strict_limit", 1), ("max_bytes", self.dirty_bytes),
+                                ("read_ahead_kb", _READ_AHEAD_KIB)):  # fmt: skip
+                (bdi / name).write_text(str(value))
+
+    def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
+        return "number" not in notes or loops.detach(notes["number"], world.marker(self.name))
+
+
+@dataclass(frozen=True, slots=True)
+class Throttle:
+    """The limits of a loop device, by file of the root group of blkio.
+
+    They are of the root group because that is where the kernel writes pages back: a limit of any
+    other group holds neither for buffered writes nor for processes outside it.
+    """
+
+    name: str
+    limits: Mapping[str, int]
+    kind: ClassVar[str] = "throttle"
+
+    @property
+    def key(self) -> str:
+        return self.name
+
+    def do(self, world: World, note: Note) -> None:
+        self._write(world, {name: max(1, value) for name, value in self.limits.items()})
+
+    def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
+        with suppress(KeyError):  # without a device there is no limit
+            number = world.loop(self.name)
+            if loops.attached(number) == world.marker(self.name)[:63]:
+                self._write(world, dict.fromkeys(self.limits, 0))
+        return True
+
+    def _write(self, world: World, limits: Mapping[str, int]) -> None:
+        root = machine.blkio_root()
+        assert root is not None, "what is missing was asked before"
+        device = Path(f"/sys/block/loop{world.loop(self.name)}/dev").read_text().strip()
+        for name, value in limits.items():
+            (root / f"blkio.throttle.{name}_device").write_text(f"{device} {value}")
+
+
+_HOLDER = """
+set -eu
+marker=$1 name=$2 etc=$3 place=$4
+echo "$name" > /proc/sys/kernel/hostname
+if [ -e /proc/sys/net/ipv6/conf/all/disable_ipv6 ]; then
+  echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6
+fi
+mount -t tmpfs -o mode=755,size=1m "$marker" "$place"
+for file in hosts nsswitch.conf resolv.conf hostname; do
+  if [ -e "$etc/$file" ] && [ -e "/etc/$file" ]; then mount --bind "$etc/$file" "/etc/$file"; fi
+done
+mkdir -m 700 "$place/.sys"
+mount -t sysfs "$marker" "$place/.sys"
+for folder in class/net devices/virtual/net; do
+  mount --bind "$place/.sys/$folder" "/sys/$folder"
+done
+umount "$place/.sys"
+rmdir "$place/.sys"
+echo ready
+read -r go
+exec sleep infinity < /dev/null > /dev/null 2>&1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A process that keeps the namespaces (network, host name, mounts) of a host, or of the
+    switches. Until it is told to go on, which is after it was written down, it ends with us.
+    """
+
+    name: str
+    host_name: str
+    kind: ClassVar[str] = "holder"
+
+    @property
+    def key(self) -> str:
+        return self.name
+
+    def do(self, world: World, note: Note) -> None:
+        held = _locked_mount_point()
+        try:
+            holder = subprocess.Popen(
+                ["unshare", "--net", "--uts", "--mount", "--", "sh", "-c", _HOLDER, "sh",
+                 world.marker(self.name), self.host_name, str(world.folder / "etc" / self.name),
+                 str(FOLDER)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd="/",
+                env={"PATH": machine.programs_path()},
+                start_new_session=True,
+                pass_fds=(held,),
+            )  # fmt: skip
+        finally:
+            os.close(held)
+        assert holder.stdin
+        assert holder.stdout
+        assert holder.stderr
+        with holder.stdin, holder.stdout, holder.stderr:
+            if holder.stdout.readline() != b"ready\n":
+                said = holder.stderr.read().decode(errors="replace").strip()
+                holder.wait()
+                raise VenturiError("VEN-LAB-STEP", f"the namespaces of {self.host_name}: {said}")
+            note({"pid": holder.pid, "ticks": machine.started_ticks(holder.pid)})
+            holder.stdin.write(b"go\n")
+        holder.returncode = 0  # it is not waited for: it lives on when we are gone
+
+    def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
+        if not world.same_boot:
+            return True
+        until_s = time.monotonic() + _GONE_S
+        while found := _inhabitants(world, self.name, notes):
+            machine.kill(found)
+            if time.monotonic() > until_s:
+                return False
+            _wait_for_end(found)
+        return True
+
+
+def _locked_mount_point() -> int:
+    """A descriptor of the folder of all hosts' disks that keeps other labs from removing it."""
+    while True:
+        folder = os.open(FOLDER, os.O_RDONLY | os.O_DIRECTORY)
+        fcntl.flock(folder, fcntl.LOCK_SH)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(folder), FOLDER.stat()):
+                return folder
+        os.close(folder)
+        FOLDER.mkdir(mode=0o755, exist_ok=True)
+
+
+def _inhabitants(world: World, name: str, notes: Mapping[str, Any]) -> list[int]:
+    """The processes in a host's namespaces: those that see its mounts, which are marked, and those
+    that share a namespace with its holder. Not ourselves, who may look on.
+    """
+    found = {pid for pid in machine.processes() if machine.sees_mount_of(pid, world.marker(name))}
+    if "pid" in notes and machine.ProcessId(notes["pid"], notes["ticks"]).alive:
+        found.add(notes["pid"])
+    shared = {space for pid in found for space in machine.namespaces(pid)}
+    shared -= machine.namespaces(os.getpid())
+    found |= {pid for pid in machine.processes() if machine.namespaces(pid) & shared}
+    return sorted(pid for pid in found - {os.getpid()} if machine.started_ticks(pid) is not None)
+
+
+def kill_all(world: World) -> None:
+    """Kills the processes of all hosts and does not wait, so that their disks are left at once."""
+    if world.same_boot:
+        for key, notes in world.notes.items():
+            kind, _, name = key.partition(" ")
+            if kind == Holder.kind:
+                machine.kill(_inhabitants(world, name, notes))
+
+
+def inhabitants(world: World, name: str) -> list[int]:
+    """The processes in a host, its holder among them."""
+    return _inhabitants(world, name, world.notes.get(f"holder {name}", {}))
+
+
+def _wait_for_end(pids: list[int]) -> None:
+    """Waits for the end of killed processes, some of which may write to a disk first."""
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            opened = os.pidfd_open(pid)
+            try:
+                select.select([opened], [], [], 1.0)
+            finally:
+                os.close(opened)
+        with suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """All switches and links. They go with the holders; the machine's own end has the lab's id."""
+
+    kind: ClassVar[str] = "network"
+
+    @property
+    def key(self) -> str:
+        return "links"
+
+    def do(self, world: World, note: Note) -> None:
+        spec = world.spec
+        pids = {host.name: world.holder(host.name).pid for host in spec.hosts}
+        switches = world.holder(SWITCHES).pid
+        _batch(world, switches, "ip",
+               network.switch_ip(spec, pids, world.machine_link, os.getpid()))  # fmt: skip
+        _batch(world, switches, "tc", network.switch_tc(spec))
+        for host in spec.hosts:
+            _batch(world, pids[host.name], "ip", network.host_ip(spec, host))
+            _batch(world, pids[host.name], "tc", network.host_tc(host))
+        machine.run("ip", "-batch", "-", text=network.machine_ip(spec, world.machine_link),
+                    held=world.held, what="the machine's own link")  # fmt: skip
+
+    def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
+        until_s = time.monotonic() + _GONE_S
+        while world.machine_link in machine.links():
+            with suppress(VenturiError):  # it may go by itself, with its other end
+                machine.run("ip", "link", "del", world.machine_link, held=world.held)
+            if time.monotonic() > until_s:
+                return False
+        return True
+
+
+def _batch(world: World, pid: int, program: str, commands: str) -> None:
+    if commands:
+        machine.run("nsenter", "-t", str(pid), "-n", program, "-batch", "-", text=commands,
+                    held=world.held, what="the lab's network")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A host's disks, in its namespace of mounts alone: they go with its last process."""
+
+    host: str
+    disks: tuple[str, ...]
+    kind: ClassVar[str] = "mount"
+
+    @property
+    def key(self) -> str:
+        return self.host
+
+    def do(self, world: World, note: Note) -> None:
+        commands = ["set -eu"]
+        for disk in self.disks:
+            device, place = loops.device(world.loop(f"{self.host}/{disk}")), FOLDER / disk
+            commands += [
+                f"mkdir {place}",
+                f"mount -t ext4 -o noatime,nodiscard,noinit_itable {device} {place}",
+                f"chmod 1777 {place}",
+            ]
+        machine.run("nsenter", "-t", str(world.holder(self.host).pid), "-m", "sh", "-c",
+                    "\n".join(commands), held=world.held,
+                    what=f"the disks of {self.host}")  # fmt: skip
+
+    def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
+        return True
+
+
+KINDS: Mapping[str, Callable[..., Step]] = {
+    each.kind: each
+    for each in (Folder, MountPoint, Group, Image, Loop, Throttle, Holder, Network, Mount)
+}
+
+
+def require_free_addresses(spec: LabSpec, held: int) -> None:
+    """VEN-LAB-ADDRESS if the machine has a network that overlaps the lab's."""
+    used = machine.network_in_use(IPv4Network(spec.network), held=held)
+    if used is not None:
+        raise VenturiError(
+            "VEN-LAB-ADDRESS",
+            f"the addresses {spec.network} of the lab overlap {used}, which this machine has",
+            where={"key": "network.addresses"},
+            hint='choose others in [network], such as addresses = "10.78.0.0/24"',
+        )

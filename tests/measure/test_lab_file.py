@@ -1,0 +1,192 @@
+"""What a lab's file says, and every mistake in it with its line and key."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from venturi.errors import VenturiError
+from venturi.measure.clusters.cluster_file import cluster_of
+from venturi.measure.lab.cluster_file import cluster_text
+from venturi.measure.lab.lab_file import LabSpec, dilated, lab_of, parse_lab
+from venturi.measure.lab.network import hosts_file, switch_tc
+
+FILE = Path("/some/lab.toml")
+LAB = """
+name = "aloja"
+dilation = 20
+dilate_cpu = true
+
+[network]
+rate = "1Gbit/s"
+
+[racks.left]
+uplink = "2Gbit/s"
+
+[racks.inner]
+within = "left"
+
+[bonds.big]
+ports = 4
+rate = "1Gbit/s"
+rack = "inner"
+
+[disks.ssd]
+size = "20GB"
+rate = "450MB/s"
+iops = 40000
+
+[disks.sata]
+model = "spindle"
+size = "20GB"
+rate = "90MB/s"
+seek = "8ms"
+rotation = "8.3ms"
+
+[[hosts]]
+name = "master"
+roles = ["master"]
+
+[[hosts]]
+name = "h"
+count = 3
+rack = "left"
+disks = { ssd = 1, sata = 2 }
+memory = "4GiB"
+
+[[hosts]]
+name = "vm"
+count = 2
+bond = "big"
+cpus = 3
+"""
+
+
+def lab(text: str = LAB) -> LabSpec:
+    return lab_of(text, FILE)
+
+
+def test_a_file_says_hosts_links_disks_and_what_they_share() -> None:
+    spec = lab()
+    assert [host.name for host in spec.hosts] == ["master", "h1", "h2", "h3", "vm1", "vm2"]
+    assert [host.address for host in spec.hosts] == [f"10.77.0.{n}" for n in range(1, 7)]
+    assert [disk.name for disk in spec.hosts[1].disks] == ["ssd0", "sata0", "sata1"]
+    assert spec.hosts[1].link_bytes_per_s == 125e6
+    assert spec.hosts[4].link_bytes_per_s == 4 * 125e6  # of a bond that is shared: all its ports
+    assert {each.name: each.within for each in spec.switches} == {
+        "left": "core", "inner": "left", "big": "inner"}  # fmt: skip
+
+
+def test_dilation_divides_rates_and_multiplies_times_and_nothing_else() -> None:
+    spec = lab()
+    made = dilated(spec, cores=2)
+    ssd, sata, _ = made.hosts[1].disks
+    assert (ssd.read_bytes_per_s, ssd.read_iops) == (22.5e6, 2000)
+    assert (sata.read_bytes_per_s, sata.seek_s) == (4.5e6, pytest.approx(0.16))
+    assert sata.rotation_s == pytest.approx(0.166)
+    assert sata.size_bytes == spec.hosts[1].disks[1].size_bytes
+    assert made.hosts[1].link_bytes_per_s == 125e6 / 20
+    assert made.hosts[1].memory_bytes == 4 * 2**30
+    assert made.hosts[1].cpus == 2 / 20  # a host that says none has all
+    assert made.hosts[4].cpus == 3 / 20
+    uplinks = {each.name: each.uplink_bytes_per_s for each in made.switches}
+    assert uplinks == {"left": 12.5e6, "inner": None, "big": 6.25e6}
+
+
+def test_a_lab_is_a_cluster_too() -> None:
+    spec = lab()
+    cluster = tomllib.loads(cluster_text(spec, dilated(spec, cores=2)))
+    assert (cluster["name"], cluster["dilation"]) == ("aloja", 20.0)
+    assert cluster["racks"]["left"] == {"uplink": "100Mbit/s"}
+    assert cluster["hosts"][1] == {
+        "name": "h1", "lab": "aloja", "address": "10.77.0.2", "roles": ["worker"], "rack": "left",
+        "rate": "50Mbit/s",
+        "disks": {"ssd": ["/venturi/ssd0"], "sata": ["/venturi/sata0", "/venturi/sata1"]},
+    }  # fmt: skip
+
+
+def test_what_up_writes_is_read_as_a_cluster() -> None:
+    spec = lab()
+    cluster = cluster_of(cluster_text(spec, dilated(spec, cores=2)), FILE)
+    assert [host.name for host in cluster.hosts] == [host.name for host in spec.hosts]
+    assert (cluster.dilation, cluster.master.name) == (20, "master")
+    assert cluster.racks["big"].within == "inner"
+
+
+def test_of_a_lab_without_a_master_the_first_host_is_one() -> None:
+    spec = lab('[[hosts]]\nname = "h"\ncount = 2\n')
+    cluster = cluster_of(cluster_text(spec, spec), FILE)
+    assert (cluster.master.name, cluster.having("worker")[0].name) == ("h1", "h1")
+
+
+def test_every_host_finds_every_other_by_name() -> None:
+    text = hosts_file(lab())
+    assert "10.77.0.5\tvm1\n" in text
+    assert "10.77.0.254\tmachine\n" in text
+
+
+def test_the_connections_of_a_bond_are_shared_out_evenly_between_its_ports() -> None:
+    filters = [
+        line for line in switch_tc(lab()).splitlines() if line.startswith("filter add dev u")
+    ]
+    ports = [line.rpartition(":")[2] for line in filters]
+    assert len(filters) == 16
+    assert {port: ports.count(port) for port in ports} == {"1": 4, "2": 4, "3": 4, "4": 4}
+
+
+HOSTS = '[[hosts]]\nname = "h"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("[[hosts]]\nname = 'a'\naddress = '10.77.0.9'\n"
+         "[[hosts]]\nname = 'b'\naddress = '10.77.0.9'", 6,
+         "a and b have one address, 10.77.0.9 (the other is in line 3)"),
+        ("[[hosts]]\nname = 'a'\n[[hosts]]\nname = 'a'", 4, "two hosts are called a"),
+        ("[[hosts]]\nname = 'a1'\n[[hosts]]\nname = 'a'\ncount = 2", 4, "two hosts are called a1"),
+        ("[disks.d]\nsize = '1GB'\n[[hosts]]\nname = 'a'\nimages = '/x'\ndisks = { d = 1 }\n"
+         "[[hosts]]\nname = 'b'\nimages = '/x'\ndisks = { d = 1 }", 9,
+         "a and b share a disk folder, /x"),
+        ("[network]\nrate = '0MB/s'\n" + HOSTS, 2, "0MB/s would carry nothing"),
+        ("[network]\nrate = 100\n" + HOSTS, 2, "a rate is text with its unit"),
+        ("[disks.d]\nsize = '1GB'\nrate = '10Gb/s'\n" + HOSTS, 3, "bits or bytes"),
+        ("[disks.d]\nsize = '1GB'\niops = 0\n" + HOSTS, 3, "disks.d.iops"),
+        ("[racks.a]\nwithin = 'b'\n[racks.b]\nwithin = 'a'\n" + HOSTS, 2,
+         "racks are in a cycle: a in b in a"),
+        ("[racks.a]\nwithin = 'a'\n" + HOSTS, 2, "racks are in a cycle: a in a"),
+        ("[racks.a]\nwithin = 'c'\n" + HOSTS, 2, "there is no rack 'c'"),
+        (HOSTS + "rak = 'x'", 3, "hosts.rak is not a key that a host has; did you mean rack?"),
+        ("dilaton = 2\n" + HOSTS, 1, "did you mean dilation?"),
+        (HOSTS + "disks = { ssd = 1 }", 3, "there is no class of disks 'ssd'"),
+        (HOSTS + "rack = 'r'", 3, "there is no rack 'r'"),
+        (HOSTS + "count = 2\naddress = '10.77.0.3'", 4, "2 hosts cannot share it"),
+        (HOSTS + "address = '10.78.0.3'", 3, "10.78.0.3 is not for a host of 10.77.0.0/24"),
+        ("[network]\naddresses = '8.8.8.0/24'\n" + HOSTS, 2, "name a private network"),
+        (HOSTS + "count = 150\n[network]\naddresses = '10.1.1.0/29'", 1,
+         "too many for 10.1.1.0/29"),
+        ("[bonds.b]\nports = 2\nrate = '1Gbit/s'\nshared = false\n" + HOSTS
+         + "count = 3\nbond = 'b'", 2, "3 hosts cannot have one of 2 ports each"),
+        ("[disks.d]\nsize = '1GB'\nseek = '8ms'\n" + HOSTS, 3, 'only model = "spindle" has it'),
+        ("[disks.d]\nsize = '1GB'\nmodel = 'spindle'\n" + HOSTS, 1, "a spindle needs a rate"),
+        ("[disks.d]\nsize = '1MB'\n" + HOSTS, 2, "16 MiB at least"),
+        ("name = 'Two Words'\n" + HOSTS, 1, "is no name"),
+        ("dilation = 0.5\n" + HOSTS, 1, "dilation"),
+        ("name = \n", 1, "Invalid value"),
+        ("", 1, "hosts"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and " " in value else "",
+)  # fmt: skip
+def test_a_mistake_is_told_with_line_and_key(text: str, line: int, said: str) -> None:
+    spec, mistakes = parse_lab(text, FILE.parent)
+    assert spec is None
+    assert any(each.line == line and said in each.message for each in mistakes), mistakes
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    with pytest.raises(VenturiError) as refused:
+        lab("dilation = 0\n[network]\nrate = '0MB/s'\n[[hosts]]\nnme = 'h'\n")
+    assert refused.value.code == "VEN-LAB-FILE"
+    assert {"line 1", "line 3", "line 5"} <= refused.value.where.keys()
