@@ -46,6 +46,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "run": ("run", "Run a named workload on an engine, repeated, and record every trial"),
     "workloads": ("workloads", "List the workloads, their engines and sizes"),
     "plan": ("plan", "Run an experiment plan: a TOML file of factors; resumable"),
+    "lab": ("lab", "Emulate a cluster on this machine: hosts, networks, disks of chosen speeds"),
     "engines": ("engines", "List the engines that work here, and how to get the others"),
     "ls": ("ls", "List recorded trials"),
     "keys": ("keys", "List the keys of trials to filter and group by, and their values"),

@@ -1,0 +1,320 @@
+"""Labs as they are: made whole or not at all, and gone after a kill at any instant."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from lab_remains import ADDRESSES, NAME, NEEDS, SMALL, id_of, inside, left, remains, small
+
+from command_line import started, venturi
+from venturi.errors import VenturiError
+from venturi.measure.lab import journal, lab, loops, machine, steps
+from venturi.measure.lab.journal import Heard
+
+pytestmark = [pytest.mark.root, pytest.mark.skipif(bool(NEEDS), reason="; ".join(NEEDS))]
+PLAYED_OF_KILLS = 7
+"""One of so many instants is played here; the rounds of `torture` play random ones."""
+
+
+class Labs:
+    """A folder for labs, and the ids of those that were made there."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.ids: set[str] = set()
+        self.before = remains()
+
+    def up(self, spec: lab.LabSpec | None = None, heard: Heard = lambda *_: None) -> lab.Lab:
+        made = lab.up(spec or small(), self.home, cores=2, heard=heard)
+        self.note()
+        return made
+
+    def down(self, heard: Heard = lambda *_: None) -> None:
+        lab.down(self.home, NAME, heard)
+
+    def note(self) -> None:
+        self.ids |= id_of(self.home, NAME)
+
+    def left(self) -> list[str]:
+        found = left(self.before, self.ids)
+        folder = lab.folder_of(self.home, NAME)
+        return [*found, str(folder)] if folder.exists() else found
+
+
+@pytest.fixture
+def labs(tmp_path: Path) -> Iterator[Labs]:
+    """Labs of which nothing is left however the test ends."""
+    made = Labs(tmp_path)
+    yield made
+    if lab.folder_of(tmp_path, NAME).exists():
+        made.note()
+        made.down()
+    assert made.left() == []
+
+
+def killed_at(instant: int, work: Callable[[Heard], object]) -> bool:
+    """Whether `work`, in a process of its own, was killed at its so manieth instant."""
+    child = os.fork()
+    if child == 0:
+        seen = 0
+
+        def heard(kind: str, step: str) -> None:
+            nonlocal seen
+            seen += 1
+            if seen == instant:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        with suppress(BaseException):
+            work(heard)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status)
+
+
+def test_a_lab_is_what_its_file_says(labs: Labs) -> None:
+    made = labs.up()
+    assert (made.state, made.processes) == ("up", {"h1": 0})
+
+    def say(command: str) -> str:
+        done = inside(labs.home, NAME, "h1", "sh", "-c", command)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    assert say("uname -n; cat /etc/hostname") == "h1\nh1"
+    assert say("ls /sys/class/net").split() == ["eth0", "lo"]
+    assert "10.77" not in say("cat /etc/resolv.conf; true")
+    assert say("ip -4 -o addr show eth0").split()[3] == f"{made.made.hosts[0].address}/24"
+    assert "tbf" in say("tc qdisc show dev eth0")
+    assert say("stat -f -c %T /venturi/ssd0") == "ext2/ext3"
+    groups = say("cat /proc/self/cgroup").splitlines()
+    (memory,) = (each for each in groups if ":memory:" in each)
+    (blkio,) = (each for each in groups if ":blkio:" in each)
+    assert memory.endswith("/h1")
+    assert "venturi" not in blkio  # where limits of disks would not hold
+    assert not Path("/venturi/ssd0").exists()  # this machine's own mounts are as they were
+
+
+def test_this_machine_reaches_the_hosts_and_they_it(labs: Labs) -> None:
+    made = labs.up()
+    server = subprocess.Popen(
+        [*lab.enter(labs.home, NAME, "h1"), "/usr/bin/env", "python3", "-m", "http.server", "8099"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        address = made.made.hosts[0].address
+        until_s = time.monotonic() + 20
+        while True:
+            try:
+                with socket.create_connection((address, 8099), 1) as connection:
+                    assert connection.getsockname()[0] == made.made.machine_address
+                break
+            except ConnectionRefusedError:
+                assert time.monotonic() < until_s
+                time.sleep(0.1)
+    finally:
+        server.kill()
+        server.wait()
+
+
+def test_the_device_of_a_disk_has_the_limits_below_it_and_little_that_is_unwritten(
+    labs: Labs,
+) -> None:
+    labs.up()
+    device = inside(labs.home, NAME, "h1", "findmnt", "-no", "SOURCE", "/venturi/ssd0").stdout
+    upper = Path("/sys/block") / Path(device.strip()).name
+    assert (upper / "bdi/strict_limit").read_text().strip() == "1"
+    assert int((upper / "bdi/max_bytes").read_text()) == pytest.approx(16 * 2**20, rel=0.01)
+    lower = Path("/sys/block") / Path((upper / "loop/backing_file").read_text().strip()).name
+    root = machine.blkio_root()
+    assert root is not None
+    numbers = {each: (each / "dev").read_text().strip() for each in (upper, lower)}
+    limits = (root / "blkio.throttle.write_bps_device").read_text().split("\n")
+    assert f"{numbers[lower]} 100000000" in limits
+    assert not any(line.startswith(f"{numbers[upper]} ") for line in limits)
+
+
+def test_a_second_one_of_the_name_is_refused_and_one_of_its_addresses(labs: Labs) -> None:
+    labs.up()
+    with pytest.raises(VenturiError) as refused:
+        labs.up()
+    assert refused.value.code == "VEN-LAB-UP"
+    with pytest.raises(VenturiError) as refused:
+        lab.up(small("other"), labs.home, cores=2)
+    assert refused.value.code == "VEN-LAB-ADDRESS"
+    assert lab.labs(labs.home) == (NAME,)
+
+
+def test_a_disk_larger_than_the_free_space_is_refused(labs: Labs) -> None:
+    spec = small()
+    (host,) = spec.hosts
+    disk = dataclasses.replace(host.disks[0], size_bytes=2**60)
+    with pytest.raises(VenturiError) as refused:
+        labs.up(dataclasses.replace(spec, hosts=(dataclasses.replace(host, disks=(disk,)),)))
+    assert refused.value.code == "VEN-LAB-SPACE"
+    assert "h1/ssd0" in refused.value.message
+
+
+def test_of_a_lab_that_cannot_be_made_whole_nothing_is_left(labs: Labs) -> None:
+    spec = small()
+    (host,) = spec.hosts
+    images = labs.home / "file"
+    images.write_text("no folder")
+    with pytest.raises(VenturiError) as refused:
+        labs.up(dataclasses.replace(spec, hosts=(dataclasses.replace(host, images=images),)))
+    assert refused.value.code == "VEN-LAB-STEP"
+    assert labs.left() == []
+
+
+def test_after_a_kill_at_any_instant_of_up_down_leaves_nothing(labs: Labs) -> None:
+    instant = 1
+    while killed_at(instant, lambda heard: labs.up(heard=heard)):
+        labs.note()
+        assert lab.look(labs.home, NAME).state in {"half", "up"}
+        labs.down()
+        assert labs.left() == [], instant
+        instant += PLAYED_OF_KILLS
+    assert instant > 2 * PLAYED_OF_KILLS  # there were instants to be killed at
+    labs.note()
+
+
+def test_after_a_kill_at_any_instant_of_down_another_leaves_nothing(labs: Labs) -> None:
+    instant = 2
+    while True:
+        labs.up()
+        if not killed_at(instant, labs.down):
+            break
+        assert lab.look(labs.home, NAME).state == "half"
+        labs.down()
+        assert labs.left() == [], instant
+        instant += PLAYED_OF_KILLS
+    assert instant > 2 * PLAYED_OF_KILLS
+
+
+def test_what_a_kill_cut_short_is_removed_by_the_next_up(labs: Labs) -> None:
+    assert killed_at(20, lambda heard: labs.up(heard=heard))
+    labs.note()
+    assert labs.up().state == "up"
+    labs.down()
+    assert labs.left() == []
+
+
+def test_after_a_new_start_of_the_machine_only_the_folder_is_removed(labs: Labs) -> None:
+    """The processes that had the numbers in the journal are others' now."""
+    made = labs.up()
+    labs.down()
+    bystander = subprocess.Popen(["sleep", "60"])
+    try:
+        folder = made.folder
+        folder.mkdir(parents=True)
+        about = {
+            "lab": NAME, "id": "0" * 8, "boot": "another", "since": "",
+            "spec": json.loads(lab._SPECS.dump_json(made.spec)),
+            "made": json.loads(lab._SPECS.dump_json(made.made)),
+        }  # fmt: skip
+        written = journal.new(folder, about)
+        entry = written.begin("holder", {"name": "h1", "host_name": "h1"})
+        ticks = machine.started_ticks(bystander.pid)
+        written.note(entry, {"pid": bystander.pid, "ticks": ticks})
+        written.up()
+        assert lab.look(labs.home, NAME).state == "gone"
+        labs.down()
+        assert bystander.poll() is None
+    finally:
+        bystander.kill()
+        bystander.wait()
+
+
+def test_what_is_in_a_host_ends_and_what_only_looks_like_the_labs_is_left_alone(
+    labs: Labs, tmp_path: Path
+) -> None:
+    made = labs.up()
+    image = tmp_path / "foreign.img"
+    with image.open("wb") as file:
+        file.truncate(2**20)
+    number = loops.free_number()
+    loops.attach(number, image, "venturi-lab-ffffffff/h1/ssd0")
+    group = machine.controller("memory")
+    assert group is not None
+    foreign = group / f"venturi-lab-{'f' * 8}"
+    foreign.mkdir()
+    bystander = subprocess.Popen(["sleep", "60"])
+    inhabitant = subprocess.Popen([*lab.enter(labs.home, NAME, "h1"), "sleep", "60"])
+    until_s = time.monotonic() + 10
+    try:
+        while lab.look(labs.home, NAME).processes["h1"] != 1:
+            assert time.monotonic() < until_s
+            time.sleep(0.05)
+        labs.down()
+        assert inhabitant.wait(10) == -signal.SIGKILL
+        assert bystander.poll() is None
+        assert loops.attached(number) == "venturi-lab-ffffffff/h1/ssd0"
+        assert foreign.exists()
+    finally:
+        for process in (bystander, inhabitant):
+            process.kill()
+            process.wait()
+        assert loops.detach(number, "venturi-lab-ffffffff/h1/ssd0")
+        foreign.rmdir()
+    assert made.name == NAME
+
+
+def test_a_host_whose_namespaces_ended_is_named(labs: Labs) -> None:
+    made = labs.up()
+    written = journal.read(made.folder)
+    assert written is not None
+    (holder,) = (each.notes["pid"] for each in written.entries
+                 if each.kind == "holder" and each.asked["name"] == "h1")  # fmt: skip
+    machine.kill([holder])
+    steps._wait_for_end([holder])
+    assert lab.look(labs.home, NAME).state == "broken"
+    with pytest.raises(VenturiError) as refused:
+        lab.enter(labs.home, NAME, "h1")
+    assert refused.value.code == "VEN-LAB-BROKEN"
+
+
+@contextmanager
+def _file(tmp_path: Path) -> Iterator[Path]:
+    file = tmp_path / "lab.toml"
+    file.write_text(SMALL.replace("NAME", NAME).replace("ADDRESSES", ADDRESSES))
+    yield file
+
+
+def test_the_verb(labs: Labs, tmp_path: Path) -> None:
+    with _file(tmp_path) as file:
+        up = venturi("lab", "up", file, home=labs.home)
+    labs.note()
+    assert up.returncode == 0, up.stderr
+    assert "next: venturi lab exec h1 -- CMD" in up.stdout
+    status = venturi("lab", "status", "--json", home=labs.home)
+    (data,) = json.loads(status.stdout)["data"]
+    assert (data["state"], data["processes"]) == ("up", {"h1": 0})
+    (tmp_path / "here").mkdir()
+    done = started("lab", "exec", "h1", "--", "sh", "-c", "uname -n; exit 7", home=labs.home)
+    assert done.communicate()[0] == "h1\n"
+    assert done.returncode == 7
+    strange = venturi("lab", "exec", "h9", "--", "true", home=labs.home)
+    assert (strange.returncode, "its hosts are h1" in strange.stderr) == (2, True)
+    down = venturi("lab", "down", home=labs.home)
+    assert (down.returncode, "nothing of it is left" in down.stdout) == (0, True)
+    again = venturi("lab", "down", home=labs.home)
+    assert (again.returncode, "VEN-LAB-UNKNOWN" in again.stderr) == (2, True)
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv")
+def test_who_is_not_root_is_told_what_to_type(labs: Labs, tmp_path: Path) -> None:
+    with _file(tmp_path) as file, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "geteuid", lambda: 1000)
+        refused = venturi("lab", "up", file, home=labs.home)
+    assert (refused.returncode, "VEN-LAB-NEEDS" in refused.stderr) == (1, True)
+    assert "sudo venturi lab" in refused.stderr
