@@ -9,12 +9,14 @@ What is collected are fenced blocks:
 - with `title="NAME"`: a file of that name.
 
 A block that begins with `# Not run by the tests: REASON.` is only parsed: its verbs and options
-must exist. `# exit status N` after a command allows that status beside 0.
+must exist. So is one that begins with `# As root.` where that is not so, or a lab cannot be made.
+`# exit status N` after a command allows that status beside 0.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 import shlex
 import subprocess
@@ -24,8 +26,9 @@ from pathlib import Path
 
 import click
 
-from command_line import AGENT, venturi
+from command_line import AGENT, started, venturi
 from venturi.cli.main import cli
+from venturi.measure.lab.machine import lacks
 
 _FENCE = re.compile(
     r"^(?P<vary><!-- figures vary -->\n)?```(?P<kind>\w*)(?P<info>[^\n]*)\n(?P<text>.*?)^```$",
@@ -34,6 +37,9 @@ _FENCE = re.compile(
 _TITLE = re.compile(r'title="([^"]+)"')
 _NOT_RUN = re.compile(r"# Not run by the tests: (\S.*\.)$", re.MULTILINE)
 _STATUS = re.compile(r"# exit status (\d+)")
+
+
+_lacks = functools.partial(lacks, disks=True, throttle=True, groups=True)
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,8 @@ class Block:
     @property
     def not_run(self) -> str | None:
         """Why its commands are not run, as a reader sees it; None: they are."""
+        if self.text.startswith("# As root.\n") and any(_lacks()):
+            return "a lab cannot be made here"
         found = _NOT_RUN.match(self.text)
         return found[1] if found else None
 
@@ -130,6 +138,10 @@ def run(command: str, folder: Path) -> tuple[int, str]:
     its repository beside `folder`.
     """
     words = arguments(command)
+    if words is not None and words[:2] == ["lab", "exec"]:  # it becomes the command
+        process = started(*words, home=folder.parent / "home")
+        out, err = process.communicate(timeout=60)
+        return process.returncode, out + err
     if words is None:
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", command],

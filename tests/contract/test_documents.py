@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from documents import Block, blocks, check, check_parses, parse, steps
 
+from venturi.measure.lab.lab import down, labs
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
     path
@@ -39,13 +41,17 @@ def test_every_command_does_what_its_page_says(
     folder.mkdir()
     for name in ("tests", "docs"):
         (folder / name).symlink_to(ROOT / name)
-    for block in blocks(page.read_text()):
-        if block.title and block.title.startswith("python/"):
-            continue  # test_how_to_add puts it into a copy of the package
-        if block.title:
-            (folder / block.title).write_text(block.text)
-        elif block.kind in {"sh", "console"}:
-            follow(block, folder)
+    try:
+        for block in blocks(page.read_text()):
+            if block.title and block.title.startswith("python/"):
+                continue  # test_how_to_add puts it into a copy of the package
+            if block.title:
+                (folder / block.title).write_text(block.text)
+            elif block.kind in {"sh", "console"}:
+                follow(block, folder)
+    finally:
+        for name in labs(tmp_path / "home"):
+            down(tmp_path / "home", name)
 
 
 @pytest.mark.parametrize("folder", ["tutorial", "guide"])
