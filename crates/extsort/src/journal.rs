@@ -45,17 +45,33 @@ impl Journal {
     }
 }
 
-/// Removes what the dead writer of the journal at `path` published in `dir`, or had begun to replace,
-/// unless a manifest says that it is complete.
-pub(crate) fn undo(dir: &Path, path: &Path) {
-    let journal = fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok());
-    let Some(Journal { manifest, files }) = journal else { return };
-    let mut complete = named_by(&manifest);
-    complete.extend(named_by(&dir.join(MANIFEST)));
-    for Entry { name, inode } in files {
-        let is_it = fs::symlink_metadata(&name).is_ok_and(|meta| meta.ino() == inode);
-        if is_it && name.parent() == Some(dir) && !complete.contains(&name) {
-            let _ = fs::remove_file(&name);
+/// Removes what the writer of the journal at `path` published in `dir`, or had begun to replace,
+/// unless a manifest says that it is complete; then the journal. An error: something of it is left,
+/// and the journal with it, for the next sort.
+pub(crate) fn undo(dir: &Path, path: &Path) -> io::Result<()> {
+    let text = match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        read => read?,
+    };
+    // Of one that was cut short nothing was begun.
+    if let Ok(Journal { manifest, files }) = serde_json::from_slice(&text) {
+        let mut complete = named_by(&manifest)?;
+        complete.extend(named_by(&dir.join(MANIFEST))?);
+        let ours = |name: &PathBuf| name.parent() == Some(dir) && !complete.contains(name);
+        let mut outcome = Ok(());
+        for Entry { name, inode } in files.iter().filter(|entry| ours(&entry.name)) {
+            outcome = outcome.and(remove_that(name, *inode));
         }
+        outcome?;
+    }
+    fs::remove_file(path)
+}
+
+/// Removes the file `name` if it is the one with that inode.
+fn remove_that(name: &Path, inode: u64) -> io::Result<()> {
+    match fs::symlink_metadata(name) {
+        Ok(meta) if meta.ino() == inode => fs::remove_file(name),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::SortError;
+
 /// Name of the file that says the output is complete, in the first output directory.
 pub const MANIFEST: &str = "manifest.json";
 
@@ -73,12 +75,30 @@ impl Listing {
     }
 }
 
-/// The files that the manifest at `path` names as those of a sort, and itself; none if it is no sort's.
-pub(crate) fn named_by(path: &Path) -> HashSet<PathBuf> {
-    let Ok(listing) = Listing::read(path) else { return HashSet::new() };
+/// The files that the manifest at `path` names as those of a sort, and itself; none if there is none
+/// or it is no sort's. One that cannot be read is an error: what it names must not be taken for
+/// nobody's.
+pub(crate) fn named_by(path: &Path) -> io::Result<HashSet<PathBuf>> {
+    let text = match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(HashSet::new()),
+        read => read?,
+    };
+    let Ok(listing) = serde_json::from_slice::<Listing>(&text) else { return Ok(HashSet::new()) };
     if listing.schema_version != Some(SCHEMA_VERSION) {
-        return HashSet::new();
+        return Ok(HashSet::new());
     }
     let files = listing.files.into_iter().chain(listing.replicas).map(|part| part.path);
-    files.chain([path.to_owned()]).collect()
+    Ok(files.chain([path.to_owned()]).collect())
+}
+
+/// What the manifests in `dirs` name.
+pub(crate) fn named_in<'a>(
+    dirs: impl IntoIterator<Item = &'a Path>,
+) -> Result<HashSet<PathBuf>, SortError> {
+    let mut named = HashSet::new();
+    for dir in dirs {
+        let path = dir.join(MANIFEST);
+        named.extend(named_by(&path).map_err(|e| SortError::write("read", &path, e))?);
+    }
+    Ok(named)
 }

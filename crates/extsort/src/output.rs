@@ -5,7 +5,6 @@
 //! lock on a file of its own in each directory while it lives. A later sort that finds the lock free
 //! knows that its owner was killed, and removes that owner's temporary files and nothing else.
 
-use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +17,7 @@ use rawio::DirectFile;
 use crate::error::SortError;
 use crate::input::InputFile;
 use crate::journal;
-use crate::manifest::{MANIFEST, named_by};
+use crate::manifest::{MANIFEST, named_in};
 
 pub(crate) const PART: &str = "part-";
 pub(crate) const TEMPORARY: &str = ".venturi-sort-";
@@ -104,8 +103,7 @@ impl Outputs {
             remove_orphans(&canonical).map_err(fail)?;
             real.push(canonical);
         }
-        let old: HashSet<PathBuf> =
-            real.iter().flat_map(|dir| named_by(&dir.join(MANIFEST))).collect();
+        let old = named_in(real.iter().map(PathBuf::as_path))?;
         for ((role, path), dir) in paths().zip(&real) {
             let fail = |source| SortError::Directory { role, path: path.clone(), source };
             for part in parts_in(dir).map_err(fail)? {
@@ -187,7 +185,8 @@ impl Outputs {
     /// Removes what has no name yet, and the claim.
     pub(crate) fn remove_temporary(&self) {
         for dir in &self.dirs {
-            remove_owned(&dir.path, &format!("{TEMPORARY}{}", self.id), &dir.lock_path);
+            // What cannot be removed now is for the next sort, which finds the lock.
+            let _ = remove_owned(&dir.path, &format!("{TEMPORARY}{}", self.id), &dir.lock_path);
         }
     }
 
@@ -279,8 +278,9 @@ fn remove_orphans(dir: &Path) -> std::io::Result<()> {
         };
         match lock.try_lock() {
             Ok(()) => {
-                journal::undo(dir, &dir.join(format!("{owner}{JOURNAL}")));
-                remove_owned(dir, owner, &path);
+                // What cannot be removed now stays for a later sort, with the lock that says whose it is.
+                let _ = journal::undo(dir, &dir.join(format!("{owner}{JOURNAL}")))
+                    .and_then(|()| remove_owned(dir, owner, &path));
             }
             Err(TryLockError::WouldBlock | TryLockError::Error(_)) => {}
         }
@@ -288,15 +288,23 @@ fn remove_orphans(dir: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Removes `owner`'s temporary files, and its lock last.
-fn remove_owned(dir: &Path, owner: &str, lock_path: &Path) {
+/// Removes `owner`'s temporary files, and then its lock: without it nobody would ever remove them.
+fn remove_owned(dir: &Path, owner: &str, lock_path: &Path) -> std::io::Result<()> {
     let prefix = format!("{owner}.");
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+    let mut outcome = Ok(());
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
         let name = entry.file_name();
         let name = name.to_string_lossy();
+        // Who is done with a journal removes it: this one says what is still to be undone.
+        let is_journal = name.ends_with(JOURNAL);
         if name.starts_with(&prefix) && name.ends_with(".tmp") {
-            let _ = fs::remove_file(entry.path());
+            outcome = outcome.and(if is_journal {
+                Err(std::io::ErrorKind::ResourceBusy.into())
+            } else {
+                fs::remove_file(entry.path())
+            });
         }
     }
-    let _ = fs::remove_file(lock_path);
+    outcome.and_then(|()| fs::remove_file(lock_path))
 }

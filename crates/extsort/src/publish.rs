@@ -1,6 +1,5 @@
 //! Giving the finished files their names: all of them, then the manifest, or none.
 
-use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,9 +8,9 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use crate::error::SortError;
-use crate::journal::Journal;
-use crate::manifest::{MANIFEST, Manifest, PartFile, SCHEMA_VERSION, named_by};
-use crate::output::{Finished, JOURNAL, Outputs, PART, TEMPORARY, parts_in};
+use crate::journal::{self, Journal};
+use crate::manifest::{MANIFEST, Manifest, PartFile, SCHEMA_VERSION, named_in};
+use crate::output::{Dir, Finished, JOURNAL, Outputs, PART, TEMPORARY, parts_in};
 
 /// What was published, in the order of keys.
 pub(crate) struct Publication {
@@ -28,7 +27,7 @@ pub(crate) struct Summary<'a> {
 
 impl Outputs {
     /// Gives all files their names, makes those durable, then says so in the manifest. If that fails
-    /// on the way, files named so far are removed again.
+    /// on the way, files named so far are removed again, and what is left of an old output.
     pub(crate) fn publish(
         &self,
         mut files: Vec<Finished>,
@@ -37,24 +36,25 @@ impl Outputs {
         files.sort_by_key(|file| (file.dir >= self.primary, file.number));
         let _alone = self.lock_dirs();
         let old = if self.overwrite { self.old()? } else { Vec::new() };
-        self.write_journals(&files, &old)?;
         let mut named = Vec::new();
-        remove(&old)
+        let published = self
+            .write_journals(&files, &old)
+            .and_then(|()| remove(&old))
             .and_then(|()| self.name_all(&files, &mut named))
-            .and_then(|()| self.complete(&named, summary))
-            .inspect_err(|_| self.remove_incomplete(&old, &named))
+            .and_then(|()| self.complete(&named, summary));
+        for dir in &self.dirs {
+            let journal = self.journal(dir);
+            // A journal that stays is seen to by the next sort.
+            let _ = match &published {
+                Ok(_) => fs::remove_file(journal),
+                Err(_) => journal::undo(&dir.path, &journal),
+            };
+        }
+        published
     }
 
-    /// Removes what is left of an old output that was to be replaced and of the new one, unless it is
-    /// complete as a manifest says.
-    fn remove_incomplete(&self, old: &[PathBuf], named: &[(PartFile, bool)]) {
-        let manifests = self.dirs.iter().map(|dir| dir.path.join(MANIFEST));
-        let complete: HashSet<PathBuf> = manifests.flat_map(|path| named_by(&path)).collect();
-        for path in old.iter().chain(named.iter().map(|(part, _)| &part.path)) {
-            if !complete.contains(path) {
-                let _ = fs::remove_file(path);
-            }
-        }
+    fn journal(&self, dir: &Dir) -> PathBuf {
+        dir.path.join(format!("{TEMPORARY}{}{JOURNAL}", self.id))
     }
 
     /// Keeps other sorts from publishing into the same directories until the locks are dropped. Always
@@ -140,8 +140,7 @@ impl Outputs {
     /// What earlier sorts published in these directories: their manifests, then what those name. What
     /// no manifest names is nobody's to remove.
     fn old(&self) -> Result<Vec<PathBuf>, SortError> {
-        let manifests = self.dirs.iter().map(|dir| dir.path.join(MANIFEST));
-        let named: HashSet<PathBuf> = manifests.flat_map(|path| named_by(&path)).collect();
+        let named = named_in(self.dirs.iter().map(|dir| dir.path.as_path()))?;
         let mut old = Vec::new();
         for dir in &self.dirs {
             let fail = |source| SortError::write("look for old output in", &dir.path, source);
@@ -159,7 +158,7 @@ impl Outputs {
     /// Writes down, in each directory, which files are about to get a name in it or to lose theirs.
     fn write_journals(&self, files: &[Finished], old: &[PathBuf]) -> Result<(), SortError> {
         for (number, dir) in self.dirs.iter().enumerate() {
-            let path = dir.path.join(format!("{TEMPORARY}{}{JOURNAL}", self.id));
+            let path = self.journal(dir);
             let fail = |source| SortError::write("write", &path, source);
             let mut journal = Journal::new(self.dirs[0].path.join(MANIFEST));
             for file in files.iter().filter(|file| file.dir == number) {
