@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from pathlib import Path
 
@@ -25,6 +26,7 @@ scratch = ["data"]
 output = ["data"]
 """
 _KILLS_MAX = 3
+_ANOTHERS = "venturi-data-notes"
 _GONE_S = 30.0
 
 
@@ -34,8 +36,7 @@ def play(round_: Play) -> None:
     work = round_.folder / "work"
     plan, data = work / "plan.toml", work / "data"
     with Verbs(work) as verbs:
-        data.mkdir()
-        (data / "venturi-data-notes").write_text("another's")
+        _tidy(data)
         plan.write_text(_PLAN)
         with stores.one(0) as store:
             ran = verbs.learn(store.settings, "plan", "start", plan, "--json")
@@ -43,9 +44,17 @@ def play(round_: Play) -> None:
         with stores.one(0) as store:
             whole_s = verbs.run(store.settings, "plan", "start", plan, "--json").elapsed_s
         for case in round_.cases():
+            _tidy(data)
             with stores.one(case.number) as store, case:
                 kills = _until_done(case, verbs, store, plan, whole_s)
                 case.saw(f"done after {kills} kill{'' if kills == 1 else 's'}")
+
+
+def _tidy(data: Path) -> None:
+    """Empties the folder of data, or one fault would be one of all later cases."""
+    shutil.rmtree(data, ignore_errors=True)
+    data.mkdir()
+    (data / _ANOTHERS).write_text("another's")
 
 
 def _until_done(case: Case, verbs: Verbs, store: Store, plan: Path, whole_s: float) -> int:
@@ -76,8 +85,8 @@ def _until_done(case: Case, verbs: Verbs, store: Store, plan: Path, whole_s: flo
     assert told == {"done": _REPEATS, "failed": 0, "running": 0, "left": 0}, told
     repetitions = sorted(trials[id_].repetition or 0 for id_ in done)
     assert repetitions == list(range(_REPEATS)), f"repetitions {repetitions}"
-    left = [each.name for each in (*data.iterdir(), *verbs.temporary.iterdir())]
-    assert left == ["venturi-data-notes"], f"left: {left}"
+    left = verbs.left(data)
+    assert left == [_ANOTHERS], f"left: {left}"
     store.mend()
     assert store.trials(tidy=True) == trials
     return kills

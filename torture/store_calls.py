@@ -166,8 +166,9 @@ def _one(case: Case, verbs: Verbs, store: Store, task: _Task, trace: tuple[str, 
         _remove(task.output)
         verbs.run(store.settings, "repository", "check", "--mend")
     elsewhere = verbs.folder / "data"
-    left = [*verbs.temporary.iterdir(), *(elsewhere.iterdir() if elsewhere.is_dir() else ())]
-    assert not left, f"left: {left[0].name}"
+    left = verbs.left(elsewhere)
+    shutil.rmtree(elsewhere, ignore_errors=True)
+    assert not left, f"left: {left}"
     if well:
         case.saw("did without")
     elif ran.status < 0:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -132,6 +134,18 @@ class Verbs(Closing):
         ]
         return Ran(told["status"], told["elapsed_s"], *said)
 
+    def left(self, *folders: Path) -> list[str]:
+        """Names of what is in `folders` and the temporary one, which is empty afterwards.
+
+        Where Python itself looks which folder is for what is temporary, it makes a file of eight
+        letters for an instant: of a process that is killed then it stays, and is not ours.
+        """
+        names = [path.name for each in folders if each.is_dir() for path in each.iterdir()]
+        names += [path.name for path in self.temporary.iterdir() if not _is_probe(path)]
+        shutil.rmtree(self.temporary)
+        self.temporary.mkdir()
+        return sorted(names)
+
     def _answer(self) -> str:
         assert self._program.stdout is not None
         answer = self._program.stdout.readline()
@@ -152,6 +166,11 @@ class Verbs(Closing):
     def stderr(self) -> Path:
         """What the last verb says."""
         return self.folder / "stderr"
+
+
+def _is_probe(path: Path) -> bool:
+    named = re.fullmatch("[a-z0-9_]{8}", path.name) and path.is_file()
+    return bool(named) and path.read_bytes() in {b"", b"blat"}
 
 
 def processes_of(folder: Path) -> list[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -176,7 +175,7 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
         limits=Limits(
             **{each.name: _number(env, variable) for variable, each in RECORD_LIMITS.items()}
         ),
-        lock=Path(env.get("VENTURI_LOCK") or f"{tempfile.gettempdir()}/venturi-measuring.lock"),
+        lock=Path(env.get("VENTURI_LOCK") or f"{temporary_folder(env)}/venturi-measuring.lock"),
         read_token=env.get("VENTURI_READ_TOKEN") or None,
         write_token=env.get("VENTURI_WRITE_TOKEN") or None,
         push_token=env.get("VENTURI_PUSH_TOKEN") or None,
@@ -185,6 +184,18 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
             **{each.name: _number(env, variable) for variable, each in SERVER_LIMITS.items()}
         ),
     )
+
+
+def temporary_folder(environ: Mapping[str, str]) -> Path:
+    """The first of the usual folders for what is temporary that can be written.
+
+    As `tempfile` chooses, which finds out by a file that a kill leaves behind.
+    """
+    named = [environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")]
+    for name in (*named, "/tmp", "/var/tmp", "/usr/tmp"):  # noqa: S108
+        if name and os.access(name, os.W_OK | os.X_OK) and Path(name).is_dir():
+            return Path(name).absolute()
+    return Path.cwd()
 
 
 def _flag(env: Mapping[str, str], variable: str) -> bool:

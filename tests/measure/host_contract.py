@@ -115,6 +115,18 @@ class FilesContract:
         assert files.info(below) is None
         files.remove(below)
 
+    def test_only_an_empty_folder_is_removed_by_rmdir(self, host: Host, place: Path) -> None:
+        files, folder = host.files, place / "folder"
+        files.mkdir(folder / "below", parents=True)
+        with pytest.raises(OSError, match=r".") as caught:
+            files.rmdir(folder)
+        assert caught.value.errno == errno.ENOTEMPTY
+        files.rmdir(folder / "below")
+        files.rmdir(folder)
+        assert files.entries(place) == ()
+        with pytest.raises(FileNotFoundError):
+            files.rmdir(folder)
+
     def test_folders(self, host: Host, place: Path) -> None:
         files, deep = host.files, place / "a" / "b"
         files.mkdir(deep, parents=True)

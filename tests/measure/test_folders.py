@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import pytest
 from this_host import FILES
 
 from venturi.errors import VenturiError
+from venturi.measure.hosts.local import LocalFiles
 from venturi.measure.trial import space
-from venturi.measure.trial.folders import DataFolders, own, parse_roles, sweep
+from venturi.measure.trial.folders import DataFolders, discard, make, parse_roles, sweep, temporary
 from venturi.record.owner import current_owner
 
 
@@ -106,8 +108,151 @@ def test_needs_on_one_file_system_add_up(tmp_path: Path) -> None:
 
 def test_folders_of_another_name_are_swept_by_it(tmp_path: Path) -> None:
     dead = tmp_path / "venturi-series-x"
-    dead.mkdir()
-    own(FILES, dead)
+    make(FILES, dead)
     assert sweep(FILES, tmp_path, alive=lambda _: False) == []
     assert sweep(FILES, tmp_path, alive=lambda _: True, prefix="venturi-series-") == []
     assert sweep(FILES, tmp_path, alive=lambda _: False, prefix="venturi-series-") == [dead]
+
+
+BEGUN = "venturi-data-01h00000000000000000000000"
+
+
+@pytest.mark.parametrize("name", [BEGUN, "venturi-series-a1_b2c3d"])
+@pytest.mark.parametrize("begun", [(), (".owner.json.77.part",)])
+def test_killed_before_it_had_an_owner(tmp_path: Path, name: str, begun: tuple[str, ...]) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    for each in begun:
+        (folder / each).write_text("{")
+    prefix = name[: name.rindex("-") + 1]
+    assert sweep(FILES, tmp_path, prefix=prefix) == [folder]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [(BEGUN, "notes"), (BEGUN, "owner.json.bak"), (f"{BEGUN}x", None), ("venturi-data-x", None)],
+)
+def test_what_is_not_ours_to_remove_stays(tmp_path: Path, name: str, content: str | None) -> None:
+    (tmp_path / name).mkdir()
+    if content is not None:
+        (tmp_path / name / content).write_text("another's")
+    assert sweep(FILES, tmp_path) == []
+    assert content is None or (tmp_path / name / content).read_text() == "another's"
+    assert (tmp_path / name).is_dir()
+
+
+class Killed(BaseException):
+    """Nothing that the product does comes after it."""
+
+
+class Dying(LocalFiles):
+    """Does so many things that change something, and then no more."""
+
+    def __init__(self, steps: int) -> None:
+        self._left = steps
+
+    def _step(self) -> None:
+        if self._left == 0:
+            raise Killed
+        self._left -= 1
+
+    def mkdir(self, folder: Path, **options: bool) -> None:  # type: ignore[override]
+        self._step()
+        super().mkdir(folder, **options)
+
+    def write(self, path: Path, data: bytes | str, *, durable: bool = False) -> None:
+        self._step()
+        super().write(path, data, durable=durable)
+
+    def remove(self, path: Path) -> None:
+        """File by file, whose order is the file system's."""
+        if path.is_dir():
+            for each in sorted(path.iterdir(), key=lambda found: found.name != "owner.json"):
+                self.remove(each)
+            self._step()
+            path.rmdir()
+        else:
+            self._step()
+            super().remove(path)
+
+
+@pytest.mark.parametrize("victim", ["maker", "sweeper"])
+def test_no_kill_leaves_a_folder_that_nobody_sweeps(tmp_path: Path, victim: str) -> None:
+    """Whoever makes, uses or removes a folder dies before each of the steps."""
+    done = 0
+    for steps in range(100):
+        dying = Dying(steps)
+        try:
+            if victim == "maker":
+                with DataFolders(dying, {"input": (tmp_path,)}) as folders:
+                    (used,) = folders.of("input")
+                    (used / "x").write_text("x")
+            else:
+                folder = leave_behind(tmp_path, BEGUN, alive=False)
+                (folder / "input").mkdir()
+                (folder / "input" / "x").write_text("x")
+                sweep(dying, tmp_path)
+            done += 1
+        except Killed:
+            sweep(FILES, tmp_path, alive=lambda _: False)
+        assert list(tmp_path.iterdir()) == [], steps
+        if done:
+            assert steps > 3
+            return
+    pytest.fail("there is no end to it")
+
+
+def test_a_maker_and_a_sweeper_at_the_same_time(tmp_path: Path) -> None:
+    over = threading.Event()
+
+    def sweeping() -> None:
+        while not over.is_set():
+            sweep(FILES, tmp_path)
+
+    sweeper = threading.Thread(target=sweeping)
+    sweeper.start()
+    try:
+        for _ in range(300):
+            with DataFolders(FILES, {"input": (tmp_path,)}) as folders:
+                (used,) = folders.of("input")
+                assert used.is_dir()
+                assert (used.parent / "owner.json").is_file()
+    finally:
+        over.set()
+        sweeper.join()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_kept_is_nobodys_to_sweep(tmp_path: Path) -> None:
+    with DataFolders(FILES, {"input": (tmp_path,)}, keep=True) as folders:
+        (used,) = folders.of("input")
+        (used / "x").write_text("x")
+    assert sweep(FILES, tmp_path, alive=lambda _: False) == []
+    assert (used / "x").read_text() == "x"
+
+
+def test_what_is_temporary_has_an_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with temporary(FILES, "venturi-push-") as folder:
+        assert folder.parent == tmp_path
+        assert sweep(FILES, tmp_path, prefix="venturi-push-") == []
+        (folder / "trials.zip").write_text("x")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_removed_keeps_its_owner(tmp_path: Path) -> None:
+    class Stuck(LocalFiles):
+        def remove(self, path: Path) -> None:
+            if path.name == "stuck":
+                raise PermissionError(1, "no", str(path))
+            super().remove(path)
+
+    folder = leave_behind(tmp_path, BEGUN, alive=False)
+    for name in ("a", "stuck", "z"):
+        (folder / name).write_text("x")
+    with pytest.raises(PermissionError):
+        discard(Stuck(), folder)
+    assert sorted(path.name for path in folder.iterdir()) == ["owner.json", "stuck"]
+    assert sweep(FILES, tmp_path) == [folder]
+    assert list(tmp_path.iterdir()) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -131,10 +130,13 @@ class _Push:
 
     def send(self, trials: Sequence[Trial]) -> None:
         """Sends `trials` in one archive; where the server refuses that, in smaller ones."""
+        from venturi.measure.hosts.local import HERE
+        from venturi.measure.trial.folders import PUSH_PREFIX, sweep, temporary
         from venturi.record.exchange import export_trials
 
-        with tempfile.TemporaryDirectory(prefix="venturi-push-") as folder:
-            archive = Path(folder) / "trials.zip"
+        sweep(HERE, HERE.temporaries, prefix=PUSH_PREFIX)  # of those that were killed
+        with temporary(HERE, PUSH_PREFIX) as folder:
+            archive = folder / "trials.zip"
             export_trials(self._repository, trials, archive)
             answer = self._post(archive)
         if answer.is_success:

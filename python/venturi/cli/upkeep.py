@@ -72,14 +72,13 @@ def check(*, mend: bool, dirs: tuple[Path, ...], as_json: bool) -> ExitCode:
 
 
 def _scratch(dirs: tuple[Path, ...], *, mend: bool) -> list[Finding]:
-    """The folders of data and series in `dirs` whose process has ended."""
+    """The folders of ours in `dirs` whose process has ended."""
     from venturi.measure.hosts.local import HERE
-    from venturi.measure.trial.folders import PREFIX, left_behind, sweep
-    from venturi.measure.trial.runner import SERIES_PREFIX
+    from venturi.measure.trial.folders import PREFIXES, left_behind, sweep
 
     found = []
     for parent in dict.fromkeys(each.absolute() for each in dirs):
-        for prefix in (PREFIX, SERIES_PREFIX):
+        for prefix in PREFIXES:
             left = list(left_behind(HERE, parent, prefix=prefix))
             if mend and left:
                 sweep(HERE, parent, prefix=prefix)

@@ -48,6 +48,9 @@ class Files(Protocol):
         What can be removed is gone even when something cannot.
         """
 
+    def rmdir(self, folder: Path) -> None:
+        """Removes an empty folder; OSError if anything is in it."""
+
     def rename(self, path: Path, to: Path) -> None:
         """Gives a file or a folder another name on the same file system."""
 

@@ -33,6 +33,7 @@ from venturi.measure.hosts.host import (
 )
 from venturi.measure.hosts.supervised import LocalSupervised
 from venturi.record.files import replacing
+from venturi.settings import temporary_folder
 
 
 class LocalFiles(Files):
@@ -51,6 +52,9 @@ class LocalFiles(Files):
         shutil.rmtree(path, ignore_errors=True)
         if path.exists():
             shutil.rmtree(path)  # it says what cannot be removed
+
+    def rmdir(self, folder: Path) -> None:
+        folder.rmdir()
 
     def rename(self, path: Path, to: Path) -> None:
         path.rename(to)
@@ -108,11 +112,11 @@ class LocalFiles(Files):
 
     @property
     def temporaries(self) -> Path:
-        return Path(tempfile.gettempdir())
+        return temporary_folder(os.environ)
 
     @contextmanager
     def temporary(self, prefix: str) -> Iterator[Path]:
-        with tempfile.TemporaryDirectory(prefix=prefix) as folder:
+        with tempfile.TemporaryDirectory(prefix=prefix, dir=self.temporaries) as folder:
             yield Path(folder)
 
 

@@ -22,7 +22,7 @@ from venturi.measure.studies.study import (
     standings,
     wall_s,
 )
-from venturi.measure.trial.folders import DataFolders
+from venturi.measure.trial.folders import DataFolders, sweep
 from venturi.measure.trial.job import Chosen, Report, Step, TrialJob
 from venturi.measure.trial.runner import Session, run_trial
 from venturi.measure.workloads.definition import Definition, Size
@@ -119,6 +119,14 @@ class _Bench:
         self._inputs: dict[tuple[object, ...], tuple[DataFolders, Inputs]] = {}
 
     def __enter__(self) -> _Bench:
+        """Removes what killed commands left, also where nothing is left to be run."""
+        for parent in {
+            folder
+            for place in self._plan.ordered()
+            for folders in self._plan.folders(place.combination).values()
+            for folder in folders
+        }:
+            sweep(self._session.agent.host.files, parent)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -17,7 +17,7 @@ from venturi.errors import ExitCode, FailureClass, Interrupted, VenturiError, re
 from venturi.measure.hosts.agent import Agent, OnProgress
 from venturi.measure.hosts.local import HERE
 from venturi.measure.trial.disturbance import NOT_WATCHED, disturbance, unknown
-from venturi.measure.trial.folders import own, sweep
+from venturi.measure.trial.folders import SERIES_PREFIX, sweep, temporary
 from venturi.measure.trial.job import Attachment, Chosen, JobFailed, Report, Step, TrialJob
 from venturi.measure.trial.sampling import Sampler
 from venturi.record.owner import current_owner
@@ -38,7 +38,6 @@ from venturi.record.trial import (
 if TYPE_CHECKING:
     from venturi.record.keeping import Keeper
 
-SERIES_PREFIX = "venturi-series-"
 _NETWORK_FILES = ("nfs", "cifs", "smb", "ceph", "lustre", "gluster", "9p", "fuse.")
 
 FOUND = frozenset({"regime_expected"})
@@ -101,8 +100,7 @@ def run_trial(session: Session, job: TrialJob) -> Trial:
     origin_s = time.monotonic()
     trial = session.repository.add(_planned(session, job.chosen))
     step = Step(session.agent, origin_s, session.on_progress)
-    with HERE.temporary(SERIES_PREFIX) as folder:
-        own(HERE, folder)
+    with temporary(HERE, SERIES_PREFIX) as folder:
         sampler = None
         if job.chosen.series and session.sample_interval_ms is not None:
             sampler = Sampler(
