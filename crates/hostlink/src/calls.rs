@@ -63,6 +63,7 @@ pub enum Call {
     Stat { path: Text },
     Mkdir { path: Text, mode: u32, parents: bool, exist_ok: bool },
     Remove { path: Text },
+    Rmdir { path: Text },
     Rename { path: Text, to: Text },
     Symlink { path: Text, to: Text },
     Resolve { path: Text },
@@ -143,6 +144,7 @@ impl Call {
                 locked(&shared.temporaries).remove(&path);
                 files::remove(&path).map(Value::from)
             }
+            Self::Rmdir { .. } => std::fs::remove_dir(&path).map(Value::from),
             Self::Rename { to, .. } => std::fs::rename(&path, to.path()).map(Value::from),
             Self::Symlink { to, .. } => {
                 std::os::unix::fs::symlink(to.path(), &path).map(Value::from)
@@ -172,6 +174,7 @@ impl Call {
             Self::Stat { path }
             | Self::Mkdir { path, .. }
             | Self::Remove { path }
+            | Self::Rmdir { path }
             | Self::Rename { path, .. }
             | Self::Symlink { path, .. }
             | Self::Resolve { path }

@@ -65,6 +65,9 @@ class RemoteFiles(Files):
     def remove(self, path: Path) -> None:
         self._ask("remove", path)
 
+    def rmdir(self, folder: Path) -> None:
+        self._ask("rmdir", folder)
+
     def rename(self, path: Path, to: Path) -> None:
         self._ask("rename", path, to=text_of(to))
 
