@@ -201,6 +201,24 @@ def format_duration(value_s: float | None) -> str:
     return f"{minutes // 60} h {minutes % 60:02d} min"
 
 
+def format_line_rate(bytes_per_s: float | None) -> str:
+    """`bytes_per_s` in bits, as links are sold: `10 Gbit/s`."""
+    if bytes_per_s is None:
+        return "—"
+    bits = bytes_per_s * 8
+    scale, name = (1e9, "Gbit/s") if bits >= 1e9 else (1e6, "Mbit/s")
+    return f"{bits / scale:.4g} {name}"
+
+
+def format_offset(value_s: float, error_s: float) -> str:
+    """How far apart two clocks are, and how wrong that may be: `-1.2 s ± 0.3 ms`."""
+
+    def size(seconds: float) -> str:
+        return format_duration(seconds) if seconds >= 0.01 else f"{seconds * 1000:.2g} ms"
+
+    return f"{'-' if value_s < 0 else ''}{size(abs(value_s))} ± {size(error_s)}"
+
+
 def format_usd(value_usd: float | None) -> str:
     """`value_usd` to the cent: `$299.45`."""
     return "—" if value_usd is None else f"${value_usd:,.2f}"

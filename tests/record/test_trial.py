@@ -19,15 +19,18 @@ from venturi.record.trial import (
     SUCCESSORS,
     TERMINAL,
     Artifact,
+    Clock,
     Cluster,
     Engine,
     Failure,
     Host,
+    Link,
     Owner,
     Phase,
     PriceQuote,
     Provenance,
     ProvenanceKind,
+    Rack,
     Sample,
     Software,
     State,
@@ -60,13 +63,27 @@ SAMPLE = st.builds(Sample, TEXT, NUMBER, TEXT, maybe(TEXT), LABELS) | st.builds(
     Sample, TEXT, st.none(), TEXT, maybe(TEXT), LABELS, missing_reason=TEXT
 )
 PRICE = st.builds(PriceQuote, NUMBER, TEXT, TEXT, TEXT, TEXT)
+FOLDERS = st.dictionaries(TEXT, some(TEXT), max_size=2)
+HOST = st.builds(
+    Host,
+    TEXT,
+    st.dictionaries(TEXT, JSON, max_size=3),
+    some(TEXT),
+    st.dictionaries(TEXT, st.builds(Link, TEXT, maybe(NUMBER)), max_size=2),
+    maybe(TEXT),
+    FOLDERS,
+    maybe(st.builds(Clock, NUMBER, NUMBER)),
+)
 CLUSTER = st.builds(
     Cluster,
-    some(st.builds(Host, TEXT, st.dictionaries(TEXT, JSON, max_size=3))),
-    st.dictionaries(TEXT, some(TEXT), max_size=2),
+    some(HOST),
+    FOLDERS,
     maybe(TEXT),
     maybe(TEXT),
     maybe(PRICE),
+    maybe(TEXT),
+    some(st.builds(Rack, TEXT, maybe(TEXT), maybe(NUMBER))),
+    maybe(NUMBER),
 )
 KINDS = st.sampled_from(["series", "log", "manifest", "other"])
 
@@ -147,7 +164,7 @@ def test_an_unknown_key_is_refused_and_named(
     assert error.where["field"] == ".".join([*place, "suprise"])
 
 
-@pytest.mark.parametrize("version", [SCHEMA_VERSION + 1, SCHEMA_VERSION - 1, None, "1", True])
+@pytest.mark.parametrize("version", [SCHEMA_VERSION + 1, 0, None, "1", True])
 def test_other_schema_versions_are_refused(
     make_trial: Callable[..., Trial], version: object
 ) -> None:
@@ -155,6 +172,45 @@ def test_other_schema_versions_are_refused(
     if version is not True:
         assert error.code == "VEN-RECORD-VERSION"
         assert ("update" in error.hint) == (version == SCHEMA_VERSION + 1)
+
+
+def test_a_record_of_version_1_is_read_as_before(make_trial: Callable[..., Trial]) -> None:
+    trial = make_trial(
+        cluster=Cluster((Host("here", {"cores": 2}),), {"input": ("/data",)}, "type", "ib"),
+        configuration={"threads": 2},
+    )
+
+    def as_of_version_1(data: dict[str, Any]) -> None:
+        data["schema_version"] = 1
+        for name in ("name", "racks", "dilation"):
+            del data["cluster"][name]
+        for name in ("roles", "links", "rack", "disks", "clock"):
+            del data["cluster"]["hosts"][0][name]
+
+    assert decode(changed(trial, as_of_version_1)) == trial
+    assert trial.group_key == "4384a3cbb1052577", "stored keys hold"
+
+
+def test_another_layout_of_a_cluster_is_another_group(make_trial: Callable[..., Trial]) -> None:
+    link = Link("10.0.0.1", 1e8)
+    host = Host("h1", {}, ("worker",), {"data": link}, "r1", {"ssd": ("/ssd",)}, Clock(0.1, 0.01))
+    cluster = Cluster((host,), dilation=20.0, racks=(Rack("r1", None, 1e9),))
+    key = make_trial(cluster=cluster).group_key
+
+    def of_host(**changes: Any) -> str:
+        return make_trial(cluster=replace(cluster, hosts=(replace(host, **changes),))).group_key
+
+    assert of_host(clock=None) == key
+    assert of_host(links={"data": replace(link, address="10.0.0.9")}) == key
+    others = {
+        of_host(roles=("master",)),
+        of_host(links={"data": replace(link, bytes_per_s=1e9)}),
+        of_host(rack="r2"),
+        of_host(disks={"hdd": ("/ssd",)}),
+        make_trial(cluster=replace(cluster, dilation=None)).group_key,
+        make_trial(cluster=replace(cluster, racks=())).group_key,
+    }
+    assert len(others | {key}) == 7
 
 
 def test_a_record_without_a_version_is_refused(make_trial: Callable[..., Trial]) -> None:

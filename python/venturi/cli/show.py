@@ -15,9 +15,9 @@ from venturi.cli.repository import open_repository
 from venturi.cli.screen import show
 from venturi.model.stages.bottleneck import narrowest_points
 from venturi.model.stages.stage import Analysis
-from venturi.present.table import Line, Table, pairs, table
+from venturi.present.table import UNKNOWN, Line, Table, pairs, table
 from venturi.record.job_account import JobAccount, has_account, load
-from venturi.record.trial import CPU_OTHERS, Sample, Trial
+from venturi.record.trial import CPU_OTHERS, Cluster, Link, Sample, Trial
 
 if TYPE_CHECKING:
     from venturi.present.meanwhile import Meanwhile
@@ -105,6 +105,8 @@ def _parts(
 
         yield from parts(*job)
     for title, body in (
+        ("Hosts", _hosts(trial.cluster)),
+        ("Racks", _racks(trial.cluster)),
         ("Configuration", pairs((key, _scalar(v)) for key, v in trial.configuration.items())),
         ("Phases", _phases(trial)),
         ("Narrowest point", _narrowest(trial)),
@@ -138,6 +140,7 @@ def _facts(trial: Trial, by: Author | None) -> Table:
         ("engine", f"{trial.engine.name} {trial.engine.version}"),
         ("time", None if trial.elapsed_s is None else units.format_duration(trial.elapsed_s)),
         ("started", f"{trial.started_at:%Y-%m-%d %H:%M:%S} UTC" if trial.started_at else None),
+        ("cluster", _cluster(trial.cluster)),
         ("hosts", ", ".join(host.name for host in trial.cluster.hosts)),
         ("instance type", trial.cluster.instance_type),
         ("network", trial.cluster.network),
@@ -157,6 +160,48 @@ def _facts(trial: Trial, by: Author | None) -> Table:
     ]
 
     return pairs((name, value) for name, value in rows if value)
+
+
+def _cluster(cluster: Cluster) -> str | None:
+    """Its name, and of an emulated one how much slower it was than what it stands for."""
+    if cluster.dilation is None:
+        return cluster.name
+    return f"{cluster.name or 'emulated'}, rates divided by {cluster.dilation:g}"
+
+
+def _hosts(cluster: Cluster) -> Table:
+    """What part each host had; empty where nobody chose one."""
+    made = table("host", "roles", "rack", "links", "disks", "clock", left=6,
+                 prose=("links", "disks"), spare=("rack", "clock"))  # fmt: skip
+    if not any(host.roles for host in cluster.hosts):
+        return made
+    for host in cluster.hosts:
+        links = (_link(name, link) for name, link in host.links.items())
+        disks = (f"{name}: {' '.join(folders)}" for name, folders in host.disks.items())
+        clock = host.clock
+        made.add(
+            host.name,
+            ", ".join(host.roles),
+            host.rack or UNKNOWN,
+            ", ".join(links),
+            ", ".join(disks),
+            UNKNOWN if clock is None else units.format_offset(clock.offset_s, clock.error_s),
+        )
+    made.notes.append(("clock", "clock: how far it was ahead of the machine Venturi ran on"))
+    return made
+
+
+def _link(network: str, link: Link) -> str:
+    rate = "" if link.bytes_per_s is None else f" ({units.format_line_rate(link.bytes_per_s)})"
+    return f"{network}: {link.address}{rate}"
+
+
+def _racks(cluster: Cluster) -> Table:
+    made = table("rack", "within", "link out of it", left=3)
+    for rack in cluster.racks:
+        rate = rack.uplink_bytes_per_s
+        made.add(rack.name, rack.within or UNKNOWN, units.format_line_rate(rate))
+    return made
 
 
 def _phases(trial: Trial) -> Table:

@@ -25,14 +25,17 @@ from typing import Any, TypeVar
 from venturi.errors import VenturiError
 from venturi.record.trial import (
     Artifact,
+    Clock,
     Cluster,
     Engine,
     Failure,
     Host,
+    Link,
     Owner,
     Phase,
     PriceQuote,
     Provenance,
+    Rack,
     Sample,
     Scalar,
     Software,
@@ -367,6 +370,15 @@ class _Fitting:
     def hosts(self, found: tuple[Host, ...]) -> tuple[Host, ...]:
         return self.shared(found, lambda fit, each: fit.items(each, _Fitting.record, "hosts"))
 
+    def names(self, found: tuple[str, ...]) -> tuple[str, ...]:
+        return self.items(found, _Fitting.name, "entries")
+
+    def links(self, found: Mapping[str, Link]) -> Mapping[str, Link]:
+        return self.mapping(found, _Fitting.record)
+
+    def racks(self, found: tuple[Rack, ...]) -> tuple[Rack, ...]:
+        return self.items(found, _Fitting.record, "entries")
+
     def phases(self, found: tuple[Phase, ...]) -> tuple[Phase, ...]:
         made = self.items(found, _Fitting.phase, "phases")
         return tuple(each for each in made if each is not None)
@@ -472,9 +484,15 @@ _RULES: Mapping[type, tuple[tuple[str, _Rule], ...]] = {
     Engine: _rules(name=_NAME, version=_NAME),
     Cluster: _rules(
         hosts=_Fitting.hosts, disks_by_role=_Fitting.folders, instance_type=_NAME, network=_NAME,
-        price=_RECORD,
+        price=_RECORD, name=_NAME, racks=_Fitting.racks, dilation=_Fitting.scalar,
     ),
-    Host: _rules(name=_NAME, facts=_Fitting.facts),
+    Host: _rules(
+        name=_NAME, facts=_Fitting.facts, roles=_Fitting.names, links=_Fitting.links, rack=_NAME,
+        disks=_Fitting.folders, clock=_RECORD,
+    ),
+    Link: _rules(address=_NAME, bytes_per_s=_Fitting.scalar),
+    Clock: _rules(offset_s=_Fitting.offset, error_s=_SECONDS),
+    Rack: _rules(name=_NAME, within=_NAME, uplink_bytes_per_s=_Fitting.scalar),
     PriceQuote: _rules(
         amount=_Fitting.scalar, currency=_NAME, per=_NAME, source=_NAME, as_of=_NAME
     ),

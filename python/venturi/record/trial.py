@@ -18,7 +18,8 @@ from typing import Any, Literal, TypeVar, dataclass_transform
 
 from venturi.errors import FailureClass, VenturiError, class_of
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""Of the records that are written. Those of version 1 say of a host only its name and facts."""
 
 T = TypeVar("T")
 Scalar = str | int | float | bool | None
@@ -77,6 +78,12 @@ class ProvenanceKind(StrEnum):
     SIMULATED = "simulated"
 
 
+def _require_finite(what: str, *values: Scalar) -> None:
+    # NaN and infinity are ways of writing "unknown" that look like numbers and spread.
+    if any(isinstance(value, float) and not math.isfinite(value) for value in values):
+        raise ValueError(f"{what} is not finite; an unknown value is None with a reason")
+
+
 @_record
 class Provenance:
     """Where a record comes from; `source` names a program or a data set, `digest` its content."""
@@ -106,11 +113,58 @@ class Engine:
 
 
 @_record
+class Link:
+    """A host's link to a network: its address there, and its rate if that is known."""
+
+    address: str
+    bytes_per_s: float | None = None
+
+    def __post_init__(self) -> None:
+        _require_finite("link", self.bytes_per_s)
+
+
+@_record
+class Clock:
+    """A host's clock less that of the machine that Venturi ran on, before the trial's first phase;
+    the true value is within `error_s` of `offset_s`.
+    """
+
+    offset_s: float
+    error_s: float
+
+    def __post_init__(self) -> None:
+        _require_finite("clock", self.offset_s, self.error_s)
+
+
+@_record
 class Host:
-    """One machine. `facts` is the agent's `facts` result, unchanged."""
+    """One machine. `facts` is the agent's `facts` result, unchanged.
+
+    Of a host of a cluster also its `roles` (master, worker, client), its `links` by network, its
+    folders by class of disk (`disks`), and its clock; None if only one clock was used.
+    """
 
     name: str
     facts: Mapping[str, Any] = field(default_factory=dict)
+    roles: tuple[str, ...] = ()
+    links: Mapping[str, Link] = field(default_factory=dict)
+    rack: str | None = None
+    disks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    clock: Clock | None = None
+
+
+@_record
+class Rack:
+    """A rack, perhaps `within` a row of racks; the link out of it has the rate of its uplink, None
+    if that is not known.
+    """
+
+    name: str
+    within: str | None = None
+    uplink_bytes_per_s: float | None = None
+
+    def __post_init__(self) -> None:
+        _require_finite("rack", self.uplink_bytes_per_s)
 
 
 @_record
@@ -128,7 +182,9 @@ class PriceQuote:
 class Cluster:
     """The machines of a trial and the part each disk plays.
 
-    `disks_by_role` maps one of DISK_ROLES to directories.
+    `disks_by_role` maps one of DISK_ROLES to directories, of each host that has work. `network` is
+    the one that data took. `dilation` is the k of an emulated cluster: its rates were so many times
+    slower than what they stand for; None of real machines.
     """
 
     hosts: tuple[Host, ...]
@@ -136,6 +192,25 @@ class Cluster:
     instance_type: str | None = None
     network: str | None = None
     price: PriceQuote | None = None
+    name: str | None = None
+    racks: tuple[Rack, ...] = ()
+    dilation: float | None = None
+
+    def __post_init__(self) -> None:
+        _require_finite("dilation", self.dilation)
+
+    @property
+    def layout(self) -> tuple[object, ...]:
+        """What was chosen of it besides hosts, disks and network; empty where nothing was."""
+        hosts = [
+            (host.name, host.roles, host.rack,
+             sorted((name, link.bytes_per_s) for name, link in host.links.items()),
+             sorted(host.disks.items()))
+            for host in sorted(self.hosts, key=lambda each: each.name)
+            if host.roles or host.rack or host.links or host.disks
+        ]  # fmt: skip
+        racks = sorted((each.name, each.within, each.uplink_bytes_per_s) for each in self.racks)
+        return tuple(each for each in (hosts, racks, self.dilation) if each)
 
 
 @_record
@@ -147,12 +222,6 @@ class Software:
     build_profile: str | None
     kernel: str | None = None
     others: Mapping[str, str] = field(default_factory=dict)
-
-
-def _require_finite(what: str, *values: Scalar) -> None:
-    # NaN and infinity are ways of writing "unknown" that look like numbers and spread.
-    if any(isinstance(value, float) and not math.isfinite(value) for value in values):
-        raise ValueError(f"{what} is not finite; an unknown value is None with a reason")
 
 
 @_record
@@ -278,7 +347,7 @@ class Trial:
     @property
     def group_key(self) -> str:
         """Digest of all that was chosen: trials with equal keys form a repeat group."""
-        chosen = {
+        chosen: dict[str, object] = {
             "workload": [self.workload.name, self.workload.version, self.workload.scale,
                          self.workload.input_bytes, self.workload.input_records],
             "engine": [self.engine.name, self.engine.version],
@@ -289,6 +358,8 @@ class Trial:
             "configuration": dict(self.configuration),
             "provenance": [self.provenance.kind, self.provenance.source],
         }  # fmt: skip
+        if layout := self.cluster.layout:  # left out where there is none: keys are kept
+            chosen["layout"] = layout
         text = json.dumps(chosen, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -13,6 +13,9 @@ from venturi.record.trial import SCHEMA_VERSION, ProvenanceKind, Trial
 
 MEND = "`venturi repository check --mend` sets aside what cannot be read"
 
+READABLE = range(1, SCHEMA_VERSION + 1)
+"""Later versions only say more: what a record of version 1 does not say has its default."""
+
 ADAPTER: TypeAdapter[Trial] = TypeAdapter(Trial)
 
 
@@ -34,16 +37,16 @@ def decode(text: str | bytes, *, where: Mapping[str, object] | None = None) -> T
         raise VenturiError(
             "VEN-RECORD-SCHEMA", f"not a JSON object: {error}", where=where, hint="was it cut off?"
         ) from error
-    if version != SCHEMA_VERSION:
+    if type(version) is not int or version not in READABLE:
         advice = "update Venturi" if isinstance(version, int) and version > SCHEMA_VERSION else ""
         raise VenturiError(
             "VEN-RECORD-VERSION",
-            f"schema version {version!r}, but this Venturi reads version {SCHEMA_VERSION}",
+            f"schema version {version!r}, but this Venturi reads versions 1 to {SCHEMA_VERSION}",
             where=where,
             hint=advice or "export it again with the Venturi that wrote it",
         )
     try:
-        return _classed(ADAPTER.validate_json(text, strict=True))
+        trial = _classed(ADAPTER.validate_json(text, strict=True))
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
@@ -53,6 +56,7 @@ def decode(text: str | bytes, *, where: Mapping[str, object] | None = None) -> T
             f"{place or 'record'}: {first['msg'].removeprefix('Value error, ')}{more}",
             where={**(where or {}), "field": place},
         ) from error
+    return trial if version == SCHEMA_VERSION else replace(trial, schema_version=SCHEMA_VERSION)
 
 
 def stored_trial(record: str, id_: str | None = None) -> Trial:

@@ -18,6 +18,10 @@ export interface Artifact {
   size_bytes: number;
   sha256: string;
 }
+export interface Clock {
+  offset_s: number;
+  error_s: number;
+}
 export interface Cluster {
   hosts: Host[];
   disks_by_role: {
@@ -26,12 +30,28 @@ export interface Cluster {
   instance_type: string | null;
   network: string | null;
   price: PriceQuote | null;
+  name: string | null;
+  racks: Rack[];
+  dilation: number | null;
 }
 export interface Host {
   name: string;
   facts: {
     [k: string]: unknown;
   };
+  roles: string[];
+  links: {
+    [k: string]: Link;
+  };
+  rack: string | null;
+  disks: {
+    [k: string]: string[];
+  };
+  clock: Clock | null;
+}
+export interface Link {
+  address: string;
+  bytes_per_s: number | null;
 }
 export interface PriceQuote {
   amount: number;
@@ -39,6 +59,11 @@ export interface PriceQuote {
   per: string;
   source: string;
   as_of: string;
+}
+export interface Rack {
+  name: string;
+  within: string | null;
+  uplink_bytes_per_s: number | null;
 }
 export interface Engine {
   name: string;
