@@ -9,6 +9,7 @@
 //! | `phase` | a timed part has ended | `name`, `started_s`, `elapsed_s` |
 //! | `sample` | a measured value | `phase`, `metric`, `value` (or null), `unit`, `labels`, `missing_reason` |
 //! | `warning` | something the reader must know | `code`, `message` |
+//! | `ready` | what was asked for is being served | by command |
 //! | `result` | last, when it worked | `data` |
 //! | `error` | last, when it did not | `code`, `message`, `where`, `hint` |
 //!

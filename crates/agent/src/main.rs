@@ -63,6 +63,9 @@ enum Work {
     Facts(cmd::facts::Args),
     /// Tell at intervals what processor, memory, disks and network do, until stopped
     Sample(cmd::sample::Args),
+    /// Serve image files with the service times of disks
+    #[command(hide = true)]
+    Spindle(cmd::spindle::Args),
     /// List every error code with its meaning
     Errors,
 }
@@ -80,6 +83,7 @@ impl Work {
             Self::Memory(_) => "memory",
             Self::Facts(_) => "facts",
             Self::Sample(_) => "sample",
+            Self::Spindle(_) => "spindle",
             Self::Errors => "errors",
         }
     }
@@ -96,6 +100,7 @@ impl Work {
             Self::Memory(args) => cmd::memory::run(args, events),
             Self::Facts(args) => cmd::facts::run(args, events),
             Self::Sample(args) => cmd::sample::run(args, events),
+            Self::Spindle(args) => cmd::spindle::run(args, events),
             Self::Errors => Ok(cmd::errors::run(events)),
         }
     }

@@ -19,6 +19,7 @@ pub fn run(events: &Events) -> u8 {
         extsort::validate::VALIDATE_CODES,
         iobench::CODES,
         hostmon::CODES,
+        spindle::CODES,
     ]
     .concat()
     .iter()

@@ -11,5 +11,6 @@ pub mod net;
 pub mod pi;
 pub mod sample;
 pub mod sort;
+pub mod spindle;
 mod used;
 pub mod validate;

@@ -1,0 +1,141 @@
+//! `venturi-agent spindle`: image files served as disks that are as slow as real ones.
+
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use hostmon::process_cpu_s;
+use serde_json::{Map, Value, json};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use spindle::{DiskSpec, Server, SpindleError, predict};
+
+use crate::events::{EXIT_INTERRUPTED, EXIT_OK, EXIT_USER, Events, Failure};
+
+/// How often it is looked whether somebody has unmounted the disks.
+const LOOK: Duration = Duration::from_millis(200);
+/// Depths for which the `ready` event says what the model foretells.
+const DEPTHS: [usize; 4] = [1, 4, 8, 32];
+const KIB: u64 = 1 << 10;
+
+/// Arguments of `venturi-agent spindle`.
+///
+/// Serves until SIGTERM or SIGHUP (exit 0), SIGINT (exit 130), or somebody unmounts the folder (exit
+/// 0). If it is killed, `umount -l FOLDER` removes what is left.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Empty folder in which the disks appear
+    #[arg(long, value_name = "FOLDER")]
+    mount: PathBuf,
+    /// A disk, as JSON: name, image, size_bytes, mechanism
+    #[arg(long = "disk", value_name = "JSON", required = true)]
+    disks: Vec<String>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
+    let mut stop = Stop::on_signals().map_err(|error| no_signals(&error))?;
+    let disks: Result<Vec<_>, _> =
+        args.disks.iter().map(|text| DiskSpec::from_json(text)).collect();
+    let disks = disks.map_err(|error| failure(&error))?;
+    // Both are inherited by the threads. Refusals cost precision on a busy host, and under want of
+    // memory the certainty that no one waits for himself.
+    let _ = rustix::process::configure_io_flusher_behavior(true);
+    let _ = rustix::process::setpriority_process(None, -20);
+    let server = Server::mount(&args.mount, &disks).map_err(|error| failure(&error))?;
+    let ready: Vec<_> = disks.iter().map(|disk| described(args, disk)).collect();
+    events.emit("ready", &json!({"mount": args.mount, "disks": ready}));
+    while server.is_mounted() && !stop.wait(LOOK) {}
+    let ended = server.end();
+    if ended.busy {
+        events.warning(
+            "VEN-SPINDLE-BUSY",
+            "a disk was still in use; whatever uses it gets input/output errors from now on",
+        );
+    }
+    events.result(&json!({
+        "disks": ended.disks,
+        "cpu_s": process_cpu_s(),
+        "elapsed_s": events.elapsed_s(),
+    }));
+    Ok(if stop.interrupted.load(Ordering::Relaxed) { EXIT_INTERRUPTED } else { EXIT_OK })
+}
+
+fn described(args: &Args, disk: &DiskSpec) -> Value {
+    let path = args.mount.join(&disk.name);
+    let random: Map<String, Value> = DEPTHS
+        .iter()
+        .map(|&depth| (depth.to_string(), predict::random_iops(disk, 4 * KIB, depth).into()))
+        .collect();
+    json!({
+        "name": disk.name,
+        "path": path,
+        "stats": format!("{}{}", path.display(), spindle::spec::STATS),
+        "size_bytes": disk.size_bytes,
+        "predicted": {
+            "sequential_bytes_per_s": predict::sequential_bytes_per_s(disk, KIB * KIB, 4),
+            "random_4_kib_iops": random,
+        },
+    })
+}
+
+/// Signals that end the serving.
+struct Stop {
+    wake: UnixStream,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Stop {
+    fn on_signals() -> io::Result<Self> {
+        let (wake, signalled) = UnixStream::pair()?;
+        let interrupted = Arc::new(AtomicBool::new(false));
+        // The flag is set before the pipe wakes us, because it is registered first.
+        signal_hook::flag::register(SIGINT, Arc::clone(&interrupted))?;
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            signal_hook::low_level::pipe::register(signal, signalled.try_clone()?)?;
+        }
+        Ok(Self { wake, interrupted })
+    }
+
+    /// Waits for a signal, not longer than `time`; true if one has come.
+    fn wait(&mut self, time: Duration) -> bool {
+        if self.wake.set_read_timeout(Some(time)).is_err() {
+            thread::sleep(time);
+        }
+        matches!(self.wake.read(&mut [0]), Ok(1))
+    }
+}
+
+fn no_signals(error: &io::Error) -> Failure {
+    Failure {
+        code: "VEN-AGENT-SIGNAL",
+        message: format!("cannot watch for signals: {error}"),
+        place: Value::Null,
+        hint: String::new(),
+        exit: EXIT_USER,
+    }
+}
+
+fn failure(error: &SpindleError) -> Failure {
+    let place = match error {
+        SpindleError::Spec { text, .. } => json!({"disk": text}),
+        SpindleError::Setting { disk, field, value, .. } => {
+            json!({"disk": disk, "field": field, "value": value})
+        }
+        SpindleError::Name { name } => json!({"disk": name}),
+        SpindleError::Image { disk, path, .. }
+        | SpindleError::ImageSize { disk, path, .. }
+        | SpindleError::ImageShared { disk, path } => json!({"disk": disk, "path": path}),
+        SpindleError::Mount { path, .. } => json!({"path": path}),
+    };
+    Failure {
+        code: error.code(),
+        message: error.to_string(),
+        place,
+        hint: error.hint().to_owned(),
+        exit: EXIT_USER,
+    }
+}
