@@ -7,10 +7,14 @@ use crate::head::{Head, Way};
 use crate::spec::{self, DiskSpec, Hdd, Ssd};
 use crate::{Nanos, nanos};
 
-/// A request follows the one before it at once if it comes within this time after it was told that
-/// that had ended: so long does the way through the block device, FUSE and our threads take, which is
-/// no work of the disk.
-pub const PATH_NS: Nanos = 200_000;
+/// A request follows the one before it at once if it comes within this time after the sender was told
+/// that that had ended: so long does the way through the block device, FUSE and our threads take, which
+/// is no work of the disk; and its bytes are copied on that way.
+pub fn path_ns(bytes: u64) -> Nanos {
+    const WAY_NS: Nanos = 200_000;
+    const COPIED_BYTES_PER_NS: u64 = 2;
+    WAY_NS + bytes / COPIED_BYTES_PER_NS
+}
 
 /// How far behind the clock a disk may be and still catch up, when the processor had no time for it.
 pub const CATCH_UP_NS: Nanos = 100_000_000;
@@ -135,7 +139,8 @@ impl HddMachine {
         let service = self.head.serve(request.offset, request.bytes);
         // In a pause of a stream the disk reads a track ahead, or takes as much into its buffer.
         let streams = matches!(service.way, Way::Continued | Way::Passed);
-        let grace = if streams { self.revolution.max(PATH_NS) } else { PATH_NS };
+        let path = path_ns(request.bytes);
+        let grace = if streams { self.revolution.max(path) } else { path };
         let begin = self.arm.begin(request.arrival, grace, now);
         let end = begin + nanos(service.positioning_s + service.transfer_s);
         self.current = Some(Started { request, begin, end, positioned: !streams });
@@ -176,7 +181,7 @@ impl SsdMachine {
         let free = self.channels.iter_mut().filter(|(_, current)| current.is_none());
         let (server, current) = free.max_by_key(|(server, _)| server.free_at)?;
         let request = self.waiting.pop_front()?;
-        let begin = server.begin(request.arrival, PATH_NS, now);
+        let begin = server.begin(request.arrival, path_ns(request.bytes), now);
         let transfer = nanos(request.bytes as f64 / self.rate);
         self.interface_free_at = self.interface_free_at.max(begin) + transfer;
         let end = self.interface_free_at.max(begin + self.operation);
