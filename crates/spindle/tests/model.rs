@@ -44,7 +44,7 @@ fn closed_loop(
     count: usize,
     mut next: impl FnMut(usize) -> (u64, u64),
 ) -> f64 {
-    let mut machine = Machine::new(spec).unwrap();
+    let mut machine = Machine::new(spec).expect("a curve");
     let mut sent = 0;
     let mut send = |machine: &mut Machine, sender: usize, now: Nanos| {
         let (offset, bytes) = next(sender);
@@ -57,10 +57,10 @@ fn closed_loop(
     let mut now = 0;
     for _ in 0..count {
         while machine.start(now).is_some() {}
-        now = machine.due().unwrap();
-        let ended = machine.finish(now).unwrap();
+        now = machine.due().expect("one is served");
+        let ended = machine.finish(now).expect("it is due");
         machine.start(now);
-        let sender = owner.remove(&ended.request.id).unwrap();
+        let sender = owner.remove(&ended.request.id).expect("its own");
         owner.insert(send(&mut machine, sender, now), sender);
     }
     now as f64 / 1e9

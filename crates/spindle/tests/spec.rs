@@ -103,7 +103,7 @@ fn what_is_no_disk_is_refused() {
 }
 
 fn at(image: &Path) -> DiskSpec {
-    parse(&hdd(&json!({"image": image, "size_bytes": 1 << 20}))).unwrap()
+    parse(&hdd(&json!({"image": image, "size_bytes": 1 << 20}))).expect("a disk")
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub struct Args {
     /// Empty folder in which the disks appear
     #[arg(long, value_name = "FOLDER")]
     mount: PathBuf,
-    /// A disk, as JSON: name, image, size_bytes, mechanism
+    /// A disk, as JSON (`docs/method/disk-model.md` has its fields)
     #[arg(long = "disk", value_name = "JSON", required = true)]
     disks: Vec<String>,
 }
