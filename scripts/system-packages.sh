@@ -10,7 +10,9 @@ want mkfs.ext4 e2fsprogs
 want java openjdk-17-jre-headless
 want mvn maven
 want strace strace
+want ssh openssh-client
 PATH="$PATH:/usr/sbin" want nginx nginx-light
+PATH="$PATH:/usr/sbin" want sshd openssh-server
 if [ "${1:-}" = bench ]; then
   want fio fio
   want iperf3 iperf3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -127,6 +128,11 @@ SETTINGS = (
         "File of the lock by which one command at a time measures on this host.",
     ),
     Setting("VENTURI_AGENT", "found beside Python or on PATH", "Path of the agent binary."),
+    Setting(
+        "VENTURI_SSH",
+        "ssh",
+        "Command that reaches hosts by SSH, with its options, as the shell has it.",
+    ),
     Setting("VENTURI_ALLOW_DEBUG", "0", "1 keeps numbers of debug builds (marked as such)."),
     Setting("VENTURI_READ_TOKEN", "none", "Token that `serve` asks of those who read."),
     Setting("VENTURI_WRITE_TOKEN", "none", "Token that `serve` asks of those who write."),
@@ -148,6 +154,7 @@ class Settings:
     agent: Path | None
     allow_debug: bool
     lock: Path = Path()
+    ssh: tuple[str, ...] = ("ssh",)
     limits: Limits = Limits()
     read_token: str | None = field(default=None, repr=False)
     write_token: str | None = field(default=None, repr=False)
@@ -176,6 +183,7 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
             **{each.name: _number(env, variable) for variable, each in RECORD_LIMITS.items()}
         ),
         lock=Path(env.get("VENTURI_LOCK") or f"{temporary_folder(env)}/venturi-measuring.lock"),
+        ssh=_words(env, "VENTURI_SSH", "ssh"),
         read_token=env.get("VENTURI_READ_TOKEN") or None,
         write_token=env.get("VENTURI_WRITE_TOKEN") or None,
         push_token=env.get("VENTURI_PUSH_TOKEN") or None,
@@ -208,6 +216,20 @@ def _flag(env: Mapping[str, str], variable: str) -> bool:
             hint="set it to 0 or 1, or unset it",
         )
     return value == "1"
+
+
+def _words(env: Mapping[str, str], variable: str, default: str) -> tuple[str, ...]:
+    value = env.get(variable) or default
+    try:
+        words = tuple(shlex.split(value))
+    except ValueError as error:
+        raise VenturiError(
+            "VEN-SETTING-VALUE",
+            f"{variable} is {value!r}, which the shell would not understand: {error}",
+            where={"variable": variable, "value": value},
+            hint="close the quotes, or unset it",
+        ) from error
+    return words or (default,)
 
 
 def _number(env: Mapping[str, str], variable: str) -> int:

@@ -365,6 +365,9 @@ class ProcessContract:
         assert sh(host, "uname -n").decode().strip() == host.name
         assert sh(host, "id -un").decode().strip() == host.user
         assert sh(host, "nproc").decode().strip() == str(host.cores)
+        assert host.agent is None or sh(host, 'test -x "$1"', host.agent) == b""
+        before_s = float(sh(host, "date +%s.%N"))
+        assert before_s <= host.unix_time_s() <= float(sh(host, "date +%s.%N"))
 
     def test_how_others_see_it(self, host: Host) -> None:
         assert host.address_towards("127.0.0.1", 1, 5.0) is None

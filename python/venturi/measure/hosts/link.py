@@ -8,6 +8,7 @@ VEN-HOST-LOST, and the far end ends what it started.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import queue
@@ -207,27 +208,23 @@ class Channel:
 
 
 class Link:
-    """Calls over the pipes of `process`, to the host that people call `name`.
+    """Calls to the `far` end, on the host that people call `name`.
 
-    Made once the far end has greeted: VEN-HOST-VERSION if it is not one of ours, VEN-HOST-START if
-    it ended, VEN-HOST-TIMEOUT if it said nothing for `hello_s`; `process` is ended then.
+    Made once that has greeted: VEN-HOST-VERSION if it is not one of ours, VEN-HOST-START if it
+    ended, VEN-HOST-TIMEOUT if it said nothing for `hello_s`. Whoever opened the far end ends it.
     """
 
     def __init__(
         self,
-        process: subprocess.Popen[bytes],
+        far: FarEnd,
         name: str,
         *,
         hello_s: float = HELLO_S,
         silence_s: float = SILENCE_S,
     ) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
         self.name = name
-        self._process = process
+        self._far = far
         self._silence_s = silence_s
-        self._stdin, self._stdout = process.stdin, process.stdout.fileno()
-        self._words = LastWords(process)
         self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._channels: dict[int, Channel] = {}
@@ -235,11 +232,7 @@ class Link:
         self._lost: VenturiError | None = None
         self._closing = False
         self._buffer = bytearray()
-        try:
-            self.hello = self._greeted(hello_s)
-        except BaseException:
-            end(process)
-            raise
+        self.hello = self._greeted(hello_s)
         self._send(Kind.HELLO, 0, json.dumps({"silence_s": silence_s}).encode())
         self._threads = [
             threading.Thread(target=each, daemon=True) for each in (self._write, self._read)
@@ -275,9 +268,7 @@ class Link:
         """Ends it; returns once the far end has ended what it started, or is given up."""
         self._closing = True
         self._outgoing.put(None)
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(CLOSE_S)
-        end(self._process)
+        self._far.close(CLOSE_S)
         for thread in self._threads:
             thread.join()
 
@@ -295,11 +286,8 @@ class Link:
                     frame = ping
                 if frame is None:
                     break
-                left = memoryview(frame)
-                while left:
-                    left = left[self._stdin.write(left) or 0 :]
-        with suppress(OSError):
-            self._stdin.close()
+                self._far.write(frame)
+        self._far.say_no_more()
 
     def _read(self) -> None:
         try:
@@ -310,7 +298,7 @@ class Link:
                     channel = (self._channels.pop if done else self._channels.get)(number, None)
                 if channel is not None:
                     channel.take(kind, payload)
-            why = self._words.why() or "it ended"
+            why = self._far.last_word() or "it ended"
         except TimeoutError:
             why = f"nothing was heard of it for {format_duration(self._silence_s)}"
         except (OSError, ValueError) as error:
@@ -332,7 +320,7 @@ class Link:
         for channel in channels:
             channel.lose(error)
         if not self._closing:
-            self._process.kill()  # whoever waits to write to it must not wait for ever
+            self._far.kill()  # whoever waits to write to it must not wait for ever
             self._outgoing.put(None)
 
     def _frame(self, patience_s: float) -> tuple[int, int, bytes] | None:
@@ -347,9 +335,7 @@ class Link:
                     payload = bytes(memoryview(self._buffer)[_HEAD.size : whole])
                     del self._buffer[:whole]
                     return kind, channel, payload
-            if not is_readable(self._stdout, patience_s):
-                raise TimeoutError
-            more = os.read(self._stdout, 1 << 20)
+            more = self._far.read(1 << 20, patience_s)
             if not more:
                 return None
             self._buffer += more
@@ -383,10 +369,10 @@ class Link:
         return hello
 
     def _not_started(self) -> VenturiError:
-        why = self._words.why()
+        why = self._far.last_word()
         if "unrecognized subcommand" in why:
             return _version(self.name, "it cannot be a host yet")
-        status = self._process.wait()
+        status = self._far.status()
         return VenturiError(
             "VEN-HOST-START",
             f"the agent of {self.name} did not start: {why or f'status {status}'}",
@@ -395,72 +381,89 @@ class Link:
         )
 
 
-class LastWords:
-    """The last lines of a process's standard error, read so that it never waits for a reader."""
+class FarEnd:
+    """The process that speaks for a host: `command`, started. VEN-HOST-START if it cannot be.
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        assert process.stderr is not None
-        self._stderr = process.stderr
-        self._lines: deque[str] = deque(maxlen=STDERR_LINES)
-        self._thread = threading.Thread(target=self._listen, daemon=True)
-        self._thread.start()
+    It is in a process group of its own: Ctrl-C in a terminal is for us alone.
+    """
+
+    def __init__(self, command: Sequence[str | Path], name: str) -> None:
+        try:
+            self._process = subprocess.Popen(
+                list(command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                process_group=0,
+                bufsize=0,
+            )
+        except OSError as error:
+            raise VenturiError(
+                "VEN-HOST-START",
+                f"{command[0]} cannot be started: {error.strerror or error}",
+                where={"host": name, "path": str(command[0])},
+                hint="install it, or name it by its full path",
+            ) from error
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._stdin, self._stdout = self._process.stdin, self._process.stdout
+        self._words: deque[str] = deque(maxlen=STDERR_LINES)
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def read(self, bytes_max: int, patience_s: float) -> bytes:
+        """What it says next; nothing: it has ended. TimeoutError after `patience_s`."""
+        poll = select.poll()
+        poll.register(self._stdout, select.POLLIN)
+        if not poll.poll(max(0.0, patience_s) * 1000):
+            raise TimeoutError
+        return os.read(self._stdout.fileno(), bytes_max)
+
+    def write(self, data: bytes) -> None:
+        """Tells it all of `data`; OSError if it does not hear any more."""
+        left = memoryview(data)
+        while left:
+            left = left[self._stdin.write(left) or 0 :]
+
+    def say_no_more(self) -> None:
+        """Closes its standard input, which ends it in its time."""
+        with suppress(OSError):
+            self._stdin.close()
+
+    def status(self) -> int:
+        """Its exit status, once it has ended."""
+        return self._process.wait()
+
+    def words(self) -> str:
+        """The last lines of its standard error once it has ended."""
+        self._listener.join(1.0)
+        return "\n".join(line for line in self._words if line)
+
+    def last_word(self) -> str:
+        """The last of those lines."""
+        return self.words().rpartition("\n")[2]
+
+    def kill(self) -> None:
+        """Ends it at once."""
+        self._process.kill()
+
+    def close(self, grace_s: float = 0.0) -> None:
+        """Returns once nothing of it is left, which may take it `grace_s`."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(grace_s)
+        self._process.kill()
+        self._process.wait()
+        self._listener.join(1.0)
+        for pipe in (self._stdin, self._stdout, self._process.stderr):
+            with suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
 
     def _listen(self) -> None:
-        with (
-            suppress(OSError, ValueError),
-            open(self._stderr.fileno(), "rb", closefd=False) as file,
-        ):
+        assert self._process.stderr is not None
+        with suppress(OSError, ValueError), io.BufferedReader(self._process.stderr) as file:  # type: ignore[type-var]
             while line := file.readline(2000):
-                self._lines.append(line.decode(errors="replace").rstrip())
-
-    def lines(self) -> Sequence[str]:
-        """All that is kept, once the process has ended; a second later if it has not."""
-        self._thread.join(1.0)
-        return [line for line in self._lines if line]
-
-    def why(self) -> str:
-        """The last line."""
-        return next(reversed(self.lines()), "")
-
-
-def opened(command: Sequence[str | Path], name: str) -> subprocess.Popen[bytes]:
-    """Starts what speaks for a host; VEN-HOST-START if it cannot be executed.
-
-    Out of our process group: Ctrl-C is for us alone.
-    """
-    try:
-        return subprocess.Popen(
-            list(command),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            process_group=0,
-            bufsize=0,
-        )
-    except OSError as error:
-        raise VenturiError(
-            "VEN-HOST-START",
-            f"{command[0]} cannot be started: {error.strerror or error}",
-            where={"host": name, "path": str(command[0])},
-            hint="install it, or name it by its full path",
-        ) from error
-
-
-def end(process: subprocess.Popen[bytes]) -> None:
-    """Ends what `opened` has started, at once."""
-    process.kill()
-    process.wait()
-    for pipe in (process.stdin, process.stdout, process.stderr):
-        if pipe is not None:
-            with suppress(OSError):
-                pipe.close()
-
-
-def is_readable(file: int, patience_s: float) -> bool:
-    """Whether something, or the end, can be read within `patience_s`."""
-    poll = select.poll()
-    poll.register(file, select.POLLIN)
-    return bool(poll.poll(max(0.0, patience_s) * 1000))
+                self._words.append(line.decode(errors="replace").rstrip())
 
 
 def _plain(version: object) -> str:

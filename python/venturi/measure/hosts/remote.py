@@ -22,9 +22,9 @@ from venturi.measure.hosts.link import (
     PIECE_BYTES,
     SILENCE_S,
     Channel,
+    FarEnd,
     Link,
     name_of,
-    opened,
     text_of,
 )
 
@@ -44,11 +44,23 @@ def connected(
     """The host whose agent `command` starts (it ends in `AGENT host`), until the block is left;
     people call it `name`. VEN-HOST-START, -TIMEOUT, -VERSION.
     """
-    link = Link(opened(command, name), name, hello_s=hello_s, silence_s=silence_s)
+    with linked(FarEnd(command, name), name, hello_s=hello_s, silence_s=silence_s) as host:
+        yield host
+
+
+@contextmanager
+def linked(
+    far: FarEnd, name: str, *, hello_s: float = HELLO_S, silence_s: float = SILENCE_S
+) -> Iterator[RemoteHost]:
+    """The host whose agent speaks, or is about to, at the `far` end, which ends with the block."""
     try:
-        yield RemoteHost(link)
+        link = Link(far, name, hello_s=hello_s, silence_s=silence_s)
+        try:
+            yield RemoteHost(link)
+        finally:
+            link.close()
     finally:
-        link.close()
+        far.close()
 
 
 class RemoteFiles(Files):

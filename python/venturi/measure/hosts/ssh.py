@@ -1,0 +1,306 @@
+"""Hosts over SSH, by the system's own client: the user's configuration, known hosts, keys, agent
+and jump hosts hold, nothing is ever asked for, and no secret passes through here.
+
+One connection does everything. A line of shell there says what the host is and looks for the agent
+by its digest in a cache folder; if it is not there, or not what it should be, it is sent, verified
+and given its name; then the shell becomes the agent, and the link begins. Nothing is left running
+when the connection ends.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import struct
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from venturi.errors import VenturiError
+from venturi.measure.hosts.link import SILENCE_S, FarEnd
+from venturi.measure.hosts.remote import RemoteHost, linked
+from venturi.units import format_duration
+
+CONNECT_S = 10.0
+COPY_S = 300.0
+"""The agent may take that long over a thin line, or onto a slow disk."""
+_MARK = "venturi-far-end"
+_NOISE_BYTES = 1 << 20
+_NOT_EXECUTED = 126  # what a shell ends with then
+_CACHE = '"${XDG_CACHE_HOME:-$HOME/.cache}/venturi/agents"'
+
+# Of an ELF file's header: what `uname -m` says on such a machine.
+_MACHINES = {21: "ppc64le", 22: "s390x", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
+
+# One line, without what any login shell would read in another way (', ! and backslashes).
+_SCRIPT = " ".join(
+    (
+        'd=@FOLDER/@DIGEST; a="$d/venturi-agent"; t="$d/.$$";',
+        'whole() { s=$(sha256sum < "$1") && test "${s%% *}" = @DIGEST; };',
+        'echo @MARK system "$(uname -s)" "$(uname -m)";',
+        'if test -f "$a" && whole "$a"; then touch "$d" 2> /dev/null;',
+        "else echo @MARK absent; read go || exit 1;",
+        '( LC_ALL=C; export LC_ALL; umask 077; mkdir -p "$d" && head -c @BYTES > "$t"',
+        '&& whole "$t" && chmod 700 "$t" && mv -f "$t" "$a" )',
+        '|| { rm -f "$t"; rmdir "$d" 2> /dev/null; echo @MARK failed; exit 1; };',
+        # Copies that nobody has used for a month, and what a broken copy left.
+        "find @FOLDER -mindepth 1 -maxdepth 1 -type d -mtime +30 -exec rm -rf {} +;",
+        'find "$d" -name ".*" -type f -mmin +60 -exec rm -f {} +; fi;',
+        'echo @MARK start; exec "$a" host',
+    )
+)
+
+# What ssh says -> code, sentence, hint. The first that is found counts.
+_REFUSALS: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
+    (
+        ("REMOTE HOST IDENTIFICATION HAS CHANGED",),
+        "VEN-HOST-KEY-CHANGED",
+        "has another key than the one that is known, so it may be another host",
+        "ask whoever runs it; if it was set up anew: `ssh-keygen -R HOST`, then {ssh}",
+    ),
+    (
+        ("Host key verification failed",),
+        "VEN-HOST-KEY",
+        "has a key that is not known here",
+        "run {ssh} once, compare the fingerprint with the host's own, and accept it",
+    ),
+    (
+        ("Permission denied (", "Too many authentication failures"),
+        "VEN-HOST-LOGIN",
+        "does not let us in with the keys that we have",
+        "{ssh} must work without a password: see `ssh-add -l` and `ssh-copy-id`",
+    ),
+    (
+        ("Could not resolve hostname",),
+        "VEN-HOST-NAME",
+        "has a name that nobody knows",
+        "correct it, or give it a HostName in ~/.ssh/config",
+    ),
+    (
+        ("Connection refused",),
+        "VEN-HOST-REFUSED",
+        "refuses connections",
+        "is sshd running there, and on this port? Try {ssh}",
+    ),
+    (
+        ("No route to host", "Network is unreachable"),
+        "VEN-HOST-UNREACHABLE",
+        "cannot be reached",
+        "is it on, and its network? Try {ssh}",
+    ),
+    (
+        ("timed out",),
+        "VEN-HOST-TIMEOUT",
+        "does not answer",
+        "is it on, and does a firewall let us through? Try {ssh}",
+    ),
+)
+
+
+@contextmanager
+def connected(
+    destination: str,
+    agent: Path,
+    *,
+    name: str = "",
+    folder: str = "",
+    ssh: Sequence[str] = ("ssh",),
+    connect_s: float = CONNECT_S,
+    silence_s: float = SILENCE_S,
+) -> Iterator[RemoteHost]:
+    """The host that `ssh DESTINATION` reaches, until the block is left; people call it `name`.
+
+    `agent` is this machine's copy of the one that runs there, from `folder` there (by default
+    venturi/agents in the user's cache). VEN-HOST-... says why it cannot be reached or used.
+    """
+    name = name or destination
+    if not destination or destination.startswith("-") or "\0" in destination:
+        raise VenturiError(
+            "VEN-HOST-NAME",
+            f"{destination!r} is not what one types after `ssh`",
+            where={"host": name},
+            hint="write HOST, USER@HOST, or a Host of ~/.ssh/config",
+        )
+    given = _Agent(agent, _read(agent))
+    script = shlex.quote(_script(given.binary, folder))
+    options = [
+        "-T", "-o", "BatchMode=yes", "-o", f"ConnectTimeout={max(1, round(connect_s))}",
+        "-o", "RemoteCommand=none", "-o", "ClearAllForwardings=yes",
+    ]  # fmt: skip
+    with ExitStack() as stack:
+        far = FarEnd([*ssh, *options, "--", destination, f"exec sh -c {script}"], name)
+        stack.callback(far.close)
+        opening = _Opening(far, name, destination, given, connect_s)
+        opening.until_it_starts()
+        try:
+            host = stack.enter_context(linked(far, name, silence_s=silence_s))
+        except VenturiError as error:
+            raise opening.not_run(error) from error
+        yield host
+
+
+@dataclass(frozen=True)
+class _Agent:
+    """What is to run there."""
+
+    path: Path
+    binary: bytes
+
+
+class _Opening:
+    """What is said before the agent speaks."""
+
+    def __init__(
+        self, far: FarEnd, name: str, destination: str, agent: _Agent, connect_s: float
+    ) -> None:
+        self._far = far
+        self._name = name
+        self._ssh = f"`ssh {destination}`"
+        self._agent = agent
+        self._patience_s = 2 * connect_s
+        self._deadline_s = time.monotonic() + self._patience_s
+
+    def until_it_starts(self) -> None:
+        """Says why it does not."""
+        while (said := self._marked())[0] != "start":
+            match said:
+                case ["system", system, machine]:
+                    self._check(system, machine)
+                case ["absent"]:
+                    self._send()
+                case _:
+                    raise self._not_kept()
+
+    def not_run(self, error: VenturiError) -> VenturiError:
+        """Why the agent, which is there, does not speak, if `error` is that it does not start."""
+        if error.code != "VEN-HOST-START" or error.where.get("status") != _NOT_EXECUTED:
+            return error
+        said = self._far.last_word()
+        if "format" in said:
+            return self._error("VEN-HOST-ARCH", f"cannot run the agent {self._agent.path}: {said}",
+                               "name an agent for that host that was built for it")  # fmt: skip
+        return self._error(
+            "VEN-HOST-FOLDER", f"does not let the agent be executed: {said}",
+            "name a folder of it for the agent, on a file system that is not mounted noexec",
+        )  # fmt: skip
+
+    def _send(self) -> None:
+        self._patience_s = COPY_S
+        self._deadline_s = time.monotonic() + COPY_S
+        killer = threading.Timer(COPY_S, self._far.kill)
+        killer.daemon = True
+        killer.start()
+        try:
+            with suppress(OSError):  # the far end says why it does not take it
+                self._far.write(b"go\n" + self._agent.binary)
+        finally:
+            killer.cancel()
+
+    def _marked(self) -> list[str]:
+        """The next line that is ours; a login shell may say others."""
+        noise = 0
+        while noise < _NOISE_BYTES:
+            line = self._line()
+            if line.startswith(f"{_MARK} "):
+                return line.split()[1:]
+            noise += len(line)
+        raise self._error("VEN-HOST-SSH", "says too much at its login", "make its shell's "
+                          "start-up files silent when no terminal is there")  # fmt: skip
+
+    def _line(self) -> str:
+        line = bytearray()
+        while not line.endswith(b"\n") and len(line) < _NOISE_BYTES:
+            try:
+                # One at a time: what follows is for the link.
+                more = self._far.read(1, self._deadline_s - time.monotonic())
+            except TimeoutError:
+                self._far.kill()
+                raise self._silent() from None
+            if not more and time.monotonic() > self._deadline_s:
+                raise self._silent()
+            if not more:
+                raise self._refused()
+            line += more
+        return line.decode(errors="replace").strip()
+
+    def _check(self, system: str, machine: str) -> None:
+        ours = machine_of(self._agent.binary)
+        if system != "Linux" or (ours is not None and machine != ours):
+            raise self._error(
+                "VEN-HOST-ARCH",
+                f"is {system} on {machine}, the agent {self._agent.path} for Linux on {ours}",
+                f"build the agent for {machine} and name that file as this host's agent",
+            )
+
+    def _not_kept(self) -> VenturiError:
+        said = self._far.words()
+        last = said.rpartition("\n")[2]
+        if any(sign in said for sign in ("No space left", "Disk quota exceeded")):
+            return self._error(
+                "VEN-HOST-SPACE", f"has no room for the agent: {last}",
+                "free some space there, or name another folder of it for the agent",
+            )  # fmt: skip
+        return self._error(
+            "VEN-HOST-FOLDER", f"cannot keep the agent: {last or 'it arrived damaged'}",
+            "name a folder of it for the agent that can be written to",
+        )  # fmt: skip
+
+    def _silent(self) -> VenturiError:
+        how_long = format_duration(self._patience_s)
+        return self._error(
+            "VEN-HOST-TIMEOUT", f"has not answered for {how_long}",
+            f"is it overloaded, or does its disk hang? Try {self._ssh}",
+        )  # fmt: skip
+
+    def _refused(self) -> VenturiError:
+        said = self._far.words()
+        for signs, code, sentence, hint in _REFUSALS:
+            if any(sign in said for sign in signs):
+                return self._error(code, sentence, hint.format(ssh=self._ssh))
+        status = self._far.status()
+        last = said.rpartition("\n")[2] or f"status {status}"
+        return self._error("VEN-HOST-SSH", f"cannot be reached: {last}",
+                           f"{self._ssh} says more")  # fmt: skip
+
+    def _error(self, code: str, sentence: str, hint: str) -> VenturiError:
+        where = {"host": self._name, "ssh": self._far.words()[-2000:] or None}
+        return VenturiError(code, f"{self._name} {sentence}", where=where, hint=hint)
+
+
+def machine_of(binary: bytes) -> str | None:
+    """What `uname -m` says where an ELF file runs; None if it is none, or of an unknown kind."""
+    if len(binary) < 20 or not binary.startswith(b"\x7fELF"):
+        return None
+    order = ">" if binary[5] == 2 else "<"
+    (number,) = struct.unpack_from(f"{order}H", binary, 18)
+    return _MACHINES.get(number)
+
+
+def _script(binary: bytes, folder: str) -> str:
+    kept = _CACHE
+    if folder.startswith("~/"):
+        kept = f'"$HOME"/{shlex.quote(folder[2:])}'
+    elif folder:
+        kept = shlex.quote(folder)
+    values = {"FOLDER": kept, "MARK": _MARK, "BYTES": str(len(binary)),
+              "DIGEST": hashlib.sha256(binary).hexdigest()}  # fmt: skip
+    script = _SCRIPT
+    for key, value in values.items():
+        script = script.replace(f"@{key}", value)
+    return script
+
+
+def _read(agent: Path) -> bytes:
+    try:
+        return agent.read_bytes()
+    except OSError as error:
+        raise VenturiError(
+            "VEN-AGENT-MISSING",
+            f"{agent} cannot be read: {error.strerror}",
+            where={"path": os.fspath(agent)},
+            hint="install the wheel (`pip install venturi`) or set VENTURI_AGENT to its path",
+        ) from error
