@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from lab_remains import ADDRESSES, NAME, NEEDS, SMALL, id_of, inside, left, remains, small
 
-from command_line import started, venturi
+from command_line import AGENT, started, venturi
 from venturi.errors import VenturiError
 from venturi.measure.lab import journal, lab, loops, machine, steps
 from venturi.measure.lab.journal import Heard
@@ -36,7 +36,7 @@ class Labs:
         self.before = remains()
 
     def up(self, spec: lab.LabSpec | None = None, heard: Heard = lambda *_: None) -> lab.Lab:
-        made = lab.up(spec or small(), self.home, cores=2, heard=heard)
+        made = lab.up(spec or small(), self.home, cores=2, agent=AGENT, heard=heard)
         self.note()
         return made
 
@@ -281,6 +281,46 @@ def test_a_host_whose_namespaces_ended_is_named(labs: Labs) -> None:
     with pytest.raises(VenturiError) as refused:
         lab.enter(labs.home, NAME, "h1")
     assert refused.value.code == "VEN-LAB-BROKEN"
+
+
+TURNING = SMALL.replace(
+    'rate = "100MB/s"\niops = 5000',
+    'rate = "50MB/s"\nmodel = "spindle"\nseek = "8ms"\nrotation = "8.3ms"',
+)
+turns = pytest.mark.skipif(
+    bool(subprocess.run([AGENT, "spindle", "--help"], capture_output=True, check=False).returncode),
+    reason="the agent has no disks that turn",
+)
+
+
+@turns
+def test_a_disk_that_turns_is_served_and_goes_with_its_server(labs: Labs) -> None:
+    labs.up(small(text=TURNING))
+    written = inside(labs.home, NAME, "h1", "dd", "if=/dev/urandom", "of=/venturi/ssd0/file",
+                     "bs=1M", "count=4", "oflag=direct")  # fmt: skip
+    assert written.returncode == 0, written.stderr
+    assert "fuse" not in Path("/proc/self/mountinfo").read_text()
+    found = journal.read(lab.folder_of(labs.home, NAME))
+    assert found is not None
+    (server,) = (each.notes["pid"] for each in found.entries if each.kind == "spindle")
+    machine.kill([server])
+    steps._wait_for_end([server])
+    assert lab.look(labs.home, NAME).state == "broken"
+    labs.down()
+    assert labs.left() == []
+
+
+@turns
+def test_after_a_kill_no_server_of_disks_is_left(labs: Labs) -> None:
+    events: list[str] = []
+    labs.up(small(text=TURNING), heard=lambda instant, step: events.append(f"{instant} {step}"))
+    labs.down()
+    first = events.index("begun spindle server") + 1
+    for instant in (first, first + 1, first + 3):
+        assert killed_at(instant, lambda heard: labs.up(small(text=TURNING), heard))
+        labs.note()
+        labs.down()
+        assert labs.left() == [], events[instant - 1]
 
 
 @contextmanager

@@ -171,6 +171,8 @@ HOSTS = '[[hosts]]\nname = "h"\n'
          + "count = 3\nbond = 'b'", 2, "3 hosts cannot have one of 2 ports each"),
         ("[disks.d]\nsize = '1GB'\nseek = '8ms'\n" + HOSTS, 3, 'only model = "spindle" has it'),
         ("[disks.d]\nsize = '1GB'\nmodel = 'spindle'\n" + HOSTS, 1, "a spindle needs a rate"),
+        ("[disks.d]\nsize = '1GB'\nmodel = 'spindle'\nrate = '9MB/s'\nseek = '8ms'\n" + HOSTS, 1,
+         "either seek and rotation or, if it does not turn, iops"),
         ("[disks.d]\nsize = '1MB'\n" + HOSTS, 2, "16 MiB at least"),
         ("name = 'Two Words'\n" + HOSTS, 1, "is no name"),
         ("dilation = 0.5\n" + HOSTS, 1, "dilation"),

@@ -49,7 +49,7 @@ def command() -> None:
 @json_option
 def up_command(file: Path, *, quiet: bool, as_json: bool) -> int:
     """Make the lab that FILE.toml describes: all of it, or nothing."""
-    from venturi.cli.measuring import this_host
+    from venturi.cli.measuring import find_agent, this_host
     from venturi.measure.lab import lab
     from venturi.measure.lab.lab_file import lab_of
 
@@ -58,7 +58,14 @@ def up_command(file: Path, *, quiet: bool, as_json: bool) -> int:
     except (OSError, UnicodeDecodeError) as error:
         raise unreadable(file, error, "VEN-LAB-FILE") from error
     spec = lab_of(text, file)
-    made = lab.up(spec, settings.load().home, cores=this_host().cores, heard=_progress(quiet))
+    turns = any(disk.model == "spindle" for host in spec.hosts for disk in host.disks)
+    made = lab.up(
+        spec,
+        settings.load().home,
+        cores=this_host().cores,
+        agent=find_agent().path if turns else None,
+        heard=_progress(quiet),
+    )
     if as_json:
         print_json(_as_data(made))
         return ExitCode.OK

@@ -22,6 +22,7 @@ from venturi.measure.lab.network import hosts_file
 from venturi.measure.lab.plan import controllers, group_of, images_of, steps_of
 from venturi.measure.lab.steps import (
     KINDS,
+    SERVER,
     SWITCHES,
     World,
     inhabitants,
@@ -64,10 +65,17 @@ def folder_of(home: Path, name: str) -> Path:
 
 
 def up(
-    spec: LabSpec, home: Path, *, cores: int, heard: journal.Heard = lambda instant, step: None
+    spec: LabSpec,
+    home: Path,
+    *,
+    cores: int,
+    agent: Path | None = None,
+    heard: journal.Heard = lambda instant, step: None,
 ) -> Lab:
-    """Makes the lab: all of it, or nothing. What is left of one that a kill or a new start of the
-    machine cut short is removed first. VEN-LAB-UP if a lab of this name is up.
+    """Makes the lab: all of it, or nothing; `agent` serves disks that turn.
+
+    What a kill or a new start of the machine left of an earlier one is removed first. VEN-LAB-UP if
+    a lab of this name is up.
     """
     made = dilated(spec, cores)
     models = {disk.model for host in made.hosts for disk in host.disks}
@@ -76,11 +84,11 @@ def up(
         throttle="throttle" in models,
         groups=any(controllers(host) for host in made.hosts),
     )
-    if "spindle" in models:
+    if "spindle" in models and agent is None:
         raise VenturiError(
             "VEN-LAB-NEEDS",
-            "this version of Venturi has no disks of the model spindle",
-            hint='write model = "throttle"',
+            "disks of the model spindle are served by the agent, which is not here",
+            hint='set VENTURI_AGENT to its path, or write model = "throttle"',
         )
     folder = folder_of(home, spec.name)
     with journal.locked(folder) as held:
@@ -114,7 +122,7 @@ def up(
                 folder.rmdir()
             raise
         try:
-            _make(written, spec, held, heard)
+            _make(written, spec, agent, held, heard)
         except BaseException:
             _undo(written, held, heard)
             folder.rmdir()
@@ -216,11 +224,13 @@ def _groups(host: LabHost, id: str) -> list[Path]:
     return [group_of(root, id, host.name) for _, root in roots if root is not None]
 
 
-def _make(written: journal.Journal, spec: LabSpec, held: int, heard: journal.Heard) -> None:
+def _make(
+    written: journal.Journal, spec: LabSpec, agent: Path | None, held: int, heard: journal.Heard
+) -> None:
     world = _world(written, _SPECS.validate_python(written.about["made"]), held)
     roots = {name: root for name in ("memory", "cpu") if (root := machine.controller(name))}
     _write_etc(world)
-    for step in steps_of(world.spec, world.id, written.folder, roots):
+    for step in steps_of(world.spec, world.id, written.folder, roots, agent):
         what = f"{step.kind} {step.key}"
         entry = written.begin(step.kind, asdict(step))  # type: ignore[call-overload]
         heard("begun", what)
@@ -250,8 +260,9 @@ def _undo(written: journal.Journal, held: int, heard: journal.Heard) -> None:
         heard("begun", "down")
     world = _world(written, _SPECS.validate_python(written.about["made"]), held)
     left = []
-    # Limits first: what is still to be written would take long under them.
-    for wanted in ("throttle", "holder", None):
+    # Limits first: what is still to be written would take long under them. Disks that turn have as
+    # long as a host's processes may take to end, then their server ends.
+    for wanted in ("throttle", "holder", "spindle", None):
         if wanted == "holder":
             kill_all(world)
         for entry in reversed(written.entries):
@@ -295,8 +306,9 @@ def _state(written: journal.Journal) -> str:
     if not written.is_up:
         return "half"
     world = _world(written, _SPECS.validate_python(written.about["made"]), held=-1)
-    names = (SWITCHES, *(host.name for host in world.spec.hosts))
-    return "up" if all(world.holder(name).alive for name in names) else "broken"
+    keys = [f"holder {name}" for name in (SWITCHES, *(host.name for host in world.spec.hosts))]
+    alive = (world.process(key).alive for key in keys + [SERVER] * (SERVER in world.notes))
+    return "up" if all(alive) else "broken"
 
 
 def _write_etc(world: World) -> None:

@@ -22,6 +22,7 @@ FOLDER = Path("/venturi")
 """Where every host of a lab has its disks."""
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
 MOST_HOSTS = 200
+_SECTOR_BYTES = 4096
 Model = Literal["throttle", "spindle"]
 
 
@@ -29,7 +30,8 @@ Model = Literal["throttle", "spindle"]
 class Disk:
     """A disk of a host, seen there at `FOLDER / name`. Rates are in bytes/s, times in seconds.
 
-    `seek_s` is the average seek, `rotation_s` one turn of the platter. None: not limited.
+    `seek_s` is the average seek, `rotation_s` one turn of the platter. None: not limited; of
+    `dirty_bytes`: by the rate.
     """
 
     name: str
@@ -42,7 +44,7 @@ class Disk:
     write_iops: float | None
     seek_s: float | None
     rotation_s: float | None
-    dirty_bytes: int
+    dirty_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +179,7 @@ class _Disk(Strict):
     write_iops: _Iops | None = None
     seek: Annotated[Seconds | None, Field(description="average seek (spindle)")] = None
     rotation: Annotated[Seconds | None, Field(description="of one turn (spindle)")] = None
-    dirty: Annotated[Bytes, Field(description="unwritten data that may be in memory")] = 16 * 2**20
+    dirty: Annotated[Bytes | None, Field(description="unwritten data that may be in memory")] = None
 
 
 class _Host(Strict):
@@ -314,8 +316,10 @@ def _doubtful_disk(name: str, disk: _Disk) -> Iterator[tuple[KeyPath, str]]:
         if getattr(disk, key) is not None:
             other = "spindle" if disk.model == "throttle" else "throttle"
             yield (*at, key), f'disks.{name}.{key}: only model = "{other}" has it'
-    if disk.model == "spindle" and disk.rate is None:
-        yield at, f"disks.{name}: a spindle needs a rate"
+    turns = (disk.seek is not None, disk.rotation is not None, disk.iops is None)
+    if disk.model == "spindle" and (disk.rate is None or len(set(turns)) > 1):
+        said = "a spindle needs a rate, and either seek and rotation or, if it does not turn, iops"
+        yield at, f"disks.{name}: {said}"
     if disk.size < 16 * 2**20:
         yield (*at, "size"), f"disks.{name}.size: a file system needs 16 MiB at least"
 
@@ -406,7 +410,7 @@ def _disk(name: str, disk_class: str, disk: _Disk) -> Disk:
         name=name,
         disk_class=disk_class,
         model=disk.model,
-        size_bytes=disk.size,
+        size_bytes=disk.size // _SECTOR_BYTES * _SECTOR_BYTES,
         read_bytes_per_s=disk.read_rate or disk.rate,
         write_bytes_per_s=disk.write_rate or disk.rate,
         read_iops=disk.read_iops or disk.iops,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,16 +17,21 @@ from venturi.measure.lab.steps import (
     Mount,
     MountPoint,
     Network,
+    Spindle,
     Step,
     Throttle,
 )
 
 _PERIOD_US = 100_000
+_DIRTY_BYTES_MIN = 16 * 2**20
+_DIRTY_S = 0.8
 
 
-def steps_of(spec: LabSpec, id: str, folder: Path, groups: dict[str, Path]) -> Iterator[Step]:
+def steps_of(
+    spec: LabSpec, id: str, folder: Path, groups: dict[str, Path], agent: Path | None
+) -> Iterator[Step]:
     """The steps of the (dilated) lab whose own folder is `folder`; `groups` are the root groups of
-    the controllers.
+    the controllers. Without an `agent` it must have no disks of the model spindle.
     """
     yield MountPoint(str(FOLDER))
     yield Holder(SWITCHES, "switches")
@@ -39,9 +45,18 @@ def steps_of(spec: LabSpec, id: str, folder: Path, groups: dict[str, Path]) -> I
             yield Group(str(group_of(groups[name], id, host.name)), values)
     for images in dict.fromkeys(images_of(spec, host, id, folder) for host in spec.hosts):
         yield Folder(str(images))
+    disks = [
+        (host, disk, images_of(spec, host, id, folder) / f"{host.name}-{disk.name}.img")
+        for host in spec.hosts
+        for disk in host.disks
+    ]
+    for host, disk, image in disks:
+        yield Image(f"{host.name}/{disk.name}", str(image), disk.size_bytes)
+    if served := [_served(host, disk, image) for host, disk, image in disks if _turns(disk)]:
+        yield Spindle(str(agent), tuple(served))
+    for host, disk, image in disks:
+        yield from (_spindle(host, disk) if _turns(disk) else _throttled(host, disk, image))
     for host in spec.hosts:
-        for disk in host.disks:
-            yield from _disk(host, disk, images_of(spec, host, id, folder))
         if host.disks:
             yield Mount(host.name, tuple(disk.name for disk in host.disks))
 
@@ -72,13 +87,35 @@ def controllers(host: LabHost) -> tuple[str, ...]:
     return tuple(_limits(host))
 
 
-def _disk(host: LabHost, disk: Disk, images: Path) -> Iterator[Step]:
+def _turns(disk: Disk) -> bool:
+    return disk.model == "spindle"
+
+
+def _served(host: LabHost, disk: Disk, image: Path) -> str:
+    """A disk as the server is told of it."""
+    mechanism: dict[str, object] = {"kind": "ssd", "iops": disk.read_iops}
+    if disk.seek_s is not None and disk.rotation_s is not None:
+        mechanism = {"kind": "hdd", "seek_average_ms": disk.seek_s * 1000,
+                     "revolution_ms": disk.rotation_s * 1000}  # fmt: skip
+    mechanism["rate_bytes_per_s"] = disk.read_bytes_per_s
+    return json.dumps(
+        {"name": f"{host.name}-{disk.name}", "image": str(image), "size_bytes": disk.size_bytes,
+         "mechanism": mechanism}
+    )  # fmt: skip
+
+
+def _spindle(host: LabHost, disk: Disk) -> Iterator[Step]:
+    """A disk that takes its time itself, before its requests are answered."""
+    served = f"{host.name}-{disk.name}"
+    yield Loop(f"{host.name}/{disk.name}", served=served, dirty_bytes=_dirty_bytes(disk))
+
+
+def _throttled(host: LabHost, disk: Disk, image: Path) -> Iterator[Step]:
     """A throttled disk: a loop device that is limited, and over it another without limits, which
     is the one that is mounted. The time that a request waits because of a limit passes before its
     device has it; so the upper one's own figures have it, and the lower one's have not.
     """
-    name, image = f"{host.name}/{disk.name}", images / f"{host.name}-{disk.name}.img"
-    yield Image(name, str(image), disk.size_bytes)
+    name = f"{host.name}/{disk.name}"
     limits = {
         "read_bps": disk.read_bytes_per_s, "write_bps": disk.write_bytes_per_s,
         "read_iops": disk.read_iops, "write_iops": disk.write_iops,
@@ -86,4 +123,13 @@ def _disk(host: LabHost, disk: Disk, images: Path) -> Iterator[Step]:
     lower = f"{name}/lower"
     yield Loop(lower, backing=str(image))
     yield Throttle(lower, {key: round(value) for key, value in limits.items() if value is not None})
-    yield Loop(name, over=lower, dirty_bytes=disk.dirty_bytes)
+    yield Loop(name, over=lower, dirty_bytes=_dirty_bytes(disk))
+
+
+def _dirty_bytes(disk: Disk) -> int:
+    """How much of a disk may wait in memory to be written: with less than what it writes in about
+    a second the kernel would make writers wait for longer than the disk does.
+    """
+    if disk.dirty_bytes is not None or disk.write_bytes_per_s is None:
+        return disk.dirty_bytes or 0
+    return max(_DIRTY_BYTES_MIN, round(disk.write_bytes_per_s * _DIRTY_S))

@@ -28,6 +28,8 @@ from venturi.measure.lab.lab_file import FOLDER, LabSpec
 Note = Callable[[Mapping[str, Any]], None]
 SWITCHES = ".switches"
 """The holder of the namespace that all switches are in; no host can be called so."""
+SERVER = "spindle server"
+"""The step of the server of disks that turn."""
 _GONE_S = 10.0
 _READ_AHEAD_KIB = 1024
 
@@ -47,8 +49,11 @@ class World:
 
     def holder(self, name: str) -> machine.ProcessId:
         """The process that keeps a host's namespaces."""
-        noted = self.notes[f"holder {name}"]
-        return machine.ProcessId(noted["pid"], noted["ticks"])
+        return self.process(f"holder {name}")
+
+    def process(self, key: str) -> machine.ProcessId:
+        """A process that the step `key` started."""
+        return machine.ProcessId(self.notes[key]["pid"], self.notes[key]["ticks"])
 
     def loop(self, name: str) -> int:
         """The number of a loop device."""
@@ -187,11 +192,12 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop device over a file, or over another loop device."""
+    """A loop device over a file, `over` another loop device, or over what is `served` as a disk."""
 
     name: str
     backing: str = ""
     over: str = ""
+    served: str = ""
     dirty_bytes: int = 0
     kind: ClassVar[str] = "loop"
 
@@ -200,7 +206,12 @@ class Loop:
         return self.name
 
     def do(self, world: World, note: Note) -> None:
-        backing = loops.device(world.loop(self.over)) if self.over else Path(self.backing)
+        backing = Path(self.backing)
+        if self.over:
+            backing = loops.device(world.loop(self.over))
+        elif self.served:  # seen in the mounts of the server alone
+            server = world.process(SERVER).pid
+            backing = Path(f"/proc/{server}/root{_served(world)}/{self.served}")
         while True:
             number = loops.free_number()
             note({"number": number})
@@ -252,6 +263,63 @@ class Throttle:
         device = Path(f"/sys/block/loop{world.loop(self.name)}/dev").read_text().strip()
         for name, value in limits.items():
             (root / f"blkio.throttle.{name}_device").write_text(f"{device} {value}")
+
+
+def _served(world: World) -> Path:
+    """The folder in which the disks of the server appear, to itself."""
+    return world.folder / "spindle"
+
+
+@dataclass(frozen=True, slots=True)
+class Spindle:
+    """The server of all disks that seek and turn, in a namespace of mounts of its own."""
+
+    agent: str
+    disks: tuple[str, ...]
+    kind: ClassVar[str] = "spindle"
+
+    @property
+    def key(self) -> str:
+        return "server"
+
+    def do(self, world: World, note: Note) -> None:
+        _served(world).mkdir()
+        said, words = world.folder / "spindle.ndjson", world.folder / "spindle.log"
+        disks = [word for disk in self.disks for word in ("--disk", disk)]
+        with said.open("wb") as out, words.open("wb") as err:
+            server = subprocess.Popen(
+                ["unshare", "--mount", "--", "sh", "-c", 'read -r go && exec "$@"', "sh",
+                 self.agent, "spindle", "--mount", str(_served(world)), *disks],
+                stdin=subprocess.PIPE,
+                stdout=out,
+                stderr=err,
+                cwd="/",
+                env={"PATH": machine.programs_path()},
+                start_new_session=True,
+            )  # fmt: skip
+        assert server.stdin
+        with server.stdin:
+            note({"pid": server.pid, "ticks": machine.started_ticks(server.pid)})
+            server.stdin.write(b"go\n")
+        until_s = time.monotonic() + _GONE_S
+        while b'"event":"ready"' not in said.read_bytes():
+            if server.poll() is not None or time.monotonic() > until_s:
+                why = words.read_text(errors="replace").strip() or "it does not become ready"
+                raise VenturiError("VEN-LAB-STEP", f"the server of the disks: {why}")
+            time.sleep(0.02)
+        server.returncode = 0  # it is not waited for: it lives on when we are gone
+
+    def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
+        if "pid" not in notes or not world.same_boot:
+            return True
+        server = machine.ProcessId(notes["pid"], notes["ticks"])
+        until_s = time.monotonic() + _GONE_S
+        while server.alive:
+            machine.kill([server.pid])
+            if time.monotonic() > until_s:
+                return False
+            _wait_for_end([server.pid])
+        return True
 
 
 _HOLDER = """
@@ -455,7 +523,7 @@ class Mount:
 
 KINDS: Mapping[str, Callable[..., Step]] = {
     each.kind: each
-    for each in (Folder, MountPoint, Group, Image, Loop, Throttle, Holder, Network, Mount)
+    for each in (Folder, MountPoint, Group, Image, Loop, Throttle, Spindle, Holder, Network, Mount)
 }
 
 
