@@ -63,7 +63,7 @@ def up_command(file: Path, *, quiet: bool, as_json: bool) -> int:
         spec,
         settings.load().home,
         cores=this_host().cores,
-        agent=find_agent().path if turns else None,
+        agent=Path(find_agent().path) if turns else None,
         heard=_progress(quiet),
     )
     if as_json:

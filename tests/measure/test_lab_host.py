@@ -1,0 +1,59 @@
+"""A host of a lab is a host like any other."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from host_contract import HostContract
+from lab_remains import NAME, NEEDS, small
+
+from command_line import AGENT
+from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.remote import connected
+from venturi.measure.lab import lab
+
+_NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with a lab that is up."""
+    home = tmp_path_factory.mktemp("labs")
+    text = small()
+    lab.up(text, home, cores=2)
+    yield home
+    lab.down(home, NAME)
+
+
+@pytest.mark.root
+@pytest.mark.skipif(bool(NEEDS), reason="; ".join(NEEDS))
+class TestLabHost(HostContract):
+    """The agent in a host's namespaces, and files on a disk that only the host has."""
+
+    @pytest.fixture(autouse=True)
+    def _made_by(self, home: Path) -> None:
+        command = [*lab.enter(home, NAME, "h1"), str(AGENT), "host"]
+        type(self).MADE_BY = (
+            "from venturi.measure.hosts.remote import connected; "
+            f"context = connected({command!r}, 'h1'); host = context.__enter__()"
+        )
+
+    @pytest.fixture
+    def host(self, home: Path) -> Iterator[Host]:
+        with connected([*lab.enter(home, NAME, "h1"), AGENT, "host"], "h1") as host:
+            yield host
+
+    @pytest.fixture
+    def place(self, host: Host) -> Iterator[Path]:
+        folder = Path(f"/venturi/ssd0/place{next(_NUMBERS)}")
+        host.files.mkdir(folder)
+        yield folder
+        host.files.remove(folder)
+
+    def test_it_is_the_host_of_its_name(self, host: Host) -> None:
+        assert host.name == "h1"
+        assert not Path("/venturi/ssd0").exists()
+        assert host.files.is_folder(Path("/venturi/ssd0"))
