@@ -15,9 +15,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from lab_remains import ADDRESSES, NAME, NEEDS, SMALL, id_of, inside, left, remains, small
 
 from command_line import AGENT, started, venturi
+from torture.lab_remains import ADDRESSES, NAME, NEEDS, SMALL, id_of, inside, left, remains, small
 from venturi.errors import VenturiError
 from venturi.measure.lab import journal, lab, loops, machine, steps
 from venturi.measure.lab.journal import Heard

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from host_contract import HostContract
-from lab_remains import NAME, NEEDS, small
 
 from command_line import AGENT
+from torture.lab_remains import NAME, NEEDS, small
 from venturi.measure.hosts.host import Host
 from venturi.measure.hosts.remote import connected
 from venturi.measure.lab import lab
