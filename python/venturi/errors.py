@@ -189,7 +189,13 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "VEN-MEASURE-DISTURBED": Code(
             _WARNING, "Others used the host while a trial executed; its message says how much."
         ),
-        "VEN-MEASURE-SLOW": Code(_WARNING, "A disk is slower than its peers."),
+        "VEN-MEASURE-SLOW": Code(_WARNING, "A disk or a host is slower than its peers."),
+        "VEN-MEASURE-SHARED": Code(
+            _WARNING, "Hosts slow one another's disks: they share them, or the way to them."
+        ),
+        "VEN-MEASURE-HOSTS": Code(
+            _ENVIRONMENT, "Hosts of a cluster failed; without two left there is nothing to measure."
+        ),
         "VEN-MEASURE-BUSY": Code(
             _ENVIRONMENT, "Another command is measuring on this host; two would disturb each other."
         ),

@@ -7,8 +7,8 @@ range of the class: all below is slower, all above is faster, else the median de
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import median
 from typing import Any
@@ -21,6 +21,9 @@ from venturi.advise.devices import (
     mount_of,
 )
 from venturi.advise.doctor import ELEMENTS, Severity, counts_of, examine, load_rules
+from venturi.model.scaling.between_hosts import between_hosts
+from venturi.model.scaling.disks_of_hosts import disks_of_hosts
+from venturi.record.one_host import of_host
 from venturi.record.trial import Trial
 from venturi.units import format_bytes_decimal, format_rate
 
@@ -41,6 +44,8 @@ class AgainstClass(StrEnum):
     SLOWER = "slower than its class"
     FASTER = "faster than its class"
     CANNOT_TELL = "cannot tell"
+    SLOW_PEERS = "some are slower than their peers"
+    ALIKE = "as fast as one another"
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,12 @@ class DeviceVerdict:
 
 
 def verdicts(trial: Trial) -> tuple[DeviceVerdict, ...]:
-    """The verdicts of a probe: one for each disk, network or host; none for other trials."""
+    """The verdicts of a probe: one for each disk, network or host; none for other trials.
+
+    Of several hosts the first is how they stand beside one another.
+    """
+    if of_hosts := tuple(_of_hosts(trial)):
+        return of_hosts
     facts = trial.cluster.hosts[0].facts if trial.cluster.hosts else {}
     if trial.workload.name == "diskbench":
         folders = dict.fromkeys(d for dirs in trial.cluster.disks_by_role.values() for d in dirs)
@@ -71,6 +81,26 @@ def verdicts(trial: Trial) -> tuple[DeviceVerdict, ...]:
     if trial.workload.name == "netbench":
         return (_network(trial, facts),)
     return (_host(facts),) if trial.workload.name == "hostfacts" else ()
+
+
+def _of_hosts(trial: Trial) -> Iterator[DeviceVerdict]:
+    hosts = trial.cluster.hosts
+    network = between_hosts(trial)
+    if network is not None:
+        standing = AgainstClass.SLOW_PEERS if network.slow else AgainstClass.ALIKE
+        subject = f"network of {len(network.standings)} hosts"
+        yield DeviceVerdict(subject, standing, network.sentence)
+        yield _network(trial, hosts[0].facts)
+    disks = disks_of_hosts(trial)
+    if disks is not None:
+        slow = any(each.slow for each in disks.disks)
+        standing = AgainstClass.SLOW_PEERS if slow else AgainstClass.ALIKE
+        yield DeviceVerdict(f"disks of {len(hosts)} hosts", standing, disks.sentence)
+        for host in hosts:
+            for each in verdicts(of_host(trial, host.name)):
+                if each.standing not in {AgainstClass.SLOWER, AgainstClass.FASTER}:
+                    continue  # hundreds of disks that are as they should be need no line each
+                yield replace(each, subject=f"{host.name} {each.subject}")
 
 
 def _disk(trial: Trial, facts: Facts, folder: str) -> DeviceVerdict:

@@ -66,9 +66,17 @@ experiment_option = click.option(
 )
 
 
+cluster_option = click.option(
+    "--cluster",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Measure all hosts of the cluster in this file.",
+)
+
+
 @click.group()
 def command() -> None:
-    """Measure what this machine can do."""
+    """Measure what this machine, or a cluster, can do."""
 
 
 @command.command()
@@ -118,6 +126,12 @@ def host(experiment: str | None, *, no_record: bool, as_json: bool) -> None:
     type=click.FloatRange(0, 1),
     help="A disk below this share of the median is named as slow (default 0.8).",
 )
+@cluster_option
+@click.option(
+    "--alone/--no-alone",
+    default=None,
+    help="With --cluster: measure each host alone, too (default: up to 8 hosts).",
+)
 @watch_options
 @record_option
 @experiment_option
@@ -133,6 +147,8 @@ def disk(
     watch_s: float | None,
     every_s: float | None,
     random_time: float | None,
+    cluster: Path | None,
+    alone: bool | None,
     experiment: str | None,
     no_record: bool,
     verbose: bool,
@@ -150,9 +166,27 @@ def disk(
     With --watch each probe is brief (read and write once, 5 s at most, unless chosen otherwise) and
     a trial of the experiment `watch`; the answer is how the disk varies, its trend, slow hours, and
     how it stands to other hosts of the same type. Started again, it goes on.
+
+    With --cluster all its hosts are measured at once, in the folders of their disks (or in each
+    --dir), reading and writing unless --mode says otherwise, and each alone: that tells which disks
+    are slow beside their peers, and whether the hosts share what should be their own.
     """
     from venturi.measure.probes.probes import DiskOptions, probe_disk
     from venturi.measure.trial.folders import require_writable
+
+    show_progress = not quiet and not as_json
+    if cluster is not None:
+        _refuse_with_cluster(watch=watch_s)
+        from venturi.cli import cluster_probe
+
+        if is_default("modes"):
+            chosen["modes"] = BRIEF_MODES
+        chosen |= {"bytes": size_bytes, "random_seconds": random_time, "alone": alone,
+                   "max_seconds": max_time or BRIEF_MAX_S}  # fmt: skip
+        how = cluster_probe.How(show_progress, not no_record, wait, experiment)
+        trial = cluster_probe.probe_disk(cluster, dirs, how, chosen)
+        _show(trial, as_json=as_json, verbose=verbose)
+        return
 
     watching = watch_of(watch_s, every_s)
     if watching is not None:
@@ -168,7 +202,6 @@ def disk(
         **chosen,
     )
     require_writable(this_host().files, options.dirs, there=True)
-    show_progress = not quiet and not as_json
     with measuring_session(
         show_progress=show_progress, record=not no_record, alone_as="probe disk", wait=wait
     ) as session:
@@ -211,6 +244,19 @@ def disk(
     show_default=True,
     help="Who sends to whom.",
 )
+@cluster_option
+@click.option(
+    "--pairs",
+    type=click.Choice(("alone", "at-once")),
+    help="With --cluster: each pair of hosts alone, or pairs without a common host at once "
+    "(default: alone up to 4 hosts).",
+)
+@click.option(
+    "--slow-factor",
+    type=click.FloatRange(0, 1),
+    help="With --cluster: a host below this share of the median is named as slow (default 0.8).",
+)
+@click.option("--no-cull", is_flag=True, help="With --cluster: do not leave out the slowest hosts.")
 @watch_options
 @record_option
 @experiment_option
@@ -225,6 +271,10 @@ def net(
     loopback: int | None,
     size_bytes: int | None,
     max_time: float | None,
+    cluster: Path | None,
+    pairs: str | None,
+    slow_factor: float | None,
+    no_cull: bool,
     experiment: str | None,
     no_record: bool,
     wait: bool,
@@ -241,7 +291,24 @@ def net(
 
     With --watch each probe is brief (once, 5 s at most, unless chosen otherwise) and a trial of the
     experiment `watch`; the answer is how the network varies. Started again, it goes on.
+
+    With --cluster an agent on each of its hosts sends to the others over their data addresses:
+    every pair, then all to all among 2, 4, 8, ... and all hosts, every message to a random one, and
+    without the slowest hosts one by one. The slow hosts are named, and what the others would gain.
     """
+    show_progress = not quiet and not as_json
+    if cluster is not None:
+        _refuse_with_cluster(
+            watch=watch_s, peer=peers, loopback=loopback, bytes=size_bytes,
+            token_file=chosen["token_file"],
+            pattern=None if is_default("patterns") else chosen["patterns"],
+        )  # fmt: skip
+        from venturi.cli import cluster_probe
+
+        chosen |= {"slow_factor": slow_factor, "cull": not no_cull}
+        how = cluster_probe.How(show_progress, not no_record, wait, experiment)
+        _show(cluster_probe.probe_net(cluster, how, pairs, max_time, chosen), as_json=as_json)
+        return
     if peers and loopback is not None:
         raise click.UsageError("give either --peer or --loopback")
     from venturi.measure.probes.probes import NetOptions, probe_net
@@ -258,7 +325,6 @@ def net(
         max_seconds=max_time,
         **chosen,
     )
-    show_progress = not quiet and not as_json
     with measuring_session(
         show_progress=show_progress, record=not no_record, alone_as="probe net", wait=wait
     ) as session:
@@ -273,12 +339,25 @@ def net(
     _show(trial, as_json=as_json)
 
 
+def _refuse_with_cluster(**given: object) -> None:
+    """A usage error if an option is given that has no meaning for a cluster."""
+    for name, value in given.items():
+        if value not in (None, (), False):
+            option = "--" + name.replace("_", "-")
+            raise click.UsageError(f"{option} cannot be given with --cluster")
+
+
 def _show(trial: Trial, *, as_json: bool, verbose: bool = False) -> None:
     from venturi.advise.verdict import verdicts
+    from venturi.present import several_hosts
 
     if as_json:
         print_json(
-            {**record_of(trial), "verdicts": [asdict(verdict) for verdict in verdicts(trial)]},
+            {
+                **record_of(trial),
+                **several_hosts.data(trial),
+                "verdicts": [asdict(verdict) for verdict in verdicts(trial)],
+            },
             tuple(warning.message for warning in trial.warnings),
         )
     else:
@@ -290,10 +369,12 @@ def _show(trial: Trial, *, as_json: bool, verbose: bool = False) -> None:
 
 
 def _print(trial: Trial, *, verbose: bool) -> None:
-    from venturi.present import terminal
+    from venturi.present import several_hosts, terminal
 
     if trial.workload.name == "hostfacts":
         show(terminal.host_facts(trial.cluster.hosts[0].facts))
+    elif several_hosts.data(trial):
+        show(*several_hosts.parts(trial))
     else:
         names = {"diskbench": terminal.DISK_NAMES, "netbench": terminal.NET_NAMES}
         if trial.cluster.network is not None:

@@ -15,6 +15,7 @@ from venturi.cli.repository import open_repository
 from venturi.cli.screen import show
 from venturi.model.stages.bottleneck import narrowest_points
 from venturi.model.stages.stage import Analysis
+from venturi.present import several_hosts
 from venturi.present.table import UNKNOWN, Line, Table, pairs, table
 from venturi.record.job_account import JobAccount, has_account, load
 from venturi.record.trial import CPU_OTHERS, Cluster, Link, Sample, Trial
@@ -58,6 +59,7 @@ def command(*, id_: str, html: PageFile | None, as_json: bool) -> None:
             from venturi.record.trial_json import ADAPTER
 
             data = ADAPTER.dump_python(trial, mode="json")
+            data |= several_hosts.data(trial)
             if (job := _job(repository, trial)) is not None:
                 account, analysis, host = job
                 data["job"] = asdict(analysis)
@@ -100,6 +102,7 @@ def _parts(
     for verdict in verdicts(trial):
         yield Line(f"{verdict.subject}: {verdict.text}")
     yield _facts(trial, by)
+    yield from several_hosts.parts(trial)
     if job is not None:
         from venturi.present.jobs import parts
 

@@ -79,6 +79,19 @@ class SeriesWriter(Closing):
             self._kept = self._table.replace(lambda piece: _thinned(piece, 2))
 
 
+def series_name(host: str | None) -> str:
+    """The file of a host's series; None: the trial has only one host."""
+    return "series.parquet" if host is None else f"series.{host}.parquet"
+
+
+def host_of(name: str, hosts: Sequence[str]) -> str:
+    """Of which of `hosts` the series of this file name is; of other names, by a part of them."""
+    stem = name.removesuffix(".parquet")
+    if (exact := stem.removeprefix("series.")) in hosts:
+        return exact
+    return next((host for host in hosts if host in stem.split(".")), stem)
+
+
 def stacked_on_others(device: str, devices: set[str]) -> bool:
     """Whether counting `device` beside the others would count the same bytes twice.
 

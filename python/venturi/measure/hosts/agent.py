@@ -178,10 +178,18 @@ def _protocol(command: str, what: str, number: int, line: bytes) -> VenturiError
 class Agent:
     """`venturi-agent` on a host."""
 
-    def __init__(self, path: str, host: Host, *, allow_debug: bool = False) -> None:
+    def __init__(
+        self,
+        path: str,
+        host: Host,
+        *,
+        allow_debug: bool = False,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
         self.path = path
         self.host = host
         self.allow_debug = allow_debug
+        self._env = env
 
     @classmethod
     def find(cls, settings: Settings, host: Host | None = None) -> Agent:
@@ -208,11 +216,17 @@ class Agent:
             )
         return cls(path, host, allow_debug=settings.allow_debug)
 
+    def with_env(self, **env: str) -> Agent:
+        """This agent with more in its environment, which other users of its host cannot read."""
+        return Agent(
+            self.path, self.host, allow_debug=self.allow_debug, env={**(self._env or {}), **env}
+        )
+
     def start(self, command: str, *args: object) -> Process:
         """Starts a subcommand and leaves its events to the caller."""
         # A killed Venturi must not leave an agent at work behind.
         options = [str(arg) for arg in args] + ["--end-with-parent"]
-        return self.host.start([self.path, command, *options])
+        return self.host.start([self.path, command, *options], env=self._env)
 
     def run(
         self,

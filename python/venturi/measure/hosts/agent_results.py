@@ -311,6 +311,17 @@ class NetMeasurement:
     bytes_sent: int
     bytes_received: int
     invalid_reason: str | None = None
+    unsteady: list[str] | None = None
+
+
+@dataclass(frozen=True)
+class SocketFacts:
+    """How a peer's connections were set up; None: the kernel does not say."""
+
+    congestion: str
+    nodelay: bool
+    send_limit_bytes: int | None
+    receive_limit_bytes: int | None
 
 
 @dataclass(frozen=True)
@@ -319,3 +330,4 @@ class NetReport:
 
     label: str
     measurements: list[NetMeasurement]
+    sockets: list[SocketFacts | None] | None = None

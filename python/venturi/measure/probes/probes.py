@@ -169,9 +169,9 @@ class _DiskJob:
     def execute(self, step: Step) -> Report:
         result = step.run("disk", *self._options.arguments())
         self._report = report = result.read(DiskReport)
-        samples = [sample for m in report.measurements for sample in _disk_samples(m)]
+        samples = [sample for m in report.measurements for sample in disk_samples(m)]
         warnings = [
-            TrialWarning("VEN-MEASURE-UNSTEADY", _unsteady(m, self._options.dirs))
+            TrialWarning("VEN-MEASURE-UNSTEADY", unsteady(m, self._options.dirs))
             for m in report.measurements
             # One directory alone is also all of them together: said once.
             if not m.steady and (m.dir is not None or len(self._options.dirs) > 1)
@@ -326,17 +326,21 @@ _TESTS: Mapping[tuple[str, str], str] = {
 }
 
 
-def _unsteady(measurement: DiskMeasurement, dirs: Sequence[Path]) -> str:
-    """Which test did not settle, a colon, and why; the directory only where there are several."""
+def unsteady(measurement: DiskMeasurement, dirs: Sequence[Path], host: str = "") -> str:
+    """Which test did not settle, a colon, and why; the directory only where there are several, the
+    host where it has a name.
+    """
     mode, role = measurement.mode, measurement.role
     test = _TESTS.get((mode, role), mode.replace("_", " "))
-    place = f" on {measurement.dir or 'all directories together'}" if len(dirs) > 1 else ""
+    folder = (measurement.dir or "all directories together") if len(dirs) > 1 else ""
+    place = f" on {' '.join(filter(None, (host, folder)))}" if host or folder else ""
     reason = measurement.unsteady_reason or "no reason given"
     blocks = f"{format_bytes(measurement.block_bytes)} blocks, depth {measurement.queue_depth}"
     return f"{test} ({blocks}){place}: {reason}"
 
 
-def _disk_samples(measurement: DiskMeasurement) -> list[Sample]:
+def disk_samples(measurement: DiskMeasurement) -> list[Sample]:
+    """One measurement of the agent's as samples."""
     key = (measurement.mode, measurement.role)
     if key not in _DISK_METRICS:
         raise VenturiError(

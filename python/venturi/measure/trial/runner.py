@@ -10,17 +10,19 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from venturi.errors import ExitCode, FailureClass, Interrupted, VenturiError, refused
-from venturi.measure.hosts.agent import Agent, OnProgress
+from venturi.measure.hosts.agent import Agent, AgentResult, OnProgress
+from venturi.measure.hosts.at_once import on_all
 from venturi.measure.hosts.local import HERE
 from venturi.measure.trial.disturbance import NOT_WATCHED, disturbance, unknown
 from venturi.measure.trial.folders import SERIES_PREFIX, sweep, temporary
 from venturi.measure.trial.job import Attachment, Chosen, JobFailed, Report, Step, TrialJob
 from venturi.measure.trial.sampling import Sampler
 from venturi.record.owner import current_owner
+from venturi.record.series import series_name
 from venturi.record.trial import (
     Cluster,
     Failure,
@@ -40,15 +42,27 @@ if TYPE_CHECKING:
 
 _NETWORK_FILES = ("nfs", "cifs", "smb", "ceph", "lustre", "gluster", "9p", "fuse.")
 
+SHARED = "hosts of the trial share one machine: each sees what the others do"
+
 FOUND = frozenset({"regime_expected"})
 """What a job adds to its trial's configuration once it has begun: it was found, not chosen."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One of several hosts of a session, and its record."""
+
+    agent: Agent
+    host: Host
 
 
 @dataclass(frozen=True)
 class Session:
     """What all trials of one command share; without an interval no series is sampled.
 
-    `warnings` are what was wrong before any of them began; every trial has them.
+    `warnings` are what was wrong before any of them began; every trial has them. `members` are all
+    hosts where there are several, the first is also `agent` and `host`; `cluster` is what is said
+    of them together.
     """
 
     agent: Agent
@@ -58,6 +72,13 @@ class Session:
     on_progress: OnProgress | None = None
     sample_interval_ms: int | None = 1000
     warnings: tuple[TrialWarning, ...] = ()
+    members: tuple[Member, ...] = ()
+    cluster: Cluster = field(default_factory=lambda: Cluster(()))
+
+    @property
+    def hosts(self) -> tuple[Member, ...]:
+        """All hosts: those that a trial records and watches."""
+        return self.members or (Member(self.agent, self.host),)
 
 
 def open_session(
@@ -69,26 +90,57 @@ def open_session(
     warnings: tuple[TrialWarning, ...] = (),
 ) -> Session:
     """Reads the host's facts and the agent's identity once, for all trials to come."""
-    from venturi import __version__
-
     sweep(HERE, HERE.temporaries, prefix=SERIES_PREFIX)  # of those that were killed
     result = agent.run("facts")
-    kernel = result.data.get("kernel_release")
     return Session(
         agent=agent,
         repository=repository,
         host=Host(name=agent.host.name, facts=dict(result.data)),
-        software=Software(
-            venturi_version=__version__,
-            git_sha=result.identity.git_sha if result.identity.git_sha != "unknown" else None,
-            build_profile=result.identity.build_profile,
-            kernel=None if kernel is None else str(kernel),
-            others={"agent": result.identity.version},
-        ),
+        software=_software(result),
         on_progress=on_progress,
         sample_interval_ms=sample_interval_ms,
         warnings=warnings,
     )
+
+
+def _software(facts: AgentResult) -> Software:
+    from venturi import __version__
+
+    kernel, identity = facts.data.get("kernel_release"), facts.identity
+    return Software(
+        venturi_version=__version__,
+        git_sha=identity.git_sha if identity.git_sha != "unknown" else None,
+        build_profile=identity.build_profile,
+        kernel=None if kernel is None else str(kernel),
+        others={"agent": identity.version},
+    )
+
+
+def open_cluster_session(
+    agents: Mapping[str, Agent],
+    repository: Keeper,
+    *,
+    on_progress: OnProgress | None = None,
+    sample_interval_ms: int | None = 1000,
+    warnings: tuple[TrialWarning, ...] = (),
+) -> tuple[Session, Mapping[str, VenturiError]]:
+    """A session on several hosts, by the names that trials give them, and why some are not in it:
+    they do not tell their facts. The error of the first, if none does.
+    """
+    sweep(HERE, HERE.temporaries, prefix=SERIES_PREFIX)
+    told = on_all(agents, "facts")
+    lost = {name: each for name, each in told.items() if isinstance(each, VenturiError)}
+    if len(lost) == len(told):
+        raise next(iter(lost.values()))
+    results = {name: each for name, each in told.items() if isinstance(each, AgentResult)}
+    members = tuple(
+        Member(agents[name], Host(name, dict(each.data))) for name, each in results.items()
+    )
+    session = Session(
+        members[0].agent, repository, members[0].host, _software(next(iter(results.values()))),
+        on_progress, sample_interval_ms, warnings, members,
+    )  # fmt: skip
+    return session, lost
 
 
 def run_trial(session: Session, job: TrialJob) -> Trial:
@@ -101,16 +153,19 @@ def run_trial(session: Session, job: TrialJob) -> Trial:
     trial = session.repository.add(_planned(session, job.chosen))
     step = Step(session.agent, origin_s, session.on_progress)
     with temporary(HERE, SERIES_PREFIX) as folder:
-        sampler = None
+        samplers: tuple[Sampler | None, ...] = (None,) * len(session.hosts)
         if job.chosen.series and session.sample_interval_ms is not None:
-            sampler = Sampler(
-                session.agent,
-                folder / "series.parquet",
-                origin_s=origin_s,
-                interval_ms=session.sample_interval_ms,
-                rows_max=session.repository.limits.series_rows,
+            samplers = tuple(
+                Sampler(
+                    member.agent,
+                    folder / series_name(member.host.name if session.members else None),
+                    origin_s=origin_s,
+                    interval_ms=session.sample_interval_ms,
+                    rows_max=session.repository.limits.series_rows // len(session.hosts),
+                )
+                for member in session.hosts
             )
-        life = _Life(session, trial, sampler, job.chosen, origin_s)
+        life = _Life(session, trial, samplers, job.chosen, origin_s)
         try:
             with _translated():
                 life.through(job, step)
@@ -153,8 +208,11 @@ def _planned(session: Session, chosen: Chosen) -> Trial:
         id=new_id(),
         workload=chosen.workload,
         engine=chosen.engine,
-        cluster=Cluster(
-            hosts=(session.host,), disks_by_role=dict(chosen.disks_by_role), network=chosen.network
+        cluster=replace(
+            session.cluster,
+            hosts=tuple(member.host for member in session.hosts),
+            disks_by_role=dict(chosen.disks_by_role),
+            network=chosen.network,
         ),
         configuration=dict(chosen.configuration),
         software=session.software,
@@ -176,23 +234,26 @@ class _Life:
         self,
         session: Session,
         trial: Trial,
-        sampler: Sampler | None,
+        samplers: tuple[Sampler | None, ...],
         chosen: Chosen,
         origin_s: float,
     ) -> None:
         self.repository = session.repository
         self._files = session.agent.host.files
         self.trial = trial
-        self._sampler = sampler
+        self._watched = tuple(zip(session.hosts, samplers, strict=True))
+        self._of_several = bool(session.members)
+        machines = [member.host.facts.get("boot_id") for member in session.members]
+        self._shared = SHARED if len(set(machines)) < len(machines) else None
         self._chosen = chosen
         self._origin_s = origin_s
-        self._network = _no_own_traffic(chosen, session.host.facts)
         self._executed: tuple[float, float | None] | None = None
 
     def through(self, job: TrialJob, step: Step) -> None:
         self._advance(State.PREPARING)
-        if self._sampler is not None:
-            self._sampler.start()
+        for _, sampler in self._watched:
+            if sampler is not None:
+                sampler.start()
         self._take(job.prepare(step))
         self._advance(State.EXECUTING)
         began_s = time.monotonic()
@@ -229,22 +290,30 @@ class _Life:
         self.trial = replace(self.trial, warnings=(*self.trial.warnings, *warnings))
 
     def end_sampling(self) -> None:
-        sampler, self._sampler = self._sampler, None
-        path, warning = (None, None) if sampler is None else sampler.stop()
-        self._judge(sampler)
-        if warning is not None:
-            self.warn((warning,))
-        if path is not None:
-            try:
-                self.trial = self.repository.attach(self.trial, "series", path.name, path)
-            except VenturiError as error:
-                self.warn((TrialWarning(error.code, error.message),))
-
-    def _judge(self, sampler: Sampler | None) -> None:
-        """Says once what others did while the trial executed, if it did."""
+        """Once, for every host."""
+        watched, self._watched = self._watched, ()
         executed, self._executed = self._executed, None
-        if executed is None:
-            return
+        for member, sampler in watched:
+            path, warning = (None, None) if sampler is None else sampler.stop()
+            if executed is not None:
+                self._judge(member, sampler, executed)
+            if warning is not None:
+                self._warn_of(member, (warning,))
+            if path is not None:
+                try:
+                    self.trial = self.repository.attach(self.trial, "series", path.name, path)
+                except VenturiError as error:
+                    self.warn((TrialWarning(error.code, error.message),))
+
+    def _warn_of(self, member: Member, warnings: tuple[TrialWarning, ...]) -> None:
+        """What is true of one host, by its name where there are several."""
+        name = f"{member.host.name}: " if self._of_several else ""
+        self.warn(tuple(TrialWarning(each.code, name + each.message) for each in warnings))
+
+    def _judge(
+        self, member: Member, sampler: Sampler | None, executed: tuple[float, float | None]
+    ) -> None:
+        """Says what others did on a host while the trial executed."""
         began_s, ended_s = executed
         if sampler is None:
             found = unknown(NOT_WATCHED)
@@ -253,11 +322,13 @@ class _Life:
                 sampler.ticks,
                 began_s - self._origin_s,
                 (ended_s or time.monotonic()) - self._origin_s,
-                elsewhere=self._chosen.elsewhere,
-                network=self._network,
+                elsewhere=self._chosen.elsewhere or self._shared,
+                network=_no_own_traffic(self._chosen, member.host.facts),
             )
-        self.trial = replace(self.trial, samples=(*self.trial.samples, *found.samples))
-        self.warn(found.warnings)
+        labels = {"host": member.host.name} if self._of_several else {}
+        samples = (replace(each, labels={**each.labels, **labels}) for each in found.samples)
+        self.trial = replace(self.trial, samples=(*self.trial.samples, *samples))
+        self._warn_of(member, found.warnings)
 
     def _advance(self, state: State, **changes: Any) -> None:
         self.trial = self.repository.save(self.trial.advance(state, **changes))

@@ -62,12 +62,15 @@ class Sampler:
     def stop(self) -> tuple[Path | None, TrialWarning | None]:
         """Ends sampling: the file if there is one, and what went wrong if something did."""
         if self._process is not None and self._thread is not None:
-            self._process.terminate()
-            self._thread.join(GRACE_S)
-            if self._thread.is_alive():
-                self._problem = f"it did not end within {GRACE_S:.0f} s"
-                self._process.stop(0.0)
+            try:
+                self._process.terminate()
                 self._thread.join(GRACE_S)
+                if self._thread.is_alive():
+                    self._problem = f"it did not end within {GRACE_S:.0f} s"
+                    self._process.stop(0.0)
+                    self._thread.join(GRACE_S)
+            except (VenturiError, OSError) as error:  # its host is gone
+                self._problem = str(error)
         if self._problem is None and self._rows == 0:
             self._problem = "the trial ended before the first sample"
         warning = None

@@ -10,12 +10,14 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from itertools import chain
 
 from venturi.errors import VenturiError
 from venturi.model.catalog import ATTRIBUTES, Catalog, Fact, InstanceType
 from venturi.model.cost.predict import DiskRate, DiskRates, disk_rates_from_trial
 from venturi.model.quantity import Kind
 from venturi.model.scaling.network import network_scaling_from_trials
+from venturi.record.one_host import HOST, of_host
 from venturi.record.trial import State, Trial, started
 
 _KINDS = tuple(Kind)
@@ -106,7 +108,7 @@ def overlay_from_trials(trials: Iterable[Trial], type_name: str) -> FromTrials:
     """
     left_out: dict[str, str] = {}
     newest: dict[tuple[str, str], Trial] = {}
-    for trial in sorted(trials, key=started):
+    for trial in sorted(chain.from_iterable(map(_by_host, trials)), key=started):
         why = _unusable(trial, type_name)
         if why:
             left_out[trial.id] = why
@@ -126,6 +128,14 @@ def overlay_from_trials(trials: Iterable[Trial], type_name: str) -> FromTrials:
         _host_facts(max(newest.values(), key=started), facts)
     types = {type_name: InstanceType(type_name, facts.by_name)} if facts.by_name else {}
     return FromTrials(Catalog(type_name, types), left_out)
+
+
+def _by_host(trial: Trial) -> Iterable[Trial]:
+    """A disk probe that names hosts as one of each; any other trial as it is."""
+    named = any(HOST in sample.labels for sample in trial.samples)
+    if trial.engine.name != "diskbench" or not named:
+        return (trial,)
+    return tuple(of_host(trial, host.name) for host in trial.cluster.hosts)
 
 
 def replace_facts(catalog: Catalog, by: Catalog) -> Catalog:
@@ -195,10 +205,10 @@ class _Facts:
         self, attribute: str, value: float | str, trials: Sequence[Trial], *, note: str = "",
         low: float | None = None, high: float | None = None,
     ) -> None:  # fmt: skip
-        ids = " ".join(trial.id for trial in trials)
+        ids = " ".join(dict.fromkeys(trial.id for trial in trials))
         self.by_name[attribute] = Fact(
             value, ATTRIBUTES[attribute][0], Kind.MEASURED,
-            f"{'trial' if len(trials) == 1 else 'trials'} {ids}",
+            f"{'trials' if ' ' in ids else 'trial'} {ids}",
             max(map(started, trials)).date(), note, low, high,
         )  # fmt: skip
 
@@ -234,8 +244,12 @@ def _storage(rates: DiskRates) -> DiskRate | None:
     )
 
 
+def _host(trial: Trial) -> str:
+    return trial.cluster.hosts[0].name
+
+
 def _disk_facts(trials: Sequence[Trial], facts: _Facts) -> None:
-    rates = {trial.id: disk_rates_from_trial(trial) for trial in trials}
+    rates = {_host(trial): disk_rates_from_trial(trial) for trial in trials}
     figures: Sequence[tuple[str, Callable[[DiskRates], DiskRate | None], str, str]] = (
         ("storage_rate", _storage, "mixed_read",
          "the smaller of reading and writing while both go on"),
@@ -244,7 +258,7 @@ def _disk_facts(trials: Sequence[Trial], facts: _Facts) -> None:
     )  # fmt: skip
     for attribute, pick, missing, note in figures:
         known = {name: rate for name, r in rates.items() if (rate := pick(r)) is not None}
-        used = [trial for trial in trials if trial.id in known]
+        used = [trial for trial in trials if _host(trial) in known]
         if not known:
             reasons = dict.fromkeys(
                 r.missing.get(missing) or "no rate of both directions" for r in rates.values()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from venturi.errors import VenturiError
 from venturi.present.api.shapes import SeriesData, SeriesLine
 from venturi.record.repository import Repository
-from venturi.record.series import read_parts, read_series, rows_of
+from venturi.record.series import host_of, read_parts, read_series, rows_of
 from venturi.record.trial import Artifact, Trial
 
 if TYPE_CHECKING:
@@ -72,8 +72,7 @@ def _host(trial: Trial, artifact: Artifact, kept: Sequence[Artifact]) -> str:
     names = [host.name for host in trial.cluster.hosts]
     if len(kept) == 1 and len(names) == 1:
         return names[0]
-    stem = artifact.name.removesuffix(".parquet")
-    return next((name for name in names if name in stem.split(".")), stem)
+    return host_of(artifact.name, names)
 
 
 def _thinned(hosts: Mapping[Path, str], points: int) -> SeriesData:

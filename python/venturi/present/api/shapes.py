@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from venturi.model.scaling.between_hosts import BetweenHosts
+from venturi.model.scaling.disks_of_hosts import DisksOfHosts
 from venturi.present.host_use import HostUse
 from venturi.record.query.paging import TrialRow
 
@@ -107,7 +109,8 @@ class TrialDetail:
     """A trial whole: `trial` is the record (schema/trial.schema.json).
 
     `siblings` are the other trials of its repeat group; `narrowest` has one sentence a phase;
-    `added_by` is who has uploaded it, null where it was measured or imported.
+    `added_by` is who has uploaded it, null where it was measured or imported. `between_hosts` and
+    `disks_of_hosts` are of probes of several hosts.
     """
 
     trial: Mapping[str, Any]
@@ -118,6 +121,8 @@ class TrialDetail:
     has_series: bool
     has_job: bool
     added_by: Author | None
+    between_hosts: BetweenHosts | None
+    disks_of_hosts: DisksOfHosts | None
 
 
 @dataclass(frozen=True, slots=True)

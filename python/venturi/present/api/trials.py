@@ -11,6 +11,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from venturi.errors import VenturiError
+from venturi.model.scaling.between_hosts import between_hosts
+from venturi.model.scaling.disks_of_hosts import disks_of_hosts
 from venturi.model.stages.bottleneck import narrowest_points
 from venturi.present.api import shapes
 from venturi.present.api.analysis.spreads import spread_of
@@ -148,6 +150,8 @@ def trial(services: Services, id: Id) -> shapes.TrialDetail:
         has_series=any(artifact.kind == "series" for artifact in found.artifacts),
         has_job=has_account(found),
         added_by=_added_by(services, id),
+        between_hosts=between_hosts(found),
+        disks_of_hosts=disks_of_hosts(found),
     )
 
 

@@ -2,6 +2,53 @@
 
 import type { Author, Exclusion, TrialRow } from "./shared";
 
+export interface AllToAll {
+  hosts: number;
+  slowest: string;
+  bytes_per_s: number;
+  mean_bytes_per_s: number;
+}
+export interface BetweenHosts {
+  hosts: string[];
+  matrix: (PairRate | null)[][];
+  standings: HostStanding[];
+  sizes: AllToAll[];
+  culled: Culled[];
+  sentence: string;
+}
+export interface PairRate {
+  bytes_per_s: number;
+  least_bytes_per_s: number;
+  n: number;
+}
+export interface HostStanding {
+  host: string;
+  bytes_per_s: number;
+  share: number;
+  slow: boolean;
+}
+export interface Culled {
+  dropped: string[];
+  hosts: number;
+  slowest: string;
+  bytes_per_s: number;
+  gain: number | null;
+}
+export interface DiskOfHost {
+  host: string;
+  folder: string;
+  mode: string;
+  role: string;
+  rate: number | null;
+  unit: string;
+  share: number | null;
+  slow: boolean;
+  of_alone: number | null;
+}
+export interface DisksOfHosts {
+  disks: DiskOfHost[];
+  sentence: string;
+}
 export interface HostUse {
   cpu_busy: number | null;
   cpu_iowait: number | null;
@@ -95,6 +142,8 @@ export interface TrialDetail {
   has_series: boolean;
   has_job: boolean;
   added_by: Author | null;
+  between_hosts: BetweenHosts | null;
+  disks_of_hosts: DisksOfHosts | null;
 }
 export interface TrialPage {
   rows: TrialRow[];

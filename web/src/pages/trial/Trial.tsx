@@ -16,6 +16,7 @@ import { Trials } from "../../parts/Trials";
 import { useSearch } from "../../state";
 import { siblings } from "./charts/siblings";
 import { TrialJob } from "./Job";
+import { Disks, Network } from "./SeveralHosts";
 import { Timeline } from "./Timeline";
 
 /** Why a trial counts in the statistics of its group, or does not. */
@@ -227,6 +228,8 @@ function Body({ detail }: { detail: TrialDetail }) {
         </li>
       </ul>
       <Validity trial={trial} detail={detail} />
+      {detail.between_hosts && <Network found={detail.between_hosts} />}
+      {detail.disks_of_hosts && <Disks found={detail.disks_of_hosts} />}
       {detail.has_job && <TrialJob trial={trial} detail={detail} />}
       <Timeline trial={trial} detail={detail} />
       <Siblings trial={trial} detail={detail} />

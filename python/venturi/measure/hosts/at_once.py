@@ -1,0 +1,79 @@
+"""A command of the agent on several hosts at once: one that fails does not end the others."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from venturi.errors import Interrupted, VenturiError
+from venturi.measure.hosts.agent import CLEAN_UP_GRACE_S, Agent, AgentResult, OnProgress
+from venturi.measure.hosts.host import Process
+
+Outcome = AgentResult | VenturiError
+
+
+class Following:
+    """An agent's command on a host, read in a thread of its own."""
+
+    def __init__(
+        self, agent: Agent, command: str, *args: object, on_progress: OnProgress | None = None
+    ) -> None:
+        self._agent, self._command, self._on_progress = agent, command, on_progress
+        self.outcome: Outcome | None = None
+        self._process: Process | None = None
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+        try:
+            self._process = agent.start(command, *args)
+        except VenturiError as error:
+            self.outcome = error
+            return
+        self._thread.start()
+
+    def _follow(self) -> None:
+        assert self._process is not None
+        try:
+            self.outcome = self._agent.follow(
+                self._process, self._command, on_progress=self._on_progress
+            )
+        except Interrupted:
+            self.outcome = VenturiError("VEN-AGENT-DIED", f"{self._command} was interrupted there")
+        except VenturiError as error:
+            self.outcome = error
+        except Exception as error:  # a host that is gone in the middle
+            self.outcome = VenturiError("VEN-AGENT-DIED", f"{type(error).__name__}: {error}")
+
+    def wait(self) -> Outcome:
+        """What came of it."""
+        while self._process is not None and self._thread.is_alive():
+            self._thread.join(0.5)  # not for ever, or Ctrl-C would wait too
+        assert self.outcome is not None
+        return self.outcome
+
+    def stop(self) -> None:
+        """Interrupts it; it cleans up first."""
+        if self._process is not None and self._thread.is_alive():
+            with suppress(VenturiError, OSError):
+                self._process.stop(CLEAN_UP_GRACE_S)
+
+
+def on_all(
+    agents: Mapping[str, Agent], command: str, args: Mapping[str, Sequence[object]] | None = None
+) -> dict[str, Outcome]:
+    """The agent's `command` on all hosts at once, with the `args` of each, by name.
+
+    One that fails does not end the others. After Ctrl-C all have ended and cleaned up.
+    """
+    given = args or {}
+    started = {
+        name: Following(agent, command, *given.get(name, ())) for name, agent in agents.items()
+    }
+    try:
+        return {name: following.wait() for name, following in started.items()}
+    except BaseException:
+        stoppers = [threading.Thread(target=each.stop) for each in started.values()]
+        for stopper in stoppers:
+            stopper.start()
+        for stopper in stoppers:
+            stopper.join()
+        raise

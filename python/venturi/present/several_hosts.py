@@ -1,0 +1,88 @@
+"""Tables of what probes of several hosts found, for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+
+from venturi.model.scaling.between_hosts import BetweenHosts, between_hosts
+from venturi.model.scaling.disks_of_hosts import DisksOfHosts, disks_of_hosts
+from venturi.present.table import Line, Table, table
+from venturi.record.trial import Trial
+from venturi.units import format_rate
+
+MATRIX_HOSTS_MAX = 16
+"""A matrix of more hosts fits no terminal: the page and the JSON have it."""
+
+
+def parts(trial: Trial) -> Iterator[Line | Table]:
+    """What a probe of several hosts found; nothing for other trials."""
+    if (found := between_hosts(trial)) is not None:
+        yield from _network(found)
+    if (disks := disks_of_hosts(trial)) is not None:
+        yield Line("\nDisks, all hosts at work", "bold")
+        yield _disks(disks)
+
+
+def data(trial: Trial) -> dict[str, object]:
+    """The same for programs: `between_hosts` and `disks_of_hosts`, where there is any."""
+    found = {"between_hosts": between_hosts(trial), "disks_of_hosts": disks_of_hosts(trial)}
+    return {key: asdict(value) for key, value in found.items() if value is not None}
+
+
+def _network(found: BetweenHosts) -> Iterator[Line | Table]:
+    if len(found.hosts) <= MATRIX_HOSTS_MAX:
+        yield Line("\nFrom the host of the row to the host of the column", "bold")
+        yield _matrix(found)
+    yield Line("\nEach host with one other", "bold")
+    made = table("host", "rate", "of the others", "", left=1, prose=("host",))
+    for each in found.standings:
+        slow = "slow" if each.slow else ""
+        made.add(each.host, format_rate(each.bytes_per_s), f"{each.share:.0%}", slow)
+    yield made
+    yield Line("\nAll to all", "bold")
+    made = table(
+        "hosts", "slowest host", "it moves", "mean of all", left=0, prose=("slowest host",)
+    )
+    for size in found.sizes:
+        made.add(
+            str(size.hosts), size.slowest, format_rate(size.bytes_per_s),
+            format_rate(size.mean_bytes_per_s),
+        )  # fmt: skip
+    yield made
+    if found.culled:
+        yield Line("\nAll to all without the slowest", "bold")
+        made = table("without", "hosts", "slowest host", "it moves", "gain", left=1,
+                     prose=("without", "slowest host"))  # fmt: skip
+        for step in found.culled:
+            gain = "—" if step.gain is None else f"{step.gain:+.0%}"
+            made.add(
+                ", ".join(step.dropped), str(step.hosts), step.slowest,
+                format_rate(step.bytes_per_s), gain,
+            )  # fmt: skip
+        yield made
+
+
+def _matrix(found: BetweenHosts) -> Table:
+    made = table("", *found.hosts, left=1)
+    for host, row in zip(found.hosts, found.matrix, strict=True):
+        cells = ("—" if pair is None else format_rate(pair.bytes_per_s) for pair in row)
+        made.add(f"{host} (slow)" if host in found.slow else host, *cells)
+    return made
+
+
+def _disks(found: DisksOfHosts) -> Table:
+    made = table("host", "folder", "test", "rate", "of its peers", "of its rate alone", "", left=3,
+                 prose=("folder",), spare=("of its rate alone",))  # fmt: skip
+    for each in found.disks:
+        rate = "—"
+        if each.rate is not None:
+            rate = format_rate(each.rate) if each.unit == "B/s" else f"{each.rate:,.0f}/s"
+        alone = "—" if each.of_alone is None else f"{each.of_alone:.0%}"
+        test = each.mode.replace("_", " ") if each.mode != "read_write" else f"mixed {each.role}"
+        made.add(
+            each.host, each.folder, test, rate,
+            "—" if each.share is None else f"{each.share:.0%}", alone,
+            "slow" if each.slow else "",
+        )  # fmt: skip
+    return made

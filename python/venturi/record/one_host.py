@@ -1,0 +1,42 @@
+"""A trial of several hosts as one of a single host: its part of the record."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from venturi.record.trial import Sample, Trial
+
+HOST, AT_ONCE = "host", "hosts_at_once"
+"""Labels: whose a sample is, and how many hosts were at work when it was measured."""
+
+
+def of_host(trial: Trial, name: str) -> Trial:
+    """What `trial` says of the host `name`: its samples, those with all hosts at work where there
+    are others, and its folders, which such a trial has as `HOST:FOLDER`.
+    """
+    own = [sample for sample in trial.samples if sample.labels.get(HOST) == name]
+    most = max((_at_once(sample) for sample in own), default=0)
+    return replace(
+        trial,
+        cluster=replace(
+            trial.cluster,
+            hosts=tuple(host for host in trial.cluster.hosts if host.name == name),
+            disks_by_role={
+                role: tuple(d.removeprefix(f"{name}:") for d in dirs if d.startswith(f"{name}:"))
+                for role, dirs in trial.cluster.disks_by_role.items()
+            },
+        ),
+        samples=tuple(
+            replace(
+                sample,
+                labels={k: v for k, v in sample.labels.items() if k not in {HOST, AT_ONCE}},
+            )
+            for sample in own
+            if _at_once(sample) in {0, most}
+        ),
+    )
+
+
+def _at_once(sample: Sample) -> int:
+    found = sample.labels.get(AT_ONCE)
+    return found if isinstance(found, int) else 0

@@ -1,0 +1,132 @@
+// What a probe of several hosts found: the network between them, their disks beside one another.
+import { percent, rate } from "../../format";
+import type { BetweenHosts, DisksOfHosts } from "../../generated/types";
+import { type HeatCell, HeatTable } from "../../parts/HeatTable";
+import { type Cell, type Column, DataTable } from "../../parts/Table";
+
+const number = (name: string): Column => ({ name, number: true });
+const rated = (value: number): Cell => ({ value, show: rate(value) });
+const share = (value: number | null): Cell =>
+  value === null ? null : { value, show: percent(value) };
+const slow = <span className="marked">slow</span>;
+
+/** The rates of pairs, a row for each sender. */
+export const cellsOf = ({ hosts, matrix }: BetweenHosts): (HeatCell | null)[][] =>
+  matrix.map((row, from) =>
+    row.map((pair, to) =>
+      pair === null
+        ? null
+        : {
+            value: pair.bytes_per_s,
+            text: rate(pair.bytes_per_s),
+            title: `${hosts[from]} to ${hosts[to]}: median of ${pair.n} ${rate(pair.bytes_per_s)}, least ${rate(pair.least_bytes_per_s)}`,
+          },
+    ),
+  );
+
+/** NetBench between hosts. */
+export function Network({ found }: { found: BetweenHosts }) {
+  const slowHosts = found.standings.filter((each) => each.slow).map(({ host }) => host);
+  return (
+    <section aria-labelledby="between-hosts">
+      <h2 id="between-hosts">The network between the hosts</h2>
+      <p>{found.sentence}</p>
+      <figure>
+        <figcaption>
+          <h3>From the host of the row to the host of the column</h3>
+          <p>Medians of the iterations; the fuller the colour, the faster.</p>
+        </figcaption>
+        <HeatTable
+          caption="Rates between pairs of hosts"
+          corner="From"
+          names={found.hosts}
+          cells={cellsOf(found)}
+          marked={slowHosts}
+          mark="slow"
+        />
+      </figure>
+      <h3>Each host with one other</h3>
+      <DataTable
+        caption="Hosts beside one another"
+        columns={[{ name: "Host" }, number("Rate"), number("Of the others' median"), { name: "" }]}
+        rows={found.standings.map((each): Cell[] => [
+          each.host,
+          rated(each.bytes_per_s),
+          share(each.share),
+          each.slow ? { value: "slow", show: slow } : "",
+        ])}
+      />
+      <h3>All to all: the slowest host decides</h3>
+      <DataTable
+        caption="All to all"
+        columns={[
+          number("Hosts"),
+          { name: "Without" },
+          { name: "Slowest host" },
+          number("It moves"),
+          number("Mean of all"),
+          number("Gain"),
+        ]}
+        rows={[
+          ...found.sizes.map((size): Cell[] => [
+            size.hosts,
+            "",
+            size.slowest,
+            rated(size.bytes_per_s),
+            rated(size.mean_bytes_per_s),
+            "",
+          ]),
+          ...found.culled.map((step): Cell[] => [
+            step.hosts,
+            step.dropped.join(", "),
+            step.slowest,
+            rated(step.bytes_per_s),
+            "",
+            step.gain === null
+              ? null
+              : {
+                  value: step.gain,
+                  show: `${step.gain >= 0 ? "+" : "−"}${percent(Math.abs(step.gain))}`,
+                },
+          ]),
+        ]}
+      />
+    </section>
+  );
+}
+
+/** DiskBench on several hosts. */
+export function Disks({ found }: { found: DisksOfHosts }) {
+  return (
+    <section aria-labelledby="disks-of-hosts">
+      <h2 id="disks-of-hosts">The disks of the hosts</h2>
+      <p>{found.sentence}</p>
+      <DataTable
+        caption="Disks of all hosts at work"
+        columns={[
+          { name: "Host" },
+          { name: "Folder" },
+          { name: "Test" },
+          number("Rate"),
+          number("Of its peers' median"),
+          number("Of its host's rate alone"),
+          { name: "" },
+        ]}
+        rows={found.disks.map((each): Cell[] => [
+          each.host,
+          each.folder,
+          each.mode === "read_write" ? `mixed ${each.role}` : each.mode.replace("_", " "),
+          each.rate === null
+            ? null
+            : {
+                value: each.rate,
+                show: each.unit === "B/s" ? rate(each.rate) : `${Math.round(each.rate)}/s`,
+              },
+          share(each.share),
+          share(each.of_alone),
+          each.slow ? { value: "slow", show: slow } : "",
+        ])}
+      />
+    </section>
+  );
+}
