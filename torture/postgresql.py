@@ -10,6 +10,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -80,16 +81,42 @@ class Postgresql(Closing):
         """Removes the database at `url`, whoever is connected."""
         self._execute(f"DROP DATABASE {_name_of(url)} WITH (FORCE)")
 
+    @property
+    def socket(self) -> Path:
+        """On which it listens."""
+        return self._folder / ".s.PGSQL.5432"
+
+    def end_connections(self, url: str, by: int) -> None:
+        """Ends what is connected to the database at `url`, by SIGTERM as an administrator does it
+        (`pg_terminate_backend`), or by SIGKILL, after which the server starts anew."""
+        at_work = f"SELECT pid FROM pg_stat_activity WHERE datname = '{_name_of(url)}'"
+        for (pid,) in self._execute(at_work):
+            with suppress(ProcessLookupError):
+                os.kill(pid, by)
+        if by == signal.SIGKILL and self._server is not None:
+            time.sleep(0.1)  # it has not yet noticed
+            self._wait_until_ready(self._server)
+
+    def end_idle(self, url: str) -> None:
+        """From now on ends what waits within a transaction, of the database at `url`."""
+        name = _name_of(url)
+        self._execute(f"ALTER DATABASE {name} SET idle_in_transaction_session_timeout = 1")
+
+    def bear_idle(self, url: str) -> None:
+        """No longer."""
+        self._execute(f"ALTER DATABASE {_name_of(url)} RESET ALL")
+
     def _create(self, template: str) -> str:
         self._databases += 1
         name = f"test{self._databases}"
         self._execute(f"CREATE DATABASE {name} TEMPLATE {template}")
         return f"postgresql+psycopg://venturi@/{name}?host={self._folder}"
 
-    def _execute(self, statement: str) -> None:
+    def _execute(self, statement: str) -> list[tuple[Any, ...]]:
         server = f"host={self._folder} user=venturi dbname=postgres"
         with psycopg.connect(server, autocommit=True) as connection:
-            connection.execute(statement.encode())
+            done = connection.execute(statement.encode())
+            return done.fetchall() if done.description else []
 
     def close(self) -> None:
         """Ends it at once: nothing in it is kept."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torture import (
     archives,
+    connection_cuts,
     engine_kills,
     fuzz_archives,
     fuzz_records,
@@ -29,6 +30,7 @@ ROUNDS = {
         upload_kills,
         plan_kills,
         migration_kills,
+        connection_cuts,
         requests,
         engine_kills,
         lab_kills,

@@ -18,6 +18,15 @@ from venturi.errors import VenturiError
 from venturi.record.tables import CHANGES, CONFIGURATION, REVISION, TRIALS
 
 _BUSY_TIMEOUT_S = 30.0
+# Without these, who waits for a server that is gone without a word (its machine is off, the network
+# cut) waits for hours: the kernel asks after two. The URL may say otherwise, by the same names.
+_LOST_AFTER = {
+    "connect_timeout": 10,  # s
+    "keepalives_idle": 10,  # s
+    "keepalives_interval": 5,  # s
+    "keepalives_count": 4,
+    "tcp_user_timeout": 30_000,  # ms
+}
 _WRITING_PRAGMAS = ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON")
 _SQLITE_PRAGMAS = (
     "cache_size = -65536",  # KiB: the default of 2 MB makes a big transaction write pages twice
@@ -248,7 +257,10 @@ def _url(given: str | sa.URL) -> sa.URL:
 
 
 def _waiting(url: sa.URL) -> dict[str, float]:
-    return {"timeout": _BUSY_TIMEOUT_S} if url.get_backend_name() == "sqlite" else {}
+    """How long to wait for others, or for a server that does not answer."""
+    if url.get_backend_name() == "sqlite":
+        return {"timeout": _BUSY_TIMEOUT_S}
+    return {key: value for key, value in _LOST_AFTER.items() if key not in url.query}
 
 
 def _engine(url: sa.URL, *, read_only: bool) -> sa.Engine:
