@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 
+from torture.instants import Instants
 from torture.play import Case, Play, Round
 from torture.stores import Store, Stores, write_archive
 from torture.verbs import Verbs
@@ -27,13 +27,13 @@ def write_results(path: Path, rows: int) -> None:
 
 
 def play(round_: Play) -> None:
-    """Kills at instants spread from its beginning to after the end of an import."""
+    """Kills from its beginning to after the end of an import: see `Instants`."""
     table, archive = round_.folder / "CP_sort.csv", round_.folder / "trials.zip"
     write_results(table, _ROWS)
     write_archive(archive, [f"arrived{number}" for number in range(_TRIALS)])
     stores = Stores(round_)
     wanted: dict[Path, dict[str, Trial]] = {}
-    whole_s: dict[tuple[Path, str], float] = {}
+    instants: dict[tuple[Path, str], Instants] = {}
     with Verbs(round_.folder / "work") as verbs:
         for source in (table, archive):
             for number, kind in enumerate(stores.kinds):
@@ -42,16 +42,16 @@ def play(round_: Play) -> None:
                 with stores.one(number) as store:
                     ran = verbs.run(store.settings, "import", source)
                     assert ran.status == 0, ran.stderr
-                    whole_s[source, kind] = ran.elapsed_s
+                    instants[source, kind] = Instants(round_.chance, ran.elapsed_s)
                     wanted[source] = store.trials()
         for case in round_.cases():
             source = archive if case.number // len(stores.kinds) % 2 else table
             with stores.one(case.number) as store, case:
                 key = source, store.kind
-                delay_s = round_.chance.uniform(0, 1.3 * whole_s[key])
+                delay_s = instants[key].draw_s()
                 case.label = f"{source.name}, {store.kind}, killed after {1000 * delay_s:.1f} ms"
-                took_s = _kill(case, verbs, store, source, wanted[source], delay_s)
-                whole_s[key] = min(whole_s[key], took_s)
+                found, took_s = _kill(case, verbs, store, source, wanted[source], delay_s)
+                instants[key].learn(something=found > 0, took_s=took_s)
 
 
 def _kill(
@@ -61,8 +61,8 @@ def _kill(
     source: Path,
     wanted: Mapping[str, Trial],
     delay_s: float,
-) -> float:
-    """Seconds that the import took; infinity if it was killed."""
+) -> tuple[int, float | None]:
+    """How many trials were there, and the seconds that it took; None if it was killed."""
     ran = verbs.run(store.settings, "import", source, kill_after_s=delay_s)
     assert ran.killed or ran.status == 0, ran.stderr
     found = store.trials()
@@ -83,7 +83,7 @@ def _kill(
         case.saw(f"killed, {state} there{', leftovers removed' if left else ''}")
     else:
         case.saw("done before")
-    return math.inf if ran.killed else ran.elapsed_s
+    return len(found), None if ran.killed else ran.elapsed_s
 
 
 ROUND = Round(

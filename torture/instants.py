@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 
-_AT_FIRST = 0.6
-_STEP = 0.06
-_SPREAD = 0.1
+_AT_FIRST = 0.85
+_STEP = 0.05
+_SPREAD = 0.08
 
 
 class Instants:

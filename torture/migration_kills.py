@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 
+from torture.instants import Instants
 from torture.play import Case, Play, Round
 from torture.stores import Store, Stores, trial
 from torture.verbs import Verbs
@@ -22,9 +22,9 @@ _TRIALS = 300
 
 
 def play(round_: Play) -> None:
-    """Kills at instants spread from its beginning to after the end of an upgrade."""
+    """Kills from its beginning to after the end of an upgrade: see `Instants`."""
     stores = Stores(round_, _first_revision)
-    whole_s: dict[str, float] = {}
+    instants: dict[str, Instants] = {}
     with Verbs(round_.folder / "work") as verbs:
         for learn in (True, False):
             for number, kind in enumerate(stores.kinds):
@@ -32,13 +32,13 @@ def play(round_: Play) -> None:
                     run = verbs.learn if learn else verbs.run
                     ran = run(store.settings, "ls", "--limit", 1)
                     assert ran.status == 0, ran.stderr
-                    whole_s[kind] = ran.elapsed_s
+                    instants[kind] = Instants(round_.chance, ran.elapsed_s)
         for case in round_.cases():
             with stores.one(case.number) as store, case:
-                delay_s = round_.chance.uniform(0, 1.3 * whole_s[store.kind])
+                delay_s = instants[store.kind].draw_s()
                 case.label = f"{store.kind}, killed after {1000 * delay_s:.1f} ms"
-                took_s = _kill(case, verbs, store, delay_s)
-                whole_s[store.kind] = min(whole_s[store.kind], took_s)
+                new, took_s = _kill(case, verbs, store, delay_s)
+                instants[store.kind].learn(something=new, took_s=took_s)
 
 
 def _first_revision(settings: Settings) -> dict[str, Trial]:
@@ -70,8 +70,8 @@ def _revision(settings: Settings) -> str:
     return str(found)
 
 
-def _kill(case: Case, verbs: Verbs, store: Store, delay_s: float) -> float:
-    """Seconds that the upgrade took; infinity if it was killed."""
+def _kill(case: Case, verbs: Verbs, store: Store, delay_s: float) -> tuple[bool, float | None]:
+    """Whether it was done, and the seconds that it took; None if it was killed."""
     ran = verbs.run(store.settings, "ls", "--limit", 1, kill_after_s=delay_s)
     assert ran.killed or ran.status == 0, ran.stderr
     revision = _revision(store.settings)
@@ -83,7 +83,7 @@ def _kill(case: Case, verbs: Verbs, store: Store, delay_s: float) -> float:
     store.export(case.play.folder / "export.zip")
     state = "old" if revision == _FIRST else "new"
     case.saw(f"killed, {state} revision" if ran.killed else "done before")
-    return math.inf if ran.killed else ran.elapsed_s
+    return revision != _FIRST, None if ran.killed else ran.elapsed_s
 
 
 ROUND = Round(

@@ -17,6 +17,8 @@ from torture import (
     sort_kills,
     sort_shapes,
     store_calls,
+    upkeep_kills,
+    upload_cuts,
     upload_kills,
 )
 
@@ -28,8 +30,10 @@ ROUNDS = {
         sort_shapes,
         import_kills,
         upload_kills,
+        upload_cuts,
         plan_kills,
         migration_kills,
+        upkeep_kills,
         connection_cuts,
         requests,
         engine_kills,

@@ -149,11 +149,21 @@ class Stores:
     def kinds(self) -> tuple[str, ...]:
         return tuple(self._bases)
 
+    def new_database(self) -> str:
+        """The URL of a PostgreSQL database without tables, to be dropped."""
+        assert self._postgresql is not None
+        return self._postgresql.new_database()
+
+    def drop(self, url: str) -> None:
+        """Removes that database."""
+        assert self._postgresql is not None
+        self._postgresql.drop(url)
+
     @contextmanager
-    def one(self, number: int) -> Iterator[Store]:
-        """A store of its own, gone afterwards."""
+    def one(self, number: int, name: str = "home") -> Iterator[Store]:
+        """A store of its own, gone afterwards; a second one at a time needs a `name`."""
         base = self._bases[self.kinds[number % len(self._bases)]]
-        home, url = self._play.folder / "home", base.settings.database_url
+        home, url = self._play.folder / name, base.settings.database_url
         shutil.copytree(base.settings.home, home)
         if url is not None:
             assert self._postgresql is not None

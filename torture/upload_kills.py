@@ -11,55 +11,57 @@ from pathlib import Path
 
 import httpx
 
+from torture.instants import Instants
 from torture.play import Case, Play, Round
 from torture.stores import Store, Stores, write_archive
 from torture.verbs import Verbs
 from venturi.record.trial import Trial
 
 _TRIALS = 4
-_TOKEN = "write-0123456789abcdef"
+TOKEN = "write-0123456789abcdef"
 _START_S = 30.0
 
 
 def play(round_: Play) -> None:
-    """Kills at instants spread over a little more than the time of an upload."""
+    """Kills from its beginning to after the end of an upload: see `Instants`."""
     archive = round_.folder / "trials.zip"
     wanted = write_archive(archive, [f"sent{number}" for number in range(_TRIALS)])
     stores = Stores(round_)
-    whole_s: dict[str, float] = {}
+    instants: dict[str, Instants] = {}
     with Verbs(round_.folder / "work") as verbs:
         with stores.one(0) as store:
-            server = _Server(verbs, store, learn=True)
+            server = Server(verbs, store, learn=True)
             server.post(archive)
             server.end(signal.SIGINT)
         for number, kind in enumerate(stores.kinds):
             with stores.one(number) as store:
-                server = _Server(verbs, store)
+                server = Server(verbs, store)
                 begun_s = time.monotonic()
                 server.post(archive)
-                whole_s[kind] = time.monotonic() - begun_s
+                instants[kind] = Instants(round_.chance, time.monotonic() - begun_s)
                 server.end(signal.SIGINT)
         for case in round_.cases():
             with stores.one(case.number) as store, case:
-                delay_s = round_.chance.uniform(0, 1.1 * whole_s[store.kind])
+                delay_s = instants[store.kind].draw_s()
                 case.label = f"{store.kind}, killed after {1000 * delay_s:.1f} ms"
-                _kill(case, verbs, store, archive, wanted, delay_s)
+                found = _kill(case, verbs, store, archive, wanted, delay_s)
+                instants[store.kind].learn(something=found > 0)
 
 
-class _Server:
+class Server:
     """A `venturi serve` that has begun to listen."""
 
     def __init__(self, verbs: Verbs, store: Store, *, learn: bool = False) -> None:
         self._verbs = verbs
         self._pid = verbs.begin(
             store.settings, "serve", "--port", 0, end_s=10 * _START_S, learn=learn,
-            environment={"VENTURI_WRITE_TOKEN": _TOKEN},
+            environment={"VENTURI_WRITE_TOKEN": TOKEN},
         )  # fmt: skip
         deadline_s = time.monotonic() + _START_S
         while not (said := self._said()):
             assert time.monotonic() < deadline_s, "the server does not start"
             time.sleep(0.005)
-        self._url = said
+        self.url = said
 
     def _said(self) -> str:
         try:
@@ -71,8 +73,8 @@ class _Server:
     def post(self, archive: Path) -> list[str]:
         """Ids of what the server says it has; httpx.TransportError if it says nothing."""
         answer = httpx.post(
-            f"{self._url}api/uploads", content=archive.read_bytes(), timeout=60, trust_env=False,
-            headers={"Authorization": f"Bearer {_TOKEN}", "Content-Type": "application/zip"},
+            f"{self.url}api/uploads", content=archive.read_bytes(), timeout=60, trust_env=False,
+            headers={"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/zip"},
         )  # fmt: skip
         said = self._verbs.stderr.read_text()
         assert answer.is_success, f"{answer.text} {said}"
@@ -92,8 +94,9 @@ def _kill(
     archive: Path,
     wanted: Mapping[str, Trial],
     delay_s: float,
-) -> None:
-    server = _Server(verbs, store)
+) -> int:
+    """How many of the trials were there."""
+    server = Server(verbs, store)
     killer = threading.Timer(delay_s, server.end, (signal.SIGKILL,))
     killer.start()
     try:
@@ -104,7 +107,7 @@ def _kill(
     found = store.trials()
     assert found.items() <= wanted.items(), "there is what was not sent"
     assert found.keys() >= set(accepted), "what it said it has is not there"
-    server = _Server(verbs, store)
+    server = Server(verbs, store)
     try:
         assert set(server.post(archive)) == wanted.keys()
     finally:
@@ -116,6 +119,7 @@ def _kill(
         case.saw("answered before")
     else:
         case.saw(f"killed, {state} there{', leftovers removed' if left else ''}")
+    return len(found)
 
 
 ROUND = Round(
