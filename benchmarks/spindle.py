@@ -81,6 +81,11 @@ def served(agent: Path, folder: Path, kind: str, rate: float) -> Iterator[Disk]:
         loops.attach(number, mount / "d1", name)
         stack.callback(loops.detach, number, name)
         device = loops.device(number)
+        # As in a lab: writers are held to the disk's pace and do not run ahead of it.
+        bdi = Path(f"/sys/block/{device.name}/bdi")
+        (bdi / "strict_limit").write_text("1")
+        (bdi / "max_bytes").write_text(str(max(16 * MIB, int(rate / 10))))
+        (bdi / "read_ahead_kb").write_text("1024")
         make = [
             "mkfs.ext4",
             "-q",
@@ -95,31 +100,38 @@ def served(agent: Path, folder: Path, kind: str, rate: float) -> Iterator[Disk]:
         yield Disk(device, files, ready["disks"][0]["predicted"], server.pid)
 
 
-def buffered_bytes_per_s(disk: Disk, size_bytes: int) -> tuple[float, float]:
-    """Writing a file with its fsync, and reading it when the page cache has nothing of it."""
-    path, block = disk.files / "data", random.Random(1).randbytes(MIB)
-    began_s = time.monotonic()
+def fill(path: Path, size_bytes: int) -> None:
+    """A file of so many bytes, for which the image gets its blocks: that is not the disk's work."""
+    block = random.Random(1).randbytes(MIB)
     with path.open("wb", buffering=0) as file:
         for _ in range(size_bytes // MIB):
             file.write(block)
         os.fsync(file.fileno())
-    wrote_s = time.monotonic() - began_s
-    with path.open("rb", buffering=0) as file:
+
+
+def buffered_bytes_per_s(path: Path, size_bytes: int) -> tuple[float, float]:
+    """Writing a file with its fsync, and reading it when the page cache has nothing of it."""
+    block = random.Random(2).randbytes(MIB)
+    with path.open("r+b", buffering=0) as file:
+        began_s = time.monotonic()
+        for _ in range(size_bytes // MIB):
+            file.write(block)
+        os.fsync(file.fileno())
+        wrote_s = time.monotonic() - began_s
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        file.seek(0)
         began_s = time.monotonic()
         while file.read(MIB):
             pass
         read_s = time.monotonic() - began_s
-    path.unlink()
     return size_bytes / wrote_s, size_bytes / read_s
 
 
-def direct_bytes_per_s(disk: Disk, size_bytes: int) -> tuple[float, float]:
-    """Writing and reading a file that is there without the page cache, 1 MiB at a time."""
-    path, buffer = disk.files / "data", mmap.mmap(-1, MIB)
-    opened = os.open(path, os.O_RDWR | os.O_CREAT | os.O_DIRECT)
+def direct_bytes_per_s(path: Path, size_bytes: int) -> tuple[float, float]:
+    """Writing and reading a file without the page cache, 1 MiB at a time."""
+    buffer = mmap.mmap(-1, MIB)
+    opened = os.open(path, os.O_RDWR | os.O_DIRECT)
     try:
-        os.posix_fallocate(opened, 0, size_bytes)
         rates = []
         for move in (os.pwritev, os.preadv):
             began_s = time.monotonic()
@@ -128,7 +140,6 @@ def direct_bytes_per_s(disk: Disk, size_bytes: int) -> tuple[float, float]:
             rates.append(size_bytes / (time.monotonic() - began_s))
     finally:
         os.close(opened)
-    path.unlink()
     return rates[0], rates[1]
 
 
@@ -159,9 +170,11 @@ def random_iops(disk: Disk, depth: int, seconds: float) -> float:
 def measured(disk: Disk, rate: float, seconds: float) -> Iterator[tuple[str, float, float]]:
     """What was measured, its value, and the value that it should have."""
     size_bytes = int(max(rate * seconds, 8 * MIB)) // MIB * MIB
+    path = disk.files / "data"
+    fill(path, size_bytes)
     for kind, move in (("buffered", buffered_bytes_per_s), ("direct", direct_bytes_per_s)):
         began_s = disk.cpu_s()
-        wrote, read = move(disk, size_bytes)
+        wrote, read = move(path, size_bytes)
         yield f"{kind} write", wrote, rate
         yield f"{kind} read", read, rate
         yield f"{kind}: processor s/GB", (disk.cpu_s() - began_s) / (2 * size_bytes / 1e9), 0.0
