@@ -13,6 +13,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -335,6 +336,24 @@ class ProcessContract:
         process = host.start(["sleep", "60"])
         process.terminate()
         assert process.wait() == -signal.SIGTERM
+
+    def test_ctrl_c_is_heard_though_it_does_not_wake_the_reader(self, host: Host) -> None:
+        process = host.start(["sh", "-c", "echo first; exec sleep 60"])
+        lines = process.lines()
+        assert next(lines) == b"first\n"
+
+        def interrupt() -> None:
+            # Taken by this thread, so that the main one goes on waiting for its line.
+            time.sleep(0.2)
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+        threading.Thread(target=interrupt).start()
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                next(lines)
+        finally:
+            status = process.stop(10)
+        assert status == -signal.SIGINT  # at its end after a minute it would be 0
 
     def test_its_last_words(self, host: Host) -> None:
         # More than a pipe holds, on both: nobody waits for the other.

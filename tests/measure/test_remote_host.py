@@ -1,15 +1,21 @@
-"""A host at the far end of a link, over the pipes of a process and through namespaces: what every
-kind of host does, and what happens when the link breaks.
+"""A host at the far end of a link, over the pipes of a process: what every kind of host does, what
+happens when the link breaks, and that neither end keeps what the other does not take.
 """
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from host_contract import HostContract
+from host_contract import HostContract, output_of, wait_until
 
+from venturi.errors import VenturiError
 from venturi.measure.hosts.host import Host
 from venturi.measure.hosts.remote import connected
 
@@ -36,3 +42,102 @@ class TestOverPipes(HostContract):
         folder = tmp_path / "place"
         folder.mkdir()
         return folder
+
+
+FAR_BYTES_MAX = 64 << 20
+"""Of memory, whatever is asked of the far end."""
+
+
+def far_end(host: Host) -> tuple[int, int]:
+    """Its process, and the most memory that it ever had, in bytes."""
+    status = dict(
+        line.split(":", 1)
+        for line in host.files.read(Path("/proc/self/status")).decode().splitlines()
+    )
+    return int(status["Pid"]), int(status["VmHWM"].split()[0]) * 1024
+
+
+def test_neither_end_keeps_a_file_that_nobody_takes(agent_binary: Path, tmp_path: Path) -> None:
+    big, slow = tmp_path / "big", tmp_path / "slow"
+    with big.open("wb") as file:
+        file.truncate(300_000_000)
+    os.mkfifo(slow)
+    with connected([agent_binary, "host"], "far") as host:
+        copying = threading.Thread(target=host.files.get, args=(big, slow))
+        copying.start()
+        with slow.open("rb") as taken:
+            assert len(taken.read(1_000_000)) == 1_000_000
+            for _ in range(20):  # the link is free for others meanwhile
+                assert host.files.stat(big).bytes == 300_000_000
+            assert far_end(host)[1] < FAR_BYTES_MAX
+            assert (
+                sum(len(piece) for piece in iter(lambda: taken.read(1 << 20), b"")) == 299_000_000
+            )
+        copying.join()
+        assert far_end(host)[1] < FAR_BYTES_MAX
+
+
+def test_a_process_that_says_more_than_anybody_hears(agent_binary: Path) -> None:
+    with connected([agent_binary, "host"], "far") as host:
+        process = host.start(["yes"])
+        assert next(process.lines()) == b"y\n"
+        assert output_of(host.start(["echo", "another"])) == (b"another\n", 0)
+        assert far_end(host)[1] < FAR_BYTES_MAX
+        assert process.stop(10.0) == -signal.SIGINT
+
+
+@pytest.mark.slow
+def test_a_far_end_that_hangs(agent_binary: Path, tmp_path: Path) -> None:
+    with connected([agent_binary, "host"], "far", silence_s=1.0) as host:
+        lines = host.start(["sh", "-c", "echo $$; exec sleep 60"]).lines()
+        pid = int(next(lines))
+        far, _ = far_end(host)
+        os.kill(far, signal.SIGSTOP)
+        try:
+            with pytest.raises(VenturiError, match="nothing was heard of it for 1") as caught:
+                next(lines)
+            assert caught.value.code == "VEN-HOST-LOST"
+        finally:
+            os.kill(far, signal.SIGCONT)
+    assert not Path(f"/proc/{pid}").exists()
+    with pytest.raises(VenturiError, match="the connection to far was lost"):
+        host.files.stat(tmp_path)
+
+
+@pytest.mark.slow
+def test_a_near_end_that_hangs(agent_binary: Path, tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from venturi.measure.hosts.remote import connected\n"
+        "with connected([sys.argv[1], 'host'], 'far', silence_s=1.0) as host:\n"
+        "    script = 'echo $$ > pid; exec sleep 60'\n"
+        "    process = host.start(['sh', '-c', script], cwd=Path(sys.argv[2]))\n"
+        "    process.wait()\n"
+    )
+    near = subprocess.Popen([sys.executable, "-c", program, agent_binary, tmp_path])
+    try:
+        written = tmp_path / "pid"
+        wait_until(lambda: written.exists() and written.read_text().endswith("\n"))
+        pid = int(written.read_text())
+        near.send_signal(signal.SIGSTOP)
+        wait_until(lambda: not Path(f"/proc/{pid}").exists())
+    finally:
+        near.kill()
+        near.wait()
+
+
+def test_what_does_not_speak_for_a_host(tmp_path: Path) -> None:
+    for command, code, says in (
+        (["sh", "-c", "echo no such thing >&2; exit 3"], "VEN-HOST-START", "no such thing"),
+        ([tmp_path / "none"], "VEN-HOST-START", "cannot be started"),
+        (["sh", "-c", "echo I speak plain English"], "VEN-HOST-VERSION", "plain English"),
+        (["sleep", "60"], "VEN-HOST-TIMEOUT", "has said nothing for"),
+    ):
+        with (
+            pytest.raises(VenturiError, match=says) as caught,
+            connected(command, "far", hello_s=0.3),
+        ):
+            pytest.fail("it is connected")
+        assert caught.value.code == code
+        assert caught.value.where["host"] == "far"

@@ -320,7 +320,8 @@ class Link:
         for channel in channels:
             channel.lose(error)
         if not self._closing:
-            self._far.kill()  # whoever waits to write to it must not wait for ever
+            # Who waits to write to it must not wait for ever; an agent has what it started to end.
+            self._far.terminate()
             self._outgoing.put(None)
 
     def _frame(self, patience_s: float) -> tuple[int, int, bytes] | None:
@@ -442,6 +443,10 @@ class FarEnd:
     def last_word(self) -> str:
         """The last of those lines."""
         return self.words().rpartition("\n")[2]
+
+    def terminate(self) -> None:
+        """Asks it to end."""
+        self._process.terminate()
 
     def kill(self) -> None:
         """Ends it at once."""

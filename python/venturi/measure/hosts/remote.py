@@ -8,7 +8,6 @@ import json
 import os
 import re
 import signal
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -27,6 +26,7 @@ from venturi.measure.hosts.link import (
     name_of,
     text_of,
 )
+from venturi.measure.hosts.local import HERE
 
 BUFFER_BYTES = 1 << 20
 """What an open file reads or writes at once: each time costs a round trip."""
@@ -145,10 +145,10 @@ class RemoteFiles(Files):
 
     @contextmanager
     def here(self, *paths: Path) -> Iterator[tuple[Path, ...]]:
-        with tempfile.TemporaryDirectory(prefix="venturi-") as folder:
+        with HERE.temporary("venturi-") as folder:
             copies = []
             for number, path in enumerate(paths):
-                copies.append(Path(folder) / str(number) / path.name)
+                copies.append(folder / str(number) / path.name)
                 copies[-1].parent.mkdir()
                 self.get(path, copies[-1])
             yield tuple(copies)
