@@ -19,7 +19,7 @@ from venturi.record.trial import Trial
 
 _TRIALS = 4
 TOKEN = "write-0123456789abcdef"
-_START_S = 30.0
+_START_S = 60.0
 
 
 def play(round_: Play) -> None:
