@@ -174,6 +174,7 @@ HOSTS = '[[hosts]]\nname = "h"\n'
         ("[disks.d]\nsize = '1GB'\nmodel = 'spindle'\nrate = '9MB/s'\nseek = '8ms'\n" + HOSTS, 1,
          "either seek and rotation or, if it does not turn, iops"),
         ("[disks.d]\nsize = '1MB'\n" + HOSTS, 2, "16 MiB at least"),
+        ("[[hosts]]\nname = 'machine'", 2, "machine is the name of another"),
         ("name = 'Two Words'\n" + HOSTS, 1, "is no name"),
         ("dilation = 0.5\n" + HOSTS, 1, "dilation"),
         ("name = \n", 1, "Invalid value"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from venturi.measure.lab.lab_file import Disk, LabHost, LabSpec
 
 F = TypeVar("F", bound=Callable[..., Any])
+_CLEAR = "\r\033[K"
 _STATES = {
     "up": "up",
     "broken": "up, but a host of it has ended",
@@ -59,13 +61,9 @@ def up_command(file: Path, *, quiet: bool, as_json: bool) -> int:
         raise unreadable(file, error, "VEN-LAB-FILE") from error
     spec = lab_of(text, file)
     turns = any(disk.model == "spindle" for host in spec.hosts for disk in host.disks)
-    made = lab.up(
-        spec,
-        settings.load().home,
-        cores=this_host().cores,
-        agent=Path(find_agent().path) if turns else None,
-        heard=_progress(quiet),
-    )
+    agent = Path(find_agent().path) if turns else None
+    with _progress(quiet) as heard:
+        made = lab.up(spec, settings.load().home, cores=this_host().cores, agent=agent, heard=heard)
     if as_json:
         print_json(_as_data(made))
         return ExitCode.OK
@@ -131,7 +129,8 @@ def down_command(name: str | None, *, quiet: bool, as_json: bool) -> int:
     home = settings.load().home
     if name is None:
         name = lab.only(home)
-    lab.down(home, name, heard=_progress(quiet))
+    with _progress(quiet) as heard:
+        lab.down(home, name, heard)
     if as_json:
         print_json({"lab": name, "state": "down"})
     else:
@@ -139,16 +138,20 @@ def down_command(name: str | None, *, quiet: bool, as_json: bool) -> int:
     return ExitCode.OK
 
 
-def _progress(quiet: bool) -> Callable[[str, str], None]:
-    """Says on a terminal's stderr what is being made."""
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Callable[[str, str], None]]:
+    """Shows on a terminal's stderr which step is at work."""
     shown = not quiet and sys.stderr.isatty()
 
     def heard(instant: str, step: str) -> None:
         if shown:
-            end = "\r" if instant != "ended" or step != "up" else ""
-            click.echo(f"\r\033[K{step if end else ''}", err=True, nl=False)
+            click.echo(f"{_CLEAR}{step}", err=True, nl=False)
 
-    return heard
+    try:
+        yield heard
+    finally:
+        if shown:
+            click.echo(_CLEAR, err=True, nl=False)
 
 
 def _parts(lab: Lab) -> Iterator[Table | Line]:

@@ -146,7 +146,11 @@ def down(home: Path, name: str, heard: journal.Heard = lambda instant, step: Non
 def look(home: Path, name: str) -> Lab:
     """A lab as it is now; VEN-LAB-UNKNOWN if there is none."""
     folder = _require_folder(home, name)
-    written = journal.read(folder)
+    try:
+        written = journal.read(folder)
+    except PermissionError:
+        machine.require(disks=False, throttle=False, groups=False)
+        raise
     if written is None:
         raise _unknown(home, name)
     spec, made = (_SPECS.validate_python(written.about[key]) for key in ("spec", "made"))
@@ -165,9 +169,12 @@ def labs(home: Path) -> tuple[str, ...]:
     """The names of the labs of this machine."""
     try:
         folders = sorted((home / "labs").iterdir())
+        return tuple(each.name for each in folders if (each / journal.NAME).exists())
     except FileNotFoundError:
         return ()
-    return tuple(each.name for each in folders if (each / journal.NAME).exists())
+    except PermissionError:
+        machine.require(disks=False, throttle=False, groups=False)
+        raise
 
 
 def only(home: Path) -> str:

@@ -18,6 +18,8 @@ from venturi.toml_file import Bytes, KeyPath, Lines, Mistake, Seconds, Strict, T
 from venturi.wording import did_you_mean
 
 CORE = "core"
+MACHINE = "machine"
+"""What the machine itself is called in its labs."""
 FOLDER = Path("/venturi")
 """Where every host of a lab has its disks."""
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
@@ -328,6 +330,8 @@ def _doubtful_host(place: int, host: _Host, given: LabFile) -> Iterator[tuple[Ke
     at = ("hosts", place)
     if not NAME.fullmatch(host.name):
         yield (*at, "name"), f"hosts.name: {host.name!r} is no name: use small letters, digits, -"
+    if host.name in {"localhost", MACHINE}:
+        yield (*at, "name"), f"hosts.name: {host.name} is the name of another"
     for key in ("address", "images"):
         if (host.count or 1) > 1 and getattr(host, key) is not None:
             yield (*at, key), f"hosts.{key}: {host.count} hosts cannot share it; give each a table"

@@ -44,7 +44,7 @@ def lacks(*, disks: bool, throttle: bool, groups: bool) -> Iterator[Lack]:
     """What a lab with such parts needs and is not here."""
     if os.geteuid() != 0:
         yield Lack("only root can make network namespaces, mounts and loop devices",
-                   "type `sudo venturi lab ...`")  # fmt: skip
+                   'type `sudo -E env "PATH=$PATH" venturi lab ...`')  # fmt: skip
     needed = [name for name in PROGRAMS if disks or not name.startswith("mkfs")]
     if missing := [name for name in needed if not shutil.which(name, path=programs_path())]:
         packages = " ".join(dict.fromkeys(PROGRAMS[name] for name in missing))

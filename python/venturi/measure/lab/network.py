@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from venturi.measure.lab.lab_file import CORE, LabHost, LabSpec, Switch
+from venturi.measure.lab.lab_file import CORE, MACHINE, LabHost, LabSpec, Switch
 
 _LATENCY_S = 0.05
 _BURST_BYTES_MIN = 64 * 2**10
@@ -88,9 +88,9 @@ def machine_ip(spec: LabSpec, machine_link: str) -> str:
 
 
 def hosts_file(spec: LabSpec) -> str:
-    """/etc/hosts of every host; the machine itself is `machine`."""
+    """/etc/hosts of every host; the machine itself is in it, too."""
     rows = [("127.0.0.1", "localhost"), *((each.address, each.name) for each in spec.hosts)]
-    return "".join(f"{at}\t{name}\n" for at, name in [*rows, (spec.machine_address, "machine")])
+    return "".join(f"{at}\t{name}\n" for at, name in [*rows, (spec.machine_address, MACHINE)])
 
 
 def _numbers(spec: LabSpec) -> dict[str, int]:
