@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from venturi.errors import VenturiError
 from venturi.record.closing import Closing
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 _COLUMNS = ("t_s", "metric", "device", "value", "unit")
+_LINE = ("metric", "device", "unit")
 ACCOUNT_CHARACTERS_MAX = 4_000
 """Of a text in a table of an engine's account; what reads logs cuts each to fewer."""
+_USUAL = Limits()
 _ROWS_A_PIECE = 65_536
 _ROWS_READ_AT_ONCE = 500_000
 _CHARACTERS_READ = 1_000
@@ -34,15 +36,18 @@ class SeriesWriter(Closing):
     """Writes a series to `path`, which appears when the writer is closed and not before.
 
     As a context manager it keeps what was appended when the block fails too: it was measured. Of
-    more than `rows_max` values, neighbouring moments become one, with the means of what they had:
-    at the end of each there are so many (`moments_each`).
+    more values than `limits` has, neighbouring moments become one, with the means of what they had:
+    at the end of each there are so many (`moments_each`). Of more lines, the metrics of devices, it
+    has the first (`lines_left_out` are the others).
     """
 
-    def __init__(self, path: Path, rows_max: int = Limits().series_rows) -> None:
+    def __init__(self, path: Path, limits: Limits = _USUAL) -> None:
         self._rows: list[tuple[float, str, str | None, float | None, str]] = []
         self._table = GrowingTable(_types())
         self.moments_each = 1
-        self._rows_max, self._kept = rows_max, 0
+        self.lines_left_out = 0
+        self._limits, self._kept = limits, 0
+        self._lines: dict[tuple[str, str | None, str], bool] = {}
         self._stack = ExitStack()
         self._file: BinaryIO | None = self._stack.enter_context(replacing(path))
 
@@ -50,7 +55,13 @@ class SeriesWriter(Closing):
         self, t_s: float, metric: str, device: str | None, value: float | None, unit: str
     ) -> None:
         """Adds one value at `t_s` seconds; None is a value that could not be read."""
-        self._rows.append((t_s, metric, device, value, unit))
+        line = (metric, device, unit)
+        kept = self._lines.get(line)
+        if kept is None:
+            kept = self._lines[line] = len(self._lines) < self._limits.series_lines
+            self.lines_left_out += not kept
+        if kept:
+            self._rows.append((t_s, metric, device, value, unit))
         if len(self._rows) >= _ROWS_A_PIECE:
             self._flush()
 
@@ -74,7 +85,7 @@ class SeriesWriter(Closing):
         self._table.append_frame(frame)
         self._kept += frame.height
         # A moment has at least one value of each metric: it may be that no more can be left out.
-        while self._kept > self._rows_max and self.moments_each < _MOMENTS_EACH_MAX:
+        while self._kept > self._limits.series_rows and self.moments_each < _MOMENTS_EACH_MAX:
             self.moments_each *= 2
             self._kept = self._table.replace(lambda piece: _thinned(piece, 2))
 
@@ -112,9 +123,8 @@ def _thinned(frame: pl.DataFrame, moments: int) -> pl.DataFrame:
     """`frame` with the means of each so many neighbouring moments in their place."""
     from venturi.record.frames import pl
 
-    lines = ["metric", "device", "unit"]
     place = (pl.col("t_s").rle_id() // moments).alias("place")
-    grouped = frame.with_columns(place).group_by("place", *lines, maintain_order=True)
+    grouped = frame.with_columns(place).group_by("place", *_LINE, maintain_order=True)
     return grouped.agg(pl.col("t_s").mean(), pl.col("value").mean()).select(*_COLUMNS)
 
 
@@ -153,7 +163,9 @@ def check_rows(
 
 
 def check_series(path: Path, trial: str, limits: Limits) -> None:
-    """As `check_rows`, and VEN-RECORD-ARTIFACT if `path` has not the columns of a series."""
+    """As `check_rows`, and VEN-RECORD-ARTIFACT if `path` has not the columns of a series,
+    VEN-RECORD-LIMIT if it has too many metrics and devices.
+    """
     schema = check_rows(path, trial, limits, limits.name_characters)
     wrong = [name for name, type_ in _types().items() if schema.get(name) != type_]
     if wrong:
@@ -162,6 +174,13 @@ def check_series(path: Path, trial: str, limits: Limits) -> None:
             f"{path.name} is no series: it has not the column {wrong[0]}, or not of the right type",
             where={"trial": trial, "field": wrong[0]},
         )
+    lines: set[tuple[Any, ...]] = set()
+    for part in read_parts(path, _LINE):
+        lines.update(part.unique().iter_rows())
+        if len(lines) > limits.series_lines:
+            what = f"{len(lines):,} metrics of devices or more"
+            most = f"more than {limits.series_lines:,}"
+            raise refused(trial, Excess(path.name, what, most, "series_lines"))
 
 
 def _types() -> dict[str, type[pl.DataType]]:

@@ -155,13 +155,15 @@ def run_trial(session: Session, job: TrialJob) -> Trial:
     with temporary(HERE, SERIES_PREFIX) as folder:
         samplers: tuple[Sampler | None, ...] = (None,) * len(session.hosts)
         if job.chosen.series and session.sample_interval_ms is not None:
+            most = session.repository.limits
+            limits = replace(most, series_rows=most.series_rows // len(session.hosts))
             samplers = tuple(
                 Sampler(
                     member.agent,
                     folder / series_name(member.host.name if session.members else None),
                     origin_s=origin_s,
                     interval_ms=session.sample_interval_ms,
-                    rows_max=session.repository.limits.series_rows // len(session.hosts),
+                    limits=limits,
                 )
                 for member in session.hosts
             )

@@ -19,6 +19,7 @@ from venturi.measure.hosts.local import HERE
 from venturi.measure.trial.disturbance import Tick, tick
 from venturi.record.series import SeriesWriter
 from venturi.record.trial import TrialWarning
+from venturi.settings import Limits
 
 GRACE_S = 5.0
 
@@ -28,19 +29,20 @@ class Sampler:
 
     Times in the file are seconds since `origin_s`, a moment of this process's monotonic clock: the
     start of the trial, so that series and phases share one axis. One moment is no series: a trial
-    that ended before the second sample has none, and one of more than `rows_max` values is thinned.
+    that ended before the second sample has none, and what is more than `limits` let it have is left
+    out.
     `ticks` is what it says of others.
     """
 
     def __init__(
-        self, agent: Agent, path: Path, *, origin_s: float, interval_ms: int, rows_max: int
+        self, agent: Agent, path: Path, *, origin_s: float, interval_ms: int, limits: Limits
     ) -> None:
         self._agent = agent
         self._path = path
         self._origin_s = origin_s
         self._interval_ms = interval_ms
-        self._rows_max = rows_max
-        self._moments_each = 1
+        self._limits = limits
+        self._moments_each, self._lines_left_out = 1, 0
         self._process: Process | None = None
         self._thread: threading.Thread | None = None
         self._offset_s: float | None = None
@@ -78,13 +80,24 @@ class Sampler:
             warning = TrialWarning(
                 "VEN-MEASURE-SERIES", f"the host's series is incomplete: {self._problem}"
             )
-        elif self._moments_each > 1:
-            warning = TrialWarning(
-                "VEN-MEASURE-SERIES",
-                f"the host's series is thinned to the means of {self._moments_each} moments each: "
-                f"it had more than {self._rows_max:,} values",
-            )
+        elif thinned := self._thinned():
+            warning = TrialWarning("VEN-MEASURE-SERIES", thinned)
         return (self._path if HERE.is_file(self._path) else None), warning
+
+    def _thinned(self) -> str:
+        """What was left out of the series, as more than can be kept."""
+        said = []
+        if self._moments_each > 1:
+            said.append(
+                f"the host's series is thinned to the means of {self._moments_each} moments each: "
+                f"it had more than {self._limits.series_rows:,} values"
+            )
+        if self._lines_left_out:
+            said.append(
+                f"{self._lines_left_out:,} metrics of devices are left out of the host's series: "
+                f"it has {self._limits.series_lines:,}"
+            )
+        return "; ".join(said)
 
     def _listen(self) -> None:
         assert self._process is not None
@@ -117,7 +130,7 @@ class Sampler:
                         # Parquet's library takes as long as a short trial: it is loaded beside the
                         # work, and only for a trial that has a series.
 
-                        writer = stack.enter_context(SeriesWriter(self._path, self._rows_max))
+                        writer = stack.enter_context(SeriesWriter(self._path, self._limits))
                         rows = [*first, *rows]
                     for row in rows:
                         writer.append(*row)
@@ -132,4 +145,5 @@ class Sampler:
         finally:
             if writer is not None:
                 self._moments_each = writer.moments_each
+                self._lines_left_out = writer.lines_left_out
             self._process.stop(GRACE_S)  # it has ended already, unless its events were nonsense
