@@ -192,6 +192,25 @@ def test_little_address_space_is_refused_or_does(agent: Any, tmp_path: Path, com
     assert ends - {1}
 
 
+def test_no_more_memory_is_an_error_and_no_abort(agent: Any, tmp_path: Path) -> None:
+    """What is to be known of so many files takes more than these limits leave."""
+    data, folder = tmp_path / "many", tmp_path / "made"
+    data.mkdir()
+    folder.mkdir()
+    for number in range(30_000):
+        (data / f"a-rather-long-name-of-an-input-file-{number:08}").touch()
+    codes = set()
+    for most in range(10, 26, 2):
+        few = limit(resource.RLIMIT_AS, most * MIB)
+        sort = ("sort", "--input", data, "--output", folder, "--memory", 16 * MIB)
+        run = agent.run(*sort, preexec_fn=few)
+        if run.status != 127:  # the loader's: the program does not begin
+            assert run.status == 1, (most, run.stderr)
+            codes.add(run.error["code"])
+            assert list(folder.iterdir()) == []
+    assert "VEN-AGENT-MEMORY" in codes
+
+
 def frozen(process: subprocess.Popen[bytes], name: str) -> subprocess.Popen[bytes]:
     """What has stopped one thread of `process`; the others go on. It ends with the process."""
     until_s = time.monotonic() + 30

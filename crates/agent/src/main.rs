@@ -5,6 +5,7 @@
 
 mod cmd;
 mod events;
+mod reserve;
 mod signals;
 
 use std::process::ExitCode;
@@ -14,6 +15,9 @@ use clap::{Parser, Subcommand};
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use events::Events;
+
+#[global_allocator]
+static MEMORY: reserve::WithReserve = reserve::WithReserve;
 
 #[derive(Debug, Parser)]
 #[command(name = "venturi-agent", version, about, long_about = None)]
@@ -125,6 +129,9 @@ fn tell(work: &Work) -> ExitCode {
     match signals::heed_file_limit().and_then(|()| work.run(&events)) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
+            let stopped = failure.exit == events::EXIT_INTERRUPTED;
+            let failure =
+                if stopped && reserve::is_used() { failure.for_want_of_memory() } else { failure };
             events.error(&failure);
             ExitCode::from(failure.exit)
         }

@@ -7,12 +7,14 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 
 use crate::events::{EXIT_USER, Failure};
 
-/// A flag that SIGINT, SIGTERM and SIGHUP raise: the command cleans up and ends.
+/// A flag that SIGINT, SIGTERM and SIGHUP raise, and that there is no more memory: the command cleans
+/// up and ends.
 pub fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         register(signal, Arc::clone(&stop))?;
     }
+    crate::reserve::stop_by(Arc::clone(&stop));
     Ok(stop)
 }
 
