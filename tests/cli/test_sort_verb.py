@@ -55,6 +55,33 @@ def test_validate_reads_the_output_again(tmp_path: Path, data: Path) -> None:
     assert "out of order" in done.stdout
 
 
+def test_how_long_a_sort_may_stand_still_is_a_setting(
+    tmp_path: Path, data: Path, agent_binary: Path
+) -> None:
+    """The agent that is called notes how it is called, and is the real one."""
+    noting, notes = tmp_path / "agent", tmp_path / "notes"
+    noting.write_text(f'#!/bin/sh\necho "$@" >> {notes}\nexec {agent_binary} "$@"\n')
+    noting.chmod(0o755)
+    sort = ("sort", data, "-o", tmp_path / "out", "--no-record", "--memory", "16MiB", "--overwrite")
+    run = ("run", "terasort", "--bytes", "20kB", "--warm-up", 0, "--repeat", 1,
+           "--dir", tmp_path)  # fmt: skip
+    for command in (sort, run):
+        for value, expected in (("2.5", "--stall-seconds 2.5"), ("0", "--stall-seconds 0.0")):
+            notes.unlink(missing_ok=True)
+            here = {"home": tmp_path / value, "VENTURI_AGENT": str(noting)}
+            done = venturi(*command, VENTURI_STALL_SECONDS=value, **here)
+            assert done.returncode == 0, done.stderr
+            sorts = [line for line in notes.read_text().splitlines() if " sort " in f" {line} "]
+            assert sorts
+            assert all(expected in line for line in sorts)
+    notes.unlink()
+    assert venturi(*sort, **here).returncode == 0
+    assert "--stall-seconds" not in notes.read_text()
+    wrong = venturi(*sort, VENTURI_STALL_SECONDS="soon", **here)
+    assert wrong.returncode == 1
+    assert "VENTURI_STALL_SECONDS is 'soon'" in wrong.stderr
+
+
 def test_plan_only_sorts_nothing(tmp_path: Path, data: Path) -> None:
     done = venturi("sort", data, "-o", tmp_path / "out", "--plan-only", "--json", home=tmp_path)
     assert json.loads(done.stdout)["data"]["regime"] == "in-memory"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from venturi import settings
 from venturi.cli.html import PageFile, command_line, html_options
 from venturi.cli.measuring import Predictor, measuring_session, records, say, this_host
 from venturi.cli.options import DURATION, json_option, print_json, quiet_option, wait_option
@@ -266,7 +267,12 @@ def _sort(
         definition=workload("terasort"),
         inputs=inputs,
         folders=folders,
-        options=NativeOptions(memory_bytes=memory_bytes, touch_memory=True, rehearse=True),
+        options=NativeOptions(
+            memory_bytes=memory_bytes,
+            touch_memory=True,
+            rehearse=True,
+            stall_s=settings.load().stall_s,
+        ),
         engine_version=job.session.software.others["agent"],
         predict=predictor,
     )

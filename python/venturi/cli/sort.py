@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from venturi import settings
 from venturi.cli.measuring import (
     NO_RECORD_HELP,
     find_agent,
@@ -147,6 +148,7 @@ def _job(inputs: tuple[Path, ...], experiment: str | None, chosen: dict[str, Any
             verify=chosen["verify"],
             overwrite=chosen["overwrite"],
             read_output_again=chosen["read_again"],
+            stall_s=settings.load().stall_s,
             outputs=outputs,
             scratch=tuple(path.absolute() for path in chosen["scratch"]),
             replicas=tuple(path.absolute() for path in chosen["replicas"]),

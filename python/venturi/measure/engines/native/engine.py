@@ -57,7 +57,8 @@ class NativeOptions:
     `outputs`, `scratch` and `replicas` are the user's own folders and override `DataFolders`.
     `touch_memory` makes the memory ready before the clock starts: a virtual machine's host may have
     to find every page first, which can take longer than the sort. `rehearse` sorts a part of the
-    input before, for a prediction; only into `DataFolders`. `timeout_s` bounds what is timed.
+    input before, for a prediction; only into `DataFolders`. `timeout_s` bounds what is timed,
+    `stall_s` how long nothing of it may get on (0: for ever).
     """
 
     memory_bytes: int | None = None
@@ -74,6 +75,7 @@ class NativeOptions:
     record_bytes: int | None = None
     key_bytes: int | None = None
     timeout_s: float | None = None
+    stall_s: float | None = None
 
 
 @dataclass
@@ -327,6 +329,8 @@ class NativeJob:
             arguments += ["--memory", budget_bytes]
         if options.threads is not None:
             arguments += ["--threads", options.threads]
+        if options.stall_s is not None:
+            arguments += ["--stall-seconds", options.stall_s]
         flags = {
             "--indy": options.uniform,
             "--verify": options.verify,
@@ -395,6 +399,7 @@ class Native:
                 uniform=spec.uniform,
                 verify=spec.verify,
                 timeout_s=spec.timeout_s,
+                stall_s=load(self._environ).stall_s,
             ),
             engine_version=spec.agent_version,
             scale=spec.scale,
