@@ -168,6 +168,47 @@ def test_what_was_at_work_is_interrupted_and_what_cannot_be_read_set_aside(
     assert check(emptied).findings == ()
 
 
+def test_what_an_older_version_let_in_is_restored_as_the_door_has_it(
+    repository: Repository, emptied: Repository, make_trial: MakeTrial,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+) -> None:  # fmt: skip
+    """SQLite held names with NUL, which no PostgreSQL holds, and every number."""
+    sound = ended(repository, make_trial())
+    if repository_is_lite(repository):
+        old = make_trial(state=State.SUCCEEDED, elapsed_s=1.0, experiment="a\0b",
+                         configuration={"k\0": "v\0w"})  # fmt: skip
+        hopeless = replace(old, id="hopeless", repetition=-1)
+        with monkeypatch.context() as older:
+            older.setattr("venturi.record.rows.check", lambda *_: None)
+            repository.add(old)
+            repository.add(hopeless)
+        with repository.writing() as connection:
+            connection.exec_driver_sql(
+                "INSERT INTO views (name, url, author, created_at_us) VALUES (?, '/', 'A', 0)",
+                ("a\0view",),
+            )
+    file = tmp_path / "a.backup"
+    back_up(repository, file)
+    told = restore(emptied, file)
+    found = trials_in(emptied)
+    assert found.pop(sound.id) == sound
+    if not repository_is_lite(repository):
+        assert (told.trials, found) == (1, {})
+        return
+    assert (told.trials, told.quarantined) == (2, 1)
+    (it,) = found.values()
+    assert (it.experiment, dict(it.configuration)) == ("a\ufffdb", {"k\ufffd": "v\ufffdw"})
+    assert "experiment is a\\x00b, with the control character U+0000" in it.warnings[-1].message
+    (aside,) = quarantine.find(emptied)
+    assert (aside.subject, "repetition is -1" in aside.reason) == ("hopeless", True)
+    assert [view.name for view in views.find(emptied)] == ["a\u2400view"]
+
+
+def repository_is_lite(repository: Repository) -> bool:
+    with repository.reading() as connection:
+        return connection.dialect.name == "sqlite"
+
+
 def test_damaged_and_missing_artifacts_are_told_and_stay_what_they_were(
     repository: Repository, emptied: Repository, make_trial: MakeTrial, tmp_path: Path
 ) -> None:

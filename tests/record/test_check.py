@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +27,7 @@ from venturi.record.trial_table import sample_table, trial_table
 from venturi.record.upkeep import quarantine
 from venturi.record.upkeep.check import check
 from venturi.record.upkeep.findings import Kind
+from venturi.record.upkeep.locks import working
 from venturi.settings import Settings
 
 MakeTrial = Callable[..., Trial]
@@ -194,6 +197,7 @@ def test_what_killed_commands_left_is_removed_and_nothing_else(
         folder / trial.id / f".SERIES.{gone}.part",
         folder / "01NOSUCHTRIAL" / "its.log",
         home / f".table.{gone}.part",
+        home / f".table.{os.getpid()}.part",  # its process was another of this number
     ]
     for path in orphans:
         path.parent.mkdir(exist_ok=True)
@@ -202,21 +206,36 @@ def test_what_killed_commands_left_is_removed_and_nothing_else(
         folder / running.id / "not-yet-recorded.log",
         folder / "lost+found" / "inode",
         home / "hadoop" / "bin",
-        home / f".table.{os.getpid()}.part",
+        # Their writers are at work, in containers of which no process is seen here.
+        home / f".backup.{gone}.part",
+        folder / trial.id / f".log.{gone}.part",
     ]
     for path in others:
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"somebody's")
     expected = sorted((Kind.LEFTOVER, str(path)) for path in orphans)
-    assert kinds(repository) == expected
-    assert all(path.exists() for path in orphans)
-    assert kinds(repository, mend=True) == expected
-    assert not any(path.exists() for path in orphans)
-    assert not orphans[2].parent.exists()
-    assert all(path.exists() for path in others)
+    with ExitStack() as writers:
+        for path in others[3:]:
+            fcntl.flock(writers.enter_context(path.open("r+b")), fcntl.LOCK_EX)
+        assert kinds(repository) == expected
+        assert all(path.exists() for path in orphans)
+        assert kinds(repository, mend=True) == expected
+        assert not any(path.exists() for path in orphans)
+        assert not orphans[2].parent.exists()
+        assert all(path.exists() for path in others)
+        assert check(repository).findings == ()
     assert repository.artifact_path(trial.artifacts[0]).read_bytes() == b"what it said"
-    others[3].unlink()
+    assert kinds(repository, mend=True) == sorted((Kind.LEFTOVER, str(path)) for path in others[3:])
     assert check(repository).findings == ()
+
+
+def test_what_a_restore_unpacks_is_no_leftover_while_it_does(repository: Repository) -> None:
+    home = repository.artifacts_dir.parent
+    mark = home / ".restoring.4194305"  # no process here has the number, nor ever will
+    mark.mkdir()
+    with working(home, "venturi restore"):
+        assert check(repository).findings == ()
+    assert kinds(repository) == [(Kind.LEFTOVER, str(mark))]
 
 
 def test_files_of_another_database_are_left_alone(

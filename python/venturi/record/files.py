@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,7 +14,6 @@ from venturi.errors import VenturiError
 
 # What a killed process may leave behind; nothing that ends in it is ever data.
 TEMPORARY_SUFFIX = ".part"
-_UNLOCKED_S = 60.0
 
 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
@@ -39,6 +37,14 @@ def modes_in(home: Path) -> tuple[int, int]:
     return stat.S_IRWXU | group, stat.S_IRUSR | stat.S_IWUSR | group & ~stat.S_IXGRP
 
 
+def is_open_to_others(path: Path) -> bool:
+    """Whether users outside the group of `path` may read it, write it, or enter it as a folder."""
+    try:
+        return not path.is_symlink() and bool(path.stat().st_mode & stat.S_IRWXO)
+    except OSError:  # it is not there
+        return False
+
+
 def make_folder(folder: Path, mode: int) -> None:
     """Makes `folder`, whose parent is there, with exactly `mode`; one that is there stays."""
     try:
@@ -49,29 +55,29 @@ def make_folder(folder: Path, mode: int) -> None:
     folder.chmod(folder.stat().st_mode & stat.S_ISGID | mode)
 
 
-def abandoned(folder: Path) -> Iterator[Path]:
-    """What killed processes had begun to write in `folder` or below it, and nobody writes now.
+def is_abandoned(path: Path, *, remove: bool = False) -> bool:
+    """Whether nobody writes the temporary file `path` any more; if so it is gone if it is to
+    `remove` it.
 
-    A writer holds a lock on its file, so that this is right whichever container it is in; a file
-    of the last minute is left alone, for its writer may not have got that far.
+    A writer holds a lock on its file until it has its name, so that this is right in whichever
+    container it runs. The lock is ours while the file is removed: see `_begun`.
     """
-    newest_s = time.time() - _UNLOCKED_S
-    for path in sorted(folder.rglob(f".*{TEMPORARY_SUFFIX}")):
-        try:
-            with path.open("rb") as file:
-                if path.is_symlink() or os.fstat(file.fileno()).st_mtime > newest_s:
-                    continue
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:  # it is written, gone, or another's
-            continue
-        yield path
+    if path.is_symlink() or not path.is_file():
+        return False
+    try:
+        with path.open("r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if remove:
+                path.unlink()
+    except OSError:  # it is written, gone, or another's
+        return False
+    return True
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Removes what `abandoned` finds."""
-    for path in abandoned(folder):
-        with suppress(OSError):
-            path.unlink()
+    """Removes what killed processes had begun to write in `folder` or below it."""
+    for path in sorted(folder.rglob(f".*{TEMPORARY_SUFFIX}")):
+        is_abandoned(path, remove=True)
 
 
 @contextmanager
@@ -85,10 +91,7 @@ def replacing(path: Path, *, durable: bool = True, mode: int | None = None) -> I
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
     try:
-        opener = None if mode is None else _private  # which Path.open has not
-        with open(temporary, "wb", opener=opener) as file:
-            with suppress(OSError):  # a file system without locks; `abandoned` tells by its age
-                fcntl.flock(file, fcntl.LOCK_EX)
+        with _begun(temporary, 0o666 if mode is None else stat.S_IRUSR | stat.S_IWUSR) as file:
             if mode is not None:
                 os.fchmod(file.fileno(), mode)
             yield file
@@ -108,5 +111,26 @@ def replacing(path: Path, *, durable: bool = True, mode: int | None = None) -> I
         os.close(folder)
 
 
-def _private(name: str, flags: int) -> int:
-    return os.open(name, flags, stat.S_IRUSR | stat.S_IWUSR)
+def _begun(temporary: Path, mode: int) -> BinaryIO:
+    """The file `temporary`, empty and ours alone.
+
+    Its lock comes after its name: until then somebody else may take it for abandoned and remove it,
+    or write it (another container may have a process of the same id). So it is looked at again.
+    """
+
+    def opener(name: str, flags: int) -> int:
+        return os.open(name, flags | os.O_CREAT, mode)
+
+    while True:
+        file: BinaryIO = open(temporary, "r+b", buffering=-1, opener=opener)  # noqa: SIM115
+        try:
+            with suppress(OSError):  # a file system without locks: nothing is removed there
+                fcntl.flock(file, fcntl.LOCK_EX)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(temporary.stat(), os.fstat(file.fileno())):
+                    file.truncate(0)
+                    return file
+        except BaseException:
+            file.close()
+            raise
+        file.close()

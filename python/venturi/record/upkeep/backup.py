@@ -35,11 +35,13 @@ import sqlalchemy as sa
 from venturi.errors import VenturiError
 from venturi.record.files import (
     TEMPORARY_SUFFIX,
+    is_abandoned,
     make_folder,
     modes_in,
     refuse_existing,
     replacing,
 )
+from venturi.record.limits import fitted
 from venturi.record.repository import Repository
 from venturi.record.rows import insert_new, insert_rows
 from venturi.record.tables import (
@@ -55,8 +57,9 @@ from venturi.record.tables import (
 from venturi.record.trial import ID, TERMINAL, Failure, State, Trial, now
 from venturi.record.trial_json import decode
 from venturi.record.upkeep import quarantine
-from venturi.record.upkeep.check import RESTORING, why_unreadable
+from venturi.record.upkeep.check import RESTORING, why_unreadable, widest
 from venturi.record.upkeep.locks import none_arriving, working
+from venturi.settings import Limits
 
 FORMAT, VERSION, FIRST_REVISION = "venturi-backup", 1, "0009"
 _MANIFEST = "manifest.json"
@@ -129,11 +132,10 @@ def back_up(
 
 def _remove_dead(path: Path) -> None:
     """Removes what a killed backup to `path` had begun to write."""
-    begun = re.compile(rf"\.{re.escape(path.name)}\.(\d+){re.escape(TEMPORARY_SUFFIX)}")
+    begun = re.compile(rf"\.{re.escape(path.name)}\.\d+{re.escape(TEMPORARY_SUFFIX)}")
     for each in path.parent.iterdir() if path.parent.is_dir() else ():
-        written = begun.fullmatch(each.name)
-        if written is not None and not Path("/proc", written[1]).exists():
-            each.unlink(missing_ok=True)
+        if begun.fullmatch(each.name):
+            is_abandoned(each, remove=True)
 
 
 class _Writer:
@@ -272,7 +274,7 @@ def restore(
                 _unpack(archive, files, unpacked, modes_in(home), progress)
                 with repository.writing(alone=True) as connection:
                     _require_rowless(connection, home)
-                    told = _fill(connection, archive, manifest)
+                    told = _fill(connection, archive, manifest, widest(repository.limits))
                     if unpacked.is_dir():
                         if repository.artifacts_dir.is_dir():
                             repository.artifacts_dir.rmdir()
@@ -409,7 +411,9 @@ def _parts(archive: zipfile.ZipFile, member: Member) -> Generator[bytes, None, N
         raise _damaged(f"{member.name} differs from its size or digest in {_MANIFEST}")
 
 
-def _fill(connection: sa.Connection, archive: zipfile.ZipFile, manifest: Manifest) -> Restored:
+def _fill(
+    connection: sa.Connection, archive: zipfile.ZipFile, manifest: Manifest, limits: Limits
+) -> Restored:
     told = Restored(0, 0, 0, 0)
     tables = {f"tables/{table.name}.ndjson": table for table in COPIED}
     for member in manifest.members:
@@ -420,7 +424,7 @@ def _fill(connection: sa.Connection, archive: zipfile.ZipFile, manifest: Manifes
             rows = (_row(table, line) for line in _lines(parts))
             while some := list(islice(rows, _ROWS_A_STEP)):
                 if table is RECORDS:
-                    told = _add_trials(connection, some, told)
+                    told = _add_trials(connection, some, told, limits)
                 else:
                     insert_rows(connection, table, some)
     return told
@@ -431,7 +435,11 @@ def _row(table: sa.Table, line: bytes) -> dict[str, Any]:
     row = json.loads(line)
     if not isinstance(row, dict) or not row.keys() <= set(table.columns.keys()):
         raise _damaged(f"a row of {table.name} has not the columns of that table")
-    return row
+    # What one database holds another may not.
+    return {
+        name: value.replace("\0", "\u2400") if isinstance(value, str) else value
+        for name, value in row.items()
+    }
 
 
 def _lines(parts: Iterable[bytes]) -> Iterator[bytes]:
@@ -445,18 +453,22 @@ def _lines(parts: Iterable[bytes]) -> Iterator[bytes]:
         raise _damaged("a table is cut off")
 
 
-def _add_trials(connection: sa.Connection, rows: list[dict[str, Any]], told: Restored) -> Restored:
+def _add_trials(
+    connection: sa.Connection, rows: list[dict[str, Any]], told: Restored, limits: Limits
+) -> Restored:
     trials: list[Trial] = []
     interrupted = quarantined = 0
     for row in rows:
         reason = why_unreadable(row["id"], row["record"])
+        if reason is None:
+            try:  # what an older version let in, this database may not hold
+                trial = fitted(decode(row["record"]), limits)
+            except VenturiError as error:
+                reason = error.message
         if reason is not None:
-            # What one database holds another may not.
-            content = row["record"].replace("\0", "\u2400")
-            quarantine.set_aside(connection, "trial", row["id"], reason, content=content)
+            quarantine.set_aside(connection, "trial", row["id"], reason, content=row["record"])
             quarantined += 1
             continue
-        trial = decode(row["record"])
         if trial.owner is not None and trial.state not in TERMINAL:
             failure = Failure(
                 kind="interrupted",

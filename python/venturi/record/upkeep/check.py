@@ -7,6 +7,7 @@ trial names are what killed commands left. Nothing else is touched.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -23,7 +24,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from venturi.errors import VenturiError
-from venturi.record.files import TEMPORARY_SUFFIX
+from venturi.record.files import TEMPORARY_SUFFIX, is_abandoned, is_open_to_others
 from venturi.record.limits import check as check_limits
 from venturi.record.query.conditions import parse_condition
 from venturi.record.repository import Repository
@@ -44,7 +45,7 @@ from venturi.record.trial import ID, TERMINAL, Artifact, Trial
 from venturi.record.trial_json import decode
 from venturi.record.upkeep import quarantine
 from venturi.record.upkeep.findings import Finding, Kind, Report
-from venturi.record.upkeep.locks import none_arriving, working
+from venturi.record.upkeep.locks import at_work, none_arriving, working
 from venturi.settings import Limits
 from venturi.wording import count_of
 
@@ -52,7 +53,7 @@ Progress = Callable[[int, int | None], None]
 """Called with the trials looked at, and how many there are."""
 _TRIALS_A_STEP = 500
 _OTHERS = stat.S_IRWXO
-_TEMPORARY = re.compile(rf"\..+\.(\d+){re.escape(TEMPORARY_SUFFIX)}")
+_TEMPORARY = re.compile(rf"\..+\.\d+{re.escape(TEMPORARY_SUFFIX)}")
 RESTORING = ".restoring."
 """How the folder begins into which a backup is unpacked."""
 
@@ -63,9 +64,9 @@ def check(
     """What is wrong, and if it is to `mend`, what was done about it."""
     home = repository.artifacts_dir.parent
     if not mend:
-        return _Check(repository, home, progress).run()
+        return _Check(repository, home, progress, restores=at_work(home)).run()
     with working(home, "venturi repository check --mend"):
-        report = _Check(repository, home, progress).run()
+        report = _Check(repository, home, progress, restores=False).run()
         return _mended(repository, home, report)
 
 
@@ -91,7 +92,7 @@ def why_unreadable(id_: str, record: str, limits: Limits | None = None) -> str |
     return None
 
 
-def _widest(limits: Limits) -> Limits:
+def widest(limits: Limits) -> Limits:
     """`limits`, or the usual ones where they are wider: who narrows them refuses what is new, and
     has nothing set aside that was welcome before.
     """
@@ -109,10 +110,13 @@ class _Known:
 
 
 class _Check:
-    """One look at everything."""
+    """One look at everything; `restores` says whether somebody may be unpacking a backup."""
 
-    def __init__(self, repository: Repository, home: Path, progress: Progress) -> None:
+    def __init__(
+        self, repository: Repository, home: Path, progress: Progress, *, restores: bool
+    ) -> None:
         self._repository, self._home, self._progress = repository, home, progress
+        self._restores = restores
         self._known = _Known()
         self._shared = False
         self._trials = self._artifacts = self._bytes = self._elsewhere = 0
@@ -135,7 +139,7 @@ class _Check:
         findings += self._of_artifacts(artifacts)
         foreign = list(_of_another(self._home, found, self._known))
         findings += foreign or _leftovers(found, self._known)
-        findings += _of_home(self._home)
+        findings += _of_home(self._home, restores=self._restores)
         return Report(
             self._trials, self._artifacts, self._bytes, self._elsewhere, len(quarantined),
             tuple(findings),
@@ -145,7 +149,7 @@ class _Check:
         self, connection: sa.Connection, artifacts: list[tuple[str, Artifact]]
     ) -> Iterator[Finding]:
         every = connection.execute(sa.select(sa.func.count()).select_from(RECORDS)).scalar_one()
-        limits = _widest(self._repository.limits)
+        limits = widest(self._repository.limits)
         for step in _records(connection):
             self._progress(self._trials, every)
             self._trials += len(step)
@@ -350,17 +354,23 @@ def _leftovers(found: Iterable[tuple[str, Path]], known: _Known) -> Iterator[Fin
             f"trial {id_} does not name it" if id_ in known.files else f"no trial {id_} is recorded"
         )
         if path.name.endswith(TEMPORARY_SUFFIX):
+            if _is_written(path):
+                continue
             who = "what a killed command had begun to write"
         yield Finding(Kind.LEFTOVER, str(path), who)
 
 
-def _of_home(home: Path) -> Iterator[Finding]:
+def _is_written(path: Path) -> bool:
+    temporary = bool(_TEMPORARY.fullmatch(path.name)) and os.path.lexists(path)
+    return temporary and not is_abandoned(path)
+
+
+def _of_home(home: Path, *, restores: bool) -> Iterator[Finding]:
     """Temporary files and folders of processes that have ended, and who may enter."""
     for path in sorted(home.iterdir()):
-        written = _TEMPORARY.fullmatch(path.name)
-        if written is not None and not Path("/proc", written[1]).exists():
+        if _TEMPORARY.fullmatch(path.name) and is_abandoned(path):
             yield Finding(Kind.LEFTOVER, str(path), "what a killed command had begun to write")
-        if path.name.startswith(RESTORING) and _ended(path.name.removeprefix(RESTORING)):
+        if path.name.startswith(RESTORING) and not restores:
             yield Finding(Kind.LEFTOVER, str(path), "what a killed `venturi restore` had unpacked")
     opened = list(_open_to_others(home))
     if opened and opened[0] == home:
@@ -369,19 +379,12 @@ def _of_home(home: Path) -> Iterator[Finding]:
         yield Finding(Kind.OPEN, str(home), f"every user of this machine may enter: {names}{more}")
 
 
-def _ended(pid: str) -> bool:
-    return not pid.isdecimal() or not Path("/proc", pid).exists()
-
-
 def _open_to_others(home: Path) -> Iterator[Path]:
     """`home`, its database and its artifacts, as far as users outside its group may read or write
     them."""
     mine = [home, *sorted(home.glob("venturi.sqlite*")), home / "artifacts"]
     inside = (home / "artifacts").rglob("*")
-    for path in (*mine, *inside):
-        with suppress(FileNotFoundError):
-            if not path.is_symlink() and path.stat().st_mode & _OTHERS:
-                yield path
+    yield from filter(is_open_to_others, (*mine, *inside))
 
 
 def _mode(path: Path) -> str:
@@ -457,6 +460,8 @@ def _remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
         return
+    if _is_written(path):
+        raise OSError(errno.EBUSY, "it is being written")
     path.unlink(missing_ok=True)
     with suppress(OSError):  # it holds something else
         path.parent.rmdir()

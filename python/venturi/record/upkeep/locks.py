@@ -38,6 +38,16 @@ def working(home: Path, what: str) -> Iterator[None]:
         yield
 
 
+def at_work(home: Path) -> bool:
+    """Whether a command copies, mends or removes what is in `home`."""
+    with _opened(home, _WORKING) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
 @contextmanager
 def arriving(home: Path) -> Iterator[None]:
     """While files may lie in `home` whose trial is not recorded yet; any number at once."""
