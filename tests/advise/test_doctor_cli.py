@@ -124,6 +124,27 @@ def test_other_files_are_refused(tmp_path: Path, text: str | None, why: str) -> 
     assert error.where == {"file": str(path)}
 
 
+@pytest.mark.parametrize(("mode", "severity"), [(0o755, "advice"), (0o700, "ok"), (None, None)])
+def test_a_repository_that_others_may_read_is_told(
+    agent_binary: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+    mode: int | None, severity: str | None,
+) -> None:  # fmt: skip
+    home = tmp_path / "home"
+    monkeypatch.setenv("VENTURI_AGENT", str(agent_binary))
+    monkeypatch.setenv("VENTURI_HOME", str(home))
+    if mode is not None:
+        home.mkdir()
+        home.chmod(mode)
+    findings = json.loads(doctor("--json").stdout)["data"]["findings"]
+    told = {each["rule"]: each for each in findings}.get("repository-open")
+    assert (told and told["severity"]) == severity
+    if severity == "advice":
+        assert told is not None
+        assert told["value"] == f"drwxr-xr-x {home}"
+        assert told["fix"] == "venturi repository check --mend"
+        assert "fix:    venturi repository check --mend" in doctor().stdout
+
+
 def test_this_host(agent_binary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VENTURI_AGENT", str(agent_binary))
     result = doctor("--json")

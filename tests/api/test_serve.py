@@ -85,6 +85,21 @@ def test_tokens_come_from_files_that_nobody_else_can_read(
         assert client.get("/api/status", headers=headers).status_code == 200
 
 
+@pytest.mark.slow
+def test_a_home_that_others_may_read_is_told_with_what_mends_it(
+    start_server: Start, tmp_path: Path
+) -> None:
+    home = tmp_path / "server"
+    home.mkdir()
+    home.chmod(0o755)
+    _, said = start_server().end()
+    assert f"may read the repository in {home}" in said
+    assert "`venturi repository check --mend`" in said
+    home.chmod(0o750)
+    _, said = start_server().end()
+    assert "may read" not in said
+
+
 # ---- push ----
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -11,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from venturi import settings
 from venturi.cli.options import json_option, print_json
 from venturi.cli.screen import show
 from venturi.errors import ExitCode, VenturiError, unreadable
 from venturi.present.table import Line
+from venturi.record.files import is_open_to_others
 from venturi.units import format_bytes
 from venturi.wording import count_of
 
@@ -70,6 +73,8 @@ def command(facts_file: Path | None, *, as_json: bool) -> int:
 
     facts = _stored_facts(facts_file) if facts_file is not None else _facts_here()
     findings = examine(facts, load_rules())
+    if facts_file is None:
+        findings += _of_repository(settings.load().home)
     if as_json:
         print_json(
             {
@@ -88,6 +93,31 @@ def _facts_here() -> Mapping[str, Any]:
     from venturi.cli.measuring import find_agent
 
     return find_agent().run("facts").data
+
+
+def _of_repository(home: Path) -> list[Finding]:
+    """Whether others may read what is recorded here; nothing if nothing is."""
+    from venturi.advise.doctor import Finding, Severity
+
+    if not home.is_dir():
+        return []
+    is_open = is_open_to_others(home)
+    return [
+        Finding(
+            rule="repository-open",
+            title="Repository closed to others",
+            severity=Severity.ADVICE if is_open else Severity.OK,
+            checks="no rights for users outside its group",
+            fact="VENTURI_HOME",
+            value=f"{stat.filemode(home.stat().st_mode)} {home}",
+            unit="",
+            reason=None,
+            effect="every user of this machine may read what is recorded, past every token",
+            source="Venturi makes the folder of a new repository with mode 700",
+            fix="venturi repository check --mend" if is_open else None,
+            risk=None,
+        )
+    ]
 
 
 def _stored_facts(path: Path) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -14,6 +15,7 @@ import click
 from venturi import settings, units
 from venturi.cli.progress import progress_bars
 from venturi.errors import ExitCode, VenturiError
+from venturi.record.files import is_open_to_others
 from venturi.record.trial import State
 from venturi.wording import count_of
 
@@ -26,11 +28,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 _IDS_SHOWN = 5
 
 
-def open_repository() -> Repository:
-    """The repository, after telling on stderr which trials were found interrupted."""
+def open_repository(patience_s: float | None = None) -> Repository:
+    """The repository, after telling on stderr which trials were found interrupted.
+
+    Who writes waits for others for `patience_s` at the most, as `Database` has it.
+    """
     from venturi.record.repository import Repository
 
-    repository = Repository.open(settings.load())
+    repository = Repository.open(settings.load(), patience_s=patience_s)
     try:
         for trial in repository.recover():
             assert trial.failure is not None
@@ -43,6 +48,17 @@ def open_repository() -> Repository:
         repository.close()
         raise
     return repository
+
+
+def open_to_others(home: Path) -> str | None:
+    """That users of this machine may read what is recorded in `home`, past every token; None if
+    they may not, or if there is nothing."""
+    if not is_open_to_others(home):
+        return None
+    return (
+        f"every user of this machine may read the repository in {home}, past every token: "
+        "`venturi repository check --mend` closes it to them"
+    )
 
 
 class MomentType(click.ParamType[datetime]):

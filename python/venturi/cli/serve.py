@@ -17,7 +17,7 @@ import click
 
 from venturi import settings
 from venturi.cli.options import BYTES
-from venturi.cli.repository import open_repository
+from venturi.cli.repository import open_repository, open_to_others
 from venturi.cli.token_files import token_in
 from venturi.errors import VenturiError
 
@@ -99,7 +99,9 @@ def command(
         closed=require_token,
         proxies=tuple(map(_network, proxies)),
     )
-    with open_repository() as repository:
+    with open_repository(found.server.write_timeout_s) as repository:
+        if told := open_to_others(found.home):
+            click.echo(f"note: {told}", err=True)
         _require_token(repository, access)
         with _listen(host, port) as listener:
             _serve(repository, access, listener, found)
