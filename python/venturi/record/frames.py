@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
+from polars.io.plugins import register_io_source
 
-__all__ = ["pl", "read_rows"]
+__all__ = ["pl", "read_rows", "register_io_source"]
 
 signal.siginterrupt(signal.SIGINT, True)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
+import tempfile
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
-from venturi.record.growing import GrowingTable
 from venturi.record.trial_table import Table
 
 if TYPE_CHECKING:
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 
 Format = Literal["csv", "parquet", "ndjson"]
 _PIECE_BYTES = 1 << 20
+_GROUP_ROWS = 2_000  # of a Parquet file; as many are in memory until they are written
 # What a spreadsheet would take for a formula, unless it is a number.
 _FORMULA = r"^[=+\-@\t\r\n]"
 _NUMBER = r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
@@ -37,7 +37,7 @@ def content(table: Table, format_: Format) -> Iterator[bytes]:
 
     CSV has nothing where a value is missing, and "" for an empty text; what a spreadsheet would
     take for a formula begins with '. NDJSON has null, and says why under `missing`. Parquet says at
-    its end where everything is: it is compressed piece by piece, then told.
+    its end where everything is: it is written to a file, then told.
     """
     return {"csv": _csv, "parquet": _parquet, "ndjson": _ndjson}[format_](table)
 
@@ -67,14 +67,24 @@ def _guarded(texts: pl.Expr) -> pl.Expr:
 
 
 def _parquet(table: Table) -> Iterator[bytes]:
-    growing = GrowingTable(table.schema)
-    for frame, _ in table.parts():
-        growing.append_frame(frame)
-    file = io.BytesIO()
-    growing.write(file)
+    """It is written before this returns, to a file without a name: nothing is left of it."""
+    from venturi.record.frames import register_io_source
+
+    def frames(*_asked: object) -> Iterator[pl.DataFrame]:
+        return (frame for frame, _ in table.parts())
+
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - what reads it closes it
+    register_io_source(frames, schema=table.schema).sink_parquet(
+        file, compression="zstd", row_group_size=_GROUP_ROWS
+    )
     file.seek(0)
-    while piece := file.read(_PIECE_BYTES):
-        yield piece
+    return _read(file)
+
+
+def _read(file: IO[bytes]) -> Iterator[bytes]:
+    with file:
+        while piece := file.read(_PIECE_BYTES):
+            yield piece
 
 
 def _ndjson(table: Table) -> Iterator[bytes]:
