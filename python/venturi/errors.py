@@ -81,6 +81,9 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "VEN-RECORD-DATABASE": Code(
             _ENVIRONMENT, "The repository's database cannot be reached or upgraded."
         ),
+        "VEN-RECORD-BUSY": Code(
+            _ENVIRONMENT, "Another command has been writing to the repository for long."
+        ),
         "VEN-RECORD-ARTIFACT": Code(_ENVIRONMENT, "An artifact is missing or its digest differs."),
         "VEN-RECORD-REMOVED": Code(
             _USAGE, "A trial was removed here for good, and is not taken in again."
@@ -290,6 +293,7 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "VEN-API-UNKNOWN": Code(_USAGE, "There is nothing at this address."),
         "VEN-API-SIZE": Code(_CAPACITY, "A request is larger than the server accepts."),
         "VEN-API-BUSY": Code(_CAPACITY, "The server has as many requests at work as it takes."),
+        "VEN-API-TIME": Code(_CAPACITY, "An answer took longer than the server computes."),
         "VEN-API-ANSWER": Code(_CAPACITY, "An answer is larger than the server sends."),
         "VEN-API-HOST": Code(
             _USAGE, "A request names a host name that the server does not answer to."
@@ -316,6 +320,7 @@ CODES: Mapping[str, Code] = MappingProxyType(
 AGENT_CLASSES: Mapping[str, FailureClass | None] = MappingProxyType(
     {
         "VEN-AGENT-SIGNAL": _ENVIRONMENT,
+        "VEN-AGENT-MEMORY": _CAPACITY,
         "VEN-AGENT-THREADS": _CAPACITY,
         "VEN-DISK-BUFFERED": _WARNING,
         "VEN-DISK-CONTENT": _ENVIRONMENT,

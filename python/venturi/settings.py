@@ -49,6 +49,18 @@ class ServerLimits:
     requests_max: int = _limit(64, "Requests at work or waiting for it; others get status 503.")
     series_at_once_max: int = _limit(2, "Requests that read series at once; others wait.")
     series_waiting_max: int = _limit(16, "Requests that wait for that; others get status 503.")
+    computing_at_once_max: int = _limit(
+        6, "Requests of analyses, advice and downloads at once; others wait."
+    )
+    computing_waiting_max: int = _limit(32, "Requests that wait for that; others get status 503.")
+    compute_timeout_s: int = _limit(
+        120,
+        "Seconds from asking for an analysis, advice, a series or a download to its answer; then "
+        "it is given up.",
+    )
+    write_timeout_s: int = _limit(
+        30, "Seconds that a change waits for others to have written; then it gets status 503."
+    )
     answer_bytes_max: int = _limit(64_000_000, "Bytes of an answer that is no download.")
     unsent_bytes_max: int = _limit(
         256_000_000, "Bytes that clients have not taken yet; past it the slowest is broken off."
@@ -105,6 +117,10 @@ class Limits:
         "Values of a series (almost three days of 200 metrics each second), and rows "
         "of a table of an engine's account.",
     )
+    series_lines: int = _limit(
+        20_000,
+        "Lines of a series: its metrics, each of each device; a host of 2,000 disks has as many.",
+    )
 
 
 def variable_of(limit: str) -> str:
@@ -134,6 +150,12 @@ SETTINGS = (
         "Command that reaches hosts by SSH, with its options, as the shell has it.",
     ),
     Setting("VENTURI_ALLOW_DEBUG", "0", "1 keeps numbers of debug builds (marked as such)."),
+    Setting(
+        "VENTURI_STALL_SECONDS",
+        "30",
+        "A native sort is ended when nothing of it has got on for so many seconds (20 times as "
+        "many while a disk or a processor is at work); 0: never.",
+    ),
     Setting("VENTURI_READ_TOKEN", "none", "Token that `serve` asks of those who read."),
     Setting("VENTURI_WRITE_TOKEN", "none", "Token that `serve` asks of those who write."),
     Setting("VENTURI_PUSH_TOKEN", "none", "Token that `push` sends to the server."),
@@ -155,6 +177,8 @@ class Settings:
     allow_debug: bool
     lock: Path = Path()
     ssh: tuple[str, ...] = ("ssh",)
+    stall_s: float | None = None
+    """None: the agent's own default."""
     limits: Limits = Limits()
     read_token: str | None = field(default=None, repr=False)
     write_token: str | None = field(default=None, repr=False)
@@ -184,6 +208,7 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
         ),
         lock=Path(env.get("VENTURI_LOCK") or f"{temporary_folder(env)}/venturi-measuring.lock"),
         ssh=_words(env, "VENTURI_SSH", "ssh"),
+        stall_s=_seconds(env, "VENTURI_STALL_SECONDS"),
         read_token=env.get("VENTURI_READ_TOKEN") or None,
         write_token=env.get("VENTURI_WRITE_TOKEN") or None,
         push_token=env.get("VENTURI_PUSH_TOKEN") or None,
@@ -230,6 +255,18 @@ def _words(env: Mapping[str, str], variable: str, default: str) -> tuple[str, ..
             hint="close the quotes, or unset it",
         ) from error
     return words or (default,)
+def _seconds(env: Mapping[str, str], variable: str) -> float | None:
+    value = env.get(variable)
+    if not value:
+        return None
+    if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", value):
+        raise VenturiError(
+            "VEN-SETTING-VALUE",
+            f"{variable} is {value!r}, no number of seconds",
+            where={"variable": variable, "value": value},
+            hint="write it like 30 or 0.5; 0 is never",
+        )
+    return float(value)
 
 
 def _number(env: Mapping[str, str], variable: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import select
 import signal
 import socket
 import sqlite3
@@ -58,6 +59,16 @@ def ended(one: socket.socket) -> bytes:
             said += part
     except ConnectionResetError:
         pass
+    return said
+
+
+def whole_answer(one: socket.socket) -> bytes:
+    """An answer that is a JSON object of one level."""
+    said = b""
+    while not said.endswith(b"}"):
+        part = one.recv(65_536)
+        assert part, said
+        said += part
     return said
 
 
@@ -218,6 +229,48 @@ def test_more_requests_than_there_is_room_for_are_told_to_come_again(
         assert {each.recv(12)[-3:] for each in (third, fourth)} == {b"503"}
     assert {each.recv(12)[-3:] for each in (first, second)} == {b"201", b"409"}
     assert status(server) == 200
+
+
+@pytest.mark.slow
+def test_changes_that_wait_for_a_long_writer_hold_nobody_up_and_end(
+    start_server: Start, connect: Connect
+) -> None:
+    server = start_server(VENTURI_SERVE_WRITE_TIMEOUT_S="5")
+    with locked(server):
+        waiting = [post(server, connect) for _ in range(20)]  # more than there are threads
+        assert status(server) == 200
+        answered, _, _ = select.select(waiting, [], [], 0)
+        assert not answered, "who reads is answered while they wait"
+        told = [whole_answer(one) for one in waiting]
+        assert {each[:12] for each in told} == {b"HTTP/1.1 503"}
+        assert all(b"retry-after: 5" in each.lower() for each in told)
+        assert all(b"VEN-RECORD-BUSY" in each for each in told)
+    assert httpx.post(f"{server.url}api/views", json=VIEW, trust_env=False).status_code == 201
+
+
+@pytest.mark.slow
+def test_an_answer_that_takes_too_long_is_given_up_and_others_are_answered(
+    start_server: Start, make_trial: Callable[..., Trial], tmp_path: Path
+) -> None:
+    rows = 49_000_000
+    file = tmp_path / "host.parquet"
+    pl.select(
+        t_s=pl.repeat(1.0, rows), metric=pl.lit("cpu_user"), device=pl.lit(None, pl.String),
+        value=pl.lit(0.5), unit=pl.lit("fraction"),
+    ).write_parquet(file, row_group_size=1_000_000)  # fmt: skip
+    with Repository.open(Settings(tmp_path / "server", None, None, allow_debug=False)) as own:
+        trial = replace(make_trial(state=State.SUCCEEDED, elapsed_s=1.0), id="t1")
+        own.add(own.attach(trial, "series", "host.parquet", file))
+    server = start_server(VENTURI_SERVE_COMPUTE_TIMEOUT_S="1", VENTURI_SERVE_SERIES_AT_ONCE_MAX="1")
+    url = f"{server.url}api/trials/t1/series"
+    for _ in range(2):  # the second waits for the first's place
+        answer = httpx.get(url, trust_env=False, timeout=SOON_S)
+        assert (answer.status_code, answer.json()["code"]) == (503, "VEN-API-TIME")
+    assert httpx.get(f"{server.url}api/groups?by=workload", trust_env=False).status_code == 200
+    code, said = server.end()
+    assert code == 0
+    assert "given up after 1 s: /trials/{id}/series" in said
+    assert "1 requests that were given up were still at work; the server has ended" in said
 
 
 @pytest.mark.slow

@@ -322,3 +322,18 @@ def test_a_file_that_is_no_database_or_folder_is_an_error(settings: Settings) ->
     assert error_of(lambda: Repository.open(settings)).code == "VEN-RECORD-DATABASE"
     inside_a_file = replace(settings, home=settings.home / "venturi.sqlite" / "home")
     assert error_of(lambda: Repository.open(inside_a_file)).code == "VEN-RECORD-DATABASE"
+
+
+def test_who_waits_too_long_for_another_writer_is_told(
+    repository: Repository, repository_settings: Settings
+) -> None:
+    with (
+        Repository.open(repository_settings, patience_s=0.2) as other,
+        repository.writing(alone=True),
+        pytest.raises(VenturiError) as caught,
+        other.writing(alone=True),
+    ):
+        pass
+    assert caught.value.code == "VEN-RECORD-BUSY"
+    with Repository.open(repository_settings, patience_s=0.2) as other, other.writing(alone=True):
+        pass

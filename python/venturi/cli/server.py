@@ -68,7 +68,7 @@ class _Server(uvicorn.Server):
     ) -> None:
         super().__init__(config)
         self.server_state: Connections = connections
-        self._log, self._listening = log, listening
+        self._log, self._listening, self._watch = log, listening, watch
         watch.draining = lambda: self.should_exit
         watch.connections = self.server_state.counts
         self.server_state.refused = watch.refused
@@ -95,6 +95,10 @@ class _Server(uvicorn.Server):
             self._log.close()
             _end(f"{len(self.server_state.tasks)} requests took longer and were broken off; "
                  "the server has ended", ExitCode.OK)  # fmt: skip
+        if overdue := len(self._watch.overdue):
+            self._log.close()
+            _end(f"{overdue} requests that were given up were still at work; the server has ended",
+                 ExitCode.OK)  # fmt: skip
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self.should_exit:

@@ -34,6 +34,7 @@ _SQLITE_PRAGMAS = (
 )
 # PostgreSQL's classes of errors of values that it cannot hold, or that are too long for it.
 _NO_SUCH_VALUE = {"22", "54"}
+_LOCK_NOT_AVAILABLE = "55P03"
 _REVISION = re.compile(r"\d{4}")
 _MIGRATIONS = Path(__file__).parent / "migrations"
 # Any two numbers, the same in every Venturi: the names of PostgreSQL's locks around migrating and
@@ -45,15 +46,26 @@ _WRITING_LOCK = 0x56454E55
 class Database:
     """Connections in transactions, one kind for reading and one for writing."""
 
-    def __init__(self, url: str | sa.URL, *, read_only: bool = False, mode: int = 0o600) -> None:
+    def __init__(
+        self,
+        url: str | sa.URL,
+        *,
+        read_only: bool = False,
+        mode: int = 0o600,
+        patience_s: float | None = None,
+    ) -> None:
         """Opens the database at `url` (SQLAlchemy's form), creating or upgrading its tables; a file
         of SQLite's that it makes has `mode`.
+
+        Who writes waits `patience_s` for others who do, then it is VEN-RECORD-BUSY; by default 30 s
+        on SQLite, and as long as it takes on PostgreSQL.
 
         One that is `read_only` is left as it is: VEN-RECORD-DATABASE if that is not a repository of
         this revision. So is one with another program's tables, however it is opened.
         """
         self._url = _url(url)
-        self._engine = _engine(self._url, read_only=read_only)
+        self._patience_s = patience_s
+        self._engine = _engine(self._url, patience_s or _BUSY_TIMEOUT_S, read_only=read_only)
         self._where = {"database": self._url.render_as_string(hide_password=True)}
         if not read_only:
             _make_file(self._url, mode)
@@ -92,6 +104,9 @@ class Database:
         """
         engine = self._engine.execution_options(venturi_writes=True)
         with self._reported(), engine.begin() as connection:
+            if self._patience_s is not None and engine.dialect.name == "postgresql":
+                wait_ms = round(self._patience_s * 1e3)
+                connection.exec_driver_sql(f"SET LOCAL lock_timeout = {wait_ms:d}")
             if alone:
                 _lock(connection, _WRITING_LOCK)
             yield connection
@@ -135,6 +150,13 @@ class Database:
                     f"the database cannot hold a value: {str(cause).strip()}",
                     where=self._where,
                     hint="nothing was stored; it would be refused again",
+                ) from error
+            if _is_locked(cause):
+                raise VenturiError(
+                    "VEN-RECORD-BUSY",
+                    "another command has been writing to the repository for long",
+                    where=self._where,
+                    hint="nothing was changed; try again when it has ended",
                 ) from error
             hint = "is it running, reachable, writable, and does the disk have room?"
             if "readonly" in str(cause) or "unable to open" in str(cause):
@@ -184,7 +206,8 @@ class Database:
 
     def _upgrade(self) -> None:
         # Without the settings of those that write: one of them changes a file of SQLite.
-        looking = sa.create_engine(self._url, connect_args=_waiting(self._url))
+        waiting = _waiting(self._url, self._patience_s or _BUSY_TIMEOUT_S)
+        looking = sa.create_engine(self._url, connect_args=waiting)
         try:
             with self._reported(), looking.connect() as connection:
                 revision = _revision(connection)
@@ -256,16 +279,23 @@ def _url(given: str | sa.URL) -> sa.URL:
     return url
 
 
-def _waiting(url: sa.URL) -> dict[str, float]:
+def _is_locked(cause: object) -> bool:
+    """Whether somebody else had what was waited for."""
+    if isinstance(cause, sqlite3.Error):
+        return getattr(cause, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+    return str(getattr(cause, "sqlstate", "")) == _LOCK_NOT_AVAILABLE
+
+
+def _waiting(url: sa.URL, patience_s: float) -> dict[str, float]:
     """How long to wait for others, or for a server that does not answer."""
     if url.get_backend_name() == "sqlite":
-        return {"timeout": _BUSY_TIMEOUT_S}
+        return {"timeout": patience_s}
     return {key: value for key, value in _LOST_AFTER.items() if key not in url.query}
 
 
-def _engine(url: sa.URL, *, read_only: bool) -> sa.Engine:
+def _engine(url: sa.URL, patience_s: float, *, read_only: bool) -> sa.Engine:
     lite = url.get_backend_name() == "sqlite"
-    arguments = _waiting(url)
+    arguments = _waiting(url, patience_s)
     if lite and read_only:
         file = f"file:{quote(url.database or '')}"
         url = url.set(database=file).update_query_dict({"mode": "ro", "uri": "true"})

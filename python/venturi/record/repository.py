@@ -70,9 +70,11 @@ class Repository(Closing):
         self.limits = limits
 
     @classmethod
-    def open(cls, settings: Settings, *, read_only: bool = False) -> Repository:
+    def open(
+        cls, settings: Settings, *, read_only: bool = False, patience_s: float | None = None
+    ) -> Repository:
         """The repository of `settings`, created or upgraded where needed; if it is to be
-        `read_only`, VEN-RECORD-DATABASE there."""
+        `read_only`, VEN-RECORD-DATABASE there. `patience_s` is as `Database` has it."""
         try:
             if not read_only:
                 # What is in it is for those whom the owner lets in: see `modes_in`.
@@ -88,7 +90,7 @@ class Repository(Closing):
         file = sa.URL.create("sqlite", database=str(settings.home / "venturi.sqlite"))
         url = settings.database_url or file
         mode = 0o600 if read_only else modes_in(settings.home)[1]
-        database = Database(url, read_only=read_only, mode=mode)
+        database = Database(url, read_only=read_only, mode=mode, patience_s=patience_s)
         return cls(database, settings.home / "artifacts", settings.limits)
 
     def close(self) -> None:

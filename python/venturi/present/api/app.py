@@ -18,6 +18,7 @@ from venturi.present.advice_page.data import SimulationPage
 from venturi.present.api import changes, files, problems, routing
 from venturi.present.api.assets import FOLDER, Assets
 from venturi.present.api.bounds import Bounds
+from venturi.present.api.computing import Computing
 from venturi.present.api.context import Services
 from venturi.present.api.health import METRICS, Health, Watch
 from venturi.present.api.metrics import MEDIA_TYPE, metrics
@@ -29,7 +30,7 @@ from venturi.settings import ServerLimits
 
 # No more than the connections that a database's pool has.
 _THREADS = 12
-_UPLOADS = 4  # of these threads
+_WRITERS = 4  # of these threads: as many for uploads, as many for other changes
 _LIMITS = ServerLimits()
 # The data of pages that only commands write: in the document, so that their types are made of it.
 _IN_FILES: dict[str, Any] = {"/api/report": ReportData, "/api/simulation": SimulationPage}
@@ -69,9 +70,12 @@ def create_app(
     app.state.services = services
     app.state.access = access or Access()
     app.state.limits = limits
-    app.state.uploads = CapacityLimiter(_UPLOADS)
+    app.state.uploads = CapacityLimiter(_WRITERS)
+    app.state.writers = CapacityLimiter(_WRITERS)
     app.state.watch = watch or Watch(services.repository)
-    for router in (routing.twins(limits, app.state.watch), files.router, changes.router):
+    readers, app.state.computers = _computing(limits, app.state.watch)
+    twins = routing.twins(readers, app.state.computers)
+    for router in (twins, files.router, changes.router):
         app.include_router(router)
     if app.state.watch.metrics:
         app.add_api_route(METRICS, _metrics, include_in_schema=False)
@@ -90,6 +94,17 @@ def create_app(
 
     app.openapi = openapi  # type: ignore[method-assign]
     return app
+
+
+def _computing(limits: ServerLimits, watch: Watch) -> tuple[Computing, Computing]:
+    """The threads that read series, and those that compute."""
+    timeout_s = limits.compute_timeout_s
+    return (
+        Computing("series", watch, at_once=limits.series_at_once_max,
+                  waiting=limits.series_waiting_max, timeout_s=timeout_s),
+        Computing("computing", watch, at_once=limits.computing_at_once_max,
+                  waiting=limits.computing_waiting_max, timeout_s=timeout_s),
+    )  # fmt: skip
 
 
 def _metrics(request: Request) -> Response:

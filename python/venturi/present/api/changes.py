@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from http import HTTPStatus
 from pathlib import Path as FilePath
 from typing import IO, Annotated
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Depends, Path, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
@@ -34,6 +35,27 @@ from venturi.record.importing.tally import Imported
 from venturi.record.tokens import OWN
 
 router = APIRouter(prefix="/api", tags=["changes"])
+
+
+async def _in_turn(request: Request) -> AsyncIterator[None]:
+    """Those who change something wait for each other without a thread: there are threads for those
+    who read, however long another program writes."""
+    state = request.app.state
+    try:
+        async with asyncio.timeout(state.limits.write_timeout_s):
+            await state.writers.acquire_on_behalf_of(request)
+    except TimeoutError as error:
+        raise VenturiError(
+            "VEN-RECORD-BUSY", "too many changes wait for others to be written",
+            hint="nothing was changed; try again in a moment",
+        ) from error  # fmt: skip
+    try:
+        yield
+    finally:
+        state.writers.release_on_behalf_of(request)
+
+
+IN_TURN = (Depends(_in_turn),)
 
 # Printable, and not only blanks: the record says exactly what it takes.
 _LINE = r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"
@@ -93,7 +115,7 @@ class Login:
     token: Annotated[str, Field(max_length=1_000, examples=["the token of this server"])]
 
 
-@router.post(SESSION.removeprefix("/api"))
+@router.post(SESSION.removeprefix("/api"), dependencies=IN_TURN)
 def login(
     login: Login, request: Request, response: Response, services: ServicesDep
 ) -> shapes.Session:
@@ -112,7 +134,9 @@ def login(
     return shapes.Session(role, name)
 
 
-@router.delete(SESSION.removeprefix("/api"), status_code=HTTPStatus.NO_CONTENT)
+@router.delete(
+    SESSION.removeprefix("/api"), status_code=HTTPStatus.NO_CONTENT, dependencies=IN_TURN
+)
 def logout(request: Request, response: Response, services: ServicesDep) -> None:
     """Ends the session, and forgets the cookie."""
     access: Access = request.app.state.access
@@ -168,14 +192,14 @@ async def upload(
     )
 
 
-@router.post("/exclusions", status_code=HTTPStatus.CREATED)
+@router.post("/exclusions", status_code=HTTPStatus.CREATED, dependencies=IN_TURN)
 def exclude(new: NewExclusion, request: Request, services: ServicesDep) -> shapes.Exclusion:
     """Leaves trials out of analyses; nothing is deleted, and it can be revoked."""
     made = _changes(services).exclude(new.conditions, author_of(request, new.author), new.reason)
     return shown_exclusion(services, made)
 
 
-@router.post("/exclusions/{id}/revoke")
+@router.post("/exclusions/{id}/revoke", dependencies=IN_TURN)
 def revoke(
     id: Annotated[str, Path(pattern=r"^[0-9A-Za-z_-]{1,64}$", examples=["01JZX3J8V0W4Q6N7T2B5"])],
     revocation: Revocation,
@@ -187,14 +211,14 @@ def revoke(
     return shown_exclusion(services, _changes(services).revoke(id, by))
 
 
-@router.post("/views", status_code=HTTPStatus.CREATED)
+@router.post("/views", status_code=HTTPStatus.CREATED, dependencies=IN_TURN)
 def save_view(new: NewView, request: Request, services: ServicesDep) -> shapes.View:
     """Keeps a page's address under a name."""
     author = author_of(request, new.author)
     return shown_view(_changes(services).save_view(new.name, new.url, author))
 
 
-@router.delete("/views/{name:path}", status_code=HTTPStatus.NO_CONTENT)
+@router.delete("/views/{name:path}", status_code=HTTPStatus.NO_CONTENT, dependencies=IN_TURN)
 def delete_view(
     name: Annotated[
         str, Path(min_length=1, max_length=KEY_LENGTH_MAX, pattern=_LINE, examples=["my view"])
@@ -206,7 +230,7 @@ def delete_view(
     _changes(services).delete_view(name, author_of(request))
 
 
-@router.post("/starter")
+@router.post("/starter", dependencies=IN_TURN)
 def import_starter(services: ServicesDep) -> shapes.StarterReport:
     """Takes in the published tables that come with Venturi; a second time changes nothing."""
     results = _changes(services).import_starter()

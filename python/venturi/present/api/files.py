@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Request
 from fastapi import Query as Parameter
 from fastapi.responses import FileResponse, StreamingResponse
 
 from venturi.errors import VenturiError
 from venturi.present.api import downloads
+from venturi.present.api.computing import Computing
 from venturi.present.api.routing import SelectionDep, ServicesDep
 from venturi.present.api.trials import KEY_LENGTH_MAX, TRIAL_ID, KeyName, trial_of
 from venturi.record.trial_table import COLUMNS_MAX
@@ -51,7 +52,8 @@ def artifact(
         200: {"content": {kind.partition(";")[0]: {} for kind in downloads.MEDIA_TYPES.values()}}
     },
 )
-def download(
+async def download(
+    request: Request,
     services: ServicesDep,
     selection: SelectionDep,
     format: Annotated[
@@ -75,8 +77,10 @@ def download(
 
     The header Venturi-Unreadable names those (10 at most) that cannot be read and have no row.
     """
-    content, unreadable = downloads.stream(
-        services.repository, selection.query(), format, columns or ()
+    computers: Computing = request.app.state.computers
+    content, unreadable = await computers.answer(
+        "/download",
+        lambda: downloads.stream(services.repository, selection.query(), format, columns or ()),
     )
     headers = {"Content-Disposition": f'attachment; filename="{downloads.FILE_NAMES[format]}"'}
     if unreadable:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import Any
 
 from anyio import CapacityLimiter, to_thread
 from starlette.responses import PlainTextResponse
@@ -24,7 +26,7 @@ BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 @dataclass(slots=True)
 class Watch:
-    """What is known of a server while it runs.
+    """What is known of a server while it runs; `overdue` are threads whose answer was given up.
 
     `answers` counts them by route and status, `elapsed_s` the seconds by route and the first of
     BUCKETS_S that they do not exceed, `refused` what was refused, by reason.
@@ -35,6 +37,7 @@ class Watch:
     draining: Callable[[], bool] = bool
     connections: Callable[[], dict[str, int]] = dict
     in_flight: int = 0
+    overdue: set[Future[Any]] = field(default_factory=set)
     answers: Counter[tuple[str, int]] = field(default_factory=Counter)
     buckets: Counter[tuple[str, float]] = field(default_factory=Counter)
     elapsed_s: Counter[str] = field(default_factory=Counter)

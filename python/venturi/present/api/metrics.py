@@ -41,6 +41,9 @@ def _all(watch: Watch) -> Iterator[str]:
         [({"phase": phase}, n) for phase, n in watch.connections().items()],
     )  # fmt: skip
     yield from _gauge("venturi_requests_in_flight", "Requests at work.", watch.in_flight)
+    yield from _gauge(
+        "venturi_requests_overdue", "Given up, and still at work.", len(watch.overdue)
+    )
     yield from _family(
         "venturi_refused_total", "counter", "Refused or broken off, by what there was too much of.",
         [({"reason": reason}, n) for reason, n in sorted(watch.refused.items())],

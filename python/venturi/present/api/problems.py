@@ -30,6 +30,8 @@ _STATUS = {
     "VEN-API-INTERNAL": HTTPStatus.INTERNAL_SERVER_ERROR,
     "VEN-API-PAGES": HTTPStatus.SERVICE_UNAVAILABLE,
     "VEN-API-BUSY": HTTPStatus.SERVICE_UNAVAILABLE,
+    "VEN-API-TIME": HTTPStatus.SERVICE_UNAVAILABLE,
+    "VEN-RECORD-BUSY": HTTPStatus.SERVICE_UNAVAILABLE,
     "VEN-RECORD-UNKNOWN": HTTPStatus.NOT_FOUND,
     "VEN-RECORD-ARTIFACT": HTTPStatus.NOT_FOUND,
     "VEN-RECORD-DUPLICATE": HTTPStatus.CONFLICT,
@@ -41,6 +43,7 @@ _STATUS = {
     "VEN-EXCLUSION-UNKNOWN": HTTPStatus.NOT_FOUND,
     "VEN-VIEW-UNKNOWN": HTTPStatus.NOT_FOUND,
 }
+_RETRY_AFTER_S = {"VEN-API-BUSY": "1", "VEN-RECORD-BUSY": "5"}
 # What an error says of the server's own files and addresses is for its log.
 _INSIDE = {"file", "folder", "database", "writing"}
 
@@ -61,8 +64,8 @@ def response(error: VenturiError, status: int | None = None) -> Response:
         hint=hint,
     )
     headers = {"WWW-Authenticate": "Bearer"} if found is HTTPStatus.UNAUTHORIZED else {}
-    if error.code == "VEN-API-BUSY":
-        headers["Retry-After"] = "1"
+    if error.code in _RETRY_AFTER_S:
+        headers["Retry-After"] = _RETRY_AFTER_S[error.code]
     return Response(
         json.dumps(asdict(problem), allow_nan=False), found, headers, media_type=MEDIA_TYPE
     )

@@ -8,43 +8,39 @@ from functools import cache, partial, wraps
 from inspect import Signature
 from typing import Annotated, Any
 
-from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import JSONResponse
 
 from venturi.present.api.asking import Given, Parameter, taken
-from venturi.present.api.bounds import busy
+from venturi.present.api.computing import Computing
 from venturi.present.api.context import Asker, Selection, Services, selection
-from venturi.present.api.health import Watch
 from venturi.present.api.moved import PREFIX
 from venturi.present.api.security import Access, who_asks
 from venturi.present.api.twins import TWINS, Twin, said, shape_of
 from venturi.record import tokens
-from venturi.settings import ServerLimits
 
 
-def twins(limits: ServerLimits, watch: Watch) -> APIRouter:
-    """All twins; those that read series wait for each other, beside the threads of the others."""
+def twins(readers: Computing, computers: Computing) -> APIRouter:
+    """All twins; those that read series, and those that compute, have threads of their own."""
     router = APIRouter(prefix=PREFIX)
-    readers = CapacityLimiter(limits.series_at_once_max)
-
-    def in_turn(answered: Callable[..., JSONResponse]) -> Callable[..., Awaitable[JSONResponse]]:
-        @wraps(answered)
-        async def waited(**arguments: Any) -> JSONResponse:
-            if readers.statistics().tasks_waiting >= limits.series_waiting_max:
-                watch.refused["series"] += 1
-                raise busy("requests that read series", limits.series_at_once_max)
-            return await to_thread.run_sync(partial(answered, **arguments), limiter=readers)
-
-        return waited
-
     for twin in TWINS:
-        answered = _answering(twin)
+        answered: Callable[..., Any] = _answering(twin)
+        if twin.reads or twin.computes:
+            answered = _in_turn(twin.path, readers if twin.reads else computers, answered)
         router.add_api_route(
-            twin.path, in_turn(answered) if twin.reads else answered, methods=["GET"],
-            response_model=shape_of(twin), tags=[twin.tag],
-        )  # fmt: skip
+            twin.path, answered, methods=["GET"], response_model=shape_of(twin), tags=[twin.tag]
+        )
     return router
+
+
+def _in_turn(
+    path: str, threads: Computing, answered: Callable[..., JSONResponse]
+) -> Callable[..., Awaitable[JSONResponse]]:
+    @wraps(answered)
+    async def waited(**arguments: Any) -> JSONResponse:
+        return await threads.answer(path, partial(answered, **arguments))
+
+    return waited
 
 
 def _answering(twin: Twin) -> Callable[..., JSONResponse]:

@@ -27,7 +27,8 @@ class Twin:
     """What answers at `path` under /api: `name` in `module` of this package, imported when used.
 
     An `encoded` answer leaves as `document.encode` writes it, others as their shape says. One that
-    `reads` whole series takes time and memory: the server makes few of them at once.
+    `reads` whole series, or `computes` over many trials, takes time and memory: the server makes
+    few of them at once.
     """
 
     path: str
@@ -36,6 +37,7 @@ class Twin:
     tag: str
     encoded: bool = False
     reads: bool = False
+    computes: bool = False
 
     def function(self) -> Callable[..., Any]:
         """What answers."""
@@ -54,15 +56,15 @@ TWINS = (
     Twin("/trials/{id}", "trials", "trial", "repository"),
     Twin("/trials/{id}/series", "trials", "series", "repository", reads=True),
     Twin("/trials/{id}/job", "trials", "job", "repository", reads=True),
-    Twin("/groups", "trials", "groups", "repository"),
-    Twin("/cost", "analysis.cost", "cost", "analyses"),
-    Twin("/compare", "analysis.compare", "compare", "analyses"),
-    Twin("/effect", "analysis.effect", "effect", "analyses"),
-    Twin("/scaling", "analysis.scaling", "scaling", "analyses"),
+    Twin("/groups", "trials", "groups", "repository", computes=True),
+    Twin("/cost", "analysis.cost", "cost", "analyses", computes=True),
+    Twin("/compare", "analysis.compare", "compare", "analyses", computes=True),
+    Twin("/effect", "analysis.effect", "effect", "analyses", computes=True),
+    Twin("/scaling", "analysis.scaling", "scaling", "analyses", computes=True),
     Twin("/catalogs", "advice", "catalogs", "advice"),
     Twin("/catalog", "advice", "catalog", "advice", encoded=True),
-    Twin("/advice", "advice", "advice", "advice", encoded=True),
-    Twin("/predict", "advice", "predictions", "advice", encoded=True),
+    Twin("/advice", "advice", "advice", "advice", encoded=True, computes=True),
+    Twin("/predict", "advice", "predictions", "advice", encoded=True, computes=True),
     Twin("/exclusions", "trials", "all_exclusions", "changes"),
     Twin("/views", "trials", "all_views", "changes"),
 )
