@@ -51,19 +51,6 @@ pub struct Failure {
     pub exit: u8,
 }
 
-impl Failure {
-    /// What a command says that was asked to stop because there was no more memory.
-    pub fn for_want_of_memory(self) -> Self {
-        Self {
-            code: crate::reserve::CODE,
-            message: crate::reserve::MESSAGE.to_owned(),
-            hint: crate::reserve::HINT.to_owned(),
-            exit: EXIT_USER,
-            ..self
-        }
-    }
-}
-
 /// Writes events; one per process, shared by its threads.
 pub struct Events {
     start: Instant,

@@ -130,8 +130,7 @@ fn tell(work: &Work) -> ExitCode {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
             let stopped = failure.exit == events::EXIT_INTERRUPTED;
-            let failure =
-                if stopped && reserve::is_used() { failure.for_want_of_memory() } else { failure };
+            let failure = if stopped && reserve::is_used() { reserve::failure() } else { failure };
             events.error(&failure);
             ExitCode::from(failure.exit)
         }

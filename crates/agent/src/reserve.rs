@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use crate::events::EXIT_USER;
+use crate::events::{EXIT_USER, Failure};
 
 /// What ending in order takes, many times over. Until it is used it is address space and no memory.
 const RESERVE_BYTES: usize = 4 << 20;
@@ -29,8 +29,7 @@ static RESERVE: Reserve = Reserve(UnsafeCell::new([0; RESERVE_BYTES]));
 /// Bytes of the reserve that were handed out; they do not come back.
 static USED: AtomicUsize = AtomicUsize::new(0);
 pub const CODE: &str = "VEN-AGENT-MEMORY";
-pub const MESSAGE: &str = "there was no more memory; what was begun was undone";
-pub const HINT: &str = "raise what limits it (ulimit -v, ulimit -d, memory.max of the control group), \
+const HINT: &str = "raise what limits it (ulimit -v, ulimit -d, memory.max of the control group), \
                         or use less: --memory, --threads, fewer files of input";
 
 /// Raised when the reserve is used for the first time.
@@ -44,6 +43,17 @@ pub fn stop_by(flag: Arc<AtomicBool>) {
 /// Whether there was no more memory.
 pub fn is_used() -> bool {
     USED.load(Ordering::Relaxed) > 0
+}
+
+/// What a command says that was asked to stop because there was no more memory.
+pub fn failure() -> Failure {
+    Failure {
+        code: CODE,
+        message: "there was no more memory; what was begun was undone".to_owned(),
+        place: serde_json::Value::Null,
+        hint: HINT.to_owned(),
+        exit: EXIT_USER,
+    }
 }
 
 /// Says that there is no more memory, in few words and without any, and ends the process.

@@ -13,6 +13,7 @@ from venturi import settings
 from venturi.cli.progress import progress_bars
 from venturi.cli.repository import open_repository
 from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.local import LocalHost
 from venturi.record.keeping import Keeper, Nowhere
 from venturi.record.trial import Sample, Scalar, Trial, TrialWarning
 
@@ -29,8 +30,6 @@ NO_RECORD_HELP = "Do not keep the trial in the repository."
 
 def this_host() -> Host:
     """The host that is measured: this machine."""
-    from venturi.measure.hosts.local import LocalHost
-
     return LocalHost()
 
 
