@@ -81,7 +81,9 @@ fn of_two_that_cannot_the_starter_hears_one_and_waits_for_neither() {
             })
             .collect();
         assert_eq!(line.start(2), Err("no memory"));
-        refusers.into_iter().for_each(|thread| thread.join().unwrap());
+        for thread in refusers {
+            thread.join().unwrap();
+        }
     });
 }
 
