@@ -255,6 +255,8 @@ def _words(env: Mapping[str, str], variable: str, default: str) -> tuple[str, ..
             hint="close the quotes, or unset it",
         ) from error
     return words or (default,)
+
+
 def _seconds(env: Mapping[str, str], variable: str) -> float | None:
     value = env.get(variable)
     if not value:
