@@ -46,51 +46,60 @@ export function Network({ found }: { found: BetweenHosts }) {
         />
       </figure>
       <h3>Each host with one other</h3>
-      <DataTable
-        caption="Hosts beside one another"
-        columns={[{ name: "Host" }, number("Rate"), number("Of the others' median"), { name: "" }]}
-        rows={found.standings.map((each): Cell[] => [
-          each.host,
-          rated(each.bytes_per_s),
-          share(each.share),
-          each.slow ? { value: "slow", show: slow } : "",
-        ])}
-      />
+      <div className="panel">
+        <DataTable
+          caption="Hosts beside one another"
+          columns={[
+            { name: "Host" },
+            number("Rate"),
+            number("Of the others' median"),
+            { name: "Slow" },
+          ]}
+          rows={found.standings.map((each): Cell[] => [
+            each.host,
+            rated(each.bytes_per_s),
+            share(each.share),
+            each.slow ? { value: "slow", show: slow } : "",
+          ])}
+        />
+      </div>
       <h3>All to all: the slowest host decides</h3>
-      <DataTable
-        caption="All to all"
-        columns={[
-          number("Hosts"),
-          { name: "Without" },
-          { name: "Slowest host" },
-          number("It moves"),
-          number("Mean of all"),
-          number("Gain"),
-        ]}
-        rows={[
-          ...found.sizes.map((size): Cell[] => [
-            size.hosts,
-            "",
-            size.slowest,
-            rated(size.bytes_per_s),
-            rated(size.mean_bytes_per_s),
-            "",
-          ]),
-          ...found.culled.map((step): Cell[] => [
-            step.hosts,
-            step.dropped.join(", "),
-            step.slowest,
-            rated(step.bytes_per_s),
-            "",
-            step.gain === null
-              ? null
-              : {
-                  value: step.gain,
-                  show: `${step.gain >= 0 ? "+" : "−"}${percent(Math.abs(step.gain))}`,
-                },
-          ]),
-        ]}
-      />
+      <div className="panel">
+        <DataTable
+          caption="All to all"
+          columns={[
+            number("Hosts"),
+            { name: "Without" },
+            { name: "Slowest host" },
+            number("It moves"),
+            number("Mean of all"),
+            number("Gain"),
+          ]}
+          rows={[
+            ...found.sizes.map((size): Cell[] => [
+              size.hosts,
+              "",
+              size.slowest,
+              rated(size.bytes_per_s),
+              rated(size.mean_bytes_per_s),
+              "",
+            ]),
+            ...found.culled.map((step): Cell[] => [
+              step.hosts,
+              step.dropped.join(", "),
+              step.slowest,
+              rated(step.bytes_per_s),
+              "",
+              step.gain === null
+                ? null
+                : {
+                    value: step.gain,
+                    show: `${step.gain >= 0 ? "+" : "−"}${percent(Math.abs(step.gain))}`,
+                  },
+            ]),
+          ]}
+        />
+      </div>
     </section>
   );
 }
@@ -101,32 +110,34 @@ export function Disks({ found }: { found: DisksOfHosts }) {
     <section aria-labelledby="disks-of-hosts">
       <h2 id="disks-of-hosts">The disks of the hosts</h2>
       <p>{found.sentence}</p>
-      <DataTable
-        caption="Disks of all hosts at work"
-        columns={[
-          { name: "Host" },
-          { name: "Folder" },
-          { name: "Test" },
-          number("Rate"),
-          number("Of its peers' median"),
-          number("Of its host's rate alone"),
-          { name: "" },
-        ]}
-        rows={found.disks.map((each): Cell[] => [
-          each.host,
-          each.folder,
-          each.mode === "read_write" ? `mixed ${each.role}` : each.mode.replace("_", " "),
-          each.rate === null
-            ? null
-            : {
-                value: each.rate,
-                show: each.unit === "B/s" ? rate(each.rate) : `${Math.round(each.rate)}/s`,
-              },
-          share(each.share),
-          share(each.of_alone),
-          each.slow ? { value: "slow", show: slow } : "",
-        ])}
-      />
+      <div className="panel">
+        <DataTable
+          caption="Disks of all hosts at work"
+          columns={[
+            { name: "Host" },
+            { name: "Folder" },
+            { name: "Test" },
+            number("Rate"),
+            number("Of its peers' median"),
+            number("Of its host's rate alone"),
+            { name: "Slow" },
+          ]}
+          rows={found.disks.map((each): Cell[] => [
+            each.host,
+            each.folder,
+            each.mode === "read_write" ? `mixed ${each.role}` : each.mode.replace("_", " "),
+            each.rate === null
+              ? null
+              : {
+                  value: each.rate,
+                  show: each.unit === "B/s" ? rate(each.rate) : `${Math.round(each.rate)}/s`,
+                },
+            share(each.share),
+            share(each.of_alone),
+            each.slow ? { value: "slow", show: slow } : "",
+          ])}
+        />
+      </div>
     </section>
   );
 }

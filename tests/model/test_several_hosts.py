@@ -1,0 +1,107 @@
+"""What is read from the trial of a probe of several hosts, and one host's part of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import report_samples
+from venturi.advise.verdict import AgainstClass, verdicts
+from venturi.model.scaling.between_hosts import PairRate, between_hosts
+from venturi.model.scaling.disks_of_hosts import disks_of_hosts
+from venturi.record.one_host import of_host
+from venturi.record.trial import Cluster, Host, Sample, Scalar, Trial
+
+
+def sample(metric: str, value: float, **labels: Scalar) -> Sample:
+    unit = "fraction" if "gain" in metric or "share" in metric else "B/s"
+    names = {"source": "from", "target": "to", "of": "class"}
+    return Sample(metric, value, unit, labels={names.get(k, k): v for k, v in labels.items()})
+
+
+def probe(*samples: Sample, engine: str = "netbench") -> Trial:
+    return replace(
+        report_samples.trial(1, engine, engine),
+        cluster=Cluster(
+            tuple(Host(name, {}) for name in "abc"),
+            {"input": ("a:/d", "b:/d", "c:/d", "c:/e")},
+            network="network",
+        ),
+        samples=samples,
+    )
+
+
+def network(*, slow: bool) -> Trial:
+    """Three hosts of 100 MB/s, c of 20 MB/s if one is to be `slow`."""
+    rate = {"a": 100e6, "b": 100e6, "c": 20e6 if slow else 100e6}
+    pairs = [
+        sample("net_pair_bytes_per_s", min(rate[a], rate[b]) * factor, source=a, target=b,
+               iteration=iteration)
+        for a in rate
+        for b in rate
+        if a != b
+        for iteration, factor in enumerate((1.0, 0.9, 1.1))
+    ]  # fmt: skip
+    standings = [
+        each
+        for host in rate
+        for each in (
+            sample("net_host_bytes_per_s", rate[host], host=host, slow=slow and host == "c"),
+            sample("net_host_share_of_others", rate[host] / 100e6, host=host, slow=False),
+        )
+    ]
+    least = min(rate.values())
+    return probe(
+        *pairs, *standings,
+        sample("net_all_to_all_bytes_per_s", 1.5 * least, peers=3, slowest=False, iteration=0),
+        sample("net_all_to_all_bytes_per_s", 0.8 * least, peers=3, slowest=True, peer="c"),
+        sample("net_culled_bytes_per_s", 95e6, dropped="c", peers=2, peer="b"),
+        sample("net_culled_gain", 95e6 / (0.8 * least) - 1, dropped="c", peers=2, peer="b"),
+    )  # fmt: skip
+
+
+def test_the_matrix_the_slow_host_and_what_culling_brings_are_read() -> None:
+    found = between_hosts(network(slow=True))
+    assert found is not None
+    assert found.matrix[0] == (None, PairRate(100e6, 90e6, 3), PairRate(20e6, 18e6, 3))
+    assert found.slow == ("c",)
+    assert [each.host for each in found.standings] == ["c", "a", "b"]
+    assert (found.culled[0].dropped, found.culled[0].hosts) == (("c",), 2)
+    assert found.sentence == (
+        "this host is slow: c (20% of the others); a pair moves 20 MB/s (median); all 3 at once: "
+        "the slowest, c, moves 16 MB/s, 80% of a pair; without c it would move +494%."
+    )
+    assert verdicts(network(slow=True))[0].standing is AgainstClass.SLOW_PEERS
+
+
+def test_where_none_is_slow_that_is_said() -> None:
+    first = verdicts(network(slow=False))[0]
+    assert first.standing is AgainstClass.ALIKE
+    assert first.text.startswith("no host is slow: the slowest, a, has 100% of the others' rate")
+    assert between_hosts(report_samples.network_probe()) is None
+    assert disks_of_hosts(report_samples.disk_probe()) is None
+
+
+def test_one_host_has_its_own_samples_with_all_at_work() -> None:
+    rates = [
+        sample("disk_read_bytes_per_s", rate, host=host, dir="/d", hosts_at_once=at_once)
+        for host, rate, at_once in (("a", 9.0, 1), ("a", 5.0, 3), ("b", 7.0, 3))
+    ]
+    trial = probe(
+        *rates,
+        sample("disk_share_of_others", 0.5, host="a", dir="/d", mode="read", role="read",
+               of="ssd", slow=True),
+        sample("disk_share_of_alone", 0.55, host="a", mode="read", role="read"),
+        engine="diskbench",
+    )  # fmt: skip
+    own = of_host(trial, "a")
+    assert [host.name for host in own.cluster.hosts] == ["a"]
+    assert own.cluster.disks_by_role == {"input": ("/d",)}
+    assert own.values("disk_read_bytes_per_s", dir="/d") == [5.0]
+    assert of_host(trial, "c").cluster.disks_by_role == {"input": ("/d", "/e")}
+    found = disks_of_hosts(trial)
+    assert found is not None
+    assert (found.disks[0].rate, found.disks[0].of_alone) == (5.0, 0.55)
+    assert found.sentence == (
+        "slow disks: a /d (read at 50% of its peers); with all hosts at work a keeps 55% of its "
+        "rate alone (read), which is the least."
+    )
