@@ -108,6 +108,7 @@ impl Output {
 /// Where frames are read, by one thread.
 pub struct Input {
     from: OwnedFd,
+    piece: Vec<u8>,
     buffer: Vec<u8>,
     taken: usize,
     heard: Instant,
@@ -127,7 +128,13 @@ pub enum Silence {
 impl Input {
     /// To be read from `from`.
     pub fn new(from: OwnedFd) -> Self {
-        Self { from, buffer: Vec::new(), taken: 0, heard: Instant::now() }
+        Self {
+            from,
+            piece: vec![0; PIECE_BYTES],
+            buffer: Vec::new(),
+            taken: 0,
+            heard: Instant::now(),
+        }
     }
 
     /// The next frame; why there is none if the other end is gone or silent for `patience`, or if
@@ -159,13 +166,10 @@ impl Input {
         if !fds[1].revents().is_empty() {
             return Err(Silence::Woken);
         }
-        let before = self.buffer.len();
-        self.buffer.resize(before + PIECE_BYTES, 0);
-        let read = rustix::io::read(&self.from, &mut self.buffer[before..]);
-        self.buffer.truncate(before + *read.as_ref().unwrap_or(&0));
-        match read {
+        match rustix::io::read(&self.from, &mut self.piece) {
             Ok(0) => Err(Silence::Ended),
-            Ok(_) => {
+            Ok(bytes) => {
+                self.buffer.extend_from_slice(&self.piece[..bytes]);
                 self.heard = Instant::now();
                 Ok(())
             }

@@ -8,6 +8,7 @@ VEN-HOST-LOST, and the far end ends what it started.
 
 from __future__ import annotations
 
+import fcntl
 import io
 import json
 import os
@@ -34,6 +35,8 @@ SILENCE_S = 20.0
 HELLO_S = 30.0
 PIECE_BYTES = 256 << 10
 WINDOW_BYTES = 4 << 20
+PIPE_BYTES = 1 << 20
+"""Of what is said each way; with the usual 64 KiB a copy changes hands four times a piece."""
 MAX_FRAME_BYTES = 64 << 20
 STDERR_LINES = 20
 CLOSE_S = 30.0
@@ -408,6 +411,9 @@ class FarEnd:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._stdin, self._stdout = self._process.stdin, self._process.stdout
+        for pipe in (self._stdin, self._stdout):
+            with suppress(OSError):  # a user may have only so many bytes in pipes
+                fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         self._words: deque[str] = deque(maxlen=STDERR_LINES)
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
