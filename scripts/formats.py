@@ -13,6 +13,13 @@ from pydantic import BaseModel
 
 from venturi.advise.devices import DiskClass
 from venturi.advise.doctor import Rule
+from venturi.measure.clusters.cluster_file import (
+    ClusterFile,
+    HostTable,
+    Network,
+    PriceTable,
+    Rack,
+)
 from venturi.measure.studies.plan_file import PlanFile
 from venturi.model.catalog import ATTRIBUTES, COLUMNS, Kind
 from venturi.model.catalog.importers import onprem
@@ -40,6 +47,14 @@ def formats() -> Iterator[str]:
         yield from ("", f"### [{name}]", "")
         yield from _fields(part)
     yield from _example("plan.toml")
+    yield from _part("Cluster", "`venturi cluster check FILE.toml`, `--cluster` of other verbs; "
+                     "the [guide](../guide/clusters.md) explains it.")  # fmt: skip
+    yield from _fields(ClusterFile)
+    for title, table in (("[[hosts]]", HostTable), ("[networks.NAME]", Network),
+                         ("[racks.NAME]", Rack), ("[hosts.price]", PriceTable)):  # fmt: skip
+        yield from ("", f"### {title}", "")
+        yield from _fields(table)
+    yield from _example("cluster.toml")
     yield from _part("Sheet of own machines", "`venturi catalog import onprem FILE.csv -o own.csv` "
                      "makes a catalogue of it, `--own years=4,...` prices it. CSV, one type of "
                      "machine a row, the columns in any order.")  # fmt: skip

@@ -27,12 +27,9 @@ PLAIN = {"abstractmethod", "cache", "cached_property", "classmethod", "contextma
 ALLOWED = {
     "python/venturi/python_api.py": "programs and notebooks",
     "python/venturi/record/migrations/versions": "Alembic",
-    "python/venturi/measure/clusters": "the verbs of clusters, which come next",
-    "python/venturi/toml_file.py:BytesPerS": "measure/clusters",
+    "python/venturi/cli/clusters.py:cluster_option": "the probes of clusters, which come next",
+    "python/venturi/measure/clusters/recorded.py": "the probes of clusters, which come next",
     "python/venturi/measure/hosts/daemons.py:tail": "tests wait for what a daemon says",
-    "python/venturi/measure/hosts/remote.py": "clusters, which are not written yet",
-    "python/venturi/measure/hosts/ssh.py": "clusters, which are not written yet",
-    "python/venturi/measure/hosts/local.py:unix_time_s": "clusters, which are not written yet",
     "python/venturi/record/importing/take_in.py:import_file": "programs that use no command line",
 }
 

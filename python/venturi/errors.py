@@ -207,6 +207,27 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "VEN-CLUSTER-FILE": Code(
             _USAGE, "A cluster's file has mistakes; each is named with its line."
         ),
+        "VEN-CLUSTER-SAME": Code(_USAGE, "Two hosts of a cluster are one machine."),
+        "VEN-CLUSTER-FOLDER": Code(
+            _ENVIRONMENT, "A folder of a cluster's host is not there or cannot be written."
+        ),
+        "VEN-CLUSTER-SHARED": Code(
+            _ENVIRONMENT, "A folder is the same for several hosts of a cluster."
+        ),
+        "VEN-CLUSTER-ONE-DISK": Code(
+            _WARNING, "Folders that stand for several disks are on one file system."
+        ),
+        "VEN-CLUSTER-ADDRESS": Code(
+            _ENVIRONMENT, "A host of a cluster is not reached at its address by the others."
+        ),
+        "VEN-CLUSTER-NAMES": Code(
+            _WARNING, "A host of a cluster does not find the others by name, or itself wrongly."
+        ),
+        "VEN-CLUSTER-CLOCK": Code(_ENVIRONMENT, "The clocks of a cluster's hosts differ too much."),
+        "VEN-CLUSTER-SETTINGS": Code(
+            _ENVIRONMENT, "A host of a cluster has a setting that is known to hurt."
+        ),
+        "VEN-CLUSTER-DIFFERS": Code(_WARNING, "Hosts of a cluster that should be alike are not."),
         "VEN-LAB-FILE": Code(_USAGE, "A lab's file has mistakes; each is named with its line."),
         "VEN-LAB-NEEDS": Code(
             _ENVIRONMENT, "This machine, or who asks, lacks something that a lab is made of."

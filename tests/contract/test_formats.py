@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from venturi.advise.devices import DiskClass
 from venturi.advise.doctor import Rule, load_rules
+from venturi.measure.clusters.cluster_file import parse_cluster
 from venturi.measure.engines.registry import ENGINES
 from venturi.measure.studies.plan_file import EngineWords, parse_plan
 from venturi.model import catalog
@@ -47,6 +48,13 @@ def test_plan() -> None:
     assert mistakes == ()
     assert plan is not None
     assert len(plan.combinations) == 6  # 8, without 4 GB on one thread
+
+
+def test_cluster() -> None:
+    spec, mistakes = parse_cluster(example("cluster.toml"), EXAMPLES / "cluster.toml")
+    assert mistakes == ()
+    assert spec is not None
+    assert (len(spec.hosts), spec.address(spec.master)) == (18, "10.1.0.1")
 
 
 def test_sheet_of_own_machines() -> None:

@@ -71,6 +71,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "restore": ("restore", "Fill an empty repository from a backup"),
     "remove": ("remove", "Delete trials for good, on record; a dry run unless --yes is given"),
     "repository": ("upkeep", "Check the repository, mend it, see what was set aside or removed"),
+    "cluster": ("cluster", "Check the hosts of a cluster before measuring; send them the agent"),
     "doctor": ("doctor", "Check this host's settings against what the field recommends"),
     "completion": ("completion", "What bash, zsh or fish needs to complete verbs and options"),
     "version": ("version", "Versions of Venturi, its agent and its schema"),

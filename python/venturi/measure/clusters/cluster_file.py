@@ -49,20 +49,26 @@ def _by_network(value: Any) -> Any:
     return value if isinstance(value, dict) else {_ONLY_NETWORK: value}
 
 
-class _Network(Strict):
+class Network(Strict):
+    """What is said of a network."""
+
     rate: BytesPerS | None = Field(
         default=None, description="of each host's link, such as 10Gbit/s"
     )
 
 
-class _Rack(Strict):
+class Rack(Strict):
+    """What is said of a rack."""
+
     within: Text | None = Field(default=None, description="the row or core that it hangs on")
     uplink: BytesPerS | None = Field(
         default=None, description="rate of the link out of it, shared by its hosts"
     )
 
 
-class _Price(Strict):
+class PriceTable(Strict):
+    """What a host costs."""
+
     per_hour: Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)] = Field(
         description="what one host costs an hour"
     )
@@ -85,6 +91,15 @@ class HostKeys(Strict):
     lab: Text | None = Field(
         default=None, description="the lab on this machine that has a host of this name"
     )
+    agent: Text | None = Field(
+        default=None,
+        description="file of this machine, seen from where the cluster's is: the agent, built for "
+        "that host's processor; default: the installed one",
+    )
+    agent_folder: Text | None = Field(
+        default=None,
+        description="folder there that keeps the agent; default: ~/.cache/venturi/agents",
+    )
     roles: tuple[Text, ...] = Field(
         default=(WORKER,), min_length=1, description="some of " + ", ".join(ROLES)
     )
@@ -106,7 +121,7 @@ class HostKeys(Strict):
         + "; default: all disks for each",
     )  # fmt: skip
     type: Text | None = Field(default=None, description="instance type; a catalogue has its price")
-    price: _Price | None = Field(
+    price: PriceTable | None = Field(
         default=None, description="per_hour, currency, source, as_of: what it costs"
     )
 
@@ -133,8 +148,8 @@ class ClusterFile(Strict):
         default=None,
         description="of a lab: its rates are so many times slower than what they stand for",
     )
-    networks: dict[str, _Network] = Field(default={}, description="rate of each network, by name")
-    racks: dict[str, _Rack] = Field(
+    networks: dict[str, Network] = Field(default={}, description="rate of each network, by name")
+    racks: dict[str, Rack] = Field(
         default={}, description="within and uplink of each rack, by name"
     )
     defaults: HostKeys = Field(
@@ -159,7 +174,7 @@ def parse_cluster(text: str, file: Path) -> tuple[ClusterSpec | None, tuple[Mist
     given, lines, mistakes = parse(ClusterFile, text, "a cluster", names)
     if given is None:
         return None, mistakes
-    entries = [_Entry(given, index, lines) for index in range(len(given.hosts))]
+    entries = [_Entry(given, index, lines, file.parent) for index in range(len(given.hosts))]
     hosts = [(each.at, host) for each in entries for host in each.hosts()]
     own = [mistake for each in entries for mistake in each.mistakes]
     together = [] if own else _doubts(hosts)  # a misspelt host is not what it was meant to be
@@ -180,8 +195,8 @@ def parse_cluster(text: str, file: Path) -> tuple[ClusterSpec | None, tuple[Mist
     return spec, ()
 
 
-def _networks(given: ClusterFile) -> Mapping[str, _Network]:
-    return given.networks or {given.data_network or DATA_NETWORK: _Network()}
+def _networks(given: ClusterFile) -> Mapping[str, Network]:
+    return given.networks or {given.data_network or DATA_NETWORK: Network()}
 
 
 def _data_network(given: ClusterFile) -> str:
@@ -191,9 +206,10 @@ def _data_network(given: ClusterFile) -> str:
 class _Entry:
     """A table of [[hosts]]: what it, or else [defaults], says of its hosts; `mistakes` by key."""
 
-    def __init__(self, given: ClusterFile, index: int, lines: Lines) -> None:
+    def __init__(self, given: ClusterFile, index: int, lines: Lines, folder: Path) -> None:
         self.mistakes: list[tuple[KeyPath, str]] = []
         self._given = given
+        self._folder = folder
         self._table = given.hosts[index]
         self.at: KeyPath = ("hosts", index)
         self._line = lines.of(self.at)
@@ -291,7 +307,9 @@ class _Entry:
         if of.lab is not None:
             return [InLab(of.lab)] * len(self._names)
         places = self._each((*at, "ssh"), of.ssh or "{name}", _DESTINATION, "destination")
-        return [Ssh(each) for each in places]
+        agent, folder = self._value("agent")[0], self._value("agent_folder")[0]
+        file = None if agent is None else self._folder / agent
+        return [Ssh(each, file, folder or "") for each in places]
 
     def _roles(self) -> tuple[str, ...]:
         roles, at = self._value("roles")
@@ -366,7 +384,7 @@ class _Entry:
         return found
 
 
-def _rate(networks: Mapping[str, _Network], name: str) -> float | None:
+def _rate(networks: Mapping[str, Network], name: str) -> float | None:
     found = networks.get(name)
     return None if found is None else found.rate
 
@@ -428,7 +446,7 @@ def _twice(
                 yield at, said.format(host.name, value, other.name)
 
 
-def _doubtful_racks(racks: Mapping[str, _Rack]) -> Iterator[tuple[KeyPath, str]]:
+def _doubtful_racks(racks: Mapping[str, Rack]) -> Iterator[tuple[KeyPath, str]]:
     told: set[str] = set()
     for name, rack in racks.items():
         if rack.within is not None and rack.within not in racks:

@@ -21,9 +21,15 @@ class Here:
 
 @dataclass(frozen=True, slots=True)
 class Ssh:
-    """By OpenSSH: `destination` is what one types after `ssh`."""
+    """By OpenSSH: `destination` is what one types after `ssh`.
+
+    `agent` is this machine's copy of the agent for it (None: the installed one), `agent_folder` the
+    folder there that keeps it (empty: in the user's cache).
+    """
 
     destination: str
+    agent: Path | None = None
+    agent_folder: str = ""
 
     def __str__(self) -> str:
         return f"ssh {self.destination}"

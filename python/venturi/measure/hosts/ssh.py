@@ -15,7 +15,7 @@ import shlex
 import struct
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,11 +111,13 @@ def connected(
     ssh: Sequence[str] = ("ssh",),
     connect_s: float = CONNECT_S,
     silence_s: float = SILENCE_S,
+    on_send: Callable[[int], None] = lambda sent_bytes: None,
 ) -> Iterator[RemoteHost]:
     """The host that `ssh DESTINATION` reaches, until the block is left; people call it `name`.
 
     `agent` is this machine's copy of the one that runs there, from `folder` there (by default
-    venturi/agents in the user's cache). VEN-HOST-... says why it cannot be reached or used.
+    venturi/agents in the user's cache); `on_send` hears of how many bytes it is if it has to be
+    sent. VEN-HOST-... says why it cannot be reached or used.
     """
     name = name or destination
     if not destination or destination.startswith("-") or "\0" in destination:
@@ -125,7 +127,7 @@ def connected(
             where={"host": name},
             hint="write HOST, USER@HOST, or a Host of ~/.ssh/config",
         )
-    given = _Agent(agent, _read(agent))
+    given = _Agent(agent, _read(agent), on_send)
     script = shlex.quote(_script(given.binary, folder))
     options = [
         "-T", "-o", "BatchMode=yes", "-o", f"ConnectTimeout={max(1, round(connect_s))}",
@@ -149,6 +151,7 @@ class _Agent:
 
     path: Path
     binary: bytes
+    on_send: Callable[[int], None]
 
 
 class _Opening:
@@ -171,6 +174,7 @@ class _Opening:
                 case ["system", system, machine]:
                     self._check(system, machine)
                 case ["absent"]:
+                    self._agent.on_send(len(self._agent.binary))
                     self._send()
                 case _:
                     raise self._not_kept()

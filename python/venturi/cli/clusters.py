@@ -1,0 +1,94 @@
+"""What the verbs of clusters share: a cluster as an option, its hosts connected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from venturi import settings
+from venturi.cli.measuring import find_agent, this_host
+from venturi.errors import unreadable
+from venturi.measure.clusters.cluster_spec import ClusterSpec, Here, HostSpec, InLab, Ssh
+from venturi.measure.clusters.connect import Outcome, connected
+from venturi.measure.hosts import remote, ssh
+
+if TYPE_CHECKING:
+    from venturi.measure.hosts.host import Host
+
+F = TypeVar("F", bound=Callable[..., Any])
+LAB = "lab:"
+
+
+class ClusterType(click.ParamType["ClusterSpec"]):
+    """A cluster's file, or `lab:NAME` for a lab that is up."""
+
+    name = "cluster"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> ClusterSpec:
+        from venturi.measure.clusters.cluster_file import cluster_of
+
+        if not isinstance(value, str):
+            return value  # type: ignore[no-any-return]
+        file = _of_lab(value.removeprefix(LAB)) if value.startswith(LAB) else Path(value)
+        try:
+            text = file.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            hint = "docs/guide/clusters.md has an example; lab:NAME is a lab that is up"
+            raise unreadable(file, error, "VEN-CLUSTER-FILE", hint) from error
+        return cluster_of(text, file)
+
+
+def _of_lab(name: str) -> Path:
+    from venturi.measure.lab import lab
+
+    return lab.look(settings.load().home, name).cluster
+
+
+CLUSTER = ClusterType()
+
+cluster_option: Callable[[F], F] = click.option(
+    "--cluster", metavar="FILE|lab:NAME", type=CLUSTER,
+    help="Measure on the hosts of this cluster: a file as docs/guide/clusters.md has it, or a lab "
+    "that is up.",
+)  # fmt: skip
+
+
+def agent_for(spec: HostSpec) -> Path:
+    """This machine's copy of the agent that runs on the host."""
+    chosen = spec.reached.agent if isinstance(spec.reached, Ssh) else None
+    return chosen or Path(find_agent().path)
+
+
+def open_host(
+    spec: HostSpec, on_send: Callable[[int], None] = lambda sent_bytes: None
+) -> AbstractContextManager[Host]:
+    """The host, in the way that it is reached; `on_send` hears if the agent has to be sent, and of
+    how many bytes it is."""
+    match spec.reached:
+        case Here():
+            return nullcontext(this_host())
+        case InLab(lab):
+            from venturi.measure.lab.lab import enter
+
+            into = enter(settings.load().home, lab, spec.name)
+            return remote.connected([*into, agent_for(spec), "host"], spec.name)
+        case by_ssh:
+            return ssh.connected(
+                by_ssh.destination, agent_for(spec), name=spec.name, folder=by_ssh.agent_folder,
+                on_send=on_send,
+            )  # fmt: skip
+
+
+@contextmanager
+def cluster_hosts(
+    spec: ClusterSpec, *, on_done: Callable[[int], None] = lambda done: None
+) -> Iterator[Outcome[Host]]:
+    """The hosts of a cluster by name, connected, until the block is left."""
+    with connected(spec, open_host, on_done=on_done) as outcome:
+        yield outcome

@@ -1,0 +1,317 @@
+"""What is wrong with a cluster, and what differs between its hosts, by what they said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from venturi.errors import VenturiError
+from venturi.measure.clusters.cluster_spec import ClusterSpec, InLab
+from venturi.measure.clusters.survey import HostSurvey
+from venturi.measure.clusters.traits import (
+    Difference,
+    differences,
+    disk_of,
+    names_of,
+    sentence,
+    traits_of,
+)
+from venturi.units import format_duration, format_offset
+from venturi.wording import count_of
+
+CLOCK_LIMIT_S = 0.1
+"""A tenth of the second at which series are sampled: further apart, what hosts did at once seems to
+have been done one after the other."""
+
+CLOCK = "VEN-CLUSTER-CLOCK"
+DIFFERS = "VEN-CLUSTER-DIFFERS"
+
+_NETWORK_FILE_SYSTEMS = ("nfs", "cifs", "smb", "ceph", "lustre", "gluster", "beegfs", "gpfs")
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something about some hosts: a problem, or what may be one. `fix` says what to do, if that
+    is known. `failed`: nothing else is known of the host.
+    """
+
+    severity: Literal["problem", "advice"]
+    code: str
+    hosts: tuple[str, ...]
+    text: str
+    fix: str = ""
+    failed: bool = False
+
+    @property
+    def whole(self) -> str:
+        """The sentence with what to do."""
+        return f"{self.text}: {self.fix}" if self.fix else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How far the clocks that are furthest apart are from each other; the true value is within
+    `error_s` of `apart_s`."""
+
+    ahead: str
+    behind: str
+    apart_s: float
+    error_s: float
+
+    @property
+    def text(self) -> str:
+        """`1.2 s ± 0.3 ms`."""
+        return format_offset(self.apart_s, self.error_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """All remarks, the worst first; `differences` by the roles of the hosts that were compared."""
+
+    hosts: int
+    remarks: tuple[Remark, ...]
+    differences: tuple[tuple[str, Difference], ...]
+    spread: Spread | None
+
+    @property
+    def wrong(self) -> bool:
+        """Whether a host is not to be used as it is."""
+        return any(each.severity == "problem" for each in self.remarks)
+
+    @property
+    def verdict(self) -> str:
+        """The whole in a sentence, with what to do first."""
+        failed = self._hosts(lambda each: each.failed)
+        wrong = self._hosts(lambda each: each.severity == "problem") - failed
+        odd = self._hosts(lambda each: each.code == DIFFERS) - failed - wrong
+        told = [count_of(self.hosts, "host")]
+        for hosts, one, several in (
+            (failed, "did not answer", "did not answer"),
+            (wrong, "has a problem", "have problems"),
+            (odd, "differs", "differ"),
+        ):
+            if hosts:
+                told.append(f"{len(hosts)} {one if len(hosts) == 1 else several}")
+        if len(told) == 1:
+            told.append("reachable and alike" if self.hosts > 1 else "reachable")
+        if not self.remarks:
+            clocks = f", clocks within {self.spread.text}" if self.spread else ""
+            return ", ".join(told) + clocks
+        first, *more = self.remarks
+        rest = f" (and {len(more)} more)" if more else ""
+        return f"{', '.join(told)}: {first.whole}{rest}"
+
+    def _hosts(self, chosen: Callable[[Remark], bool]) -> set[str]:
+        return {host for each in self.remarks if chosen(each) for host in each.hosts}
+
+
+def judge(
+    spec: ClusterSpec,
+    surveys: Mapping[str, HostSurvey],
+    failures: Mapping[str, VenturiError],
+    others: Sequence[Remark] = (),
+) -> Checked:
+    """What is to be said of a cluster whose hosts said `surveys`, or failed; `others` are remarks
+    of who judges settings."""
+    spread = spread_of(surveys)
+    found = tuple(
+        (" and ".join(roles), each)
+        for roles, names in _alike(spec, surveys).items()
+        for each in differences({n: traits_of(spec.host(n), surveys[n]) for n in names})
+    )
+    remarks = [
+        *(_failed(name, error) for name, error in failures.items()),
+        *_one_machine(spec, surveys),
+        *_folders(spec, surveys),
+        *_network(spec, surveys),
+        *_clocks(spread),
+        *others,
+        *(Remark("advice", DIFFERS, tuple(each.odd), sentence(each))
+          for _, each in found),
+        *_names(spec, surveys),
+    ]  # fmt: skip
+    remarks.sort(key=lambda each: each.severity != "problem")
+    return Checked(len(spec.hosts), tuple(remarks), found, spread)
+
+
+def spread_of(surveys: Mapping[str, HostSurvey]) -> Spread | None:
+    """The two clocks that are furthest apart; None of fewer than two."""
+    if len(surveys) < 2:
+        return None
+    by_offset = sorted(surveys, key=lambda name: surveys[name].clock.offset_s)
+    behind, ahead = by_offset[0], by_offset[-1]
+    early, late = surveys[behind].clock, surveys[ahead].clock
+    return Spread(ahead, behind, late.offset_s - early.offset_s, late.error_s + early.error_s)
+
+
+def _alike(
+    spec: ClusterSpec, surveys: Mapping[str, HostSurvey]
+) -> Mapping[tuple[str, ...], list[str]]:
+    """The hosts that said something, by their roles: those of the same roles should be alike."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for host in spec.hosts:
+        if host.name in surveys:
+            groups.setdefault(tuple(sorted(host.roles)), []).append(host.name)
+    return groups
+
+
+def _failed(name: str, error: VenturiError) -> Remark:
+    return Remark("problem", error.code, (name,), f"{name}: {error.message}", error.hint, True)
+
+
+def _one_machine(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Iterator[Remark]:
+    seen: dict[tuple[object, object], str] = {}
+    for name, said in surveys.items():
+        if isinstance(spec.host(name).reached, InLab):
+            continue
+        identity = said.facts.get("boot_id"), said.facts.get("hostname")
+        if identity[0] is not None and (other := seen.setdefault(identity, name)) != name:
+            yield Remark(
+                "problem", "VEN-CLUSTER-SAME", (other, name),
+                f"{other} and {name} are one machine, {identity[1]}",
+                "take one of them out of the file, or mend its address",
+            )  # fmt: skip
+
+
+def _folders(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Iterator[Remark]:
+    for name, said in surveys.items():
+        for folder in said.folders:
+            if folder.problem is not None:
+                yield Remark(
+                    "problem", "VEN-CLUSTER-FOLDER", (name,),
+                    f"{name} cannot use {folder.path}: {folder.problem}",
+                    "mount the disk, make the folder there, or mend the file",
+                )  # fmt: skip
+    yield from _shared_folders(surveys)
+    yield from _shared_disks(spec, surveys)
+
+
+def _shared_folders(surveys: Mapping[str, HostSurvey]) -> Iterator[Remark]:
+    told: set[str] = set()
+    for name, said in surveys.items():
+        for folder in said.folders:
+            hosts = tuple(sorted({name, *folder.shared_with}))
+            if len(hosts) > 1 and (key := f"{hosts}") not in told:
+                told.add(key)
+                yield Remark(
+                    "problem", "VEN-CLUSTER-SHARED", hosts,
+                    f"{names_of(hosts)} have one folder: {folder.path} of {name} is the same disk",
+                    "give each host a folder on a disk of its own",
+                )  # fmt: skip
+
+
+def _shared_disks(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Iterator[Remark]:
+    """Folders of the file that stand for several disks and are on one."""
+    places: dict[tuple[object, ...], list[tuple[str, str]]] = {}
+    for name, said in surveys.items():
+        classes = spec.host(name).disks.values()
+        disks = {folder for folders in classes for folder in folders}
+        for folder in said.folders:
+            if folder.path not in disks or folder.device is None:
+                continue
+            file_system, _ = disk_of(said.facts, folder.path)
+            kind = str(file_system.get("kind", ""))
+            if kind.startswith(_NETWORK_FILE_SYSTEMS):
+                where: tuple[object, ...] = (kind, file_system.get("device"))
+            else:
+                where = (said.facts.get("boot_id") or name, folder.device)
+            places.setdefault(where, []).append((name, str(folder.path)))
+    for found in places.values():
+        if len(found) > 1:
+            told = ", ".join(f"{path} of {name}" for name, path in found[:4])
+            more = f" and {len(found) - 4} more" if len(found) > 4 else ""
+            yield Remark(
+                "advice", "VEN-CLUSTER-ONE-DISK", tuple(dict.fromkeys(name for name, _ in found)),
+                f"{told}{more} are on one file system, and share its speed",
+                "name one folder of each disk",
+            )  # fmt: skip
+
+
+def _network(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Iterator[Remark]:
+    for name, said in surveys.items():
+        address = spec.address(spec.host(name))
+        if said.listen_problem is not None:
+            yield Remark(
+                "problem", "VEN-CLUSTER-ADDRESS", (name,),
+                f"{name} cannot wait for others at {address}: {said.listen_problem}",
+                f"give {name} an address of its own: address = in the file",
+            )  # fmt: skip
+    reaching: dict[str, list[str]] = {}
+    for name, said in surveys.items():
+        for other in said.unreached:
+            reaching.setdefault(other, []).append(name)
+    for name, others in reaching.items():
+        address = spec.address(spec.host(name))
+        yield Remark(
+            "problem", "VEN-CLUSTER-ADDRESS", (name,),
+            f"{name} is not reached at {address} by {names_of(others)}",
+            _way(name, address, [surveys[each].names.get(name) for each in others]),
+        )  # fmt: skip
+
+
+def _way(name: str, address: str, found: Sequence[str | None]) -> str:
+    """What to do about an address that does not answer, by what the others find for the name."""
+    if address != name:
+        return "is a firewall between them, or the address one of another network?"
+    if None in found or not found:
+        return f"they find no address for that name: give {name} an address = in the file"
+    return (
+        f"they take it for {found[0]}: mend /etc/hosts there, or give it an address = in the file"
+    )
+
+
+def _clocks(spread: Spread | None) -> Iterator[Remark]:
+    if spread is None:
+        return
+    hosts = (spread.ahead, spread.behind)
+    if spread.apart_s - spread.error_s > CLOCK_LIMIT_S:
+        yield Remark(
+            "problem", CLOCK, hosts,
+            f"clocks differ by up to {spread.text} ({spread.ahead} is ahead of {spread.behind})",
+            "series would not align, run chronyd on all hosts",
+        )  # fmt: skip
+    elif spread.apart_s + spread.error_s > CLOCK_LIMIT_S:
+        yield Remark(
+            "advice", CLOCK, hosts,
+            f"clocks differ by {spread.text}: answers take too long to tell whether that is below "
+            f"{format_duration(CLOCK_LIMIT_S)}",
+            "check again when hosts and network are quiet",
+        )  # fmt: skip
+
+
+def _names(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Iterator[Remark]:
+    for name, said in surveys.items():
+        if said.names_problem is not None:
+            yield Remark(
+                "advice", "VEN-CLUSTER-NAMES", (name,),
+                f"{name} cannot say whether it finds the others' names: {said.names_problem}",
+            )  # fmt: skip
+    blind = {
+        name: [other for other in said.names if said.names[other] is None]
+        for name, said in surveys.items()
+    }
+    for hosts, missing in _grouped(blind):
+        if missing:
+            yield Remark(
+                "advice", "VEN-CLUSTER-NAMES", hosts,
+                f"{names_of(hosts)} cannot find {names_of(missing)} by name",
+                "Hadoop and Spark want each host's name known to all: in DNS or in /etc/hosts",
+            )  # fmt: skip
+    for name, said in surveys.items():
+        own = said.names.get(name) or ""
+        if own.startswith(("127.", "::1")) and len(spec.hosts) > 1:
+            yield Remark(
+                "advice", "VEN-CLUSTER-NAMES", (name,),
+                f"{name} takes its own name for {own}, where the others cannot reach it",
+                "daemons that listen under their name are not reached: mend /etc/hosts there",
+            )  # fmt: skip
+
+
+def _grouped(lists: Mapping[str, list[str]]) -> Iterator[tuple[tuple[str, ...], list[str]]]:
+    """The hosts that have the same list, together."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for host, each in lists.items():
+        groups.setdefault(tuple(each), []).append(host)
+    for key, hosts in groups.items():
+        yield tuple(hosts), list(key)

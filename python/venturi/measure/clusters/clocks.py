@@ -1,0 +1,53 @@
+"""How far a host's clock is from this machine's, and how wrong that may be.
+
+A question goes there, the host says its time, the answer comes back: its clock was read at some
+instant between. Taken in the middle, the offset is wrong by at most half the round trip, so the
+shortest of some counts (F. Cristian, "Probabilistic clock synchronization", Distributed Computing
+3, 1989, 146-158; NTP's clock filter, RFC 5905, section 10, is of this kind).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from venturi.measure.hosts.host import Host
+
+ROUNDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A round trip: when the question left and the answer came, by this machine's clock, and what
+    the host's clock said. In seconds since 1970."""
+
+    left_s: float
+    there_s: float
+    came_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class ClockOffset:
+    """A host's clock less this machine's; the true value is within `error_s` of `offset_s`."""
+
+    offset_s: float
+    error_s: float
+
+
+def offset_of(rounds: Sequence[Round]) -> ClockOffset:
+    """The offset by the shortest of `rounds`, which are at least one."""
+    best = min(rounds, key=lambda each: each.came_s - each.left_s)
+    middle_s = best.left_s + (best.came_s - best.left_s) / 2
+    return ClockOffset(best.there_s - middle_s, (best.came_s - best.left_s) / 2)
+
+
+def measure(host: Host, rounds: int = ROUNDS) -> ClockOffset:
+    """How far the clock of `host` is off."""
+    # The monotonic clock takes the times between: this machine's may be set meanwhile.
+    began_s, began = time.time(), time.monotonic()
+
+    def now_s() -> float:
+        return began_s + (time.monotonic() - began)
+
+    return offset_of([Round(now_s(), host.unix_time_s(), now_s()) for _ in range(rounds)])

@@ -1,0 +1,141 @@
+"""A cluster's hosts, all at once: one that fails is named, and what the others gave is kept."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from venturi.errors import VenturiError, refused
+from venturi.measure.clusters.cluster_spec import ClusterSpec, HostSpec
+from venturi.measure.hosts.host import Host
+from venturi.units import format_duration
+
+T = TypeVar("T")
+Open = Callable[[HostSpec], AbstractContextManager[Host]]
+"""How a host is connected; only the command line knows all ways."""
+
+CONNECT_S = 30.0
+CLOSE_S = 40.0
+"""A link gives what it started there 30 s to end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[T]):
+    """What was learnt of each host, and why not of the others; both in the order asked for."""
+
+    results: Mapping[str, T]
+    failures: Mapping[str, VenturiError]
+
+    def all(self) -> Mapping[str, T]:
+        """The results; the first failure is raised, with the names of all."""
+        for error in self.failures.values():
+            error.where = {**error.where, "hosts that failed": ", ".join(self.failures)}
+            raise error
+        return self.results
+
+
+def on_each(
+    names: Iterable[str],
+    work: Callable[[str], T],
+    *,
+    timeout_s: float,
+    on_done: Callable[[int], None] = lambda done: None,
+) -> Outcome[T]:
+    """What `work` returns for each host's name, all at once. One that raises a VenturiError or an
+    OSError, or is not done after `timeout_s`, is among the failures; any other error is raised.
+
+    `on_done` hears how many are done. What is late goes on by itself, and nobody hears of it.
+    """
+    wanted = tuple(names)
+    answers: queue.SimpleQueue[tuple[str, T | None, BaseException | None]] = queue.SimpleQueue()
+
+    def one(name: str) -> None:
+        try:
+            answers.put((name, work(name), None))
+        except BaseException as error:
+            answers.put((name, None, error))
+
+    for name in wanted:
+        threading.Thread(target=one, args=(name,), name=f"host {name}", daemon=True).start()
+    deadline_s = time.monotonic() + timeout_s
+    results: dict[str, T] = {}
+    failures: dict[str, VenturiError] = {}
+    while (done := len(results) + len(failures)) < len(wanted):
+        on_done(done)
+        try:
+            name, result, error = answers.get(timeout=max(deadline_s - time.monotonic(), 0))
+        except queue.Empty:
+            break
+        if error is None:
+            results[name] = result  # type: ignore[assignment]
+        else:
+            failures[name] = _told(error, name)
+    on_done(done)
+    for name in wanted:
+        if name not in results and name not in failures:
+            failures[name] = _late(name, timeout_s)
+    return Outcome(
+        {name: results[name] for name in wanted if name in results},
+        {name: failures[name] for name in wanted if name in failures},
+    )
+
+
+@contextmanager
+def connected(
+    spec: ClusterSpec,
+    open_host: Open,
+    *,
+    timeout_s: float = CONNECT_S,
+    on_done: Callable[[int], None] = lambda done: None,
+) -> Iterator[Outcome[Host]]:
+    """The hosts of a cluster by name, connected all at once, until the block is left."""
+    specs = {each.name: each for each in spec.hosts}
+    opened: dict[str, AbstractContextManager[Host]] = {}
+    over = False
+    lock = threading.Lock()
+
+    def open_one(name: str) -> Host:
+        manager = open_host(specs[name])
+        host = manager.__enter__()
+        with lock:
+            if not over:
+                opened[name] = manager
+                return host
+        manager.__exit__(None, None, None)  # nobody waits for it any more
+        raise _late(name, timeout_s)
+
+    def close_one(name: str) -> None:
+        opened[name].__exit__(None, None, None)
+
+    try:
+        try:
+            outcome = on_each(specs, open_one, timeout_s=timeout_s, on_done=on_done)
+        finally:
+            with lock:
+                over = True
+        yield outcome
+    finally:
+        on_each(tuple(opened), close_one, timeout_s=CLOSE_S)
+
+
+def _told(error: BaseException, name: str) -> VenturiError:
+    if isinstance(error, OSError):
+        return refused(error, f"on {name}", where={"host": name})
+    if not isinstance(error, VenturiError):
+        raise error
+    error.where = {"host": name, **error.where}
+    return error
+
+
+def _late(name: str, timeout_s: float) -> VenturiError:
+    return VenturiError(
+        "VEN-HOST-TIMEOUT",
+        f"{name} was not done after {format_duration(timeout_s)}",
+        where={"host": name},
+        hint="is the host overloaded, its network cut, or a disk of it dead?",
+    )

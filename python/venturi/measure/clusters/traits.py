@@ -1,0 +1,226 @@
+"""Traits of hosts, and in which of them hosts differ that should be alike: the majority decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from venturi.measure.clusters.cluster_spec import HostSpec
+from venturi.measure.clusters.survey import HostSurvey
+from venturi.units import format_bytes, format_bytes_decimal
+
+Facts = Mapping[str, Any]
+
+MEMORY_TOLERANCE = 0.01
+"""Kernels and firmware of one kind of machine keep some MB of it, not always as many."""
+DISK_TOLERANCE = 0.01
+FREE_TOLERANCE = 0.25
+"""What fits on one of the disks that are used alike should fit on the others."""
+
+# The kernel makes these of the memory that it finds.
+_OF_MEMORY = frozenset(
+    {"fs.file-max", "kernel.threads-max", "net.ipv4.tcp_mem", "vm.min_free_kbytes"}
+)
+_PLAIN = {
+    "cpu_model": "processor",
+    "cpu_threads_allowed": "processor threads",
+    "cpu_governors": "processors' governors",
+    "numa_nodes": "memory nodes",
+    "architecture": "architecture",
+    "virtualisation": "virtualisation",
+    "kernel_release": "kernel",
+    "os_name": "system",
+    "clock_source": "clock source",
+    "transparent_huge_pages": "transparent huge pages",
+    "limit_open_files_soft": "limit of open files",
+    "limit_processes_soft": "limit of processes",
+    "limit_locked_memory_soft_bytes": "limit of locked memory",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A trait's value as people read it. Numbers are alike within `tolerance`, a share of the
+    smaller; `unit` says which sizes they are, if they are sizes: decimal or binary."""
+
+    text: str
+    number: float | None = None
+    tolerance: float = 0.0
+    unit: Literal["", "B", "iB"] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A trait in which hosts differ that should be alike.
+
+    `usual` is what most have, and `odd` are the others; if no value has more hosts than every
+    other, `usual` is None and `odd` are all. A value of None is not known.
+    """
+
+    trait: str
+    usual: Value | None
+    odd: Mapping[str, Value | None]
+    count: int
+    """Hosts that were compared."""
+
+
+def differences(hosts: Mapping[str, Mapping[str, Value | None]]) -> tuple[Difference, ...]:
+    """The traits in which `hosts`, which should be alike, differ; by name, in the order of their
+    traits. A trait that nobody knows is none."""
+    names = dict.fromkeys(trait for traits in hosts.values() for trait in traits)
+    found = (
+        _difference(trait, {host: hosts[host].get(trait) for host in hosts}) for trait in names
+    )
+    return tuple(each for each in found if each is not None)
+
+
+def _difference(trait: str, values: Mapping[str, Value | None]) -> Difference | None:
+    groups = _alike(values)
+    unknown = [host for host, value in values.items() if value is None]
+    if not groups or len(groups) + bool(unknown) < 2:
+        return None
+    first, *others = groups
+    if others and len(others[0]) == len(first):
+        return Difference(trait, None, dict(values), len(values))
+    odd = {host: value for host, value in values.items() if host not in first}
+    return Difference(trait, values[first[len(first) // 2]], odd, len(values))
+
+
+def _alike(values: Mapping[str, Value | None]) -> list[list[str]]:
+    """The hosts whose values are alike, the most first; those whose value is not known are none."""
+    groups: dict[object, list[str]] = {}
+    numbers = sorted(
+        (value.number, host) for host, value in values.items()
+        if value is not None and value.number is not None
+    )  # fmt: skip
+    before: float | None = None
+    key = 0
+    for number, host in numbers:
+        value = values[host]
+        assert value is not None
+        if before is not None and number > before * (1 + value.tolerance):
+            key += 1
+        before = number
+        groups.setdefault(key, []).append(host)
+    for host, value in values.items():
+        if value is not None and value.number is None:
+            groups.setdefault(value.text, []).append(host)
+    return sorted(groups.values(), key=len, reverse=True)
+
+
+def sentence(found: Difference) -> str:
+    """The difference in words: who has what, and what the others have."""
+    having: dict[Value | None, list[str]] = {}
+    for host, value in found.odd.items():
+        having.setdefault(value, []).append(host)
+    if found.usual is None:
+        told = "; ".join(f"{names_of(hosts)}: {_text(value)}" for value, hosts in having.items())
+        return f"{found.trait} differs, and no value is the usual one: {told}"
+    return "; ".join(
+        _clause(names_of(hosts), "has" if len(hosts) == 1 else "have", found.trait, value,
+                found.usual)
+        for value, hosts in having.items()
+    )  # fmt: skip
+
+
+def names_of(hosts: Sequence[str], most: int = 5) -> str:
+    """Some hosts by name: `h1, h2 and 3 more`."""
+    if len(hosts) <= most:
+        return ", ".join(hosts)
+    return f"{', '.join(hosts[: most - 1])} and {len(hosts) - most + 1} more"
+
+
+def _clause(hosts: str, have: str, trait: str, value: Value | None, usual: Value) -> str:
+    if value is None:
+        return f"{trait} of {hosts} is not known (usual: {usual.text})"
+    if usual.unit and value.number is not None and usual.number is not None:
+        more = value.number - usual.number
+        size = format_bytes(abs(more)) if usual.unit == "iB" else format_bytes_decimal(abs(more))
+        than = "less" if more < 0 else "more"
+        return f"{hosts} {have} {size} {than} {trait} ({value.text}; usual: {usual.text})"
+    return f"{hosts} {have} {trait} {value.text} (usual: {usual.text})"
+
+
+def _text(value: Value | None) -> str:
+    return "not known" if value is None else value.text
+
+
+def traits_of(spec: HostSpec, said: HostSurvey) -> Mapping[str, Value | None]:
+    """The traits of a host, those first that matter most."""
+    return dict(_traits(spec, said))
+
+
+def _traits(spec: HostSpec, said: HostSurvey) -> Iterator[tuple[str, Value | None]]:
+    facts = said.facts
+    yield "memory", _size(facts.get("memory_total_bytes"), MEMORY_TOLERANCE, "iB")
+    yield "swap space", _size(facts.get("swap_total_bytes"), 0.0, "iB")
+    for fact in ("cpu_threads_allowed", "cpu_model"):
+        yield _PLAIN[fact], _plain(facts.get(fact))
+    yield from _disks(spec, said)
+    for interface in _elements(facts, "network_interfaces"):
+        if interface.get("kind") != "loopback" and interface.get("state") == "up":
+            name = interface.get("name")
+            yield f"MTU of {name}", _plain(interface.get("mtu_bytes"))
+            yield f"link speed of {name}", _plain(interface.get("speed_bits_per_s"), " bit/s")
+    for fact, name in _PLAIN.items():
+        yield name, _plain(facts.get(fact))
+    yield "Java", Value(said.java or "none")
+    yield "agent", Value(f"{said.agent.version} ({said.agent.git_sha})")
+    sysctls = facts.get("sysctls")
+    for name, value in sorted(sysctls.items() if isinstance(sysctls, Mapping) else ()):
+        if name not in _OF_MEMORY:
+            yield name, _plain(value)
+
+
+def _disks(spec: HostSpec, said: HostSurvey) -> Iterator[tuple[str, Value | None]]:
+    """Of the disks of the file: of one class, those in the same place should be alike."""
+    surveys = {each.path: each for each in said.folders}
+    for name, folders in spec.disks.items():
+        yield f"number of {name} disks", Value(str(len(folders)))
+        for place, folder in enumerate(folders, start=1):
+            disk = f"{name} disk {place}" if len(folders) > 1 else f"{name} disk"
+            file_system, device = disk_of(said.facts, folder)
+            yield f"size of {disk}", _size(device.get("size_bytes"), DISK_TOLERANCE, "B")
+            yield f"model of {disk}", _plain(device.get("model"))
+            yield f"file system of {disk}", _plain(file_system.get("kind"))
+            yield f"scheduler of {disk}", _plain(device.get("scheduler"))
+            yield f"read-ahead of {disk}", _size(device.get("read_ahead_bytes"), 0.0, "iB")
+            yield f"write cache of {disk}", _plain(device.get("write_cache"))
+            free = surveys[folder].free_bytes if folder in surveys else None
+            yield f"free space of {disk}", _size(free, FREE_TOLERANCE, "B")
+
+
+def disk_of(facts: Facts, folder: Path) -> tuple[Facts, Facts]:
+    """The file system that `folder` is on, and the disk below it; empty if they are not known."""
+    mounted = [
+        (len(Path(point).parts), each)
+        for each in _elements(facts, "file_systems")
+        if folder.is_relative_to(point := str(each.get("mount_point")))
+    ]
+    if not mounted:
+        return {}, {}
+    file_system = max(mounted, key=lambda each: each[0])[1]
+    disks = {each.get("name"): each for each in _elements(facts, "block_devices")}
+    return file_system, disks.get(file_system.get("block_device"), {})
+
+
+def _elements(facts: Facts, name: str) -> list[Facts]:
+    found = facts.get(name)
+    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
+
+
+def _size(value: object, tolerance: float, unit: Literal["B", "iB"]) -> Value | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    text = format_bytes(value) if unit == "iB" else format_bytes_decimal(value)
+    return Value(text, float(value), tolerance, unit)
+
+
+def _plain(value: object, unit: str = "") -> Value | None:
+    if value is None:
+        return None
+    if isinstance(value, list):
+        return Value(", ".join(map(str, value)))
+    return Value(f"{value}{unit}" if isinstance(value, str) else f"{value:,}{unit}")
