@@ -72,8 +72,8 @@ def _remains() -> Iterator[str]:
         with suppress(OSError):
             command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
             mounts = Path(f"/proc/{pid}/mountinfo").read_text()
-            if "venturi-lab" in mounts or "venturi-lab" in command:
-                yield f"process {pid} {command[:80]}"
+            if whose := re.search(r"venturi-lab-[0-9a-f]{8}", mounts + command):
+                yield f"process {pid} {whose[0]} {command[:80]}"
     if Path("/venturi").exists():
         yield "folder /venturi"
 
