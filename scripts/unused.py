@@ -27,8 +27,6 @@ PLAIN = {"abstractmethod", "cache", "cached_property", "classmethod", "contextma
 ALLOWED = {
     "python/venturi/python_api.py": "programs and notebooks",
     "python/venturi/record/migrations/versions": "Alembic",
-    "python/venturi/cli/clusters.py:cluster_option": "the probes of clusters, which come next",
-    "python/venturi/measure/clusters/recorded.py": "the probes of clusters, which come next",
     "python/venturi/measure/hosts/daemons.py:tail": "tests wait for what a daemon says",
     "python/venturi/record/importing/take_in.py:import_file": "programs that use no command line",
 }

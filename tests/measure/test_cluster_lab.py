@@ -50,9 +50,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def test_the_slow_host_of_a_lab_is_the_first_thing_that_is_said(home: Path) -> None:
-    file = lab.folder_of(home, NAME) / "cluster.toml"
     done = venturi(
-        "probe", "net", "--cluster", file, "--max-time", "150ms", "--iterations", 1, "--json",
+        "probe", "net", "--cluster", f"lab:{NAME}", "--max-time", "150ms",
+        "--iterations", 1, "--json",
         home=home, VENTURI_AGENT=str(AGENT),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -61,6 +61,7 @@ def test_the_slow_host_of_a_lab_is_the_first_thing_that_is_said(home: Path) -> N
     assert [row[0] is None for row in said["between_hosts"]["matrix"]] == [True] + [False] * 3
     assert said["cluster"]["name"] == NAME
     assert said["cluster"]["hosts"][3]["links"]["data"]["bytes_per_s"] == 5e6
+    assert all(host["clock"]["error_s"] < 1 for host in said["cluster"]["hosts"])
     assert len([each for each in said["artifacts"] if each["kind"] == "series"]) == 4
     shown = venturi("show", "last", home=home)
     assert shown.stdout.startswith("network of 4 hosts: this host is slow: late (")

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from venturi.cli.clusters import cluster_option
 from venturi.cli.measuring import NO_RECORD_HELP, measuring_session, record_of, this_host
 from venturi.cli.options import (
     BYTES,
@@ -32,6 +33,7 @@ from venturi.cli.watch import (
     watch_options,
 )
 from venturi.errors import ExitCode
+from venturi.measure.clusters.cluster_spec import ClusterSpec
 from venturi.record.trial import State, Trial
 
 DISK_MODES = ("read", "write", "read_write", "random_read", "shuffle_read")
@@ -63,14 +65,6 @@ verbose_option = click.option(
 )
 experiment_option = click.option(
     "--experiment", metavar="NAME", help="Record the trial under this experiment."
-)
-
-
-cluster_option = click.option(
-    "--cluster",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Measure all hosts of the cluster in this file.",
 )
 
 
@@ -147,7 +141,7 @@ def disk(
     watch_s: float | None,
     every_s: float | None,
     random_time: float | None,
-    cluster: Path | None,
+    cluster: ClusterSpec | None,
     alone: bool | None,
     experiment: str | None,
     no_record: bool,
@@ -271,7 +265,7 @@ def net(
     loopback: int | None,
     size_bytes: int | None,
     max_time: float | None,
-    cluster: Path | None,
+    cluster: ClusterSpec | None,
     pairs: str | None,
     slow_factor: float | None,
     no_cull: bool,
