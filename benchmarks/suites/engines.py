@@ -21,6 +21,7 @@ from benchmarks.figures import Figure, figure, missing, ratio_figure
 from benchmarks.suites.startup import find_cli
 from venturi.measure.engines.hadoop.cluster import open_cluster
 from venturi.measure.engines.hadoop.install import HADOOP_VERSION, look_for_hadoop
+from venturi.measure.engines.nodes import LOCALHOST, on_one_host
 from venturi.measure.engines.protocol import Resources
 from venturi.measure.hosts.local import LocalHost
 
@@ -147,7 +148,7 @@ def _cluster_up(bench: Bench, home: Path) -> Figure:
         with bench.folder(f"engines-cluster-{turn}") as folder:
             begun_s = monotonic()
             ground = Resources({"output": (folder,), "scratch": (folder,)})
-            cluster = open_cluster(host, hadoop, ground)
+            cluster = open_cluster(on_one_host(host, ground.dirs, 1), {LOCALHOST: hadoop}, ground)
             times_s.append(monotonic() - begun_s)
             cluster.stop()
     return figure(rows.CLUSTER_UP, times_s, f"Hadoop {HADOOP_VERSION}, one worker")

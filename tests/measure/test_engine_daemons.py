@@ -17,6 +17,7 @@ from test_engine_process import STUBBORN
 from this_host import HOST
 
 from venturi.errors import VenturiError
+from venturi.measure.hosts import daemons as daemons_module
 from venturi.measure.hosts.daemons import Daemons, free_ports, on_free_ports, wait_until
 from venturi.measure.trial import programs as process
 from venturi.measure.trial.job import JobFailed
@@ -100,19 +101,34 @@ def test_a_port_taken_meanwhile_is_replaced_once() -> None:
             raise VenturiError("VEN-ENGINE-PORT", "taken")
         return ports
 
-    assert on_free_ports(3, bring_up) == tried[1]
+    assert on_free_ports(HOST, 3, bring_up) == tried[1]
 
     def never(ports: tuple[int, ...]) -> None:
         tried.append(ports)
         raise VenturiError("VEN-ENGINE-PORT", "taken")
 
     with pytest.raises(VenturiError, match="taken"):
-        on_free_ports(1, never)
+        on_free_ports(HOST, 1, never)
     assert len(tried) == 4
 
 
+def _listens(server: socket.socket, port: int) -> bool:
+    try:
+        server.bind(("127.0.0.1", port))
+    except OSError:
+        return False
+    server.listen()
+    return True
+
+
 def test_free_ports_are_free_and_different() -> None:
-    ports = free_ports(20)
+    with socket.socket() as server:
+        taken = next(port for port in range(20_000, 30_000) if _listens(server, port))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(daemons_module, "_candidates", lambda _: range(taken, taken + 1))
+            with pytest.raises(VenturiError, match="no 1 free ports"):
+                free_ports(HOST, 1)
+    ports = free_ports(HOST, 20)
     assert len(set(ports)) == 20
     for port in ports:
         with socket.socket() as server:

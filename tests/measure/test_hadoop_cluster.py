@@ -32,6 +32,7 @@ from venturi.measure.engines.protocol import Resources, TrialSpec
 from venturi.measure.engines.registry import engine
 from venturi.measure.hosts import daemons
 from venturi.measure.hosts.agent import Agent
+from venturi.measure.hosts.host import Host
 from venturi.measure.trial.folders import PREFIX, DataFolders
 from venturi.measure.trial.runner import Session, open_session, run_trial
 from venturi.measure.workloads.definition import Size
@@ -134,8 +135,8 @@ def hadoop(engines_home: Path, disk: Path, scratch: Path, killed: Path) -> Itera
         other.bind(("127.0.0.1", 0))
         other.listen()
 
-        def first_without_luck(count: int) -> tuple[int, ...]:
-            ports = free_ports(count)
+        def first_without_luck(host: Host, count: int) -> tuple[int, ...]:
+            ports = free_ports(host, count)
             chosen.append(ports)
             taken = other.getsockname()[1]
             return ports if len(chosen) > 1 else (*ports[:2], taken, *ports[3:])

@@ -32,6 +32,7 @@ from venturi.measure.engines.spark.deployment import MIB, shares
 from venturi.measure.engines.spark.engine import Spark
 from venturi.measure.hosts import daemons
 from venturi.measure.hosts.agent import Agent
+from venturi.measure.hosts.host import Host
 from venturi.measure.trial.folders import DataFolders
 from venturi.measure.trial.runner import Session, open_session, run_trial
 from venturi.measure.workloads.definition import Size
@@ -94,8 +95,8 @@ def standalone(
         other.bind(("127.0.0.1", 0))
         other.listen()
 
-        def first_without_luck(count: int) -> tuple[int, ...]:
-            chosen.append(free_ports(count))
+        def first_without_luck(host: Host, count: int) -> tuple[int, ...]:
+            chosen.append(free_ports(host, count))
             taken = other.getsockname()[1]
             return chosen[-1] if len(chosen) > 1 else (taken, *chosen[-1][1:])
 

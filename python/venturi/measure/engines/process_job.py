@@ -18,6 +18,7 @@ from venturi.errors import ExitCode, VenturiError
 from venturi.measure.engines import account as own
 from venturi.measure.engines import ignored
 from venturi.measure.engines.kind import MOST_INSTANCES
+from venturi.measure.engines.nodes import ROLES
 from venturi.measure.engines.protocol import Collected, Engine, ProcessEngine, TrialSpec
 from venturi.measure.hosts.host import Files, Host
 from venturi.measure.trial import space
@@ -165,23 +166,22 @@ class ProcessJob:
             ),
             engine=EngineRecord(self.engine.name, self.engine.version),
             configuration=configuration,
-            disks_by_role={
-                role: tuple(str(path) for path in dirs)
-                for role in ("input", "scratch", "output")
-                if (dirs := spec.folders.parents(role))
-            },
+            disks_by_role={role: dirs for role in ROLES if (dirs := self._disks(role))},
             experiment=spec.experiment,
             repetition=spec.repetition,
             warm_up=spec.warm_up,
             seed=spec.seed if spec.definition.seeded else None,
             series=spec.series,
             elsewhere=self._elsewhere,
+            uses_network=self.engine.nodes is not None,
         )  # fmt: skip
 
     @property
     def _elsewhere(self) -> str | None:
         """Why what the job uses is not all used by processes that Venturi started."""
         engine, deployment = self.engine, self.engine.deployment
+        if engine.nodes is not None:
+            return None
         ours = deployment in engine.kind.clusters and (
             engine.owns_hdfs or deployment not in engine.kind.on_hdfs
         )
@@ -257,12 +257,23 @@ class ProcessJob:
     def _require_space(self) -> None:
         spec = self.spec
         size_bytes = spec.size.bytes or 0
-        _, scratch, output = space_factors(spec.definition, hdfs=self.engine.owns_hdfs)
+        several = self.engine.nodes is not None  # their disks say themselves that they are full
+        _, scratch, output = space_factors(
+            spec.definition, hdfs=self.engine.owns_hdfs and not several
+        )
+        scratch = 0.0 if several else scratch
         each = {"scratch": round(size_bytes * scratch), "output": round(size_bytes * output)}
         needs = {role: need_bytes * spec.instances for role, need_bytes in each.items()}
         needs["input"] = spec.inputs.missing_bytes
         folders = {role: self._used(role) for role in needs}
         space.require(spec.folders.files, space.spread(needs, folders))
+
+    def _disks(self, role: str) -> tuple[str, ...]:
+        """The folders of a role, of several nodes each with the node's name."""
+        nodes = self.engine.nodes
+        if nodes is None:
+            return tuple(map(str, self.spec.folders.parents(role)))
+        return tuple(f"{node.name}:{path}" for node in nodes.all for path in node.dirs[role])
 
     def _used(self, role: str) -> tuple[Path, ...]:
         """Those of the folders named for `role` that the job really uses."""
@@ -273,6 +284,8 @@ class ProcessJob:
         return named[:1] if role == "output" and not self.engine.owns_hdfs else named
 
     def _unused(self) -> Iterator[TrialWarning]:
+        if self.engine.nodes is not None:
+            return
         for role in ("input", "scratch", "output"):
             named, used = self.spec.folders.parents(role), self._used(role)
             if len(used) < len(named):

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from venturi.errors import VenturiError
 from venturi.measure.engines.kind import EngineKind
+from venturi.measure.engines.nodes import Nodes
 from venturi.measure.hosts.host import Host
 from venturi.measure.trial.folders import DataFolders
 from venturi.measure.trial.job import Attachment, TrialJob
@@ -50,7 +51,7 @@ class Availability:
 @dataclass(frozen=True)
 class Resources:
     """What an engine that has to be started gets: the user's folders by role, and how large it may
-    be. `workers` is the number of its worker daemons. None: the engine's own default.
+    be. `workers` is the number of its worker daemons on a host. None: the engine's own default.
     """
 
     dirs: Mapping[str, tuple[Path, ...]]
@@ -135,6 +136,10 @@ class ProcessEngine(Engine, Protocol):
     @property
     def host(self) -> Host:
         """Where its programs are started."""
+
+    @property
+    def nodes(self) -> Nodes | None:
+        """Those of a cluster with its daemons, `host` being the client's; None: `host` has all."""
 
     @property
     def version(self) -> str:

@@ -14,6 +14,7 @@ from venturi.measure.engines.kind import EngineKind
 from venturi.wording import did_you_mean, near
 
 if TYPE_CHECKING:
+    from venturi.measure.engines.nodes import Nodes
     from venturi.measure.engines.protocol import Engine
     from venturi.measure.hosts.host import Host
 
@@ -71,17 +72,23 @@ def engine(
     home: Path,
     environ: Mapping[str, str],
     hadoop_conf: Path | None = None,
+    nodes: Nodes | None = None,
 ) -> Engine:
     """The engine `NAME` or `NAME:DEPLOYMENT` on `host`, or VEN-MEASURE-WORKLOAD. `home` is its
     VENTURI_HOME.
 
-    `hadoop_conf` is the configuration folder of a Hadoop cluster that is there.
+    `hadoop_conf` is the configuration folder of a Hadoop cluster that is there. With `nodes` its
+    daemons run on these, and `host` is that of their client.
     """
     name, deployment = split_spec(spec)
     if name not in ENGINES:
         raise _unknown_engine(name, spec)
     kind = ENGINES[name]
     url = kind.takes_url and ":" in deployment
+    if nodes is not None and deployment not in kind.clusters:
+        able = [f"{each.name}:{way}" for each in ENGINES.values() for way in sorted(each.clusters)]
+        problem = f"{spec} runs on one host, not on a cluster"
+        raise _refused(problem, spec, f"name one of {', '.join(able)}, or leave --cluster out")
     if deployment and deployment not in kind.deployments and not url:
         problem = f"{name} cannot be deployed as {deployment!r}"
         known = kind.deployments
@@ -94,6 +101,7 @@ def engine(
         environ=environ,
         deployment=deployment or next(iter(kind.deployments), None),
         hadoop_conf=hadoop_conf,
+        nodes=nodes,
     )
     return made
 

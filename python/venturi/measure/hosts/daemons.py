@@ -7,17 +7,16 @@ when its stdin closes. That happens however this process ends, also when it is k
 from __future__ import annotations
 
 import random
-import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
 from venturi.errors import VenturiError
-from venturi.measure.hosts.host import Host, Supervised
+from venturi.measure.hosts.host import Files, Host, Supervised
 from venturi.measure.hosts.logs import complaint, known_cause, tail
 from venturi.units import format_duration
 
@@ -26,9 +25,21 @@ LAST_WORDS = 8192
 """Characters at the end of a log in which to look for the cause of the end."""
 _PORT_SIGNS = ("Address already in use", "Port in use")
 _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
+_SOCKETS = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 _LOWEST_PORT = 10_000
 
 Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Where daemons are started: a host, a folder there for their logs, and the name of the host
+    where there are several.
+    """
+
+    host: Host
+    folder: Path
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -36,9 +47,19 @@ class Daemon:
     """A process that Venturi started and will end. `log` has what it says."""
 
     name: str
-    host: Host
+    ground: Ground
     log: Path
     process: Supervised
+
+    @property
+    def host(self) -> Host:
+        """Where it runs."""
+        return self.ground.host
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return f"{self.name} on {self.ground.name}" if self.ground.name else self.name
 
     @property
     def ended(self) -> bool:
@@ -57,45 +78,63 @@ class Daemon:
 
 
 class Daemons:
-    """The daemons of one engine on a host. Leaving it as a context manager ends them."""
+    """The daemons of one engine. Leaving it as a context manager ends them.
+
+    They run on `host`, with their logs in `folder`, unless they are started elsewhere.
+    """
 
     def __init__(self, host: Host, engine: str, folder: Path) -> None:
-        self.host = host
         self.engine = engine
         self.folder = folder
+        self._ground = Ground(host, folder)
         self._daemons: dict[str, Daemon] = {}
 
     def start(
-        self, name: str, command: Sequence[str | Path], *, env: Mapping[str, str], cwd: Path
+        self,
+        name: str,
+        command: Sequence[str | Path],
+        *,
+        env: Mapping[str, str],
+        cwd: Path,
+        at: Ground | None = None,
     ) -> Daemon:
-        """Starts `command` and returns at once; its log is `NAME.log` in our folder."""
-        log = self.folder / f"{name}.log"
-        process = self.host.supervise(command, log=log, cwd=cwd, env=env)
-        daemon = Daemon(name, self.host, log, process)
-        self._daemons[name] = daemon
+        """Starts `command` and returns at once; its log is `NAME.log`, with the name of its host
+        where it has one, in the folder there.
+        """
+        ground = at or self._ground
+        stem = f"{name}-{ground.name}" if ground.name else name
+        log = ground.folder / f"{stem}.log"
+        process = ground.host.supervise(command, log=log, cwd=cwd, env=env)
+        daemon = Daemon(name, ground, log, process)
+        self._daemons[stem] = daemon
         return daemon
 
+    def all(self) -> tuple[Daemon, ...]:
+        """All of them."""
+        return tuple(self._daemons.values())
+
     def dead(self) -> tuple[str, ...]:
-        """Names of those that have ended, though nobody asked them to."""
-        return tuple(daemon.name for daemon in self._daemons.values() if daemon.ended)
+        """What those are called that have ended, though nobody asked them to."""
+        return tuple(daemon.title for daemon in self._daemons.values() if daemon.ended)
 
     def tail(self, name: str) -> str:
         """The end of what `name` said."""
-        return tail(self.host.files, self._daemons[name].log)
-
-    def logs(self) -> tuple[Path, ...]:
-        """All logs."""
-        return tuple(daemon.log for daemon in self._daemons.values())
+        daemon = self._daemons[name]
+        return tail(daemon.host.files, daemon.log)
 
     def check(self) -> None:
         """VEN-ENGINE-DAEMON if a daemon has ended; VEN-ENGINE-PORT if its port was taken; what a
-        job would get (VEN-ENGINE-SPACE, -JAVA, -MEMORY) if its log names such a cause.
+        job would get (VEN-ENGINE-SPACE, -JAVA, -MEMORY) if its log names such a cause;
+        VEN-HOST-LOST if its host is.
         """
-        dead = self.dead()
-        if not dead:
+        ended = [daemon for daemon in self._daemons.values() if daemon.ended]
+        if not ended:
             return
-        text = self._daemons[dead[0]].last_words
-        where = {"engine": self.engine, "daemon": dead[0]}
+        first, dead = ended[0], [daemon.title for daemon in ended]
+        text = first.last_words
+        where = {"engine": self.engine, "daemon": first.name}
+        if first.ground.name:
+            where["host"] = first.ground.name
         said = complaint(text)
         if any(sign in text for sign in _PORT_SIGNS):
             raise VenturiError(
@@ -151,43 +190,46 @@ def wait_until(ready: Callable[[], bool], *, daemons: Daemons, what: str, timeou
         time.sleep(POLL_S)
 
 
-def free_ports(count: int) -> tuple[int, ...]:
-    """Ports of the loopback address on which nobody listens now.
+def free_ports(host: Host, count: int) -> tuple[int, ...]:
+    """Ports of a host that no connection and no program that listens has now.
 
     Below the kernel's own range: the daemons' connections to each other would take some of it.
     """
-    ports: list[int] = []
-    candidates = list(_candidates())
-    random.shuffle(candidates)
-    with ExitStack() as held:
-        for port in candidates:
-            if len(ports) == count:
-                return tuple(ports)
-            probe = held.enter_context(socket.socket())
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            ports.append(port)
-    raise VenturiError("VEN-ENGINE-PORT", f"there are no {count} free ports", hint="end some")
+    taken = _taken(host.files)
+    candidates = [port for port in _candidates(host.files) if port not in taken]
+    if len(candidates) < count:
+        raise VenturiError(
+            "VEN-ENGINE-PORT", f"{host.name} has no {count} free ports", hint="end some programs"
+        )
+    return tuple(random.sample(candidates, count))
 
 
-def on_free_ports(count: int, bring_up: Callable[[tuple[int, ...]], Made]) -> Made:
+def on_free_ports(host: Host, count: int, bring_up: Callable[[tuple[int, ...]], Made]) -> Made:
     """What `bring_up(ports)` returns; tried again once if somebody else took a port meanwhile.
 
     `bring_up` ends what it started before it fails.
     """
     try:
-        return bring_up(free_ports(count))
+        return bring_up(free_ports(host, count))
     except VenturiError as error:
         if error.code != "VEN-ENGINE-PORT":
             raise
-    return bring_up(free_ports(count))
+    return bring_up(free_ports(host, count))
 
 
-def _candidates() -> range:
+def _taken(files: Files) -> set[int]:
+    """The local ports of the kernel's tables: proc(5) has address and port in hexadecimal."""
+    found = set()
+    for table in _SOCKETS:
+        with suppress(OSError):  # a kernel without IPv6 has only one
+            for line in files.read(table).decode().splitlines()[1:]:
+                found.add(int(line.split()[1].rpartition(":")[2], 16))
+    return found
+
+
+def _candidates(files: Files) -> range:
     try:
-        lowest_ephemeral = int(_EPHEMERAL.read_text().split()[0])
+        lowest_ephemeral = int(files.read(_EPHEMERAL).split()[0])
     except (OSError, ValueError):
         lowest_ephemeral = 32_768
     if lowest_ephemeral > 2 * _LOWEST_PORT:

@@ -31,11 +31,15 @@ class Hdfs:
 
     Paths are absolute, without a scheme. What fails raises VenturiError: VEN-ENGINE-SPACE when
     HDFS is full, else VEN-ENGINE-HDFS; OSError what fails with a file that is copied.
+    `addresses` are those of DataNodes whose names are not known where this runs.
     """
 
-    def __init__(self, namenode: str, user: str) -> None:
+    def __init__(
+        self, namenode: str, user: str, addresses: Mapping[str, str] | None = None
+    ) -> None:
         self.namenode = namenode
         self.user = user
+        self.addresses = addresses or {}
 
     def put(self, files: Files, source: Path, path: str, *, block_bytes: int | None = None) -> None:
         """Copies one of `files` into HDFS, replacing what is there."""
@@ -112,7 +116,9 @@ class Hdfs:
     def _pointed(self, method: str, path: str, operation: str, **parameters: object) -> Any:
         """Where the NameNode sends us: a DataNode."""
         answer = self._asked(method, path, operation, noredirect="true", **parameters)
-        return urlsplit(str(answer["Location"]))
+        found = urlsplit(str(answer["Location"]))
+        name, colon, port = found.netloc.rpartition(":")
+        return found._replace(netloc=f"{self.addresses.get(name, name)}{colon}{port}")
 
     def _asked(self, method: str, path: str, operation: str, **parameters: object) -> Any:
         query = urlencode({"op": operation, "user.name": self.user, **parameters})

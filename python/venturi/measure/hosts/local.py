@@ -120,6 +120,12 @@ class LocalFiles(Files):
             yield Path(folder)
 
 
+def ipv4_of(name: str) -> str:
+    """The IPv4 address that this machine knows a host by; OSError if it knows none."""
+    found = socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_STREAM)
+    return str(found[0][4][0])
+
+
 HERE: Files = LocalFiles()
 """Where Venturi itself runs, whichever host it measures: what its package has, and what it keeps
 for itself until the record has it.

@@ -215,7 +215,8 @@ class DataFolders:
 
     def __exit__(self, *_: object) -> None:
         for folder in self._made:
-            with suppress(OSError):
+            # On a host that was lost it stays, for the next start.
+            with suppress(OSError, VenturiError):
                 if self.keep:  # from now on it is the user's
                     self.files.remove(folder / OWNER_FILE)
                 else:

@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 from venturi.errors import VenturiError
 from venturi.measure.hosts.agent import CLEAN_UP_GRACE_S, Agent, AgentResult, OnProgress
-from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.host import Files, Host
 from venturi.record.trial import Engine, Phase, Sample, Scalar, TrialWarning, Workload
 from venturi.units import format_duration
 
@@ -40,11 +40,15 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file of the host, to be kept with the trial as `name`; copied before the job cleans up."""
+    """A file, to be kept with the trial as `name`; copied before the job cleans up.
+
+    `files` are those that it is one of; None: of the job's host.
+    """
 
     kind: Literal["log", "manifest", "other"]
     name: str
     path: Path
+    files: Files | None = None
 
 
 class JobFailed(VenturiError):  # noqa: N818 - it is what happened

@@ -1,10 +1,11 @@
-"""Hadoop clusters: Venturi's own on this host, of real daemons, or one that is there already.
+"""Hadoop clusters: Venturi's own of real daemons, on one host or many, or one that is there.
 
     format ---> NameNode, DataNodes ---> JobHistoryServer (wants HDFS when it starts)
     ResourceManager, NodeManagers   ---> healthy: all workers have reported to their masters
 
-HDFS keeps its blocks below the users' `output` folders and YARN its local files below those for
-`scratch`, in folders that the next start removes if Venturi was killed.
+HDFS keeps its blocks below each node's folders for `output` and YARN its local files below those
+for `scratch`, in folders that the next start removes if Venturi was killed. Their health and files
+are asked for from here, so this machine must reach the addresses of the nodes.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ from venturi.measure.engines.hadoop import conf as hadoop_conf
 from venturi.measure.engines.hadoop.conf import Addresses, Containers, Ports, read_addresses
 from venturi.measure.engines.hadoop.install import Hadoop
 from venturi.measure.engines.java import Java
-from venturi.measure.engines.process_job import memory_bytes_of, threads_of
+from venturi.measure.engines.nodes import Node, Nodes
+from venturi.measure.engines.process_job import memory_bytes_of
 from venturi.measure.engines.protocol import Resources
-from venturi.measure.hosts.daemons import POLL_S, Daemons, on_free_ports, wait_until
+from venturi.measure.hosts.daemons import POLL_S, Daemons, Ground, on_free_ports, wait_until
 from venturi.measure.hosts.hdfs import FileMissing, Hdfs
 from venturi.measure.hosts.host import Files, Host
 from venturi.measure.trial.folders import DataFolders
+from venturi.measure.trial.job import Attachment
 from venturi.measure.trial.programs import run
 from venturi.record.trial import new_id
 
@@ -73,7 +76,7 @@ class Cluster(Protocol):
     def is_full(self) -> bool:
         """Whether HDFS has no room for another block."""
 
-    def logs(self) -> tuple[Path, ...]:
+    def logs(self) -> tuple[Attachment, ...]:
         """Logs of our daemons."""
 
     def kill(self, application: str) -> None:
@@ -96,11 +99,7 @@ class _Answering:
         self.root = root
         self.user = host.user
         self.hdfs = Hdfs(addresses.namenode, self.user)
-        self.environment: Mapping[str, str] = {
-            "HADOOP_CONF_DIR": str(conf),
-            "YARN_CONF_DIR": str(conf),
-            "JAVA_HOME": str(java.home),
-        }
+        self.environment: Mapping[str, str] = environment(conf, java)
         self._addresses = addresses
 
     def datanodes(self) -> int | None:
@@ -160,16 +159,18 @@ class _Answering:
         raise FileMissing("VEN-ENGINE-HDFS", f"{place} has no history of {job}")
 
 
-class PseudoCluster(_Answering):
-    """A cluster of real daemons on this host, started by `open_cluster`."""
+class OwnCluster(_Answering):
+    """A cluster of real daemons, started by `open_cluster`; `conf` is that of its client."""
 
     def __init__(
-        self, conf: Path, java: Java, addresses: Addresses, daemons: Daemons, folders: DataFolders
+        self, nodes: Nodes, conf: Path, java: Java, daemons: Daemons, release: Callable[[], object]
     ) -> None:
-        super().__init__(daemons.host, conf, java, addresses, root="/venturi")
-        self.java_options = hadoop_conf.java_options(java, conf / "hosts")
+        host = nodes.client.host
+        super().__init__(host, conf, java, read_addresses(host, conf), root="/venturi")
+        self.hdfs.addresses = {node.name: node.address for node in nodes.all}
+        self.java_options = hadoop_conf.java_options(java, conf / hadoop_conf.HOSTS)
         self._daemons = daemons
-        self._folders = folders
+        self._release = release
 
     def dead(self) -> tuple[str, ...]:
         return self._daemons.dead()
@@ -177,20 +178,24 @@ class PseudoCluster(_Answering):
     def check(self) -> None:
         self._daemons.check()
 
-    def logs(self) -> tuple[Path, ...]:
-        return self._daemons.logs()
+    def logs(self) -> tuple[Attachment, ...]:
+        return tuple(
+            Attachment("log", daemon.log.name, daemon.log, daemon.host.files)
+            for daemon in self._daemons.all()
+        )
 
     def stop(self) -> None:
         try:
             self._daemons.stop()
         finally:
-            self._folders.__exit__()
+            self._release()
 
 
 class GivenCluster(_Answering):
     """A cluster that was there before; nothing of it is started or stopped.
 
     `histories`: whether a JobHistoryServer must answer, as MapReduce's jobs need it.
+    VEN-ENGINE-CLUSTER unless it answers and has workers.
     """
 
     java_options: tuple[str, ...] = ()
@@ -219,7 +224,7 @@ class GivenCluster(_Answering):
     def check(self) -> None:
         pass
 
-    def logs(self) -> tuple[Path, ...]:
+    def logs(self) -> tuple[Attachment, ...]:
         return ()
 
     def stop(self) -> None:
@@ -228,112 +233,167 @@ class GivenCluster(_Answering):
 
 
 def open_cluster(
-    host: Host, hadoop: Hadoop, resources: Resources, conf: Path | None = None
-) -> Cluster:
-    """The cluster of the HADOOP_CONF_DIR `conf`, else one that is started, in `resources.dirs`.
+    nodes: Nodes, hadoop: Mapping[str, Hadoop], resources: Resources, *, yarn: bool = True
+) -> OwnCluster:
+    """A cluster of ours on `nodes`, with the Hadoop of each by its name; without `yarn` only HDFS.
 
-    It answers, and all its workers are there. VEN-ENGINE-CLUSTER if a given one is not like that;
-    VEN-ENGINE-DAEMON, -PORT, -SPACE, -JAVA, -MEMORY or -TIMEOUT if ours does not get there, and
-    nothing is left of it then.
+    It answers, and all its workers are there. VEN-ENGINE-DAEMON, -PORT, -SPACE, -JAVA, -MEMORY or
+    -TIMEOUT if it does not get there, and nothing is left of it then.
     """
-    if conf is not None:
-        return GivenCluster(host, conf, hadoop.java, histories=True)
-    folders = DataFolders(
-        host.files, {role: resources.dirs[role] for role in ("output", "scratch")}
-    )
     sizes = hadoop_conf.containers(
-        threads_of(host, resources.threads),
+        resources.threads or nodes.cores,
         memory_bytes_of(resources.memory_bytes),
-        resources.workers or 1,
+        len(nodes.workers),
     )
     with ExitStack() as stack:
-        stack.enter_context(folders)
-        cluster = on_free_ports(
+        folders = {
+            node.name: stack.enter_context(
+                DataFolders(
+                    node.host.files, {role: node.dirs[role] for role in ("output", "scratch")}
+                )
+            )
+            for node in nodes.all
+        }
+        return on_free_ports(
+            nodes.master.host,
             hadoop_conf.PORTS,
-            lambda ports: _Start(host, hadoop, folders, sizes, Ports(*ports)).up(),
+            lambda ports: _Start(nodes, hadoop, folders, sizes, Ports(*ports), yarn=yarn).up(stack),
         )
-        stack.pop_all()
-    return cluster
 
 
 class _Start:
     """One attempt to start a cluster."""
 
     def __init__(
-        self, host: Host, hadoop: Hadoop, folders: DataFolders, sizes: Containers, ports: Ports
+        self,
+        nodes: Nodes,
+        hadoop: Mapping[str, Hadoop],
+        folders: Mapping[str, DataFolders],
+        sizes: Containers,
+        ports: Ports,
+        *,
+        yarn: bool,
     ) -> None:
-        self._host = host
-        self._java = hadoop.java
+        self._nodes = nodes
+        self._hadoop = hadoop
         self._sizes = sizes
         self._folders = folders
-        folders.empty(("output", "scratch"))
-        self._place = folders.of("scratch")[0] / "cluster"
-        host.files.mkdir(self._place)
-        self._conf = self._place / "conf"
-        hadoop_conf.write(host, self._conf, hadoop=hadoop, ports=ports, sizes=sizes)
-        self._class_path = ":".join((str(self._conf), *hadoop.jars))
-        self._daemons = Daemons(host, ENGINE, self._place)
-        self._cluster = PseudoCluster(
-            self._conf, hadoop.java, read_addresses(host, self._conf), self._daemons, folders
-        )
+        self._yarn = yarn
+        self._places = {}
+        for node in nodes.all:
+            folders[node.name].empty(("output", "scratch"))
+            place = folders[node.name].of("scratch")[0] / "cluster"
+            node.host.files.mkdir(place)
+            self._places[node.name] = place
+            hadoop_conf.write(
+                node, place / "conf", nodes, hadoop=hadoop[node.name], ports=ports, sizes=sizes
+            )
+        master, client = nodes.master, nodes.client
+        self._daemons = Daemons(master.host, ENGINE, self._places[master.name])
+        self._kept = ExitStack()
+        self._cluster = OwnCluster(
+            nodes, self._places[client.name] / "conf", hadoop[client.name].java, self._daemons,
+            self._kept.close,
+        )  # fmt: skip
 
-    def up(self) -> PseudoCluster:
+    def up(self, stack: ExitStack) -> OwnCluster:
+        """The cluster, which from now on has what is in `stack`."""
         try:
             self._bring_up()
         except BaseException:
             self._daemons.stop()
             raise
+        self._kept.push(stack.pop_all())
         return self._cluster
 
     def _bring_up(self) -> None:
-        cluster, workers = self._cluster, self._sizes.workers
-        self._daemon("ResourceManager", _LIGHT, _RESOURCE_MANAGER)
-        for number in range(workers):
-            self._start_node_manager(f"NodeManager{number}")
+        cluster, master = self._cluster, self._nodes.master
+        workers = self._nodes.numbered()
+        if self._yarn:
+            self._daemon(master, "ResourceManager", _LIGHT, _RESOURCE_MANAGER)
+            for number, node in workers:
+                self._start_node_manager(node, _numbered("NodeManager", number))
+        place = self._places[master.name]
         run(
-            self._host,
-            self._command(_LIGHT, _NAMENODE, *self._name_dirs(), "-format", "-nonInteractive"),
-            engine=ENGINE, log=self._place / "format.log", cwd=self._place,
-            env=cluster.environment, timeout_s=UP_S, check=self._daemons.check,
+            master.host,
+            self._command(master, _LIGHT, _NAMENODE, *self._name_dirs(), "-format",
+                          "-nonInteractive"),
+            engine=ENGINE, log=place / "format.log", cwd=place,
+            env=self._environment(master), timeout_s=UP_S, check=self._daemons.check,
         )  # fmt: skip
-        self._daemon("NameNode", _LIGHT, _NAMENODE, *self._name_dirs())
-        for number in range(workers):
-            self._start_data_node(f"DataNode{number}")
+        self._daemon(master, "NameNode", _LIGHT, _NAMENODE, *self._name_dirs())
+        for number, node in workers:
+            self._start_data_node(node, _numbered("DataNode", number))
         # It looks for HDFS when it starts, and again only after 10 s.
         self._wait("HDFS", lambda: cluster.datanodes() is not None)
-        self._daemon("JobHistoryServer", _LIGHT, _HISTORY)
-        self._wait("HDFS", lambda: cluster.datanodes() == workers)
-        self._wait("YARN", lambda: cluster.node_managers() == workers)
-        self._wait("the job history", cluster.keeps_history)
+        if self._yarn:
+            self._daemon(master, "JobHistoryServer", _LIGHT, _HISTORY)
+        self._wait("HDFS", lambda: cluster.datanodes() == len(workers))
+        if self._yarn:
+            self._wait("YARN", lambda: cluster.node_managers() == len(workers))
+            self._wait("the job history", cluster.keeps_history)
         cluster.hdfs.mkdir(cluster.root)
 
-    def _start_node_manager(self, name: str) -> None:
-        local = _made(self._host.files, self._folders.of("scratch"), name)
+    def _start_node_manager(self, node: Node, name: str) -> None:
+        local = _made(node.host.files, self._folders[node.name].of("scratch"), name)
         self._daemon(
-            name, _HEAVY, _NODE_MANAGER,
+            node, name, _HEAVY, _NODE_MANAGER, *_settings(hadoop_conf.node_manager(node)),
             _set("yarn.nodemanager.local-dirs", *(str(folder / "local") for folder in local)),
             _set("yarn.nodemanager.log-dirs", *(str(folder / "logs") for folder in local)),
         )  # fmt: skip
 
-    def _start_data_node(self, name: str) -> None:
-        data = _made(self._host.files, self._folders.of("output"), name)
+    def _start_data_node(self, node: Node, name: str) -> None:
+        data = _made(node.host.files, self._folders[node.name].of("output"), name)
+        own = _settings(hadoop_conf.data_node(node))
         uris = (folder.as_uri() for folder in data)
-        self._daemon(name, _HEAVY, _DATANODE, _set("dfs.datanode.data.dir", *uris))
+        self._daemon(node, name, _HEAVY, _DATANODE, *own, _set("dfs.datanode.data.dir", *uris))
 
     def _name_dirs(self) -> tuple[str, ...]:
-        return (_set("dfs.namenode.name.dir", (self._place / "name").as_uri()),)
+        place = self._places[self._nodes.master.name]
+        return (_set("dfs.namenode.name.dir", (place / "name").as_uri()),)
 
-    def _daemon(self, name: str, options: tuple[str, ...], *program: str) -> None:
+    def _daemon(self, node: Node, name: str, options: tuple[str, ...], *program: str) -> None:
+        place = self._places[node.name]
         self._daemons.start(
-            name, self._command(options, *program), env=self._cluster.environment, cwd=self._place
+            name,
+            self._command(node, options, *program),
+            env=self._environment(node),
+            cwd=place,
+            at=Ground(node.host, place, self._nodes.label(node)),
         )
 
-    def _command(self, options: tuple[str, ...], *program: str) -> list[str | Path]:
-        own = (*self._cluster.java_options, f"-Djava.io.tmpdir={self._place}")
-        return [self._java.program, *options, *own, "-cp", self._class_path, *program]
+    def _command(self, node: Node, options: tuple[str, ...], *program: str) -> list[str | Path]:
+        place, hadoop = self._places[node.name], self._hadoop[node.name]
+        conf = place / "conf"
+        own = (
+            *hadoop_conf.java_options(hadoop.java, conf / hadoop_conf.HOSTS),
+            f"-Djava.io.tmpdir={place}",
+        )
+        class_path = ":".join((str(conf), *hadoop.jars))
+        return [hadoop.java.program, *options, *own, "-cp", class_path, *program]
+
+    def _environment(self, node: Node) -> dict[str, str]:
+        return environment(self._places[node.name] / "conf", self._hadoop[node.name].java)
 
     def _wait(self, what: str, ready: Callable[[], bool]) -> None:
         wait_until(ready, daemons=self._daemons, what=what, timeout_s=UP_S)
+
+
+def environment(conf: Path, java: Java) -> dict[str, str]:
+    """What daemons and clients with the configuration `conf` need."""
+    return {
+        "HADOOP_CONF_DIR": str(conf),
+        "YARN_CONF_DIR": str(conf),
+        "JAVA_HOME": str(java.home),
+    }
+
+
+def _numbered(name: str, number: int | None) -> str:
+    return name if number is None else f"{name}{number}"
+
+
+def _settings(values: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(_set(name, value) for name, value in values.items())
 
 
 def _set(name: str, *values: str) -> str:

@@ -1,7 +1,8 @@
 """The configuration of a Hadoop cluster: what Venturi's own gets, and what a given one says.
 
-Every daemon is bound to the loopback address. Names are looked up in a file of ours alone, for a
-daemon asks for the host's name when it starts, and a DNS server that does not answer costs 20 s.
+Every daemon is bound to its node's address: on one host the loopback address. Names are looked up
+in a file of ours alone, for a daemon asks for the host's name when it starts, and a DNS server that
+does not answer costs 20 s. What differs between nodes is told to their daemons.
 """
 
 from __future__ import annotations
@@ -16,11 +17,15 @@ from xml.sax.saxutils import escape
 from venturi.errors import VenturiError
 from venturi.measure.engines.hadoop.install import Hadoop
 from venturi.measure.engines.java import Java
+from venturi.measure.engines.nodes import LOCALHOST, LOOPBACK, Node, Nodes
 from venturi.measure.hosts.host import Host
 from venturi.record.accounts.hadoop_xml import read_properties
 
 MIB = 2**20
-HOST = "localhost"
+HOSTS = "hosts"
+"""The file with the names of all nodes, beside the configuration."""
+# YARN puts in, on each host, the folder that its NodeManager was given.
+_CONF_THERE = "{{HADOOP_CONF_DIR}}"
 LIGHT = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 """For JVMs that handle little: a compiler that is ready soon."""
 LOGGING = """\
@@ -99,7 +104,7 @@ def containers(threads: int, memory_bytes: int, workers: int) -> Containers:
     )
 
 
-def java_options(java: Java, hosts: Path) -> tuple[str, ...]:
+def java_options(java: Java, hosts: Path | str) -> tuple[str, ...]:
     """Of every JVM of the cluster: no DNS, and what newer Javas must be asked for."""
     if java.major < 9:
         return ("-Djava.net.preferIPv4Stack=true",)
@@ -107,51 +112,85 @@ def java_options(java: Java, hosts: Path) -> tuple[str, ...]:
     return ("-Djava.net.preferIPv4Stack=true", f"-Djdk.net.hosts.file={hosts}", *opened)
 
 
-def write(host: Host, folder: Path, *, hadoop: Hadoop, ports: Ports, sizes: Containers) -> None:
-    """Makes `folder` the HADOOP_CONF_DIR of daemons and clients."""
-    files = host.files
+def container_options(java: Java) -> tuple[str, ...]:
+    """Of the JVMs in containers, on whichever host they are started."""
+    return java_options(java, f"{_CONF_THERE}/{HOSTS}")
+
+
+def write(
+    node: Node, folder: Path, nodes: Nodes, *, hadoop: Hadoop, ports: Ports, sizes: Containers
+) -> None:
+    """Makes `folder` the HADOOP_CONF_DIR of the daemons and clients on one of `nodes`."""
+    files = node.host.files
     files.mkdir(folder, exist_ok=True)
     # Hadoop's servers look for their pages beside the configuration; nobody will see them.
     for name in ("hdfs", "datanode"):
         files.mkdir(folder / "webapps" / name, parents=True, exist_ok=True)
-    names = dict.fromkeys((HOST, host.name))
-    files.write(folder / "hosts", "".join(f"127.0.0.1 {name}\n" for name in names))
+    files.write(folder / HOSTS, _hosts(nodes))
     files.write(folder / "log4j.properties", LOGGING)
-    options = " ".join(java_options(hadoop.java, folder / "hosts"))
+    master = nodes.master.address
     for name, properties in (
-        ("core-site.xml", _core(ports)),
-        ("hdfs-site.xml", _hdfs(ports)),
-        ("yarn-site.xml", _yarn(ports, sizes, (str(folder), *hadoop.jars))),
-        ("mapred-site.xml", _mapred(ports, sizes, hadoop.jars, options)),
+        ("core-site.xml", _core(master, ports)),
+        ("hdfs-site.xml", _hdfs(master, ports)),
+        ("yarn-site.xml", _yarn(master, ports, sizes, hadoop.jars)),
+        ("mapred-site.xml", _mapred(nodes, ports, sizes, hadoop)),
         ("capacity-scheduler.xml", _SCHEDULER),
     ):
         files.write(folder / name, _site(properties))
 
 
-def _core(ports: Ports) -> dict[str, str]:
+def data_node(node: Node) -> dict[str, str]:
+    """What only the DataNodes of `node` are told."""
     return {
-        "fs.defaultFS": f"hdfs://{HOST}:{ports.namenode}",
+        "dfs.datanode.hostname": node.name,
+        "dfs.datanode.address": f"{node.address}:0",
+        "dfs.datanode.http.address": f"{node.address}:0",
+        "dfs.datanode.ipc.address": f"{node.address}:0",
+    }
+
+
+def node_manager(node: Node) -> dict[str, str]:
+    """What only the NodeManagers of `node` are told."""
+    return {
+        "yarn.nodemanager.hostname": node.name,
+        "yarn.nodemanager.address": f"{node.name}:0",
+        "yarn.nodemanager.localizer.address": f"{node.name}:0",
+        "yarn.nodemanager.webapp.address": f"{node.name}:0",
+    }
+
+
+def _hosts(nodes: Nodes) -> str:
+    """Address and names of each node: ours, and the one that it gives itself."""
+    lines = [f"{LOOPBACK} {LOCALHOST}\n"]
+    for node in nodes.all:
+        lines += (
+            f"{node.address} {name}\n"
+            for name in dict.fromkeys((node.name, node.host.name))
+            if name != LOCALHOST
+        )
+    return "".join(lines)
+
+
+def _core(master: str, ports: Ports) -> dict[str, str]:
+    return {
+        "fs.defaultFS": f"hdfs://{master}:{ports.namenode}",
         # Daemons start side by side: one that is early asks again soon, for as long as before.
         "ipc.client.connect.retry.interval": "200",
         "ipc.client.connect.max.retries": "50",
     }
 
 
-def _hdfs(ports: Ports) -> dict[str, str]:
+def _hdfs(master: str, ports: Ports) -> dict[str, str]:
     return {
-        "dfs.namenode.rpc-address": f"{HOST}:{ports.namenode}",
-        "dfs.namenode.http-address": f"{HOST}:{ports.namenode_http}",
+        "dfs.namenode.rpc-address": f"{master}:{ports.namenode}",
+        "dfs.namenode.http-address": f"{master}:{ports.namenode_http}",
         "dfs.namenode.datanode.registration.ip-hostname-check": "false",
         "dfs.namenode.safemode.extension": "0",
-        "dfs.datanode.hostname": HOST,
-        "dfs.datanode.address": f"{HOST}:0",
-        "dfs.datanode.http.address": f"{HOST}:0",
-        "dfs.datanode.ipc.address": f"{HOST}:0",
         # A file that was closed is on the disk: what is timed ends with durable output.
         "dfs.datanode.synconclose": "true",
         # A disk is used to its end, not until 1 GiB is left.
         "dfs.datanode.round-robin-volume-choosing-policy.additional-available-space": "0",
-        # All workers are on this host: a second copy would protect from nothing.
+        # Data that are measured and thrown away: copies are for who asks for them.
         "dfs.replication": "1",
         # What is removed gives its room back soon.
         "dfs.heartbeat.interval": "1",
@@ -162,23 +201,20 @@ def _hdfs(ports: Ports) -> dict[str, str]:
     }
 
 
-def _yarn(ports: Ports, sizes: Containers, class_path: tuple[str, ...]) -> dict[str, str]:
+def _yarn(master: str, ports: Ports, sizes: Containers, jars: tuple[str, ...]) -> dict[str, str]:
     return {
-        "yarn.resourcemanager.hostname": HOST,
-        "yarn.resourcemanager.address": f"{HOST}:{ports.resource_manager}",
-        "yarn.resourcemanager.scheduler.address": f"{HOST}:{ports.scheduler}",
-        "yarn.resourcemanager.resource-tracker.address": f"{HOST}:{ports.tracker}",
-        "yarn.resourcemanager.admin.address": f"{HOST}:{ports.admin}",
-        "yarn.resourcemanager.webapp.address": f"{HOST}:{ports.resource_manager_http}",
+        "yarn.resourcemanager.hostname": master,
+        "yarn.resourcemanager.address": f"{master}:{ports.resource_manager}",
+        "yarn.resourcemanager.scheduler.address": f"{master}:{ports.scheduler}",
+        "yarn.resourcemanager.resource-tracker.address": f"{master}:{ports.tracker}",
+        "yarn.resourcemanager.admin.address": f"{master}:{ports.admin}",
+        "yarn.resourcemanager.webapp.address": f"{master}:{ports.resource_manager_http}",
         "yarn.resourcemanager.connect.retry-interval.ms": "200",
         # A container ends by itself should even the supervisor of its NodeManager be killed.
         "yarn.resourcemanager.connect.max-wait.ms": "120000",
         "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "100",
         "yarn.resourcemanager.nodemanagers.heartbeat-interval-min-ms": "100",
         "yarn.resourcemanager.nodemanagers.heartbeat-interval-max-ms": "100",
-        "yarn.nodemanager.hostname": HOST,
-        "yarn.nodemanager.localizer.address": f"{HOST}:0",
-        "yarn.nodemanager.webapp.address": f"{HOST}:0",
         "yarn.nodemanager.aux-services": "mapreduce_shuffle",
         "yarn.nodemanager.resource.memory-mb": str(sizes.node_mib),
         "yarn.nodemanager.resource.cpu-vcores": str(sizes.tasks),
@@ -190,18 +226,21 @@ def _yarn(ports: Ports, sizes: Containers, class_path: tuple[str, ...]) -> dict[
         "yarn.scheduler.minimum-allocation-mb": str(_STEP_MIB),
         "yarn.scheduler.maximum-allocation-mb": str(sizes.node_mib),
         "yarn.scheduler.maximum-allocation-vcores": str(sizes.tasks),
-        "yarn.application.classpath": ",".join(class_path),
+        "yarn.application.classpath": ",".join((_CONF_THERE, *jars)),
     }
 
 
-def _mapred(ports: Ports, sizes: Containers, jars: tuple[str, ...], options: str) -> dict[str, str]:
+def _mapred(nodes: Nodes, ports: Ports, sizes: Containers, hadoop: Hadoop) -> dict[str, str]:
+    master, options = nodes.master.address, " ".join(container_options(hadoop.java))
+    # On one host, a second copy of a slow task takes what the first one lacks.
+    speculative = str(nodes.are_several).lower()
     return {
         "mapreduce.framework.name": "yarn",
-        "mapreduce.application.classpath": ",".join(jars),
+        "mapreduce.application.classpath": ",".join(hadoop.jars),
         "mapreduce.shuffle.port": "0",
-        "mapreduce.jobhistory.address": f"{HOST}:{ports.history}",
-        "mapreduce.jobhistory.admin.address": f"{HOST}:{ports.history_admin}",
-        "mapreduce.jobhistory.webapp.address": f"{HOST}:{ports.history_http}",
+        "mapreduce.jobhistory.address": f"{master}:{ports.history}",
+        "mapreduce.jobhistory.admin.address": f"{master}:{ports.history_admin}",
+        "mapreduce.jobhistory.webapp.address": f"{master}:{ports.history_http}",
         "yarn.app.mapreduce.am.admin-command-opts": " ".join((options, *LIGHT)),
         "mapreduce.admin.map.child.java.opts": f"{options} -XX:+UseSerialGC",
         "mapreduce.admin.reduce.child.java.opts": f"{options} -XX:+UseSerialGC",
@@ -211,9 +250,8 @@ def _mapred(ports: Ports, sizes: Containers, jars: tuple[str, ...], options: str
         "yarn.app.mapreduce.am.command-opts": f"-Xmx{sizes.master_mib * 3 // 4}m",
         "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": "100",
         "mapreduce.client.submit.file.replication": "1",
-        # On one host, a second copy of a slow task takes what the first one lacks.
-        "mapreduce.map.speculative": "false",
-        "mapreduce.reduce.speculative": "false",
+        "mapreduce.map.speculative": speculative,
+        "mapreduce.reduce.speculative": speculative,
     }
 
 

@@ -9,11 +9,13 @@ from pathlib import Path
 
 from venturi.errors import VenturiError
 from venturi.measure.engines.hadoop import KIND
-from venturi.measure.engines.hadoop.cluster import open_cluster
+from venturi.measure.engines.hadoop.cluster import GivenCluster, open_cluster
 from venturi.measure.engines.hadoop.conf import LOGGING
 from venturi.measure.engines.hadoop.install import Hadoop, look_for_hadoop
+from venturi.measure.engines.hadoop.installed import look_on_nodes, send_to_nodes
 from venturi.measure.engines.hadoop.job_log import read_counters, samples
 from venturi.measure.engines.hadoop.place import MIB, Local, OnCluster, Place
+from venturi.measure.engines.nodes import Nodes, on_one_host
 from venturi.measure.engines.process_job import ProcessJob
 from venturi.measure.engines.protocol import Availability, Collected, Resources, TrialSpec, require
 from venturi.measure.hosts.host import Host
@@ -45,14 +47,17 @@ class MapReduce:
         environ: Mapping[str, str],
         deployment: str = "local",
         hadoop_conf: Path | None = None,
+        nodes: Nodes | None = None,
     ) -> None:
         self.host = host
+        self.nodes = nodes
         self.deployment = deployment
         self.version = ""
         self._hadoop_conf = hadoop_conf
         self._home = home
         self._environ = environ
         self._hadoop: Hadoop | None = None
+        self._hadoops: Mapping[str, Hadoop] = {}
         self._ground: Resources | None = None
         self._place: Place | None = None
 
@@ -61,12 +66,17 @@ class MapReduce:
         return self.deployment in KIND.on_hdfs and self._hadoop_conf is None
 
     def available(self) -> Availability:
-        found = look_for_hadoop(self.host, self._home, self._environ)
+        if self.nodes is None:
+            found = look_for_hadoop(self.host, self._home, self._environ)
+        else:
+            found, self._hadoops = look_on_nodes(self.nodes, self._home, self._environ)
         self._hadoop, self.version = found.hadoop, found.version or ""
         return Availability(NAME, found.version, found.parts, found.missing)
 
     def start(self, resources: Resources) -> None:
         require(self.available())
+        if self.nodes is not None:
+            send_to_nodes(self.nodes, self._home, self._environ)
         self._ground = resources
         self._place = self._opened(resources)
 
@@ -126,7 +136,12 @@ class MapReduce:
         assert self._hadoop is not None
         if self.deployment == "local":
             return Local()
-        return OnCluster(open_cluster(self.host, self._hadoop, resources, self._hadoop_conf))
+        if self._hadoop_conf is not None:
+            java = self._hadoop.java
+            return OnCluster(GivenCluster(self.host, self._hadoop_conf, java, histories=True))
+        nodes = self.nodes or on_one_host(self.host, resources.dirs, resources.workers or 1)
+        hadoops = self._hadoops or {nodes.client.name: self._hadoop}
+        return OnCluster(open_cluster(nodes, hadoops, resources))
 
     def _run(self, task: Task, program: HadoopProgram, name: str) -> ProcessResult:
         """Runs `program`, which writes to NAME.log and NAME.txt."""

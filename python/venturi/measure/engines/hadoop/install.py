@@ -45,11 +45,16 @@ class Found:
     missing: tuple[Missing, ...]
 
 
-def look_for_hadoop(host: Host, home: Path, environ: Mapping[str, str]) -> Found:
-    """Hadoop of HADOOP_HOME, else the one installed below `home` (VENTURI_HOME), and its Java."""
+def look_for_hadoop(
+    host: Host, home: Path, environ: Mapping[str, str], *, coming: bool = False
+) -> Found:
+    """Hadoop of HADOOP_HOME, else the one installed below `home` (VENTURI_HOME), and its Java.
+
+    With `coming` the latter counts as installed: it will be.
+    """
     missing: list[Missing] = []
     parts: dict[str, str] = {}
-    version, place, jars = _find(host.files, home, environ)
+    version, place, jars = _find(host.files, home, environ, coming=coming)
     if place is None:
         missing.append(Missing("Hadoop is not installed", "venturi engines install mapreduce"))
     elif version is None:
@@ -76,12 +81,12 @@ def look_for_hadoop(host: Host, home: Path, environ: Mapping[str, str]) -> Found
 
 
 def _find(
-    files: Files, venturi_home: Path, environ: Mapping[str, str]
+    files: Files, venturi_home: Path, environ: Mapping[str, str], *, coming: bool
 ) -> tuple[str | None, Path | None, tuple[str, ...]]:
     """Version, place and class path."""
     named = environ.get("HADOOP_HOME")
     if not named:
-        place = installed(files, venturi_home)
+        place = place_of(venturi_home) if coming else installed(files, venturi_home)
         if place is None:
             return None, None, ()
         return HADOOP_VERSION, place, (f"{place}/*",)

@@ -233,7 +233,7 @@ class OnCluster:
         )
 
     def logs(self) -> tuple[Attachment, ...]:
-        return tuple(Attachment("log", path.name, path) for path in self._cluster.logs())
+        return self._cluster.logs()
 
     def abandon(self, task: Task, log: Path) -> None:
         for application in _APPLICATION.findall(tail(self._files, log)):

@@ -9,6 +9,7 @@ from pathlib import Path
 from venturi.errors import AgentError, VenturiError
 from venturi.measure.engines.native import KIND, rehearsal
 from venturi.measure.engines.native.command import CommandJob
+from venturi.measure.engines.nodes import Nodes
 from venturi.measure.engines.protocol import Availability, Missing, Resources, TrialSpec
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.agent_results import MemoryTouched, Sorted, SortPlan, SortStage
@@ -363,6 +364,7 @@ class Native:
         home: Path | None = None,
         deployment: str | None = None,
         hadoop_conf: Path | None = None,
+        nodes: Nodes | None = None,
     ) -> None:
         self.host = host
         self._environ = environ

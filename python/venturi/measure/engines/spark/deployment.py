@@ -27,6 +27,7 @@ from venturi.measure.engines.hadoop.cluster import Cluster, GivenCluster, open_c
 from venturi.measure.engines.hadoop.install import Hadoop
 from venturi.measure.engines.java import Java
 from venturi.measure.engines.kind import MOST_INSTANCES
+from venturi.measure.engines.nodes import on_one_host
 from venturi.measure.engines.process_job import memory_bytes_of, threads_of
 from venturi.measure.engines.protocol import Resources
 from venturi.measure.engines.spark import KIND
@@ -254,7 +255,9 @@ class Standalone(Master):
         with ExitStack() as stack:
             stack.enter_context(folders)
             on_free_ports(
-                2 + 2 * workers, lambda ports: self._bring_up(spark, resources, folders, ports)
+                self.host,
+                2 + 2 * workers,
+                lambda ports: self._bring_up(spark, resources, folders, ports),
             )
             stack.pop_all()
 
@@ -380,7 +383,8 @@ class Yarn(Local):
             threads=split.executors * split.cores * MOST_INSTANCES,
             memory_bytes=each_mib * MOST_INSTANCES * MIB,
         )
-        self._cluster = open_cluster(self.host, self._hadoop, room)
+        nodes = on_one_host(self.host, resources.dirs, resources.workers or 1)
+        self._cluster = open_cluster(nodes, {nodes.client.name: self._hadoop}, room)
 
     def stop(self) -> None:
         cluster, self._cluster = self._cluster, None

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from venturi.measure.engines.hadoop.install import Hadoop, look_for_hadoop
 from venturi.measure.engines.java import find_java
+from venturi.measure.engines.nodes import Nodes
 from venturi.measure.engines.process_job import START, SYNC, ProcessJob, read_json
 from venturi.measure.engines.protocol import (
     Availability,
@@ -58,8 +59,10 @@ class Spark:
         environ: Mapping[str, str],
         deployment: str = "local",
         hadoop_conf: Path | None = None,
+        nodes: Nodes | None = None,
     ) -> None:
         self.host = host
+        self.nodes = nodes
         self.deployment = deployment
         self._hadoop_conf = hadoop_conf
         self._venturi_home = home
@@ -77,6 +80,9 @@ class Spark:
     def available(self) -> Availability:
         parts: dict[str, str] = {}
         missing = [*self._missing_spark(parts), *self._missing_hadoop(parts)]
+        if self.nodes is not None:
+            lacking = "this version of Venturi starts Spark on one host only"
+            missing.append(Missing(lacking, "use mapreduce:cluster, or leave --cluster out"))
         name = NAME if self.deployment == "local" else f"{NAME}:{self.deployment}"
         return Availability(name, self.version or None, parts, tuple(missing))
 

@@ -1,0 +1,89 @@
+"""Hadoop on the nodes of a cluster: at the same path on all, sent to those that lack it.
+
+What `venturi engines install` fetched is in a folder named by the digest of its pins, so a folder
+of this name on another host is the same. A Hadoop of HADOOP_HOME must be there already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from venturi.errors import VenturiError
+from venturi.measure.clusters.connect import on_each
+from venturi.measure.engines.hadoop.install import Found, Hadoop, look_for_hadoop, place_of
+from venturi.measure.engines.nodes import Nodes
+from venturi.measure.hosts.host import Files
+from venturi.measure.hosts.local import HERE
+
+LOOK_S = 60.0
+SEND_S = 1800.0
+
+
+def look_on_nodes(
+    nodes: Nodes, home: Path, environ: Mapping[str, str]
+) -> tuple[Found, Mapping[str, Hadoop]]:
+    """What there is of Hadoop on the client of `nodes`, with what any of them lacks, by its name;
+    and the Hadoop of each. What can be sent there counts as there.
+    """
+    hosts = {node.name: node.host for node in nodes.all}
+    coming = _can_be_sent(home, environ)
+    looked = on_each(
+        hosts,
+        lambda name: look_for_hadoop(hosts[name], home, environ, coming=coming),
+        timeout_s=LOOK_S,
+    ).all()
+    own = looked[nodes.client.name]
+    missing = tuple(
+        replace(each, what=f"on {name}: {each.what}")
+        for name, found in looked.items()
+        for each in found.missing
+    )
+    hadoop = {name: found.hadoop for name, found in looked.items() if found.hadoop is not None}
+    versions = {name: (each.version, each.jars) for name, each in hadoop.items()}
+    if not missing and len(set(versions.values())) > 1:
+        said = ", ".join(f"{version} on {name}" for name, (version, _) in versions.items())
+        raise VenturiError(
+            "VEN-ENGINE-CLUSTER",
+            f"the hosts of the cluster have different Hadoops: {said}",
+            hint="install the same one, or unset HADOOP_HOME: then Venturi sends its own",
+        )
+    return replace(own, hadoop=None if missing else own.hadoop, missing=missing), hadoop
+
+
+def send_to_nodes(nodes: Nodes, home: Path, environ: Mapping[str, str]) -> None:
+    """Sends the Hadoop that Venturi fetched to the nodes that lack it, all at once."""
+    if not _can_be_sent(home, environ):
+        return
+    place = place_of(home)
+    files = {node.name: node.host.files for node in nodes.all}
+    on_each(files, lambda name: _send(name, files[name], place), timeout_s=SEND_S).all()
+
+
+def _can_be_sent(home: Path, environ: Mapping[str, str]) -> bool:
+    return not environ.get("HADOOP_HOME") and HERE.is_folder(place_of(home))
+
+
+def _send(name: str, files: Files, place: Path) -> None:
+    if files.is_folder(place):
+        return
+    part = place.with_name(f".{place.name}.part")
+    try:
+        files.mkdir(place.parent, parents=True, exist_ok=True)
+        files.remove(part)
+        files.mkdir(part)
+        for each in HERE.entries(place):
+            files.put(each.path, part / each.path.name)
+        files.sync(part)
+        files.rename(part, place)
+    except OSError as error:
+        if files.is_folder(place):  # another Venturi was faster
+            return
+        raise VenturiError(
+            "VEN-ENGINE-INSTALL",
+            f"Hadoop cannot be sent to {place.parent} on {name}: {error.strerror}",
+            where={"host": name, "dir": str(place.parent)},
+            hint="it must be at the same path on every host: make this folder writable there, or "
+            "install Hadoop on all at one path and set HADOOP_HOME to it",
+        ) from error

@@ -1,0 +1,121 @@
+"""The hosts that an engine's daemons run on: one that has them all, or those of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from venturi.errors import ExitCode, VenturiError
+from venturi.measure.clusters.cluster_spec import WORKER, ClusterSpec, HostSpec
+from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.local import ipv4_of
+
+LOCALHOST = "localhost"
+LOOPBACK = "127.0.0.1"
+ROLES = ("input", "scratch", "output")
+
+
+@dataclass(frozen=True)
+class Node:
+    """A host with daemons: how the others call it, the IPv4 address at which they reach it, and
+    its folders for data by role.
+    """
+
+    name: str
+    host: Host
+    address: str
+    dirs: Mapping[str, tuple[Path, ...]]
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Where a cluster's daemons and the clients of their jobs run. `workers` has a node once for
+    each worker daemon there.
+    """
+
+    master: Node
+    client: Node
+    workers: tuple[Node, ...]
+
+    @property
+    def all(self) -> tuple[Node, ...]:
+        """Each once: the master, the client if it is another one, those of workers."""
+        found = {node.name: node for node in (self.master, self.client, *self.workers)}
+        return tuple(found.values())
+
+    @property
+    def are_several(self) -> bool:
+        """Whether there is more than one host."""
+        return len(self.all) > 1
+
+    @property
+    def cores(self) -> int:
+        """Processor threads of all hosts with workers."""
+        hosts = {node.name: node.host for node in self.workers}
+        return sum(host.cores for host in hosts.values())
+
+    def label(self, node: Node) -> str:
+        """The name of a node where there are several, else nothing."""
+        return node.name if self.are_several else ""
+
+    def numbered(self) -> tuple[tuple[int | None, Node], ...]:
+        """The workers, with a number where a host has several of them or all are on one."""
+        counts: dict[str, int] = {}
+        found: list[tuple[int | None, Node]] = []
+        several = len(self.workers) > len({node.name for node in self.workers})
+        for node in self.workers:
+            number = counts.get(node.name, 0)
+            counts[node.name] = number + 1
+            found.append((number if several or not self.are_several else None, node))
+        return tuple(found)
+
+
+def on_one_host(host: Host, dirs: Mapping[str, tuple[Path, ...]], workers: int) -> Nodes:
+    """All daemons on `host`, at its loopback address."""
+    node = Node(LOCALHOST, host, LOOPBACK, dirs)
+    return Nodes(node, node, (node,) * workers)
+
+
+def nodes_of(spec: ClusterSpec, hosts: Mapping[str, Host], workers_each: int = 1) -> Nodes:
+    """The nodes of a cluster whose `hosts` are connected, with so many worker daemons on each host
+    of the role worker. VEN-ENGINE-CLUSTER if there is none, or an address is not known.
+    """
+    workers = spec.having(WORKER)
+    if not workers:
+        raise VenturiError(
+            "VEN-ENGINE-CLUSTER",
+            f"no host of the cluster {spec.name} is a worker",
+            where={"file": str(spec.file)},
+            hint='give some hosts roles = ["worker"]',
+            exit_code=ExitCode.USAGE,
+        )
+    used = {each.name: each for each in (spec.master, spec.client, *workers)}
+    nodes = {name: _node(spec, each, hosts[name]) for name, each in used.items()}
+    return Nodes(
+        nodes[spec.master.name],
+        nodes[spec.client.name],
+        tuple(nodes[each.name] for each in workers for _ in range(workers_each)),
+    )
+
+
+def _node(spec: ClusterSpec, host: HostSpec, connected: Host) -> Node:
+    # A host without disks of its own, such as a master, keeps its files where temporary ones are.
+    folders = {
+        role: tuple(host.folders.get(role, ())) or (connected.files.temporaries,) for role in ROLES
+    }
+    return Node(host.name, connected, _ipv4(spec, host), folders)
+
+
+def _ipv4(spec: ClusterSpec, host: HostSpec) -> str:
+    """The address of `host` in the network for data, as this machine knows its name."""
+    told = spec.address(host)
+    try:
+        return ipv4_of(told)
+    except OSError as error:
+        raise VenturiError(
+            "VEN-ENGINE-CLUSTER",
+            f"the address of {host.name}, {told!r}, is not known here: {error.strerror or error}",
+            where={"file": str(spec.file), "line": host.line, "host": host.name},
+            hint='say in the cluster\'s file where its data go: address = "10.0.0.7"',
+        ) from error
