@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from venturi.model.cost.predict import Prediction
     from venturi.model.cost.rehearsal import Rehearsal
 
+Open = Callable[..., "Session"]
+"""Opens a session: with a keeper, and the rest as `open_session` has it by name."""
 NO_RECORD_HELP = "Do not keep the trial in the repository."
 
 
@@ -48,8 +51,10 @@ def measuring_session(
     sample_interval_ms: int = 1000,
     alone_as: str | None = None,
     wait: bool = False,
+    opened: Open | None = None,
 ) -> Iterator[Session]:
     """A session to run trials in; with `record` False they, and their series, are kept nowhere.
+    It is that which `opened` opens, without it one on this machine.
 
     With `alone_as`, under that name, nothing else on this host measures meanwhile: another command
     that does is waited for, or VEN-MEASURE-BUSY says which one it is. Without, what is done is the
@@ -58,7 +63,7 @@ def measuring_session(
     from venturi.measure.hosts.lock import alone, measuring
     from venturi.measure.trial.runner import open_session
 
-    agent = find_agent()
+    opened = opened or partial(open_session, find_agent())
     lock = settings.load().lock
     warnings: tuple[TrialWarning, ...] = ()
     with ExitStack() as stack:
@@ -71,8 +76,7 @@ def measuring_session(
             )
         keeper: Keeper = stack.enter_context(open_repository()) if record else Nowhere()
         on_progress = stack.enter_context(progress_bars(enabled=show_progress))
-        yield open_session(
-            agent,
+        yield opened(
             keeper,
             on_progress=on_progress,
             sample_interval_ms=sample_interval_ms if record else None,

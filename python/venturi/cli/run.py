@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi import settings
+from venturi.cli.clusters import cluster_option
 from venturi.cli.compare import group_of, told
 from venturi.cli.designs import design_of
-from venturi.cli.measuring import measuring_session, records, say, this_host
+from venturi.cli.ground import Ground, ground
+from venturi.cli.measuring import measuring_session, records, say
 from venturi.cli.options import BYTES, DURATION, json_option, print_json, quiet_option, wait_option
 from venturi.cli.progress import step
 from venturi.cli.repository import open_repository
@@ -34,6 +36,7 @@ from venturi.units import format_bytes, format_bytes_decimal, format_duration
 from venturi.wording import count_of, near
 
 if TYPE_CHECKING:
+    from venturi.measure.clusters.cluster_spec import ClusterSpec
     from venturi.measure.engines.protocol import Engine, Resources, TrialSpec
     from venturi.measure.trial.job import TrialJob
     from venturi.measure.trial.runner import Session
@@ -72,12 +75,13 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--workers", type=click.IntRange(1),
-    help="Worker daemons of an engine that Venturi starts (default: 1).",
+    help="Worker daemons of an engine that Venturi starts, on each host (default: 1).",
 )  # fmt: skip
 @click.option(
     "--hadoop-conf", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
     help="Use the running Hadoop cluster whose configuration is in DIR, instead of starting one.",
 )  # fmt: skip
+@cluster_option
 @click.option(
     "--timeout", "timeout_s", type=DURATION,
     help="End a trial whose workload takes longer on its engine, the engine's start included; "
@@ -133,6 +137,7 @@ def command(
     parameters: tuple[str, ...],
     workers: int | None,
     hadoop_conf: Path | None,
+    cluster: ClusterSpec | None,
     resume: bool,
     keep_data: bool,
     keep_input: bool,
@@ -154,53 +159,67 @@ def command(
         raise click.UsageError(f"--repeat {repeat} with --warm-up {warm_up}: no repetition counts")
     if resume and experiment is None:
         raise click.UsageError("--resume needs the experiment to continue: add --experiment NAME")
-    from venturi.measure.engines.protocol import Resources, TrialSpec
-    from venturi.measure.trial.folders import DataFolders, parse_roles
+    if cluster is not None and hadoop_conf is not None:
+        raise click.UsageError("give --cluster, whose daemons are started, or --hadoop-conf")
+    from venturi.measure.engines.protocol import Resources
+    from venturi.measure.trial.folders import DataFolders
     from venturi.measure.workloads.inputs import inputs_of
 
     definition = find_workload(workload)
     named, size = _size(definition, scale, size_bytes, parameters)
-    engines = _engines(engine_names, definition, hadoop_conf, limits)
-    settings = _settings(chosen, engines)
-    _warn_of_ignored(settings, engines)
     talk = not quiet and not as_json
-    roles = parse_roles(dirs, Path.cwd())
-    resources = Resources(roles, limits["threads"], limits["memory_bytes"], workers)
-    with (
-        measuring_session(show_progress=talk, alone_as=f"run {workload}", wait=wait) as session,
-        DataFolders(session.agent.host.files, roles, keep=keep_data) as folders,
-    ):
-        for swept in folders.swept:
-            say(f"removed {swept}, left behind by a killed process")
-        specs = {
-            engine: TrialSpec(
-                definition=definition,
-                size=size,
-                inputs=inputs,
-                folders=folders,
-                agent_version=session.software.others["agent"],
-                scale=named,
-                experiment=experiment,
-                seed=seed,
-                settings=settings[engine.name],
-                workers=workers,
-                **limits,
+    with ground(cluster, dirs, workers) as where:
+        limits = where.sized(limits)
+        engines = _engines(engine_names, definition, where, hadoop_conf, limits)
+        settings = _settings(chosen, engines)
+        _warn_of_ignored(settings, engines)
+        resources = Resources(where.roles, limits["threads"], limits["memory_bytes"], workers)
+        with (
+            measuring_session(
+                show_progress=talk, alone_as=f"run {workload}", wait=wait, opened=where.opened
+            ) as session,
+            DataFolders(session.agent.host.files, where.roles, keep=keep_data) as folders,
+        ):
+            for swept in folders.swept:
+                say(f"removed {swept}, left behind by a killed process")
+            same = {
+                "definition": definition,
+                "size": size,
+                "inputs": inputs_of(folders, definition, size, seed=seed, keep=keep_input),
+                "folders": folders,
+                "agent_version": session.software.others["agent"],
+                "scale": named,
+                "experiment": experiment,
+                "seed": seed,
+                "workers": workers,
+            }
+            specs = _specs(engines, settings, {**same, **limits})
+            trials = _run(
+                session, specs, resources, repeat=repeat, warm_up=warm_up, resume=resume, talk=talk
             )
-            for inputs in [inputs_of(folders, definition, size, seed=seed, keep=keep_input)]
-            for engine in engines
-        }
-        trials = _run(
-            session, specs, resources, repeat=repeat, warm_up=warm_up, resume=resume, talk=talk
-        )
-        if keep_data:
-            say(f"data kept in {', '.join(str(path) for path in folders.of('input'))} and beside")
+            if keep_data:
+                kept = ", ".join(str(path) for path in folders.of("input"))
+                say(f"data kept in {kept} and beside")
     _show(trials, as_json=as_json)
     invalid = any(trial.state is State.INVALID for trial in trials)
     return ExitCode.INVALID if invalid else ExitCode.OK
 
 
+def _specs(
+    engines: Sequence[Engine], settings: Mapping[str, dict[str, str]], chosen: Mapping[str, Any]
+) -> dict[Engine, TrialSpec]:
+    """What each engine is to do: what was `chosen`, with its own settings."""
+    from venturi.measure.engines.protocol import TrialSpec
+
+    return {engine: TrialSpec(settings=settings[engine.name], **chosen) for engine in engines}
+
+
 def _engines(
-    names: str, definition: Definition, hadoop_conf: Path | None, limits: Mapping[str, Any]
+    names: str,
+    definition: Definition,
+    where: Ground,
+    hadoop_conf: Path | None,
+    limits: Mapping[str, Any],
 ) -> list[Engine]:
     """The engines named, each once; all must have a program for the workload, and take `limits`."""
     from venturi.measure.engines.process_job import require_instances
@@ -212,7 +231,14 @@ def _engines(
         if name != full:
             say(f"{name} stands for the engine {full}")
     found = [
-        engine_of(name, this_host(), home=home, environ=os.environ, hadoop_conf=hadoop_conf)
+        engine_of(
+            name,
+            where.host,
+            home=home,
+            environ=os.environ,
+            hadoop_conf=hadoop_conf,
+            nodes=where.nodes,
+        )
         for name in wanted
     ]
     for each in found:

@@ -164,6 +164,7 @@ def run_trial(session: Session, job: TrialJob) -> Trial:
                     origin_s=origin_s,
                     interval_ms=session.sample_interval_ms,
                     limits=limits,
+                    clock=member.host.clock,
                 )
                 for member in session.hosts
             )
@@ -214,7 +215,7 @@ def _planned(session: Session, chosen: Chosen) -> Trial:
             session.cluster,
             hosts=tuple(member.host for member in session.hosts),
             disks_by_role=dict(chosen.disks_by_role),
-            network=chosen.network,
+            network=chosen.network or session.cluster.network,
         ),
         configuration=dict(chosen.configuration),
         software=session.software,
@@ -279,7 +280,7 @@ class _Life:
     def attach(self, attachments: tuple[Attachment, ...]) -> None:
         for each in attachments:
             try:
-                with self._files.here(each.path) as (path,):
+                with (each.files or self._files).here(each.path) as (path,):
                     self.trial = self.repository.attach(self.trial, each.kind, each.name, path)
             except VenturiError as error:
                 # What was measured is worth more than a log that cannot be kept.

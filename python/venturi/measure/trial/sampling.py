@@ -18,7 +18,7 @@ from venturi.measure.hosts.host import Process
 from venturi.measure.hosts.local import HERE
 from venturi.measure.trial.disturbance import Tick, tick
 from venturi.record.series import SeriesWriter
-from venturi.record.trial import TrialWarning
+from venturi.record.trial import Clock, TrialWarning
 from venturi.settings import Limits
 
 GRACE_S = 5.0
@@ -30,12 +30,19 @@ class Sampler:
     Times in the file are seconds since `origin_s`, a moment of this process's monotonic clock: the
     start of the trial, so that series and phases share one axis. One moment is no series: a trial
     that ended before the second sample has none, and what is more than `limits` let it have is left
-    out.
-    `ticks` is what it says of others.
+    out. `ticks` is what it says of others. The moments are those of the host's clock, which is
+    `clock` off from this machine's; where that was not measured, the first is when it is heard of.
     """
 
     def __init__(
-        self, agent: Agent, path: Path, *, origin_s: float, interval_ms: int, limits: Limits
+        self,
+        agent: Agent,
+        path: Path,
+        *,
+        origin_s: float,
+        interval_ms: int,
+        limits: Limits,
+        clock: Clock | None = None,
     ) -> None:
         self._agent = agent
         self._path = path
@@ -43,6 +50,7 @@ class Sampler:
         self._interval_ms = interval_ms
         self._limits = limits
         self._moments_each, self._lines_left_out = 1, 0
+        self._clock = clock
         self._process: Process | None = None
         self._thread: threading.Thread | None = None
         self._offset_s: float | None = None
@@ -99,6 +107,13 @@ class Sampler:
             )
         return "; ".join(said)
 
+    def _moment_s(self, event: Mapping[str, Any]) -> float:
+        """When an event that is heard of now was, in seconds of the trial."""
+        now_s, there_s = time.monotonic() - self._origin_s, event.get("unix_time_s")
+        if self._clock is None or there_s is None:
+            return now_s
+        return now_s - (time.time() - (float(there_s) - self._clock.offset_s))
+
     def _listen(self) -> None:
         assert self._process is not None
         first: list[tuple[Any, ...]] = []
@@ -112,7 +127,7 @@ class Sampler:
                         return
                     if self._offset_s is None:
                         # The first event tells how far the agent's clock is from the trial's.
-                        self._offset_s = time.monotonic() - self._origin_s - float(event["t_s"])
+                        self._offset_s = self._moment_s(event) - float(event["t_s"])
                     t_s = float(event["t_s"]) + self._offset_s
                     rows = [
                         (t_s, metric, device, value, unit)

@@ -1,0 +1,102 @@
+"""Where the engines of a verb run: on this machine, or on the hosts of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from venturi import settings
+from venturi.cli.clusters import cluster_hosts
+from venturi.cli.measuring import Open, this_host
+from venturi.measure.clusters.cluster_spec import ClusterSpec
+from venturi.measure.clusters.connect import on_each
+from venturi.measure.hosts.host import Host
+
+if TYPE_CHECKING:
+    from venturi.measure.engines.nodes import Nodes
+    from venturi.measure.trial.runner import Session
+    from venturi.record.keeping import Keeper
+
+CLOCKS_S = 30.0
+
+
+@dataclass(frozen=True)
+class Ground:
+    """`host` is where jobs are submitted, `roles` its folders for data, `opened` a session there.
+    `nodes` are those of a cluster.
+    """
+
+    host: Host
+    roles: Mapping[str, tuple[Path, ...]]
+    nodes: Nodes | None = None
+    opened: Open | None = None
+
+    def sized(self, limits: Mapping[str, Any]) -> dict[str, Any]:
+        """`limits` for a cluster: without `threads` all of its workers have, and without
+        `memory_bytes` what an engine gets on one host, for each of them.
+        """
+        from venturi.measure.engines.process_job import memory_bytes_of
+
+        if self.nodes is None:
+            return dict(limits)
+        hosts = len({node.name for node in self.nodes.workers})
+        return {
+            **limits,
+            "threads": limits["threads"] or self.nodes.cores,
+            "memory_bytes": limits["memory_bytes"] or memory_bytes_of(None) * hosts,
+        }
+
+
+@contextmanager
+def ground(
+    cluster: ClusterSpec | None, dirs: tuple[str, ...], workers: int | None
+) -> Iterator[Ground]:
+    """The hosts of `cluster`, connected, until the block is left; this machine if it is None.
+
+    VEN-HOST-... of the first host that cannot be reached: an engine needs all of them.
+    """
+    from venturi.measure.engines.nodes import nodes_of
+    from venturi.measure.trial.folders import parse_roles
+
+    if cluster is None:
+        yield Ground(this_host(), parse_roles(dirs, Path.cwd()))
+        return
+    if dirs:
+        raise click.UsageError("--dir is of one machine: the cluster's file says where data go")
+    with cluster_hosts(cluster) as reached:
+        hosts = reached.all()
+        nodes = nodes_of(cluster, hosts, workers or 1)
+        client = nodes.client
+        yield Ground(client.host, client.dirs, nodes, partial(_session, cluster, nodes))
+
+
+def _session(cluster: ClusterSpec, nodes: Nodes, keeper: Keeper, **more: Any) -> Session:
+    """A session on all `nodes`: that of the client first, for its agent does what one host does."""
+    from venturi.measure.clusters import clocks
+    from venturi.measure.clusters.recorded import cluster_record, host_record
+    from venturi.measure.hosts.agent import Agent
+    from venturi.measure.trial.runner import open_cluster_session
+
+    hosts = {node.name: node.host for node in (nodes.client, *nodes.all)}
+    agents = {name: Agent.find(settings.load(), host) for name, host in hosts.items()}
+    session, failures = open_cluster_session(agents, keeper, **more)
+    for error in failures.values():
+        raise error
+    offsets = on_each(hosts, lambda name: clocks.measure(hosts[name]), timeout_s=CLOCKS_S).all()
+    members = tuple(
+        replace(
+            each,
+            host=host_record(
+                cluster.host(each.host.name), each.host.facts, offsets[each.host.name]
+            ),
+        )
+        for each in session.members
+    )
+    described = cluster_record(cluster, [each.host for each in members])
+    return replace(session, host=members[0].host, members=members, cluster=described)

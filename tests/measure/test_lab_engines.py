@@ -1,0 +1,166 @@
+"""Engines on the hosts of a lab: daemons host by host, series of all, nothing left of any."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from command_line import AGENT, started, venturi
+from torture.lab_remains import ADDRESSES, NAME, NEEDS, id_of, inside, left, remains
+from venturi.measure.lab import lab, machine
+from venturi.measure.lab.lab_file import lab_of
+from venturi.record.repository import Repository
+from venturi.settings import load
+
+pytestmark = [
+    pytest.mark.root, pytest.mark.engines, pytest.mark.slow,
+    pytest.mark.skipif(bool(NEEDS), reason="; ".join(NEEDS)),
+]  # fmt: skip
+
+LAB = """
+name = "NAME"
+[network]
+addresses = "ADDRESSES"
+rate = "400Mbit/s"
+[disks.ssd]
+size = "512MiB"
+rate = "200MB/s"
+[[hosts]]
+name = "m"
+roles = ["master"]
+[[hosts]]
+name = "w"
+count = 2
+disks = { ssd = 2 }
+"""
+WORKERS = ("w1", "w2")
+NODE_MANAGER = b"org.apache.hadoop.yarn.server.nodemanager.NodeManager"
+DATA_NODE = b"org.apache.hadoop.hdfs.server.datanode.DataNode"
+MASTER_OF_JOB = b"org.apache.hadoop.mapreduce.v2.app.MRAppMaster"
+_SOON = "-XX:TieredStopAtLevel=1"
+BRIEF = [
+    f"--set=mapreduce.{kind}.java.opts={_SOON}" for kind in ("map", "reduce")
+]  # tasks of a moment gain nothing from the second compiler
+
+
+@pytest.fixture(scope="module")
+def home(engines_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A repository with the installed engines, and a lab that is up."""
+    folder = tmp_path_factory.mktemp("home")
+    (folder / "engines").symlink_to(engines_home / "engines")
+    before = remains()
+    text = LAB.replace("NAME", NAME).replace("ADDRESSES", ADDRESSES)
+    lab.up(lab_of(text, Path("lab.toml")), folder, cores=2, agent=AGENT)
+    ids = id_of(folder, NAME)
+    try:
+        yield folder
+    finally:
+        lab.down(folder, NAME)
+    assert left(before, ids) == []
+
+
+def run(home: Path, *arguments: object) -> subprocess.Popen[str]:
+    """`venturi run ARGUMENTS` on the lab, with the real agent."""
+    return started(
+        "run", *arguments, "--cluster", f"lab:{NAME}", "--warm-up", "0", "--threads", "2",
+        "--memory", "1GiB", "--json", home=home, VENTURI_AGENT=str(AGENT),
+    )  # fmt: skip
+
+
+def processes(home: Path, host: str) -> dict[int, list[bytes]]:
+    """The arguments of each process in the network namespace of a host of the lab."""
+    namespace = inside(home, NAME, host, "readlink", "/proc/self/ns/net").stdout.strip()
+    found = {}
+    for pid in machine.processes():
+        with suppress(OSError):
+            if str(Path(f"/proc/{pid}/ns/net").readlink()) == namespace:
+                found[pid] = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    return found
+
+
+def wait_for(
+    home: Path, program: bytes, venturi: subprocess.Popen[str], hosts: tuple[str, ...] = WORKERS
+) -> int:
+    """A JVM on one of `hosts` that runs the class `program`, once there is one."""
+    deadline_s = time.monotonic() + 200
+    while time.monotonic() < deadline_s:
+        for host in hosts:
+            for pid, arguments in processes(home, host).items():
+                if arguments[0].endswith(b"/java") and program in arguments:
+                    return pid
+        assert venturi.poll() is None, venturi.communicate()
+        time.sleep(0.1)
+    raise AssertionError(f"{program!r} was not started on {hosts}")
+
+
+def require_nothing_left(home: Path) -> None:
+    """No process is left in any host but what keeps its namespaces."""
+    until_s = time.monotonic() + 30
+    while any((counts := lab.look(home, NAME).processes).values()):
+        assert time.monotonic() < until_s, counts
+        time.sleep(0.1)
+
+
+def listed(home: Path, *conditions: str) -> list[str]:
+    """Trials like that, the newest first."""
+    found = venturi("ls", *conditions, "--json", home=home)
+    if found.returncode != 0:  # there is no repository yet
+        return []
+    return [trial["id"] for trial in json.loads(found.stdout)["data"]]
+
+
+def test_mapreduce_and_a_daemon_that_is_killed(home: Path) -> None:
+    """One cluster for two trials, of which the second loses a daemon."""
+    command = run(
+        home, "terasort", "--engine", "mapreduce:cluster", "--bytes", "20MB", "--repeat", "2",
+        *BRIEF,
+    )  # fmt: skip
+    while not (done := listed(home, "state=succeeded")):
+        assert command.poll() is None, command.communicate()
+        time.sleep(0.5)
+    wait_for(home, MASTER_OF_JOB, command)
+    os.kill(wait_for(home, NODE_MANAGER, command, ("w2",)), signal.SIGKILL)
+    _, said = command.communicate(timeout=120)
+    assert command.returncode == 1
+    assert "NodeManager on w2 ended unexpectedly: killed by signal 9" in said
+    require_nothing_left(home)
+    with Repository.open(replace(load({}), home=home)) as repository:
+        trial = repository.get(done[0])
+        (failed_id,) = listed(home, "state=failed")
+        failed = repository.get(failed_id)
+    assert [(host.name, host.roles) for host in trial.cluster.hosts] == [
+        ("m", ("master",)), ("w1", ("worker",)), ("w2", ("worker",)),
+    ]  # fmt: skip
+    assert all(host.clock is not None and host.clock.error_s < 1 for host in trial.cluster.hosts)
+    assert trial.cluster.disks_by_role["output"][1:] == tuple(
+        f"{name}:/venturi/ssd{number}" for name in WORKERS for number in range(2)
+    )
+    names = {artifact.name for artifact in trial.artifacts}
+    assert {f"series.{name}.parquet" for name in ("m", *WORKERS)} <= names
+    assert {"history.jhist", "engine.log"} <= names
+    kept = {artifact.name for artifact in failed.artifacts}
+    assert {"NameNode-m.log", "NodeManager-w1.log", "NodeManager-w2.log"} <= kept
+    assert "all hosts" in venturi("show", trial.id, home=home).stdout
+
+
+def test_venturi_is_killed(home: Path) -> None:
+    command = run(home, "terasort", "--engine", "mapreduce:cluster", "--bytes", "20MB")
+    for host in WORKERS:
+        wait_for(home, DATA_NODE, command, (host,))
+    command.kill()
+    command.communicate(timeout=30)
+    require_nothing_left(home)
+    assert not any(
+        arguments[0].endswith(b"/java")
+        for host in ("m", *WORKERS)
+        for arguments in processes(home, host).values()
+    )
