@@ -16,7 +16,7 @@ from venturi.present.meanwhile import Meanwhile, meanwhile, sentence
 from venturi.record.job_account import JobAccount, attach
 from venturi.record.repository import Repository
 from venturi.record.series import SeriesWriter, read_series
-from venturi.record.trial import Trial
+from venturi.record.trial import Cluster, Host, Link, Trial
 from venturi.settings import Settings
 
 Rows = Sequence[tuple[float, str, str | None, float | None, str]]
@@ -103,6 +103,63 @@ def test_what_is_not_known_has_a_reason(ask: Ask) -> None:
         assert host.uses == {}
         assert said in (host.reason or "")
     assert ask()[1].watched is False
+
+
+def test_the_narrowest_of_several_hosts_is_named(
+    settings: Settings, make_trial: Callable[..., Trial], tmp_path: Path
+) -> None:
+    facts = {
+        "file_systems": [{"mount_point": "/data", "block_device": "sdb"}],
+        "block_devices": [{"name": "sdb"}],
+    }
+    links = {"data": Link("10.0.0.1", 100.0)}
+    hosts = tuple(
+        Host(name, {**facts, "boot_id": name}, ("worker",), links, None, {"ssd": ("/data",)})
+        for name in ("w1", "w2")
+    )
+    told, analysis = own_samples.account(), analyse(own_samples.account())
+
+    def ask(hosts: tuple[Host, ...], **measured: dict[str, float]) -> Meanwhile:
+        cluster = Cluster(hosts, network="data")
+        with Repository.open(settings) as repository:
+            trial = attach(repository, make_trial(cluster=cluster), told)
+            for name, each in measured.items():
+                path = tmp_path / f"series.{name}.parquet"
+                with SeriesWriter(path) as writer:
+                    for row in rows_at(
+                        1.0, 20.0, ("cpu_user", None, each["cpu"]),
+                        ("disk_busy", "sda", 1.0), ("disk_read_bytes_per_s", "sda", 1.0),
+                        ("disk_busy", "sdb", each["disk"]), ("disk_read_bytes_per_s", "sdb", 1.0),
+                        ("net_receive_bytes_per_s", "eth0", each["net"]),
+                    ):  # fmt: skip
+                        writer.append(*row)
+                trial = repository.attach(trial, "series", path.name, path)
+            return meanwhile(repository, trial, told, analysis)
+
+    stage = analysis.stages[2]
+    slow_disk = ask(
+        hosts, w1={"cpu": 0.5, "disk": 0.4, "net": 10.0}, w2={"cpu": 0.3, "disk": 0.9, "net": 10.0}
+    )
+    use = slow_disk.uses[stage.key]
+    assert (use.host, use.busiest) == ("w2", ("disk sdb", pytest.approx(0.9)))
+    said = sentence(stage, use)
+    assert "w2" in said
+    assert "disk sdb was busy 90%" in said
+    assert "those of the others up to 40%" in said
+    slow_link = ask(
+        hosts, w1={"cpu": 0.5, "disk": 0.4, "net": 95.0}, w2={"cpu": 0.3, "disk": 0.5, "net": 20.0}
+    )
+    use = slow_link.uses[stage.key]
+    assert (use.host, use.busiest) == ("w1", ("network", pytest.approx(0.95)))
+    one_machine = tuple(replace(host, facts={**facts, "boot_id": "same"}) for host in hosts)
+    shared = ask(
+        one_machine,
+        w1={"cpu": 0.97, "disk": 0.4, "net": 9.0},
+        w2={"cpu": 0.97, "disk": 0.5, "net": 9.0},
+    )
+    use = shared.uses[stage.key]
+    assert use.host is None
+    assert "the processor that all hosts share was busy 97%" in sentence(stage, use)
 
 
 def recorded() -> tuple[Stage, ...]:

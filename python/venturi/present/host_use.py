@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 PROCESSOR = "processor"
+NETWORK = "network"
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +16,12 @@ class HostUse:
     which was not the trial's own (interrupts are nobody's), `disk_busy` the fraction of time in
     which the busiest disk (`disk`) had a request in flight. Rates are sums over devices, without
     those that lie on others and without loopback.
+
+    Where several hosts were watched it is the use of the one that was narrowest, `host`: disks are
+    those of its own folders, `network_busy` is the larger direction's part of its link's rate, and
+    `peers_busy` the highest share of the same kind of device on the others. Processors that they
+    share (a lab's) are nobody's: `host` is None, and `processor_shared`, if these were busier than
+    any device of a host.
     """
 
     cpu_busy: float | None
@@ -26,10 +33,22 @@ class HostUse:
     disk_write_bytes_per_s: float | None
     net_receive_bytes_per_s: float | None
     net_transmit_bytes_per_s: float | None
+    network_busy: float | None = None
+    host: str | None = None
+    peers_busy: float | None = None
+    processor_shared: bool = False
 
     @property
     def busiest(self) -> tuple[str, float] | None:
         """The busiest device and the share of time in which it was."""
-        shares = [(PROCESSOR, self.cpu_busy), (f"disk {self.disk}", self.disk_busy)]
-        known = [(device, busy) for device, busy in shares if busy is not None]
-        return max(known, key=lambda each: each[1], default=None)
+        return max(self.shares, key=lambda each: each[1], default=None)
+
+    @property
+    def shares(self) -> list[tuple[str, float]]:
+        """Devices whose share is known, with it."""
+        every = (
+            (PROCESSOR, self.cpu_busy),
+            (f"disk {self.disk}", self.disk_busy),
+            (NETWORK, self.network_busy),
+        )
+        return [(device, busy) for device, busy in every if busy is not None]

@@ -23,7 +23,7 @@ def parts(account: JobAccount, analysis: Analysis, host: Meanwhile) -> Iterator[
     for title, content in (
         ("What failed", _failures(account, analysis)),
         ("Narrowest point", _verdict(analysis)),
-        ("What the host did in the longest stages", _meanwhile(analysis, host)),
+        (_watched_in(host), _meanwhile(analysis, host)),
         ("Where the time on the critical path went", _shares(analysis)),
         ("Critical path", _path(analysis)),
         ("Stages" + left_out, _stages(stages)),
@@ -63,6 +63,11 @@ def _failures(account: JobAccount, analysis: Analysis) -> Table:
 
 def _verdict(analysis: Analysis) -> Table:
     return pairs([("", analysis.verdict.sentence)])
+
+
+def _watched_in(host: Meanwhile) -> str:
+    of = "the narrowest host" if any(use.host for use in host.uses.values()) else "the host"
+    return f"What {of} did in the longest stages"
 
 
 def _meanwhile(analysis: Analysis, host: Meanwhile) -> Table:
