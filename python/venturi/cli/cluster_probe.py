@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from venturi import settings
-from venturi.cli.clusters import cluster_hosts
+from venturi.cli.clusters import cluster_hosts, described
 from venturi.cli.measuring import say
 from venturi.cli.progress import progress_bars
 from venturi.cli.repository import open_repository
-from venturi.measure.clusters import clocks
 from venturi.measure.clusters.cluster_spec import ClusterSpec, HostSpec
-from venturi.measure.clusters.connect import on_each
-from venturi.measure.clusters.recorded import cluster_record, host_record
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.lock import alone
 from venturi.measure.probes.disk_cluster import ClusterDiskJob, ClusterDiskOptions
@@ -27,8 +24,6 @@ from venturi.measure.probes.slow import SLOW_FACTOR
 from venturi.measure.trial.runner import Session, open_cluster_session, run_trial
 from venturi.record.keeping import Keeper, Nowhere
 from venturi.record.trial import Trial
-
-CLOCK_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -104,7 +99,7 @@ def _session(
             Lost(name, "before the measurement", error.message)
             for name, error in {**connected.failures, **mute}.items()
         ]
-        session = _described(spec, session)
+        session = described(spec, session)
         answered = {member.host.name for member in session.members}
         places = [
             _place(spec, host, agents[host.name], folders)
@@ -118,20 +113,3 @@ def _place(spec: ClusterSpec, host: HostSpec, agent: Agent, folders: Sequence[Pa
 
     disks = dict(host.disks) or {"": host.all_folders}
     return Place(host.name, agent, spec.address(host), {"": tuple(folders)} if folders else disks)
-
-
-def _described(spec: ClusterSpec, session: Session) -> Session:
-    """The session with what the file says of its hosts and of the cluster, and their clocks."""
-    by_name = {member.host.name: member for member in session.members}
-    offsets = on_each(
-        by_name, lambda name: clocks.measure(by_name[name].agent.host), timeout_s=CLOCK_S
-    )
-    members = tuple(
-        replace(
-            member,
-            host=host_record(spec.host(name), member.host.facts, offsets.results.get(name)),
-        )
-        for name, member in by_name.items()
-    )
-    cluster = cluster_record(spec, [member.host for member in members])
-    return replace(session, host=members[0].host, members=members, cluster=cluster)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,15 +13,19 @@ import click
 from venturi import settings
 from venturi.cli.measuring import find_agent, this_host
 from venturi.errors import unreadable
+from venturi.measure.clusters import clocks
 from venturi.measure.clusters.cluster_spec import ClusterSpec, Here, HostSpec, InLab, Ssh
-from venturi.measure.clusters.connect import Outcome, connected
+from venturi.measure.clusters.connect import Outcome, connected, on_each
+from venturi.measure.clusters.recorded import cluster_record, host_record
 from venturi.measure.hosts import remote, ssh
 
 if TYPE_CHECKING:
     from venturi.measure.hosts.host import Host
+    from venturi.measure.trial.runner import Session
 
 F = TypeVar("F", bound=Callable[..., Any])
 LAB = "lab:"
+CLOCK_S = 10.0
 
 
 class ClusterType(click.ParamType["ClusterSpec"]):
@@ -92,3 +97,20 @@ def cluster_hosts(
     """The hosts of a cluster by name, connected, until the block is left."""
     with connected(spec, open_host, on_done=on_done) as outcome:
         yield outcome
+
+
+def described(spec: ClusterSpec, session: Session) -> Session:
+    """The session with what the file says of its hosts and of the cluster, and their clocks."""
+    by_name = {member.host.name: member for member in session.members}
+    offsets = on_each(
+        by_name, lambda name: clocks.measure(by_name[name].agent.host), timeout_s=CLOCK_S
+    )
+    members = tuple(
+        replace(
+            member,
+            host=host_record(spec.host(name), member.host.facts, offsets.results.get(name)),
+        )
+        for name, member in by_name.items()
+    )
+    cluster = cluster_record(spec, [member.host for member in members])
+    return replace(session, host=members[0].host, members=members, cluster=cluster)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,18 +12,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi import settings
-from venturi.cli.clusters import cluster_hosts
+from venturi.cli.clusters import cluster_hosts, described
 from venturi.cli.measuring import Open, this_host
 from venturi.measure.clusters.cluster_spec import ClusterSpec
-from venturi.measure.clusters.connect import on_each
+from venturi.measure.engines.nodes import Nodes, nodes_of
 from venturi.measure.hosts.host import Host
 
 if TYPE_CHECKING:
-    from venturi.measure.engines.nodes import Nodes
     from venturi.measure.trial.runner import Session
     from venturi.record.keeping import Keeper
-
-CLOCKS_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,6 @@ def ground(
 
     VEN-HOST-... of the first host that cannot be reached: an engine needs all of them.
     """
-    from venturi.measure.engines.nodes import nodes_of
     from venturi.measure.trial.folders import parse_roles
 
     if cluster is None:
@@ -78,8 +74,6 @@ def ground(
 
 def _session(cluster: ClusterSpec, nodes: Nodes, keeper: Keeper, **more: Any) -> Session:
     """A session on all `nodes`: that of the client first, for its agent does what one host does."""
-    from venturi.measure.clusters import clocks
-    from venturi.measure.clusters.recorded import cluster_record, host_record
     from venturi.measure.hosts.agent import Agent
     from venturi.measure.trial.runner import open_cluster_session
 
@@ -88,15 +82,4 @@ def _session(cluster: ClusterSpec, nodes: Nodes, keeper: Keeper, **more: Any) ->
     session, failures = open_cluster_session(agents, keeper, **more)
     for error in failures.values():
         raise error
-    offsets = on_each(hosts, lambda name: clocks.measure(hosts[name]), timeout_s=CLOCKS_S).all()
-    members = tuple(
-        replace(
-            each,
-            host=host_record(
-                cluster.host(each.host.name), each.host.facts, offsets[each.host.name]
-            ),
-        )
-        for each in session.members
-    )
-    described = cluster_record(cluster, [each.host for each in members])
-    return replace(session, host=members[0].host, members=members, cluster=described)
+    return described(cluster, session)

@@ -198,8 +198,7 @@ def command(
                 session, specs, resources, repeat=repeat, warm_up=warm_up, resume=resume, talk=talk
             )
             if keep_data:
-                kept = ", ".join(str(path) for path in folders.of("input"))
-                say(f"data kept in {kept} and beside")
+                say(f"data kept in {', '.join(map(str, folders.of('input')))} and beside")
     _show(trials, as_json=as_json)
     invalid = any(trial.state is State.INVALID for trial in trials)
     return ExitCode.INVALID if invalid else ExitCode.OK
