@@ -52,7 +52,7 @@ class ClusterType(click.ParamType["ClusterSpec"]):
 def _of_lab(name: str) -> Path:
     from venturi.measure.lab import lab
 
-    return lab.look(settings.load().home, name).cluster
+    return lab.cluster_file(settings.load().home, name)
 
 
 CLUSTER = ClusterType()

@@ -145,6 +145,24 @@ def down(home: Path, name: str, heard: journal.Heard = lambda instant, step: Non
 
 def look(home: Path, name: str) -> Lab:
     """A lab as it is now; VEN-LAB-UNKNOWN if there is none."""
+    folder, written = _written(home, name)
+    spec, made = (_SPECS.validate_python(written.about[key]) for key in ("spec", "made"))
+    world = _world(written, made, held=-1)
+    processes = {
+        host.name: len(inhabitants(world, host.name)) - 1
+        if _alive(written, world, host.name)
+        else None
+        for host in made.hosts
+    }
+    return Lab(name, _state(written), spec, made, folder, written.about["since"], processes)
+
+
+def cluster_file(home: Path, name: str) -> Path:
+    """The file of a lab's cluster, there once it is up; VEN-LAB-UNKNOWN if there is no lab."""
+    return _written(home, name)[0] / CLUSTER
+
+
+def _written(home: Path, name: str) -> tuple[Path, journal.Journal]:
     folder = _require_folder(home, name)
     try:
         written = journal.read(folder)
@@ -153,16 +171,14 @@ def look(home: Path, name: str) -> Lab:
         raise
     if written is None:
         raise _unknown(home, name)
-    spec, made = (_SPECS.validate_python(written.about[key]) for key in ("spec", "made"))
-    world = _world(written, made, held=-1)
-    processes: dict[str, int | None] = {}
-    for host in made.hosts:
-        try:
-            alive = written.same_boot and world.holder(host.name).alive
-        except KeyError:
-            alive = False
-        processes[host.name] = len(inhabitants(world, host.name)) - 1 if alive else None
-    return Lab(name, _state(written), spec, made, folder, written.about["since"], processes)
+    return folder, written
+
+
+def _alive(written: journal.Journal, world: World, host: str) -> bool:
+    try:
+        return written.same_boot and world.holder(host).alive
+    except KeyError:
+        return False
 
 
 def labs(home: Path) -> tuple[str, ...]:
@@ -191,26 +207,27 @@ def enter(home: Path, name: str, host: str) -> tuple[str, ...]:
     """What to put before a command so that it runs in a host of a lab, in its namespaces and
     groups. It is never put into a group of blkio, where the limits of disks would not hold for it.
     """
-    lab = look(home, name)
-    found = next((each for each in lab.made.hosts if each.name == host), None)
+    _, written = _written(home, name)
+    made = _SPECS.validate_python(written.about["made"])
+    world = _world(written, made, held=-1)
+    found = next((each for each in made.hosts if each.name == host), None)
     if found is None:
-        known = ", ".join(each.name for each in lab.made.hosts)
+        known = ", ".join(each.name for each in made.hosts)
         raise VenturiError(
             "VEN-LAB-UNKNOWN",
             f"the lab {name} has no host {host!r}",
             hint=f"its hosts are {known}",
             exit_code=ExitCode.USAGE,
         )
-    if lab.state not in {"up", "broken"} or lab.processes[host] is None:
+    state = _state(written)
+    if state not in {"up", "broken"} or not _alive(written, world, host):
         raise VenturiError(
             "VEN-LAB-BROKEN",
-            f"the host {host} of the lab {name} is gone ({_WHY[lab.state]})",
+            f"the host {host} of the lab {name} is gone ({_WHY[state]})",
             hint=f"`venturi lab down --lab {name}`, then `venturi lab up` makes it anew",
         )
     machine.require(disks=False, throttle=False, groups=False)
-    written = journal.read(lab.folder)
-    assert written is not None
-    pid = _world(written, lab.made, held=-1).holder(host).pid
+    pid = world.holder(host).pid
     into = ("nsenter", "-t", str(pid), "--net", "--uts", "--mount", "--")
     if not (groups := _groups(found, written.about["id"])):
         return into
