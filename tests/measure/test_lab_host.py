@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from host_contract import HostContract
 
-from command_line import AGENT
+from command_line import AGENT, venturi
 from torture.lab_remains import NAME, NEEDS, small
 from venturi.measure.hosts.host import Host
 from venturi.measure.hosts.remote import connected
@@ -57,3 +58,18 @@ class TestLabHost(HostContract):
         assert host.name == "h1"
         assert not Path("/venturi/ssd0").exists()
         assert host.files.is_folder(Path("/venturi/ssd0"))
+
+
+@pytest.mark.root
+@pytest.mark.skipif(bool(NEEDS), reason="; ".join(NEEDS))
+def test_a_lab_is_a_cluster_that_can_be_checked(home: Path) -> None:
+    done = venturi("cluster", "check", f"lab:{NAME}", "--json", home=home, VENTURI_AGENT=str(AGENT))
+    assert done.stdout, done.stderr
+    said = json.loads(done.stdout)["data"]
+    assert [host["reached_by"] for host in said["hosts"]] == [f"lab {NAME}"] * len(said["hosts"])
+    codes = {remark["code"] for remark in said["remarks"]}
+    assert not codes & {
+        "VEN-CLUSTER-SAME", "VEN-CLUSTER-SHARED", "VEN-CLUSTER-ONE-DISK", "VEN-CLUSTER-FOLDER",
+        "VEN-CLUSTER-ADDRESS", "VEN-CLUSTER-NAMES", "VEN-CLUSTER-CLOCK",
+    }, said["remarks"]  # fmt: skip
+    assert all(host["said"]["unreached"] == [] for host in said["hosts"])
