@@ -202,9 +202,13 @@ def test_folders() -> None:
     ]
 
 
-def test_two_names_of_one_machine() -> None:
-    found = checked(h3=said("h3", facts=facts(boot_id="boot of h2")))
-    assert ("VEN-CLUSTER-SAME", ("h2", "h3")) in [(each.code, each.hosts) for each in found.remarks]
+def test_names_of_one_machine() -> None:
+    found = checked(
+        h3=said("h3", facts=facts(boot_id="boot of h2")),
+        h4=said("h4", facts=facts(boot_id="boot of h2")),
+    )
+    same = [each for each in found.remarks if each.code == "VEN-CLUSTER-SAME"]
+    assert [each.text for each in same] == ["h2, h3, h4 are one machine, a"]
     assert found.wrong
 
 

@@ -161,16 +161,17 @@ def _failed(name: str, error: VenturiError) -> Remark:
 
 
 def _one_machine(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Iterator[Remark]:
-    seen: dict[tuple[object, object], str] = {}
+    machines: dict[tuple[object, object], list[str]] = {}
     for name, said in surveys.items():
-        if isinstance(spec.host(name).reached, InLab):
-            continue
-        identity = said.facts.get("boot_id"), said.facts.get("hostname")
-        if identity[0] is not None and (other := seen.setdefault(identity, name)) != name:
+        boot, hostname = said.facts.get("boot_id"), said.facts.get("hostname")
+        if boot is not None and not isinstance(spec.host(name).reached, InLab):
+            machines.setdefault((boot, hostname), []).append(name)
+    for (_, hostname), names in machines.items():
+        if len(names) > 1:
             yield Remark(
-                "problem", "VEN-CLUSTER-SAME", (other, name),
-                f"{other} and {name} are one machine, {identity[1]}",
-                "take one of them out of the file, or mend its address",
+                "problem", "VEN-CLUSTER-SAME", tuple(names),
+                f"{names_of(names)} are one machine, {hostname}",
+                "leave one of them in the file, or mend their addresses",
             )  # fmt: skip
 
 
