@@ -59,6 +59,11 @@ class Play:
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)
 
+    def fault(self, text: str) -> None:
+        """Notes a fault and says it at once: a round may take hours."""
+        self.faults.append(text)
+        self.say(f"FAULT {text}")
+
     def cases(self) -> Iterator[Case]:
         """`count` cases, each to be entered; fewer after FAULTS_MAX faults."""
         said_s = time.monotonic()
@@ -96,12 +101,10 @@ class Case:
             return False
         where = traceback.extract_tb(trace)[-1]
         said = (str(error).splitlines() or [where.line or ""])[0]
-        fault = (
+        self.play.fault(
             f"seed {self.play.seed}, case {self.number} {self.label}: "
             f"{said[:500]} ({Path(where.filename).name}:{where.lineno})"
         )
-        self.play.faults.append(fault)
-        self.play.say(f"FAULT {fault}")
         return True
 
     def saw(self, what: str) -> None:

@@ -103,7 +103,7 @@ def play(round_: Play) -> None:
                 if writes:
                     _tidy(repository, set(base))
                 elif _stored(repository) != before:
-                    round_.faults.append(
+                    round_.fault(
                         f"seed {round_.seed}, cases {each}: those who may not have written"
                     )
                 number += size
@@ -111,7 +111,7 @@ def play(round_: Play) -> None:
                     round_.say(f"{number:,} of {round_.count:,}, {len(round_.faults)} faults")
     said = (round_.folder / "served.log").read_text("utf-8", "replace")
     if "Traceback" in said:
-        round_.faults.append(f"seed {round_.seed}: a traceback in the log: {said[-300:]}")
+        round_.fault(f"seed {round_.seed}: a traceback in the log: {said[-300:]}")
 
 
 class _Batch:
@@ -167,7 +167,7 @@ class _Batch:
             self._fault(f"{label}: {error}", request)
 
     def _fault(self, what: str, request: Request) -> None:
-        self._round.faults.append(f"{what} ({request.target[:300]} {request.body[:200]!r})")
+        self._round.fault(f"{what} ({request.target[:300]} {request.body[:200]!r})")
 
 
 def _judged(request: Request, who: str, answer: Answer) -> str:

@@ -106,7 +106,7 @@ class _Worker:
             raise RuntimeError(f"no case was played: {said}")
         why = f"hung for {HANG_S:.0f} s" if hung else f"the process died ({status}): {said[-1:]}"
         self._round.done += 1
-        self._round.faults.append(f"seed {self._round.seed}, case {number}: {why}")
+        self._round.fault(f"seed {self._round.seed}, case {number}: {why}")
         self._skip.append(number)
         self._process = self._start()
         return True
@@ -130,7 +130,8 @@ class _Worker:
             self._next = told["next"]
             self._round.done += told["done"]
             self._round.seen.update(told["seen"])
-            self._round.faults += told["faults"]
+            for fault in told["faults"]:
+                self._round.fault(fault)
 
     def end(self) -> None:
         """Ends it; what it has not told is played again by the next."""

@@ -42,13 +42,15 @@ def test_what_fails_dies_or_takes_too_much_is_a_fault(
     drawn = (first.folder / "drawn").read_text().split()
 
     module.write_text(f"BAD = ({drawn[1]}, {drawn[2]}, {drawn[4]})\n" + ODD)
-    again = Play(tmp_path / "again", 7, 6)
+    told: list[str] = []
+    again = Play(tmp_path / "again", 7, 6, told.append)
     again.folder.mkdir()
     worker.play(again, "odd_attempts")
     assert (again.done, again.seen) == (6, {"well": 3})
     assert [fault.partition(": ")[0] for fault in sorted(again.faults)] == [
         "seed 7, case 1", "seed 7, case 2", "seed 7, case 4",
     ]  # fmt: skip
+    assert told == [f"FAULT {fault}" for fault in again.faults]
     said = "\n".join(sorted(again.faults))
     assert "KeyError: 'odd'" in said
     assert "the process died (-9)" in said
