@@ -124,7 +124,7 @@ def test_mending_sets_aside_what_cannot_be_read_as_it_is(
     assert kinds(repository, mend=True) == [(Kind.UNREADABLE, f"trial {bad.id}")]
     (kept,) = quarantine.find(repository)
     assert (kept.kind, kept.subject, kept.content) == ("trial", bad.id, stored)
-    assert kept.reason
+    assert kept.reason == "started_at: no date of any calendar in UTC"
     assert [row.id for row in paging.rows(repository, Query()).rows] == [sound.id]
     with repository.reading() as connection:
         for table, column in ((RECORDS, RECORDS.c.id), (TRIALS, TRIALS.c.id)):

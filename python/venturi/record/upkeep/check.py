@@ -17,7 +17,6 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -78,8 +77,6 @@ def why_unreadable(id_: str, record: str, limits: Limits | None = None) -> str |
         trial = decode(record)
         if trial.id != id_:
             return f"it is the record of {trial.id}"
-        if trial.started_at is not None:
-            trial.started_at.astimezone(UTC)
         row = trial_row(trial)
         if row["started_at_us"] is not None:
             moment(row["started_at_us"])
