@@ -332,6 +332,46 @@ def test_nothing_to_validate_is_said(agent_binary: Path, tmp_path: Path) -> None
     assert said[-1]["data"]["checksum"] == "0"
 
 
+@pytest.mark.parametrize("given", ["by name", "in a folder", "in a manifest"])
+@pytest.mark.parametrize("options", [("--record-bytes", 1, "--key-bytes", 1), ("--format", "kv")])
+def test_what_says_that_it_has_no_bytes_and_has_some_is_refused(
+    agent_binary: Path, tmp_path: Path, given: str, options: tuple[object, ...]
+) -> None:
+    hidden = Path("/proc/version")
+    assert hidden.stat().st_size == 0
+    assert hidden.read_bytes()
+    link, manifest = tmp_path / "part-0", tmp_path / "list.json"
+    manifest.write_text(json.dumps({"files": [{"path": str(hidden), "bytes": 0, "records": 0}]}))
+    if given == "in a folder":
+        manifest.unlink()
+        link.symlink_to(hidden)
+    told, named = {
+        "by name": (hidden, hidden), "in a folder": (tmp_path, link),
+        "in a manifest": (manifest, hidden),
+    }[given]  # fmt: skip
+    refused = error(agent_binary, "validate", "--input", told, *options)
+    assert refused["code"] == "VEN-VALIDATE-INPUT"
+    assert refused["where"]["file"] == str(named)
+    assert "it says that it has no bytes and has some" in refused["message"]
+
+
+@pytest.mark.parametrize("command", ["sort", "validate"])
+def test_what_says_that_it_has_more_bytes_than_it_has_is_refused(
+    agent_binary: Path, tmp_path: Path, command: str
+) -> None:
+    page = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    if not page.exists() or page.stat().st_size <= len(page.read_bytes()):
+        pytest.skip(f"{page} is not there, or says how long it is")
+    flags: dict[str, tuple[object, ...]] = {
+        "sort": ("--job", "wordcount", "--output", tmp_path),
+        "validate": ("--record-bytes", 1, "--key-bytes", 1),
+    }
+    refused = error(agent_binary, command, "--input", page, *flags[command], status=3)
+    codes = {"sort": "VEN-SORT-INPUT-CHANGED", "validate": "VEN-VALIDATE-CHANGED"}
+    assert refused["code"] == codes[command]
+    assert names(tmp_path) == []
+
+
 @pytest.fixture
 def sorted_folder(agent_binary: Path, tmp_path: Path, unsorted: Path) -> Path:
     """What `sort --verify` makes: a part and a manifest with totals and checksum."""
