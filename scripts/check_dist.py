@@ -13,7 +13,11 @@ import tarfile
 import zipfile
 from collections.abc import Collection, Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
+from notices import carried
+
+ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("venturi/present/assets/page.js", "venturi/present/assets/app/index.html")
 SCRIPTS = ("data/scripts/venturi", "data/scripts/venturi-agent")
 # What the wheel is made of, and under which licences.
@@ -54,6 +58,7 @@ def wheel_faults(path: Path) -> Iterator[str]:
     """What is wrong with a wheel: files that it lacks, a name that promises too much."""
     with zipfile.ZipFile(path) as wheel:
         yield from missing(wheel.namelist(), (*PAGES, *SCRIPTS, *TOLD))
+        yield from bill_faults(wheel)
     if MANYLINUX not in path.name:
         yield f"its name does not say {MANYLINUX}"
         return
@@ -67,6 +72,32 @@ def wheel_faults(path: Path) -> Iterator[str]:
     needs = json.loads(audit.stdout)["overall_tag"]
     if older_than(MANYLINUX, needs):
         yield f"its programs need {needs}, which is newer than the {MANYLINUX} of its name"
+
+
+def bill_faults(wheel: zipfile.ZipFile) -> Iterator[str]:
+    """The packages of the locks that the wheel's bills of materials do not list."""
+    bills = [name for name in wheel.namelist() if name.endswith(TOLD[2:])]
+    locked = packages_locked() if bills else {}
+    for name in bills:
+        listed = {
+            unquote(each.get("purl", "")).partition("?")[0]
+            for each in json.loads(wheel.read(name))["components"]
+        }
+        bill = name.rpartition("/")[2]
+        yield from (f"{bill} does not list {each}" for each in sorted(locked[bill] - listed))
+
+
+def packages_locked() -> dict[str, set[str]]:
+    """By the bill that has to list them, the packages that the wheel is made of, as `pkg:` URLs."""
+    linked, packages = carried()
+    text = (ROOT / "requirements.lock").read_text("utf-8")
+    installed = re.findall(r"^([\w.-]+)==([^ ;]+)", text, re.MULTILINE)
+    agent, python, pages = (bill.rpartition("/")[2] for bill in TOLD[2:])
+    return {
+        agent: {f"pkg:cargo/{each.name}@{each.version}" for each in linked},
+        python: {f"pkg:pypi/{name}@{version}" for name, version in installed},
+        pages: {f"pkg:npm/{each.name}@{each.version}" for each in packages},
+    }
 
 
 def older_than(named: str, needed: str) -> bool:

@@ -83,7 +83,7 @@ def _is_macro(package: Mapping[str, Any]) -> bool:
 
 
 def npm_packages(lock: Mapping[str, Any], web: Path) -> list[Part]:
-    """The packages of package-lock.json that are no mere tools; types leave nothing in a page."""
+    """The packages of package-lock.json but tools, and what only tools need (types)."""
     return sorted(
         Part(
             "Packages of npm",
@@ -93,7 +93,7 @@ def npm_packages(lock: Mapping[str, Any], web: Path) -> list[Part]:
             web / path,
         )
         for path, package in lock["packages"].items()
-        if path and not package.get("dev") and "node_modules/@types/" not in path
+        if path and not package.get("dev") and not package.get("devOptional")
     )
 
 
@@ -116,14 +116,20 @@ def notices(parts: Iterable[Part]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> int:
+def carried() -> tuple[list[Part], list[Part]]:
+    """The crates in the agent and the packages of npm in the pages."""
     metadata = subprocess.run(
         ["cargo", "metadata", "--format-version", "1", "--locked", "--offline",
          "--filter-platform", "x86_64-unknown-linux-gnu"],
         cwd=ROOT, stdout=subprocess.PIPE, check=True,
     )  # fmt: skip
     lock = json.loads((ROOT / "web/package-lock.json").read_text("utf-8"))
-    text = notices([*crates(json.loads(metadata.stdout)), *npm_packages(lock, ROOT / "web")])
+    return crates(json.loads(metadata.stdout)), npm_packages(lock, ROOT / "web")
+
+
+def main() -> int:
+    linked, packages = carried()
+    text = notices([*linked, *packages])
     if "--check" not in sys.argv[1:]:
         NOTICES.write_text(text, "utf-8")
     elif not NOTICES.is_file() or NOTICES.read_text("utf-8") != text:

@@ -7,13 +7,20 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from check_dist import older_than, sdist_faults, wheel_faults  # noqa: E402
+from check_dist import (  # noqa: E402
+    bill_faults,
+    older_than,
+    packages_locked,
+    sdist_faults,
+    wheel_faults,
+)
 from release import obstacles_to, topmost, version_of  # noqa: E402
 
 CHANGELOG = "# Changelog\n\n## 0.2.0 (2026-11-22)\n\n- One.\n- Two.\n\n## 0.1.0 (2026-01-01)\n"
@@ -90,6 +97,20 @@ def test_a_wheel_without_pages_or_agent_is_no_wheel(tmp_path: Path) -> None:
     assert any("page.js is not in it" in fault for fault in faults)
     assert any("venturi-agent is not in it" in fault for fault in faults)
     assert faults[-1] == "its name does not say manylinux_2_17"
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_a_bill_of_materials_lists_every_package_of_its_lock(tmp_path: Path, place: int) -> None:
+    locked = packages_locked()
+    bill, lost = list(locked)[place], sorted(list(locked.values())[place])[-1]
+    for without, said in ((None, []), (lost, [f"{bill} does not list {lost}"])):
+        path = tmp_path / f"{without is None}.whl"
+        with zipfile.ZipFile(path, "w") as wheel:
+            for name, packages in locked.items():
+                parts = [{"purl": f"{quote(each, safe=':/')}?a=b"} for each in packages - {without}]
+                wheel.writestr(f"v.dist-info/sboms/{name}", json.dumps({"components": parts}))
+        with zipfile.ZipFile(path) as wheel:
+            assert list(bill_faults(wheel)) == said
 
 
 def test_a_source_distribution_without_pages_is_none(tmp_path: Path) -> None:
