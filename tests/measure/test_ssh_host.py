@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 from host_contract import HostContract, output_of, wait_until
-from sshd import Sshd, make_key, sshd
 
+from sshd import Sshd, make_key, sshd
 from venturi.errors import VenturiError
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.host import Host
