@@ -39,10 +39,10 @@ class Mistake:
     message: str
 
 
-def _quantity(parse: Callable[[str], float]) -> Callable[[Any], Any]:
+def _quantity(parse: Callable[[str], float], like: str) -> Callable[[Any], Any]:
     def read(value: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            return value
+            raise ValueError(f"write it as text with its unit, such as {like}")
         try:
             return parse(str(value))  # 30 of what? is asked by the parser, too
         except VenturiError as error:
@@ -53,7 +53,8 @@ def _quantity(parse: Callable[[str], float]) -> Callable[[Any], Any]:
 
 def _bytes(value: Any) -> Any:
     """A size as text; a number is one of bytes already."""
-    return _quantity(units.parse_bytes)(value) if isinstance(value, str) else value
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if is_number else _quantity(units.parse_bytes, '"4GiB"')(value)
 
 
 def _above_nothing(bytes_per_s: float) -> float:
@@ -64,10 +65,14 @@ def _above_nothing(bytes_per_s: float) -> float:
 
 Bytes = Annotated[int, BeforeValidator(_bytes), Field(gt=0)]
 Seconds = Annotated[
-    float, BeforeValidator(_quantity(units.parse_duration_s)), Field(gt=0, allow_inf_nan=False)
+    float,
+    BeforeValidator(_quantity(units.parse_duration_s, '"90s"')),
+    Field(gt=0, allow_inf_nan=False),
 ]
 BytesPerS = Annotated[
-    float, BeforeValidator(_quantity(units.parse_rate)), AfterValidator(_above_nothing)
+    float,
+    BeforeValidator(_quantity(units.parse_rate, '"10Gbit/s"')),
+    AfterValidator(_above_nothing),
 ]
 Count = Annotated[int, Field(ge=0, strict=True)]
 Text = Annotated[str, Field(min_length=1, strict=True)]
@@ -163,7 +168,7 @@ def _follows(error: Any) -> bool:
 
 
 def _sentence(error: Any, model: type[BaseModel], what: str, parts: Mapping[str, str]) -> str:
-    names = [str(part) for part in error["loc"] if isinstance(part, str) and part != "[key]"]
+    names = [str(part) for part in error["loc"] if isinstance(part, str) and part not in _NO_KEYS]
     place = ".".join(names)
     if error["type"] == "extra_forbidden":
         hint = did_you_mean(names[-1], _keys_at(model, error["loc"][:-1]), "keys here are")
@@ -171,7 +176,48 @@ def _sentence(error: Any, model: type[BaseModel], what: str, parts: Mapping[str,
         return f"{place} is not a key that {whose} has; {hint}"
     if error["type"] == "missing":
         return f"{place} is missing"
-    return f"{place}: {error['msg'].removeprefix('Value error, ')}"
+    return _wanted(error, model, place)
+
+
+def _wanted(error: Any, model: type[BaseModel], place: str) -> str:
+    """What is to be written at `place`, in the file's words and not in Python's."""
+    path, kind = error["loc"], error["type"]
+    if kind in {"tuple_type", "list_type"}:
+        is_of_tables = _keys_at(model, (*path, 0))
+        form = f"a list of tables: [[{place}]]" if is_of_tables else f"a list: {path[-1]} = [...]"
+        return f"{place} is {form}"
+    if kind in {"dict_type", "model_type", "model_attributes_type"}:
+        return f"{place} is a table: {_table_form(path, place, model)}"
+    if (said := _SAID.get(kind)) is not None:
+        return f"{place}: {said.format(**error['ctx'])}"
+    if (value := _VALUES.get(kind.partition("_")[0])) is not None:
+        return f"{place}: write {value}"
+    told = error["msg"].removeprefix("Value error, ").replace("Input should be", "it must be")
+    return f"{place}: {told}"
+
+
+_NO_KEYS = frozenset({"[key]", ""})
+"""Parts of a mistake's place that nobody wrote."""
+_VALUES = {"string": "text, in quotes", "int": "a whole number", "float": "a number",
+           "bool": "true or false", "date": "a date, such as 2026-05-01"}  # fmt: skip
+_SAID = {
+    "string_too_short": "it needs at least {min_length} character",
+    "string_pattern_mismatch": "it must look like {pattern}",
+    "too_short": "it needs at least {min_length}, not {actual_length}",
+    "too_long": "it may have {max_length} at most, not {actual_length}",
+}
+"""Our words for what pydantic says in terms of Python."""
+
+
+def _table_form(path: KeyPath, place: str, model: type[BaseModel]) -> str:
+    """How a table at `path` is written."""
+    if isinstance(path[-1], int):
+        return f"[[{place}]]"
+    if _keys_at(model, path):
+        return f"[{place}]"
+    if _keys_at(model, (*path, "NAME")):
+        return f"[{place}.NAME]"
+    return f"{path[-1]} = {{ NAME = ... }}"
 
 
 def _keys_at(model: type[BaseModel], path: Sequence[str | int]) -> list[str]:

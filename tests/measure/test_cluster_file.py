@@ -165,6 +165,12 @@ MISTAKES = {
     "a price without a source": (
         HEAD + "[hosts.price]\nper_hour = 1.0\nas_of = 2026-01-01\n", 4, "price.source is missing"
     ),
+    "hosts that are a number": ("hosts = 3\n", 1, "hosts is a list of tables: [[hosts]]"),
+    "racks that are a number": ("racks = 3\n" + HEAD, 1, "racks is a table: [racks.NAME]"),
+    "a price that is a number": (HEAD + "price = 3\n", 4, "hosts.price is a table: [hosts.price]"),
+    "folders that are text": (HEAD + 'disks.ssd = "/d"\n', 4, "disks.ssd is a list: ssd = [...]"),
+    "a rate that is true": (HEAD + "rate = true\n", 4, "such as \"10Gbit/s\""),
+    "no role": (HEAD.replace('"master"', ""), 3, "hosts.roles: it needs at least 1, not 0"),
     "what is not known in braces": (HEAD + 'ssh = "{nam}.org"\n', 4, "{name} is the host's name"),
 }  # fmt: skip
 

@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,22 @@ def test_a_second_one_of_the_name_is_refused_and_one_of_its_addresses(labs: Labs
         lab.up(small("other"), labs.home, cores=2)
     assert refused.value.code == "VEN-LAB-ADDRESS"
     assert lab.labs(labs.home) == (NAME,)
+
+
+def test_a_lab_whose_file_names_no_addresses_has_the_first_that_are_free(labs: Labs) -> None:
+    text = SMALL.replace('addresses = "ADDRESSES"\n', "")
+    first = labs.up(small(text=text))
+    other = lab.up(small(f"{NAME}-2", text=text), labs.home, cores=2)
+    try:
+        networks = [IPv4Network(each.spec.network) for each in (first, other)]
+        assert networks[0] < networks[1]
+        for made, network in zip((first, other), networks, strict=True):
+            (host,) = made.made.hosts
+            assert IPv4Address(host.address) in network
+            assert host.address in made.cluster.read_text()
+    finally:
+        labs.ids |= id_of(labs.home, f"{NAME}-2")
+        lab.down(labs.home, f"{NAME}-2")
 
 
 def test_a_disk_larger_than_the_free_space_is_refused(labs: Labs) -> None:
@@ -336,6 +353,7 @@ def test_the_verb(labs: Labs, tmp_path: Path) -> None:
     labs.note()
     assert up.returncode == 0, up.stderr
     assert "next: venturi lab exec h1 -- CMD" in up.stdout
+    assert "5,000" in venturi("lab", "status", home=labs.home).stdout  # requests a second
     status = venturi("lab", "status", "--json", home=labs.home)
     (data,) = json.loads(status.stdout)["data"]
     assert (data["state"], data["processes"]) == ("up", {"h1": 0})

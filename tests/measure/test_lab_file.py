@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from ipaddress import IPv4Network
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from venturi.errors import VenturiError
 from venturi.measure.clusters.cluster_file import cluster_of
 from venturi.measure.lab.cluster_file import cluster_text
-from venturi.measure.lab.lab_file import LabSpec, dilated, lab_of, parse_lab
+from venturi.measure.lab.lab_file import LabSpec, dilated, lab_of, parse_lab, with_free_addresses
 from venturi.measure.lab.network import hosts_file, switch_tc
 
 FILE = Path("/some/lab.toml")
@@ -186,6 +187,62 @@ def test_a_mistake_is_told_with_line_and_key(text: str, line: int, said: str) ->
     spec, mistakes = parse_lab(text, FILE.parent)
     assert spec is None
     assert any(each.line == line and said in each.message for each in mistakes), mistakes
+
+
+def test_a_value_of_another_form_is_told_in_words_of_the_file() -> None:
+    text = """hosts = 3
+disks = 3
+network = "x"
+racks.a = 3
+dilation = "x"
+dilate_cpu = 7
+name = 3
+"""
+    assert [each.message for each in parse_lab(text, FILE.parent)[1]] == [
+        "hosts is a list of tables: [[hosts]]",
+        "disks is a table: [disks.NAME]",
+        "network is a table: [network]",
+        "racks.a is a table: [racks.a]",
+        "dilation: write a number",
+        "dilate_cpu: write true or false",
+        "name: write text, in quotes",
+    ]
+    text = """[[hosts]]
+name = ""
+roles = "worker"
+disks = 3
+memory = []
+count = 1.5
+"""
+    assert [each.message for each in parse_lab(text, FILE.parent)[1]] == [
+        "hosts.name: it needs at least 1 character",
+        "hosts.roles is a list: roles = [...]",
+        "hosts.disks is a table: disks = { NAME = ... }",
+        'hosts.memory: write it as text with its unit, such as "4GiB"',
+        "hosts.count: write a whole number",
+    ]
+
+
+def test_addresses_that_nobody_named_may_be_others() -> None:
+    spec = with_free_addresses(lab(), [IPv4Network("10.77.0.0/16"), IPv4Network("10.78.0.128/25")])
+    assert (spec.network, spec.machine_address) == ("10.79.0.0/24", "10.79.0.254")
+    assert [host.address for host in spec.hosts] == [f"10.79.0.{n}" for n in range(1, 7)]
+    assert with_free_addresses(lab(), []) == lab()
+
+
+@pytest.mark.parametrize(
+    "named",
+    ['[network]\naddresses = "10.77.0.0/24"\n', '[[hosts]]\nname="x"\naddress="10.77.0.9"\n'],
+)
+def test_addresses_that_are_named_stay(named: str) -> None:
+    spec = lab(named + '[[hosts]]\nname = "a"\n')
+    assert with_free_addresses(spec, [IPv4Network("10.77.0.0/16")]) == spec
+
+
+def test_where_all_addresses_are_taken_it_is_said() -> None:
+    with pytest.raises(VenturiError) as refused:
+        with_free_addresses(lab(), [IPv4Network("10.0.0.0/8")])
+    assert refused.value.code == "VEN-LAB-ADDRESS"
 
 
 def test_all_mistakes_are_told_at_once() -> None:

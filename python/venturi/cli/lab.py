@@ -180,8 +180,9 @@ def _parts(lab: Lab) -> Iterator[Table | Line]:
     classes = _classes(lab.made)
     if classes.rows:
         yield classes
-    yield Line(f"this machine is {lab.made.machine_address} there; the cluster's file: "
-               f"{lab.cluster}")  # fmt: skip
+    chosen = "" if lab.made.addresses_named else ", the first that were free"
+    yield Line(f"addresses: {lab.made.network}{chosen}; this machine is "
+               f"{lab.made.machine_address} there; the cluster's file: {lab.cluster}")  # fmt: skip
 
 
 def _uplinks(spec: LabSpec) -> Table:
@@ -231,8 +232,14 @@ def _megabytes(bytes_per_s: float | None) -> str:
 
 
 def _both(reads: float | None, writes: float | None) -> str:
-    texts = ["unlimited" if each is None else f"{each:.4g}" for each in (reads, writes)]
+    texts = [_iops(each) for each in (reads, writes)]
     return texts[0] if texts[0] == texts[1] else " / ".join(texts)
+
+
+def _iops(per_s: float | None) -> str:
+    if per_s is None:
+        return "unlimited"
+    return f"{per_s:,.0f}" if per_s >= 10 else f"{per_s:.3g}"
 
 
 def _milliseconds(seconds: float | None) -> str:

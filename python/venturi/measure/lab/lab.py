@@ -17,7 +17,7 @@ from venturi import units
 from venturi.errors import ExitCode, VenturiError
 from venturi.measure.lab import journal, machine
 from venturi.measure.lab.cluster_file import cluster_text
-from venturi.measure.lab.lab_file import LabHost, LabSpec, dilated
+from venturi.measure.lab.lab_file import LabHost, LabSpec, dilated, with_free_addresses
 from venturi.measure.lab.network import hosts_file
 from venturi.measure.lab.plan import controllers, group_of, images_of, steps_of
 from venturi.measure.lab.steps import (
@@ -77,12 +77,11 @@ def up(
     What a kill or a new start of the machine left of an earlier one is removed first. VEN-LAB-UP if
     a lab of this name is up.
     """
-    made = dilated(spec, cores)
-    models = {disk.model for host in made.hosts for disk in host.disks}
+    models = {disk.model for host in spec.hosts for disk in host.disks}
     machine.require(
         disks=bool(models),
         throttle="throttle" in models,
-        groups=any(controllers(host) for host in made.hosts),
+        groups=any(controllers(host) for host in dilated(spec, cores).hosts),
     )
     if "spindle" in models and agent is None:
         raise VenturiError(
@@ -105,6 +104,9 @@ def up(
             _undo(old, held, heard)
         try:
             id = _id()
+            used = [network for _, network in machine.networks_in_use(held=held)]
+            spec = with_free_addresses(spec, used)
+            made = dilated(spec, cores)
             _require_space(made, id, folder)
             require_free_addresses(made, held)
             _empty(folder)

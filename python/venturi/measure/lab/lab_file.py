@@ -24,6 +24,8 @@ FOLDER = Path("/venturi")
 """Where every host of a lab has its disks."""
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
 MOST_HOSTS = 200
+NETWORKS = tuple(IPv4Network(f"10.{number}.0.0/24") for number in range(77, 128))
+"""A lab whose file names no addresses has those of one of them."""
 _SECTOR_BYTES = 4096
 Model = Literal["throttle", "spindle"]
 
@@ -90,6 +92,34 @@ class LabSpec:
     images: Path | None
     switches: tuple[Switch, ...]
     hosts: tuple[LabHost, ...]
+    addresses_named: bool = True
+    """Whether its file names addresses; else the lab may have others."""
+
+
+def with_free_addresses(spec: LabSpec, used: Sequence[IPv4Network]) -> LabSpec:
+    """`spec` in the first of NETWORKS that overlaps none of `used`; as it is if its file names
+    addresses. VEN-LAB-ADDRESS if none is free.
+    """
+    if spec.addresses_named:
+        return spec
+    free = (each for each in NETWORKS if not any(each.overlaps(other) for other in used))
+    network = next(free, None)
+    if network is None:
+        raise VenturiError(
+            "VEN-LAB-ADDRESS",
+            f"this machine has all networks that a lab takes, {NETWORKS[0]} to {NETWORKS[-1]}",
+            where={"key": "network.addresses"},
+            hint="take down a lab, or name addresses in [network]",
+        )
+    shift = int(network.network_address) - int(IPv4Network(spec.network).network_address)
+    return replace(
+        spec,
+        network=str(network),
+        machine_address=str(IPv4Address(spec.machine_address) + shift),
+        hosts=tuple(
+            replace(host, address=str(IPv4Address(host.address) + shift)) for host in spec.hosts
+        ),
+    )
 
 
 def dilated(spec: LabSpec, cores: int) -> LabSpec:
@@ -154,7 +184,9 @@ _Iops = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
 
 class _Network(Strict):
     rate: Annotated[_Rate | None, Field(description="a host's link, each way")] = None
-    addresses: Annotated[Text, Field(description="the addresses of the lab")] = "10.77.0.0/24"
+    addresses: Annotated[
+        Text | None, Field(description="of the lab; default: the first free 10.77-127.0.0/24")
+    ] = None
     mtu: Annotated[int, Field(ge=576, le=65_535, strict=True)] = 1500
 
 
@@ -236,7 +268,8 @@ def parse_lab(text: str, folder: Path) -> tuple[LabSpec | None, tuple[Mistake, .
         return None, mistakes
     if mistakes := lines.sorted(_doubts(given)):
         return None, mistakes
-    network = IPv4Network(given.network.addresses)
+    named = given.network.addresses
+    network = NETWORKS[0] if named is None else IPv4Network(named)
     hosts, doubts = _hosts(given, network, folder)
     if mistakes := lines.sorted((*doubts, *_same(hosts, lines))):
         return None, mistakes
@@ -250,6 +283,7 @@ def parse_lab(text: str, folder: Path) -> tuple[LabSpec | None, tuple[Mistake, .
         images=None if given.images is None else folder / given.images,
         switches=_switches(given),
         hosts=tuple(host for _, host in hosts),
+        addresses_named=named is not None or any(host.address for host in given.hosts),
     ), ()
 
 
@@ -259,7 +293,8 @@ def _doubts(given: LabFile) -> Iterator[tuple[KeyPath, str]]:
         yield ("name",), f"name: {given.name!r} is no name: use small letters, digits and -"
     if given.dilate_cpu and given.dilation == 1:
         yield ("dilate_cpu",), "dilate_cpu: there is no dilation"
-    yield from _doubtful_network(given.network.addresses)
+    if given.network.addresses is not None:
+        yield from _doubtful_network(given.network.addresses)
     for name in {*given.racks, *given.bonds}:
         table = "racks" if name in given.racks else "bonds"
         if not NAME.fullmatch(name) or name == CORE:

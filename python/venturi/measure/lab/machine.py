@@ -183,14 +183,13 @@ def links() -> frozenset[str]:
     return frozenset(each.name for each in Path("/sys/class/net").iterdir())
 
 
-def network_in_use(network: IPv4Network, *, held: int | None) -> str | None:
-    """The address or route of this machine that overlaps `network`; None: there is none."""
+def networks_in_use(*, held: int | None) -> Iterator[tuple[str, IPv4Network]]:
+    """The addresses and routes of this machine, as it says them, and the networks they are of."""
     for command in (("addr", "show"), ("route", "show", "table", "all")):
         for word in run("ip", "-4", "-o", *command, held=held).split():
             try:
                 used = IPv4Network(word, strict=False)
             except ValueError:
                 continue
-            if used.overlaps(network) and used.prefixlen > 0:
-                return word
-    return None
+            if used.prefixlen > 0:
+                yield word, used

@@ -529,7 +529,9 @@ KINDS: Mapping[str, Callable[..., Step]] = {
 
 def require_free_addresses(spec: LabSpec, held: int) -> None:
     """VEN-LAB-ADDRESS if the machine has a network that overlaps the lab's."""
-    used = machine.network_in_use(IPv4Network(spec.network), held=held)
+    wanted = IPv4Network(spec.network)
+    in_use = machine.networks_in_use(held=held)
+    used = next((said for said, network in in_use if network.overlaps(wanted)), None)
     if used is not None:
         raise VenturiError(
             "VEN-LAB-ADDRESS",
