@@ -152,6 +152,20 @@ def test_mapreduce_and_a_daemon_that_is_killed(home: Path) -> None:
     assert "all hosts" in venturi("show", trial.id, home=home).stdout
 
 
+def test_spark_with_its_data_in_hdfs(home: Path, spark: None) -> None:
+    command = run(
+        home, "terasort", "--engine", "spark:standalone", "--bytes", "20MB", "--repeat", "1",
+        *(f"--set=spark.{part}.extraJavaOptions={_SOON}" for part in ("driver", "executor")),
+    )  # fmt: skip
+    told, said = command.communicate(timeout=200)
+    assert command.returncode == 0, said
+    (trial,) = json.loads(told)["data"]
+    assert trial["state"] == "succeeded"
+    kept = {artifact["name"] for artifact in trial["artifacts"]}
+    assert {"executor0.stderr", "executor1.stderr", "DataNode-w1.log", "series.w2.parquet"} <= kept
+    require_nothing_left(home)
+
+
 def test_venturi_is_killed(home: Path) -> None:
     command = run(home, "terasort", "--engine", "mapreduce:cluster", "--bytes", "20MB")
     for host in WORKERS:

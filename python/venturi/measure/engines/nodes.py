@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from venturi.errors import ExitCode, VenturiError
 from venturi.measure.clusters.cluster_spec import WORKER, ClusterSpec, HostSpec
 from venturi.measure.hosts.host import Host
 from venturi.measure.hosts.local import ipv4_of
+from venturi.measure.trial.folders import DataFolders
 
 LOCALHOST = "localhost"
 LOOPBACK = "127.0.0.1"
@@ -69,6 +71,16 @@ class Nodes:
             counts[node.name] = number + 1
             found.append((number if several or not self.are_several else None, node))
         return tuple(found)
+
+
+def open_folders(stack: ExitStack, nodes: Nodes, roles: tuple[str, ...]) -> dict[str, DataFolders]:
+    """Folders of ours in those that each node has for `roles`, by its name; gone with `stack`."""
+    return {
+        node.name: stack.enter_context(
+            DataFolders(node.host.files, {role: node.dirs[role] for role in roles})
+        )
+        for node in nodes.all
+    }
 
 
 def on_one_host(host: Host, dirs: Mapping[str, tuple[Path, ...]], workers: int) -> Nodes:

@@ -23,7 +23,7 @@ from venturi.measure.engines.hadoop import conf as hadoop_conf
 from venturi.measure.engines.hadoop.conf import Addresses, Containers, Ports, read_addresses
 from venturi.measure.engines.hadoop.install import Hadoop
 from venturi.measure.engines.java import Java
-from venturi.measure.engines.nodes import Node, Nodes
+from venturi.measure.engines.nodes import Node, Nodes, open_folders
 from venturi.measure.engines.process_job import memory_bytes_of
 from venturi.measure.engines.protocol import Resources
 from venturi.measure.hosts.daemons import POLL_S, Daemons, Ground, on_free_ports, wait_until
@@ -56,7 +56,8 @@ class Cluster(Protocol):
     """A Hadoop cluster that answers.
 
     `conf` is its HADOOP_CONF_DIR, `fs` the URI of its HDFS, `root` a folder there for us alone,
-    `environment` what clients need, `java_options` what their JVMs should be given.
+    `environment` what clients need, `java_options` and
+    `container_options` what JVMs of theirs and in containers should be given.
     """
 
     conf: Path
@@ -66,6 +67,7 @@ class Cluster(Protocol):
     hdfs: Hdfs
     environment: Mapping[str, str]
     java_options: tuple[str, ...]
+    container_options: tuple[str, ...]
 
     def dead(self) -> tuple[str, ...]:
         """Daemons of ours that have ended."""
@@ -169,6 +171,7 @@ class OwnCluster(_Answering):
         super().__init__(host, conf, java, read_addresses(host, conf), root="/venturi")
         self.hdfs.addresses = {node.name: node.address for node in nodes.all}
         self.java_options = hadoop_conf.java_options(java, conf / hadoop_conf.HOSTS)
+        self.container_options = hadoop_conf.container_options(java)
         self._daemons = daemons
         self._release = release
 
@@ -199,6 +202,7 @@ class GivenCluster(_Answering):
     """
 
     java_options: tuple[str, ...] = ()
+    container_options: tuple[str, ...] = ()
 
     def __init__(self, host: Host, conf: Path, java: Java, *, histories: bool) -> None:
         super().__init__(host, conf, java, read_addresses(host, conf), root="")
@@ -246,14 +250,7 @@ def open_cluster(
         len(nodes.workers),
     )
     with ExitStack() as stack:
-        folders = {
-            node.name: stack.enter_context(
-                DataFolders(
-                    node.host.files, {role: node.dirs[role] for role in ("output", "scratch")}
-                )
-            )
-            for node in nodes.all
-        }
+        folders = open_folders(stack, nodes, ("output", "scratch"))
         return on_free_ports(
             nodes.master.host,
             hadoop_conf.PORTS,
@@ -344,7 +341,10 @@ class _Start:
 
     def _start_data_node(self, node: Node, name: str) -> None:
         data = _made(node.host.files, self._folders[node.name].of("output"), name)
-        own = _settings(hadoop_conf.data_node(node))
+        # Executors that YARN did not start are known by their addresses, as data should be then.
+        own = _settings(
+            hadoop_conf.data_node(node, called=node.name if self._yarn else node.address)
+        )
         uris = (folder.as_uri() for folder in data)
         self._daemon(node, name, _HEAVY, _DATANODE, *own, _set("dfs.datanode.data.dir", *uris))
 

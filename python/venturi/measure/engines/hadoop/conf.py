@@ -139,10 +139,12 @@ def write(
         files.write(folder / name, _site(properties))
 
 
-def data_node(node: Node) -> dict[str, str]:
-    """What only the DataNodes of `node` are told."""
+def data_node(node: Node, *, called: str) -> dict[str, str]:
+    """What only the DataNodes of `node` are told; clients hear that data are on the host `called`
+    so.
+    """
     return {
-        "dfs.datanode.hostname": node.name,
+        "dfs.datanode.hostname": called,
         "dfs.datanode.address": f"{node.address}:0",
         "dfs.datanode.http.address": f"{node.address}:0",
         "dfs.datanode.ipc.address": f"{node.address}:0",

@@ -1,48 +1,47 @@
 """Where the parts of a Spark application run, and where its data are.
 
     local         driver and executor are one JVM
-    standalone    a Master and Workers of ours on this host
+    standalone    a Master and Workers of ours, on this host or, beside an HDFS, on many
     spark://...   a master that is there already
-    yarn          containers of a Hadoop cluster: ours on this host, or one that is there already
+    yarn          containers of a Hadoop cluster: ours on one host or many, or one that is there
 
-But for `local`, a driver on this host has executors elsewhere. What of a budget each JVM gets, see
-`shares`. Data are files that all of them see, and on YARN files in HDFS.
+But for `local`, a driver on the client host has executors elsewhere. What of a budget each JVM
+gets, see `shares`. Data are files that all of them see, and on YARN and on several hosts files in
+HDFS.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import zipfile
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Protocol
 
 import venturi
 from venturi.errors import VenturiError
-from venturi.measure.engines.hadoop.cluster import Cluster, GivenCluster, open_cluster
+from venturi.measure.engines.hadoop.cluster import (
+    Cluster,
+    GivenCluster,
+    OwnCluster,
+    open_cluster,
+)
 from venturi.measure.engines.hadoop.install import Hadoop
 from venturi.measure.engines.java import Java
 from venturi.measure.engines.kind import MOST_INSTANCES
-from venturi.measure.engines.nodes import on_one_host
-from venturi.measure.engines.process_job import memory_bytes_of, threads_of
+from venturi.measure.engines.nodes import LOOPBACK, Nodes, on_one_host
+from venturi.measure.engines.process_job import memory_bytes_of
 from venturi.measure.engines.protocol import Resources
 from venturi.measure.engines.spark import KIND
-from venturi.measure.hosts.daemons import Daemons, on_free_ports, wait_until
-from venturi.measure.hosts.hdfs import Hdfs
+from venturi.measure.engines.spark.in_hdfs import Data, InHdfs
 from venturi.measure.hosts.host import Files, Host
 from venturi.measure.hosts.local import HERE
 from venturi.measure.hosts.logs import tail
-from venturi.measure.trial.folders import DataFolders
 from venturi.measure.trial.job import Attachment
 from venturi.measure.workloads.programs import Task
 
 NAME = KIND.name
-LOOPBACK = "127.0.0.1"
-UP_S = 120.0  # on a machine that does nothing else it takes a twentieth of this
 ANSWER_S = 5.0
 MIB = 2**20
 # Spark refuses to start with a smaller heap; a driver that only plans needs no more than the most.
@@ -59,16 +58,8 @@ _LOST = re.compile(r"Executor updated: \S+ is now (?:EXITED|FAILED|LOST)")
 # What a driver says every 15 s while nothing was granted.
 _STARVED, _GRANTED = "Initial job has not accepted any resources", "Granted executor ID"
 MOST_STARVED = 4
-_APPLICATION = re.compile(r"with app ID (app-\S+)")
-_MASTER, _WORKER = (
-    f"org.apache.spark.deploy.{name}" for name in ("master.Master", "worker.Worker")
-)
 # For what handles little: a compiler that is ready soon.
-_LIGHT = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-_DAEMON_OPTIONS = (
-    # Another port than the one asked for would not be found.
-    "-Dspark.port.maxRetries=0 -Dspark.deploy.maxExecutorRetries=3"
-)
+LIGHT = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +68,15 @@ class Installation:
 
     home: Path
     java: Java
+
+
+@dataclass(frozen=True)
+class Site:
+    """The nodes of a cluster, with the Java and the Hadoop of each by its name."""
+
+    nodes: Nodes
+    javas: Mapping[str, Java]
+    hadoop: Mapping[str, Hadoop]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +99,6 @@ def shares(threads: int, memory_bytes: int, executors: int, overhead_mib: int = 
     driver_mib = min(max(memory_mib // _DRIVER_SHARE, LEAST_HEAP_MIB), _MOST_DRIVER_MIB)
     executor_mib = max((memory_mib - driver_mib) // executors, LEAST_HEAP_MIB)
     return Shares(executors, -(-threads // executors), driver_mib, executor_mib)
-
-
-@dataclass(frozen=True, slots=True)
-class Data:
-    """What a program reads and writes: paths or URIs. `hdfs`: where they are, for Python workers"""
-
-    input: str
-    output: str
-    hdfs: Mapping[str, str] | None = None
 
 
 class Deployment(Protocol):
@@ -234,130 +225,25 @@ class Master(Local):
         return self._packed_for(task)
 
 
-class Standalone(Master):
-    """A Master and Workers of ours on the loopback address.
-
-    What an application may use is in its own settings: the workers admit all that are executed at
-    the same time, each of the size that was chosen.
-    """
-
-    def __init__(self, host: Host) -> None:
-        super().__init__(host, "")
-        self._folders: DataFolders | None = None
-        self._daemons: Daemons | None = None
-        self._work: tuple[Path, ...] = ()
-
-    def start(self, spark: Installation, resources: Resources) -> None:
-        self._executors = workers = resources.workers or 1
-        self._folders = folders = DataFolders(
-            self.host.files, {"scratch": resources.dirs["scratch"]}
-        )
-        with ExitStack() as stack:
-            stack.enter_context(folders)
-            on_free_ports(
-                self.host,
-                2 + 2 * workers,
-                lambda ports: self._bring_up(spark, resources, folders, ports),
-            )
-            stack.pop_all()
-
-    def stop(self) -> None:
-        daemons, self._daemons = self._daemons, None
-        folders, self._folders = self._folders, None
-        try:
-            if daemons is not None:
-                daemons.stop()
-        finally:
-            if folders is not None:
-                folders.__exit__()
-
-    def is_lost(self) -> bool:
-        return self._daemons is None or self._daemons.dead() != ()
-
-    def check(self, log: Path) -> None:
-        assert self._daemons is not None
-        self._daemons.check()
-        require_executors(self.host.files, log)
-
-    def logs(self, driver_log: Path) -> tuple[Attachment, ...]:
-        files = self.host.files
-        found = _APPLICATION.search(files.read(driver_log).decode(errors="replace"))
-        if found is None:
-            return ()
-        said = (each for work in self._work for each in files.find(work, f"{found[1]}/*/std*"))
-        return tuple(
-            Attachment("log", f"executor{each.path.parent.name}.{each.path.name}", each.path)
-            for each in said
-            if each.bytes
-        )
-
-    def _sent(self, task: Task) -> Mapping[str, str]:
-        return {}
-
-    def _bring_up(
-        self, spark: Installation, resources: Resources, folders: DataFolders, ports: Sequence[int]
-    ) -> None:
-        folders.empty(("scratch",))
-        local = folders.of("scratch")
-        place = local[0] / "cluster"
-        self.host.files.mkdir(place)
-        self._daemons = daemons = Daemons(self.host, NAME, place)
-        environment = {
-            "SPARK_HOME": str(spark.home),
-            "JAVA_HOME": str(spark.java.home),
-            "SPARK_LOCAL_IP": LOOPBACK,
-            "SPARK_LOCAL_DIRS": ",".join(map(str, local)),
-            "SPARK_DAEMON_MEMORY": f"{LEAST_HEAP_MIB}m",
-            "SPARK_DAEMON_JAVA_OPTS": f"{_LIGHT} {_DAEMON_OPTIONS} -Djava.io.tmpdir={place}",
-        }
-
-        def start(name: str, program: str, port: int, page: int, *more: str | Path) -> None:
-            command = [
-                spark.home / "bin" / "spark-class", program, "--host", LOOPBACK,
-                "--port", str(port), "--webui-port", str(page), *more,
-            ]  # fmt: skip
-            daemons.start(name, command, env=environment, cwd=place)
-
-        port, page, *rest = ports
-        self.url = f"spark://{LOOPBACK}:{port}"
-        self._work = tuple(place / f"work{number}" for number in range(self._executors))
-        split = shares(
-            threads_of(self.host, resources.threads),
-            memory_bytes_of(resources.memory_bytes),
-            self._executors,
-        )
-        try:
-            start("Master", _MASTER, port, page)
-            # A worker whose master does not yet answer asks again only after seconds.
-            _wait(daemons, "the Master", page, 0)
-            for number, work in enumerate(self._work):
-                start(
-                    f"Worker{number}", _WORKER, rest[2 * number], rest[2 * number + 1],
-                    "--cores", str(split.cores * MOST_INSTANCES),
-                    "--memory", f"{split.executor_mib * MOST_INSTANCES}m",
-                    "--work-dir", work, self.url,
-                )  # fmt: skip
-            _wait(daemons, "the Workers", page, self._executors)
-        except BaseException:
-            daemons.stop()
-            raise
-
-
 class Yarn(Local):
     """Applications of a Hadoop cluster, with their data in its HDFS.
 
-    The cluster is that of `conf`; None: one of ours, from the `hadoop` installed.
+    The cluster is that of `conf`; None: one of ours, on the nodes of `site` or on this host, from
+    the `hadoop` installed.
     """
 
-    def __init__(self, host: Host, conf: Path | None, hadoop: Hadoop | None) -> None:
+    def __init__(
+        self, host: Host, conf: Path | None, hadoop: Hadoop | None, site: Site | None = None
+    ) -> None:
         super().__init__(host)
         self._conf = conf
         self._hadoop = hadoop
+        self._site = site
         self._cluster: Cluster | None = None
+        self._stored: InHdfs | None = None
         self._home = Path()
         self._address = LOOPBACK
         self._executors = 1
-        self._brought: list[tuple[str, int, int]] | None = None
 
     @property
     def cluster(self) -> Cluster:
@@ -371,10 +257,21 @@ class Yarn(Local):
         if self._conf is not None:
             self._cluster = GivenCluster(self.host, self._conf, spark.java, histories=False)
             self._address = _address_towards(self.host, self._cluster.fs)
-            return
-        assert self._hadoop is not None
+        else:
+            self._cluster = self._own(resources)
+        self._stored = InHdfs(self.host.files, self._cluster)
+
+    def _own(self, resources: Resources) -> OwnCluster:
+        if self._site is None:
+            assert self._hadoop is not None
+            nodes = on_one_host(self.host, resources.dirs, self._executors)
+            hadoop: Mapping[str, Hadoop] = {nodes.client.name: self._hadoop}
+        else:
+            nodes, hadoop = self._site.nodes, self._site.hadoop
+        self._executors = len(nodes.workers)
+        self._address = nodes.client.address
         split, overhead_mib = self._shares(
-            threads_of(self.host, resources.threads), memory_bytes_of(resources.memory_bytes)
+            resources.threads or nodes.cores, memory_bytes_of(resources.memory_bytes)
         )
         # All that are executed at the same time are admitted, each of the size that was chosen.
         each_mib = split.executors * (split.executor_mib + overhead_mib) + _MASTER_MIB
@@ -383,8 +280,7 @@ class Yarn(Local):
             threads=split.executors * split.cores * MOST_INSTANCES,
             memory_bytes=each_mib * MOST_INSTANCES * MIB,
         )
-        nodes = on_one_host(self.host, resources.dirs, resources.workers or 1)
-        self._cluster = open_cluster(nodes, {nodes.client.name: self._hadoop}, room)
+        return open_cluster(nodes, hadoop, room)
 
     def stop(self) -> None:
         cluster, self._cluster = self._cluster, None
@@ -413,7 +309,8 @@ class Yarn(Local):
         return {
             "spark.master": "yarn",
             "spark.submit.deployMode": "client",
-            **(self._on_this_host() if self._conf is None else self._packed_for(task)),
+            **({} if self._conf is not None else self._on_own_nodes()),
+            **(self._packed_for(task) if self._conf is not None or self._site is not None else {}),
             **_driver_at(self._address),
         }
 
@@ -421,39 +318,25 @@ class Yarn(Local):
         return {"SPARK_LOCAL_IP": self._address, **self.cluster.environment}
 
     def data(self, task: Task) -> Data:
-        hdfs = self.cluster.hdfs
-        return Data(
-            f"{self.cluster.fs}{self._input()}",
-            f"{self.cluster.fs}{self._output(task)}",
-            {"namenode": hdfs.namenode, "user": hdfs.user},
-        )
+        assert self._stored is not None
+        return self._stored.data(task)
 
     def bring(self, task: Task) -> None:
-        hdfs, files = self.cluster.hdfs, self.host.files
-        hdfs.remove(self._output(task))
-        given = [each for each in files.find(task.input, "**/*") if each.kind == "file"]
-        content = [(str(files.resolve(each.path)), each.bytes, each.modified_ns) for each in given]
-        if self._brought != content:
-            self._brought = None
-            hdfs.remove(self._input())
-            for each in given:
-                hdfs.put(files, each.path, f"{self._input()}/{each.path.relative_to(task.input)}")
-            self._brought = content
+        assert self._stored is not None
+        self._stored.bring(task)
 
     def fetch(self, task: Task) -> None:
-        hdfs, output = self.cluster.hdfs, self._output(task)
-        if hdfs.exists(output):
-            _fetch(self.host.files, hdfs, output, task.output)
-            hdfs.remove(output)
+        assert self._stored is not None
+        self._stored.fetch(task)
 
-    def _on_this_host(self) -> dict[str, str]:
-        """What only containers on this host can use."""
-        options = " ".join(self.cluster.java_options)
+    def _on_own_nodes(self) -> dict[str, str]:
+        """What only containers of a cluster of ours can use: Spark is at the same path on all."""
+        options = " ".join(self.cluster.container_options)
         return {
             "spark.yarn.jars": f"local:{self._home}/jars/*",
-            "spark.driver.defaultJavaOptions": options,
+            "spark.driver.defaultJavaOptions": " ".join(self.cluster.java_options),
             "spark.executor.defaultJavaOptions": options,
-            "spark.yarn.am.extraJavaOptions": f"{options} {_LIGHT}",
+            "spark.yarn.am.extraJavaOptions": f"{options} {LIGHT}",
         }
 
     def _shares(self, threads: int, memory_bytes: int) -> tuple[Shares, int]:
@@ -463,12 +346,6 @@ class Yarn(Local):
         )
         beside_mib = _MASTER_MIB + overhead_mib * self._executors
         return shares(threads, memory_bytes, self._executors, beside_mib), overhead_mib
-
-    def _input(self) -> str:
-        return f"{self.cluster.root}/input"
-
-    def _output(self, task: Task) -> str:
-        return f"{self.cluster.root}/{task.output.name}"
 
 
 def require_executors(files: Files, log: Path) -> None:
@@ -522,27 +399,3 @@ def packed(files: Files, folder: Path) -> Path:
 
 def _driver_at(address: str) -> dict[str, str]:
     return {"spark.driver.host": address, "spark.driver.bindAddress": address}
-
-
-def _wait(daemons: Daemons, what: str, page: int, workers: int) -> None:
-    wait_until(lambda: _alive(page) == workers, daemons=daemons, what=what, timeout_s=UP_S)
-
-
-def _alive(page: int) -> int | None:
-    """Workers that the Master whose page is at that port counts; None: it does not answer."""
-    connection = HTTPConnection(LOOPBACK, page, timeout=ANSWER_S)
-    try:
-        connection.request("GET", "/json/")
-        return int(json.loads(connection.getresponse().read())["aliveworkers"])
-    except (OSError, HTTPException, ValueError, KeyError):
-        return None
-    finally:
-        connection.close()
-
-
-def _fetch(files: Files, hdfs: Hdfs, path: str, folder: Path) -> None:
-    files.mkdir(folder)
-    for name, _ in hdfs.files(path):
-        hdfs.get(files, f"{path}/{name}", folder / name)
-    for name in hdfs.folders(path):
-        _fetch(files, hdfs, f"{path}/{name}", folder / name)

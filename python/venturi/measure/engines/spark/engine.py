@@ -12,7 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from venturi.measure.clusters.connect import on_each
 from venturi.measure.engines.hadoop.install import Hadoop, look_for_hadoop
+from venturi.measure.engines.hadoop.installed import LOOK_S, look_on_nodes, send_to_nodes
 from venturi.measure.engines.java import find_java
 from venturi.measure.engines.nodes import Nodes
 from venturi.measure.engines.process_job import START, SYNC, ProcessJob, read_json
@@ -26,6 +28,7 @@ from venturi.measure.engines.protocol import (
 )
 from venturi.measure.engines.spark import KIND
 from venturi.measure.engines.spark import deployment as spark_cluster
+from venturi.measure.engines.spark.standalone import Standalone
 from venturi.measure.hosts.host import Host
 from venturi.measure.trial.job import Attachment
 from venturi.measure.trial.programs import ProcessResult, Program, run_concurrently
@@ -70,24 +73,28 @@ class Spark:
         self._cluster: spark_cluster.Deployment = spark_cluster.Local(host)
         self._spark: spark_cluster.Installation | None = None
         self._hadoop: Hadoop | None = None
+        self._site: spark_cluster.Site | None = None
         self._ground: Resources | None = None
         self.version = ""
 
     @property
     def owns_hdfs(self) -> bool:
+        if self.nodes is not None and self.nodes.are_several:
+            return True
         return self.deployment in KIND.on_hdfs and self._hadoop_conf is None
 
     def available(self) -> Availability:
         parts: dict[str, str] = {}
         missing = [*self._missing_spark(parts), *self._missing_hadoop(parts)]
         if self.nodes is not None:
-            lacking = "this version of Venturi starts Spark on one host only"
-            missing.append(Missing(lacking, "use mapreduce:cluster, or leave --cluster out"))
+            missing += self._missing_on(self.nodes, parts)
         name = NAME if self.deployment == "local" else f"{NAME}:{self.deployment}"
         return Availability(name, self.version or None, parts, tuple(missing))
 
     def start(self, resources: Resources) -> None:
         require(self.available())
+        if self.nodes is not None:
+            send_to_nodes(self.nodes, self._venturi_home, self._environ)
         self._ground = resources
         self._open(resources)
 
@@ -246,6 +253,8 @@ class Spark:
         """What is lacking for a Hadoop cluster of ours, if one is asked for."""
         if self._hadoop_conf is not None or self.deployment not in {"local", "yarn"}:
             return
+        if self.nodes is not None:
+            return
         found = look_for_hadoop(self.host, self._venturi_home, self._environ)
         self._hadoop = found.hadoop
         if self.deployment == "local":
@@ -257,6 +266,37 @@ class Spark:
         for each in found.missing:
             yield replace(each, what=f"for YARN: {each.what}")
 
+    def _missing_on(self, nodes: Nodes, parts: dict[str, str]) -> Iterator[Missing]:
+        """What hosts of a cluster lack: Spark and Python at the paths that they have here, a Java,
+        and Hadoop, for the data.
+        """
+        hosts = {node.name: node.host for node in nodes.all}
+        home = self._spark.home if self._spark is not None else None
+        wanted = [sys.executable] if home is None else [str(home / "bin" / "spark-class"),
+                                                        sys.executable]  # fmt: skip
+        looked = on_each(
+            hosts,
+            lambda name: (
+                find_java(hosts[name], self._environ),
+                [each for each in wanted if hosts[name].which(each) is None],
+            ),
+            timeout_s=LOOK_S,
+        ).all()
+        for name, (java, lacking) in looked.items():
+            if java is None:
+                yield Missing(f"no Java is installed on {name}", "install one there")
+            for each in lacking:
+                yield Missing(
+                    f"{each} is not there on {name}",
+                    "install the same at the same path on every host",
+                )
+        found, hadoop = look_on_nodes(nodes, self._venturi_home, self._environ)
+        parts |= {f"hadoop {name}": part for name, part in found.parts.items()}
+        for missing in found.missing:
+            yield replace(missing, what=f"for data in HDFS: {missing.what}")
+        javas = {name: java for name, (java, _) in looked.items() if java is not None}
+        self._site = spark_cluster.Site(nodes, javas, hadoop)
+
     def _open(self, resources: Resources) -> None:
         assert self._spark is not None
         self._cluster = self._deployed()
@@ -266,9 +306,9 @@ class Spark:
         if self.deployment == "local":
             return spark_cluster.Local(self.host)
         if self.deployment == "standalone":
-            return spark_cluster.Standalone(self.host)
+            return Standalone(self.host, self._site)
         if self.deployment == "yarn":
-            return spark_cluster.Yarn(self.host, self._hadoop_conf, self._hadoop)
+            return spark_cluster.Yarn(self.host, self._hadoop_conf, self._hadoop, self._site)
         return spark_cluster.Master(self.host, self.deployment)
 
 

@@ -113,4 +113,4 @@ def storage_of(task: dict[str, Any]) -> Storage:
     """Where the input and the output of `task` are."""
     if (hdfs := task["hdfs"]) is None:
         return Disk()
-    return InHdfs(Hdfs(hdfs["namenode"], hdfs["user"]))
+    return InHdfs(Hdfs(hdfs["namenode"], hdfs["user"], hdfs["addresses"]))

@@ -1,0 +1,71 @@
+"""The data of Spark's applications in the HDFS of a cluster: brought there, and fetched again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from venturi.measure.engines.hadoop.cluster import Cluster
+from venturi.measure.hosts.hdfs import Hdfs
+from venturi.measure.hosts.host import Files
+from venturi.measure.workloads.programs import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What a program reads and writes: paths or URIs. `hdfs`: where they are, for Python workers"""
+
+    input: str
+    output: str
+    hdfs: Mapping[str, Any] | None = None
+
+
+class InHdfs:
+    """Input that is uploaded once, and output."""
+
+    def __init__(self, files: Files, cluster: Cluster) -> None:
+        self._files = files
+        self._cluster = cluster
+        self._brought: list[tuple[str, int, int]] | None = None
+
+    def data(self, task: Task) -> Data:
+        """Where the program finds what `task` names."""
+        hdfs, fs = self._cluster.hdfs, self._cluster.fs
+        known = {"namenode": hdfs.namenode, "user": hdfs.user, "addresses": dict(hdfs.addresses)}
+        return Data(f"{fs}{self._input()}", f"{fs}{self._output(task)}", known)
+
+    def bring(self, task: Task) -> None:
+        """Uploads the input, unless it is there."""
+        hdfs, files = self._cluster.hdfs, self._files
+        hdfs.remove(self._output(task))
+        given = [each for each in files.find(task.input, "**/*") if each.kind == "file"]
+        content = [(str(files.resolve(each.path)), each.bytes, each.modified_ns) for each in given]
+        if self._brought != content:
+            self._brought = None
+            hdfs.remove(self._input())
+            for each in given:
+                hdfs.put(files, each.path, f"{self._input()}/{each.path.relative_to(task.input)}")
+            self._brought = content
+
+    def fetch(self, task: Task) -> None:
+        """Moves the output to the host's own files."""
+        hdfs, output = self._cluster.hdfs, self._output(task)
+        if hdfs.exists(output):
+            _fetch(self._files, hdfs, output, task.output)
+            hdfs.remove(output)
+
+    def _input(self) -> str:
+        return f"{self._cluster.root}/input"
+
+    def _output(self, task: Task) -> str:
+        return f"{self._cluster.root}/{task.output.name}"
+
+
+def _fetch(files: Files, hdfs: Hdfs, path: str, folder: Path) -> None:
+    files.mkdir(folder)
+    for name, _ in hdfs.files(path):
+        hdfs.get(files, f"{path}/{name}", folder / name)
+    for name in hdfs.folders(path):
+        _fetch(files, hdfs, f"{path}/{name}", folder / name)
