@@ -77,6 +77,12 @@ class _Files:
     def here(self, *paths: Path) -> Iterator[tuple[Path, ...]]:
         yield tuple(map(self._real, paths))
 
+    def put(self, local: Path, path: Path) -> None:
+        LocalHost().files.put(local, self._real(path))
+
+    def get(self, path: Path, local: Path) -> None:
+        LocalHost().files.get(self._real(path), local)
+
     def __getattr__(self, name: str) -> Any:
         asked = getattr(LocalHost().files, name)
         if not callable(asked):

@@ -178,3 +178,18 @@ def test_venturi_is_killed(home: Path) -> None:
         for host in ("m", *WORKERS)
         for arguments in processes(home, host).values()
     )
+
+
+def test_a_host_is_lost(home: Path) -> None:
+    command = run(home, "terasort", "--engine", "mapreduce:cluster", "--bytes", "20MB")
+    wait_for(home, DATA_NODE, command, ("w1",))
+    (agent,) = (
+        pid
+        for pid, arguments in processes(home, "w1").items()
+        if arguments[:2] == [os.fsencode(AGENT), b"host"]
+    )
+    os.kill(agent, signal.SIGKILL)
+    _, said = command.communicate(timeout=120)
+    assert command.returncode == 1
+    assert "the connection to w1 was lost" in said
+    require_nothing_left(home)
