@@ -17,6 +17,7 @@ from venturi.cli.measuring import Open, this_host
 from venturi.measure.clusters.cluster_spec import ClusterSpec
 from venturi.measure.engines.nodes import Nodes, nodes_of
 from venturi.measure.hosts.host import Host
+from venturi.measure.trial.folders import parse_roles
 
 if TYPE_CHECKING:
     from venturi.measure.trial.runner import Session
@@ -58,8 +59,6 @@ def ground(
 
     VEN-HOST-... of the first host that cannot be reached: an engine needs all of them.
     """
-    from venturi.measure.trial.folders import parse_roles
-
     if cluster is None:
         yield Ground(this_host(), parse_roles(dirs, Path.cwd()))
         return

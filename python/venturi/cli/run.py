@@ -25,6 +25,7 @@ from venturi.errors import ExitCode, Interrupted, VenturiError
 from venturi.measure.engines.ignored import ignored, in_words
 from venturi.measure.engines.registry import ENGINES, full_spec
 from venturi.measure.engines.registry import engine as engine_of
+from venturi.measure.trial.folders import DataFolders
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.registry import WORKLOADS, runs, size_of, size_of_bytes
 from venturi.measure.workloads.registry import workload as find_workload
@@ -162,7 +163,6 @@ def command(
     if cluster is not None and hadoop_conf is not None:
         raise click.UsageError("give --cluster, whose daemons are started, or --hadoop-conf")
     from venturi.measure.engines.protocol import Resources
-    from venturi.measure.trial.folders import DataFolders
     from venturi.measure.workloads.inputs import inputs_of
 
     definition = find_workload(workload)
