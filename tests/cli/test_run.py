@@ -250,3 +250,21 @@ def test_it_says_what_the_repetitions_can_show_before_it_begins(tmp_path: Path) 
     assert "no repeats recorded so far" in few.stderr
     more = venturi(*arguments, "--repeat", "4", home=tmp_path)
     assert "of 2 earlier trials in 1 group" in more.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--engine", "native"), "native runs on one host, not on a cluster"),
+        (("--engine", "mapreduce:cluster", "--dir", "/tmp"), "--dir is of one machine"),
+        (("--engine", "mapreduce:cluster", "--hadoop-conf", "/tmp"), "--hadoop-conf"),
+    ],
+)
+def test_what_a_cluster_cannot_be_used_with(
+    tmp_path: Path, arguments: tuple[str, ...], says: str
+) -> None:
+    file = tmp_path / "here.toml"
+    file.write_text('[[hosts]]\nname = "me"\nhere = true\nroles = ["master", "worker"]')
+    refused = venturi("run", "pi", *arguments, "--cluster", file, home=tmp_path)
+    assert refused.returncode == 2
+    assert says in refused.stderr

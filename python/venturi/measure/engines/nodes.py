@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from venturi.errors import ExitCode, VenturiError
-from venturi.measure.clusters.cluster_spec import WORKER, ClusterSpec, HostSpec
+from venturi.measure.clusters.cluster_spec import WORKER, ClusterSpec, Here, HostSpec
 from venturi.measure.hosts.host import Host
 from venturi.measure.hosts.local import ipv4_of
 from venturi.measure.trial.folders import DataFolders
@@ -103,7 +103,12 @@ def nodes_of(spec: ClusterSpec, hosts: Mapping[str, Host], workers_each: int = 1
             exit_code=ExitCode.USAGE,
         )
     used = {each.name: each for each in (spec.master, spec.client, *workers)}
-    nodes = {name: _node(spec, each, hosts[name]) for name, each in used.items()}
+    # Nobody else asks for the address of this machine if it is all there is.
+    alone = len(used) == 1 and isinstance(spec.master.reached, Here)
+    nodes = {
+        name: _node(each, hosts[name], LOOPBACK if alone else _ipv4(spec, each))
+        for name, each in used.items()
+    }
     return Nodes(
         nodes[spec.master.name],
         nodes[spec.client.name],
@@ -111,12 +116,12 @@ def nodes_of(spec: ClusterSpec, hosts: Mapping[str, Host], workers_each: int = 1
     )
 
 
-def _node(spec: ClusterSpec, host: HostSpec, connected: Host) -> Node:
+def _node(host: HostSpec, connected: Host, address: str) -> Node:
     # A host without disks of its own, such as a master, keeps its files where temporary ones are.
     folders = {
         role: tuple(host.folders.get(role, ())) or (connected.files.temporaries,) for role in ROLES
     }
-    return Node(host.name, connected, _ipv4(spec, host), folders)
+    return Node(host.name, connected, address, folders)
 
 
 def _ipv4(spec: ClusterSpec, host: HostSpec) -> str:
