@@ -38,8 +38,9 @@ def test_they_run_until_they_are_stopped(daemons: Daemons, mark: str, tmp_path: 
     for name in ("first", "second"):
         start(daemons, mark, name, f"echo {name} speaks; sleep 600")
     wait_until(
-        lambda: "second speaks" in daemons.tail("second"), daemons=daemons, what="it", timeout_s=30
-    )
+        lambda: all(f"{name} speaks" in daemons.tail(name) for name in ("first", "second")),
+        daemons=daemons, what="it", timeout_s=30,
+    )  # fmt: skip
     assert daemons.dead() == ()
     assert len(marked(mark)) >= 4
     daemons.stop()
