@@ -27,11 +27,13 @@ def test_hosts_links_racks_clocks_and_dilation(
         hosts, name="aloja", network="data", racks=(Rack("r1", None, 1.25e9),), dilation=20.0
     )
     with Repository.open(settings) as repository:
-        trial = make_trial(cluster=cluster)
+        trial = make_trial(cluster=cluster, elapsed_s=40.0)
         repository.add(trial)
     shown = venturi("show", trial.id, home=settings.home)
     lines = [" ".join(line.split()) for line in shown.stdout.splitlines()]
     assert "cluster aloja, rates divided by 20" in lines
+    real = "as on real machines 2.0 s (modelled: the time divided by k = 20)"
+    assert real in lines
     assert "h1 master r1 data: 10.0.0.1 (50 Mbit/s) ssd: /ssd1 /ssd2 —" in lines
     assert "h2 worker r1 data: 10.0.0.2 (50 Mbit/s) ssd: /ssd1 /ssd2 -1.2 s ± 0.3 ms" in lines
     assert "r1 — 10 Gbit/s" in lines

@@ -95,6 +95,18 @@ def test_less_memory() -> None:
     )
 
 
+def test_what_limits_a_host_is_what_is_compared() -> None:
+    limits = {"cgroup_memory_limit_bytes": GIB, "cgroup_cpu_limit_cores": 0.5}
+    found = checked(h3=with_facts("h3", cpu_threads_allowed=2, **limits))
+    assert "h3 has 31.0 GiB less memory (1.0 GiB; usual: 32.0 GiB)" in found.verdict
+    every = {name: with_facts(name, cpu_threads_allowed=2, **limits) for name in NAMES}
+    assert not checked(**every).remarks
+    every["h2"] = with_facts("h2", cpu_threads_allowed=2, cgroup_memory_limit_bytes=GIB)
+    assert "h2 has processor threads 2 (usual: 0.5)" in checked(**every).verdict
+    unlimited = {"cgroup_memory_limit_bytes": "unlimited", "cgroup_cpu_limit_cores": "unlimited"}
+    assert not checked(h3=with_facts("h3", **unlimited)).remarks
+
+
 def test_some_memory_that_a_kernel_keeps_is_no_difference() -> None:
     assert not checked(h3=with_facts("h3", memory_total_bytes=32 * GIB - 10_000_000)).remarks
 

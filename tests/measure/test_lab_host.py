@@ -67,6 +67,8 @@ def test_a_lab_is_a_cluster_that_can_be_checked(home: Path) -> None:
     assert done.stdout, done.stderr
     said = json.loads(done.stdout)["data"]
     assert [host["reached_by"] for host in said["hosts"]] == [f"lab {NAME}"] * len(said["hosts"])
+    assert {host["memory_bytes"] for host in said["hosts"]} == {256 << 20}
+    assert {host["threads"] for host in said["hosts"]} == {1}
     codes = {remark["code"] for remark in said["remarks"]}
     assert not codes & {
         "VEN-CLUSTER-SAME", "VEN-CLUSTER-SHARED", "VEN-CLUSTER-ONE-DISK", "VEN-CLUSTER-FOLDER",

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 import report_samples
 from venturi.advise.verdict import AgainstClass, verdicts
 from venturi.model.scaling.between_hosts import PairRate, between_hosts
 from venturi.model.scaling.disks_of_hosts import disks_of_hosts
+from venturi.present import several_hosts
+from venturi.record.dilation import as_on_real_machines
 from venturi.record.one_host import of_host
-from venturi.record.trial import Cluster, Host, Sample, Scalar, Trial
+from venturi.record.trial import Cluster, Host, Link, Sample, Scalar, Trial
 
 
 def sample(metric: str, value: float, **labels: Scalar) -> Sample:
@@ -105,3 +109,41 @@ def test_one_host_has_its_own_samples_with_all_at_work() -> None:
         "slow disks: a /d (read at 50% of its peers); with all hosts at work a keeps 55% of its "
         "rate alone (read), which is the least."
     )
+
+
+def stated(trial: Trial, **bits_per_s: float) -> Trial:
+    """`trial` with links whose rates the cluster's file states, in a lab of k = 20."""
+    hosts = tuple(
+        replace(host, links={"network": Link(f"10.0.0.{place}", bits_per_s[host.name] / 8)})
+        for place, host in enumerate(trial.cluster.hosts)
+    )
+    return replace(trial, cluster=replace(trial.cluster, hosts=hosts, dilation=20.0))
+
+
+def test_a_network_is_judged_by_the_rate_that_its_file_states() -> None:
+    as_fast = stated(network(slow=False), a=840e6, b=840e6, c=840e6)
+    verdict = verdicts(as_fast)[1]
+    assert verdict.standing is AgainstClass.AS_FAST
+    assert "100 MB/s, 95% of what a link of 840 Mbit/s carries (the cluster's file" in verdict.text
+    late = verdicts(stated(network(slow=True), a=840e6, b=840e6, c=170e6))[1]
+    assert late.standing is AgainstClass.AS_FAST  # its link is slow, too
+    slow = verdicts(stated(network(slow=True), a=840e6, b=840e6, c=840e6))[1]
+    assert (slow.standing, slow.source) == (AgainstClass.SLOWER, "the cluster's file")
+    assert slow.measured_bytes_per_s == 20e6
+    assert verdicts(network(slow=False))[1].standing is AgainstClass.CANNOT_TELL
+
+
+def test_rates_of_a_dilated_lab_have_modelled_ones_beside_them() -> None:
+    trial = stated(network(slow=False), a=840e6, b=840e6, c=840e6)
+    found = as_on_real_machines(trial)
+    assert found is not None
+    assert found.dilation == 20
+    assert found.elapsed_s == pytest.approx((trial.elapsed_s or 0) / 20)
+    rates = [each.value for each in trial.samples if each.unit == "B/s"]
+    assert [each.value for each in found.rates] == [20 * (rate or 0) for rate in rates]
+    assert several_hosts.data(trial)["as_on_real_machines"]
+    texts = str(list(several_hosts.parts(trial)))
+    assert "100 MB/s" in texts
+    assert "2,000 MB/s" in texts
+    assert as_on_real_machines(network(slow=False)) is None
+    assert "as_on_real_machines" not in several_hosts.data(network(slow=False))

@@ -25,7 +25,7 @@ from venturi.model.scaling.between_hosts import between_hosts
 from venturi.model.scaling.disks_of_hosts import disks_of_hosts
 from venturi.record.one_host import of_host
 from venturi.record.trial import Trial
-from venturi.units import format_bytes_decimal, format_rate
+from venturi.units import format_bytes_decimal, format_line_rate, format_rate
 
 Facts = Mapping[str, Any]
 
@@ -35,6 +35,9 @@ _CACHE = (
     "a cache is suspected to answer in place of the disk (of the host, of a controller): measure "
     "with --bytes above its memory"
 )
+
+_BURST = 1.05
+"""What shapes a link lets more than its rate through for an instant."""
 
 
 class AgainstClass(StrEnum):
@@ -90,7 +93,7 @@ def _of_hosts(trial: Trial) -> Iterator[DeviceVerdict]:
         standing = AgainstClass.SLOW_PEERS if network.slow else AgainstClass.ALIKE
         subject = f"network of {len(network.standings)} hosts"
         yield DeviceVerdict(subject, standing, network.sentence)
-        yield _network(trial, hosts[0].facts)
+        yield _stated_links(trial) or _network(trial, hosts[0].facts)
     disks = disks_of_hosts(trial)
     if disks is not None:
         slow = any(each.slow for each in disks.disks)
@@ -190,6 +193,41 @@ def _network(trial: Trial, facts: Facts) -> DeviceVerdict:
     )
     return DeviceVerdict(
         "network", standing, text, title, median(rates), low, high, link.source, link.as_of
+    )  # fmt: skip
+
+
+def _stated_links(trial: Trial) -> DeviceVerdict | None:
+    """The pair of hosts with the least share of what their links carry, by the rates that the
+    cluster's file states; None if it states none.
+    """
+    stated = {
+        host.name: link.bytes_per_s
+        for host in trial.cluster.hosts
+        for name, link in host.links.items()
+        if name == trial.cluster.network and link.bytes_per_s
+    }
+    pairs: dict[tuple[str, str], list[float]] = {}
+    for sample in trial.samples:
+        ends = str(sample.labels.get("from")), str(sample.labels.get("to"))
+        if sample.metric != "net_pair_bytes_per_s" or sample.value is None:
+            continue
+        if all(end in stated for end in ends):
+            pairs.setdefault(ends, []).append(sample.value)
+    if not pairs:
+        return None
+    links = {ends: min(stated[end] for end in ends) for ends in pairs}
+    slowest = min(pairs, key=lambda ends: median(pairs[ends]) / links[ends])
+    rates, carried = pairs[slowest], links[slowest]
+    low = carried * load_devices().link.least_share
+    standing = _standing(rates, low, carried * _BURST)
+    title, source = f"a link of {format_line_rate(carried)}", "the cluster's file"
+    text = (
+        f"{_words(standing, 'network').replace('class', 'link')}: of all pairs {slowest[0]} to "
+        f"{slowest[1]} has the least of its link, {format_rate(median(rates))}, "
+        f"{median(rates) / carried:.0%} of what {title} carries ({source} states the rate)."
+    )
+    return DeviceVerdict(
+        "network", standing, text, title, median(rates), low, carried, source
     )  # fmt: skip
 
 

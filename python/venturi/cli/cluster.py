@@ -201,6 +201,8 @@ def _settings(findings: Mapping[str, Sequence[Finding]]) -> Iterator[Remark]:
 def _listing(
     cluster: ClusterSpec, asked: Outcome[HostSurvey], findings: Mapping[str, Sequence[Finding]]
 ) -> Table:
+    from venturi.measure.clusters.traits import memory_bytes, threads
+
     made = table("host", "roles", "reached by", "agent", "threads", "memory", "clock", "free",
                  "settings", left=4, spare=("agent", "roles"))  # fmt: skip
     for host in cluster.hosts:
@@ -215,13 +217,14 @@ def _listing(
             ", ".join(host.roles),
             str(host.reached),
             said.agent.version,
-            str(said.facts.get("cpu_threads_allowed") or UNKNOWN),
-            format_bytes(said.facts.get("memory_total_bytes")),
+            UNKNOWN if (count := threads(said.facts)) is None else f"{count:g}",
+            format_bytes(memory_bytes(said.facts)),
             format_offset(said.clock.offset_s, said.clock.error_s),
             format_bytes_decimal(min(free, default=None)),
             _counts(findings[host.name]),
         )
     made.notes += [
+        ("memory", "threads, memory: what its processes may use, by the limits of control groups"),
         ("clock", "clock: how far it is ahead of this machine's"),
         ("free", "free: of the fullest of its folders"),
         ("settings", "settings: what `venturi doctor` says of them there"),
@@ -265,9 +268,13 @@ def _as_data(
 def _host(
     host: HostSpec, asked: Outcome[HostSurvey], findings: Mapping[str, Sequence[Finding]]
 ) -> dict[str, Any]:
+    from venturi.measure.clusters.traits import memory_bytes, threads
+
     said = asked.results.get(host.name)
     return {
         "name": host.name,
+        "memory_bytes": None if said is None else memory_bytes(said.facts),
+        "threads": None if said is None else threads(said.facts),
         "roles": host.roles,
         "reached_by": str(host.reached),
         "agent_sha256": _digest(agent_for(host)),

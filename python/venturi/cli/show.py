@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +17,7 @@ from venturi.model.stages.bottleneck import narrowest_points
 from venturi.model.stages.stage import Analysis
 from venturi.present import several_hosts
 from venturi.present.table import UNKNOWN, Line, Table, pairs, table
+from venturi.record.dilation import real_rate, real_time_s
 from venturi.record.job_account import JobAccount, has_account, load
 from venturi.record.trial import CPU_OTHERS, Cluster, Link, Sample, Trial
 
@@ -142,6 +143,13 @@ def _facts(trial: Trial, by: Author | None) -> Table:
         ("input", size),
         ("engine", f"{trial.engine.name} {trial.engine.version}"),
         ("time", None if trial.elapsed_s is None else units.format_duration(trial.elapsed_s)),
+        (
+            several_hosts.REAL,
+            None
+            if (real_s := real_time_s(trial)) is None
+            else f"{units.format_duration(real_s)} (modelled: the time divided by k = "
+            f"{trial.cluster.dilation:g})",
+        ),
         ("started", f"{trial.started_at:%Y-%m-%d %H:%M:%S} UTC" if trial.started_at else None),
         ("cluster", _cluster(trial.cluster)),
         ("hosts", ", ".join(host.name for host in trial.cluster.hosts)),
@@ -250,7 +258,9 @@ def _stages(trial: Trial) -> Table:
 def _samples(trial: Trial) -> Table:
     """Samples that differ only in their iteration share a line."""
 
-    made = table("metric", "phase", "labels", "n", "value", left=3, prose=("labels", "value"),
+    real = (several_hosts.REAL,) if trial.cluster.dilation is not None else ()
+    made = table("metric", "phase", "labels", "n", "value", *real, left=3,
+                 prose=("labels", "value"),
                  spare=("n", "phase"))  # fmt: skip
     groups: dict[tuple[str, str, str], list[Sample]] = {}
     for sample in trial.samples:
@@ -261,13 +271,19 @@ def _samples(trial: Trial) -> Table:
         )
         groups.setdefault((sample.metric, sample.phase or "—", labels), []).append(sample)
     for (metric, phase, labels), samples in groups.items():
-        present = sorted(
-            (sample.value, _value(sample)) for sample in samples if sample.value is not None
-        )
-        texts = [" to ".join(dict.fromkeys((present[0][1], present[-1][1])))] if present else []
+        texts = [_span(samples)] if any(each.value is not None for each in samples) else []
         texts += dict.fromkeys(_value(sample) for sample in samples if sample.value is None)
-        made.add(metric, phase, labels, str(len(samples)), ", ".join(texts))
+        on_real = [replace(each, value=value) for each in samples
+                   if (value := real_rate(trial, each.value, each.unit)) is not None]  # fmt: skip
+        modelled = [_span(on_real) if on_real else UNKNOWN for _ in real]
+        made.add(metric, phase, labels, str(len(samples)), ", ".join(texts), *modelled)
     return made
+
+
+def _span(samples: Iterable[Sample]) -> str:
+    """The least and the greatest of their values."""
+    present = sorted((each.value, _value(each)) for each in samples if each.value is not None)
+    return " to ".join(dict.fromkeys((present[0][1], present[-1][1])))
 
 
 def _artifacts(trial: Trial) -> Table:

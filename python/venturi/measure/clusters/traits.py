@@ -25,7 +25,6 @@ _OF_MEMORY = frozenset(
 )
 _PLAIN = {
     "cpu_model": "processor",
-    "cpu_threads_allowed": "processor threads",
     "cpu_governors": "processors' governors",
     "numa_nodes": "memory nodes",
     "architecture": "architecture",
@@ -147,6 +146,23 @@ def _text(value: Value | None) -> str:
     return "not known" if value is None else value.text
 
 
+def memory_bytes(facts: Facts) -> int | None:
+    """What a host's processes may use: its memory, or its control group's limit if that is less."""
+    found = _least(facts, "memory_total_bytes", "cgroup_memory_limit_bytes")
+    return None if found is None else int(found)
+
+
+def threads(facts: Facts) -> float | None:
+    """How many of its processors' threads they may use at once, a share of one included."""
+    found = _least(facts, "cpu_threads_allowed", "cgroup_cpu_limit_cores")
+    return None if found is None else round(found, 2)
+
+
+def _least(facts: Facts, there: str, limit: str) -> float | None:
+    known = (facts.get(there), facts.get(limit))  # a limit may be `unlimited`
+    return min((each for each in known if isinstance(each, int | float)), default=None)
+
+
 def traits_of(spec: HostSpec, said: HostSurvey) -> Mapping[str, Value | None]:
     """The traits of a host, those first that matter most."""
     return dict(_traits(spec, said))
@@ -154,10 +170,10 @@ def traits_of(spec: HostSpec, said: HostSurvey) -> Mapping[str, Value | None]:
 
 def _traits(spec: HostSpec, said: HostSurvey) -> Iterator[tuple[str, Value | None]]:
     facts = said.facts
-    yield "memory", _size(facts.get("memory_total_bytes"), MEMORY_TOLERANCE, "iB")
+    yield "memory", _size(memory_bytes(facts), MEMORY_TOLERANCE, "iB")
     yield "swap space", _size(facts.get("swap_total_bytes"), 0.0, "iB")
-    for fact in ("cpu_threads_allowed", "cpu_model"):
-        yield _PLAIN[fact], _plain(facts.get(fact))
+    yield "processor threads", _plain(threads(facts))
+    yield _PLAIN["cpu_model"], _plain(facts.get("cpu_model"))
     yield from _disks(spec, said)
     for interface in _elements(facts, "network_interfaces"):
         if interface.get("kind") != "loopback" and interface.get("state") == "up":

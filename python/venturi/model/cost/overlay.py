@@ -187,6 +187,14 @@ def _unusable(trial: Trial, type_name: str) -> str:
         return f"{trial.workload.name} on {trial.engine.name} is not a probe"
     if not trial.cluster.hosts or trial.started_at is None:
         return "it does not name its host, or when it was measured"
+    return _of_no_machine(trial)
+
+
+def _of_no_machine(trial: Trial) -> str:
+    """Why the rates of a probe are no machine's; "" if they are."""
+    if trial.cluster.dilation not in (None, 1):
+        k = trial.cluster.dilation
+        return f"it was measured in a lab whose rates were divided by {k:g}: no machine has them"
     loopback = (trial.cluster.network or "").startswith("loopback")
     if trial.engine.name == "netbench" and (
         loopback or trial.configuration.get("loopback") is not None

@@ -1,0 +1,56 @@
+"""What was measured in a lab that was made slower, as it would be on what the lab stands for.
+
+These are modelled and stand next to what was measured, never instead of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from venturi.record.trial import Scalar, Trial
+
+_RATES = frozenset({"B/s", "1/s"})
+
+
+@dataclass(frozen=True, slots=True)
+class Modelled:
+    """A sample's rate times the lab's k (B/s or 1/s)."""
+
+    metric: str
+    labels: dict[str, Scalar]
+    unit: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class AsOnRealMachines:
+    """Rates times `dilation`, and the trial's time divided by it."""
+
+    dilation: float
+    elapsed_s: float | None
+    rates: tuple[Modelled, ...]
+
+
+def real_rate(trial: Trial, value: float | None, unit: str = "B/s") -> float | None:
+    """A rate that `trial` measured, times its lab's k; None if it has none, or it is no rate."""
+    k = trial.cluster.dilation
+    return None if k is None or value is None or unit not in _RATES else value * k
+
+
+def real_time_s(trial: Trial) -> float | None:
+    """The time of `trial` divided by its lab's k: if processors were slower by it, too."""
+    k, elapsed_s = trial.cluster.dilation, trial.elapsed_s
+    return None if k is None or elapsed_s is None else elapsed_s / k
+
+
+def as_on_real_machines(trial: Trial) -> AsOnRealMachines | None:
+    """All of it; None of a trial on real machines."""
+    k = trial.cluster.dilation
+    if k is None:
+        return None
+    rates = tuple(
+        Modelled(sample.metric, dict(sample.labels), sample.unit, value)
+        for sample in trial.samples
+        if (value := real_rate(trial, sample.value, sample.unit)) is not None
+    )
+    return AsOnRealMachines(k, real_time_s(trial), rates)
