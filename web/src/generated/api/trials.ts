@@ -59,6 +59,10 @@ export interface HostUse {
   disk_write_bytes_per_s: number | null;
   net_receive_bytes_per_s: number | null;
   net_transmit_bytes_per_s: number | null;
+  network_busy: number | null;
+  host: string | null;
+  peers_busy: number | null;
+  processor_shared: boolean;
 }
 export interface JobBound {
   without: string;
