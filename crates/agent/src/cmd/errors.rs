@@ -3,12 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::events::{EXIT_OK, Events};
-use crate::reserve;
 
 /// Codes of the agent itself.
 const CODES: &[(&str, &str)] = &[
     ("VEN-AGENT-SIGNAL", "The agent cannot watch for signals."),
-    (reserve::CODE, "There was no more memory; what was begun was undone."),
+    ("VEN-AGENT-MEMORY", "There was no more memory; what was begun was undone."),
     ("VEN-SORT-SLOW-IO", "Not every disk takes direct io_uring requests (a warning)."),
 ];
 
