@@ -1,0 +1,41 @@
+"""A host's series on the time axis of its trial."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+from this_host import HOST
+
+from venturi.measure.hosts.agent import Agent
+from venturi.measure.trial.sampling import Sampler
+from venturi.record.trial import Clock
+from venturi.settings import Limits
+
+
+def first_s(agent: Path, path: Path, clock: Clock | None) -> float:
+    """When the first sample was, in seconds of a trial that began when the sampler did."""
+    sampler = Sampler(
+        Agent(str(agent), HOST, allow_debug=True), path, origin_s=time.monotonic(),
+        interval_ms=50, limits=Limits(), clock=clock,
+    )  # fmt: skip
+    sampler.start()
+    until_s = time.monotonic() + 30
+    while len(sampler.ticks) < 2 and time.monotonic() < until_s:
+        time.sleep(0.05)
+    written, problem = sampler.stop()
+    assert written is not None, problem
+    found = pl.read_parquet(written)["t_s"].min()
+    assert isinstance(found, float)
+    return found
+
+
+def test_the_clock_of_a_host_is_set_right(agent_binary: Path, tmp_path: Path) -> None:
+    here = first_s(agent_binary, tmp_path / "here.parquet", None)
+    right = first_s(agent_binary, tmp_path / "right.parquet", Clock(0.0, 0.0))
+    ahead = first_s(agent_binary, tmp_path / "ahead.parquet", Clock(1000.0, 0.0))
+    assert here == pytest.approx(right, abs=25)
+    # A clock that is said to be ahead, and is not, puts its samples so much earlier.
+    assert ahead == pytest.approx(right - 1000.0, abs=25)
