@@ -12,8 +12,9 @@ from this_host import FILES
 
 from venturi.errors import VenturiError
 from venturi.measure.hosts.local import LocalFiles
+from venturi.measure.hosts.owned import discard, make, sweep, temporary
 from venturi.measure.trial import space
-from venturi.measure.trial.folders import DataFolders, discard, make, parse_roles, sweep, temporary
+from venturi.measure.trial.folders import DataFolders, parse_roles
 from venturi.record.owner import current_owner
 
 

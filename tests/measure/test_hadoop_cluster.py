@@ -33,7 +33,8 @@ from venturi.measure.engines.registry import engine
 from venturi.measure.hosts import daemons
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.host import Host
-from venturi.measure.trial.folders import PREFIX, DataFolders
+from venturi.measure.hosts.owned import PREFIX
+from venturi.measure.trial.folders import DataFolders
 from venturi.measure.trial.runner import Session, open_session, run_trial
 from venturi.measure.workloads.definition import Size
 from venturi.measure.workloads.inputs import inputs_of

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from host_contract import HostContract, output_of, wait_until
 
+from command_line import venturi
 from venturi.errors import VenturiError
 from venturi.measure.hosts.host import Host
 from venturi.measure.hosts.remote import connected
@@ -141,3 +142,27 @@ def test_what_does_not_speak_for_a_host(tmp_path: Path) -> None:
             pytest.fail("it is connected")
         assert caught.value.code == code
         assert caught.value.where["host"] == "far"
+
+
+def test_copies_of_who_was_killed_are_swept_by_the_next_start(
+    agent_binary: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("text")
+    temporaries = tmp_path / "temporary"
+    temporaries.mkdir()
+    script = (
+        OVER_PIPES.format(agent=str(agent_binary))
+        + "; import os, signal; from pathlib import Path; "
+        f"copies = host.files.here(Path({str(tmp_path / 'file')!r})); copies.__enter__(); "
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    environment = {**os.environ, "TMPDIR": str(temporaries)}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert [each.read_text() for each in temporaries.glob("venturi-*/*/file")] == ["text"]
+    probed = venturi(
+        "probe", "host", "--no-record", home=tmp_path / "home", TMPDIR=str(temporaries),
+        VENTURI_AGENT=str(agent_binary),
+    )  # fmt: skip
+    assert probed.returncode == 0, probed.stderr
+    assert list(temporaries.iterdir()) == []

@@ -34,6 +34,7 @@ from venturi.cli.watch import (
 )
 from venturi.errors import ExitCode
 from venturi.measure.clusters.cluster_spec import ClusterSpec
+from venturi.measure.trial.folders import require_writable
 from venturi.record.trial import State, Trial
 
 DISK_MODES = ("read", "write", "read_write", "random_read", "shuffle_read")
@@ -166,7 +167,6 @@ def disk(
     are slow beside their peers, and whether the hosts share what should be their own.
     """
     from venturi.measure.probes.probes import DiskOptions, probe_disk
-    from venturi.measure.trial.folders import require_writable
 
     show_progress = not quiet and not as_json
     if cluster is not None:

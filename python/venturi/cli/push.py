@@ -131,7 +131,7 @@ class _Push:
     def send(self, trials: Sequence[Trial]) -> None:
         """Sends `trials` in one archive; where the server refuses that, in smaller ones."""
         from venturi.measure.hosts.local import HERE
-        from venturi.measure.trial.folders import PUSH_PREFIX, sweep, temporary
+        from venturi.measure.hosts.owned import PUSH_PREFIX, sweep, temporary
         from venturi.record.exchange import export_trials
 
         sweep(HERE, HERE.temporaries, prefix=PUSH_PREFIX)  # of those that were killed

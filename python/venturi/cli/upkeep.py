@@ -74,7 +74,7 @@ def check(*, mend: bool, dirs: tuple[Path, ...], as_json: bool) -> ExitCode:
 def _scratch(dirs: tuple[Path, ...], *, mend: bool) -> list[Finding]:
     """The folders of ours in `dirs` whose process has ended."""
     from venturi.measure.hosts.local import HERE
-    from venturi.measure.trial.folders import PREFIXES, left_behind, sweep
+    from venturi.measure.hosts.owned import PREFIXES, left_behind, sweep
 
     found = []
     for parent in dict.fromkeys(each.absolute() for each in dirs):

@@ -27,6 +27,7 @@ from venturi.measure.hosts.link import (
     text_of,
 )
 from venturi.measure.hosts.local import HERE
+from venturi.measure.hosts.owned import COPY_PREFIX, temporary
 
 BUFFER_BYTES = 1 << 20
 """What an open file reads or writes at once: each time costs a round trip."""
@@ -145,7 +146,7 @@ class RemoteFiles(Files):
 
     @contextmanager
     def here(self, *paths: Path) -> Iterator[tuple[Path, ...]]:
-        with HERE.temporary("venturi-") as folder:
+        with temporary(HERE, COPY_PREFIX) as folder:
             copies = []
             for number, path in enumerate(paths):
                 copies.append(folder / str(number) / path.name)

@@ -13,6 +13,7 @@ from types import FrameType
 from venturi.errors import Interrupted, VenturiError
 from venturi.measure.engines.protocol import Engine, Resources, TrialSpec
 from venturi.measure.engines.registry import split_spec
+from venturi.measure.hosts.owned import sweep
 from venturi.measure.studies.study import (
     Combination,
     Place,
@@ -22,7 +23,7 @@ from venturi.measure.studies.study import (
     standings,
     wall_s,
 )
-from venturi.measure.trial.folders import DataFolders, sweep
+from venturi.measure.trial.folders import DataFolders
 from venturi.measure.trial.job import Chosen, Report, Step, TrialJob
 from venturi.measure.trial.runner import Session, run_trial
 from venturi.measure.workloads.definition import Definition, Size

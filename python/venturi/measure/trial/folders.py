@@ -1,130 +1,16 @@
-"""Folders that are ours for a while: each says which process it belongs to, and is removed by that
-one, or by the next start after a kill, whenever that came.
-"""
+"""The folders of a command's data, by role."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from venturi.errors import ExitCode, VenturiError, refused
 from venturi.measure.hosts.host import Files
+from venturi.measure.hosts.owned import OWNER_FILE, PREFIX, discard, make, sweep
 from venturi.measure.trial.space import existing_parent
-from venturi.record.owner import current_owner, is_alive
-from venturi.record.trial import DISK_ROLES, Owner, new_id
-
-PREFIX = "venturi-data-"
-SERIES_PREFIX = "venturi-series-"
-PUSH_PREFIX = "venturi-push-"
-PREFIXES = (PREFIX, SERIES_PREFIX, PUSH_PREFIX)
-OWNER_FILE = "owner.json"
-# How we name a folder: by an id of ours, or as what is temporary is named.
-_OURS = re.compile(r"venturi-(data-[0-9a-z]{26}|(series|push)-[0-9a-z_]{8})")
-_TRIES = 10
-
-
-def make(files: Files, folder: Path) -> None:
-    """Makes `folder` ours, for `sweep`; it may be there already.
-
-    Who sweeps between the two steps takes a folder without an owner for a dead one's: then again.
-    """
-    for _ in range(_TRIES):
-        files.mkdir(folder, parents=True, exist_ok=True)
-        with suppress(FileNotFoundError):
-            files.write(folder / OWNER_FILE, json.dumps(asdict(current_owner())))
-            return
-    raise FileNotFoundError(0, "it is removed as often as it is made", str(folder))
-
-
-def discard(files: Files, folder: Path) -> None:
-    """Removes `folder`, its owner last: what a kill leaves of it, the next sweep removes."""
-    failed: OSError | None = None
-    for each in files.entries(folder):
-        if each.path.name != OWNER_FILE:
-            try:
-                files.remove(each.path)
-            except OSError as error:
-                failed = error
-    if failed is not None:
-        raise failed
-    files.remove(folder)
-
-
-@contextmanager
-def temporary(files: Files, prefix: str) -> Iterator[Path]:
-    """A folder of our own for what is temporary, as `Files.temporary`, which `sweep` knows."""
-    with files.temporary(prefix) as folder:
-        make(files, folder)
-        try:
-            yield folder
-        finally:
-            with suppress(OSError):
-                discard(files, folder)
-
-
-def sweep(
-    files: Files,
-    parent: Path,
-    alive: Callable[[Owner], bool] = is_alive,
-    prefix: str = PREFIX,
-) -> list[Path]:
-    """Removes the folders in `parent` that were `left_behind`; returns them."""
-    removed = list(left_behind(files, parent, alive, prefix))
-    for folder in removed:
-        with suppress(OSError):
-            if files.is_file(folder / OWNER_FILE):
-                discard(files, folder)
-            else:
-                _take_away(files, folder)
-    return removed
-
-
-def left_behind(
-    files: Files,
-    parent: Path,
-    alive: Callable[[Owner], bool] = is_alive,
-    prefix: str = PREFIX,
-) -> Iterator[Path]:
-    """The folders in `parent`, named by `prefix`, whose owner is dead, or that have a name as we
-    give it and nothing in them yet, not even an owner.
-
-    All else is left alone.
-    """
-    for found in files.find(parent, f"{prefix}*"):
-        try:
-            owner = Owner(**json.loads(files.read(found.path / OWNER_FILE)))
-        except FileNotFoundError:
-            if _OURS.fullmatch(found.path.name) and _is_begun(files, found.path):
-                yield found.path
-            continue
-        except (OSError, ValueError, TypeError):
-            continue
-        if not alive(owner):
-            yield found.path
-
-
-def _is_begun(files: Files, folder: Path) -> bool:
-    """Whether there is nothing in it but, perhaps, what was to become its owner file."""
-    try:
-        return all(_is_of_owner(each.path) for each in files.entries(folder))
-    except OSError:
-        return False
-
-
-def _is_of_owner(path: Path) -> bool:
-    return path.name.startswith(f".{OWNER_FILE}.")
-
-
-def _take_away(files: Files, folder: Path) -> None:
-    """Removes a folder that has only been begun; if it has an owner by now, it stays."""
-    for each in files.entries(folder):
-        if _is_of_owner(each.path):
-            files.remove(each.path)
-    files.rmdir(folder)
+from venturi.record.trial import DISK_ROLES, new_id
 
 
 def require_writable(files: Files, folders: Iterable[Path], *, there: bool = False) -> None:

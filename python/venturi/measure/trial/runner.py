@@ -17,8 +17,8 @@ from venturi.errors import ExitCode, FailureClass, Interrupted, VenturiError, re
 from venturi.measure.hosts.agent import Agent, AgentResult, OnProgress
 from venturi.measure.hosts.at_once import on_all
 from venturi.measure.hosts.local import HERE
+from venturi.measure.hosts.owned import COPY_PREFIX, SERIES_PREFIX, sweep, temporary
 from venturi.measure.trial.disturbance import NOT_WATCHED, disturbance, unknown
-from venturi.measure.trial.folders import SERIES_PREFIX, sweep, temporary
 from venturi.measure.trial.job import Attachment, Chosen, JobFailed, Report, Step, TrialJob
 from venturi.measure.trial.sampling import Sampler
 from venturi.record.owner import current_owner
@@ -90,7 +90,7 @@ def open_session(
     warnings: tuple[TrialWarning, ...] = (),
 ) -> Session:
     """Reads the host's facts and the agent's identity once, for all trials to come."""
-    sweep(HERE, HERE.temporaries, prefix=SERIES_PREFIX)  # of those that were killed
+    _sweep()
     result = agent.run("facts")
     return Session(
         agent=agent,
@@ -101,6 +101,12 @@ def open_session(
         sample_interval_ms=sample_interval_ms,
         warnings=warnings,
     )
+
+
+def _sweep() -> None:
+    """Removes what is temporary of those that were killed."""
+    for prefix in (SERIES_PREFIX, COPY_PREFIX):
+        sweep(HERE, HERE.temporaries, prefix=prefix)
 
 
 def _software(facts: AgentResult) -> Software:
@@ -127,7 +133,7 @@ def open_cluster_session(
     """A session on several hosts, by the names that trials give them, and why some are not in it:
     they do not tell their facts. The error of the first, if none does.
     """
-    sweep(HERE, HERE.temporaries, prefix=SERIES_PREFIX)
+    _sweep()
     told = on_all(agents, "facts")
     lost = {name: each for name, each in told.items() if isinstance(each, VenturiError)}
     if len(lost) == len(told):
