@@ -114,7 +114,7 @@ def test_one_host_has_its_own_samples_with_all_at_work() -> None:
 def stated(trial: Trial, **bits_per_s: float) -> Trial:
     """`trial` with links whose rates the cluster's file states, in a lab of k = 20."""
     hosts = tuple(
-        replace(host, links={"network": Link(f"10.0.0.{place}", bits_per_s[host.name] / 8)})
+        replace(host, links={"data": Link(f"10.0.0.{place}", bits_per_s[host.name] / 8)})
         for place, host in enumerate(trial.cluster.hosts)
     )
     return replace(trial, cluster=replace(trial.cluster, hosts=hosts, dilation=20.0))

@@ -203,8 +203,8 @@ def _stated_links(trial: Trial) -> DeviceVerdict | None:
     stated = {
         host.name: link.bytes_per_s
         for host in trial.cluster.hosts
-        for name, link in host.links.items()
-        if name == trial.cluster.network and link.bytes_per_s
+        for link in list(host.links.values())[:1]  # that of the data network is the first
+        if link.bytes_per_s
     }
     pairs: dict[tuple[str, str], list[float]] = {}
     for sample in trial.samples:
