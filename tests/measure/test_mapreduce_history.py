@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 from contextlib import suppress
 from pathlib import Path
@@ -223,6 +224,18 @@ def test_a_line_that_is_too_long_is_counted_(tmp_path: Path) -> None:
     path = tmp_path / "job_1_1.jhist"
     path.write_bytes(PI.read_bytes() + b'{"type":"' + b"x" * 60_000 + b'"}\n')
     assert read(path, Limits(line_bytes=40_000)).reading.oversized == 1
+
+
+def test_an_attempt_whose_number_no_table_holds_is_damage(tmp_path: Path) -> None:
+    whole = PI.read_text()
+    name = re.search(r"attempt_\d+_\d+_m_\d+_\d+", whole)
+    assert name is not None
+    path = tmp_path / "job_1_1.jhist"
+    for number in (1 << 63, int("1" * 200)):
+        path.write_text(whole.replace(name[0], f"attempt_1_1_m_{number}_0"))
+        account = read(path)
+        assert account.reading.damaged == {"MAP_ATTEMPT_STARTED": 1, "MAP_ATTEMPT_FINISHED": 1}
+        assert account.tasks.height == read(PI).tasks.height - 1
 
 
 def write_conf(folder: Path, text: str) -> Path:

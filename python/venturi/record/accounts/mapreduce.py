@@ -43,7 +43,8 @@ _SCHEMA_BYTES = 1 << 20
 _BINARY_BYTES = 4 << 30
 _STEP = 500
 _TASK = re.compile(r"task_\d+_\d+_([mr])_(\d+)")
-_ATTEMPT = re.compile(r"attempt_\d+_\d+_([mr])_(\d+)_(\d+)")
+# A table holds no number of more digits.
+_ATTEMPT = re.compile(r"attempt_\d+_\d+_([mr])_(\d{1,18})_(\d{1,18})")
 _MOMENTS = ("mapFinishTime", "shuffleFinishTime", "sortFinishTime")
 _COUNTERS = tuple(each.name for each in MAPREDUCE_TASK_METRICS[len(_MOMENTS) :])
 # Also the groups of file systems and formats, whose names are unique too.
