@@ -41,7 +41,8 @@ def main(
 ) -> None:
     """Kills, failing calls, odd shapes, hostile input: nothing lost, torn, hung or told wrongly.
 
-    The exit status is 1 if a round found a fault.
+    The exit status is 1 if a round found a fault. Ctrl-C ends the round that is played; what it
+    has played until then counts.
     """
     names = only.split(",") if only else list(ROUNDS)
     if unknown := [name for name in names if name not in ROUNDS]:
@@ -53,6 +54,8 @@ def main(
         for name in names:
             results.append(_play(name, count, few, seed, place / name, server))
             click.echo(line_of(results[-1]))
+            if results[-1].interrupted:
+                break
     finally:
         server.close()
         shutil.rmtree(place, ignore_errors=True)
@@ -60,6 +63,8 @@ def main(
             PAGE.write_text(written(PAGE.read_text("utf-8"), results), "utf-8")
     if any(result.faults for result in results):
         sys.exit(1)
+    if results[-1].interrupted:
+        sys.exit(130)
 
 
 class _Server:
@@ -89,11 +94,13 @@ def _play(
     say = lambda text: click.echo(f"  {name}: {text}", err=True)  # noqa: E731
     play = Play(folder, seed, cases, say, server)
     started_s = time.monotonic()
-    unavailable = None
+    unavailable, interrupted = None, False
     try:
         round_.run(play)
     except UnavailableError as reason:
         unavailable = str(reason)
+    except KeyboardInterrupt:
+        interrupted = True
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return Played(
@@ -106,6 +113,7 @@ def _play(
         seen=dict(play.seen),
         faults=tuple(play.faults),
         unavailable=unavailable,
+        interrupted=interrupted,
     )
 
 

@@ -94,10 +94,10 @@ class Case:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool:
+        if error is not None and not isinstance(error, AssertionError):
+            return False
         self.play.done += 1
         if error is None:
-            return False
-        if not isinstance(error, AssertionError):
             return False
         where = traceback.extract_tb(trace)[-1]
         said = (str(error).splitlines() or [where.line or ""])[0]

@@ -23,6 +23,7 @@ class Played:
     seen: Mapping[str, int]
     faults: tuple[str, ...]
     unavailable: str | None
+    interrupted: bool = False
 
 
 def line_of(played: Played) -> str:

@@ -6,8 +6,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from torture.play import Play, UnavailableError
+from torture.__main__ import main
+from torture.play import Play, Round, UnavailableError
 from torture.report import Played, line_of, written
 from torture.rounds import ROUNDS
 
@@ -73,3 +75,18 @@ def test_a_fault_is_a_line_of_its_own() -> None:
         "b: 3 cases in 61 s, 1 faults (new 3, old 2)",
         "  FAULT case 5: hung",
     ]
+
+
+def test_what_an_interrupted_round_has_played_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(play: Play) -> None:
+        for case in play.cases():
+            with case:
+                if case.number == 2:
+                    raise KeyboardInterrupt
+                case.saw("whole")
+
+    for name in ("a-kills", "b-kills"):
+        monkeypatch.setitem(ROUNDS, name, Round(name, "Is it so?", 1000, 2, run))
+    ended = CliRunner().invoke(main, ["--only", "a-kills,b-kills"])
+    assert ended.exit_code == 130
+    assert ended.stdout == "a-kills: 2 cases in 0 s, 0 faults (whole 2)\n"
