@@ -333,8 +333,8 @@ def test_a_peer_that_dies_is_named(agent_binary: Path) -> None:
             one.kill()
             said = events(coordinator.communicate(timeout=60)[0])
             assert coordinator.returncode == 1
-        assert said[-1]["code"] == "VEN-NET-PEER"
-        assert said[-1]["where"]["address"] in {a, b}
+        assert said[-1]["code"] == "VEN-NET-LOST"
+        assert said[-1]["where"]["address"] == a
 
 
 @pytest.mark.slow
@@ -404,7 +404,7 @@ class LyingPeer:
         for peer in plan["destinations"]:
             host, port = plan["peers"][peer].rsplit(":", 1)
             with socket.create_connection((host, int(port)), timeout=5) as stream:
-                hello = {"version": 1, "token": "", "data": [plan["run"], plan["index"]]}
+                hello = {"version": 2, "token": "", "data": [plan["run"], plan["index"]]}
                 self._write(stream, hello)
                 stream.sendall(self.HEADER.pack(b"venturi\x01", plan["index"], 0, size))
                 stream.sendall(bytes(size - self.HEADER.size))

@@ -109,7 +109,7 @@ def test_measurements_end_where_threads_are_refused(
     agent: Any, group: Group, tmp_path: Path, name: str
 ) -> None:
     command, folder = commands(tmp_path, tmp_path / "data")[name]
-    refusals = ("VEN-AGENT-THREADS", "VEN-NET-CONNECT", "VEN-NET-PEER")
+    refusals = ("VEN-AGENT-THREADS", "VEN-NET-CONNECT", "VEN-NET-LOST", "VEN-NET-PEER")
     for most in (1, 2, 3, 5):
         run = agent.run(*command, prefix=group.limited(most))
         if run.status != 0:

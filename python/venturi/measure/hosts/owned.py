@@ -23,7 +23,7 @@ PREFIXES = (PREFIX, SERIES_PREFIX, PUSH_PREFIX, COPY_PREFIX)
 OWNER_FILE = "owner.json"
 # How we name a folder: by an id of ours, or as what is temporary is named.
 _OURS = re.compile(r"venturi-(data-[0-9a-z]{26}|(series|push|copy)-[0-9a-z_]{8})")
-_TRIES = 10
+_TRIES = 1_000
 
 
 def make(files: Files, folder: Path) -> None:
@@ -42,7 +42,11 @@ def make(files: Files, folder: Path) -> None:
 def discard(files: Files, folder: Path) -> None:
     """Removes `folder`, its owner last: what a kill leaves of it, the next sweep removes."""
     failed: OSError | None = None
-    for each in files.entries(folder):
+    try:
+        there = files.entries(folder)
+    except OSError:
+        there = ()  # what cannot be listed now is tried once more below
+    for each in there:
         if each.path.name != OWNER_FILE:
             try:
                 files.remove(each.path)
