@@ -82,9 +82,13 @@ def test_the_agent_is_the_copy_there(
         assert Path(agent.path) == copy
         assert agent.run("facts").data["hostname"] == host.name
         there = copy.stat()
-    old, recent = (copy.parent.parent / name for name in ("old", "recent"))
-    for folder, days in ((old, 40), (recent, 20), (copy.parent, 40)):
-        folder.mkdir(exist_ok=True)
+    old, recent, others, notes = (
+        copy.parent.parent / name for name in (64 * "a", 64 * "b", 64 * "c", "notes")
+    )
+    for folder in (old, recent, others, notes):
+        folder.mkdir()
+        (folder / ("venturi-agent" if folder in (old, recent) else "kept")).touch()
+    for folder, days in ((old, 40), (recent, 20), (others, 40), (notes, 40), (copy.parent, 40)):
         os.utime(folder, (time.time() - days * 86_400,) * 2)
     with connected("far", agent_binary, ssh=own_server.ssh):
         assert copy.stat().st_ino == there.st_ino, "it is copied once"
@@ -92,9 +96,11 @@ def test_the_agent_is_the_copy_there(
     copy.write_bytes(copy.read_bytes()[:-1])
     with connected("far", agent_binary, ssh=own_server.ssh):
         assert copy.read_bytes() == agent_binary.read_bytes()
-    assert sorted(each.name for each in copy.parent.parent.iterdir()) == sorted(
-        [copy.parent.name, "recent"]
-    )
+    assert {each.name for each in copy.parent.parent.iterdir()} == {
+        copy.parent.name, recent.name, others.name, notes.name
+    }  # fmt: skip
+    assert (others / "kept").exists()
+    assert (notes / "kept").exists()
     assert [each.name for each in copy.parent.iterdir()] == [copy.name]
 
 

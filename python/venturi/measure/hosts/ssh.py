@@ -47,8 +47,10 @@ _SCRIPT = " ".join(
         '( LC_ALL=C; export LC_ALL; umask 077; mkdir -p "$d" && head -c @BYTES > "$t"',
         '&& whole "$t" && chmod 700 "$t" && mv -f "$t" "$a" )',
         '|| { rm -f "$t"; rmdir "$d" 2> /dev/null; echo @MARK failed; exit 1; };',
-        # Copies that nobody has used for a month, and what a broken copy left.
-        "find @FOLDER -mindepth 1 -maxdepth 1 -type d -mtime +30 -exec rm -rf {} +;",
+        # Copies that nobody has used for a month, and what a broken copy left. The folder may be
+        # one that others use: only ours goes, of folders that are named as ours are.
+        'find @FOLDER -mindepth 1 -maxdepth 1 -type d -name "@DIGITS" -mtime +30',
+        '-exec rm -f {}/venturi-agent ";" -exec rmdir {} ";" 2> /dev/null;',
         'find "$d" -name ".*" -type f -mmin +60 -exec rm -f {} +; fi;',
         'echo @MARK start; exec "$a" host',
     )
@@ -291,7 +293,7 @@ def _script(binary: bytes, folder: str) -> str:
     elif folder:
         kept = shlex.quote(folder)
     values = {"FOLDER": kept, "MARK": _MARK, "BYTES": str(len(binary)),
-              "DIGEST": hashlib.sha256(binary).hexdigest()}  # fmt: skip
+              "DIGEST": hashlib.sha256(binary).hexdigest(), "DIGITS": 64 * "[0-9a-f]"}  # fmt: skip
     script = _SCRIPT
     for key, value in values.items():
         script = script.replace(f"@{key}", value)
