@@ -199,7 +199,7 @@ def test_a_host_that_never_answers(server: Sshd, agent_binary: Path) -> None:
 
 
 def test_a_host_whose_shell_hangs(tmp_path: Path, agent_binary: Path) -> None:
-    with sshd(tmp_path / "sshd", options=["ForceCommand exec sleep 600"]) as server:
+    with sshd(tmp_path / "sshd", options=["ForceCommand cat > /dev/null"]) as server:
         error = _refused(server, agent_binary, connect_s=0.5)
         assert error.code == "VEN-HOST-TIMEOUT"
 

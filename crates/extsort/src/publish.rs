@@ -151,7 +151,8 @@ impl Outputs {
                 old.push(part);
             }
         }
-        old.sort_by_key(|path| !path.ends_with(MANIFEST));
+        // In the order of keys: what a kill leaves of an old output has no gaps.
+        old.sort_by_cached_key(|path| (!path.ends_with(MANIFEST), path.clone()));
         Ok(old)
     }
 

@@ -281,7 +281,7 @@ class Link:
 
     def _write(self) -> None:
         ping = _HEAD.pack(Kind.PING, 0, 0)
-        with suppress(OSError):
+        with suppress(OSError, ValueError):  # it is gone, or closed from here
             while True:
                 try:
                     frame = self._outgoing.get(timeout=self._silence_s / 4)
