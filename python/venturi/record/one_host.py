@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from venturi.record.trial import Sample, Trial
@@ -15,7 +16,7 @@ def of_host(trial: Trial, name: str) -> Trial:
     are others, and its folders, which such a trial has as `HOST:FOLDER`.
     """
     own = [sample for sample in trial.samples if sample.labels.get(HOST) == name]
-    most = max((_at_once(sample) for sample in own), default=0)
+    most = most_at_once(own)
     return replace(
         trial,
         cluster=replace(
@@ -35,6 +36,11 @@ def of_host(trial: Trial, name: str) -> Trial:
             if _at_once(sample) in {0, most}
         ),
     )
+
+
+def most_at_once(samples: Iterable[Sample]) -> int:
+    """How many hosts were at work at most; 0 where nothing says so."""
+    return max((_at_once(sample) for sample in samples), default=0)
 
 
 def _at_once(sample: Sample) -> int:

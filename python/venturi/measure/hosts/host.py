@@ -11,11 +11,25 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from io import BufferedReader, BufferedWriter
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, BinaryIO, Literal, Protocol
+
+from venturi.errors import VenturiError
 
 MAX_LINE_BYTES = 64 * 2**20  # a sort result lists its files: 100,000 of them still fit
 STDERR_LINES = 20
 STDERR_LINE_BYTES = 2000
+
+
+def lines_of(stdout: BinaryIO) -> Iterator[bytes]:
+    """The lines of a process as they come; VEN-AGENT-PROTOCOL for one too long."""
+    while line := stdout.readline(MAX_LINE_BYTES + 1):
+        if len(line) > MAX_LINE_BYTES:
+            raise VenturiError(
+                "VEN-AGENT-PROTOCOL",
+                f"a line is longer than {MAX_LINE_BYTES} bytes",
+                where={"starts_with": line[:80].decode(errors="replace")},
+            )
+        yield line
 
 
 @dataclass(frozen=True, slots=True)

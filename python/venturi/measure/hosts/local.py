@@ -23,13 +23,13 @@ from typing import IO, Any, Literal
 from venturi.errors import VenturiError
 from venturi.measure.hosts import durable
 from venturi.measure.hosts.host import (
-    MAX_LINE_BYTES,
     STDERR_LINE_BYTES,
     STDERR_LINES,
     Files,
     Info,
     Process,
     Supervised,
+    lines_of,
 )
 from venturi.measure.hosts.supervised import LocalSupervised
 from venturi.record.files import replacing
@@ -212,14 +212,7 @@ class LocalProcess:
                 self._tail.append(line.decode(errors="replace").rstrip())
 
     def lines(self) -> Iterator[bytes]:
-        while line := self._stdout.readline(MAX_LINE_BYTES + 1):
-            if len(line) > MAX_LINE_BYTES:
-                raise VenturiError(
-                    "VEN-AGENT-PROTOCOL",
-                    f"a line is longer than {MAX_LINE_BYTES} bytes",
-                    where={"starts_with": line[:80].decode(errors="replace")},
-                )
-            yield line
+        return lines_of(self._stdout)
 
     def wait(self) -> int:
         status = self._popen.wait()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from venturi.errors import VenturiError
-from venturi.measure.hosts.host import MAX_LINE_BYTES, Files, Info, Process, Supervised
+from venturi.measure.hosts.host import Files, Info, Process, Supervised, lines_of
 from venturi.measure.hosts.link import (
     HELLO_S,
     PIECE_BYTES,
@@ -193,14 +193,7 @@ class RemoteProcess:
         self._stdout = io.BufferedReader(_Output(channel))
 
     def lines(self) -> Iterator[bytes]:
-        while line := self._stdout.readline(MAX_LINE_BYTES + 1):
-            if len(line) > MAX_LINE_BYTES:
-                raise VenturiError(
-                    "VEN-AGENT-PROTOCOL",
-                    f"a line is longer than {MAX_LINE_BYTES} bytes",
-                    where={"starts_with": line[:80].decode(errors="replace")},
-                )
-            yield line
+        return lines_of(self._stdout)
 
     def wait(self) -> int:
         return self._status(discarding=False)

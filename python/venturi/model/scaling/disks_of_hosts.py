@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass
 from statistics import median
 
+from venturi.record.one_host import most_at_once
 from venturi.record.trial import Scalar, Trial
 
 _METRIC = {("read", "read"): "disk_read_bytes_per_s", ("write", "write"): "disk_write_bytes_per_s",
@@ -50,7 +51,7 @@ def disks_of_hosts(trial: Trial) -> DisksOfHosts | None:
         for s in trial.samples
         if s.metric == "disk_share_of_alone"
     }
-    most = max((_at_once(s.labels.get("hosts_at_once")) for s in trial.samples), default=0)
+    most = most_at_once(trial.samples)
     found = []
     for sample in trial.samples:
         if sample.metric != "disk_share_of_others":
@@ -71,10 +72,6 @@ def disks_of_hosts(trial: Trial) -> DisksOfHosts | None:
         return None
     found.sort(key=lambda each: math.inf if each.share is None else each.share)
     return DisksOfHosts(tuple(found), _sentence(found))
-
-
-def _at_once(value: Scalar) -> int:
-    return value if isinstance(value, int) else 0
 
 
 def _sentence(disks: list[DiskOfHost]) -> str:
