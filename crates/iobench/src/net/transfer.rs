@@ -47,6 +47,9 @@ struct TicketState {
     waiting: Vec<u64>,
     /// How many may still be drawn.
     left: u64,
+    /// Whether any was taken: a sender that gets no core in time sends one message all the same,
+    /// or its rate would be missing.
+    begun: bool,
     random: Xoshiro256PlusPlus,
 }
 
@@ -55,7 +58,12 @@ impl Tickets {
         let random = Xoshiro256PlusPlus::seed_from_u64(crate::seed());
         let left = messages.unwrap_or(u64::MAX);
         let tickets = Self {
-            state: Mutex::new(TicketState { waiting: vec![0; destinations], left, random }),
+            state: Mutex::new(TicketState {
+                waiting: vec![0; destinations],
+                left,
+                begun: false,
+                random,
+            }),
             drawn: Condvar::new(),
             deadline,
         };
@@ -87,13 +95,14 @@ impl Tickets {
     fn take(&self, destination: usize, cancel: &AtomicBool) -> bool {
         let mut state = self.lock();
         loop {
-            let over = Instant::now() >= self.deadline
-                || cancel.load(std::sync::atomic::Ordering::Relaxed);
-            if over {
+            let over = Instant::now() >= self.deadline;
+            let first = !state.begun && state.waiting[destination] > 0;
+            if over && !first || cancel.load(std::sync::atomic::Ordering::Relaxed) {
                 return false;
             }
             if state.waiting[destination] > 0 {
                 state.waiting[destination] -= 1;
+                state.begun = true;
                 return true;
             }
             if state.left == 0 {
@@ -399,6 +408,14 @@ mod tests {
             prop_assert_eq!(taken, messages);
             prop_assert!(!tickets.take(0, &cancel));
         }
+    }
+
+    #[test]
+    fn a_sender_that_got_no_core_in_time_sends_one_message() {
+        let tickets = Tickets::new(1, 4, None, Instant::now());
+        let cancel = AtomicBool::new(false);
+        assert!(tickets.take(0, &cancel));
+        assert!(!tickets.take(0, &cancel));
     }
 
     #[test]
