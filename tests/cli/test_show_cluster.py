@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from command_line import venturi
 from venturi.record.repository import Repository
-from venturi.record.trial import Clock, Cluster, Host, Link, Rack, Trial
+from venturi.record.trial import Clock, Cluster, Engine, Host, Link, Rack, Trial
 from venturi.settings import Settings
 
 
@@ -32,11 +34,56 @@ def test_hosts_links_racks_clocks_and_dilation(
     shown = venturi("show", trial.id, home=settings.home)
     lines = [" ".join(line.split()) for line in shown.stdout.splitlines()]
     assert "cluster aloja, rates divided by 20" in lines
-    real = "as on real machines 2.0 s (modelled: the time divided by k = 20)"
-    assert real in lines
+    real = "as on real machines 2.0 s (modelled: the time divided by k = 20"
+    assert f"{real}, if processors were slowed, too)" in lines
     assert "h1 master r1 data: 10.0.0.1 (50 Mbit/s) ssd: /ssd1 /ssd2 —" in lines
     assert "h2 worker r1 data: 10.0.0.2 (50 Mbit/s) ssd: /ssd1 /ssd2 -1.2 s ± 0.3 ms" in lines
     assert "r1 — 10 Gbit/s" in lines
+
+
+@pytest.mark.parametrize(
+    ("dilate_cpu", "slowed", "real"),
+    [
+        (True, "processors too", "2.0 s (modelled: the time divided by k = 20)"),
+        (
+            False,
+            "processors not",
+            "at least 2.0 s (modelled: the time divided by k = 20; processors were not slowed)",
+        ),
+    ],
+)
+def test_of_a_dilated_lab_it_is_said_how_far_its_time_holds(
+    settings: Settings,
+    make_trial: Callable[..., Trial],
+    dilate_cpu: bool,
+    slowed: str,
+    real: str,
+) -> None:
+    cluster = Cluster((Host("h1"),), name="l", dilation=20.0, dilate_cpu=dilate_cpu)
+    probe = Engine("diskbench", "1")
+    with Repository.open(settings) as repository:
+        job = make_trial(cluster=cluster, elapsed_s=40.0)
+        timed = make_trial(cluster=cluster, elapsed_s=40.0, engine=probe)
+        repository.add_many([job, timed])
+
+    def shown(trial: Trial) -> list[str]:
+        found = venturi("show", trial.id, home=settings.home).stdout.splitlines()
+        return [" ".join(line.split()) for line in found]
+
+    assert f"cluster l, rates divided by 20, {slowed}" in shown(job)
+    assert f"as on real machines {real}" in shown(job)
+    assert not [line for line in shown(timed) if line.startswith("as on real machines")]
+
+
+def test_a_bond_says_what_one_flow_gets(
+    settings: Settings, make_trial: Callable[..., Trial]
+) -> None:
+    host = Host("h1", {}, ("worker",), {"data": Link("10.0.0.1", 5e8, 1.25e8)})
+    with Repository.open(settings) as repository:
+        trial = make_trial(cluster=Cluster((host,), network="data"))
+        repository.add(trial)
+    shown = venturi("show", trial.id, home=settings.home).stdout
+    assert "data: 10.0.0.1 (4 Gbit/s, one flow 1 Gbit/s)" in " ".join(shown.split())
 
 
 def test_a_trial_of_one_host_says_nothing_of_a_cluster(

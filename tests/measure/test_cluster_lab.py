@@ -60,7 +60,8 @@ def test_the_slow_host_of_a_lab_is_the_first_thing_that_is_said(home: Path) -> N
     assert said["verdicts"][0]["text"].startswith("this host is slow: late (")
     assert said["verdicts"][1]["source"] == "the cluster's file"
     assert [row[0] is None for row in said["between_hosts"]["matrix"]] == [True] + [False] * 3
-    assert said["cluster"]["name"] == NAME
+    assert (said["cluster"]["name"], said["cluster"]["network"]) == (NAME, "data")
+    assert said["configuration"]["measured_over"] == "network"
     assert said["cluster"]["hosts"][3]["links"]["data"]["bytes_per_s"] == 5e6
     assert all(host["clock"]["error_s"] < 1 for host in said["cluster"]["hosts"])
     assert len([each for each in said["artifacts"] if each["kind"] == "series"]) == 4

@@ -12,6 +12,7 @@ from venturi.record.trial import Clock, Host, Link, PriceQuote, Rack
 TEXT = """\
 name = "c"
 dilation = 20
+dilate_cpu = true
 [networks.ib]
 rate = "80Mbit/s"
 [racks.r1]
@@ -28,6 +29,7 @@ folders = { input = ["/in"] }
 [[hosts]]
 names = "w[1-2]"
 address = "10.0.0.[1-2]"
+flow_rate = "20Mbit/s"
 """
 
 
@@ -36,13 +38,14 @@ def test_all_that_the_file_says_is_recorded() -> None:
     clock = ClockOffset(0.2, 0.001)
     hosts = [host_record(each, {"cpu_threads": 2}, clock) for each in spec.hosts]
     assert hosts[1] == Host(
-        "w1", {"cpu_threads": 2}, ("worker",), {"ib": Link("10.0.0.1", 1e7)}, "r1",
+        "w1", {"cpu_threads": 2}, ("worker",), {"ib": Link("10.0.0.1", 1e7, 2.5e6)}, "r1",
         {"ssd": ("/ssd",)}, Clock(0.2, 0.001),
     )  # fmt: skip
     found = cluster_record(spec, hosts)
     assert (found.name, found.network, found.dilation, found.instance_type) == (
         "c", "ib", 20.0, "i2",
     )  # fmt: skip
+    assert found.dilate_cpu is True
     assert found.racks == (Rack("r1", None, 2e7),)
     assert found.price == PriceQuote(1.5, "USD", "cluster-hour", "a bill", "2026-05-01")
     assert found.disks_by_role == {

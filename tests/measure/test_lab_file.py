@@ -112,7 +112,10 @@ def test_what_up_writes_is_read_as_a_cluster() -> None:
     spec = lab()
     cluster = cluster_of(cluster_text(spec, dilated(spec, cores=2)), FILE)
     assert [host.name for host in cluster.hosts] == [host.name for host in spec.hosts]
-    assert (cluster.dilation, cluster.master.name) == (20, "master")
+    assert (cluster.dilation, cluster.dilate_cpu, cluster.master.name) == (20, True, "master")
+    ports = {host.name: host.ports["data"] for host in cluster.hosts}
+    assert (ports["vm1"].bytes_per_s, ports["vm1"].flow_bytes_per_s) == (25e6, 6.25e6)
+    assert ports["h1"].flow_bytes_per_s is None
     assert cluster.racks["big"].within == "inner"
 
 

@@ -13,7 +13,7 @@ from venturi.model.scaling.disks_of_hosts import disks_of_hosts
 from venturi.present import several_hosts
 from venturi.record.dilation import as_on_real_machines
 from venturi.record.one_host import of_host
-from venturi.record.trial import Cluster, Host, Link, Sample, Scalar, Trial
+from venturi.record.trial import Cluster, Engine, Host, Link, Sample, Scalar, Trial
 
 
 def sample(metric: str, value: float, **labels: Scalar) -> Sample:
@@ -114,10 +114,17 @@ def test_one_host_has_its_own_samples_with_all_at_work() -> None:
 def stated(trial: Trial, **bits_per_s: float) -> Trial:
     """`trial` with links whose rates the cluster's file states, in a lab of k = 20."""
     hosts = tuple(
-        replace(host, links={"data": Link(f"10.0.0.{place}", bits_per_s[host.name] / 8)})
+        replace(
+            host,
+            links={
+                "other": Link(f"10.1.0.{place}", 1.0),
+                "data": Link(f"10.0.0.{place}", bits_per_s[host.name] / 8),
+            },
+        )
         for place, host in enumerate(trial.cluster.hosts)
     )
-    return replace(trial, cluster=replace(trial.cluster, hosts=hosts, dilation=20.0))
+    cluster = replace(trial.cluster, hosts=hosts, network="data", dilation=20.0)
+    return replace(trial, cluster=cluster)
 
 
 def test_a_network_is_judged_by_the_rate_that_its_file_states() -> None:
@@ -133,12 +140,31 @@ def test_a_network_is_judged_by_the_rate_that_its_file_states() -> None:
     assert verdicts(network(slow=False))[1].standing is AgainstClass.CANNOT_TELL
 
 
+def test_a_pair_is_judged_by_what_its_connections_get_of_a_bond() -> None:
+    trial = stated(network(slow=False), a=3360e6, b=3360e6, c=3360e6)
+    assert verdicts(trial)[1].standing is AgainstClass.SLOWER
+    hosts = tuple(
+        replace(host, links={"data": replace(host.links["data"], flow_bytes_per_s=105e6)})
+        for host in trial.cluster.hosts
+    )
+    bonded = replace(trial, cluster=replace(trial.cluster, hosts=hosts))
+    verdict = verdicts(bonded)[1]
+    assert verdict.standing is AgainstClass.AS_FAST
+    both = "95% of what a link of 3.36 Gbit/s, of which a pair gets 840 Mbit/s, carries"
+    assert both in verdict.text
+    four = replace(bonded, configuration={"sockets_per_peer": 4})
+    assert verdicts(four)[1].standing is AgainstClass.SLOWER
+
+
 def test_rates_of_a_dilated_lab_have_modelled_ones_beside_them() -> None:
     trial = stated(network(slow=False), a=840e6, b=840e6, c=840e6)
     found = as_on_real_machines(trial)
     assert found is not None
     assert found.dilation == 20
-    assert found.elapsed_s == pytest.approx((trial.elapsed_s or 0) / 20)
+    assert found.elapsed_s is None, "a probe takes as long as it was told to"
+    job = as_on_real_machines(replace(trial, engine=Engine("mapreduce", "3")))
+    assert job is not None
+    assert job.elapsed_s == pytest.approx((trial.elapsed_s or 0) / 20)
     rates = [each.value for each in trial.samples if each.unit == "B/s"]
     assert [each.value for each in found.rates] == [20 * (rate or 0) for rate in rates]
     assert several_hosts.data(trial)["as_on_real_machines"]

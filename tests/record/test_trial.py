@@ -182,7 +182,7 @@ def test_a_record_of_version_1_is_read_as_before(make_trial: Callable[..., Trial
 
     def as_of_version_1(data: dict[str, Any]) -> None:
         data["schema_version"] = 1
-        for name in ("name", "racks", "dilation"):
+        for name in ("name", "racks", "dilation", "dilate_cpu"):
             del data["cluster"][name]
         for name in ("roles", "links", "rack", "disks", "clock"):
             del data["cluster"]["hosts"][0][name]
@@ -208,9 +208,10 @@ def test_another_layout_of_a_cluster_is_another_group(make_trial: Callable[..., 
         of_host(rack="r2"),
         of_host(disks={"hdd": ("/ssd",)}),
         make_trial(cluster=replace(cluster, dilation=None)).group_key,
+        make_trial(cluster=replace(cluster, dilate_cpu=True)).group_key,
         make_trial(cluster=replace(cluster, racks=())).group_key,
     }
-    assert len(others | {key}) == 7
+    assert len(others | {key}) == 8
 
 
 def test_a_record_without_a_version_is_refused(make_trial: Callable[..., Trial]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from operator import itemgetter
 from statistics import median
 from typing import Any
 
@@ -23,7 +24,9 @@ from venturi.advise.devices import (
 from venturi.advise.doctor import ELEMENTS, Severity, counts_of, examine, load_rules
 from venturi.model.scaling.between_hosts import between_hosts
 from venturi.model.scaling.disks_of_hosts import disks_of_hosts
+from venturi.record.measured_over import measured_over
 from venturi.record.one_host import of_host
+from venturi.record.trial import Link as HostLink
 from venturi.record.trial import Trial
 from venturi.units import format_bytes_decimal, format_line_rate, format_rate
 
@@ -156,7 +159,7 @@ def _beside_known_disks(rate: float) -> str:
 
 def _network(trial: Trial, facts: Facts) -> DeviceVerdict:
     rates = _rates(trial, "net_pairwise_bytes_per_s", "slowest", False)
-    label = trial.cluster.network or ""
+    label = measured_over(trial) or ""
     if "loopback" in label:
         return _unknown(
             "loopback",
@@ -200,11 +203,11 @@ def _stated_links(trial: Trial) -> DeviceVerdict | None:
     """The pair of hosts with the least share of what their links carry, by the rates that the
     cluster's file states; None if it states none.
     """
+    flows = trial.configuration.get("sockets_per_peer")
     stated = {
-        host.name: link.bytes_per_s
+        host.name: _pair_rate(link, flows if isinstance(flows, int) else 1)
         for host in trial.cluster.hosts
-        for link in list(host.links.values())[:1]  # that of the data network is the first
-        if link.bytes_per_s
+        if (link := trial.cluster.data_link(host)) is not None and link.bytes_per_s
     }
     pairs: dict[tuple[str, str], list[float]] = {}
     for sample in trial.samples:
@@ -215,12 +218,14 @@ def _stated_links(trial: Trial) -> DeviceVerdict | None:
             pairs.setdefault(ends, []).append(sample.value)
     if not pairs:
         return None
-    links = {ends: min(stated[end] for end in ends) for ends in pairs}
-    slowest = min(pairs, key=lambda ends: median(pairs[ends]) / links[ends])
-    rates, carried = pairs[slowest], links[slowest]
+    links = {ends: min((stated[end] for end in ends), key=itemgetter(0)) for ends in pairs}
+    slowest = min(pairs, key=lambda ends: median(pairs[ends]) / links[ends][0])
+    rates, (carried, whole) = pairs[slowest], links[slowest]
     low = carried * load_devices().link.least_share
     standing = _standing(rates, low, carried * _BURST)
-    title, source = f"a link of {format_line_rate(carried)}", "the cluster's file"
+    title, source = f"a link of {format_line_rate(whole)}", "the cluster's file"
+    if carried < whole:
+        title += f", of which a pair gets {format_line_rate(carried)},"
     text = (
         f"{_words(standing, 'network').replace('class', 'link')}: of all pairs {slowest[0]} to "
         f"{slowest[1]} has the least of its link, {format_rate(median(rates))}, "
@@ -229,6 +234,13 @@ def _stated_links(trial: Trial) -> DeviceVerdict | None:
     return DeviceVerdict(
         "network", standing, text, title, median(rates), low, carried, source
     )  # fmt: skip
+
+
+def _pair_rate(link: HostLink, flows: int) -> tuple[float, float]:
+    """What so many flows get of a link, and its whole rate (bytes/s)."""
+    whole = link.bytes_per_s or 0.0
+    of_flows = whole if link.flow_bytes_per_s is None else flows * link.flow_bytes_per_s
+    return min(whole, of_flows), whole
 
 
 def _beside_known_links(rate: float, link: Link) -> str:

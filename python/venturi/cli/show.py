@@ -145,10 +145,7 @@ def _facts(trial: Trial, by: Author | None) -> Table:
         ("time", None if trial.elapsed_s is None else units.format_duration(trial.elapsed_s)),
         (
             several_hosts.REAL,
-            None
-            if (real_s := real_time_s(trial)) is None
-            else f"{units.format_duration(real_s)} (modelled: the time divided by k = "
-            f"{trial.cluster.dilation:g})",
+            None if (real_s := real_time_s(trial)) is None else _on_real(trial.cluster, real_s),
         ),
         ("started", f"{trial.started_at:%Y-%m-%d %H:%M:%S} UTC" if trial.started_at else None),
         ("cluster", _cluster(trial.cluster)),
@@ -177,7 +174,20 @@ def _cluster(cluster: Cluster) -> str | None:
     """Its name, and of an emulated one how much slower it was than what it stands for."""
     if cluster.dilation is None:
         return cluster.name
-    return f"{cluster.name or 'emulated'}, rates divided by {cluster.dilation:g}"
+    said = f"{cluster.name or 'emulated'}, rates divided by {cluster.dilation:g}"
+    return (
+        said + {True: ", processors too", False: ", processors not", None: ""}[cluster.dilate_cpu]
+    )
+
+
+def _on_real(cluster: Cluster, real_s: float) -> str:
+    """The time as on real machines, and how far it holds."""
+    time, modelled = units.format_duration(real_s), f"the time divided by k = {cluster.dilation:g}"
+    if cluster.dilate_cpu is None:
+        return f"{time} (modelled: {modelled}, if processors were slowed, too)"
+    if cluster.dilate_cpu:
+        return f"{time} (modelled: {modelled})"
+    return f"at least {time} (modelled: {modelled}; processors were not slowed)"
 
 
 def _hosts(cluster: Cluster) -> Table:
@@ -203,8 +213,16 @@ def _hosts(cluster: Cluster) -> Table:
 
 
 def _link(network: str, link: Link) -> str:
-    rate = "" if link.bytes_per_s is None else f" ({units.format_line_rate(link.bytes_per_s)})"
-    return f"{network}: {link.address}{rate}"
+    said = [
+        text
+        for rate, text in (
+            (link.bytes_per_s, units.format_line_rate(link.bytes_per_s)),
+            (link.flow_bytes_per_s, f"one flow {units.format_line_rate(link.flow_bytes_per_s)}"),
+        )
+        if rate is not None
+    ]
+    rates = f" ({', '.join(said)})" if said else ""
+    return f"{network}: {link.address}{rates}"
 
 
 def _racks(cluster: Cluster) -> Table:

@@ -116,7 +116,7 @@ def _member(trial: Trial, host: Host) -> _Member:
     folders = [folder for folders in host.disks.values() for folder in folders]
     mounts = (mount_of(host.facts, folder) for folder in folders)
     names = (device_of(host.facts, mount).get("name") for mount in mounts if mount is not None)
-    link = host.links.get(trial.cluster.network or "")
+    link = trial.cluster.data_link(host)
     return _Member(
         host.name,
         frozenset(str(name) for name in names if name),

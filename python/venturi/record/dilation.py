@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from venturi.record.trial import Scalar, Trial
 
 _RATES = frozenset({"B/s", "1/s"})
+_PROBES = frozenset({"diskbench", "netbench", "hostfacts"})
+"""Engines whose trials take as long as they were told to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +26,12 @@ class Modelled:
 
 @dataclass(frozen=True, slots=True)
 class AsOnRealMachines:
-    """Rates times `dilation`, and the trial's time divided by it."""
+    """Rates times `dilation`, and the trial's time divided by it; None of a probe, whose time was
+    set. Unless `dilate_cpu` the time is the least that it would be: processors were not slowed.
+    """
 
     dilation: float
+    dilate_cpu: bool | None
     elapsed_s: float | None
     rates: tuple[Modelled, ...]
 
@@ -38,9 +43,13 @@ def real_rate(trial: Trial, value: float | None, unit: str = "B/s") -> float | N
 
 
 def real_time_s(trial: Trial) -> float | None:
-    """The time of `trial` divided by its lab's k: if processors were slower by it, too."""
+    """The time of `trial` divided by its lab's k; None of a probe: a clock sets its time. It is the
+    least that it would be on real machines unless processors were slower by k, too.
+    """
     k, elapsed_s = trial.cluster.dilation, trial.elapsed_s
-    return None if k is None or elapsed_s is None else elapsed_s / k
+    if k is None or elapsed_s is None or trial.engine.name in _PROBES:
+        return None
+    return elapsed_s / k
 
 
 def as_on_real_machines(trial: Trial) -> AsOnRealMachines | None:
@@ -53,4 +62,4 @@ def as_on_real_machines(trial: Trial) -> AsOnRealMachines | None:
         for sample in trial.samples
         if (value := real_rate(trial, sample.value, sample.unit)) is not None
     )
-    return AsOnRealMachines(k, real_time_s(trial), rates)
+    return AsOnRealMachines(k, trial.cluster.dilate_cpu, real_time_s(trial), rates)

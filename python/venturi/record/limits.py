@@ -490,7 +490,9 @@ _RULES: Mapping[type, tuple[tuple[str, _Rule], ...]] = {
         name=_NAME, facts=_Fitting.facts, roles=_Fitting.names, links=_Fitting.links, rack=_NAME,
         disks=_Fitting.folders, clock=_RECORD,
     ),
-    Link: _rules(address=_NAME, bytes_per_s=_Fitting.scalar),
+    Link: _rules(
+        address=_NAME, bytes_per_s=_Fitting.scalar, flow_bytes_per_s=_Fitting.scalar
+    ),
     Clock: _rules(offset_s=_Fitting.offset, error_s=_SECONDS),
     Rack: _rules(name=_NAME, within=_NAME, uplink_bytes_per_s=_Fitting.scalar),
     PriceQuote: _rules(

@@ -114,13 +114,17 @@ class Engine:
 
 @_record
 class Link:
-    """A host's link to a network: its address there, and its rate if that is known."""
+    """A host's link to a network: its address there, and its rate if that is known.
+
+    One flow gets `flow_bytes_per_s` of it, as over a bond of several ports; None: all of it.
+    """
 
     address: str
     bytes_per_s: float | None = None
+    flow_bytes_per_s: float | None = None
 
     def __post_init__(self) -> None:
-        _require_finite("link", self.bytes_per_s)
+        _require_finite("link", self.bytes_per_s, self.flow_bytes_per_s)
 
 
 @_record
@@ -184,7 +188,8 @@ class Cluster:
 
     `disks_by_role` maps one of DISK_ROLES to directories, of each host that has work. `network` is
     the one that data took. `dilation` is the k of an emulated cluster: its rates were so many times
-    slower than what they stand for; None of real machines.
+    slower than what they stand for; None of real machines. `dilate_cpu`: whether its processors
+    were, too; None of real machines, or where that is not known.
     """
 
     hosts: tuple[Host, ...]
@@ -195,9 +200,14 @@ class Cluster:
     name: str | None = None
     racks: tuple[Rack, ...] = ()
     dilation: float | None = None
+    dilate_cpu: bool | None = None
 
     def __post_init__(self) -> None:
         _require_finite("dilation", self.dilation)
+
+    def data_link(self, host: Host) -> Link | None:
+        """The link of `host` that data took; None if that is not known."""
+        return host.links.get(self.network or "")
 
     @property
     def layout(self) -> tuple[object, ...]:
@@ -210,7 +220,7 @@ class Cluster:
             if host.roles or host.rack or host.links or host.disks
         ]  # fmt: skip
         racks = sorted((each.name, each.within, each.uplink_bytes_per_s) for each in self.racks)
-        return tuple(each for each in (hosts, racks, self.dilation) if each)
+        return tuple(each for each in (hosts, racks, self.dilation, self.dilate_cpu) if each)
 
 
 @_record

@@ -111,6 +111,11 @@ class HostKeys(Strict):
     rate: Annotated[dict[str, BytesPerS], BeforeValidator(_by_network)] = Field(
         default={}, description="of its link, where it is not the network's"
     )
+    flow_rate: Annotated[dict[str, BytesPerS], BeforeValidator(_by_network)] = Field(
+        default={},
+        description="what one flow gets of its link, such as one port's rate of a bond; default: "
+        "all of it",
+    )
     rack: Text | None = Field(default=None, description="the rack that it stands in")
     disks: dict[str, Annotated[tuple[Text, ...], Field(min_length=1)]] = Field(
         default={}, description="folders by class of disk: one for each disk"
@@ -147,6 +152,9 @@ class ClusterFile(Strict):
     dilation: Annotated[float, Field(ge=1, allow_inf_nan=False)] | None = Field(
         default=None,
         description="of a lab: its rates are so many times slower than what they stand for",
+    )
+    dilate_cpu: Annotated[bool, Field(strict=True)] = Field(
+        default=False, description="of a lab: its processors are slower by the dilation, too"
     )
     networks: dict[str, Network] = Field(default={}, description="rate of each network, by name")
     racks: dict[str, Rack] = Field(
@@ -191,6 +199,7 @@ def parse_cluster(text: str, file: Path) -> tuple[ClusterSpec | None, tuple[Mist
             name: RackSpec(name, each.within, each.uplink) for name, each in given.racks.items()
         },
         dilation=given.dilation,
+        dilate_cpu=given.dilate_cpu,
     )
     return spec, ()
 
@@ -323,7 +332,8 @@ class _Entry:
         networks, data = _networks(self._given), _data_network(self._given)
         addresses, at_address = self._value("address")
         rates, at_rate = self._value("rate")
-        for table, at in ((addresses, at_address), (rates, at_rate)):
+        flows, at_flow = self._value("flow_rate")
+        for table, at in ((addresses, at_address), (rates, at_rate), (flows, at_flow)):
             for name in table:
                 if name not in networks and name != _ONLY_NETWORK:
                     hint = did_you_mean(name, networks, "networks of the file")
@@ -333,9 +343,14 @@ class _Entry:
             at = (*at_address, name) if name else at_address
             found[name or data] = self._each(at, text, _ADDRESS, "address")
         rate_of = {name or data: rate for name, rate in rates.items()}
+        flow_of = {name or data: rate for name, rate in flows.items()}
         return [
             {
-                network: Port(each[place], rate_of.get(network, _rate(networks, network)))
+                network: Port(
+                    each[place],
+                    rate_of.get(network, _rate(networks, network)),
+                    flow_of.get(network),
+                )
                 for network, each in found.items()
             }
             for place in range(len(self._names))
@@ -403,6 +418,8 @@ def _doubtful_parts(given: ClusterFile) -> Iterator[tuple[KeyPath, str]]:
     if given.data_network is not None and given.data_network not in _networks(given):
         hint = did_you_mean(given.data_network, given.networks)
         yield ("data_network",), f"there is no network {given.data_network!r}; {hint}"
+    if given.dilate_cpu and given.dilation is None:
+        yield ("dilate_cpu",), "dilate_cpu: there is no dilation"
     yield from _doubtful_racks(given.racks)
 
 

@@ -47,10 +47,13 @@ class InLab:
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """Where a host is on a network; the rate of its link is None if it is not known."""
+    """Where a host is on a network; the rate of its link is None if it is not known. One flow gets
+    `flow_bytes_per_s` of it; None: all.
+    """
 
     address: str
     bytes_per_s: float | None
+    flow_bytes_per_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,7 @@ class ClusterSpec:
 
     The networks are by name, each with the rate of a host's link; `data_network` is the one that
     shuffles and replicas use. `dilation` is a lab's k: all its rates are so many times slower than
-    what they stand for.
+    what they stand for, and its processors if `dilate_cpu`.
     """
 
     name: str
@@ -114,6 +117,7 @@ class ClusterSpec:
     data_network: str
     racks: Mapping[str, RackSpec] = field(default_factory=dict)
     dilation: float | None = None
+    dilate_cpu: bool = False
 
     @property
     def master(self) -> HostSpec:

@@ -18,7 +18,10 @@ def host_record(spec: HostSpec, facts: Mapping[str, Any], clock: ClockOffset | N
         name=spec.name,
         facts=dict(facts),
         roles=spec.roles,
-        links={name: Link(port.address, port.bytes_per_s) for name, port in spec.ports.items()},
+        links={
+            name: Link(port.address, port.bytes_per_s, port.flow_bytes_per_s)
+            for name, port in spec.ports.items()
+        },
         rack=spec.rack,
         disks={name: tuple(map(str, paths)) for name, paths in spec.disks.items()},
         clock=None if clock is None else Clock(clock.offset_s, clock.error_s),
@@ -43,6 +46,7 @@ def cluster_record(spec: ClusterSpec, hosts: Sequence[Host]) -> Cluster:
             Rack(each.name, each.within, each.uplink_bytes_per_s) for each in spec.racks.values()
         ),
         dilation=spec.dilation,
+        dilate_cpu=None if spec.dilation is None else spec.dilate_cpu,
     )
 
 

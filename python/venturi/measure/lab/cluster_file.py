@@ -23,6 +23,8 @@ def _lines(spec: LabSpec, made: LabSpec) -> Iterator[str]:
     yield f"name = {json.dumps(spec.name)}"
     if spec.dilation != 1:
         yield f"dilation = {spec.dilation}"
+    if spec.dilate_cpu:
+        yield "dilate_cpu = true"
     for switch in made.switches:
         yield f"\n[racks.{json.dumps(switch.name)}]"
         if switch.within != CORE:
@@ -33,11 +35,13 @@ def _lines(spec: LabSpec, made: LabSpec) -> Iterator[str]:
         first = made.hosts[0]
         roles = ("master", *first.roles)
         made = replace(made, hosts=(replace(first, roles=roles), *made.hosts[1:]))
+    bonds = {each.name: each.uplink_bytes_per_s for each in made.switches if each.ports > 1}
     for host in made.hosts:
-        yield from _host(spec, host)
+        yield from _host(spec, host, bonds.get(host.switch))
 
 
-def _host(spec: LabSpec, host: LabHost) -> Iterator[str]:
+def _host(spec: LabSpec, host: LabHost, port_bytes_per_s: float | None) -> Iterator[str]:
+    """The table of a host; `port_bytes_per_s` is the rate of one port of the bond it shares."""
     yield "\n[[hosts]]"
     yield f"name = {json.dumps(host.name)}"
     yield f"lab = {json.dumps(spec.name)}"
@@ -47,6 +51,8 @@ def _host(spec: LabSpec, host: LabHost) -> Iterator[str]:
         yield f"rack = {json.dumps(host.switch)}"
     if host.link_bytes_per_s is not None:
         yield f"rate = {_rate(host.link_bytes_per_s)}"
+    if port_bytes_per_s is not None:
+        yield f"flow_rate = {_rate(port_bytes_per_s)}"
     folders: dict[str, list[str]] = {}
     for disk in host.disks:
         folders.setdefault(disk.disk_class, []).append(str(FOLDER / disk.name))

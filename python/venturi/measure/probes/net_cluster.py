@@ -30,6 +30,7 @@ from venturi.measure.probes.net_rounds import (
 )
 from venturi.measure.probes.slow import SLOW_FACTOR
 from venturi.measure.trial.job import Chosen, JobFailed, Report, Step
+from venturi.record.measured_over import MEASURED_OVER
 from venturi.record.trial import Engine, Phase, TrialWarning, Workload
 from venturi.units import format_rate
 from venturi.wording import count_of
@@ -195,8 +196,11 @@ class ClusterNetJob:
             phases=tuple(phases),
             samples=self._rounds.samples(hosts),
             warnings=tuple(self._warnings(hosts)),
-            configuration={"message_bytes": size, "sockets": self._told()},
-            network=label,
+            configuration={
+                "message_bytes": size,
+                "sockets": self._told(),
+                MEASURED_OVER: label,
+            },
             elapsed_s=step.since_start_s() - began_s,
         )
 

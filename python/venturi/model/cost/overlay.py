@@ -17,6 +17,7 @@ from venturi.model.catalog import ATTRIBUTES, Catalog, Fact, InstanceType
 from venturi.model.cost.predict import DiskRate, DiskRates, disk_rates_from_trial
 from venturi.model.quantity import Kind
 from venturi.model.scaling.network import network_scaling_from_trials
+from venturi.record.measured_over import measured_over
 from venturi.record.one_host import HOST, of_host
 from venturi.record.trial import State, Trial, started
 
@@ -195,7 +196,7 @@ def _of_no_machine(trial: Trial) -> str:
     if trial.cluster.dilation not in (None, 1):
         k = trial.cluster.dilation
         return f"it was measured in a lab whose rates were divided by {k:g}: no machine has them"
-    loopback = (trial.cluster.network or "").startswith("loopback")
+    loopback = (measured_over(trial) or "").startswith("loopback")
     if trial.engine.name == "netbench" and (
         loopback or trial.configuration.get("loopback") is not None
     ):

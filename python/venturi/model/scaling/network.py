@@ -20,6 +20,7 @@ from venturi.errors import VenturiError
 from venturi.model.domain import invalid
 from venturi.model.quantity import Kind, Quantity
 from venturi.model.statistics.quantiles import student_quantile
+from venturi.record.measured_over import measured_over
 from venturi.record.trial import ProvenanceKind, Sample, State, Trial
 from venturi.units import format_rate
 
@@ -335,7 +336,7 @@ def network_scaling_from_trials(
 
 
 def _check_trial(trial: Trial) -> None:
-    label = trial.cluster.network
+    label = measured_over(trial)
     if trial.state is not State.SUCCEEDED:
         problem = f"is {trial.state}: its figures are not to be used"
     elif trial.engine.name != "netbench":

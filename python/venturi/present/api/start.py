@@ -27,6 +27,7 @@ from venturi.present.api.jobs import job_of
 from venturi.present.effects import Question, effects
 from venturi.present.report import measurements, words
 from venturi.record.job_account import has_account
+from venturi.record.measured_over import measured_over
 from venturi.record.query import counting, grouping, known_keys, paging
 from venturi.record.query.conditions import Condition, Op
 from venturi.record.query.paging import TrialRow
@@ -365,7 +366,7 @@ def _machine(services: Services) -> Iterator[StartAnswer]:
     disks, networks = newest["diskbench"], newest["netbench"]
     if not disks and not networks:
         return
-    label = next((t.cluster.network for t in networks if t.cluster.network), "network")
+    label = next(filter(None, map(measured_over, networks)), "network")
     told = words.machine(
         [
             found

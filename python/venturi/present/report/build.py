@@ -28,6 +28,7 @@ from venturi.present.report.measurements import (
     random_reads,
 )
 from venturi.present.report.sorts import is_sort, labels, phase_uses, sort_view, succeeded
+from venturi.record.measured_over import measured_over
 from venturi.record.trial import State, Trial, started
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def report_data(
     networks = [t for t in ordered if t.workload.name == "netbench"]
     limits = _limits(probes)
     rates, network = disk_rates(probes), network_rates(networks)
-    network_label = next((t.cluster.network for t in networks if t.cluster.network), "network")
+    network_label = next(filter(None, map(measured_over, networks)), "network")
     sorts = tuple(
         sort_view(trial, names[trial.id], series.get(trial.id), predictions.get(trial.id))
         for trial in ordered
