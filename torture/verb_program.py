@@ -26,7 +26,7 @@ import psycopg  # noqa: F401
 
 import venturi.record.importing.take_in
 import venturi.record.upkeep.check  # noqa: F401
-from venturi.cli.main import main as verb
+from venturi.cli.main import program as verb
 
 # Which no call that may be made to fail waits for.
 GO = signal.SIGUSR1

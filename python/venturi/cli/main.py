@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import importlib
+import io
 import json
 import os
 import re
@@ -14,7 +15,7 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -179,12 +180,28 @@ def main() -> None:
     sys.exit(status if isinstance(status, int) else ExitCode.OK)
 
 
+class _Talk(io.FileIO):
+    """A file whose disk may be full, or whose reader gone: what it does not take is gone, too."""
+
+    def write(self, data: Any, /) -> int:
+        with suppress(OSError):
+            return super().write(data)
+        return memoryview(data).nbytes
+
+
 def program() -> NoReturn:
-    """`main` as a process of its own.
+    """`main` as a process of its own. What cannot be said on stderr is lost, and the work goes on.
 
     An interrupted one leaves at once: where Ctrl-C met a class being made, as while libraries are
     imported, Python would in the end die of the signal, whatever the status.
     """
+    if sys.__stderr__ is not None:  # it was not closed
+        sys.stderr = io.TextIOWrapper(
+            io.BufferedWriter(_Talk(sys.__stderr__.fileno(), "w", closefd=False), 1),
+            encoding=sys.__stderr__.encoding,
+            errors="backslashreplace",
+            write_through=True,
+        )
     try:
         main()
     except SystemExit as left:

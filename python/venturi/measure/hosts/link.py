@@ -27,6 +27,7 @@ from typing import Any
 
 import venturi
 from venturi.errors import VenturiError
+from venturi.measure.hosts import threads
 from venturi.units import format_duration
 
 PROTOCOL = 1
@@ -241,7 +242,7 @@ class Link:
             threading.Thread(target=each, daemon=True) for each in (self._write, self._read)
         ]
         for thread in self._threads:
-            thread.start()
+            threads.start(thread)
 
     def call(self, name: str, **given: Any) -> Channel:
         """Begins a call."""

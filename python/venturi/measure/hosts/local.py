@@ -20,8 +20,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from venturi.errors import VenturiError
-from venturi.measure.hosts import durable
+from venturi.errors import MACHINE, VenturiError, refused
+from venturi.measure.hosts import durable, threads
 from venturi.measure.hosts.host import (
     STDERR_LINE_BYTES,
     STDERR_LINES,
@@ -204,7 +204,12 @@ class LocalProcess:
         self._stderr = io.BufferedReader(self._popen.stderr)
         self._tail: deque[str] = deque(maxlen=STDERR_LINES)
         self._listener = threading.Thread(target=self._listen, daemon=True)
-        self._listener.start()
+        try:
+            threads.start(self._listener)
+        except OSError:
+            self._popen.kill()
+            self._popen.wait()
+            raise
 
     def _listen(self) -> None:
         with suppress(ValueError):  # closed under us
@@ -230,7 +235,10 @@ class LocalProcess:
             self._popen.send_signal(signal.SIGINT)
         killer = threading.Timer(grace_s, self._popen.kill)
         killer.daemon = True
-        killer.start()
+        try:
+            threads.start(killer)
+        except OSError:  # then it has no grace
+            self._popen.kill()
         try:
             # It may still be writing: read on, or it would block on a full pipe and never end.
             with suppress(ValueError):
@@ -293,6 +301,8 @@ class LocalHost:
         try:
             return LocalProcess(argv, cwd, env)
         except OSError as error:
+            if error.errno in MACHINE:
+                raise refused(error, f"{argv[0]} cannot be started") from error
             raise VenturiError(
                 "VEN-AGENT-MISSING",
                 f"{argv[0]} cannot be started: {error.strerror or error}",

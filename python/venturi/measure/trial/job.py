@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from venturi.errors import VenturiError
+from venturi.measure.hosts import threads
 from venturi.measure.hosts.agent import CLEAN_UP_GRACE_S, Agent, AgentResult, OnProgress
 from venturi.measure.hosts.host import Files, Host
 from venturi.record.trial import Engine, Phase, Sample, Scalar, TrialWarning, Workload
@@ -111,8 +112,8 @@ class Step:
             process.stop(CLEAN_UP_GRACE_S)
 
         timer = threading.Timer(timeout_s, end)
-        timer.start()
         try:
+            threads.start(timer)
             return self.agent.follow(process, command, on_progress=self.on_progress)
         except BaseException as error:
             if not late.is_set():

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from venturi.errors import Interrupted, VenturiError
+from venturi.measure.hosts import threads
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.host import Process
 from venturi.measure.hosts.local import HERE
@@ -67,7 +68,11 @@ class Sampler:
             self._problem = error.message
             return
         self._thread = threading.Thread(target=self._listen, daemon=True)
-        self._thread.start()
+        try:
+            threads.start(self._thread)
+        except OSError as error:
+            self._problem, self._thread = str(error.strerror), None
+            self._process.stop(0.0)
 
     def stop(self) -> tuple[Path | None, TrialWarning | None]:
         """Ends sampling: the file if there is one, and what went wrong if something did."""

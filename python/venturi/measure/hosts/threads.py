@@ -1,0 +1,15 @@
+"""Threads that the operating system may refuse, as it may refuse a file."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+
+
+def start(thread: threading.Thread) -> None:
+    """Starts it; OSError (EAGAIN), as of any refusal, where Python says RuntimeError."""
+    try:
+        thread.start()
+    except RuntimeError as error:
+        raise OSError(errno.EAGAIN, f"no thread: {os.strerror(errno.EAGAIN)}") from error
