@@ -111,6 +111,7 @@ def _play(
         done=play.done,
         elapsed_s=time.monotonic() - started_s,
         seen=dict(play.seen),
+        hits=dict(play.hits),
         faults=tuple(play.faults),
         unavailable=unavailable,
         interrupted=interrupted,

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 
-from torture.instants import Instants
+from torture.changes import Changes, Kill
 from torture.play import Case, Play, Round
 from torture.stores import Store, Stores, trial
 from torture.verbs import Verbs
@@ -22,23 +22,21 @@ _TRIALS = 300
 
 
 def play(round_: Play) -> None:
-    """Kills from its beginning to after the end of an upgrade: see `Instants`."""
+    """Kills from its beginning to after the end of an upgrade: see `Changes`."""
     stores = Stores(round_, _first_revision)
-    instants: dict[str, Instants] = {}
+    changes: dict[str, Changes] = {}
     with Verbs(round_.folder / "work") as verbs:
-        for learn in (True, False):
+        for run in (verbs.learn, verbs.run_followed):
             for number, kind in enumerate(stores.kinds):
                 with stores.one(number) as store:
-                    run = verbs.learn if learn else verbs.run
                     ran = run(store.settings, "ls", "--limit", 1)
                     assert ran.status == 0, ran.stderr
-                    instants[kind] = Instants(round_.chance, ran.elapsed_s)
+                    changes[kind] = ran.all_changes()
         for case in round_.cases():
             with stores.one(case.number) as store, case:
-                delay_s = instants[store.kind].draw_s()
-                case.label = f"{store.kind}, killed after {1000 * delay_s:.1f} ms"
-                new, took_s = _kill(case, verbs, store, delay_s)
-                instants[store.kind].learn(something=new, took_s=took_s)
+                kill = changes[store.kind].draw(round_.chance)
+                case.label = f"{store.kind}, {kill}"
+                _kill(case, verbs, store, kill, changes[store.kind])
 
 
 def _first_revision(settings: Settings) -> dict[str, Trial]:
@@ -70,9 +68,9 @@ def _revision(settings: Settings) -> str:
     return str(found)
 
 
-def _kill(case: Case, verbs: Verbs, store: Store, delay_s: float) -> tuple[bool, float | None]:
-    """Whether it was done, and the seconds that it took; None if it was killed."""
-    ran = verbs.run(store.settings, "ls", "--limit", 1, kill_after_s=delay_s)
+def _kill(case: Case, verbs: Verbs, store: Store, kill: Kill, changes: Changes) -> None:
+    ran = verbs.run_followed(store.settings, "ls", "--limit", 1, kill=kill)
+    changes.learn(ran.all_changes(), killed=ran.killed)
     assert ran.killed or ran.status == 0, ran.stderr
     revision = _revision(store.settings)
     assert revision in {_FIRST, tables.REVISION}, f"half way: {revision}"
@@ -82,8 +80,7 @@ def _kill(case: Case, verbs: Verbs, store: Store, delay_s: float) -> tuple[bool,
     assert _revision(store.settings) == tables.REVISION
     store.export(case.play.folder / "export.zip")
     state = "old" if revision == _FIRST else "new"
-    case.saw(f"killed, {state} revision" if ran.killed else "done before")
-    return revision != _FIRST, None if ran.killed else ran.elapsed_s
+    case.saw(f"killed {ran.where}, {state} revision" if ran.killed else "done before")
 
 
 ROUND = Round(

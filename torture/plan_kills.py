@@ -7,6 +7,7 @@ import shutil
 import time
 from pathlib import Path
 
+from torture.changes import Changes
 from torture.play import Case, Play, Round
 from torture.stores import Store, Stores
 from torture.verbs import Verbs, processes_of
@@ -31,7 +32,7 @@ _GONE_S = 30.0
 
 
 def play(round_: Play) -> None:
-    """Up to three kills of a plan, each at an instant within the time that all of it takes."""
+    """Up to three kills of a plan: see `Changes`."""
     stores = Stores(round_)
     work = round_.folder / "work"
     plan, data = work / "plan.toml", work / "data"
@@ -42,11 +43,12 @@ def play(round_: Play) -> None:
             ran = verbs.learn(store.settings, "plan", "start", plan, "--json")
             assert ran.status == 0, ran.stderr
         with stores.one(0) as store:
-            whole_s = verbs.run(store.settings, "plan", "start", plan, "--json").elapsed_s
+            ran = verbs.run_followed(store.settings, "plan", "start", plan, "--json")
+            changes = ran.all_changes()
         for case in round_.cases():
             _tidy(data)
             with stores.one(case.number) as store, case:
-                kills = _until_done(case, verbs, store, plan, whole_s)
+                kills = _until_done(case, verbs, store, plan, changes)
                 case.saw(f"done after {kills} kill{'' if kills == 1 else 's'}")
 
 
@@ -57,18 +59,16 @@ def _tidy(data: Path) -> None:
     (data / _ANOTHERS).write_text("another's")
 
 
-def _until_done(case: Case, verbs: Verbs, store: Store, plan: Path, whole_s: float) -> int:
+def _until_done(case: Case, verbs: Verbs, store: Store, plan: Path, changes: Changes) -> int:
     """How many kills it took."""
     data = plan.parent / "data"
     begun, kills = False, 0
     done: set[str] = set()
     while True:
-        delay_s = None
-        if kills < _KILLS_MAX:
-            delay_s = case.play.chance.uniform(0, 1.1 * whole_s)
-        case.label += f" {store.kind} {'to its end' if delay_s is None else f'{delay_s:.3f} s'},"
+        kill = changes.draw(case.play.chance) if kills < _KILLS_MAX else None
+        case.label += f" {store.kind} {kill or 'to its end'},"
         verb = "resume" if begun else "start"
-        ran = verbs.run(store.settings, "plan", verb, plan, "--json", kill_after_s=delay_s)
+        ran = verbs.run_followed(store.settings, "plan", verb, plan, "--json", kill=kill)
         wait_until_gone(verbs.folder)
         trials = store.trials()
         succeeded = {id_ for id_, each in trials.items() if each.state is State.SUCCEEDED}
@@ -79,6 +79,7 @@ def _until_done(case: Case, verbs: Verbs, store: Store, plan: Path, whole_s: flo
         done = succeeded
         if not ran.killed:
             break
+        case.hit(ran.where)
         begun, kills = begun or bool(trials), kills + 1
     assert ran.status == 0, ran.stderr
     told = json.loads(ran.stdout)["data"]["counts"]

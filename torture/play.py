@@ -53,6 +53,7 @@ class Play:
     postgresql: Callable[[], Postgresql] = no_postgresql
     chance: random.Random = field(init=False)
     seen: Counter[str] = field(default_factory=Counter)
+    hits: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
     done: int = 0
 
@@ -110,3 +111,7 @@ class Case:
     def saw(self, what: str) -> None:
         """Counts an outcome that is in order."""
         self.play.seen[what] += 1
+
+    def hit(self, where: str) -> None:
+        """Counts where a kill hit, in a round whose cases have several."""
+        self.play.hits[where] += 1

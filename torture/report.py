@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 _BEGIN = "<!-- rounds: written by `python -m torture --write` -->"
 _END = "<!-- end of rounds -->"
@@ -24,6 +24,7 @@ class Played:
     faults: tuple[str, ...]
     unavailable: str | None
     interrupted: bool = False
+    hits: Mapping[str, int] = field(default_factory=dict)
 
 
 def line_of(played: Played) -> str:
@@ -69,5 +70,10 @@ def _cells(cells: Sequence[str]) -> str:
 
 
 def _seen(played: Played) -> str:
-    order = sorted(played.seen.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{what} {count:,}" for what, count in order) or "nothing"
+    hits = f"; kills: {_counts(played.hits)}" if played.hits else ""
+    return (_counts(played.seen) or "nothing") + hits
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    order = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{what} {count:,}" for what, count in order)

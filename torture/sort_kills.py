@@ -1,23 +1,22 @@
-"""Sorts killed at random instants, in memory, in part in memory, and in two passes."""
+"""Sorts killed in all their stages, in memory, in part in memory, and in two passes."""
 
 from __future__ import annotations
 
-import contextlib
-import math
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 from torture.agent import AGENT, run
-from torture.play import Case, Play, Round
+from torture.changes import Changes, Kill, follow
+from torture.play import Play, Round
 from torture.sort_state import RECORD, Decoys, Truth, noise
 
 MIB = 1 << 20
 _INPUT_BYTES = 120_000 * RECORD
 _BUDGETS_MIB = (4, 8, 64)
 _PART = "part-000000"
+_LOOK_S = 0.0001
 
 
 class Folders:
@@ -56,6 +55,23 @@ class Folders:
         assert self.decoys[1].others() == [], "scratch files have no names"
         return self.truth.check_state(self.output, earlier)
 
+    def stage(self) -> str:
+        """What the files of a sort at work say that it does."""
+        names = self.decoys[0].others()
+        own = {name.partition(".")[2] for name in names if name.startswith(".venturi-sort-")}
+        own = {name.partition(".")[2] for name in own}
+        parts = sum(name.startswith("part-") for name in names)
+        unnamed = sum(name[:6].isdigit() for name in own)
+        if "journal.tmp" in own and "manifest.json" not in names:
+            if "manifest.tmp" in own:
+                return "writing its manifest"
+            return "naming parts" if parts > 1 or not unnamed else "removing the old output"
+        if "journal.tmp" in own:
+            return "with its journal written"
+        if unnamed:
+            return "writing parts"
+        return "sorting" if "lock" in own else "beginning"
+
     def mend(self) -> bytes:
         """The next sort removes what the last one left; returns its output."""
         try:
@@ -76,42 +92,40 @@ class Folders:
 
 
 def play(round_: Play) -> None:
-    """Kills at instants spread over a little more than the time of a sort."""
+    """Kills from its beginning to after the end of a sort: see `Changes`."""
     folders = Folders(round_.folder, _INPUT_BYTES)
-    whole_s: dict[int, float] = {}
+    changes: dict[int, Changes] = {}
     for budget in _BUDGETS_MIB:
-        started_s = time.monotonic()
-        assert run(folders.sort(folders.input, budget * MIB)).result
-        whole_s[budget] = time.monotonic() - started_s
+        status, changes[budget] = _sort(folders, budget * MIB, None)
+        assert status == 0
     earlier = folders.mend()
     for case in round_.cases():
         with case:
             budget = round_.chance.choice(_BUDGETS_MIB)
-            delay_s = round_.chance.uniform(0, 1.05 * whole_s[budget])
-            case.label = f"budget {budget} MiB, killed after {1000 * delay_s:.1f} ms"
-            took_s = _kill(case, folders, budget * MIB, delay_s, earlier)
-            whole_s[budget] = min(whole_s[budget], took_s)
+            kill = changes[budget].draw(round_.chance)
+            case.label = f"budget {budget} MiB, {kill}"
+            status, seen = _sort(folders, budget * MIB, kill)
+            changes[budget].learn(seen, killed=status != 0)
+            stage = folders.stage()
+            state = folders.check(earlier)
+            if status == 0:
+                assert state == "new", f"a sort that ended well left {state}"
+                case.saw("done before")
+            else:
+                assert status == -signal.SIGKILL, f"ended with {status}"
+                case.saw(f"killed {'ending' if state == 'new' else stage}, {state}")
             earlier = folders.mend()
 
 
-def _kill(
-    case: Case, folders: Folders, memory_bytes: int, delay_s: float, earlier: bytes | None
-) -> float:
-    """Seconds that the sort took; infinity if it was killed."""
+def _sort(folders: Folders, memory_bytes: int, kill: Kill | None) -> tuple[int, Changes]:
+    """How it ended, and its changes up to there."""
     command = [str(AGENT), *map(str, folders.sort(folders.input, memory_bytes))]
-    started_s = time.monotonic()
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(delay_s)
-    took_s = time.monotonic() - started_s
-    process.send_signal(signal.SIGKILL)
-    killed = process.wait() == -signal.SIGKILL
-    state = folders.check(earlier)
-    case.saw(f"killed, {state}" if killed else "done before")
-    assert killed or state == "new", f"a sort that ended well left {state}"
-    return math.inf if killed else took_s
+    works = lambda: process.poll() is None  # noqa: E731
+    changes = follow(folders.stage, works, kill, process.kill, every_s=_LOOK_S)
+    return process.returncode, changes
 
 
 ROUND = Round(

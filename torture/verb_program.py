@@ -26,6 +26,7 @@ import psycopg  # noqa: F401
 
 import venturi.record.importing.take_in
 import venturi.record.upkeep.check  # noqa: F401
+from torture.noting import note_changes
 from venturi.cli.main import program as verb
 
 # Which no call that may be made to fail waits for.
@@ -33,8 +34,8 @@ GO = signal.SIGUSR1
 
 
 def main() -> None:
-    """A task is JSON: arguments, environment, cwd, stdout, stderr, modules, kill_after_s, end_s,
-    trace. Two lines answer it: the child's process id, and how it ended."""
+    """A task is JSON: arguments, environment, cwd, stdout, stderr, modules, changes, kill_at,
+    kill_after_s, end_s, trace. Two lines answer it: the child's process id, and how it ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who asked
     for line in sys.stdin:
         task = json.loads(line)
@@ -65,6 +66,10 @@ def _child(task: dict[str, Any]) -> NoReturn:
         tempfile.tempdir = None
         os.chdir(task["cwd"])
         sys.argv = ["venturi", *task["arguments"]]
+        if task["changes"]:
+            note_changes(
+                task["changes"], (task["environment"]["VENTURI_HOME"], task["cwd"]), task["kill_at"]
+            )
         signal.sigwait({GO})
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {GO})
         try:

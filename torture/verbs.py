@@ -14,25 +14,47 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from torture.agent import AGENT, HANG_S
+from torture.changes import Changes, Kill
+from torture.noting import COMMIT, FILE, WRITE
 from venturi.record.closing import Closing
 from venturi.settings import Settings
 
+_WHERE = {
+    FILE: "at a file",
+    WRITE: "within a transaction",
+    COMMIT: "at a commit or after it",
+}
+_CHANGE = "change "
 _ROOT = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """How a verb ended: `status` is negative for a signal."""
+    """How a verb ended: `status` is negative for a signal.
+
+    `changes` are those that it made, if they were followed: each with its seconds after the start.
+    """
 
     status: int
     elapsed_s: float
     stdout: str
     stderr: str
+    changes: tuple[tuple[float, str], ...] = ()
 
     @property
     def killed(self) -> bool:
-        """Whether SIGKILL ended it."""
-        return self.status == -signal.SIGKILL
+        """Whether it was."""
+        return self.status in {-signal.SIGKILL, -signal.SIGALRM}
+
+    @property
+    def where(self) -> str:
+        """Where it was when it ended: what it had begun last."""
+        return _WHERE[self.changes[-1][1]] if self.changes else "before any change"
+
+    def all_changes(self) -> Changes:
+        """For kills that follow them."""
+        made_s = {f"{_CHANGE}{number}": s for number, (s, _) in enumerate(self.changes, 1)}
+        return Changes(made_s, self.elapsed_s)
 
 
 class Verbs(Closing):
@@ -76,6 +98,17 @@ class Verbs(Closing):
         )
         return self.end()
 
+    def run_followed(self, settings: Settings, *arguments: object, kill: Kill | None = None) -> Ran:
+        """The same with its changes, killed at one of them."""
+        kill_at = None
+        if kill and kill.after:
+            kill_at = int(kill.after.removeprefix(_CHANGE)), kill.delay_s
+        self.begin(
+            settings, *arguments, kill_at=kill_at, follow=True,
+            kill_after_s=kill.delay_s if kill and kill_at is None else None,
+        )  # fmt: skip
+        return self.end()
+
     def learn(self, settings: Settings, *arguments: object) -> Ran:
         """The same, for its imports, too: from now on they are there before a verb begins."""
         self.begin(settings, *arguments, learn=True)
@@ -89,10 +122,12 @@ class Verbs(Closing):
         trace: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
         learn: bool = False,
+        follow: bool = False,
+        kill_at: tuple[int, float] | None = None,
         end_s: float = HANG_S,
     ) -> int:
         """Begins it; its process id, which is its own until `end` is called."""
-        for each in (self.stdout, self.stderr, self._names):
+        for each in (self.stdout, self.stderr, self._names, self._changes):
             each.unlink(missing_ok=True)
         task = {
             "arguments": list(map(str, arguments)),
@@ -110,6 +145,8 @@ class Verbs(Closing):
             "stderr": str(self.stderr),
             "modules": self._modules,
             "names": str(self._names) if learn else None,
+            "changes": str(self._changes) if follow else None,
+            "kill_at": kill_at,
             "kill_after_s": kill_after_s,
             "end_s": end_s,
             "trace": list(trace),
@@ -132,7 +169,9 @@ class Verbs(Closing):
             each.read_text(errors="replace") if each.exists() else ""
             for each in (self.stdout, self.stderr)
         ]
-        return Ran(told["status"], told["elapsed_s"], *said)
+        lines = self._changes.read_text().splitlines() if self._changes.exists() else []
+        noted = ((float(line.split()[0]), line.split()[1]) for line in lines)
+        return Ran(told["status"], told["elapsed_s"], said[0], said[1], tuple(noted))
 
     def left(self, *folders: Path) -> list[str]:
         """Names of what is in `folders` and the temporary one, which is empty afterwards.
@@ -152,6 +191,10 @@ class Verbs(Closing):
         if not answer:
             raise RuntimeError("the program that forks has ended")
         return answer
+
+    @property
+    def _changes(self) -> Path:
+        return self.folder / "changes"
 
     @property
     def _names(self) -> Path:
