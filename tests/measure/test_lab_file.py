@@ -12,7 +12,7 @@ from venturi.errors import VenturiError
 from venturi.measure.clusters.cluster_file import cluster_of
 from venturi.measure.lab.cluster_file import cluster_text
 from venturi.measure.lab.lab_file import LabSpec, dilated, lab_of, parse_lab, with_free_addresses
-from venturi.measure.lab.network import hosts_file, switch_tc
+from venturi.measure.lab.network import host_tc, hosts_file, switch_tc
 
 FILE = Path("/some/lab.toml")
 LAB = """
@@ -253,3 +253,13 @@ def test_all_mistakes_are_told_at_once() -> None:
         lab("dilation = 0\n[network]\nrate = '0MB/s'\n[[hosts]]\nnme = 'h'\n")
     assert refused.value.code == "VEN-LAB-FILE"
     assert {"line 1", "line 3", "line 5"} <= refused.value.where.keys()
+
+
+def test_a_link_has_a_queue_of_a_thousand_frames_or_of_what_it_carries_in_50_ms() -> None:
+    limits = {}
+    for rate in ("50Mbit/s", "4Gbit/s"):
+        (host,) = lab_of(f"[[hosts]]\nname = 'h'\nrate = '{rate}'", FILE).hosts
+        words = host_tc(host).split()
+        burst, limit = (int(words[words.index(key) + 1][:-1]) for key in ("burst", "limit"))
+        limits[rate] = limit - burst
+    assert limits == {"50Mbit/s": 1000 * 1514, "4Gbit/s": 25_000_000}

@@ -12,7 +12,10 @@ from collections.abc import Iterator
 
 from venturi.measure.lab.lab_file import CORE, MACHINE, LabHost, LabSpec, Switch
 
-_LATENCY_S = 0.05
+_QUEUE_S = 0.05
+_QUEUE_BYTES_MIN = 1000 * 1514
+"""A thousand full frames, as Linux queues for a device: with less, many connections over a slow
+link lose so much that it stands idle at times."""
 _BURST_BYTES_MIN = 64 * 2**10
 _BURST_S = 0.008
 """Two ticks of a kernel of 250 Hz: a bucket that is filled once a tick must hold that much."""
@@ -100,7 +103,12 @@ def _numbers(spec: LabSpec) -> dict[str, int]:
 def _bucket(link: str, bytes_per_s: float) -> str:
     burst = max(_BURST_BYTES_MIN, round(bytes_per_s * _BURST_S))
     limits = f"rate {max(8, round(bytes_per_s * 8))}bit burst {burst}b"
-    return f"qdisc add dev {link} root tbf {limits} latency {_LATENCY_S * 1000:.0f}ms"
+    return f"qdisc add dev {link} root tbf {limits} limit {burst + _queue_bytes(bytes_per_s)}b"
+
+
+def _queue_bytes(bytes_per_s: float) -> int:
+    """What may wait for a link."""
+    return max(_QUEUE_BYTES_MIN, round(bytes_per_s * _QUEUE_S))
 
 
 def _uplink(link: str, switch: Switch) -> list[str]:
@@ -119,7 +127,7 @@ def _uplink(link: str, switch: Switch) -> list[str]:
             f"class add dev {link} parent 1: classid 1:{port + 1:x} "
             f"htb rate {bits}bit ceil {bits}bit burst {burst}b cburst {burst}b quantum 60000"
         )
-        queue = burst + round(rate * _LATENCY_S)
+        queue = burst + _queue_bytes(rate)
         commands.append(f"qdisc add dev {link} parent 1:{port + 1:x} bfifo limit {queue}")
     masks = _HASHED_PORT_BITS[switch.ports]
     for source in range(switch.ports):
