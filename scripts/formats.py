@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel
 
@@ -40,11 +40,13 @@ def formats() -> Iterator[str]:
     yield from _part("Plan", "`venturi plan check`, `start`, `status`, `resume FILE.toml`; the "
                      "[guide](../guide/plans.md) explains them.")  # fmt: skip
     yield from _fields(PlanFile)
-    for name in ("factors", "budget", "failure"):
+    for name in ("factors", "clusters", "budget", "failure"):
         part = PlanFile.model_fields[name].annotation
+        several = get_args(part)  # a dictionary of tables
+        part = several[1] if several else part
         assert isinstance(part, type)
         assert issubclass(part, BaseModel)
-        yield from ("", f"### [{name}]", "")
+        yield from ("", f"### [{name}.NAME]" if several else f"### [{name}]", "")
         yield from _fields(part)
     yield from _example("plan.toml")
     yield from _part("Cluster", "`venturi cluster check FILE.toml`, `--cluster` of other verbs; "

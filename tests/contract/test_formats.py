@@ -44,7 +44,7 @@ def test_job() -> None:
 def test_plan() -> None:
     workloads = frozenset({"terasort"})
     engines = {"native": EngineWords(workloads, (), ENGINES["native"].deployments)}
-    plan, mistakes = parse_plan(example("plan.toml"), engines, EXAMPLES, EXAMPLES)
+    plan, mistakes = parse_plan(example("plan.toml"), engines, EXAMPLES, EXAMPLES, Path.read_text)
     assert mistakes == ()
     assert plan is not None
     assert len(plan.combinations) == 6  # 8, without 4 GB on one thread

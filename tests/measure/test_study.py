@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,17 +13,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from venturi.errors import FailureClass, VenturiError
+from venturi.measure.clusters.recorded import cluster_record, host_record
+from venturi.measure.engines.registry import ENGINES
 from venturi.measure.hosts.lock import alone
-from venturi.measure.studies.plan_file import EngineWords, Mistake, parse_plan
+from venturi.measure.studies.plan_file import EngineWords, Mistake, parse_plan, plan_of
 from venturi.measure.studies.study import (
     Combination,
     Plan,
+    alike,
+    disks_by_role,
     failure_class,
     peak_bytes,
     standings,
 )
-from venturi.measure.workloads.registry import workload
-from venturi.record.trial import Failure, State, Trial, Workload
+from venturi.measure.workloads.registry import workload, workloads_with
+from venturi.record.trial import Engine, Failure, State, Trial, Workload
 
 QUICK = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -37,8 +42,46 @@ WORDS = {
 }
 
 
+FILES = {
+    "lab.toml": """
+name = "ether"
+dilation = 20
+[network]
+rate = "1Gbit/s"
+[disks.ssd]
+size = "1GiB"
+rate = "400MB/s"
+[[hosts]]
+name = "m"
+roles = ["master"]
+[[hosts]]
+name = "w"
+count = 2
+disks = { ssd = 2 }
+""",
+    "hosts.toml": """
+[[hosts]]
+name = "one"
+roles = ["master", "worker"]
+disks = { ssd = ["/data"] }
+[[hosts]]
+name = "two"
+disks = { ssd = ["/data"] }
+""",
+    "odd.toml": "name = 'odd'\nhots = 1\n[[hosts]]\nname = 'h'\n",
+    "idle.toml": "[[hosts]]\nname = 'h'\nroles = ['master']\n",
+}
+
+
+def read(file: Path) -> str:
+    try:
+        return FILES[file.name]
+    except KeyError:
+        raise VenturiError("VEN-PLAN-FILE", f"{file} cannot be read: no such file") from None
+
+
 def parsed(text: str) -> tuple[Plan | None, tuple[Mistake, ...]]:
-    return parse_plan(text, WORDS, Path("/plans"), Path("/here"))
+    return parse_plan(text, WORDS, Path("/plans"), Path("/here"), read)
 
 
 def plan(text: str) -> Plan:
@@ -56,7 +99,7 @@ def plans(draw: st.DrawFn) -> Plan:
     cut = draw(st.booleans()) and len(threads) > 1
     return plan(
         f"repeats = {repeats}\nwarm_ups = {draw(st.integers(0, repeats - 1))}\n"
-        f"order = '{draw(st.sampled_from(['random', 'blocked', 'written']))}'\n"
+        f"order = '{draw(st.sampled_from(['random', 'blocked', 'split-plot', 'written']))}'\n"
         f"seed = {draw(st.integers(0, 5))}\n"
         f"[factors]\nworkload = {workloads}\nengine = {engines}\nthreads = {threads}\n"
         + (f"[[exclude]]\nworkload = 'terasort'\nthreads = {threads[0]}\n" if cut else "")
@@ -216,21 +259,21 @@ def test_inputs_are_counted_from_first_to_last_use() -> None:
            "bytes = ['1MB', '2MB']\n"  # fmt: skip
     sizes = [plan(text.format(order)) for order in ("written", "blocked")]
     peaks = [peak_bytes(p, {c: c.bytes or 0 for c in p.combinations}) for p in sizes]
-    assert peaks == [8_200_000, 9_200_000]
+    assert peaks == [{"local": 8_200_000}, {"local": 9_200_000}]
 
 
 def test_instances_share_the_input_and_nothing_else() -> None:
     text = "[factors]\nworkload = ['terasort']\nengine = ['spark']\ninstances = [{}]\n"
     made = [plan(text.format(instances)) for instances in (1, 8)]
     peaks = [peak_bytes(each, {each.combinations[0]: 1_000_000}) for each in made]
-    assert peaks == [4_100_000, 1_000_000 + 8 * 3_100_000]
+    assert peaks == [{"local": 4_100_000}, {"local": 1_000_000 + 8 * 3_100_000}]
 
 
 def test_an_hdfs_of_our_own_needs_space_too() -> None:
     def peak(workload: str, engine: str) -> int:
         one = Combination(workload, engine, bytes=1_000_000)
         made = replace(plan("[factors]\nworkload = ['terasort']\n"), combinations=(one,))
-        return peak_bytes(made, {one: 1_000_000})
+        return peak_bytes(made, {one: 1_000_000})["local"]
 
     assert peak("terasort", "mapreduce") == 4_100_000
     assert peak("terasort", "mapreduce:cluster") == peak("terasort", "spark:yarn") == 6_200_000
@@ -254,7 +297,7 @@ def test_an_hdfs_of_our_own_needs_space_too() -> None:
          "did you mean VEN-MEASURE-SERIES"),
         ("[factors]\nworkload=['aggregate']\nengine=['spark']", 3, "spark cannot run aggregate"),
         ("[factors]\nworkload = ['terasort']\nthreads = [1, 1]", 3, "threads: 1 is there twice"),
-        ("[factors]\nworkload = ['terasort']\nhost = ['b']", 3, "the only host is local"),
+        ("[factors]\nworkload = ['terasort']\nhost = ['local']", 3, "host is not a key"),
         ("[factors]\nworkload = ['terasort']\ndisk = ['nvme']", 3, "no disk 'nvme'"),
         ("[factors]\nworkload = ['terasort']\n[disks.a]\ninput = ['/a']", 3, "lacks output"),
         ("[factors]\nworkload = ['terasort']\n[[exclude]]\nthreads = 3", 4, "is not a factor"),
@@ -278,6 +321,149 @@ def test_mistakes_have_lines(text: str, line: int, says: str) -> None:
     assert found is None
     assert any(says in each.message for each in mistakes), mistakes
     assert line in {each.line for each in mistakes if says in each.message}
+
+
+CLUSTERS = """repeats = 2
+warm_ups = 0
+[factors]
+workload = ['terasort']
+engine = ['spark:yarn']
+cluster = ['local', 'ether', 'there']
+disk = ['ssd']
+[clusters.ether]
+lab = 'lab.toml'
+[clusters.there]
+file = 'hosts.toml'
+[disks.ssd]
+input = ['/data']
+scratch = ['/data']
+output = ['/data']
+"""
+
+
+def clusters(**changes: str) -> str:
+    """A plan of two clusters, each `part` of its text with what is given for it."""
+    text = CLUSTERS.replace("'local', 'ether', 'there'", "'there'")
+    for part, other in changes.items():
+        text = text.replace({"cluster": "['there']", "engine": "['spark:yarn']",
+                             "folders": "['/data']", "lab": "lab = 'lab.toml'",
+                             "file": "file = 'hosts.toml'"}[part], other)  # fmt: skip
+    return text
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says"),
+    [
+        (clusters(cluster="['their']"), 6, "there is no cluster 'their'; did you mean there or"),
+        (clusters(file="file = 'none.toml'"), 11, "none.toml cannot be read"),
+        (clusters(file="file = 'odd.toml'"), 11, "odd.toml, line 2: hots is not a key"),
+        (clusters(file="lab = 'odd.toml'"), 11, "odd.toml, line 2: hots is not a key that a lab"),
+        (clusters(file=""), 10, "cluster there: give either lab"),
+        (clusters(file="file = 'hosts.toml'\nlab = 'lab.toml'"), 10, "give either lab"),
+        (clusters(file="files = 'hosts.toml'"), 11, "did you mean file?"),
+        (clusters(file="file = 'idle.toml'"), 10, "no host of there is a worker"),
+        (clusters(engine="['native', 'spark']"), 5, "native runs on one host, not on the cluster"),
+        (clusters(engine="['spark:local']"), 5, "write one of mapreduce:cluster, spark:standalone"),
+        (clusters(folders="['data']"), 13, "'data': on the cluster there a folder begins with /"),
+        (clusters(folders="['/a/../b']"), 14, "a folder begins with /"),
+        (clusters(cluster="['ether']"), 13, "/data is on no disk of w1 of the cluster ether, which "
+         "has /venturi/ssd0, /venturi/ssd1"),
+        (clusters(cluster="['ether']", folders="['/venturi/ssd2']"), 13, "is on no disk of w1"),
+        (CLUSTERS.replace("[clusters.ether]", "[clusters.local]"), 8, "give it another name"),
+    ],
+)  # fmt: skip
+def test_mistakes_of_clusters_have_lines(text: str, line: int, says: str) -> None:
+    test_mistakes_have_lines(text, line, says)
+
+
+def test_a_plan_has_what_its_files_say() -> None:
+    made = plan(clusters(cluster="['there', 'ether']", folders="['/venturi/ssd1']"))
+    assert [each.place for each in made.combinations] == ["there", "ether"]
+    there, ether = (made.cluster(each) for each in made.combinations)
+    assert there is not None
+    assert ether is not None
+    assert (there.dilation, ether.dilation) == (None, 20)
+    folders = {host.name: host.folders.get("output", ()) for host in ether.hosts}
+    disk = (Path("/venturi/ssd1"),)
+    assert folders == {"m": (), "w1": disk, "w2": disk}
+    assert made.combinations[1].labels == {"cluster": "ether", "disk": "ssd"}
+
+
+def test_without_a_disk_a_cluster_says_where_data_are() -> None:
+    made = plan(clusters(cluster="['there']").replace("disk = ['ssd']", ""))
+    (one,) = made.combinations
+    spec = made.cluster(one)
+    assert spec is not None
+    assert {host.folders["scratch"] for host in spec.hosts} == {(Path("/data"),)}
+
+
+def test_other_content_of_a_file_is_another_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = [plan(clusters()).id, plan(CLUSTERS.replace("'local', ", "")
+              .replace("/data", "/venturi/ssd0")).id]  # fmt: skip
+    monkeypatch.setitem(FILES, "lab.toml", FILES["lab.toml"].replace("1Gbit/s", "4Gbit/s"))
+    after = [plan(clusters()).id, plan(CLUSTERS.replace("'local', ", "")
+             .replace("/data", "/venturi/ssd0")).id]  # fmt: skip
+    assert before[0] == after[0], "of what it does not use"
+    assert before[1] != after[1]
+
+
+def test_here_is_a_place_like_others() -> None:
+    made = plan(CLUSTERS.replace("'local', 'ether', 'there'", "'local', 'there'"))
+    assert [each.place for each in made.combinations] == ["local", "there"]
+    assert made.cluster(made.combinations[0]) is None
+    assert made.combinations[0].values()["cluster"] == "local"
+
+
+@QUICK
+@given(seed=st.integers(0, 99), repeats=st.integers(1, 4))
+def test_a_cluster_changes_once_a_repetition(seed: int, repeats: int) -> None:
+    text = clusters(cluster="['local', 'ether', 'there']").replace("disk = ['ssd']", "")
+    text = text.replace("repeats = 2", f"repeats = {repeats}\norder = 'split-plot'\nseed = {seed}")
+    made = plan(text.replace("[clusters.e", "memory = ['1GiB', '2GiB', '3GiB']\n[clusters.e"))
+    places = [place.combination.place for place in made.ordered()]
+    for block in range(repeats):
+        own = places[block * 9 : block * 9 + 9]
+        assert sum(one != other for one, other in itertools.pairwise(own)) == 2
+
+
+def test_the_inputs_of_a_cluster_go_with_it() -> None:
+    text = clusters(cluster="['local', 'there']").replace("disk = ['ssd']", 'bytes = ["1MB"]')
+    made = plan(text.replace("repeats = 2", "repeats = 2\norder = 'blocked'"))
+    peaks = peak_bytes(made, dict.fromkeys(made.combinations, 1_000_000))
+    assert peaks == {"local": 6_200_000, "there": 6_200_000}
+
+
+def test_what_was_done_on_other_hosts_is_not_alike(make_trial: Callable[..., Trial]) -> None:
+    made = plan(clusters(cluster="['there', 'ether']", folders="['/venturi/ssd1']"))
+    for one in made.combinations:
+        trial = did(make_trial, made, one)
+        assert [alike(trial, each, None, made) for each in made.combinations] == [
+            each == one for each in made.combinations
+        ]
+        slower = replace(trial, cluster=replace(trial.cluster, dilation=3.0))
+        assert not alike(slower, one, None, made)
+        moved = replace(trial, cluster=replace(
+            trial.cluster, disks_by_role={"output": ("w1:/venturi/ssd0", "one:/venturi/ssd0")}
+        ))  # fmt: skip
+        assert not alike(moved, one, None, made)
+
+
+def did(make: Callable[..., Trial], made: Plan, one: Combination) -> Trial:
+    """A trial that did what a combination on a cluster is to do."""
+    spec = made.cluster(one)
+    assert spec is not None
+    cluster = cluster_record(spec, [host_record(host, {}) for host in spec.taking_part])
+    folders = {**disks_by_role(made, one)}
+    if one.place == "ether":  # whose master has no disk of its own
+        folders["output"] = ("m:/tmp", *folders["output"])
+    return make(
+        workload=Workload("terasort", workload("terasort").version),
+        engine=Engine("spark", "4"),
+        cluster=replace(cluster, disks_by_role=folders),
+        configuration={"deployment": "yarn"},
+        state=State.SUCCEEDED,
+        elapsed_s=1.0,
+    )
 
 
 def test_all_mistakes_are_told_at_once() -> None:
@@ -308,8 +494,13 @@ def test_the_example_of_the_guide_is_a_plan() -> None:
 
 
 def test_the_studies_of_the_guide_are_plans() -> None:
-    studies = sorted((Path(__file__).parents[2] / "docs/guide/studies").glob("*.toml"))
+    folder = Path(__file__).parents[2] / "docs/guide/studies"
+    studies = [each for each in sorted(folder.glob("*.toml")) if "[factors]" in each.read_text()]
     assert studies
+    words = {
+        name: EngineWords(workloads_with(kind.programs), kind.prefixes, kind.deployments)
+        for name, kind in ENGINES.items()
+    }
     for study in studies:
-        made = plan(study.read_text())
+        made = plan_of(study.read_text(), study, words, Path("/here"), Path.read_text)
         assert len(made.places()) >= made.repeats * 2, study.name

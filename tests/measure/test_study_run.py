@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import errno
 from collections import deque
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
 from venturi.errors import FailureClass, VenturiError
+from venturi.measure.clusters.cluster_spec import ClusterSpec, Here, HostSpec
 from venturi.measure.engines.protocol import Availability, Engine, Resources, TrialSpec
 from venturi.measure.engines.registry import split_spec
 from venturi.measure.studies.run import take
-from venturi.measure.studies.study import Combination, PlaceState, Plan
+from venturi.measure.studies.study import LOCAL, Combination, PlaceState, Plan, PlanCluster
 from venturi.measure.trial.job import Chosen, Report, Step
 from venturi.measure.trial.runner import Session
 from venturi.record.trial import Engine as EngineRecord
 from venturi.record.trial import State, Workload
 
+NOWHERE = ClusterSpec(
+    "c", Path("c.toml"), (HostSpec("h", Here(), ("master", "worker"), {}),), {}, "data"
+)
+CLUSTERS = {name: PlanCluster(NOWHERE, None, NOWHERE.file, "", 1) for name in ("one", "two")}
 Faults = dict[str, deque[Exception]]
 
 
@@ -112,13 +119,37 @@ class Hall:
     ) -> tuple[PlaceState, ...]:
         plan = Plan(
             name="", combinations=combinations, disks={}, default_dir=self.folder, repeats=repeats,
-            warm_ups=0, order="written", seed=0,
+            warm_ups=0, order="written", seed=0, clusters=CLUSTERS,
             retries=dict.fromkeys((FailureClass.ENVIRONMENT, FailureClass.CAPACITY), retries),
         )  # fmt: skip
-        return take(plan, self.session, self._engine)
+        return take(plan, self.session.repository, self._site)
 
-    def _engine(self, spec: str) -> Engine:
-        return StandIn(spec, self.faults, self.log)
+    @contextmanager
+    def _site(self, name: str) -> Iterator[StandInSite]:
+        if name == LOCAL:
+            yield StandInSite(self)
+            return
+        self.log.append(f"up {name}")
+        yield StandInSite(self)
+        self.log.append(f"down {name}")
+
+
+@dataclass
+class StandInSite:
+    """Stand-ins on this machine, whatever it is called."""
+
+    hall: Hall
+
+    @property
+    def session(self) -> Session:
+        return self.hall.session
+
+    def engine(self, combination: Combination) -> Engine:
+        return StandIn(combination.engine, self.hall.faults, self.hall.log)
+
+    def resources(self, combination: Combination) -> Resources:
+        dirs = dict.fromkeys(("input", "scratch", "output"), (self.hall.folder,))
+        return Resources(dirs, combination.threads, combination.memory, combination.workers)
 
 
 @pytest.fixture
@@ -184,3 +215,26 @@ def test_what_the_system_refuses_to_an_engine_stops_no_plan(
     assert failed.trial.failure.code == code
     assert failed.trial.cluster.disks_by_role["scratch"] == (str(hall.folder),)
     assert failed.trial.state is State.FAILED
+
+
+def at(cluster: str) -> Combination:
+    return replace(on("spark:yarn"), cluster=cluster)
+
+
+def test_one_cluster_is_up_at_a_time_and_none_at_the_end(hall: Hall) -> None:
+    found = hall.take(at("one"), at("two"), repeats=2)
+    assert {each.status for each in found} == {"done"}
+    trial = ["start spark:yarn", "execute spark:yarn", "execute spark:yarn", "stop spark:yarn"]
+    assert hall.log == ["up one", *trial, "down one", "up two", *trial, "down two"]
+    assert [each.trial.configuration for each in found if each.trial] == [
+        *[{"cluster": "one"}] * 2, *[{"cluster": "two"}] * 2,
+    ]  # fmt: skip
+
+
+def test_after_a_failure_a_cluster_is_had_anew(hall: Hall) -> None:
+    hall.fail("execute spark:yarn", VenturiError("VEN-HOST-LOST", "the connection was lost"))
+    found = hall.take(at("one"), repeats=2)
+    assert [(each.status, each.failure) for each in found] == [
+        ("failed", FailureClass.ENVIRONMENT), ("done", None),
+    ]  # fmt: skip
+    assert [each for each in hall.log if "one" in each] == ["up one", "down one"] * 2

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from venturi.model.compare.design import Design, spread_of
-from venturi.record.trial import State
+from venturi.record.trial import State, Trial
 
 if TYPE_CHECKING:
     from venturi.record.repository import Repository
@@ -14,13 +15,20 @@ MOST_TRIALS = 500  # the newest, of a workload on an engine
 
 
 def design_of(
-    repository: Repository, workload: str, engine: str, host: str, *, counted: int, groups: int
+    repository: Repository,
+    workload: str,
+    engine: str,
+    hosts: Iterable[str],
+    *,
+    counted: int,
+    groups: int,
 ) -> Design:
-    """What `groups` of `counted` repetitions of `workload` on `engine` and `host` can show."""
+    """What `groups` of `counted` repetitions of `workload` on `engine` and `hosts` can show."""
     from venturi.record.query.conditions import Condition
     from venturi.record.query.paging import whole_trials
 
     times: dict[str, list[float]] = {}
+    wanted = sorted(hosts)
     for trial in whole_trials(
         repository,
         Condition.equal("workload", workload),
@@ -29,6 +37,10 @@ def design_of(
         Condition.equal("warm_up", False),
         most=MOST_TRIALS,
     ):
-        if trial.elapsed_s is not None and [each.name for each in trial.cluster.hosts] == [host]:
+        if trial.elapsed_s is not None and _hosts(trial) == wanted:
             times.setdefault(trial.group_key, []).append(trial.elapsed_s)
     return Design(counted, groups, spread_of(times.values()))
+
+
+def _hosts(trial: Trial) -> list[str]:
+    return sorted(each.name for each in trial.cluster.hosts)

@@ -68,10 +68,10 @@ def ground(
         hosts = reached.all()
         nodes = nodes_of(cluster, hosts, workers or 1)
         client = nodes.client
-        yield Ground(client.host, client.dirs, nodes, partial(_session, cluster, nodes))
+        yield Ground(client.host, client.dirs, nodes, partial(session_on, cluster, nodes))
 
 
-def _session(cluster: ClusterSpec, nodes: Nodes, keeper: Keeper, **more: Any) -> Session:
+def session_on(cluster: ClusterSpec, nodes: Nodes, keeper: Keeper, **more: Any) -> Session:
     """A session on all `nodes`: that of the client first, for its agent does what one host does."""
     from venturi.measure.hosts.agent import Agent
     from venturi.measure.trial.runner import open_cluster_session

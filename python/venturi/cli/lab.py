@@ -27,6 +27,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _CLEAR = "\r\033[K"
 _STATES = {
     "up": "up",
+    "left": "up, but the plan that it was made for has ended",
     "broken": "up, but a host of it has ended",
     "half": "half made, or half taken down",
     "gone": "gone: the machine was started again since",

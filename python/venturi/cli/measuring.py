@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack
 
 import click
 
@@ -43,27 +43,39 @@ def find_agent() -> Agent:
     return Agent.find(settings.load(), this_host())
 
 
+@dataclass(frozen=True)
+class Measuring:
+    """A command that may measure now, and where its trials are kept."""
+
+    keeper: Keeper
+    more: Mapping[str, Any]
+
+    def session(self, opened: Open | None = None) -> Session:
+        """A session as `opened` opens it; without it one on this machine."""
+        from venturi.measure.trial.runner import open_session
+
+        opened = opened or partial(open_session, find_agent())
+        return opened(self.keeper, **self.more)
+
+
 @contextmanager
-def measuring_session(
+def measuring_now(
     *,
     show_progress: bool,
     record: bool = True,
     sample_interval_ms: int = 1000,
     alone_as: str | None = None,
     wait: bool = False,
-    opened: Open | None = None,
-) -> Iterator[Session]:
-    """A session to run trials in; with `record` False they, and their series, are kept nowhere.
-    It is that which `opened` opens, without it one on this machine.
+) -> Iterator[Measuring]:
+    """What sessions are opened with; with `record` False their trials, and the series of these, are
+    kept nowhere.
 
     With `alone_as`, under that name, nothing else on this host measures meanwhile: another command
     that does is waited for, or VEN-MEASURE-BUSY says which one it is. Without, what is done is the
     user's own work, which waits for nobody; the trials then have a warning that names who measured.
     """
     from venturi.measure.hosts.lock import alone, measuring
-    from venturi.measure.trial.runner import open_session
 
-    opened = opened or partial(open_session, find_agent())
     lock = settings.load().lock
     warnings: tuple[TrialWarning, ...] = ()
     with ExitStack() as stack:
@@ -76,12 +88,32 @@ def measuring_session(
             )
         keeper: Keeper = stack.enter_context(open_repository()) if record else Nowhere()
         on_progress = stack.enter_context(progress_bars(enabled=show_progress))
-        yield opened(
+        yield Measuring(
             keeper,
-            on_progress=on_progress,
-            sample_interval_ms=sample_interval_ms if record else None,
-            warnings=warnings,
+            {
+                "on_progress": on_progress,
+                "sample_interval_ms": sample_interval_ms if record else None,
+                "warnings": warnings,
+            },
         )
+
+
+class How(TypedDict, total=False):
+    """The arguments of `measuring_now`."""
+
+    show_progress: Required[bool]
+    record: bool
+    sample_interval_ms: int
+    alone_as: str | None
+    wait: bool
+
+
+@contextmanager
+def measuring_session(*, opened: Open | None = None, **how: Unpack[How]) -> Iterator[Session]:
+    """A session to run trials in, opened as `Measuring.session` does; the rest is for
+    `measuring_now`."""
+    with measuring_now(**how) as measuring:
+        yield measuring.session(opened)
 
 
 def _disturbing(who: str) -> TrialWarning:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,15 +13,19 @@ import click
 
 from venturi import settings
 from venturi.cli.designs import design_of
-from venturi.cli.measuring import measuring_session, say, this_host
+from venturi.cli.measuring import measuring_now, say, this_host
 from venturi.cli.options import json_option, print_json, quiet_option, wait_option
 from venturi.cli.progress import step
 from venturi.cli.repository import open_repository
+from venturi.cli.sites import look, require_lab, site_of
 from venturi.errors import ExitCode, FailureClass, Interrupted, VenturiError, unreadable
 from venturi.measure.engines.ignored import ignored, in_words
-from venturi.measure.engines.registry import ENGINES, engine, split_spec
+from venturi.measure.engines.registry import ENGINES, split_spec
+from venturi.measure.hosts.owned import sweep
+from venturi.measure.lab import lab
 from venturi.measure.studies import sizes
 from venturi.measure.studies.study import (
+    LOCAL,
     Combination,
     PlaceState,
     Plan,
@@ -32,7 +36,6 @@ from venturi.measure.studies.study import (
     wall_s,
 )
 from venturi.measure.trial.folders import require_writable
-from venturi.measure.trial.space import existing_parent, usable_bytes
 from venturi.measure.workloads.registry import workloads_with
 from venturi.model.cost.predict import (
     NativeSortPlan,
@@ -44,7 +47,6 @@ from venturi.units import binary_size, decimal_size, format_bytes_decimal, forma
 from venturi.wording import count_of
 
 if TYPE_CHECKING:
-    from venturi.measure.engines.protocol import Engine
     from venturi.model.compare.design import Design
     from venturi.record.repository import Repository
 
@@ -70,34 +72,28 @@ def command() -> None:
 @json_option
 def check(file: Path, *, as_json: bool) -> None:
     """Check a plan: mistakes by line, number of trials, time and disk space they need."""
-    from venturi.measure.studies.run import size_for
-
     plan = _read(file)
     with open_repository() as repository:
         rows = [(each, *_estimate(repository, plan, each)) for each in plan.combinations]
         designs = _designs(repository, plan)
-    space_bytes = peak_bytes(plan, {c: size_for(c)[1].bytes or 0 for c in plan.combinations})
+    peaks = _peaks(plan)
+    space_bytes = max(peaks.values())
     known = [seconds * plan.repeats for _, seconds, _ in rows if seconds is not None]
     unknown = len(rows) - len(known)
-    warnings = [*_lacks(plan), *_ignored(plan)]
+    looked = look(plan)
+    warnings = [*looked.warnings, *_ignored(plan)]
     if plan.space_budget_bytes is not None and space_bytes > plan.space_budget_bytes:
         warnings.append(
             f"about {format_bytes_decimal(space_bytes)} of disk are needed at the peak, the budget "
             f"is {format_bytes_decimal(plan.space_budget_bytes)}: start will refuse"
         )
-    files = this_host().files
-    devices = {
-        existing_parent(files, folder).device: folder
-        for each in plan.combinations
-        for folders in plan.folders(each).values()
-        for folder in folders
-    }
-    room_bytes = sum(usable_bytes(files, folder) for folder in devices.values())
-    if space_bytes > room_bytes:
-        warnings.append(
-            f"about {format_bytes_decimal(space_bytes)} of disk are needed at the peak, of what is "
-            f"free {format_bytes_decimal(room_bytes)} may be used: trials will fail"
-        )
+    for place, room_bytes in looked.room_bytes.items():
+        if peaks[place] > room_bytes:
+            on = "" if place == LOCAL else f" on {place}"
+            warnings.append(
+                f"about {format_bytes_decimal(peaks[place])} of disk are needed at the peak{on}, "
+                f"of what is free {format_bytes_decimal(room_bytes)} may be used: trials will fail"
+            )
     if plan.time_budget_s is not None and sum(known) > plan.time_budget_s:
         warnings.append("the time budget is too short for all trials: some will be left")
     if as_json:
@@ -116,6 +112,7 @@ def check(file: Path, *, as_json: bool) -> None:
             "known_time_s": sum(known) if known else None,
             "combinations_without_estimate": unknown,
             "space_bytes": space_bytes,
+            "space_bytes_by_cluster": peaks,
             "designs": [_design_data(*kind, design) for kind, design in designs.items()],
         }
         print_json(data, tuple(warnings))
@@ -137,7 +134,9 @@ def check(file: Path, *, as_json: bool) -> None:
         rest = count_of(unknown, "combination")
         total = f"at least {format_duration(sum(known))}; cannot tell for {rest}"
     click.echo(f"time: {total}")
-    click.echo(f"disk at the peak: about {format_bytes_decimal(space_bytes)}")
+    for place, need_bytes in peaks.items():
+        on = "" if place == LOCAL else f" on {place}"
+        click.echo(f"disk at the peak{on}: about {format_bytes_decimal(need_bytes)}")
     for line in _in_words(designs):
         click.echo(line)
     for warning in warnings:
@@ -182,8 +181,8 @@ def _take(file: Path, *, begun: bool, again: bool, wait: bool, quiet: bool, as_j
 
     plan = _read(file)
     talk = not quiet and not as_json
-    with measuring_session(show_progress=talk, alone_as=f"plan {file}", wait=wait) as session:
-        if not begun and session.repository.trials_of(plan.id):
+    with measuring_now(show_progress=talk, alone_as=f"plan {file}", wait=wait) as measuring:
+        if not begun and measuring.keeper.trials_of(plan.id):
             raise VenturiError(
                 "VEN-PLAN-BEGUN",
                 f"{plan.id} was started before",
@@ -191,15 +190,8 @@ def _take(file: Path, *, begun: bool, again: bool, wait: bool, quiet: bool, as_j
                 hint=f"`venturi plan resume {file}` goes on with what is missing",
             )
         _require_space(plan)
-        require_writable(
-            session.agent.host.files,
-            (
-                folder
-                for each in plan.combinations
-                for folders in plan.folders(each).values()
-                for folder in folders
-            ),
-        )
+        _require_folders(plan)
+        _require_labs(plan, file)
         if talk and (limits := _limits(plan)):
             step(limits)
         if talk and not begun:
@@ -208,7 +200,9 @@ def _take(file: Path, *, begun: bool, again: bool, wait: bool, quiet: bool, as_j
             for line in _in_words(designs):
                 step(line)
         try:
-            found = take(plan, session, _engine, again=again, on_trial=_tell if talk else None)
+            site = partial(site_of, plan, measuring, step if talk else lambda told: None)
+            on_trial = _tell if talk else None
+            found = take(plan, measuring.keeper, site, again=again, on_trial=on_trial)
         except (Interrupted, KeyboardInterrupt):
             say(f"stopped; `venturi plan resume {file}` goes on with what is missing")
             raise Interrupted from None
@@ -236,10 +230,45 @@ def _exit_code(found: Iterable[PlaceState]) -> ExitCode:
     return ExitCode.USER if missing else ExitCode.OK
 
 
-def _require_space(plan: Plan) -> None:
+def _peaks(plan: Plan) -> dict[str, int]:
+    """Disk needed at the peak, by the place where it is."""
     from venturi.measure.studies.run import size_for
 
-    need_bytes = peak_bytes(plan, {c: size_for(c)[1].bytes or 0 for c in plan.combinations})
+    return peak_bytes(plan, {c: size_for(c)[1].bytes or 0 for c in plan.combinations})
+
+
+def _require_folders(plan: Plan) -> None:
+    """VEN-MEASURE-DIR unless the folders on this machine can be written; what killed commands left
+    there is removed, also where nothing is left to be run."""
+    files = this_host().files
+    folders = dict.fromkeys(
+        folder
+        for each in plan.combinations
+        if each.place == LOCAL
+        for dirs in plan.folders(each).values()
+        for folder in dirs
+    )
+    require_writable(files, folders)
+    for folder in folders:
+        sweep(files, folder)
+
+
+def _require_labs(plan: Plan, file: Path) -> None:
+    """VEN-LAB-... of a lab that cannot be made; what a killed plan left of one is taken down."""
+    for cluster in plan.clusters.values():
+        if cluster.lab is None:
+            continue
+        try:
+            if lab.sweep(settings.load().home, cluster.lab.name):
+                say(f"took down the lab {cluster.lab.name}, left behind by a killed plan")
+            require_lab(cluster)
+        except VenturiError as error:
+            error.where = {"file": str(file), "line": cluster.line, **error.where}
+            raise
+
+
+def _require_space(plan: Plan) -> None:
+    need_bytes = max(_peaks(plan).values())
     budget_bytes = plan.space_budget_bytes
     if budget_bytes is not None and need_bytes > budget_bytes:
         raise VenturiError(
@@ -251,11 +280,6 @@ def _require_space(plan: Plan) -> None:
         )
 
 
-def _engine(name: str) -> Engine:
-
-    return engine(name, this_host(), home=settings.load().home, environ=os.environ)
-
-
 def _read(file: Path) -> Plan:
     from venturi.measure.studies.plan_file import EngineWords, plan_of
 
@@ -263,21 +287,14 @@ def _read(file: Path) -> Plan:
         name: EngineWords(workloads_with(kind.programs), kind.prefixes, kind.deployments)
         for name, kind in ENGINES.items()
     }
+    return plan_of(_text(file), file, words, Path.cwd(), _text)
+
+
+def _text(file: Path) -> str:
     try:
-        text = file.read_bytes().decode()
+        return file.read_bytes().decode()
     except (OSError, UnicodeDecodeError) as error:
         raise unreadable(file, error, "VEN-PLAN-FILE") from error
-    return plan_of(text, file, words, Path.cwd())
-
-
-def _lacks(plan: Plan) -> list[str]:
-    """What the plan's engines miss on this host."""
-    names = dict.fromkeys(each.engine for each in plan.combinations)
-    return [
-        f"{name}: {lack.what}; do: {lack.mend}"
-        for name in names
-        for lack in _engine(name).available().missing
-    ]
 
 
 def _ignored(plan: Plan) -> list[str]:
@@ -291,32 +308,53 @@ def _ignored(plan: Plan) -> list[str]:
     return list(told)
 
 
-def _designs(repository: Repository, plan: Plan) -> dict[tuple[str, str], Design]:
-    """What the plan's repeats can show of each workload on each engine.
+_Kind = tuple[str, str, str]
+"""A workload, an engine, and where it is run."""
+
+
+def _designs(repository: Repository, plan: Plan) -> dict[_Kind, Design]:
+    """What the plan's repeats can show of each workload on each engine in each place.
 
     A combination is set against all others of its workload.
     """
-    counted, host = plan.repeats - plan.warm_ups, this_host().name
+    counted = plan.repeats - plan.warm_ups
     groups: dict[str, int] = {}
     for each in plan.combinations:
         groups[each.workload] = groups.get(each.workload, 0) + 1
-    kinds = dict.fromkeys((each.workload, split_spec(each.engine)[0]) for each in plan.combinations)
+    kinds = dict.fromkeys(
+        (each.workload, split_spec(each.engine)[0], each.place) for each in plan.combinations
+    )
     return {
-        (workload, name): design_of(
-            repository, workload, name, host, counted=counted, groups=max(2, groups[workload])
+        (workload, name, place): design_of(
+            repository,
+            workload,
+            name,
+            _hosts(plan, place),
+            counted=counted,
+            groups=max(2, groups[workload]),
         )
-        for workload, name in kinds
+        for workload, name, place in kinds
     }
 
 
-def _in_words(designs: Mapping[tuple[str, str], Design]) -> list[str]:
-    return [f"{workload} on {name}: {each.sentence}" for (workload, name), each in designs.items()]
+def _hosts(plan: Plan, place: str) -> list[str]:
+    if place == LOCAL:
+        return [this_host().name]
+    return [host.name for host in plan.clusters[place].spec.taking_part]
 
 
-def _design_data(workload: str, engine_name: str, design: Design) -> dict[str, object]:
+def _in_words(designs: Mapping[_Kind, Design]) -> list[str]:
+    return [
+        f"{workload} on {name}{'' if place == LOCAL else f' of {place}'}: {each.sentence}"
+        for (workload, name, place), each in designs.items()
+    ]
+
+
+def _design_data(workload: str, engine_name: str, place: str, design: Design) -> dict[str, object]:
     return {
         "workload": workload,
         "engine": engine_name,
+        "cluster": place,
         "counted_repeats": design.n,
         "groups": design.groups,
         "spread_sd": design.sd,
@@ -346,8 +384,7 @@ def _estimate(
     walls = [
         wall
         for trial in succeeded
-        if alike(trial, combination, size.bytes, plan.folders(combination))
-        and (wall := wall_s(trial)) is not None
+        if alike(trial, combination, size.bytes, plan) and (wall := wall_s(trial)) is not None
     ]
     if walls:
         return statistics.median(walls), f"median of {count_of(len(walls), 'earlier trial')}"

@@ -400,10 +400,11 @@ def _run(
 
 def _can_show(session: Session, specs: Mapping[Engine, TrialSpec], *, counted: int) -> str:
     """What the repetitions can show, at the widest spread of the engines that are measured."""
+    hosts = [each.host.name for each in session.hosts]
     with open_repository() as repository:
         designs = [
             design_of(
-                repository, spec.definition.name, engine.name, session.host.name,
+                repository, spec.definition.name, engine.name, hosts,
                 counted=counted, groups=max(2, len(specs)),
             )
             for engine, spec in specs.items()

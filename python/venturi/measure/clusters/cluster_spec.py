@@ -133,6 +133,12 @@ class ClusterSpec:
         """The hosts of a role."""
         return tuple(each for each in self.hosts if role in each.roles)
 
+    @property
+    def taking_part(self) -> tuple[HostSpec, ...]:
+        """The hosts that engines use: the master, the client, the workers, each once."""
+        found = {host.name: host for host in (self.master, self.client, *self.having(WORKER))}
+        return tuple(found.values())
+
     def host(self, name: str) -> HostSpec:
         """The host of this name; KeyError if there is none."""
         found = next((each for each in self.hosts if each.name == name), None)

@@ -102,7 +102,7 @@ def nodes_of(spec: ClusterSpec, hosts: Mapping[str, Host], workers_each: int = 1
             hint='give some hosts roles = ["worker"]',
             exit_code=ExitCode.USAGE,
         )
-    used = {each.name: each for each in (spec.master, spec.client, *workers)}
+    used = {each.name: each for each in spec.taking_part}
     # Nobody else asks for the address of this machine if it is all there is.
     alone = len(used) == 1 and isinstance(spec.master.reached, Here)
     nodes = {

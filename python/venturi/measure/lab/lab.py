@@ -29,7 +29,8 @@ from venturi.measure.lab.steps import (
     kill_all,
     require_free_addresses,
 )
-from venturi.record.trial import now
+from venturi.record.owner import is_alive
+from venturi.record.trial import Owner, now
 
 CLUSTER = "cluster.toml"
 _SPECS = TypeAdapter(LabSpec)
@@ -38,8 +39,9 @@ _ENTER = 'for group in {groups}; do echo $$ > "$group/cgroup.procs" || exit 125;
 
 @dataclass(frozen=True, slots=True)
 class Lab:
-    """A lab of this machine. `state`: `up`; `broken`: a holder of it has ended; `half`: not made
-    to the end, or not taken down to it; `gone`: the machine was started again since.
+    """A lab of this machine. `state`: `up`; `left`: up, but the process that it was made for has
+    ended; `broken`: a holder of it has ended; `half`: not made to the end, or not taken down to it;
+    `gone`: the machine was started again since.
     """
 
     name: str
@@ -70,20 +72,17 @@ def up(
     *,
     cores: int,
     agent: Path | None = None,
+    owner: Owner | None = None,
     heard: journal.Heard = lambda instant, step: None,
 ) -> Lab:
-    """Makes the lab: all of it, or nothing; `agent` serves disks that turn.
+    """Makes the lab: all of it, or nothing; `agent` serves disks that turn. It stays up, or as long
+    as `owner` lives: then it is left behind.
 
     What a kill or a new start of the machine left of an earlier one is removed first. VEN-LAB-UP if
     a lab of this name is up.
     """
-    models = {disk.model for host in spec.hosts for disk in host.disks}
-    machine.require(
-        disks=bool(models),
-        throttle="throttle" in models,
-        groups=any(controllers(host) for host in dilated(spec, cores).hosts),
-    )
-    if "spindle" in models and agent is None:
+    _require_machine(spec, cores)
+    if agent is None and _models(spec) & {"spindle"}:
         raise VenturiError(
             "VEN-LAB-NEEDS",
             "disks of the model spindle are served by the agent, which is not here",
@@ -92,15 +91,7 @@ def up(
     folder = folder_of(home, spec.name)
     with journal.locked(folder) as held:
         if (old := journal.read(folder, mend=True)) is not None:
-            if _state(old) == "up":
-                raise VenturiError(
-                    "VEN-LAB-UP",
-                    f"the lab {spec.name} is up already",
-                    where={"folder": str(folder)},
-                    hint=f"`venturi lab down --lab {spec.name}` takes it down; another name in the "
-                    "file makes a second one",
-                    exit_code=ExitCode.USAGE,
-                )
+            _require_down(old, spec.name)
             _undo(old, held, heard)
         try:
             id = _id()
@@ -114,6 +105,7 @@ def up(
                 "lab": spec.name,
                 "id": id,
                 "boot": journal.boot(),
+                "owner": None if owner is None else asdict(owner),
                 "since": now().isoformat(timespec="seconds"),
                 "spec": _SPECS.dump_python(spec, mode="json"),
                 "made": _SPECS.dump_python(made, mode="json"),
@@ -130,6 +122,59 @@ def up(
             folder.rmdir()
             raise
     return look(home, spec.name)
+
+
+def require(spec: LabSpec, home: Path, *, cores: int) -> None:
+    """What would keep `up` from making the lab, as far as it can be told before: VEN-LAB-NEEDS,
+    VEN-LAB-UP, VEN-LAB-SPACE.
+    """
+    _require_machine(spec, cores)
+    folder = folder_of(home, spec.name)
+    if (old := journal.read(folder)) is not None:
+        _require_down(old, spec.name)
+    _require_space(spec, "0" * 8, folder)
+
+
+def _require_machine(spec: LabSpec, cores: int) -> None:
+    models = _models(spec)
+    machine.require(
+        disks=bool(models),
+        throttle="throttle" in models,
+        groups=any(controllers(host) for host in dilated(spec, cores).hosts),
+    )
+
+
+def _models(spec: LabSpec) -> set[str]:
+    return {disk.model for host in spec.hosts for disk in host.disks}
+
+
+def _require_down(written: journal.Journal, name: str) -> None:
+    if _state(written) == "up":
+        raise VenturiError(
+            "VEN-LAB-UP",
+            f"the lab {name} is up already",
+            where={"folder": str(written.folder)},
+            hint=f"`venturi lab down --lab {name}` takes it down; another name in the "
+            "file makes a second one",
+            exit_code=ExitCode.USAGE,
+        )
+
+
+def sweep(home: Path, name: str, heard: journal.Heard = lambda instant, step: None) -> bool:
+    """Takes down the lab `name` if there is one whose owner has ended; whether there was."""
+    try:
+        _, written = _written(home, name)
+    except VenturiError:
+        return False
+    if not _left_behind(written):
+        return False
+    down(home, name, heard)
+    return True
+
+
+def _left_behind(written: journal.Journal) -> bool:
+    owner = written.about.get("owner")
+    return owner is not None and not is_alive(Owner(**owner))
 
 
 def down(home: Path, name: str, heard: journal.Heard = lambda instant, step: None) -> None:
@@ -222,7 +267,7 @@ def enter(home: Path, name: str, host: str) -> tuple[str, ...]:
             exit_code=ExitCode.USAGE,
         )
     state = _state(written)
-    if state not in {"up", "broken"} or not _alive(written, world, host):
+    if state not in {"up", "left", "broken"} or not _alive(written, world, host):
         raise VenturiError(
             "VEN-LAB-BROKEN",
             f"the host {host} of the lab {name} is gone ({_WHY[state]})",
@@ -239,6 +284,7 @@ def enter(home: Path, name: str, host: str) -> tuple[str, ...]:
 
 _WHY = {
     "up": "its namespaces ended",
+    "left": "its namespaces ended",
     "broken": "its namespaces ended",
     "half": "the lab was not made to the end",
     "gone": "the machine was started again since",
@@ -334,7 +380,9 @@ def _state(written: journal.Journal) -> str:
     world = _world(written, _SPECS.validate_python(written.about["made"]), held=-1)
     keys = [f"holder {name}" for name in (SWITCHES, *(host.name for host in world.spec.hosts))]
     alive = (world.process(key).alive for key in keys + [SERVER] * (SERVER in world.notes))
-    return "up" if all(alive) else "broken"
+    if not all(alive):
+        return "broken"
+    return "left" if _left_behind(written) else "up"
 
 
 def _write_etc(world: World) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +13,8 @@ from pydantic import AfterValidator, Field
 from venturi.errors import CODES, FailureClass, VenturiError
 from venturi.measure.engines.kind import MOST_INSTANCES
 from venturi.measure.engines.registry import many_at_once, own_name, split_spec, starts_daemons
-from venturi.measure.studies.study import OF_WORKLOAD, RETRYABLE, Combination, Order, Plan
+from venturi.measure.studies.plan_clusters import Named, clusters_of, doubtful_places
+from venturi.measure.studies.study import LOCAL, OF_WORKLOAD, RETRYABLE, Combination, Order, Plan
 from venturi.measure.workloads.definition import SCALES
 from venturi.measure.workloads.registry import WORKLOADS, size_of_bytes, workload
 from venturi.record.trial import DISK_ROLES, Scalar
@@ -66,9 +67,10 @@ class _Factors(Strict):
     ] = _Some
     memory: Annotated[tuple[Bytes, ...], Field(description="memory budgets")] = _Some
     disk: Annotated[tuple[Text, ...], Field(description="names of tables [disks.NAME]")] = _Some
-    host: tuple[Text, ...] = Field(
-        default=("local",), min_length=1, description="local: Venturi measures where it runs"
-    )
+    cluster: Annotated[
+        tuple[Text, ...],
+        Field(description="names of tables [clusters.NAME]; local: the machine Venturi runs on"),
+    ] = _Some
     instances: Annotated[
         tuple[Annotated[int, Field(ge=1, le=MOST_INSTANCES, strict=True)], ...],
         Field(description="copies of the workload at once (Spark)"),
@@ -83,6 +85,13 @@ class _Factors(Strict):
     parameters: dict[str, Annotated[tuple[str | int | float, ...], Field(min_length=1)]] = Field(
         default={}, description="lists of values of the workload's parameters"
     )
+
+
+class _Cluster(Strict):
+    lab: Annotated[
+        Text | None, Field(description="a lab's file: it is up for its trials alone")
+    ] = None
+    file: Annotated[Text | None, Field(description="a cluster's file: hosts that are there")] = None
 
 
 class _Budget(Strict):
@@ -110,11 +119,14 @@ class PlanFile(Strict):
     ] = 6
     warm_ups: Annotated[Count, Field(description="the first so many do not count")] = 1
     order: Annotated[
-        Order, Field(description="order of the trials: random, blocked or written")
+        Order, Field(description="order of the trials: random, blocked, split-plot or written")
     ] = "random"
     seed: Annotated[Count, Field(description="seed of the order")] = 0
     timeout: Annotated[Seconds | None, Field(description="longest time of one trial")] = None
     factors: Annotated[_Factors, Field(description="what is varied: every combination is measured")]
+    clusters: dict[str, _Cluster] = Field(
+        default={}, description="clusters by name, each with either a lab or a file"
+    )
     disks: dict[str, dict[str, tuple[Text, ...]]] = Field(
         default={}, description="folders by role: input, scratch, output, replica"
     )
@@ -126,11 +138,17 @@ class PlanFile(Strict):
     failure: Annotated[_Failure, Field(description="what happens after a failure")] = _Failure()
 
 
-def plan_of(text: str, file: Path, engines: Mapping[str, EngineWords], default_dir: Path) -> Plan:
+Read = Callable[[Path], str]
+"""The text of a file; VEN-PLAN-FILE of one that cannot be read."""
+
+
+def plan_of(
+    text: str, file: Path, engines: Mapping[str, EngineWords], default_dir: Path, read: Read
+) -> Plan:
     """The plan in the `text` of `file`, for the `engines` there are; VEN-PLAN-FILE with every
-    mistake in it. Without disks its data are in `default_dir`.
+    mistake in it. Without disks its data are in `default_dir`; files it names are `read`.
     """
-    plan, mistakes = parse_plan(text, engines, file.absolute().parent, default_dir)
+    plan, mistakes = parse_plan(text, engines, file.absolute().parent, default_dir, read)
     if plan is None:
         hint = "`venturi plan check FILE` checks it again; docs/guide/plans.md has an example"
         raise refused("VEN-PLAN-FILE", "the plan", file, mistakes, hint)
@@ -138,20 +156,27 @@ def plan_of(text: str, file: Path, engines: Mapping[str, EngineWords], default_d
 
 
 def parse_plan(
-    text: str, engines: Mapping[str, EngineWords], folder: Path, default_dir: Path
+    text: str,
+    engines: Mapping[str, EngineWords],
+    folder: Path,
+    default_dir: Path,
+    read: Read,
 ) -> tuple[Plan | None, tuple[Mistake, ...]]:
     """The plan in `text`, or every mistake in it.
 
-    Folders in it are seen from `folder`; without disks its data are in `default_dir`.
+    Files and folders in it are seen from `folder`, the files `read`; without disks its data are in
+    `default_dir`.
     """
-    given, lines, mistakes = parse(PlanFile, text, "a plan")
+    given, lines, mistakes = parse(PlanFile, text, "a plan", {"clusters": "a cluster of a plan"})
     if given is None:
         return None, mistakes
-    mistakes = lines.sorted(_doubts(given, engines))
+    clusters, doubts = clusters_of(_named(given), lines, folder, read)
+    mistakes = lines.sorted(itertools.chain(_doubts(given, engines), doubts))
     if mistakes:
         return None, mistakes
     found, idle = _kept(given, engines)
-    mistakes = lines.sorted(itertools.chain(idle, _unfit(given, found, engines)))
+    misplaced = doubtful_places(found, given.disks, clusters)
+    mistakes = lines.sorted(itertools.chain(idle, _unfit(given, found, engines), misplaced))
     if mistakes:
         return None, mistakes
     disks = {
@@ -172,7 +197,12 @@ def parse_plan(
         space_budget_bytes=given.budget.space,
         retries={FailureClass(name): times for name, times in given.failure.retry.items()},
         failing_warnings=frozenset(given.failure.warnings),
+        clusters={name: clusters[name] for name in given.factors.cluster if name in clusters},
     ), ()
+
+
+def _named(given: PlanFile) -> dict[str, Named]:
+    return {name: Named(each.lab, each.file) for name, each in given.clusters.items()}
 
 
 def _doubts(given: PlanFile, engines: Mapping[str, EngineWords]) -> Iterator[tuple[KeyPath, str]]:
@@ -186,8 +216,7 @@ def _doubts(given: PlanFile, engines: Mapping[str, EngineWords]) -> Iterator[tup
     yield from _strangers("engine", factors.engine, _specs(engines, factors.engine))
     yield from _strangers("scale", factors.scale, SCALES)
     yield from _strangers("disk", factors.disk, given.disks)
-    if factors.host != ("local",):
-        yield ("factors", "host"), "host: Venturi measures where it runs; the only host is local"
+    yield from _strangers("cluster", factors.cluster, (LOCAL, *given.clusters))
     if factors.scale and factors.bytes:
         yield ("factors", "bytes"), "give either scale or bytes"
     if given.warm_ups >= given.repeats:

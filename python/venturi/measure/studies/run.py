@@ -5,20 +5,22 @@ from __future__ import annotations
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from types import FrameType
+from typing import Protocol
 
 from venturi.errors import Interrupted, VenturiError
 from venturi.measure.engines.protocol import Engine, Resources, TrialSpec
 from venturi.measure.engines.registry import split_spec
-from venturi.measure.hosts.owned import sweep
 from venturi.measure.studies.study import (
+    LOCAL,
     Combination,
     Place,
     PlaceState,
     Plan,
+    disks_by_role,
     input_key,
     standings,
     wall_s,
@@ -29,8 +31,9 @@ from venturi.measure.trial.runner import Session, run_trial
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.inputs import Inputs, inputs_of
 from venturi.measure.workloads.registry import size_of, size_of_bytes, workload
+from venturi.record.keeping import Keeper
 from venturi.record.trial import Engine as EngineRecord
-from venturi.record.trial import Trial, Workload
+from venturi.record.trial import Scalar, Trial, Workload
 from venturi.units import format_duration
 
 DEFAULT_SCALE = "tiny"
@@ -46,10 +49,29 @@ def size_for(combination: Combination) -> tuple[Definition, Size]:
     )
 
 
+class Site(Protocol):
+    """Where trials are run: this machine, or the hosts of a cluster."""
+
+    @property
+    def session(self) -> Session:
+        """In which they are recorded."""
+
+    def engine(self, combination: Combination) -> Engine:
+        """The engine of `combination` there; the error of a site that cannot be had."""
+
+    def resources(self, combination: Combination) -> Resources:
+        """What that gets; its folders are those of the host that submits jobs."""
+
+
+Open = Callable[[str], AbstractContextManager[Site]]
+"""Opens the site of a plan's cluster, or of LOCAL, and takes down at its end what it made for it.
+One that cannot be had is opened, too: its trials fail."""
+
+
 def take(
     plan: Plan,
-    session: Session,
-    engine: Callable[[str], Engine],
+    repository: Keeper,
+    site: Open,
     *,
     again: bool = False,
     on_trial: Callable[[PlaceState], None] | None = None,
@@ -59,7 +81,6 @@ def take(
     A trial that fails stops nothing. With `again`, places that failed for good get one more trial.
     Raises Interrupted after Ctrl-C; the trial under way is recorded as interrupted by then.
     """
-    repository = session.repository
     begun_s = time.monotonic()
 
     def look() -> dict[int, PlaceState]:
@@ -69,15 +90,16 @@ def take(
     before = look()
     wanted = {"left", "failed"} if again else {"left"}
     queue = deque(each.place for each in before.values() if each.status in wanted)
-    with _Bench(plan, session, engine) as bench:
+    with _Sites(plan, site) as sites:
         while queue:
             place = queue.popleft()
             typical_s = _typical_s(before.values(), place)
             left_s = _time_left_s(plan, begun_s)
             if left_s is not None and (left_s <= 0 or left_s < typical_s):
                 continue  # a shorter one may still fit
+            bench = sites.bench(place.combination.place)
             try:
-                run_trial(session, bench.job(place))
+                run_trial(bench.session, bench.job(place))
             except Interrupted:
                 raise
             except Exception:
@@ -85,6 +107,7 @@ def take(
                 standing = look()[place.number]
                 if standing.trial is None or (last is not None and standing.trial.id == last.id):
                     raise  # it could not even be recorded: nothing can be from here on
+                sites.doubt()
             before = look()
             standing = before[place.number]
             if on_trial is not None:
@@ -111,23 +134,51 @@ def _typical_s(found: Iterable[PlaceState], place: Place) -> float:
     return max(walls, default=0.0)
 
 
-class _Bench:
-    """The engine and the inputs that trials share: made when needed, gone at the end."""
+class _Sites:
+    """The one site that is open: two clusters at once would disturb each other."""
 
-    def __init__(self, plan: Plan, session: Session, engine: Callable[[str], Engine]) -> None:
-        self._plan, self._session, self._find = plan, session, engine
+    def __init__(self, plan: Plan, open_site: Open) -> None:
+        self._plan, self._open_site = plan, open_site
+        self._open: tuple[str, ExitStack, _Bench] | None = None
+
+    def __enter__(self) -> _Sites:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def bench(self, name: str) -> _Bench:
+        """The bench of the site of `name`; any other is closed first."""
+        if self._open is None or self._open[0] != name:
+            self._close()
+            with ExitStack() as stack:
+                site = stack.enter_context(self._open_site(name))
+                bench = stack.enter_context(_Bench(self._plan, site))
+                self._open = name, stack.pop_all(), bench
+        assert self._open is not None
+        return self._open[2]
+
+    def doubt(self) -> None:
+        """After a failure: the hosts of a cluster may be the reason, so the next trial gets them
+        connected, or made, anew."""
+        if self._open is not None and self._open[0] != LOCAL:
+            self._close()
+
+    def _close(self) -> None:
+        closed, self._open = self._open, None
+        if closed is not None:
+            closed[1].close()
+
+
+class _Bench:
+    """The engine and the inputs that trials at a site share: made when needed, gone at the end."""
+
+    def __init__(self, plan: Plan, site: Site) -> None:
+        self._plan, self._site, self.session = plan, site, site.session
         self._up: tuple[tuple[object, ...], Engine] | None = None
         self._inputs: dict[tuple[object, ...], tuple[DataFolders, Inputs]] = {}
 
     def __enter__(self) -> _Bench:
-        """Removes what killed commands left, also where nothing is left to be run."""
-        for parent in {
-            folder
-            for place in self._plan.ordered()
-            for folders in self._plan.folders(place.combination).values()
-            for folder in folders
-        }:
-            sweep(self._session.agent.host.files, parent)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -142,8 +193,9 @@ class _Bench:
         combination = place.combination
         definition, size = size_for(combination)
         try:
-            engine = self._engine(combination)
-            folders, inputs = self._input(combination, definition, size)
+            resources = self._site.resources(combination)
+            engine = self._engine(combination, resources)
+            folders, inputs = self._input(combination, resources, definition, size)
         except (VenturiError, OSError) as error:
             return _Impossible(self._spec(place, definition, size), error)
         spec = TrialSpec(
@@ -151,20 +203,21 @@ class _Bench:
             size=size,
             inputs=inputs,
             folders=folders,
-            agent_version=self._session.software.others["agent"],
+            agent_version=self.session.software.others["agent"],
             scale=None if combination.bytes is not None else combination.scale or DEFAULT_SCALE,
             experiment=self._plan.id,
             repetition=place.number,
             warm_up=place.warm_up,
             seed=0,
-            threads=combination.threads,
-            memory_bytes=combination.memory,
+            threads=resources.threads,
+            memory_bytes=resources.memory_bytes,
             settings=combination.settings,
             instances=combination.instances or 1,
             workers=combination.workers,
             timeout_s=self._plan.timeout_s,
         )
-        return _Timed(engine.job(spec), inputs, folders, self._plan.timeout_s)
+        job = engine.job(spec)
+        return _Timed(job, inputs, folders, self._plan.timeout_s, combination.labels)
 
     def release(self, places: Iterable[Place]) -> None:
         """Removes the inputs that none of `places` needs."""
@@ -172,23 +225,17 @@ class _Bench:
         for key in [key for key in self._inputs if key not in needed]:
             self._inputs.pop(key)[0].__exit__()
 
-    def _engine(self, combination: Combination) -> Engine:
+    def _engine(self, combination: Combination, resources: Resources) -> Engine:
         """The engine of `combination`, started unless it is up from the trial before.
 
         Any other is ended first: idle daemons would take memory and time from what is measured.
         One that cannot be started is tried anew by the next trial that needs it.
         """
-        resources = Resources(
-            self._plan.folders(combination),
-            combination.threads,
-            combination.memory,
-            combination.workers,
-        )
         key = (combination.engine, combination.disk, resources.threads, resources.memory_bytes,
                resources.workers)  # fmt: skip
         if self._up is None or self._up[0] != key:
             self._end()
-            engine = self._find(combination.engine)
+            engine = self._site.engine(combination)
             self._up = key, engine  # before it is: half a start has to be ended, too
             try:
                 engine.start(resources)
@@ -203,11 +250,11 @@ class _Bench:
             ended[1].stop()
 
     def _input(
-        self, combination: Combination, definition: Definition, size: Size
+        self, combination: Combination, resources: Resources, definition: Definition, size: Size
     ) -> tuple[DataFolders, Inputs]:
-        key, files = input_key(combination), self._session.agent.host.files
+        key, files = input_key(combination), self.session.agent.host.files
         if key not in self._inputs:
-            folders = DataFolders(files, self._plan.folders(combination)).__enter__()
+            folders = DataFolders(files, resources.dirs).__enter__()
             self._inputs[key] = folders, inputs_of(folders, definition, size)
         return self._inputs[key]
 
@@ -219,10 +266,7 @@ class _Bench:
             ),
             engine=EngineRecord(split_spec(combination.engine)[0], "unknown"),
             configuration=combination.values(),
-            disks_by_role={
-                role: tuple(str(path) for path in dirs)
-                for role, dirs in self._plan.folders(combination).items()
-            },
+            disks_by_role=disks_by_role(self._plan, combination),
             experiment=self._plan.id,
             repetition=place.number,
             warm_up=place.warm_up,
@@ -252,17 +296,22 @@ class _Impossible:
 
 @dataclass
 class _Timed:
-    """A job with a limit on all of its steps together, whatever its engine knows of time."""
+    """A job of a plan, with a limit on all of its steps together, whatever its engine knows of
+    time.
+    """
 
     job: TrialJob
     inputs: Inputs
     folders: DataFolders
     timeout_s: float | None
+    labels: Mapping[str, Scalar]
     _used_s: float = field(default=0.0, init=False)
 
     @property
     def chosen(self) -> Chosen:
-        return self.job.chosen
+        """With what the plan calls the cluster and the disk, by which trials can be grouped."""
+        chosen = self.job.chosen
+        return replace(chosen, configuration={**chosen.configuration, **self.labels})
 
     def prepare(self, step: Step) -> Report:
         with self._limited("being prepared"):

@@ -13,16 +13,21 @@ import random
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from venturi.errors import FailureClass
+from venturi.measure.clusters.cluster_spec import WORKER, ClusterSpec
+from venturi.measure.clusters.recorded import cluster_record, host_record
 from venturi.measure.engines.registry import on_hdfs, split_spec
+from venturi.measure.lab.lab_file import LabSpec
 from venturi.measure.workloads.registry import space_factors, workload
 from venturi.record.trial import DISK_ROLES, TERMINAL, ProvenanceKind, Scalar, State, Trial
 
-Order = Literal["random", "blocked", "written"]
+Order = Literal["random", "blocked", "split-plot", "written"]
+LOCAL = "local"
+"""What a plan calls the machine that Venturi runs on."""
 OF_WORKLOAD = "workload."  # how a workload's parameter begins, in plans and in records
 UNSTEADY = 0.10  # a coefficient of variation that asks for a look: our own choice
 
@@ -35,7 +40,9 @@ RETRYABLE = (
 
 @dataclass(frozen=True)
 class Combination:
-    """One value of every factor. None: not chosen. `disk` names a set of folders of the plan."""
+    """One value of every factor. None: not chosen. `disk` names a set of folders of the plan,
+    `cluster` one of its clusters, or LOCAL.
+    """
 
     workload: str
     engine: str
@@ -44,11 +51,24 @@ class Combination:
     threads: int | None = None
     memory: int | None = None
     disk: str | None = None
-    host: str = "local"
+    cluster: str | None = None
     instances: int | None = None
     workers: int | None = None
     settings: Mapping[str, str] = field(default_factory=dict, hash=False)
     parameters: Mapping[str, Scalar] = field(default_factory=dict, hash=False)
+
+    @property
+    def place(self) -> str:
+        """Where it is measured: the name of a cluster, or LOCAL."""
+        return self.cluster or LOCAL
+
+    @property
+    def labels(self) -> dict[str, Scalar]:
+        """What the plan calls its cluster and its disk, where it says: by these its trials can be
+        grouped.
+        """
+        named = {"cluster": self.cluster, "disk": self.disk}
+        return {name: value for name, value in named.items() if value is not None}
 
     def values(self) -> dict[str, Scalar]:
         """Its factors by name, settings among them; those that were not chosen are left out."""
@@ -60,7 +80,7 @@ class Combination:
             "threads": self.threads,
             "memory": self.memory,
             "disk": self.disk,
-            "host": self.host,
+            "cluster": self.cluster,
             "instances": self.instances,
             "workers": self.workers,
             **self.settings,
@@ -80,10 +100,26 @@ class Place:
 
 
 @dataclass(frozen=True)
+class PlanCluster:
+    """A cluster of a plan: hosts that are there, or those of a `lab` that is made for its trials.
+
+    `spec` is what the cluster's file says, of a lab what the one that `lab up` writes will say but
+    for its addresses. `file` is the one that the plan names, `digest` that of its content, `line`
+    where the plan names it.
+    """
+
+    spec: ClusterSpec
+    lab: LabSpec | None
+    file: Path
+    digest: str
+    line: int
+
+
+@dataclass(frozen=True)
 class Plan:
     """What to measure. `retries` says how often a class is tried again; budgets may be None.
 
-    `default_dir` is where combinations without a disk have their data.
+    `default_dir` is where combinations without a disk have their data on this machine.
     """
 
     name: str
@@ -99,10 +135,11 @@ class Plan:
     space_budget_bytes: int | None = None
     retries: Mapping[FailureClass, int] = field(default_factory=dict)
     failing_warnings: frozenset[str] = frozenset()
+    clusters: Mapping[str, PlanCluster] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
-        """`plan-` and a digest of which trials, on which folders, in which order.
+        """`plan-` and a digest of which trials, on which clusters and folders, in which order.
 
         Name, budgets, timeout and retries may change while a plan is under way.
         """
@@ -114,16 +151,29 @@ class Plan:
             [combination.values() for combination in self.combinations],
             disks, self.repeats, self.warm_ups, self.order, self.seed,
         ]  # fmt: skip
-        if any(combination.disk is None for combination in self.combinations):
+        if any(each.disk is None and each.place == LOCAL for each in self.combinations):
             meaning.append(str(self.default_dir))
+        if self.clusters:
+            meaning.append({name: each.digest for name, each in self.clusters.items()})
         text = json.dumps(meaning, sort_keys=True)
         return f"plan-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
     def folders(self, combination: Combination) -> Mapping[str, tuple[Path, ...]]:
-        """The folders of `combination` by role: those of its disk, else the default one."""
+        """The folders on this machine of `combination` by role: of its disk, or the default one."""
         if combination.disk is not None:
             return self.disks[combination.disk]
         return {role: (self.default_dir,) for role in DISK_ROLES if role != "replica"}
+
+    def cluster(self, combination: Combination) -> ClusterSpec | None:
+        """The cluster of `combination` with its data on the combination's disk; None: LOCAL.
+
+        Workers have their data there, and another host if its file names all of these folders;
+        else a host has them where its file says.
+        """
+        if combination.place == LOCAL:
+            return None
+        spec = self.clusters[combination.place].spec
+        return spec if combination.disk is None else on_disk(spec, self.disks[combination.disk])
 
     def places(self) -> tuple[Place, ...]:
         """Every repetition of every combination, by number."""
@@ -138,17 +188,22 @@ class Plan:
         """The places as they are to be taken; the same for the same plan.
 
         written: combination by combination. blocked: repetition by repetition, each with all
-        combinations in an order drawn anew. random: any place after any other, but a combination's
-        warm-ups right before the first of its places that counts.
+        combinations in an order drawn anew; split-plot: so, too, but those of a cluster one after
+        the other, and the clusters in an order drawn anew. random: any place after any other, but
+        a combination's warm-ups right before the first of its places that counts.
         """
         places = self.places()
         if self.order == "written":
             return places
         draw = random.Random(self.seed)  # noqa: S311 - an order, no secret
-        if self.order == "blocked":
+        if self.order in {"blocked", "split-plot"}:
             blocks = [list(places[start :: self.repeats]) for start in range(self.repeats)]
             for block in blocks:
                 draw.shuffle(block)
+                if self.order == "split-plot":
+                    turns = sorted({place.combination.place for place in block})
+                    draw.shuffle(turns)
+                    block.sort(key=lambda place, turns=turns: turns.index(place.combination.place))  # type: ignore[misc]
             return tuple(place for block in blocks for place in block)
         counted = [place for place in places if not place.warm_up]
         draw.shuffle(counted)
@@ -223,30 +278,73 @@ def _standing(plan: Plan, place: Place, attempts: Sequence[Trial]) -> PlaceState
     return PlaceState(place, "left" if again else "failed", last, failure)
 
 
-def peak_bytes(plan: Plan, input_bytes: Mapping[Combination, int]) -> int:
-    """Disk used at the peak: inputs from first to last use, and one trial's work beside them."""
+def on_disk(spec: ClusterSpec, folders: Mapping[str, tuple[Path, ...]]) -> ClusterSpec:
+    """A cluster with its data in `folders`, by role; see `Plan.cluster`."""
+    wanted = {path for paths in folders.values() for path in paths}
+    return replace(
+        spec,
+        hosts=tuple(
+            replace(host, folders=dict(folders))
+            if WORKER in host.roles or wanted <= set(host.all_folders)
+            else host
+            for host in spec.hosts
+        ),
+    )
+
+
+def disks_by_role(plan: Plan, combination: Combination) -> dict[str, tuple[str, ...]]:
+    """The folders of `combination` as its trials record them: of a cluster with the hosts' names.
+
+    What nobody named is not known before the hosts are.
+    """
+    spec = plan.cluster(combination)
+    if spec is None:
+        folders = plan.folders(combination)
+        return {role: tuple(map(str, dirs)) for role, dirs in folders.items()}
+    return {
+        role: found
+        for role in DISK_ROLES
+        if (
+            found := tuple(
+                f"{host.name}:{path}"
+                for host in spec.taking_part
+                for path in host.folders.get(role, ())
+            )
+        )
+    }
+
+
+def peak_bytes(plan: Plan, input_bytes: Mapping[Combination, int]) -> dict[str, int]:
+    """Disk used at the peak in each place: inputs from first to last use, and one trial's work
+    beside them. When another cluster's turn comes its inputs go.
+    """
     ordered = [place.combination for place in plan.ordered()]
     keys = [input_key(combination) for combination in ordered]
     last = {key: at for at, key in enumerate(keys)}
     held: dict[object, int] = {}
-    peak = 0
+    peaks: dict[str, int] = {}
+    before = ordered[0].place if ordered else LOCAL
     for at, (combination, key) in enumerate(zip(ordered, keys, strict=True)):
-        hdfs = on_hdfs(combination.engine)
+        if combination.place != before:
+            held.clear()
+            before = combination.place
+        hdfs = on_hdfs(combination.engine) or combination.place != LOCAL
         given, *beside = space_factors(workload(combination.workload), hdfs=hdfs)
         size_bytes = input_bytes[combination]
         held[key] = round(size_bytes * given)
         work_bytes = round(size_bytes * sum(beside)) * (combination.instances or 1)
-        peak = max(peak, sum(held.values()) + work_bytes)
+        peaks[before] = max(peaks.get(before, 0), sum(held.values()) + work_bytes)
         if last[key] == at:
             del held[key]
-    return peak
+    return peaks
 
 
 def input_key(combination: Combination) -> tuple[object, ...]:
     """What two combinations share if they can have the same input files."""
     parameters = tuple(sorted(combination.parameters.items()))
     return (
-        combination.workload, combination.scale, combination.bytes, combination.disk, parameters,
+        combination.workload, combination.scale, combination.bytes, combination.disk,
+        combination.place, parameters,
     )  # fmt: skip
 
 
@@ -255,15 +353,9 @@ def wall_s(trial: Trial) -> float | None:
     return max((phase.started_s + phase.elapsed_s for phase in trial.phases), default=None)
 
 
-def alike(
-    trial: Trial,
-    combination: Combination,
-    input_bytes: int | None,
-    disks: Mapping[str, tuple[Path, ...]],
-) -> bool:
-    """Whether `trial`, of whatever experiment, did what a place of `combination` is to do.
-
-    `input_bytes` and `disks` are what the combination comes to.
+def alike(trial: Trial, combination: Combination, input_bytes: int | None, plan: Plan) -> bool:
+    """Whether `trial`, of whatever experiment, did what a place of `combination` of `plan` is to
+    do, on such hosts and disks. `input_bytes` is what the combination comes to.
     """
     engine, deployment = split_spec(combination.engine)
     chosen: dict[str, Scalar] = {
@@ -286,10 +378,30 @@ def alike(
         and (trial.workload.name, trial.engine.name) == (combination.workload, engine)
         and trial.workload.version == workload(combination.workload).version
         and trial.workload.input_bytes == input_bytes
-        # A workload that reads or writes nothing records no folders for it.
-        and trial.cluster.disks_by_role.items()
-        <= {role: tuple(str(path) for path in dirs) for role, dirs in disks.items()}.items()
+        and _on_such_hosts(trial, combination, plan)
         and all(trial.configuration.get(key) == value for key, value in chosen.items())
+    )
+
+
+def _on_such_hosts(trial: Trial, combination: Combination, plan: Plan) -> bool:
+    """Whether `trial` had the hosts and folders of `combination`."""
+    wanted, recorded = disks_by_role(plan, combination), trial.cluster.disks_by_role
+    spec = plan.cluster(combination)
+    if spec is None:
+        # A workload that reads or writes nothing records no folders for it.
+        return not trial.cluster.layout and recorded.items() <= wanted.items()
+    hosts = [host_record(host, {}) for host in spec.taking_part]
+    # A host whose folders nobody named has its files where temporary ones are there.
+    known = {role: {each.name for each in spec.taking_part if each.folders.get(role)}
+             for role in recorded}  # fmt: skip
+    named = {
+        role: tuple(each for each in dirs if each.partition(":")[0] in known[role])
+        for role, dirs in recorded.items()
+    }
+    return (
+        trial.cluster.layout == cluster_record(spec, hosts).layout
+        and {role: set(dirs) for role, dirs in named.items() if dirs}.items()
+        <= {role: set(dirs) for role, dirs in wanted.items()}.items()
     )
 
 

@@ -1,0 +1,129 @@
+"""The clusters of a plan: files beside it that say which hosts there are, or are to be made."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from venturi.errors import VenturiError
+from venturi.measure.clusters.cluster_file import parse_cluster
+from venturi.measure.clusters.cluster_spec import WORKER
+from venturi.measure.engines.registry import ENGINES, starts_daemons
+from venturi.measure.lab.cluster_file import cluster_text
+from venturi.measure.lab.lab_file import dilated, parse_lab
+from venturi.measure.studies.study import LOCAL, Combination, PlanCluster
+from venturi.toml_file import KeyPath, Lines, Mistake
+
+_Doubts = list[tuple[KeyPath, str]]
+_Disks = Mapping[str, Mapping[str, tuple[str, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a plan says of a cluster: a lab's file or a cluster's; both or none is a mistake."""
+
+    lab: str | None
+    file: str | None
+
+
+def clusters_of(
+    named: Mapping[str, Named], lines: Lines, folder: Path, read: Callable[[Path], str]
+) -> tuple[dict[str, PlanCluster], _Doubts]:
+    """The clusters in the files that a plan names, seen from its `folder`, and what is wrong with
+    them, also in those files. `read` gives a file's text, or a VenturiError why it cannot.
+    """
+    found: dict[str, PlanCluster] = {}
+    doubts: _Doubts = []
+    for name, each in named.items():
+        at: KeyPath = ("clusters", name)
+        if name == LOCAL:
+            doubts.append((at, f"{LOCAL} is the machine Venturi runs on; give it another name"))
+            continue
+        if (each.lab is None) == (each.file is None):
+            said = f'cluster {name}: give either lab = "LAB.toml" or file = "CLUSTER.toml"'
+            doubts.append((at, said))
+            continue
+        key, path = ("lab", each.lab) if each.file is None else ("file", each.file)
+        at = (*at, key)
+        try:
+            text = read(folder / str(path))
+        except VenturiError as error:
+            doubts.append((at, error.message))
+            continue
+        parsed = (_lab if key == "lab" else _cluster)(text, folder / str(path), lines.of(at))
+        if isinstance(parsed, PlanCluster):
+            found[name] = parsed
+        else:
+            doubts += [(at, f"{path}, line {m.line}: {m.message}") for m in parsed]
+    return found, doubts
+
+
+def _lab(text: str, file: Path, line: int) -> PlanCluster | Sequence[Mistake]:
+    lab, mistakes = parse_lab(text, file.absolute().parent)
+    if lab is None:
+        return mistakes
+    spec, mistakes = parse_cluster(cluster_text(lab, dilated(lab, cores=1)), file)
+    return mistakes if spec is None else PlanCluster(spec, lab, file, _digest(text), line)
+
+
+def _cluster(text: str, file: Path, line: int) -> PlanCluster | Sequence[Mistake]:
+    spec, mistakes = parse_cluster(text, file)
+    return mistakes if spec is None else PlanCluster(spec, None, file, _digest(text), line)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def doubtful_places(
+    found: Iterable[Combination], disks: _Disks, clusters: Mapping[str, PlanCluster]
+) -> Iterator[tuple[KeyPath, str]]:
+    """What is wrong with where the combinations are to be measured."""
+    kept = [each for each in found if each.place != LOCAL]
+    for engine, name in dict.fromkeys((each.engine, each.place) for each in kept):
+        if not starts_daemons(engine):
+            yield (
+                ("factors", "engine"),
+                (
+                    f"{engine} runs on one host, not on the cluster {name}: write one of "
+                    f"{_able()}, or exclude it "
+                    f'([[exclude]] engine = "{engine}", cluster = "{name}")'
+                ),
+            )
+    for name in dict.fromkeys(each.place for each in kept):
+        if not clusters[name].spec.having(WORKER):
+            yield ("clusters", name), f'no host of {name} is a worker: roles = ["worker"]'
+    for disk, name in dict.fromkeys((each.disk, each.place) for each in kept):
+        if disk is not None:
+            yield from _doubtful_folders(disk, disks[disk], name, clusters[name])
+
+
+def _able() -> str:
+    names = (f"{kind.name}:{way}" for kind in ENGINES.values() for way in sorted(kind.clusters))
+    return ", ".join(names)
+
+
+def _doubtful_folders(
+    disk: str, roles: Mapping[str, tuple[str, ...]], name: str, cluster: PlanCluster
+) -> Iterator[tuple[KeyPath, str]]:
+    """Folders of a disk that no host of a cluster can have, or that its lab does not give it."""
+    for role, dirs in roles.items():
+        at: KeyPath = ("disks", disk, role)
+        for each in dirs:
+            path = PurePosixPath(each)
+            if not path.is_absolute() or ".." in path.parts or path == PurePosixPath("/"):
+                yield at, f"{each!r}: on the cluster {name} a folder begins with /"
+            elif cluster.lab is not None:
+                yield from ((at, said) for said in _not_in_lab(Path(path), name, cluster))
+
+
+def _not_in_lab(path: Path, name: str, cluster: PlanCluster) -> Iterator[str]:
+    """Which worker of a lab has no disk for `path`: the first."""
+    for host in cluster.spec.having(WORKER):
+        own = [each for paths in host.disks.values() for each in paths]
+        if not any(path.is_relative_to(each) for each in own):
+            has = ", ".join(map(str, own)) or "no disk"
+            yield f"{path} is on no disk of {host.name} of the cluster {name}, which has {has}"
+            return
