@@ -98,7 +98,10 @@ def _changed_at_some_place(chance: Random, value: Any) -> Any:
         if kind == 0:
             return value[:at] + value[at + 1 :]
         if kind == 1:
-            return value[:at] + [value[at]] * chance.choice((2, 3, 300)) + value[at:]
+            times = chance.choice((2, 3, 300))
+            # What is long is there few times: a million letters 300 times over take all memory.
+            again = [value[at]] * (2 if len(str(value[at])) > 10_000 else times)
+            return value[:at] + again + value[at:]
         made = _some_value(chance) if kind == 2 else _changed_at_some_place(chance, value[at])
         return [*value[:at], made, *value[at + 1 :]]
     return _some_value(chance)
