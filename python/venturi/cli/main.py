@@ -188,6 +188,9 @@ class _Talk(io.FileIO):
             return super().write(data)
         return memoryview(data).nbytes
 
+    def seekable(self) -> bool:
+        return False  # else it would be asked where it is, which may fail
+
 
 def program() -> NoReturn:
     """`main` as a process of its own. What cannot be said on stderr is lost, and the work goes on.
