@@ -11,6 +11,7 @@ import pytest
 
 from command_line import AGENT, venturi
 from sshd import Sshd, sshd
+from venturi.model.catalog import load_shipped
 
 HERE = """\
 [[hosts]]
@@ -53,6 +54,61 @@ def test_mistakes_in_the_file(tmp_path: Path) -> None:
     assert "did you mean rack?" in told.stderr
     assert venturi("cluster", "check", tmp_path / "none", home=tmp_path).returncode == 1
     assert "there is no lab" in venturi("cluster", "push", "lab:none", home=tmp_path).stderr
+
+
+OF_TYPES = """\
+[[hosts]]
+name = "me"
+here = true
+type = "i4i.4xlarge"
+roles = ["master", "worker"]
+disks.any = ["{folder}"]
+"""
+
+
+def test_the_price_of_a_type_is_the_catalogues_with_source_and_date(tmp_path: Path) -> None:
+    fact = load_shipped("current").types["i4i.4xlarge"].fact("price")
+    (tmp_path / "own.csv").write_text(
+        "instance_type,attribute,value,unit,kind,source,as_of,note\n"
+        "i4i.4xlarge,price,0.3,EUR/h,assumed,our books,2026-02-03,\n"
+    )
+    given = '{ per_hour = 0.2, source = "a bill", as_of = 2026-05-01 }'
+    for top, price, amount, currency, source, as_of in (
+        ("", "", fact.value, "USD", fact.source, str(fact.as_of)),
+        ('catalog = "own.csv"\n', "", 0.3, "EUR", "our books", "2026-02-03"),
+        ("", f"price = {given}\n", 0.2, "USD", "a bill", "2026-05-01"),
+    ):
+        file = tmp_path / "c.toml"
+        file.write_text(top + OF_TYPES.format(folder=tmp_path) + price)
+        told = venturi("cluster", "check", file, home=tmp_path, VENTURI_AGENT=str(AGENT)).stdout
+        assert f"price: {amount:.4g} {currency} per cluster-hour ({source}; {as_of})" in told
+        words = ("cluster", "check", file, "--json")
+        answer = venturi(*words, home=tmp_path, VENTURI_AGENT=str(AGENT)).stdout
+        data = json.loads(answer)["data"]
+        assert (data["price"]["amount"], data["price"]["as_of"]) == (amount, as_of)
+        assert data["price_missing_reason"] is None
+
+
+@pytest.mark.parametrize(
+    ("top", "kind", "line", "says"),
+    [
+        ("", "i4i.4xlagre", 4, "did you mean i4i.4xlarge"),
+        ('catalog = "ec2-2014"\n', "i4i.4xlarge", 5, "ec2-2014 has no instance type 'i4i.4xlarge'"),
+        ('catalog = "curent"\n', "i4i.4xlarge", 1, "did you mean current?"),
+    ],
+)
+def test_a_type_that_no_catalogue_has_is_a_mistake_with_its_line(
+    tmp_path: Path, top: str, kind: str, line: int, says: str
+) -> None:
+    file = tmp_path / "c.toml"
+    text = top + OF_TYPES.format(folder=tmp_path).replace("i4i.4xlarge", kind)
+    file.write_text(text)
+    told = venturi("cluster", "check", file, home=tmp_path)
+    assert told.returncode == 2
+    assert f"line {line}: " in told.stderr
+    assert says in " ".join(told.stderr.split())
+    file.write_text(text + 'price = { per_hour = 1, source = "x", as_of = 2026-01-01 }\n')
+    assert venturi("cluster", "check", file, home=tmp_path).returncode != 2
 
 
 @pytest.fixture

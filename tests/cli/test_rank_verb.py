@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,10 @@ import venturi
 from command_line import printed
 from venturi.errors import ExitCode, VenturiError
 from venturi.model.compare.rank_words import sentences
+from venturi.record.cost import cost_of
+from venturi.record.repository import Repository
+from venturi.record.trial import Cluster, Host, PriceQuote, State, Trial
+from venturi.settings import Settings
 
 HEADER = (
     "ID,Benchmark,Exe.Time,Net,Disk,Maps,IO.SFac,Rep,IO.FBuf,Comp,Blk.size,Cluster,Cl.Name,"
@@ -143,6 +149,29 @@ def test_costs_recorded_with_the_trials_rank_them_everywhere_alike(costed: Path)
     fastest = ranked_by_cloud("--usd-per-node-hour", "1")
     assert fastest["prices"] is None
     assert fastest["groups"][0]["key"]["provider"] == "B"
+
+
+def test_what_a_clusters_hosts_cost_ranks_its_trials_and_is_told_with_source_and_date(
+    settings: Settings, make_trial: Callable[..., Trial], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Repository.open(settings) as repository:
+        for name, usd_per_hour, seconds in (("dear", 36.0, 10.0), ("cheap", 3.6, 20.0)):
+            price = PriceQuote(usd_per_hour, "USD", "cluster-hour", "a price list", "2026-07-20")
+            for n in range(8):
+                trial = make_trial(
+                    cluster=Cluster((Host("h", {}),), price=price),
+                    configuration={"layout": name}, elapsed_s=seconds * (1 + n / 100),
+                    state=State.SUCCEEDED, repetition=n,
+                )  # fmt: skip
+                cost = cost_of(trial)
+                assert cost is not None
+                repository.add(replace(trial, samples=(cost,)))
+    monkeypatch.setenv("VENTURI_HOME", str(settings.home))
+    words = ("rank", "--by", "layout", "--objective", "cost", "--json")
+    told = json.loads(printed(*words))["data"]
+    standings = {group["key"]["layout"]: group["standing"] for group in told["groups"]}
+    assert standings == {"cheap": "best", "dear": "worse"}
+    assert "recorded with 16 trials by a price list; of 2026-07-20;" in told["prices"]
 
 
 def ranked_by_cloud(*words: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 
 from command_line import venturi
 from venturi.record.repository import Repository
-from venturi.record.trial import Clock, Cluster, Engine, Host, Link, Rack, Trial
+from venturi.record.trial import Clock, Cluster, Engine, Host, Link, PriceQuote, Rack, Sample, Trial
 from venturi.settings import Settings
 
 
@@ -84,6 +84,22 @@ def test_a_bond_says_what_one_flow_gets(
         repository.add(trial)
     shown = venturi("show", trial.id, home=settings.home).stdout
     assert "data: 10.0.0.1 (4 Gbit/s, one flow 1 Gbit/s)" in " ".join(shown.split())
+
+
+def test_price_and_cost(settings: Settings, make_trial: Callable[..., Trial]) -> None:
+    price = PriceQuote(1.376, "USD", "cluster-hour", "a price list", "2026-07-20")
+    with Repository.open(settings) as repository:
+        trial = make_trial(
+            cluster=Cluster((Host("h", {}),), price=price), elapsed_s=36.0,
+            samples=(Sample("cost_usd", 0.01376, "USD"),),
+        )  # fmt: skip
+        repository.add(trial)
+    lines = [
+        " ".join(each.split())
+        for each in venturi("show", trial.id, home=settings.home).stdout.splitlines()
+    ]
+    assert "price 1.376 USD per cluster-hour (a price list; 2026-07-20)" in lines
+    assert "cost 0.01376 USD" in lines
 
 
 def test_a_trial_of_one_host_says_nothing_of_a_cluster(

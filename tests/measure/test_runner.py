@@ -23,7 +23,16 @@ from venturi.record.query.conditions import Condition
 from venturi.record.query.paging import whole_trials
 from venturi.record.repository import Repository
 from venturi.record.series import read_series
-from venturi.record.trial import Engine, Host, Phase, Sample, State, Workload
+from venturi.record.trial import (
+    Cluster,
+    Engine,
+    Host,
+    Phase,
+    PriceQuote,
+    Sample,
+    State,
+    Workload,
+)
 from venturi.settings import Settings
 
 SPEC = Chosen(
@@ -93,6 +102,40 @@ def test_each_state_is_stored_before_its_work(session: Session) -> None:
     assert stored.owner.pid == os.getpid()
     assert stored.software.build_profile == "release"
     assert stored.cluster.hosts[0].facts["kernel_release"] == stored.software.kernel
+
+
+PRICE = PriceQuote(7.2, "USD", "cluster-hour", "a bill", "2026-05-01")
+
+
+@pytest.mark.parametrize(
+    ("cluster", "usd", "reason"),
+    [
+        (Cluster((), price=PRICE), 0.002, None),
+        (Cluster((), price=replace(PRICE, currency="EUR")), None, "the price is in EUR"),
+        (Cluster((), price=PRICE, dilation=20.0), None, "its rates were divided by 20"),
+    ],
+)
+def test_a_trial_has_what_it_cost_at_its_clusters_price(
+    session: Session, cluster: Cluster, usd: float | None, reason: str | None
+) -> None:
+    priced = replace(session, cluster=cluster)
+    trial = run_trial(priced, StepwiseJob(priced))
+    (cost,) = (each for each in trial.samples if each.metric == "cost_usd")
+    assert (cost.value, cost.unit) == (usd, "USD")
+    assert (reason or "") in (cost.missing_reason or "")
+    assert session.repository.get(trial.id) == trial
+
+
+@pytest.mark.parametrize(
+    ("cluster", "invalid"), [(Cluster(()), None), (Cluster((), price=PRICE), "out of order")]
+)
+def test_what_has_no_price_or_is_invalid_has_no_cost(
+    session: Session, cluster: Cluster, invalid: str | None
+) -> None:
+    priced = replace(session, cluster=cluster)
+    trial = run_trial(priced, StepwiseJob(priced, invalid=invalid))
+    assert (trial.state is State.INVALID) == (invalid is not None)
+    assert "cost_usd" not in {each.metric for each in trial.samples}
 
 
 @pytest.mark.slow

@@ -20,7 +20,10 @@ from venturi.cli.screen import show
 from venturi.errors import ExitCode
 from venturi.measure.clusters.cluster_spec import Ssh
 from venturi.measure.clusters.connect import connected
+from venturi.measure.clusters.names import names_of
+from venturi.measure.clusters.recorded import price_of
 from venturi.present.table import UNKNOWN, Line, Table, table
+from venturi.record.trial import PriceQuote
 from venturi.units import format_bytes, format_bytes_decimal, format_offset
 from venturi.wording import count_of
 
@@ -81,6 +84,7 @@ def check(cluster: ClusterSpec, *, quiet: bool, as_json: bool) -> int:
     else:
         show(Line(checked.verdict, "bold"), _listing(cluster, asked, findings))
         show(*(line for each in checked.remarks for line in _lines(each)))
+        show(*_price(cluster))
     return ExitCode.USER if checked.wrong else ExitCode.OK
 
 
@@ -182,7 +186,6 @@ def _settings(findings: Mapping[str, Sequence[Finding]]) -> Iterator[Remark]:
     """The settings that are known to hurt, each with all hosts that have it."""
     from venturi.advise.doctor import Severity
     from venturi.measure.clusters.check import Remark
-    from venturi.measure.clusters.traits import names_of
 
     found: dict[tuple[str, str], tuple[Finding, list[str]]] = {}
     for host, each in findings.items():
@@ -247,6 +250,13 @@ def _lines(remark: Remark) -> Iterator[Line]:
         yield Line(f"do: {remark.fix}", "cyan", 2)
 
 
+def _price(cluster: ClusterSpec) -> Iterator[Line]:
+    """What an hour of it costs, where the file says a price or a type of any host."""
+    if any(host.price is not None or host.instance_type for host in cluster.hosts):
+        found = price_of(cluster.hosts)
+        yield Line(f"price: {f'not known, {found}' if isinstance(found, str) else found}")
+
+
 def _as_data(
     cluster: ClusterSpec,
     asked: Outcome[HostSurvey],
@@ -254,10 +264,13 @@ def _as_data(
     findings: Mapping[str, Sequence[Finding]],
 ) -> dict[str, Any]:
     hosts = [_host(each, asked, findings) for each in cluster.hosts]
+    price = price_of(cluster.hosts)
     return {
         "cluster": cluster.name,
         "verdict": checked.verdict,
         "usable": not checked.wrong,
+        "price": asdict(price) if isinstance(price, PriceQuote) else None,
+        "price_missing_reason": price if isinstance(price, str) else None,
         "hosts": hosts,
         "remarks": [asdict(each) for each in checked.remarks],
         "differences": [{"roles": roles, **asdict(each)} for roles, each in checked.differences],

@@ -17,6 +17,7 @@ from venturi.model.stages.bottleneck import narrowest_points
 from venturi.model.stages.stage import Analysis
 from venturi.present import several_hosts
 from venturi.present.table import UNKNOWN, Line, Table, pairs, table
+from venturi.record.cost import COST_USD
 from venturi.record.dilation import real_rate, real_time_s
 from venturi.record.job_account import JobAccount, has_account, load
 from venturi.record.trial import CPU_OTHERS, Cluster, Link, Sample, Trial
@@ -151,6 +152,8 @@ def _facts(trial: Trial, by: Author | None) -> Table:
         ("cluster", _cluster(trial.cluster)),
         ("hosts", ", ".join(host.name for host in trial.cluster.hosts)),
         ("instance type", trial.cluster.instance_type),
+        ("price", None if trial.cluster.price is None else str(trial.cluster.price)),
+        ("cost", _cost(trial)),
         ("network", trial.cluster.network),
         ("experiment", trial.experiment),
         ("repeat group", f"{trial.group_key}, repetition {trial.repetition}"),
@@ -188,6 +191,12 @@ def _on_real(cluster: Cluster, real_s: float) -> str:
     if cluster.dilate_cpu:
         return f"{time} (modelled: {modelled})"
     return f"at least {time} (modelled: {modelled}; processors were not slowed)"
+
+
+def _cost(trial: Trial) -> str | None:
+    """US dollars of the whole trial, if they are recorded."""
+    usd = next(iter(trial.values(COST_USD)), None)
+    return None if usd is None else f"{usd:,.4g} USD"
 
 
 def _hosts(cluster: Cluster) -> Table:

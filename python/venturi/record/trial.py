@@ -171,6 +171,10 @@ class Rack:
         _require_finite("rack", self.uplink_bytes_per_s)
 
 
+CLUSTER_HOUR = "cluster-hour"
+"""What a price is for that all hosts of the trial have together."""
+
+
 @_record
 class PriceQuote:
     """What something costs: `amount` of `currency` per `per`, with source and date."""
@@ -180,6 +184,9 @@ class PriceQuote:
     per: str
     source: str
     as_of: str
+
+    def __str__(self) -> str:
+        return f"{self.amount:,.4g} {self.currency} per {self.per} ({self.source}; {self.as_of})"
 
 
 @_record

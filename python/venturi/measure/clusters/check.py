@@ -8,12 +8,12 @@ from typing import Literal
 
 from venturi.errors import VenturiError
 from venturi.measure.clusters.cluster_spec import ClusterSpec, InLab
+from venturi.measure.clusters.names import names_of
 from venturi.measure.clusters.survey import HostSurvey
 from venturi.measure.clusters.traits import (
     Difference,
     differences,
     disk_of,
-    names_of,
     sentence,
     traits_of,
 )

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from venturi.errors import VenturiError
 from venturi.measure.clusters.cluster_spec import (
     MASTER,
     ROLES,
@@ -43,6 +44,11 @@ _DESTINATION = re.compile(r"(?!-)[^\s\x00-\x1f]{1,255}\Z")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _ONLY_NETWORK = ""
 """The key of an address or a rate that names no network."""
+
+
+PriceOf = Callable[[str, str | None], Price | None]
+"""What a host of a type (the first) costs by a catalogue (the second; None: that which is asked
+where none is named). None if that has no price for it; VEN-CATALOG-... if it has no such type."""
 
 
 def _by_network(value: Any) -> Any:
@@ -125,9 +131,12 @@ class HostKeys(Strict):
         description="folders, or classes of disk, by role: " + ", ".join(DISK_ROLES)
         + "; default: all disks for each",
     )  # fmt: skip
-    type: Text | None = Field(default=None, description="instance type; a catalogue has its price")
+    type: Text | None = Field(
+        default=None, description="instance type, whose price a catalogue has"
+    )
     price: PriceTable | None = Field(
-        default=None, description="per_hour, currency, source, as_of: what it costs"
+        default=None,
+        description="per_hour, currency, source, as_of: what it costs, whatever its type costs",
     )
 
 
@@ -156,6 +165,11 @@ class ClusterFile(Strict):
     dilate_cpu: Annotated[bool, Field(strict=True)] = Field(
         default=False, description="of a lab: its processors are slower by the dilation, too"
     )
+    catalog: Text | None = Field(
+        default=None,
+        description="the catalogue that has the prices of types: one that comes with Venturi, or a "
+        "file, seen from where the cluster's is",
+    )
     networks: dict[str, Network] = Field(default={}, description="rate of each network, by name")
     racks: dict[str, Rack] = Field(
         default={}, description="within and uplink of each rack, by name"
@@ -166,23 +180,30 @@ class ClusterFile(Strict):
     hosts: tuple[HostTable, ...] = Field(min_length=1, description="the hosts, a table each")
 
 
-def cluster_of(text: str, file: Path) -> ClusterSpec:
-    """The cluster in the `text` of `file`; VEN-CLUSTER-FILE with every mistake in it."""
-    spec, mistakes = parse_cluster(text, file)
+def cluster_of(text: str, file: Path, price_of: PriceOf | None = None) -> ClusterSpec:
+    """The cluster in the `text` of `file`; VEN-CLUSTER-FILE with every mistake in it.
+
+    Without `price_of` a type has no price.
+    """
+    spec, mistakes = parse_cluster(text, file, price_of)
     if spec is None:
         hint = "`venturi cluster check FILE` checks it again; docs/guide/clusters.md has an example"
         raise refused("VEN-CLUSTER-FILE", "the cluster's file", file, mistakes, hint)
     return spec
 
 
-def parse_cluster(text: str, file: Path) -> tuple[ClusterSpec | None, tuple[Mistake, ...]]:
-    """The cluster in `text`, or every mistake in it."""
+def parse_cluster(
+    text: str, file: Path, price_of: PriceOf | None = None
+) -> tuple[ClusterSpec | None, tuple[Mistake, ...]]:
+    """The cluster in `text`, or every mistake in it; `price_of` as `cluster_of` has it."""
     names = {"hosts": "a host", "defaults": "a host", "price": "a price",
              "networks": "a network", "racks": "a rack"}  # fmt: skip
     given, lines, mistakes = parse(ClusterFile, text, "a cluster", names)
     if given is None:
         return None, mistakes
-    entries = [_Entry(given, index, lines, file.parent) for index in range(len(given.hosts))]
+    entries = [
+        _Entry(given, index, lines, file.parent, price_of) for index in range(len(given.hosts))
+    ]
     hosts = [(each.at, host) for each in entries for host in each.hosts()]
     own = [mistake for each in entries for mistake in each.mistakes]
     together = [] if own else _doubts(hosts)  # a misspelt host is not what it was meant to be
@@ -215,8 +236,11 @@ def _data_network(given: ClusterFile) -> str:
 class _Entry:
     """A table of [[hosts]]: what it, or else [defaults], says of its hosts; `mistakes` by key."""
 
-    def __init__(self, given: ClusterFile, index: int, lines: Lines, folder: Path) -> None:
+    def __init__(
+        self, given: ClusterFile, index: int, lines: Lines, folder: Path, price_of: PriceOf | None
+    ) -> None:
         self.mistakes: list[tuple[KeyPath, str]] = []
+        self._price_of = price_of
         self._given = given
         self._folder = folder
         self._table = given.hosts[index]
@@ -232,7 +256,7 @@ class _Entry:
         rack, at = self._value("rack")
         if rack is not None and self._given.racks and rack not in self._given.racks:
             self._mistake(at, f"there is no rack {rack!r}; {did_you_mean(rack, self._given.racks)}")
-        price, _ = self._value("price")
+        price = self._price()
         for place, name in enumerate(self._names):
             yield HostSpec(
                 name=name,
@@ -243,7 +267,7 @@ class _Entry:
                 disks=_filled(disks, name),
                 folders=_filled(folders, name),
                 instance_type=self._value("type")[0],
-                price=None if price is None else Price(**dict(price)),
+                price=price,
                 line=self._line,
             )
 
@@ -304,6 +328,21 @@ class _Entry:
             self._mistake(at, f"{wrong[:80]!r} is not an {what}" if what == "address" else
                           f"{wrong[:80]!r} is not what one types after ssh")  # fmt: skip
         return filled
+
+    def _price(self) -> Price | None:
+        """What each of the hosts costs: as the file says, else by its type."""
+        said, _ = self._value("price")
+        kind, at = self._value("type")
+        if said is not None:
+            return Price(**dict(said))
+        if kind is None or self._price_of is None:
+            return None
+        try:
+            return self._price_of(kind, self._given.catalog)
+        except VenturiError as error:
+            is_of_type = error.where.get("instance_type") is not None
+            self._mistake(at if is_of_type else ("catalog",), f"{error.message}; {error.hint}")
+            return None
 
     def _reached(self) -> list[Here | Ssh | InLab]:
         said = self._table.model_fields_set & {"here", "ssh", "lab"}

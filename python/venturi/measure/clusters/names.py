@@ -1,10 +1,10 @@
-"""Names by pattern: `node[01-16]` is node01 to node16."""
+"""Names by pattern, `node[01-16]` is node01 to node16; and names in a sentence."""
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 MOST_NAMES = 10_000
 _RANGES = re.compile(r"\[([^\[\]]*)\]")
@@ -52,3 +52,10 @@ def _range(text: str, pattern: str) -> Iterator[str]:
 
 def _too_many(pattern: str) -> ValueError:
     return ValueError(f"{pattern[:80]!r} stands for more than {MOST_NAMES:,} names")
+
+
+def names_of(hosts: Sequence[str], most: int = 5) -> str:
+    """Some hosts by name: `h1, h2 and 3 more`."""
+    if len(hosts) <= most:
+        return ", ".join(hosts)
+    return f"{', '.join(hosts[: most - 1])} and {len(hosts) - most + 1} more"

@@ -7,7 +7,17 @@ from typing import Any, TypeVar
 
 from venturi.measure.clusters.clocks import ClockOffset
 from venturi.measure.clusters.cluster_spec import ClusterSpec, HostSpec
-from venturi.record.trial import DISK_ROLES, Clock, Cluster, Host, Link, PriceQuote, Rack
+from venturi.measure.clusters.names import names_of
+from venturi.record.trial import (
+    CLUSTER_HOUR,
+    DISK_ROLES,
+    Clock,
+    Cluster,
+    Host,
+    Link,
+    PriceQuote,
+    Rack,
+)
 
 T = TypeVar("T")
 
@@ -31,6 +41,7 @@ def host_record(spec: HostSpec, facts: Mapping[str, Any], clock: ClockOffset | N
 def cluster_record(spec: ClusterSpec, hosts: Sequence[Host]) -> Cluster:
     """The cluster of a trial in which `hosts`, some of the cluster's, took part."""
     took_part = [spec.host(host.name) for host in hosts]
+    price = price_of(took_part)
     return Cluster(
         hosts=tuple(hosts),
         disks_by_role={
@@ -40,7 +51,7 @@ def cluster_record(spec: ClusterSpec, hosts: Sequence[Host]) -> Cluster:
         },
         instance_type=_common(host.instance_type for host in took_part),
         network=spec.data_network,
-        price=_price(took_part),
+        price=price if isinstance(price, PriceQuote) else None,
         name=spec.name,
         racks=tuple(
             Rack(each.name, each.within, each.uplink_bytes_per_s) for each in spec.racks.values()
@@ -60,16 +71,18 @@ def _common(values: Iterable[str | None]) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _price(hosts: Sequence[HostSpec]) -> PriceQuote | None:
-    """What all of them cost an hour; None if that is not known of one, or in several currencies."""
+def price_of(hosts: Sequence[HostSpec]) -> PriceQuote | str:
+    """What all of them cost an hour, or why that is not known."""
+    if unpriced := [each.name for each in hosts if each.price is None]:
+        return f"{names_of(unpriced)} {'has' if len(unpriced) == 1 else 'have'} no price"
     prices = [each.price for each in hosts if each.price is not None]
-    currencies = {each.currency for each in prices}
-    if len(prices) < len(hosts) or len(currencies) != 1:
-        return None
+    currencies = sorted({each.currency for each in prices})
+    if len(currencies) != 1:
+        return f"prices are in {' and '.join(currencies)}"
     return PriceQuote(
         amount=sum(each.per_hour for each in prices),
-        currency=currencies.pop(),
-        per="cluster-hour",
+        currency=currencies[0],
+        per=CLUSTER_HOUR,
         source="; ".join(_each(each.source for each in prices)),
         as_of=min(each.as_of for each in prices).isoformat(),
     )

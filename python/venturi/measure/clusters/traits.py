@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from venturi.measure.clusters.cluster_spec import HostSpec
+from venturi.measure.clusters.names import names_of
 from venturi.measure.clusters.survey import HostSurvey
 from venturi.units import format_bytes, format_bytes_decimal
 
@@ -122,13 +123,6 @@ def sentence(found: Difference) -> str:
                 found.usual)
         for value, hosts in having.items()
     )  # fmt: skip
-
-
-def names_of(hosts: Sequence[str], most: int = 5) -> str:
-    """Some hosts by name: `h1, h2 and 3 more`."""
-    if len(hosts) <= most:
-        return ", ".join(hosts)
-    return f"{', '.join(hosts[: most - 1])} and {len(hosts) - most + 1} more"
 
 
 def _clause(hosts: str, have: str, trait: str, value: Value | None, usual: Value) -> str:

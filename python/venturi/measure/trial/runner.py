@@ -21,6 +21,7 @@ from venturi.measure.hosts.owned import COPY_PREFIX, SERIES_PREFIX, sweep, tempo
 from venturi.measure.trial.disturbance import NOT_WATCHED, disturbance, unknown
 from venturi.measure.trial.job import Attachment, Chosen, JobFailed, Report, Step, TrialJob
 from venturi.measure.trial.sampling import Sampler
+from venturi.record.cost import cost_of
 from venturi.record.owner import current_owner
 from venturi.record.series import series_name
 from venturi.record.trial import (
@@ -277,6 +278,8 @@ class _Life:
             failure = Failure(FailureClass.WRONG.value, "VEN-MEASURE-INVALID", verdict.invalid)
             self._advance(State.INVALID, failure=failure)
         else:
+            if (cost := cost_of(self.trial)) is not None:
+                self.trial = replace(self.trial, samples=(*self.trial.samples, cost))
             self._advance(State.SUCCEEDED)
 
     def fail(self, state: State, kind: str, code: str, message: str) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -10,29 +13,33 @@ import numpy.typing as npt
 import sqlalchemy as sa
 from pydantic_core import from_json
 
+from venturi.record.cost import COST_USD
 from venturi.record.query.columns import Integers
 from venturi.record.query.selection import fetch
 from venturi.record.repository import Repository
 from venturi.record.tables import CHANGES, RECORDS, TRIALS, moment
+from venturi.record.trial import CLUSTER_HOUR
 
-METRIC = "cost_usd"
 Floats = npt.NDArray[np.float64]
 
-_KNOWN: WeakKeyDictionary[Repository, tuple[int, Integers, Floats]] = WeakKeyDictionary()
+
+@dataclass(frozen=True, slots=True)
+class _Costs:
+    """Of the trials with these serial numbers, in order; `prices` are those of clusters whose hour
+    has one: source and day, by serial number."""
+
+    serials: Integers
+    usd: Floats
+    prices: Mapping[int, tuple[str, str]]
+
+
+_KNOWN: WeakKeyDictionary[Repository, tuple[int, _Costs]] = WeakKeyDictionary()
 
 
 def recorded_costs(repository: Repository, serials: Integers) -> Floats:
-    """US dollars of each trial with these serial numbers; nan where none are recorded.
-
-    Read once for each state of the repository and kept.
-    """
-    with repository.reading() as connection:
-        change = connection.execute(sa.select(CHANGES.c.made)).scalar_one()
-        known = _KNOWN.get(repository)
-        if known is None or known[0] != change:
-            known = (change, *_read(connection))
-            _KNOWN[repository] = known
-    _, having, usd = known
+    """US dollars of each trial with these serial numbers; nan where none are recorded."""
+    known = _known(repository)
+    having, usd = known.serials, known.usd
     found = np.full(len(serials), np.nan)
     if len(having):
         places = np.minimum(np.searchsorted(having, serials), len(having) - 1)
@@ -44,39 +51,69 @@ def recorded_costs(repository: Repository, serials: Integers) -> Floats:
 def origins(
     repository: Repository, serials: Integers
 ) -> tuple[tuple[str, ...], date | None, date | None]:
-    """The sources of these trials, and their first and last days; None where none is dated."""
+    """Whose the costs of these trials are, and their first and last days; None where none is dated.
+
+    By the price of the cluster's hour, where the trial has one, else by who recorded it and when.
+    """
+    prices = _known(repository).prices
     statement = sa.select(TRIALS.c.serial, TRIALS.c.source, TRIALS.c.started_at_us)
     with repository.reading() as connection:
         rows = fetch(connection, statement)
+    sources, days = set(), set()
     wanted = set(serials.tolist())
-    of_these = [(source, us) for serial, source, us in rows if serial in wanted]
-    days = sorted({moment(us).date() for _, us in of_these if us is not None})
-    ends = (days[0], days[-1]) if days else (None, None)
-    return tuple(sorted({source for source, _ in of_these})), *ends
+    for serial, source, started_at_us in rows:
+        if serial not in wanted:
+            continue
+        said, day = prices.get(serial, (source, None))
+        sources.add(said)
+        if day is not None:
+            days.add(date.fromisoformat(day))
+        elif started_at_us is not None:
+            days.add(moment(started_at_us).date())
+    return tuple(sorted(sources)), min(days, default=None), max(days, default=None)
 
 
-def _read(connection: sa.Connection) -> tuple[Integers, Floats]:
-    """The serial numbers, in order, of the trials with a cost above 0, and their costs."""
+def _known(repository: Repository) -> _Costs:
+    """Read once for each state of the repository and kept."""
+    with repository.reading() as connection:
+        change = connection.execute(sa.select(CHANGES.c.made)).scalar_one()
+        known = _KNOWN.get(repository)
+        if known is None or known[0] != change:
+            known = (change, _read(connection))
+            _KNOWN[repository] = known
+    return known[1]
+
+
+def _read(connection: sa.Connection) -> _Costs:
+    """Those of the trials with a cost above 0."""
     statement = (
         sa.select(TRIALS.c.serial, RECORDS.c.record)
         .join(RECORDS, RECORDS.c.id == TRIALS.c.id)
-        .where(RECORDS.c.record.contains(f'"{METRIC}"', autoescape=True))
+        .where(RECORDS.c.record.contains(f'"{COST_USD}"', autoescape=True))
         .order_by(TRIALS.c.serial)
     )
-    found = [(serial, _cost(record)) for serial, record in fetch(connection, statement)]
-    having = [(serial, usd) for serial, usd in found if usd is not None and usd > 0]
-    return (
-        np.array([serial for serial, _ in having], dtype=np.int64),
-        np.array([usd for _, usd in having], dtype=np.float64),
-    )
+    serials: list[int] = []
+    costs: list[float] = []
+    prices: dict[int, tuple[str, str]] = {}
+    for serial, text in fetch(connection, statement):
+        record = from_json(text)
+        usd = _cost(record)
+        if usd is None or usd <= 0:
+            continue
+        serials.append(serial)
+        costs.append(usd)
+        price = record["cluster"]["price"]
+        if price is not None and price["per"] == CLUSTER_HOUR:
+            prices[serial] = price["source"], price["as_of"]
+    return _Costs(np.array(serials, dtype=np.int64), np.array(costs, dtype=np.float64), prices)
 
 
-def _cost(record: str) -> float | None:
+def _cost(record: Mapping[str, Any]) -> float | None:
     """That of the whole trial; None where it has several, or one only of a part."""
     costs = [
         sample["value"]
-        for sample in from_json(record)["samples"]
-        if sample["metric"] == METRIC
+        for sample in record["samples"]
+        if sample["metric"] == COST_USD
         and sample["unit"] == "USD"
         and not sample["labels"]
         and not sample["phase"]
