@@ -24,6 +24,7 @@ from venturi.measure.engines.registry import ENGINES, split_spec
 from venturi.measure.hosts.owned import sweep
 from venturi.measure.lab import lab
 from venturi.measure.studies import sizes
+from venturi.measure.studies.plan_file import EngineWords, plan_of
 from venturi.measure.studies.study import (
     LOCAL,
     Combination,
@@ -281,8 +282,6 @@ def _require_space(plan: Plan) -> None:
 
 
 def _read(file: Path) -> Plan:
-    from venturi.measure.studies.plan_file import EngineWords, plan_of
-
     words = {
         name: EngineWords(workloads_with(kind.programs), kind.prefixes, kind.deployments)
         for name, kind in ENGINES.items()
