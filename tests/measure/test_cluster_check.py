@@ -214,6 +214,22 @@ def test_folders() -> None:
     ]
 
 
+def test_one_folder_of_two_hosts_is_told_once() -> None:
+    mounted = [{"mount_point": "/ssd", "kind": "nfs4", "device": "nas:/export"}]
+    found = checked(
+        **{
+            name: replace(
+                with_facts(name, file_systems=mounted),
+                folders=(FolderSurvey(Path("/ssd"), 500 * 10**9, 8, shared_with=(other,)),),
+            )
+            for name, other in (("h2", "h3"), ("h3", "h2"))
+        }
+    )
+    assert [each.text for each in found.remarks if each.code != "VEN-CLUSTER-DIFFERS"] == [
+        "h2, h3 have one folder, not one each: /ssd of h2"
+    ]
+
+
 def test_names_of_one_machine() -> None:
     found = checked(
         h3=said("h3", facts=facts(boot_id="boot of h2")),

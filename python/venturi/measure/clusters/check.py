@@ -197,7 +197,7 @@ def _shared_folders(surveys: Mapping[str, HostSurvey]) -> Iterator[Remark]:
                 told.add(key)
                 yield Remark(
                     "problem", "VEN-CLUSTER-SHARED", hosts,
-                    f"{names_of(hosts)} have one folder: {folder.path} of {name} is the same disk",
+                    f"{names_of(hosts)} have one folder, not one each: {folder.path} of {name}",
                     "give each host a folder on a disk of its own",
                 )  # fmt: skip
 
@@ -210,6 +210,8 @@ def _shared_disks(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Itera
         disks = {folder for folders in classes for folder in folders}
         for folder in said.folders:
             if folder.path not in disks or folder.device is None:
+                continue
+            if any(other < name for other in folder.shared_with):  # one folder, told already
                 continue
             file_system, _ = disk_of(said.facts, folder.path)
             kind = str(file_system.get("kind", ""))

@@ -329,11 +329,13 @@ def _doubtful_racks(given: LabFile) -> Iterator[tuple[KeyPath, str]]:
         if bond.rack not in known:
             said = f"there is no rack {bond.rack!r}; {did_you_mean(bond.rack, known, 'one of')}"
             yield ("bonds", name, "rack"), f"bonds.{name}.rack: {said}"
+    told: set[str] = set()
     for name in given.racks:
         path = [name]
         while (above := given.racks.get(path[-1])) and above.within not in path:
             path.append(above.within)
-        if above and above.within == name:
+        if above and above.within == name and name not in told:
+            told.update(path)
             cycle = " in ".join((*path, name))
             yield ("racks", name, "within"), f"racks.{name}.within: racks are in a cycle: {cycle}"
 
