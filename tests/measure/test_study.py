@@ -6,6 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from venturi.errors import FailureClass, VenturiError
+from venturi.measure.clusters.cluster_file import PriceOf
+from venturi.measure.clusters.cluster_spec import Price
 from venturi.measure.clusters.recorded import cluster_record, host_record
 from venturi.measure.engines.registry import ENGINES
 from venturi.measure.hosts.lock import alone
@@ -68,6 +71,8 @@ disks = { ssd = ["/data"] }
 name = "two"
 disks = { ssd = ["/data"] }
 """,
+    "rented.toml": "[[hosts]]\nname = 'h'\nroles = ['master', 'worker']\ntype = 'big'\n"
+    "disks = { ssd = ['/data'] }\n",
     "odd.toml": "name = 'odd'\nhots = 1\n[[hosts]]\nname = 'h'\n",
     "idle.toml": "[[hosts]]\nname = 'h'\nroles = ['master']\n",
 }
@@ -80,8 +85,8 @@ def read(file: Path) -> str:
         raise VenturiError("VEN-PLAN-FILE", f"{file} cannot be read: no such file") from None
 
 
-def parsed(text: str) -> tuple[Plan | None, tuple[Mistake, ...]]:
-    return parse_plan(text, WORDS, Path("/plans"), Path("/here"), read)
+def parsed(text: str, price_of: PriceOf | None = None) -> tuple[Plan | None, tuple[Mistake, ...]]:
+    return parse_plan(text, WORDS, Path("/plans"), Path("/here"), read, price_of=price_of)
 
 
 def plan(text: str) -> Plan:
@@ -349,6 +354,21 @@ def clusters(**changes: str) -> str:
                              "folders": "['/data']", "lab": "lab = 'lab.toml'",
                              "file": "file = 'hosts.toml'"}[part], other)  # fmt: skip
     return text
+
+
+def test_hosts_of_a_type_have_the_price_that_is_asked_for() -> None:
+    rented = clusters(file="file = 'rented.toml'")
+    price = Price(0.5, "USD", "a list", date(2026, 5, 1))
+    found, mistakes = parsed(rented, lambda name, catalog, folder: price)
+    assert found is not None, mistakes
+    assert [host.price for host in found.clusters["there"].spec.hosts] == [price]
+
+    def unknown(name: str, catalog: str | None, folder: Path) -> Price | None:
+        raise VenturiError("VEN-CATALOG-UNKNOWN", f"no type {name}", where={"instance_type": name})
+
+    found, mistakes = parsed(rented, unknown)
+    assert found is None
+    assert "rented.toml, line 4: no type big" in mistakes[0].message
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,6 @@ from venturi.measure.clusters.recorded import cluster_record, host_record
 from venturi.measure.hosts import remote, ssh
 
 if TYPE_CHECKING:
-    from venturi.measure.clusters.cluster_file import PriceOf
     from venturi.measure.hosts.host import Host
     from venturi.measure.trial.runner import Session
 
@@ -47,7 +46,7 @@ class ClusterType(click.ParamType["ClusterSpec"]):
         except (OSError, UnicodeDecodeError) as error:
             hint = "docs/guide/clusters.md has an example; lab:NAME is a lab that is up"
             raise unreadable(file, error, "VEN-CLUSTER-FILE", hint) from error
-        return cluster_of(text, file, catalog_prices(file.parent))
+        return cluster_of(text, file, catalog_price)
 
 
 def _of_lab(name: str) -> Path:
@@ -56,35 +55,32 @@ def _of_lab(name: str) -> Path:
     return lab.cluster_file(settings.load().home, name)
 
 
-def catalog_prices(folder: Path) -> PriceOf:
-    """What hosts cost by catalogues; a catalogue's file is seen from `folder`."""
+def catalog_price(type_name: str, catalog: str | None, folder: Path) -> Price | None:
+    """What a host of a type costs by a catalogue, as `PriceOf` has it."""
     from venturi.model.catalog import shipped
     from venturi.model.catalog.find import find, shipped_with, unknown
     from venturi.model.cost.price import tariff_of
 
-    def price_of(type_name: str, catalog: str | None) -> Price | None:
-        if catalog is None or catalog in shipped():
-            names = shipped_with([type_name]) if catalog is None else (catalog,)
-        elif (folder / catalog).is_file():
-            names = (str(folder / catalog),)
-        else:
-            raise unknown(
-                f"{catalog!r} is neither a catalogue that comes with Venturi nor a file of "
-                f"{folder}", catalog, shipped(), "shipped", {"catalog": catalog},
-            )  # fmt: skip
-        found = [find(name) for name in names]
-        known = next((each for each in found if type_name in each.types), None)
-        if known is None:
-            raise unknown(
-                f"catalogue {found[0].name} has no instance type {type_name!r}", type_name,
-                found[0].types, "it has", {"instance_type": type_name},
-            )  # fmt: skip
-        tariff = tariff_of(known.types[type_name])
-        if tariff is None or tariff.as_of is None:
-            return None
-        return Price(tariff.node_per_hour, tariff.currency, tariff.source, tariff.as_of)
-
-    return price_of
+    if catalog is None or catalog in shipped():
+        names = shipped_with([type_name]) if catalog is None else (catalog,)
+    elif (folder / catalog).is_file():
+        names = (str(folder / catalog),)
+    else:
+        raise unknown(
+            f"{catalog!r} is neither a catalogue that comes with Venturi nor a file of "
+            f"{folder}", catalog, shipped(), "shipped", {"catalog": catalog},
+        )  # fmt: skip
+    found = [find(name) for name in names]
+    known = next((each for each in found if type_name in each.types), None)
+    if known is None:
+        raise unknown(
+            f"catalogue {found[0].name} has no instance type {type_name!r}", type_name,
+            found[0].types, "it has", {"instance_type": type_name},
+        )  # fmt: skip
+    tariff = tariff_of(known.types[type_name])
+    if tariff is None or tariff.as_of is None:
+        return None
+    return Price(tariff.node_per_hour, tariff.currency, tariff.source, tariff.as_of)
 
 
 CLUSTER = ClusterType()

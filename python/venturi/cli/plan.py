@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from venturi import settings
+from venturi.cli.clusters import catalog_price
 from venturi.cli.designs import design_of
 from venturi.cli.measuring import measuring_now, say, this_host
 from venturi.cli.options import json_option, print_json, quiet_option, wait_option
@@ -286,7 +287,7 @@ def _read(file: Path) -> Plan:
         name: EngineWords(workloads_with(kind.programs), kind.prefixes, kind.deployments)
         for name, kind in ENGINES.items()
     }
-    return plan_of(_text(file), file, words, Path.cwd(), _text)
+    return plan_of(_text(file), file, words, Path.cwd(), _text, price_of=catalog_price)
 
 
 def _text(file: Path) -> str:

@@ -46,9 +46,10 @@ _ONLY_NETWORK = ""
 """The key of an address or a rate that names no network."""
 
 
-PriceOf = Callable[[str, str | None], Price | None]
+PriceOf = Callable[[str, str | None, Path], Price | None]
 """What a host of a type (the first) costs by a catalogue (the second; None: that which is asked
-where none is named). None if that has no price for it; VEN-CATALOG-... if it has no such type."""
+where none is named; a file is seen from the folder, the third). None if that has no price for it;
+VEN-CATALOG-... if it has no such type."""
 
 
 def _by_network(value: Any) -> Any:
@@ -338,7 +339,7 @@ class _Entry:
         if kind is None or self._price_of is None:
             return None
         try:
-            return self._price_of(kind, self._given.catalog)
+            return self._price_of(kind, self._given.catalog, self._folder)
         except VenturiError as error:
             is_of_type = error.where.get("instance_type") is not None
             self._mistake(at if is_of_type else ("catalog",), f"{error.message}; {error.hint}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from venturi.errors import VenturiError
-from venturi.measure.clusters.cluster_file import parse_cluster
+from venturi.measure.clusters.cluster_file import PriceOf, parse_cluster
 from venturi.measure.clusters.cluster_spec import WORKER
 from venturi.measure.engines.registry import ENGINES, starts_daemons
 from venturi.measure.lab.cluster_file import cluster_text
@@ -29,10 +29,15 @@ class Named:
 
 
 def clusters_of(
-    named: Mapping[str, Named], lines: Lines, folder: Path, read: Callable[[Path], str]
+    named: Mapping[str, Named],
+    lines: Lines,
+    folder: Path,
+    read: Callable[[Path], str],
+    price_of: PriceOf | None = None,
 ) -> tuple[dict[str, PlanCluster], _Doubts]:
     """The clusters in the files that a plan names, seen from its `folder`, and what is wrong with
-    them, also in those files. `read` gives a file's text, or a VenturiError why it cannot.
+    them, also in those files. `read` gives a file's text, or a VenturiError why it cannot;
+    `price_of` as `cluster_of` has it.
     """
     found: dict[str, PlanCluster] = {}
     doubts: _Doubts = []
@@ -52,7 +57,8 @@ def clusters_of(
         except VenturiError as error:
             doubts.append((at, error.message))
             continue
-        parsed = (_lab if key == "lab" else _cluster)(text, folder / str(path), lines.of(at))
+        file, line = folder / str(path), lines.of(at)
+        parsed = _lab(text, file, line) if key == "lab" else _cluster(text, file, line, price_of)
         if isinstance(parsed, PlanCluster):
             found[name] = parsed
         else:
@@ -68,8 +74,10 @@ def _lab(text: str, file: Path, line: int) -> PlanCluster | Sequence[Mistake]:
     return mistakes if spec is None else PlanCluster(spec, lab, file, _digest(text), line)
 
 
-def _cluster(text: str, file: Path, line: int) -> PlanCluster | Sequence[Mistake]:
-    spec, mistakes = parse_cluster(text, file)
+def _cluster(
+    text: str, file: Path, line: int, price_of: PriceOf | None
+) -> PlanCluster | Sequence[Mistake]:
+    spec, mistakes = parse_cluster(text, file, price_of)
     return mistakes if spec is None else PlanCluster(spec, None, file, _digest(text), line)
 
 

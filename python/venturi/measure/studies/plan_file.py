@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 
 from venturi.errors import CODES, FailureClass, VenturiError
+from venturi.measure.clusters.cluster_file import PriceOf
 from venturi.measure.engines.kind import MOST_INSTANCES
 from venturi.measure.engines.registry import many_at_once, own_name, split_spec, starts_daemons
 from venturi.measure.studies.plan_clusters import Named, clusters_of, doubtful_places
@@ -143,12 +144,21 @@ Read = Callable[[Path], str]
 
 
 def plan_of(
-    text: str, file: Path, engines: Mapping[str, EngineWords], default_dir: Path, read: Read
+    text: str,
+    file: Path,
+    engines: Mapping[str, EngineWords],
+    default_dir: Path,
+    read: Read,
+    *,
+    price_of: PriceOf | None = None,
 ) -> Plan:
     """The plan in the `text` of `file`, for the `engines` there are; VEN-PLAN-FILE with every
-    mistake in it. Without disks its data are in `default_dir`; files it names are `read`.
+    mistake in it. Without disks its data are in `default_dir`; files it names are `read`, and
+    hosts of a type cost what `price_of` says (as `cluster_of` has it).
     """
-    plan, mistakes = parse_plan(text, engines, file.absolute().parent, default_dir, read)
+    plan, mistakes = parse_plan(
+        text, engines, file.absolute().parent, default_dir, read, price_of=price_of
+    )
     if plan is None:
         hint = "`venturi plan check FILE` checks it again; docs/guide/plans.md has an example"
         raise refused("VEN-PLAN-FILE", "the plan", file, mistakes, hint)
@@ -161,6 +171,8 @@ def parse_plan(
     folder: Path,
     default_dir: Path,
     read: Read,
+    *,
+    price_of: PriceOf | None = None,
 ) -> tuple[Plan | None, tuple[Mistake, ...]]:
     """The plan in `text`, or every mistake in it.
 
@@ -170,7 +182,7 @@ def parse_plan(
     given, lines, mistakes = parse(PlanFile, text, "a plan", {"clusters": "a cluster of a plan"})
     if given is None:
         return None, mistakes
-    clusters, doubts = clusters_of(_named(given), lines, folder, read)
+    clusters, doubts = clusters_of(_named(given), lines, folder, read, price_of)
     mistakes = lines.sorted(itertools.chain(_doubts(given, engines), doubts))
     if mistakes:
         return None, mistakes
