@@ -216,15 +216,12 @@ def test_folders() -> None:
 
 def test_one_folder_of_two_hosts_is_told_once() -> None:
     mounted = [{"mount_point": "/ssd", "kind": "nfs4", "device": "nas:/export"}]
-    found = checked(
-        **{
-            name: replace(
-                with_facts(name, file_systems=mounted),
-                folders=(FolderSurvey(Path("/ssd"), 500 * 10**9, 8, shared_with=(other,)),),
-            )
-            for name, other in (("h2", "h3"), ("h3", "h2"))
-        }
-    )
+
+    def sharing(name: str, other: str) -> HostSurvey:
+        folder = FolderSurvey(Path("/ssd"), 500 * 10**9, 8, shared_with=(other,))
+        return replace(with_facts(name, file_systems=mounted), folders=(folder,))
+
+    found = checked(h2=sharing("h2", "h3"), h3=sharing("h3", "h2"))
     assert [each.text for each in found.remarks if each.code != "VEN-CLUSTER-DIFFERS"] == [
         "h2, h3 have one folder, not one each: /ssd of h2"
     ]
