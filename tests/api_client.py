@@ -16,6 +16,7 @@ from venturi.present.api.app import create_app
 from venturi.present.api.context import Services
 from venturi.present.api.security import Access
 from venturi.record.repository import Repository
+from venturi.settings import ServerLimits
 
 UPLOAD_BYTES_MAX = 1 << 20
 WRITE_TOKEN, READ_TOKEN = "write-0123456789abcdef", "read-0123456789abcdef"
@@ -39,13 +40,16 @@ class InProcess(httpx.BaseTransport):
 
 
 def client_of(
-    repository: Repository, access: Access | None = None, assets: Path | None = None
+    repository: Repository,
+    access: Access | None = None,
+    assets: Path | None = None,
+    limits: ServerLimits | None = None,
 ) -> httpx.Client:
     """A client of a server for `repository`; nothing listens anywhere."""
     access = access or Access(upload_bytes_max=UPLOAD_BYTES_MAX)
     services = Services(repository, RepositoryChanges(repository, access.upload_bytes_max))
     more = {} if assets is None else {"assets": assets}
-    app = create_app(services, access=access, **more)
+    app = create_app(services, access=access, limits=limits or ServerLimits(), **more)
     return httpx.Client(transport=InProcess(app), base_url="http://localhost")
 
 

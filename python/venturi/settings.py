@@ -50,13 +50,13 @@ class ServerLimits:
     series_at_once_max: int = _limit(2, "Requests that read series at once; others wait.")
     series_waiting_max: int = _limit(16, "Requests that wait for that; others get status 503.")
     computing_at_once_max: int = _limit(
-        6, "Requests of analyses, advice and downloads at once; others wait."
+        6, "Requests of the start page, analyses, advice and downloads at once; others wait."
     )
     computing_waiting_max: int = _limit(32, "Requests that wait for that; others get status 503.")
     compute_timeout_s: int = _limit(
         120,
-        "Seconds from asking for an analysis, advice, a series or a download to its answer; then "
-        "it is given up.",
+        "Seconds from asking for the start page, an analysis, advice, a series or a download to "
+        "its answer; then it is given up.",
     )
     write_timeout_s: int = _limit(
         30, "Seconds that a change waits for others to have written; then it gets status 503."

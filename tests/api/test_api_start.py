@@ -12,10 +12,13 @@ import pytest
 import own_samples
 import pages_samples
 import report_samples
+from api_client import client_of
+from venturi.present.api import start as first_page
 from venturi.present.api.pages import is_page
 from venturi.record import exclusions
 from venturi.record.repository import Repository
 from venturi.record.trial import Failure, Sample, State, Trial, TrialWarning
+from venturi.settings import ServerLimits
 
 MakeTrial = Callable[..., Trial]
 
@@ -35,6 +38,16 @@ def test_an_empty_repository_has_nothing_to_say(client: httpx.Client) -> None:
     told = start(client)
     assert told["headline"] == "Nothing is recorded here yet"
     assert [told[part] for part in ("figures", "answers", "findings", "recent")] == [[], [], [], []]
+
+
+def test_it_is_given_up_when_it_takes_too_long(repository: Repository) -> None:
+    with (
+        client_of(repository, limits=ServerLimits(compute_timeout_s=1)) as client,
+        first_page._ONE_AT_A_TIME,  # as while another's is computed
+    ):
+        answer = client.get("/api/start")
+        assert (answer.status_code, answer.json()["code"]) == (503, "VEN-API-TIME")
+        assert client.get("/api/trials").status_code == 200
 
 
 def test_probes_and_sorts_of_this_machine_answer_in_its_report_s_words(

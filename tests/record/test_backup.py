@@ -99,7 +99,7 @@ def test_all_of_it_comes_back_on_the_other_database(
     copied = back_up(repository, file)
     assert (copied.trials, copied.artifacts, copied.damaged, copied.missing) == (3, 4, (), ())
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    restored = restore(emptied, file)
+    restored = restore(emptied, file, keep_tokens=True)
     assert (restored.trials, restored.artifacts) == (3, 4)
     assert (restored.interrupted, restored.quarantined) == (0, 0)
     before, after = rows_in(repository), rows_in(emptied)
@@ -116,6 +116,23 @@ def test_all_of_it_comes_back_on_the_other_database(
     # And back to the kind of database that it came from, from there.
     again = tmp_path / "again.backup"
     assert back_up(emptied, again).trials == 3
+
+
+def test_tokens_come_back_revoked_unless_they_are_kept(
+    repository: Repository, emptied: Repository, tmp_path: Path
+) -> None:
+    file = tmp_path / "whole.backup"
+    _, secret = tokens.add(repository, "ci", "write", ANN)
+    tokens.add(repository, "old", "read", ANN)
+    gone = tokens.revoke(repository, "old")
+    back_up(repository, file)
+    tokens.revoke(repository, "ci")
+    assert restore(emptied, file).revoked == 1
+    found = tokens.holder(emptied, secret)
+    assert found is not None
+    assert found.revoked_at is not None
+    assert not tokens.in_force(emptied)
+    assert gone in tokens.find(emptied)
 
 
 def test_every_table_is_copied_or_derived() -> None:

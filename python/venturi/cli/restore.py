@@ -15,8 +15,13 @@ from venturi.wording import count_of
 
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "--keep-tokens",
+    is_flag=True,
+    help="Leave tokens in force, also those that were revoked after the backup was made.",
+)
 @json_option
-def command(*, file: Path, as_json: bool) -> None:
+def command(*, file: Path, keep_tokens: bool, as_json: bool) -> None:
     """Fill an empty repository from FILE, which `venturi backup` wrote.
 
     Every file and table is compared with its digest; what is damaged restores nothing, and neither
@@ -30,7 +35,7 @@ def command(*, file: Path, as_json: bool) -> None:
     except OSError as error:
         raise unreadable(file, error, "VEN-BACKUP-FORMAT") from error
     with open_repository() as repository, counting("restore", "bytes") as progress:
-        restored = restore(repository, file, progress=progress)
+        restored = restore(repository, file, keep_tokens=keep_tokens, progress=progress)
     if restored.quarantined:
         click.echo(
             f"{count_of(restored.quarantined, 'trial')} cannot be read: set aside; "
@@ -40,6 +45,12 @@ def command(*, file: Path, as_json: bool) -> None:
     if restored.interrupted:
         click.echo(
             f"{count_of(restored.interrupted, 'trial')} had not ended and count as interrupted",
+            err=True,
+        )
+    if restored.revoked:
+        click.echo(
+            f"{count_of(restored.revoked, 'token')} revoked: the backup does not know which have "
+            "been since it was made; `venturi token add` makes new ones, --keep-tokens leaves all",
             err=True,
         )
     if as_json:

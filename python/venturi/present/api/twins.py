@@ -48,7 +48,7 @@ class Twin:
 
 
 TWINS = (
-    Twin("/start", "start", "start", "repository"),
+    Twin("/start", "start", "start", "repository", computes=True),
     Twin("/status", "trials", "status", "repository"),
     Twin("/keys", "trials", "keys", "repository"),
     Twin("/trials", "trials", "trials", "repository"),

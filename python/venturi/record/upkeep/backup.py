@@ -33,6 +33,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from venturi.errors import VenturiError
+from venturi.record import tokens
 from venturi.record.files import (
     TEMPORARY_SUFFIX,
     is_abandoned,
@@ -88,12 +89,13 @@ class Copied:
 @dataclass(frozen=True, slots=True)
 class Restored:
     """What came of a backup: of its trials some had been at work (`interrupted` now), and some
-    could not be read (`quarantined`)."""
+    could not be read (`quarantined`); `revoked` counts the tokens that ended."""
 
     trials: int
     artifacts: int
     interrupted: int
     quarantined: int
+    revoked: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,12 +255,17 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def restore(
-    repository: Repository, path: Path, *, progress: Progress = lambda _done, _all: None
+    repository: Repository,
+    path: Path,
+    *,
+    keep_tokens: bool = False,
+    progress: Progress = lambda _done, _all: None,
 ) -> Restored:
     """Fills `repository` from the backup `path`: all of it, or nothing.
 
     VEN-REPOSITORY-NOT-EMPTY if anything is recorded there. Trials at which a process was at work
-    become interrupted: it goes on elsewhere, if at all.
+    become interrupted: it goes on elsewhere, if at all. Tokens are revoked, unless they are to be
+    kept: the backup does not know of those that were revoked after it was made.
     """
     home = repository.artifacts_dir.parent
     # It stays until the rows are there, too: what a killed restore has put in place is known by it.
@@ -275,6 +282,8 @@ def restore(
                 with repository.writing(alone=True) as connection:
                     _require_rowless(connection, home)
                     told = _fill(connection, archive, manifest, widest(repository.limits))
+                    if not keep_tokens:
+                        told = replace(told, revoked=tokens.revoke_all(connection))
                     if unpacked.is_dir():
                         if repository.artifacts_dir.is_dir():
                             repository.artifacts_dir.rmdir()
