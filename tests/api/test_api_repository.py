@@ -222,8 +222,44 @@ def test_files_are_looked_up_by_name_and_only_downloaded(
     assert answer.headers["x-content-type-options"] == "nosniff"
     again = {"If-None-Match": answer.headers["etag"]}
     assert client.get("/api/trials/t1/artifacts/agent.log", headers=again).status_code == 304
+    whole = answer.content
+    for asked, part in {
+        "bytes=2-5": whole[2:6],
+        "bytes=-3": whole[-3:],
+        "bytes=4-": whole[4:],
+    }.items():
+        some = client.get("/api/trials/t1/artifacts/agent.log", headers={"Range": asked})
+        assert (some.status_code, some.content) == (206, part)
+    for odd in (
+        "bytes=5-2",
+        "bytes=0-1,3-4",
+        "bytes=-0",
+        "bytes=9999-",
+        "lines=1-2",
+        "bytes=",
+        "x",
+    ):
+        all_ = client.get("/api/trials/t1/artifacts/agent.log", headers={"Range": odd})
+        assert (all_.status_code, all_.content) == (200, whole), odd
     for name in ("..%2f..%2fventuri.sqlite", "%2e%2e", "agent.log%00", "t1%2fagent.log"):
         assert client.get(f"/api/trials/t1/artifacts/{name}").status_code == 404
+
+
+def test_one_part_of_a_file_that_is_there_may_be_asked_for(
+    client: httpx.Client, repository: Repository, succeeded: Make
+) -> None:
+    text = b"0123456789"
+    repository.add(repository.attach(succeeded(1), "log", "agent.log", text))
+
+    def asked(part: str) -> tuple[int, bytes]:
+        answer = client.get("/api/trials/t1/artifacts/agent.log", headers={"Range": part})
+        return answer.status_code, answer.content
+
+    assert asked("bytes=2-5") == (206, b"2345")
+    assert asked("bytes=-3") == (206, b"789")
+    assert asked("bytes=4-") == (206, b"456789")
+    for odd in ("bytes=5-2", "bytes=0-1,3-4", "bytes=-0", "bytes=99-", "lines=1-2", "bytes=", "x"):
+        assert asked(odd) == (200, text), odd
 
 
 # ---- downloads ----

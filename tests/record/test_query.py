@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from venturi.errors import ExitCode, VenturiError
 from venturi.record import exclusions
 from venturi.record.query import counting, faceting, grouping, known_keys, paging
+from venturi.record.query.checks import require_keys
 from venturi.record.query.conditions import COLUMNS, Condition, Op, parse_condition
 from venturi.record.query.grouping import Group
 from venturi.record.query.paging import whole_trials
@@ -520,3 +521,13 @@ def test_keys_are_known_with_what_they_hold(repository: Repository, make_trial: 
     repository.save(replace(trial.advance(State.PREPARING), configuration={"new": 1}))
     after = {key.key: key.n for key in known_keys.keys(repository)}
     assert (after["new"], after["flag"]) == (1, 5), "what was known before is not told again"
+
+
+def test_a_key_that_no_database_can_hold_is_of_no_trial(
+    repository: Repository, make_trial: MakeTrial
+) -> None:
+    repository.add(make_trial(configuration={"disk": "SSD"}))
+    for odd in ("\0", "a\0b"):
+        with pytest.raises(VenturiError, match="no trial has a key") as refused:
+            require_keys(repository, [odd])
+        assert refused.value.code == "VEN-QUERY-VALUE"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
@@ -24,11 +25,12 @@ router = APIRouter(prefix="/api", tags=["repository"])
     responses={200: {"content": {"text/plain": {}, "application/octet-stream": {}}}},
 )
 def artifact(
+    request: Request,
     services: ServicesDep,
     id: Annotated[str, Path(**TRIAL_ID.said)],
     name: Annotated[str, Path(max_length=KEY_LENGTH_MAX, examples=["agent.log"])],
 ) -> FileResponse:
-    """A file that is kept with the trial, as it is."""
+    """A file that is kept with the trial, as it is; a part of it if one is asked for by Range."""
     found = trial_of(services, id)
     # The name is looked up and never used as a path.
     kept = next((each for each in found.artifacts if each.name == name), None)
@@ -37,12 +39,28 @@ def artifact(
             "VEN-RECORD-ARTIFACT", f"trial {id} has no artifact {name!r}",
             where={"trial": id, "artifact": name}, hint="the trial's record lists its artifacts",
         )  # fmt: skip
+    if not _is_part(request.headers.get("range", ""), kept.size_bytes):
+        # Else the answer would be one of several parts, or no problem document.
+        request.scope["headers"] = [
+            each for each in request.scope["headers"] if each[0] != b"range"
+        ]
     return FileResponse(
         services.repository.artifact_path(kept),
         media_type="text/plain" if kept.kind == "log" else "application/octet-stream",
         filename=kept.name,
         headers={"ETag": f'"{kept.sha256}"'},
     )
+
+
+def _is_part(asked: str, size_bytes: int) -> bool:
+    """Whether a header asks for one part that there is of `size_bytes`; any other is ignored."""
+    found = re.fullmatch(r"bytes=(?:([0-9]{1,18})-([0-9]{0,18})|-([0-9]{1,18}))", asked)
+    if found is None:
+        return False
+    first, last, length = found.groups()
+    if length:
+        return 0 < int(length) <= size_bytes
+    return int(first) < size_bytes and (not last or int(first) <= int(last))
 
 
 @router.get(

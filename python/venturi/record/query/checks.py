@@ -110,7 +110,7 @@ def _renamed(condition: Condition, key: str) -> Condition:
 
 def _keys_with(connection: sa.Connection, value: str) -> list[str]:
     """The keys of the configuration that have `value` in a trial."""
-    here = sa.select(CONFIGURATION.c.key).where(CONFIGURATION.c.text == value).distinct()
+    here = sa.select(CONFIGURATION.c.key).where(CONFIGURATION.c.text == text_of(value)).distinct()
     return sorted(connection.execute(here.limit(NAMES_SHOWN)).scalars())
 
 
