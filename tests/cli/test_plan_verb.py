@@ -297,3 +297,43 @@ def test_check_names_settings_that_are_ignored(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     said = "warning: spark.executor.cores has no effect on spark local"
     assert done.stderr.count(said) == 1
+
+
+HOST = """[[hosts]]
+name = "one"
+REACHED
+roles = ["master", "worker"]
+address = "127.0.0.1"
+disks = { ssd = ["DISK"] }
+"""
+
+
+@pytest.mark.parametrize(
+    ("reached", "disk", "told", "code"),
+    [
+        ('lab = "not-there"', "data", "line 9: one of far: there is no lab", "VEN-LAB-UNKNOWN"),
+        ("here = true", "none", "one of far: {tmp}/none is not a folder", "VEN-MEASURE-DIR"),
+    ],
+)
+def test_a_host_or_a_folder_that_is_not_there(
+    tmp_path: Path, reached: str, disk: str, told: str, code: str
+) -> None:
+    home, data = tmp_path / "home", tmp_path / disk
+    (tmp_path / "data").mkdir()
+    hosts = HOST.replace("REACHED", reached).replace("DISK", str(data))
+    (tmp_path / "hosts.toml").write_text(hosts)
+    (tmp_path / "study.toml").write_text(
+        "repeats = 2\nwarm_ups = 0\n[factors]\nworkload = ['pi']\nengine = ['mapreduce:cluster']\n"
+        "cluster = ['far']\ndisk = ['ssd']\n[clusters.far]\nfile = 'hosts.toml'\n[disks.ssd]\n"
+        + "".join(f"{role} = ['{data}']\n" for role in ("input", "scratch", "output"))
+    )
+    checked = venturi("plan", "check", tmp_path / "study.toml", home=home)
+    assert checked.returncode == 0, checked.stderr
+    assert told.replace("{tmp}", str(tmp_path)) in checked.stderr
+    done = venturi("plan", "start", tmp_path / "study.toml", "--json", home=home)
+    assert done.returncode == 1, done.stderr
+    data_of = json.loads(done.stdout)["data"]
+    assert data_of["counts"]["failed"] == 2
+    assert all(code in each["reason"] for each in data_of["failed"])
+    listed = venturi("ls", "--where", "cluster=far", "--json", home=home)
+    assert len(json.loads(listed.stdout)["data"]) == 2

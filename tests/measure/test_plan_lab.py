@@ -1,0 +1,146 @@
+"""Plans over labs: each is up for its own trials, and gone after a failure, a kill and the end."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import AGENT, started, venturi
+from torture.lab_remains import ADDRESSES, NAME, NEEDS, id_of, left, remains
+from venturi.measure.lab import lab
+from venturi.measure.lab.lab_file import lab_of
+from venturi.record.repository import Repository
+from venturi.record.trial import Trial
+from venturi.settings import load
+
+pytestmark = [
+    pytest.mark.root, pytest.mark.slow,
+    pytest.mark.skipif(bool(NEEDS), reason="; ".join(NEEDS)),
+]  # fmt: skip
+
+LAB = """
+name = "NAME"
+dilation = 2
+[network]
+addresses = "ADDRESSES"
+rate = "RATE"
+[disks.ssd]
+size = "512MiB"
+rate = "400MB/s"
+[[hosts]]
+name = "h"
+count = 2
+disks = { ssd = 1 }
+"""
+PLAN = """
+repeats = 1
+warm_ups = 0
+order = "written"
+[factors]
+workload = ["pi"]
+engine = ["mapreduce:cluster"]
+cluster = ["slow", "fast"]
+[clusters.slow]
+lab = "slow.toml"
+[clusters.fast]
+lab = "fast.toml"
+"""
+LABS = {f"{NAME}-slow": "100Mbit/s", f"{NAME}-fast": "400Mbit/s"}
+SLOW, FAST = LABS
+NO_ENGINE = {"HADOOP_HOME": "/nowhere", "VENTURI_AGENT": str(AGENT)}
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    for name, rate in LABS.items():
+        text = LAB.replace("NAME", name).replace("ADDRESSES", ADDRESSES).replace("RATE", rate)
+        (tmp_path / f"{name.removeprefix(f'{NAME}-')}.toml").write_text(text)
+    (tmp_path / "plan.toml").write_text(PLAN)
+    return tmp_path / "plan.toml"
+
+
+def told(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(done.stdout)["data"]
+    return data
+
+
+def trials(home: Path) -> dict[str, Trial]:
+    """By the plan's name of the cluster; the newest of each."""
+    with Repository.open(replace(load({}), home=home)) as repository:
+        rows = json.loads(venturi("ls", "--json", home=home).stdout)["data"]
+        found = [repository.get(row["id"]) for row in reversed(rows)]
+    return {str(trial.configuration["cluster"]): trial for trial in found}
+
+
+def killed_once(home: Path, plan: Path, ready: Callable[[], bool], **environment: str) -> set[str]:
+    """Starts a plan and kills it when it is `ready`; the ids of what then is there of its lab."""
+    child = started("plan", "start", plan, home=home, **environment)
+    try:
+        until_s = time.monotonic() + 60
+        while not ready():
+            assert time.monotonic() < until_s
+            assert child.poll() is None, child.communicate()
+            time.sleep(0.01)
+    finally:
+        child.kill()
+        child.communicate()
+    return id_of(home, SLOW)
+
+
+def test_a_trial_that_fails_takes_its_lab_down_and_the_plan_goes_on(
+    tmp_path: Path, plan: Path
+) -> None:
+    home = tmp_path / "home"
+    done = venturi("plan", "start", plan, "--json", home=home, **NO_ENGINE)
+    assert done.returncode == 1, done.stderr
+    failed = {each["values"]["cluster"]: each for each in told(done)["failed"]}
+    assert {name: each["class"] for name, each in failed.items()} == {
+        "slow": "environment", "fast": "environment",
+    }  # fmt: skip
+    assert "on h1: /nowhere has no MapReduce examples" in failed["slow"]["reason"]
+    assert lab.labs(home) == ()
+    kept = trials(home)
+    assert {name: trial.cluster.name for name, trial in kept.items()} == {
+        "slow": SLOW, "fast": FAST,
+    }  # fmt: skip
+    assert kept["slow"].cluster.dilation == 2
+    rates = {link.bytes_per_s for host in kept["slow"].cluster.hosts
+             for link in host.links.values()}  # fmt: skip
+    assert rates == {100e6 / 8 / 2}
+
+
+def test_a_lab_of_that_name_is_left_alone(tmp_path: Path, plan: Path) -> None:
+    home = tmp_path / "home"
+    file = tmp_path / "fast.toml"
+    lab.up(lab_of(file.read_text(), file), home, cores=2, agent=AGENT)
+    try:
+        refused = venturi("plan", "start", plan, home=home, **NO_ENGINE)
+        assert refused.returncode == 2, refused.stderr
+        assert "VEN-LAB-UP" in refused.stderr
+        assert "line: 12" in refused.stderr
+        assert lab.look(home, FAST).state == "up"
+        checked = venturi("plan", "check", plan, home=home, **NO_ENGINE)
+        assert checked.returncode == 0, checked.stderr
+        assert f"line 12: the lab {FAST} is up already" in checked.stderr
+    finally:
+        lab.down(home, FAST)
+
+
+def test_what_a_kill_left_half_made_is_removed(tmp_path: Path, plan: Path) -> None:
+    home, before = tmp_path / "home", remains()
+    journal = lab.folder_of(home, SLOW) / "journal.jsonl"
+    ids = killed_once(home, plan, lambda: journal.exists() and b"step" in journal.read_bytes(),
+                      **NO_ENGINE)  # fmt: skip
+    assert ids
+    resumed = venturi("plan", "resume", plan, home=home, **NO_ENGINE)
+    assert f"took down the lab {SLOW}, left behind by a killed plan" in resumed.stderr
+    assert "2 failed" in resumed.stdout
+    assert lab.labs(home) == ()
+    assert left(before, ids) == []
