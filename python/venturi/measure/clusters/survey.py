@@ -20,7 +20,7 @@ from venturi.settings import Settings
 from venturi.units import format_duration
 
 SURVEY_S = 30.0
-NAMES_S = 1.5
+NAMES_S = 1.0
 """Whoever waits longer for a name waits so at each start of a daemon."""
 ANSWER_S = 1.0
 ALL_PAIRS = 16
