@@ -6,7 +6,9 @@ of this name on another host is the same. A Hadoop of HADOOP_HOME must be there 
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from venturi.errors import VenturiError
 from venturi.measure.clusters.connect import on_each
 from venturi.measure.engines.hadoop.install import Found, Hadoop, look_for_hadoop, place_of
 from venturi.measure.engines.nodes import Nodes
+from venturi.measure.hosts import owned
 from venturi.measure.hosts.host import Files
 from venturi.measure.hosts.local import HERE
 
@@ -68,15 +71,21 @@ def _can_be_sent(home: Path, environ: Mapping[str, str]) -> bool:
 def _send(name: str, files: Files, place: Path) -> None:
     if files.is_folder(place):
         return
-    part = place.with_name(f".{place.name}.part")
     try:
         files.mkdir(place.parent, parents=True, exist_ok=True)
-        files.remove(part)
-        files.mkdir(part)
-        for each in HERE.entries(place):
-            files.put(each.path, part / each.path.name)
-        files.sync(part)
-        files.rename(part, place)
+        owned.sweep(files, place.parent, prefix=owned.PUSH_PREFIX)
+        part = place.with_name(f"{owned.PUSH_PREFIX}{secrets.token_hex(4)}")
+        owned.make(files, part)
+        try:
+            jars = part / place.name
+            files.mkdir(jars)
+            for each in HERE.entries(place):
+                files.put(each.path, jars / each.path.name)
+            files.sync(jars)
+            files.rename(jars, place)
+        finally:
+            with suppress(OSError, VenturiError):
+                owned.discard(files, part)
     except OSError as error:
         if files.is_folder(place):  # another Venturi was faster
             return
