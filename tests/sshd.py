@@ -109,7 +109,8 @@ def sshd(
         port = probe.getsockname()[1]
     known = f"[{address}]:{port}"
     (folder / "known_hosts").write_text(f"{known} {host_key}")
-    said = {"XDG_CACHE_HOME": str(folder / "cache")} | dict(env or {})
+    own = {"XDG_CACHE_HOME": str(folder / "cache"), "VENTURI_LOCK": str(folder / "measuring.lock")}
+    said = own | dict(env or {})
     (folder / "server").write_text(
         f"ListenAddress {address}:{port}\n"
         f"HostKey {folder / 'host'}\n"
