@@ -360,7 +360,6 @@ AGENT_CLASSES: Mapping[str, FailureClass | None] = MappingProxyType(
         "VEN-GEN-OUTPUT-EXISTS": _USAGE,
         "VEN-GEN-SPACE": _CAPACITY,
         "VEN-HOST-PROC": _ENVIRONMENT,
-        "VEN-HOST-SIGNAL": _ENVIRONMENT,
         "VEN-HOST-SOURCE": _WARNING,
         "VEN-INTERRUPTED": _INTERRUPTED,
         "VEN-MEMORY-BYTES": _CAPACITY,

@@ -34,6 +34,5 @@ impl HostError {
 /// Every code of host facts and sampling with its meaning.
 pub const CODES: &[(&str, &str)] = &[
     ("VEN-HOST-PROC", "The kernel's /proc cannot be read."),
-    ("VEN-HOST-SIGNAL", "The sampler cannot watch for signals."),
     ("VEN-HOST-SOURCE", "A source of samples is missing; its rows are left out (a warning)."),
 ];

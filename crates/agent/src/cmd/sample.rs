@@ -2,21 +2,17 @@
 
 use std::io;
 use std::ops::RangeInclusive;
-use std::os::unix::net::UnixStream;
+use std::os::fd::AsFd;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use hostmon::{Row, Sampler, next_tick, process_cpu_s};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
 use serde::Serialize;
-use serde_json::{Value, json};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use serde_json::json;
 
 use super::facts::failure;
-use crate::events::{EXIT_INTERRUPTED, EXIT_OK, EXIT_USER, Events, Failure};
+use crate::events::{EXIT_INTERRUPTED, EXIT_OK, Events, Failure};
+use crate::signals::Stop;
 
 /// From 10 ms, the tick in which the kernel counts CPU time, to an hour.
 const INTERVALS_MS: RangeInclusive<u64> = 10..=3_600_000;
@@ -26,7 +22,7 @@ const LEAST_LAST: Duration = Duration::from_millis(100);
 
 /// Arguments of `venturi-agent sample`.
 ///
-/// Stops after `--duration-s`, at SIGTERM (exit 0), at SIGINT (exit 130), or when nobody reads any
+/// Stops after `--duration-s`, at SIGTERM or SIGHUP (exit 0), at SIGINT (exit 130), or when nobody reads any
 /// longer (exit 0); the result says what the sampling cost.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -61,7 +57,7 @@ struct Series<'a> {
 /// Runs the command; the exit status when it could say something useful.
 pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
     let interval = Duration::from_millis(args.interval_ms);
-    let stop = Stop::on_signals().map_err(|error| no_signals(&error))?;
+    let stop = Stop::on_signals()?;
     let mut sampler = Sampler::open(&args.root).map_err(|error| failure(&error))?;
     if args.own {
         sampler = sampler.with_own(std::os::unix::process::parent_id());
@@ -90,7 +86,8 @@ pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
         let next = next_tick(started.elapsed(), interval);
         let last = args.duration_s.is_some_and(|duration| next > duration);
         let until = if last { args.duration_s } else { None }.unwrap_or(next);
-        let stopped = stop.wait(started + until);
+        // Nobody may want to read any longer.
+        let stopped = stop.wait(started + until, Some(io::stdout().as_fd()));
         if stopped && started.elapsed().saturating_sub(at) >= LEAST_LAST {
             sample(); // what was watched is watched to its end
         }
@@ -104,54 +101,4 @@ pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
         "elapsed_s": started.elapsed().as_secs_f64(),
     }));
     Ok(if stop.interrupted() { EXIT_INTERRUPTED } else { EXIT_OK })
-}
-
-/// Sleeps that a signal ends.
-struct Stop {
-    wake: UnixStream,
-    interrupted: Arc<AtomicBool>,
-}
-
-impl Stop {
-    fn on_signals() -> io::Result<Self> {
-        let (wake, signalled) = UnixStream::pair()?;
-        let interrupted = Arc::new(AtomicBool::new(false));
-        // The flag is set before the pipe wakes us, because it is registered first.
-        signal_hook::flag::register(SIGINT, interrupted.clone())?;
-        signal_hook::low_level::pipe::register(SIGINT, signalled.try_clone()?)?;
-        signal_hook::low_level::pipe::register(SIGTERM, signalled)?;
-        Ok(Self { wake, interrupted })
-    }
-
-    /// Waits until `deadline`, or less if a signal comes or the reader of stdout goes away; true if
-    /// one has.
-    fn wait(&self, deadline: Instant) -> bool {
-        let stdout = io::stdout();
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let mut fds = [
-                PollFd::new(&self.wake, PollFlags::IN),
-                PollFd::new(&stdout, PollFlags::empty()), // errors are reported unasked
-            ];
-            match poll(&mut fds, Timespec::try_from(left).ok().as_ref()) {
-                Ok(0) => return false,
-                Err(Errno::INTR) => {}
-                Ok(_) | Err(_) => return true,
-            }
-        }
-    }
-
-    fn interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed)
-    }
-}
-
-fn no_signals(error: &io::Error) -> Failure {
-    Failure {
-        code: "VEN-HOST-SIGNAL",
-        message: format!("signal handlers cannot be installed: {error}"),
-        place: Value::Null,
-        hint: String::new(),
-        exit: EXIT_USER,
-    }
 }

@@ -1,19 +1,14 @@
 //! `venturi-agent spindle`: image files served as disks that are as slow as real ones.
 
-use std::io::{self, Read};
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hostmon::process_cpu_s;
 use serde_json::{Map, Value, json};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use spindle::{DiskSpec, Server, SpindleError, predict};
 
 use crate::events::{EXIT_INTERRUPTED, EXIT_OK, EXIT_USER, Events, Failure};
+use crate::signals::Stop;
 
 /// How often it is looked whether somebody has unmounted the disks.
 const LOOK: Duration = Duration::from_millis(200);
@@ -37,7 +32,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
-    let mut stop = Stop::on_signals().map_err(|error| no_signals(&error))?;
+    let stop = Stop::on_signals()?;
     let disks: Result<Vec<_>, _> =
         args.disks.iter().map(|text| DiskSpec::from_json(text)).collect();
     let disks = disks.map_err(|error| failure(&error))?;
@@ -48,7 +43,7 @@ pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
     let server = Server::mount(&args.mount, &disks).map_err(|error| failure(&error))?;
     let ready: Vec<_> = disks.iter().map(|disk| described(args, disk)).collect();
     events.emit("ready", &json!({"mount": args.mount, "disks": ready}));
-    while server.is_mounted() && !stop.wait(LOOK) {}
+    while server.is_mounted() && !stop.wait(Instant::now() + LOOK, None) {}
     let ended = server.end();
     if ended.busy {
         events.warning(
@@ -61,7 +56,7 @@ pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
         "cpu_s": process_cpu_s(),
         "elapsed_s": events.elapsed_s(),
     }));
-    Ok(if stop.interrupted.load(Ordering::Relaxed) { EXIT_INTERRUPTED } else { EXIT_OK })
+    Ok(if stop.interrupted() { EXIT_INTERRUPTED } else { EXIT_OK })
 }
 
 fn described(args: &Args, disk: &DiskSpec) -> Value {
@@ -80,43 +75,6 @@ fn described(args: &Args, disk: &DiskSpec) -> Value {
             "random_4_kib_iops": random,
         },
     })
-}
-
-/// Signals that end the serving.
-struct Stop {
-    wake: UnixStream,
-    interrupted: Arc<AtomicBool>,
-}
-
-impl Stop {
-    fn on_signals() -> io::Result<Self> {
-        let (wake, signalled) = UnixStream::pair()?;
-        let interrupted = Arc::new(AtomicBool::new(false));
-        // The flag is set before the pipe wakes us, because it is registered first.
-        signal_hook::flag::register(SIGINT, Arc::clone(&interrupted))?;
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
-            signal_hook::low_level::pipe::register(signal, signalled.try_clone()?)?;
-        }
-        Ok(Self { wake, interrupted })
-    }
-
-    /// Waits for a signal, not longer than `time`; true if one has come.
-    fn wait(&mut self, time: Duration) -> bool {
-        if self.wake.set_read_timeout(Some(time)).is_err() {
-            thread::sleep(time);
-        }
-        matches!(self.wake.read(&mut [0]), Ok(1))
-    }
-}
-
-fn no_signals(error: &io::Error) -> Failure {
-    Failure {
-        code: "VEN-AGENT-SIGNAL",
-        message: format!("cannot watch for signals: {error}"),
-        place: Value::Null,
-        hint: String::new(),
-        exit: EXIT_USER,
-    }
 }
 
 fn failure(error: &SpindleError) -> Failure {
