@@ -517,7 +517,21 @@ class SupervisionContract:
                 daemons.check()
 
 
-class HostContract(FilesContract, ProcessContract, SupervisionContract):
+class LockContract:
+    """The lock of measurements of a machine."""
+
+    def test_only_one_holds_it(self, host: Host) -> None:
+        with host.lock("the first") as before:
+            assert before is None
+            with host.lock("another") as other:
+                assert other == "the first"
+            with host.lock("another") as other:
+                assert other == "the first", "who did not get it gives nothing back"
+        with host.lock("the second") as before:
+            assert before is None
+
+
+class HostContract(FilesContract, ProcessContract, SupervisionContract, LockContract):
     """All of it."""
 
     @pytest.fixture

@@ -16,6 +16,7 @@ use crate::channel::{Channel, Failure, value};
 use crate::children::Children;
 use crate::files::{self, Replacement};
 use crate::frame::PIECE_BYTES;
+use crate::lock::{self, Taken};
 use crate::processes::{self, Start};
 use crate::text::Text;
 
@@ -85,6 +86,7 @@ pub enum Call {
     Which { program: Text, path: Option<Text> },
     AddressTowards { server: String, port: u16, timeout_s: f64 },
     UnixTime,
+    Lock { about: String },
     Start { argv: Vec<Text>, cwd: Option<Text>, env: Vec<(Text, Text)> },
     Supervise { argv: Vec<Text>, cwd: Text, env: Vec<(Text, Text)>, log: Text },
 }
@@ -121,6 +123,13 @@ impl Call {
             Self::UnixTime => {
                 let since = SystemTime::now().duration_since(UNIX_EPOCH);
                 Ok(json!(since.unwrap_or_default().as_secs_f64()))
+            }
+            Self::Lock { about } => {
+                let path = lock::place();
+                Ok(match lock::take(&path, &about).map_err(Failure::of(&path))? {
+                    Taken::Ours(file) => json!({ "handle": shared.keep(file) }),
+                    Taken::By(holder) => json!({ "holder": holder }),
+                })
             }
             Self::Start { argv, cwd, env } => {
                 processes::start(channel, &shared.children, &to_start(&argv, cwd.as_ref(), &env))

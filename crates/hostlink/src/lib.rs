@@ -10,6 +10,7 @@ mod channel;
 mod children;
 pub mod files;
 pub mod frame;
+mod lock;
 mod processes;
 mod serve;
 mod supervise;

@@ -10,12 +10,11 @@ from typing import Any
 
 from venturi import settings
 from venturi.cli.clusters import cluster_hosts, described
-from venturi.cli.measuring import say
+from venturi.cli.measuring import measuring_alone
 from venturi.cli.progress import progress_bars
 from venturi.cli.repository import open_repository
 from venturi.measure.clusters.cluster_spec import ClusterSpec, HostSpec
 from venturi.measure.hosts.agent import Agent
-from venturi.measure.hosts.lock import alone
 from venturi.measure.probes.disk_cluster import ClusterDiskJob, ClusterDiskOptions
 from venturi.measure.probes.members import Lost, Place
 from venturi.measure.probes.net_cluster import ClusterNetJob, ClusterNetOptions
@@ -78,12 +77,8 @@ def _session(
 ) -> Iterator[tuple[Session, list[Place], list[Lost]]]:
     """A session on the hosts that can be reached, their places, and the others."""
     with ExitStack() as stack:
-        stack.enter_context(
-            alone(
-                settings.load().lock, verb, wait=how.wait, on_wait=lambda w: say(f"waiting for {w}")
-            )
-        )
         connected = stack.enter_context(cluster_hosts(spec))
+        stack.enter_context(measuring_alone(verb, connected.results, wait=how.wait))
         if not connected.results:
             connected.all()  # the first failure, with the names of all
         keeper: Keeper = stack.enter_context(open_repository()) if how.record else Nowhere()

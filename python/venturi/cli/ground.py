@@ -35,6 +35,13 @@ class Ground:
     nodes: Nodes | None = None
     opened: Open | None = None
 
+    @property
+    def hosts(self) -> Mapping[str, Host]:
+        """The hosts of the cluster, by name."""
+        if self.nodes is None:
+            return {}
+        return {node.name: node.host for node in (self.nodes.client, *self.nodes.all)}
+
     def sized(self, limits: Mapping[str, Any]) -> dict[str, Any]:
         """`limits` for a cluster: without `threads` all of its workers have, and without
         `memory_bytes` what an engine gets on one host, for each of them.

@@ -66,15 +66,16 @@ def measuring_now(
     sample_interval_ms: int = 1000,
     alone_as: str | None = None,
     wait: bool = False,
+    hosts: Mapping[str, Host] | None = None,
 ) -> Iterator[Measuring]:
     """What sessions are opened with; with `record` False their trials, and the series of these, are
     kept nowhere.
 
-    With `alone_as`, under that name, nothing else on this host measures meanwhile: another command
+    With `alone_as`, under that name, nothing else measures here or on `hosts`: another command
     that does is waited for, or VEN-MEASURE-BUSY says which one it is. Without, what is done is the
     user's own work, which waits for nobody; the trials then have a warning that names who measured.
     """
-    from venturi.measure.hosts.lock import alone, measuring
+    from venturi.measure.hosts.lock import measuring
 
     lock = settings.load().lock
     warnings: tuple[TrialWarning, ...] = ()
@@ -83,9 +84,7 @@ def measuring_now(
             if who := measuring(lock):
                 warnings = (_disturbing(who),)
         else:
-            stack.enter_context(
-                alone(lock, alone_as, wait=wait, on_wait=lambda who: say(f"waiting for {who}"))
-            )
+            stack.enter_context(measuring_alone(alone_as, hosts or {}, wait=wait))
         keeper: Keeper = stack.enter_context(open_repository()) if record else Nowhere()
         on_progress = stack.enter_context(progress_bars(enabled=show_progress))
         yield Measuring(
@@ -106,6 +105,7 @@ class How(TypedDict, total=False):
     sample_interval_ms: int
     alone_as: str | None
     wait: bool
+    hosts: Mapping[str, Host] | None
 
 
 @contextmanager
@@ -114,6 +114,22 @@ def measuring_session(*, opened: Open | None = None, **how: Unpack[How]) -> Iter
     `measuring_now`."""
     with measuring_now(**how) as measuring:
         yield measuring.session(opened)
+
+
+@contextmanager
+def measuring_alone(what: str, hosts: Mapping[str, Host], *, wait: bool) -> Iterator[None]:
+    """While `what` measures, nothing else does, here or on `hosts`: VEN-MEASURE-BUSY names the one
+    that is in the way, which with `wait` is waited for."""
+    from venturi.measure.hosts.lock import alone, alone_on
+
+    def on_wait(who: str) -> None:
+        say(f"waiting for {who}")
+
+    with (
+        alone(settings.load().lock, what, wait=wait, on_wait=on_wait),
+        alone_on(hosts, what, wait=wait, on_wait=on_wait),
+    ):
+        yield
 
 
 def _disturbing(who: str) -> TrialWarning:

@@ -176,7 +176,11 @@ def command(
         resources = Resources(where.roles, limits["threads"], limits["memory_bytes"], workers)
         with (
             measuring_session(
-                show_progress=talk, alone_as=f"run {workload}", wait=wait, opened=where.opened
+                show_progress=talk,
+                alone_as=f"run {workload}",
+                wait=wait,
+                opened=where.opened,
+                hosts=where.hosts,
             ) as session,
             DataFolders(session.agent.host.files, where.roles, keep=keep_data) as folders,
         ):

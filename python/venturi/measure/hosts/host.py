@@ -230,6 +230,11 @@ class Host(Protocol):
     def address_towards(self, server: str, port: int, timeout_s: float) -> str | None:
         """The address under which `server` sees this host; None if it does not answer there."""
 
+    def lock(self, about: str) -> AbstractContextManager[str | None]:
+        """Holds the machine's lock of measurements until the block is left, and writes `about` into
+        its file. If another holds it: gives what that one wrote, and holds nothing.
+        """
+
     def start(
         self,
         argv: Sequence[str | Path],

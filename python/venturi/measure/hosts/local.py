@@ -16,10 +16,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal
 
+from venturi import settings
 from venturi.errors import MACHINE, VenturiError, refused
 from venturi.measure.hosts import durable, threads
 from venturi.measure.hosts.host import (
@@ -33,6 +34,7 @@ from venturi.measure.hosts.host import (
 )
 from venturi.measure.hosts.supervised import LocalSupervised
 from venturi.record.files import replacing
+from venturi.record import file_lock
 from venturi.settings import temporary_folder
 
 
@@ -112,7 +114,7 @@ class LocalFiles(Files):
 
     @property
     def temporaries(self) -> Path:
-        return temporary_folder(os.environ)
+        return settings.temporary_folder(os.environ)
 
     @contextmanager
     def temporary(self, prefix: str) -> Iterator[Path]:
@@ -122,6 +124,25 @@ class LocalFiles(Files):
 
 def ipv4_of(name: str) -> str:
     """The IPv4 address that this machine knows a host by; OSError if it knows none."""
+@contextmanager
+def locked(path: Path, about: str) -> Iterator[str | None]:
+    """Holds the lock in the file `path` until the block is left: see `Host.lock`.
+
+    All users of the host share the file. In a folder that all may write to nobody is led elsewhere,
+    and only who makes it creates it.
+    """
+    flags = os.O_RDWR | os.O_NOFOLLOW
+    try:
+        file = os.open(path, flags)
+    except FileNotFoundError:
+        file = os.open(path, flags | os.O_CREAT, 0o666)
+        os.fchmod(file, 0o666)  # whatever the umask
+    try:
+        yield file_lock.take(file, about)
+    finally:
+        os.close(file)
+
+
     found = socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_STREAM)
     return str(found[0][4][0])
 
@@ -314,3 +335,6 @@ class LocalHost:
         self, command: Sequence[str | Path], *, log: Path, cwd: Path, env: Mapping[str, str]
     ) -> Supervised:
         return LocalSupervised(command, log=log, cwd=cwd, env=env)
+    def lock(self, about: str) -> AbstractContextManager[str | None]:
+        return locked(settings.load().lock, about)
+

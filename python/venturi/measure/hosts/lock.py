@@ -1,99 +1,156 @@
-"""One measurement at a time: a lock of the host, held for as long as a command measures."""
+"""One measurement at a time: a lock of each host, held for as long as a command measures there."""
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from venturi.errors import VenturiError
+from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.local import locked
+from venturi.record import file_lock
+from venturi.record.owner import current_owner
 from venturi.record.trial import now
 
 _LOOK_AGAIN_S = 0.5
+_HERE = "this host"
+OnWait = Callable[[str], None]
 
 
 @contextmanager
 def alone(
-    path: Path, what: str, *, wait: bool = False, on_wait: Callable[[str], None] | None = None
+    path: Path, what: str, *, wait: bool = False, on_wait: OnWait | None = None
 ) -> Iterator[None]:
-    """Holds the lock in the file `path` while `what` measures; the kernel ends it with us.
+    """Holds this machine's lock, in the file `path`, while `what` measures; the kernel ends it with
+    us.
 
     If another holds it: VEN-MEASURE-BUSY with who that is, or with `wait` waits, after telling
     `on_wait` once who is in the way.
     """
     try:
-        lock = _opened(path)
-    except OSError as error:
+        with _alone({_HERE: partial(locked, path)}, what, wait, on_wait, shared=False):
+            yield
+    except _NoLockError as error:
         raise VenturiError(
             "VEN-RECORD-DATABASE",
-            f"the lock file of measurements cannot be opened: {error.strerror}",
+            f"the lock file of measurements cannot be opened: {error.why.strerror}",
             where={"file": str(path)},
             hint="set VENTURI_LOCK to a file you may write to",
         ) from error
+
+
+@contextmanager
+def alone_on(
+    hosts: Mapping[str, Host], what: str, *, wait: bool = False, on_wait: OnWait | None = None
+) -> Iterator[None]:
+    """Holds the lock of each of `hosts`, as `alone` does this machine's: all of them or, while it
+    waits, none. Of hosts that are one machine the lock is the same, and it is enough to hold it.
+
+    Each ends with us, with the link, and with that host's agent. It is taken after this machine's.
+    """
     try:
-        told = False
-        while not _taken(lock):
-            holder = _holder(path)
-            if not wait:
-                raise VenturiError(
-                    "VEN-MEASURE-BUSY",
-                    f"another command is measuring on this host: {holder}",
-                    where={"lock": str(path)},
-                    hint="wait until it has ended, or add --wait",
-                )
-            if not told and on_wait is not None:
-                on_wait(holder)
-            told = True
-            time.sleep(_LOOK_AGAIN_S)
-        os.ftruncate(lock, 0)
-        about = {"what": what, "pid": os.getpid(), "since": now().isoformat(timespec="seconds")}
-        os.pwrite(lock, json.dumps(about).encode(), 0)
-        yield
-    finally:
-        os.close(lock)
+        locks = {name: host.lock for name, host in hosts.items()}
+        with _alone(locks, what, wait, on_wait, shared=True):
+            yield
+    except _NoLockError as error:
+        raise VenturiError(
+            "VEN-RECORD-DATABASE",
+            f"on {error.name} the lock file of measurements cannot be opened: {error.why.strerror}",
+            where={"host": error.name, "file": error.why.filename},
+            hint="its owner must let others read and write it, or remove it",
+        ) from error
 
 
 def measuring(path: Path) -> str | None:
     """Who measures on this host, holding the lock in the file `path`; None if nobody does."""
     try:
-        lock = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     except OSError:  # nobody has measured yet
         return None
     try:
-        return None if _taken(lock, fcntl.LOCK_SH) else _holder(path)
+        return _told(file_lock.holder(file)) if file_lock.is_taken(file) else None
     finally:
-        os.close(lock)
+        os.close(file)
 
 
-def _opened(path: Path) -> int:
-    """The file, which all users of the host share, closed in every child.
+class _NoLockError(Exception):
+    def __init__(self, name: str, why: OSError) -> None:
+        super().__init__(name)
+        self.name, self.why = name, why
 
-    In a folder that all may write to nobody is led elsewhere, and only who makes it creates it.
-    """
-    flags = os.O_RDWR | os.O_NOFOLLOW
+
+@contextmanager
+def _alone(
+    locks: Mapping[str, Callable[[str], AbstractContextManager[str | None]]],
+    what: str,
+    wait: bool,
+    on_wait: OnWait | None,
+    *,
+    shared: bool,
+) -> Iterator[None]:
+    """Holds all `locks`; with `shared` one that this process holds already is enough."""
+    owner = asdict(current_owner())
+    about = json.dumps({"what": what, "since": now().isoformat(timespec="seconds")} | owner)
+    told = False
+    while True:
+        with ExitStack() as stack:
+            busy = _first_busy(locks, about, owner if shared else None, stack)
+            if busy is None:
+                yield
+                return
+        name, holder = busy
+        if not wait:
+            raise VenturiError(
+                "VEN-MEASURE-BUSY",
+                f"another command is measuring on {name}: {holder}",
+                where={} if name == _HERE else {"host": name},
+                hint="wait until it has ended, or add --wait",
+            )
+        if not told and on_wait is not None:
+            on_wait(holder if name == _HERE else f"{holder}, on {name}")
+        told = True
+        time.sleep(_LOOK_AGAIN_S)
+
+
+def _first_busy(
+    locks: Mapping[str, Callable[[str], AbstractContextManager[str | None]]],
+    about: str,
+    owner: Mapping[str, object] | None,
+    stack: ExitStack,
+) -> tuple[str, str] | None:
+    """Takes the locks one by one; the first that another holds than `owner`, and who that is."""
+    for name, lock in locks.items():
+        try:
+            held = stack.enter_context(lock(about))
+        except OSError as error:
+            raise _NoLockError(name, error) from error
+        ours = held is not None and owner is not None and owner.items() <= _known(held).items()
+        if held is not None and not ours:
+            return name, _told(held)
+    return None
+
+
+def _known(held: str) -> Mapping[str, object]:
     try:
-        return os.open(path, flags)
-    except FileNotFoundError:
-        lock = os.open(path, flags | os.O_CREAT, 0o666)
-        os.fchmod(lock, 0o666)  # whatever the umask
-        return lock
+        known = json.loads(held)
+    except ValueError:
+        return {}
+    return known if isinstance(known, dict) else {}
 
 
-def _taken(lock: int, how: int = fcntl.LOCK_EX) -> bool:
+def _told(held: str) -> str:
+    known = _known(held)
     try:
-        fcntl.flock(lock, how | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _holder(path: Path) -> str:
-    try:
-        about = json.loads(path.read_text())
-        return f"{about['what']} (process {about['pid']}, since {about['since']})"
-    except (OSError, ValueError, KeyError, TypeError):
+        process = f"process {known['pid']}"
+        name = str(known["host"]).partition("/")[0]
+        if known["host"] != current_owner().host:
+            process += f" on {name}"
+        return f"{known['what']} ({process}, since {known['since']})"
+    except KeyError:
         return "another command"

@@ -306,6 +306,17 @@ class RemoteHost:
         found = self._link.ask("address_towards", server=server, port=port, timeout_s=timeout_s)
         return None if found is None else str(found)
 
+    @contextmanager
+    def lock(self, about: str) -> Iterator[str | None]:
+        taken = self._link.ask("lock", about=about)
+        if "holder" in taken:
+            yield str(taken["holder"])
+            return
+        try:
+            yield None
+        finally:
+            _unless_lost(lambda: self._link.ask("close", handle=taken["handle"]))
+
     def start(
         self,
         argv: Sequence[str | Path],

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from venturi.errors import VenturiError
+from venturi.record import file_lock
 from venturi.record.files import modes_in
 
 _WORKING, _FILES = ".upkeep.lock", ".files.lock"
@@ -23,29 +24,21 @@ def working(home: Path, what: str) -> Iterator[None]:
     """Only one command at a time copies, mends or removes what is in `home`: VEN-REPOSITORY-BUSY
     names the one that does."""
     with _opened(home, _WORKING) as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            other = os.pread(file, 200, 0).decode(errors="replace").strip()
+        other = file_lock.take(file, f"{what}, process {os.getpid()}")
+        if other is not None:
             raise VenturiError(
                 "VEN-REPOSITORY-BUSY",
                 f"another command is at work on this repository: {other or 'it began just now'}",
                 where={"folder": str(home)},
                 hint="try again when it has ended",
-            ) from error
-        os.ftruncate(file, 0)
-        os.pwrite(file, f"{what}, process {os.getpid()}".encode(), 0)
+            )
         yield
 
 
 def at_work(home: Path) -> bool:
     """Whether a command copies, mends or removes what is in `home`."""
     with _opened(home, _WORKING) as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
+        return file_lock.is_taken(file)
 
 
 @contextmanager

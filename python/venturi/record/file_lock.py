@@ -1,0 +1,38 @@
+"""Locks of open files, which the kernel ends with the process that holds them; in the file is who
+that is.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+
+_ABOUT_BYTES = 4096
+
+
+def take(file: int, about: str) -> str | None:
+    """Takes the lock of `file` and writes `about` into it. If another holds it: what that wrote,
+    perhaps nothing yet.
+    """
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return holder(file)
+    os.ftruncate(file, 0)
+    os.pwrite(file, about.encode(), 0)
+    return None
+
+
+def is_taken(file: int) -> bool:
+    """Whether another holds the lock of `file`."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    fcntl.flock(file, fcntl.LOCK_UN)
+    return False
+
+
+def holder(file: int) -> str:
+    """What whoever holds, or held, the lock of `file` wrote into it."""
+    return os.pread(file, _ABOUT_BYTES, 0).decode(errors="replace").strip()
