@@ -35,7 +35,7 @@ enum Command {
     Work(Work),
     /// Be a host of whoever speaks on stdin and stdout
     #[command(hide = true)]
-    Host,
+    Host(cmd::host::Host),
     /// Run a command of which nothing is left when stdin closes
     #[command(hide = true)]
     Supervise(cmd::host::Supervise),
@@ -118,7 +118,7 @@ fn main() -> ExitCode {
     }
     match command {
         Command::Work(work) => tell(&work),
-        Command::Host => cmd::host::serve(),
+        Command::Host(args) => cmd::host::serve(&args),
         Command::Supervise(args) => cmd::host::supervise(&args),
         Command::Execute(args) => cmd::host::execute(&args),
     }

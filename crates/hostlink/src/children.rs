@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process, pidfd_open,
-    pidfd_send_signal, waitid, waitpid,
+    pidfd_send_signal, wait, waitid, waitpid,
 };
 
 const POLL: Duration = Duration::from_millis(10);
@@ -115,6 +115,24 @@ pub fn number(status: ExitStatus) -> i32 {
     status.code().or_else(|| status.signal().map(|signal| -signal)).unwrap_or(-1)
 }
 
+/// Asks all descendants to end, and kills what is left after `grace`; nothing if there is no child.
+pub fn end_descendants(grace: Duration) {
+    let deadline = Instant::now() + grace;
+    if !reap_ended() {
+        return;
+    }
+    for pid in descendants() {
+        let _ = Pid::from_raw(pid).map(|pid| kill_process(pid, Signal::TERM));
+    }
+    while Instant::now() < deadline {
+        if !reap_ended() {
+            return;
+        }
+        thread::sleep(POLL);
+    }
+    kill_descendants(grace);
+}
+
 /// Kills until there is no child: orphans of the killed become our children. Gives up on what
 /// cannot be killed after `patience`.
 pub fn kill_descendants(patience: Duration) {
@@ -123,14 +141,21 @@ pub fn kill_descendants(patience: Duration) {
         for pid in descendants() {
             let _ = Pid::from_raw(pid).map(|pid| kill_process(pid, Signal::KILL));
         }
-        loop {
-            match waitpid(None, WaitOptions::NOHANG) {
-                Ok(Some(_)) => {}
-                Ok(None) => break,
-                Err(_) => return,
-            }
+        if !reap_ended() {
+            return;
         }
         thread::sleep(POLL);
+    }
+}
+
+/// Forgets the children that have ended; whether there are others.
+fn reap_ended() -> bool {
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) => {}
+            Ok(None) => return true,
+            Err(_) => return false,
+        }
     }
 }
 

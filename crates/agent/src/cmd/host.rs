@@ -9,6 +9,14 @@ use std::process::ExitCode;
 use crate::events::{EXIT_USER, identity};
 use crate::signals::heed_file_limit;
 
+/// Arguments of `venturi-agent host`.
+#[derive(Debug, clap::Args)]
+pub struct Host {
+    /// Serve in this very process, which another watches over
+    #[arg(long, hide = true)]
+    guarded: bool,
+}
+
 /// Arguments of `venturi-agent supervise`.
 #[derive(Debug, clap::Args)]
 pub struct Supervise {
@@ -26,10 +34,23 @@ pub struct Execute {
 }
 
 /// Is the far end of a link until that breaks.
-pub fn serve() -> ExitCode {
+pub fn serve(args: &Host) -> ExitCode {
+    if !args.guarded {
+        return guard();
+    }
     // A file that may not grow any further is an error of the call that writes it.
     let heeded = heed_file_limit().map_err(|failure| io::Error::other(failure.message));
     ended(heeded.and_then(|()| hostlink::serve(&identity())))
+}
+
+fn guard() -> ExitCode {
+    match hostlink::guard(["--end-with-parent", "host", "--guarded"]) {
+        Ok(killed @ ..0) => {
+            ended(Err(io::Error::other(format!("it was ended by signal {}", -killed))))
+        }
+        Ok(status) => ExitCode::from(u8::try_from(status).unwrap_or(EXIT_USER)),
+        Err(error) => ended(Err(error)),
+    }
 }
 
 /// Runs a command of which nothing is left.
