@@ -47,7 +47,7 @@ def run(
 
 
 def is_supervisor(pid: int) -> bool:
-    return b"supervise.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b"\0supervise\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 def stubborn(tmp_path: Path, seconds: float) -> tuple[str | Path, ...]:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from host_contract import HostContract, output_of, wait_until
 from command_line import venturi
 from venturi.errors import VenturiError
 from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.lock import alone_on, measuring
 from venturi.measure.hosts.remote import connected
 
 OVER_PIPES = (
@@ -126,6 +128,88 @@ def test_a_near_end_that_hangs(agent_binary: Path, tmp_path: Path) -> None:
     finally:
         near.kill()
         near.wait()
+
+
+def test_a_far_end_that_is_killed_leaves_nothing(agent_binary: Path, tmp_path: Path) -> None:
+    """Not even what its processes started, and what hides from their session."""
+    script = "echo $$ > pid1; setsid sh -c 'echo $$ > pid2; exec sleep 602' & exec sleep 602"
+    with connected([agent_binary, "host"], "far") as host:
+        process = host.start(["sh", "-c", script], cwd=tmp_path)
+        wait_until(lambda: len([e for e in tmp_path.glob("pid?") if e.read_text()]) == 2)
+        pids = [int(each.read_text()) for each in tmp_path.glob("pid?")]
+        os.kill(far_end(host)[0], signal.SIGKILL)
+        with pytest.raises(VenturiError, match="ended by signal 9") as caught:
+            process.wait()
+        assert caught.value.code == "VEN-HOST-LOST"
+    assert [pid for pid in pids if Path(f"/proc/{pid}").exists()] == []
+
+
+def test_a_lock_ends_with_the_far_end(agent_binary: Path) -> None:
+    with connected([agent_binary, "host"], "far") as host:
+        holding = host.lock("one")
+        assert holding.__enter__() is None
+        os.kill(far_end(host)[0], signal.SIGKILL)
+        with pytest.raises(VenturiError, match="was lost"):
+            host.files.stat(Path("/"))
+    with (
+        connected([agent_binary, "host"], "far") as another,
+        another.lock("two") as before,
+    ):
+        assert before is None
+    holding.__exit__(None, None, None)  # nothing to give back, and nothing to say
+
+
+def test_a_measurement_holds_the_lock_of_each_host(
+    agent_binary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def host_of(stack: ExitStack, name: str, machine: str) -> Host:
+        monkeypatch.setenv("VENTURI_LOCK", str(tmp_path / machine))
+        return stack.enter_context(connected([agent_binary, "host"], name))
+
+    with ExitStack() as stack:
+        hosts = {
+            "h1": host_of(stack, "h1", "m1"),
+            "h2": host_of(stack, "h2", "m2"),
+            "h3": host_of(stack, "h3", "m2"),  # the same machine as h2
+        }
+        with alone_on(hosts, "mine"):
+            assert [who.split(" (")[0] for who in map(measuring, _locks(tmp_path)) if who] == [
+                "mine", "mine"
+            ]  # fmt: skip
+        assert list(map(measuring, _locks(tmp_path))) == [None, None]
+        program = (
+            "import sys; from pathlib import Path; from venturi.measure.hosts.lock import alone\n"
+            "with alone(Path(sys.argv[1]), 'theirs'):\n    print('held', flush=True); input()\n"
+        )
+        other = subprocess.Popen(
+            [sys.executable, "-c", program, tmp_path / "m2"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+        assert other.stdin is not None
+        assert other.stdout is not None
+        try:
+            assert other.stdout.readline() == b"held\n"
+            busy = rf"measuring on h2: theirs \(process {other.pid}, since"
+            with pytest.raises(VenturiError, match=busy) as caught, alone_on(hosts, "mine"):
+                pytest.fail("both measure")
+            assert (caught.value.code, caught.value.where["host"]) == ("VEN-MEASURE-BUSY", "h2")
+            assert measuring(tmp_path / "m1") is None, "it holds all or none"
+            told: list[str] = []
+
+            def on_wait(who: str) -> None:
+                told.append(who)
+                other.kill()
+
+            with alone_on(hosts, "mine", wait=True, on_wait=on_wait):
+                assert None not in map(measuring, _locks(tmp_path))
+            assert [who.rpartition(", on ")[2] for who in told] == ["h2"]
+        finally:
+            other.kill()
+            other.communicate()
+
+
+def _locks(folder: Path) -> list[Path]:
+    return [folder / "m1", folder / "m2"]
 
 
 def test_what_does_not_speak_for_a_host(tmp_path: Path) -> None:

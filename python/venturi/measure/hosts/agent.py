@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import json
 import signal
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from venturi.errors import AgentError, ExitCode, Interrupted, VenturiError
 from venturi.measure.hosts.host import Host, Process
-from venturi.measure.hosts.local import LocalHost
+from venturi.measure.hosts.local import LocalHost, own_agent
 from venturi.record.trial import Phase, Sample, TrialWarning
 from venturi.settings import Settings
 
-AGENT = "venturi-agent"
 SCHEMA_VERSION = 1
 CLEAN_UP_GRACE_S = 30.0
 R = TypeVar("R")
@@ -199,21 +196,7 @@ class Agent:
         host = host or LocalHost()
         if host.agent is not None:
             return cls(host.agent, host, allow_debug=settings.allow_debug)
-        beside = Path(sys.executable).parent / AGENT
-        path = (
-            str(settings.agent)
-            if settings.agent is not None
-            else str(beside)
-            if beside.is_file()
-            else host.which(AGENT)
-        )
-        if path is None or (settings.agent is not None and not settings.agent.is_file()):
-            raise VenturiError(
-                "VEN-AGENT-MISSING",
-                f"{path or AGENT} was not found",
-                where={"looked": path or f"{beside}, then PATH"},
-                hint="install the wheel (`pip install venturi`) or set VENTURI_AGENT to its path",
-            )
+        path = own_agent(settings.agent)
         return cls(path, host, allow_debug=settings.allow_debug)
 
     def with_env(self, **env: str) -> Agent:

@@ -1,7 +1,7 @@
 """Long-running processes of an engine: started, watched and ended together.
 
-Each runs under a supervisor of its own (`supervise.py`), which ends it, and all that it started,
-when its stdin closes. That happens however this process ends, also when it is killed.
+Each runs under a supervisor of its own (`venturi-agent supervise`), which ends it, and all that it
+started, when its stdin closes. That happens however this process ends, also when it is killed.
 """
 
 from __future__ import annotations

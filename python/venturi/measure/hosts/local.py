@@ -11,6 +11,7 @@ import signal
 import socket
 import stat
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -33,9 +34,10 @@ from venturi.measure.hosts.host import (
     lines_of,
 )
 from venturi.measure.hosts.supervised import LocalSupervised
-from venturi.record.files import replacing
 from venturi.record import file_lock
-from venturi.settings import temporary_folder
+from venturi.record.files import replacing
+
+AGENT = "venturi-agent"
 
 
 class LocalFiles(Files):
@@ -122,8 +124,6 @@ class LocalFiles(Files):
             yield Path(folder)
 
 
-def ipv4_of(name: str) -> str:
-    """The IPv4 address that this machine knows a host by; OSError if it knows none."""
 @contextmanager
 def locked(path: Path, about: str) -> Iterator[str | None]:
     """Holds the lock in the file `path` until the block is left: see `Host.lock`.
@@ -143,6 +143,8 @@ def locked(path: Path, about: str) -> Iterator[str | None]:
         os.close(file)
 
 
+def ipv4_of(name: str) -> str:
+    """The IPv4 address that this machine knows a host by; OSError if it knows none."""
     found = socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_STREAM)
     return str(found[0][4][0])
 
@@ -276,6 +278,33 @@ class LocalProcess:
         return list(self._tail)
 
 
+def own_agent(chosen: Path | None = None) -> str:
+    """This machine's agent: the `chosen` one, else the one beside Python, else the one on PATH.
+    VEN-AGENT-MISSING."""
+    beside = Path(sys.executable).parent / AGENT
+    if chosen is not None:
+        path: str | None = str(chosen)
+    else:
+        path = str(beside) if beside.is_file() else shutil.which(AGENT)
+    if path is None or (chosen is not None and not chosen.is_file()):
+        raise VenturiError(
+            "VEN-AGENT-MISSING",
+            f"{path or AGENT} was not found",
+            where={"looked": path or f"{beside}, then PATH"},
+            hint="install the wheel (`pip install venturi`) or set VENTURI_AGENT to its path",
+        )
+    return path
+
+
+def _supervisor() -> str:
+    """The agent of this package where there is one: that of the settings may be any program that
+    speaks as an agent does."""
+    try:
+        return own_agent()
+    except VenturiError:
+        return own_agent(settings.load().agent)
+
+
 class LocalHost:
     """This machine."""
 
@@ -312,6 +341,9 @@ class LocalHost:
         except (OSError, OverflowError):  # a port that cannot be
             return None
 
+    def lock(self, about: str) -> AbstractContextManager[str | None]:
+        return locked(settings.load().lock, about)
+
     def start(
         self,
         argv: Sequence[str | Path],
@@ -334,7 +366,4 @@ class LocalHost:
     def supervise(
         self, command: Sequence[str | Path], *, log: Path, cwd: Path, env: Mapping[str, str]
     ) -> Supervised:
-        return LocalSupervised(command, log=log, cwd=cwd, env=env)
-    def lock(self, about: str) -> AbstractContextManager[str | None]:
-        return locked(settings.load().lock, about)
-
+        return LocalSupervised(_supervisor(), command, log=log, cwd=cwd, env=env)

@@ -1,5 +1,5 @@
-"""A command that leaves nothing behind: its supervisor (`supervise`) ends it, and all that it
-started, once we are gone or let go.
+"""A command that leaves nothing behind: its supervisor (`venturi-agent supervise`) ends it, and all
+that it started, once we are gone or let go.
 """
 
 from __future__ import annotations
@@ -7,14 +7,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-SUPERVISOR = Path(__file__).with_name("supervise.py")
 CLEAN_UP_S = 30.0
 
 
@@ -26,6 +24,7 @@ class LocalSupervised:
 
     def __init__(
         self,
+        agent: str | Path,
         command: Sequence[str | Path],
         *,
         log: Path,
@@ -33,7 +32,7 @@ class LocalSupervised:
         env: Mapping[str, str],
     ) -> None:
         self._supervisor = subprocess.Popen(
-            [sys.executable, "-I", "-S", SUPERVISOR, log, "--", *command],
+            [agent, "supervise", log, "--", *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=cwd,
