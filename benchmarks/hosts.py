@@ -126,7 +126,8 @@ def check(hosts: int, pairs: int) -> None:
 
         def ours(verb: str = "check") -> None:
             # Hosts that are one machine are a problem, which it says by its status.
-            venturi = [sys.executable, "-m", "venturi", "cluster", verb, cluster, "--json", "-q"]
+            command = ["cluster", verb, str(cluster), "--json", "-q"]
+            venturi = [sys.executable, "-m", "venturi", *command]
             done = subprocess.run(venturi, env=env, capture_output=True, check=False)
             data = json.loads(done.stdout)["data"]
             if verb == "check" and any(host["said"] is None for host in data["hosts"]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ import click
 
 from venturi import settings
 from venturi.cli.clusters import cluster_hosts, described
-from venturi.cli.measuring import Open, this_host
+from venturi.cli.measuring import Open, measuring_session, this_host
 from venturi.measure.clusters.cluster_spec import ClusterSpec
 from venturi.measure.engines.nodes import Nodes, nodes_of
 from venturi.measure.hosts.host import Host
@@ -41,6 +41,15 @@ class Ground:
         if self.nodes is None:
             return {}
         return {node.name: node.host for node in (self.nodes.client, *self.nodes.all)}
+
+    def measuring(
+        self, what: str, *, show_progress: bool, wait: bool
+    ) -> AbstractContextManager[Session]:
+        """A session there; while it is open nothing but `what` measures there."""
+        return measuring_session(
+            show_progress=show_progress, alone_as=what, wait=wait, opened=self.opened,
+            hosts=self.hosts,
+        )  # fmt: skip
 
     def sized(self, limits: Mapping[str, Any]) -> dict[str, Any]:
         """`limits` for a cluster: without `threads` all of its workers have, and without

@@ -16,7 +16,7 @@ from venturi.cli.clusters import cluster_option
 from venturi.cli.compare import group_of, told
 from venturi.cli.designs import design_of
 from venturi.cli.ground import Ground, ground
-from venturi.cli.measuring import measuring_session, records, say
+from venturi.cli.measuring import records, say
 from venturi.cli.options import BYTES, DURATION, json_option, print_json, quiet_option, wait_option
 from venturi.cli.progress import step
 from venturi.cli.repository import open_repository
@@ -175,13 +175,7 @@ def command(
         _warn_of_ignored(settings, engines)
         resources = Resources(where.roles, limits["threads"], limits["memory_bytes"], workers)
         with (
-            measuring_session(
-                show_progress=talk,
-                alone_as=f"run {workload}",
-                wait=wait,
-                opened=where.opened,
-                hosts=where.hosts,
-            ) as session,
+            where.measuring(f"run {workload}", show_progress=talk, wait=wait) as session,
             DataFolders(session.agent.host.files, where.roles, keep=keep_data) as folders,
         ):
             for swept in folders.swept:
