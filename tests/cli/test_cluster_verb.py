@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from command_line import AGENT, venturi
+from command_line import AGENT, started, venturi
 from sshd import Sshd, sshd
+from venturi.measure.hosts.lock import alone
 from venturi.model.catalog import load_shipped
 
 HERE = """\
@@ -147,3 +148,17 @@ def test_hosts_over_ssh(tmp_path: Path, server: Sshd) -> None:
     assert told.returncode == 1
     assert told.stdout.startswith("2 hosts, 1 did not answer")
     assert "ssh a" in told.stdout
+
+
+def test_a_host_on_which_another_measures(tmp_path: Path, server: Sshd) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text('[[hosts]]\nname = "a"\nroles = ["master"]\naddress = "127.0.0.1"\n')
+    with alone(server.folder / "measuring.lock", "theirs"):
+        told = started(  # what this process holds itself is not in its own way
+            "probe", "disk", "--cluster", file, "--dir", tmp_path, home=tmp_path / "home",
+            VENTURI_AGENT=str(AGENT),
+        )  # fmt: skip
+        _, stderr = told.communicate()
+    assert told.returncode == 1
+    assert "VEN-MEASURE-BUSY" in stderr
+    assert "measuring on a: theirs" in stderr

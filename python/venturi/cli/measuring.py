@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack
@@ -49,6 +49,14 @@ class Measuring:
 
     keeper: Keeper
     more: Mapping[str, Any]
+    alone_as: str | None = None
+    wait: bool = False
+
+    def alone_on(self, hosts: Mapping[str, Host]) -> AbstractContextManager[None]:
+        """While it is open nothing else measures on `hosts`, if nothing else does here."""
+        if self.alone_as is None:
+            return nullcontext()
+        return _alone_on(hosts, self.alone_as, wait=self.wait)
 
     def session(self, opened: Open | None = None) -> Session:
         """A session as `opened` opens it; without it one on this machine."""
@@ -94,6 +102,8 @@ def measuring_now(
                 "sample_interval_ms": sample_interval_ms if record else None,
                 "warnings": warnings,
             },
+            alone_as,
+            wait,
         )
 
 
@@ -120,16 +130,21 @@ def measuring_session(*, opened: Open | None = None, **how: Unpack[How]) -> Iter
 def measuring_alone(what: str, hosts: Mapping[str, Host], *, wait: bool) -> Iterator[None]:
     """While `what` measures, nothing else does, here or on `hosts`: VEN-MEASURE-BUSY names the one
     that is in the way, which with `wait` is waited for."""
-    from venturi.measure.hosts.lock import alone, alone_on
+    from venturi.measure.hosts.lock import alone
 
-    def on_wait(who: str) -> None:
-        say(f"waiting for {who}")
-
-    with (
-        alone(settings.load().lock, what, wait=wait, on_wait=on_wait),
-        alone_on(hosts, what, wait=wait, on_wait=on_wait),
-    ):
+    lock = settings.load().lock
+    with alone(lock, what, wait=wait, on_wait=_waiting), _alone_on(hosts, what, wait=wait):
         yield
+
+
+def _alone_on(hosts: Mapping[str, Host], what: str, *, wait: bool) -> AbstractContextManager[None]:
+    from venturi.measure.hosts.lock import alone_on
+
+    return alone_on(hosts, what, wait=wait, on_wait=_waiting)
+
+
+def _waiting(who: str) -> None:
+    say(f"waiting for {who}")
 
 
 def _disturbing(who: str) -> TrialWarning:

@@ -148,6 +148,7 @@ def _hosts(plan: Plan, name: str, measuring: Measuring, told: Told) -> Iterator[
         if cluster.lab is not None:
             spec = stack.enter_context(_lab(cluster, told))
         hosts = stack.enter_context(cluster_hosts(spec)).all()
+        stack.enter_context(measuring.alone_on(hosts))
         session = measuring.session(partial(session_on, spec, nodes_of(spec, hosts)))
         yield _Hosts(plan, session, spec, hosts)
 
