@@ -11,6 +11,7 @@ from this_host import HOST
 
 from venturi.errors import ExitCode, VenturiError
 from venturi.measure.clusters.cluster_file import cluster_of
+from venturi.measure.engines.hadoop.conf import racks
 from venturi.measure.engines.hadoop.install import place_of
 from venturi.measure.engines.hadoop.installed import look_on_nodes, send_to_nodes
 from venturi.measure.engines.nodes import Node, Nodes, nodes_of, on_one_host
@@ -58,6 +59,14 @@ def test_several_workers_on_a_host_have_numbers() -> None:
     assert [number for number, _ in one.numbered()] == [0, 1]
     assert one.label(one.master) == ""
     assert one.all == (one.master,)
+
+
+def test_hadoop_is_told_the_racks() -> None:
+    racked = FILE.replace("[[hosts]]", "[racks.a]\n[[hosts]]", 1) + 'rack = "a"\n'
+    assert racks(nodes(racked)).splitlines() == [
+        "m\t/default-rack", "10.0.0.1\t/default-rack",
+        "w1\t/a", "10.0.0.2\t/a", "w2\t/a", "10.0.0.3\t/a",
+    ]  # fmt: skip
 
 
 def test_a_cluster_that_no_engine_can_use() -> None:

@@ -302,6 +302,32 @@ def test_hdfs_files(hadoop: MapReduce, tmp_path: Path) -> None:
     assert not hdfs.exists("/files/moved")
 
 
+def test_several_hdfs_files_at_once(hadoop: MapReduce, tmp_path: Path) -> None:
+    hdfs = cluster_of(hadoop).hdfs
+    given = {f"/several/{number}": tmp_path / f"pipe{number}" for number in range(3)}
+    for pipe in given.values():
+        os.mkfifo(pipe)
+
+    def write() -> None:
+        # The last comes first: one file after the other would wait for ever.
+        opened = [pipe.open("wb") for pipe in reversed(given.values())]
+        for number, file in enumerate(opened):
+            with file:
+                file.write(b"%d" % number * 100_000)
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    hdfs.put_all(FILES, given)
+    writer.join(10)
+    back = {path: tmp_path / f"back{path[-1]}" for path in given}
+    hdfs.get_all(FILES, back)
+    assert [each.read_bytes()[:1] for each in back.values()] == [b"2", b"1", b"0"]
+    assert {each.stat().st_size for each in back.values()} == {100_000}
+    with pytest.raises(VenturiError, match=r"/several/9 is not in HDFS"):
+        hdfs.get_all(FILES, {**back, "/several/9": tmp_path / "back9"})
+    hdfs.remove("/several")
+
+
 def test_a_conf_that_names_no_cluster(
     hadoop: MapReduce, engines_home: Path, tmp_path: Path
 ) -> None:

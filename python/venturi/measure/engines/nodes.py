@@ -20,14 +20,15 @@ ROLES = ("input", "scratch", "output")
 
 @dataclass(frozen=True)
 class Node:
-    """A host with daemons: how the others call it, the IPv4 address at which they reach it, and
-    its folders for data by role.
+    """A host with daemons: how the others call it, the IPv4 address at which they reach it, its
+    folders for data by role, and the rack that it stands in.
     """
 
     name: str
     host: Host
     address: str
     dirs: Mapping[str, tuple[Path, ...]]
+    rack: str | None = None
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ def _node(host: HostSpec, connected: Host, address: str) -> Node:
     folders = {
         role: tuple(host.folders.get(role, ())) or (connected.files.temporaries,) for role in ROLES
     }
-    return Node(host.name, connected, address, folders)
+    return Node(host.name, connected, address, folders, host.rack)
 
 
 def _ipv4(spec: ClusterSpec, host: HostSpec) -> str:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import errno
 import json
-import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
+from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from pathlib import Path
-from typing import Any
+from threading import Event
+from typing import Any, BinaryIO
 from urllib.parse import quote, urlencode, urlsplit
 
 from venturi.errors import VenturiError
@@ -21,6 +23,8 @@ from venturi.measure.hosts.host import Files
 
 TIMEOUT_S = 60.0
 _PIECE_BYTES = 1 << 20
+# Each file comes and goes by one DataNode's link: several at once use several links.
+_COPIES_AT_ONCE = 8
 _OF_DISKS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO}
 # No DataNode has room for one more block, or the NameNode's own disk is nearly full.
 _FULL = ("could only be written to 0 of", "No space left", "DiskOutOfSpace", "Resources are low")
@@ -43,13 +47,29 @@ class Hdfs:
 
     def put(self, files: Files, source: Path, path: str, *, block_bytes: int | None = None) -> None:
         """Copies one of `files` into HDFS, replacing what is there."""
-        with files.open(source) as given, self.create(path, block_bytes=block_bytes) as target:
-            shutil.copyfileobj(given, target, _PIECE_BYTES)
+        self._put(files, source, path, Event(), block_bytes)
+
+    def put_all(self, files: Files, sources: Mapping[str, Path]) -> None:
+        """Copies some of `files` into HDFS, several at once, by their paths there."""
+        _at_once(partial(self._put, files, source, path) for path, source in sources.items())
 
     def get(self, files: Files, path: str, target: Path) -> None:
         """Copies a file out of HDFS, to be one of `files`."""
+        self._get(files, path, target, Event())
+
+    def get_all(self, files: Files, targets: Mapping[str, Path]) -> None:
+        """Copies files out of HDFS, several at once, by their paths there."""
+        _at_once(partial(self._get, files, path, target) for path, target in targets.items())
+
+    def _put(
+        self, files: Files, source: Path, path: str, given_up: Event, block_bytes: int | None = None
+    ) -> None:
+        with files.open(source) as given, self.create(path, block_bytes=block_bytes) as target:
+            _copy(given, target, given_up)
+
+    def _get(self, files: Files, path: str, target: Path, given_up: Event) -> None:
         with self._opened(path) as source, files.create(target) as taken:
-            shutil.copyfileobj(source, taken, _PIECE_BYTES)
+            _copy(source, taken, given_up)
 
     def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
         """At most `length` bytes of a file from `offset` on; all the rest if None."""
@@ -155,6 +175,27 @@ class Writer:
         """What the DataNode says once it has everything."""
         self._connection.send(b"0\r\n\r\n")
         return self._connection.getresponse()
+
+
+def _at_once(copies: Iterable[Callable[[Event], None]]) -> None:
+    """Runs all `copies`, several at once. When one fails the others are given up and have ended
+    before its error is raised.
+    """
+    given_up = Event()
+    with ThreadPoolExecutor(_COPIES_AT_ONCE) as threads:
+        running = [threads.submit(copy, given_up) for copy in copies]
+        try:
+            for each in as_completed(running):
+                each.result()
+        except BaseException:
+            given_up.set()
+            threads.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _copy(source: BinaryIO | HTTPResponse, target: BinaryIO | Writer, given_up: Event) -> None:
+    while not given_up.is_set() and (piece := source.read(_PIECE_BYTES)):
+        target.write(piece)
 
 
 @contextmanager

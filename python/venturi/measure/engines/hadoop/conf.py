@@ -24,6 +24,8 @@ from venturi.record.accounts.hadoop_xml import read_properties
 MIB = 2**20
 HOSTS = "hosts"
 """The file with the names of all nodes, beside the configuration."""
+RACKS = "racks"
+"""The file with the rack of each node, beside the configuration."""
 # YARN puts in, on each host, the folder that its NodeManager was given.
 _CONF_THERE = "{{HADOOP_CONF_DIR}}"
 LIGHT = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
@@ -40,6 +42,7 @@ log4j.logger.org.apache.hadoop.hdfs.server.namenode.FSNamesystem.audit=WARN
 """
 # What Hadoop 3.4 and its Guice reach into.
 _OPENED = ("java.lang", "java.io", "java.net", "java.nio", "java.util", "sun.nio.ch")
+DEFAULT_RACK = "default-rack"
 _LEAST_MASTER_MIB, _MOST_MASTER_MIB = 256, 1024
 _LEAST_TASK_MIB = 128
 _STEP_MIB = 32
@@ -127,10 +130,11 @@ def write(
     for name in ("hdfs", "datanode"):
         files.mkdir(folder / "webapps" / name, parents=True, exist_ok=True)
     files.write(folder / HOSTS, _hosts(nodes))
+    files.write(folder / RACKS, racks(nodes))
     files.write(folder / "log4j.properties", LOGGING)
     master = nodes.master.address
     for name, properties in (
-        ("core-site.xml", _core(master, ports)),
+        ("core-site.xml", _core(master, ports, folder / RACKS)),
         ("hdfs-site.xml", _hdfs(master, ports)),
         ("yarn-site.xml", _yarn(master, ports, sizes, hadoop.jars)),
         ("mapred-site.xml", _mapred(nodes, ports, sizes, hadoop)),
@@ -173,8 +177,22 @@ def _hosts(nodes: Nodes) -> str:
     return "".join(lines)
 
 
-def _core(master: str, ports: Ports) -> dict[str, str]:
+def racks(nodes: Nodes) -> str:
+    """A line for each node's name and address: its rack, as TableMapping reads it. All are at one
+    depth, as Hadoop wants it: of racks within racks only the innermost counts.
+    """
+    return "".join(
+        f"{called}\t/{node.rack or DEFAULT_RACK}\n"
+        for node in nodes.all
+        for called in (node.name, node.address)
+    )
+
+
+def _core(master: str, ports: Ports, racks: Path) -> dict[str, str]:
     return {
+        # Of the copies of a block, one is in another rack.
+        "net.topology.node.switch.mapping.impl": "org.apache.hadoop.net.TableMapping",
+        "net.topology.table.file.name": str(racks),
         "fs.defaultFS": f"hdfs://{master}:{ports.namenode}",
         # Daemons start side by side: one that is early asks again soon, for as long as before.
         "ipc.client.connect.retry.interval": "200",

@@ -203,8 +203,8 @@ class OnCluster:
         self._uploaded = ((), "")
         hdfs.remove(folder)
         hdfs.mkdir(folder)
-        for each in self._files.entries(task.input):
-            hdfs.put(self._files, each.path, f"{folder}/{each.path.name}")
+        given = [each.path for each in self._files.entries(task.input)]
+        hdfs.put_all(self._files, {f"{folder}/{path.name}": path for path in given})
         self._uploaded = (key, folder)
 
     def collect(
@@ -220,8 +220,8 @@ class OnCluster:
             }
         elif task.definition.format != "none":
             self._files.mkdir(task.output)
-            for name, _ in hdfs.files(output):
-                hdfs.get(self._files, f"{output}/{name}", task.output / name)
+            names = [name for name, _ in hdfs.files(output)]
+            hdfs.get_all(self._files, {f"{output}/{name}": task.output / name for name in names})
         hdfs.remove(output)
         # HDFS made each file durable when it was closed.
         synced = Phase("sync", ended.ended_s, 0.0)

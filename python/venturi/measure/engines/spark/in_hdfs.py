@@ -45,8 +45,9 @@ class InHdfs:
         if self._brought != content:
             self._brought = None
             hdfs.remove(self._input())
-            for each in given:
-                hdfs.put(files, each.path, f"{self._input()}/{each.path.relative_to(task.input)}")
+            paths = [each.path for each in given]
+            root = self._input()
+            hdfs.put_all(files, {f"{root}/{path.relative_to(task.input)}": path for path in paths})
             self._brought = content
 
     def fetch(self, task: Task) -> None:
@@ -65,7 +66,7 @@ class InHdfs:
 
 def _fetch(files: Files, hdfs: Hdfs, path: str, folder: Path) -> None:
     files.mkdir(folder)
-    for name, _ in hdfs.files(path):
-        hdfs.get(files, f"{path}/{name}", folder / name)
+    names = [name for name, _ in hdfs.files(path)]
+    hdfs.get_all(files, {f"{path}/{name}": folder / name for name in names})
     for name in hdfs.folders(path):
         _fetch(files, hdfs, f"{path}/{name}", folder / name)
