@@ -10,7 +10,7 @@ CARGO := cargo
 PYTEST := $(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo serve test test-rust test-web test-daily check lint lint-rust lint-types lint-python lint-web wheel release audit torture bench curves verdicts docs screenshots locks clean system-packages
+.PHONY: help setup demo serve test test-rust test-web test-daily check lint lint-rust lint-types lint-python lint-web wheel release audit torture bench curves verdicts docs screenshots studies locks clean system-packages
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | column -t -s $$'\t'
@@ -166,6 +166,9 @@ docs: .tools/docs/.synced ## Write the documentation as a site that opens withou
 
 screenshots: setup system-packages ## Take the pictures of the documentation anew, of what it measures here
 	$(PY) scripts/screenshots.py
+
+studies: setup system-packages ## Write the results of the studies that VENTURI_HOME has into their pages, and take their pictures
+	$(PY) scripts/studies.py
 
 locks: $(UV) ## Write the lock files anew
 	$(UV) pip compile --quiet --generate-hashes --no-annotate --universal requirements-uv.in -o requirements-uv.lock

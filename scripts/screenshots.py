@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlencode
@@ -77,12 +77,10 @@ def pictures(folder: Path, server: str, application: str) -> list[dict[str, obje
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The address of a server of the repository in `folder`, without a slash at its end."""
-    command = [VENTURI, "serve", "--port", "0"]
-    with subprocess.Popen(
-        command, env=environment(folder), text=True, stdout=subprocess.PIPE
-    ) as server:
+def served(environ: Mapping[str, str]) -> Iterator[str]:
+    """The address of a server with the settings in `environ`, without a slash at its end."""
+    command = [str(VENTURI), "serve", "--port", "0"]
+    with subprocess.Popen(command, env=environ, text=True, stdout=subprocess.PIPE) as server:
         assert server.stdout is not None
         try:
             yield server.stdout.readline().split()[-1].rstrip("/")
@@ -90,20 +88,31 @@ def served(folder: Path) -> Iterator[str]:
             server.terminate()
 
 
+def take(wanted: list[dict[str, object]]) -> None:
+    """Takes the pictures of a job of web/tests/shot.mjs."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as job:
+        json.dump(wanted, job)
+        job.flush()
+        shot = ROOT / "web/tests/shot.mjs"
+        subprocess.run(["node", shot, chromium(), job.name, IMAGES], check=True)
+
+
+def chromium() -> str:
+    """Where it is; SystemExit if there is none."""
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+    if found is None:
+        raise SystemExit("there is no Chromium: scripts/system-packages.sh installs it")
+    return found
+
+
 def main() -> int:
     """Exit status: 1 if there is no Chromium."""
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-    if chromium is None:
-        sys.stderr.write("there is no Chromium: scripts/system-packages.sh installs it\n")
-        return 1
+    chromium()
     with tempfile.TemporaryDirectory(prefix="lab-") as made:
         folder = Path(made)
         application = fill(folder)
-        with served(folder) as server:
-            job = folder / "job.json"
-            job.write_text(json.dumps(pictures(folder, server, application)), encoding="utf-8")
-            shot = ROOT / "web/tests/shot.mjs"
-            subprocess.run(["node", shot, chromium, job, IMAGES], check=True)
+        with served(environment(folder)) as server:
+            take(pictures(folder, server, application))
     for path in sorted(IMAGES.iterdir()):
         sys.stdout.write(f"{path.relative_to(ROOT)}: {path.stat().st_size // 1000} kB\n")
     return 0

@@ -1,0 +1,335 @@
+"""Writes the results of the studies into their pages: tables, what Venturi said, and pictures, from
+the repository in which their trials were recorded.
+
+Usage: python scripts/studies.py [--tables] [NAME...]. The repository is that of VENTURI_HOME. A
+page is docs/guide/studies/NAME.md; what stands between its two comments `results` is replaced.
+--tables: no pictures.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from screenshots import ROOT, VENTURI, served, take
+
+STUDIES = ROOT / "docs/guide/studies"
+PUBLISHED = ROOT / "python/venturi/record/starter"
+BETWEEN = re.compile(r"(<!-- results -->\n).*?(<!-- end of results -->)", re.DOTALL)
+# What Table 2 was made with: the whole cluster an hour, and more for what a layout has.
+PRICES = ("--usd-per-hour", "3.50", "--plus", "cluster=IB:0.80",
+          "--plus", "disk=HDD:0.20", "--plus", "disk=SSD:0.70")  # fmt: skip
+# The shortest public trial of each row of Table 2 (cluster minerva100-10-18-21), which is what the
+# table says that it shows.
+SHORTEST_S = {
+    ("ETH", "SSD"): 265, ("IB", "SSD"): 228, ("IB", "SS2"): 207, ("ETH", "SS2"): 258,
+    ("IB", "HS5"): 222, ("ETH", "HS5"): 275, ("ETH", "HD5"): 348, ("IB", "HD5"): 325,
+}  # fmt: skip
+HOURLY_USD = {"ETH": 3.5, "IB": 4.3, "SSD": 0.7, "SS2": 1.4, "HD5": 1.0, "HS5": 1.7}
+TEN_TB = "10000000000000"
+Group = Mapping[str, Any]
+
+
+def venturi(*words: str) -> str:
+    """What `venturi` prints on stdout."""
+    done = subprocess.run([VENTURI, *words], check=True, text=True, stdout=subprocess.PIPE)
+    return done.stdout
+
+
+def asked(*words: str) -> Any:
+    """The data of its JSON answer."""
+    return json.loads(venturi(*words, "--json"))["data"]
+
+
+def experiment(name: str) -> str:
+    """The id of the study's plan, which is the experiment of its trials."""
+    return str(asked("plan", "status", str(STUDIES / f"{name}.toml"))["plan"])
+
+
+def ranked(where: str, by: Sequence[str], *more: str) -> Any:
+    """What `venturi rank` answers."""
+    return asked("rank", *(f"--by={key}" for key in by), "--where", where, *more)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table of Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
+
+
+def standing(group: Group) -> str:
+    """How a group stands, with the reason where it cannot be told."""
+    return ": ".join(filter(None, (group["standing"], group["reason"])))
+
+
+TIME, COST = "elapsed_s", "cost"
+# Of groups compared over what is alike in all else `rank` has medians, too, with a warning.
+UNLIKE = {TIME: "elapsed_s", COST: "cost_usd"}
+DIGITS = {TIME: 1, COST: 4}
+
+
+def central(group: Group, metric: str = TIME) -> float:
+    """The median of a group: of trials that differ in nothing else, or else as `rank` has it."""
+    if "summaries" in group:
+        return float(group["summaries"][metric]["median"])
+    return float(group["medians_not_like_with_like"][UNLIKE[metric]])
+
+
+def trials(group: Group) -> int:
+    """How many trials it has."""
+    if "summaries" in group:
+        return max(int(each["n"]) for each in group["summaries"].values())
+    return int(group["trials"])
+
+
+def between(group: Group, metric: str = TIME) -> str:
+    """The interval of its median, or, where trials differ in more, of its ratio."""
+    alike = "summaries" in group
+    found = (group["summaries"][metric] if alike else group)["interval"]
+    if found is None:
+        return "-"
+    digits, what = (DIGITS[metric], "") if alike else (2, "ratio ")
+    level = f"{100 * found['level']:.0f} %"
+    return f"{what}{found['low']:.{digits}f} to {found['high']:.{digits}f} ({level})"
+
+
+def said(answer: Mapping[str, Any]) -> str:
+    """The verdict as it was given."""
+    return f"> {answer['verdict']}\n"
+
+
+def effects(where: str, key: str, *more: str) -> str:
+    """What `venturi effect KEY` says, a line for each value."""
+    answer = asked("effect", key, "--where", where, *more)
+    told = [effect["verdict"] for effect in answer["effects"]]
+    return "".join(f"- {line}\n" for line in dict.fromkeys(told))
+
+
+def aloja(where: str) -> str:
+    """The rankings by time and by cost beside the published and the corrected table."""
+    by = ("cluster", "disk")
+    rows = (PUBLISHED / "poggi-2015.csv").open(encoding="utf-8", newline="")
+    printed = {
+        (row["configuration.net"], row["configuration.disk"]): row
+        for row in csv.DictReader(rows)
+        if row["place"] == "Table 2"
+    }
+    printed_s = {key: float(row["elapsed_s"]) for key, row in printed.items()}
+    printed_usd = {key: float(row["cost_usd"]) for key, row in printed.items()}
+    corrected = {key: corrected_usd(key) for key in SHORTEST_S}
+    time, cost = ranked(where, by), ranked(where, by, "--objective", "cost", *PRICES)
+    usd = {layout(each): central(each, COST) for each in cost["groups"]}
+    seconds = {layout(each): central(each) for each in time["groups"]}
+    return "\n".join(
+        (
+            "By time:\n", beside(time["groups"], TIME, seconds, printed_s, SHORTEST_S), said(time),
+            "By cost:\n", beside(cost["groups"], COST, usd, printed_usd, corrected), said(cost),
+            "What the network brings over the layouts, and the disks over the networks "
+            "(`venturi effect`):\n",
+            effects(where, "cluster", "--baseline", "ETH")
+            + effects(where, "disk", "--baseline", "HD5"),
+            "Published pairs that are the other way round here:\n",
+            contradicted(printed_s, seconds),
+        )
+    )  # fmt: skip
+
+
+def layout(group: Group) -> tuple[str, str]:
+    """The network and the disks of a group."""
+    return group["key"]["cluster"], group["key"]["disk"]
+
+
+def beside(
+    groups: Sequence[Group],
+    metric: str,
+    here: Mapping[tuple[str, str], float],
+    printed: Mapping[tuple[str, str], float],
+    corrected: Mapping[tuple[str, str], float],
+) -> str:
+    """Groups as they are ranked, each figure as a multiple of the least of its column."""
+    median_of = {TIME: "median (s)", COST: "median (USD)"}[metric]
+    head = ("layout", "trials", median_of, "interval", "standing",
+            "of the least: here", "published", "corrected")  # fmt: skip
+    return table(
+        head,
+        (
+            (" ".join(layout(each)), trials(each),
+             f"{central(each, metric):.{DIGITS[metric]}f}", between(each, metric), standing(each),
+             *(f"{column[layout(each)] / min(column.values()):.2f}"
+               for column in (here, printed, corrected)))
+            for each in groups
+        ),
+    )  # fmt: skip
+
+
+def corrected_usd(key: tuple[str, str]) -> float:
+    """What the shortest public trial of a row of Table 2 cost."""
+    return (HOURLY_USD[key[0]] + HOURLY_USD[key[1]]) * SHORTEST_S[key] / 3600
+
+
+def contradicted(
+    printed_s: Mapping[tuple[str, str], float], here: Mapping[tuple[str, str], float]
+) -> str:
+    """Pairs of rows of the published table that are the other way round here, each by more than a
+    twentieth, with both numbers.
+    """
+    told = ""
+    for one in here:
+        for other in here:
+            published, found = printed_s[one] / printed_s[other], here[one] / here[other]
+            if published > 1.05 and found < 1 / 1.05:
+                told += (
+                    f"- {' '.join(one)} / {' '.join(other)}: published {printed_s[one]:.0f} / "
+                    f"{printed_s[other]:.0f} s = {published:.2f}, corrected "
+                    f"{SHORTEST_S[one] / SHORTEST_S[other]:.2f}, here {here[one]:.1f} / "
+                    f"{here[other]:.1f} s = {found:.2f}\n"
+                )
+    return told or "none\n"
+
+
+def vm_layout(where: str) -> str:
+    """The six layouts, and each of the two causes with the other one held."""
+    answer = ranked(where, ("cluster",))
+    rows = []
+    for group in answer["groups"]:
+        ports, _, machines = str(group["key"]["cluster"]).partition("-")
+        rows.append((machines, {"own": "one each", "shared": "all shared"}[ports],
+                     16 // int(machines), trials(group), f"{central(group):.1f}", between(group),
+                     standing(group)))  # fmt: skip
+    printed = [
+        (row["configuration.platform"], row["elapsed_s"])
+        for row in csv.DictReader((PUBLISHED / "jaffe-2017.csv").open(encoding="utf-8"))
+        if row["workload"] == "teragen" and row["input_bytes"] == TEN_TB
+    ]
+    head = ("machines a host", "ports", "disks a DataNode", "trials", "median (s)",
+            "interval", "standing")  # fmt: skip
+    pairs = (
+        ("own-1", "shared-1"), ("own-2", "shared-2"), ("own-4", "shared-4"),
+        ("shared-1", "shared-2"), ("shared-1", "shared-4"), ("own-1", "own-4"),
+    )  # fmt: skip
+    told = asked("effect", "cluster", "--where", where, "--baseline", "own-1")
+    shared = asked("effect", "cluster", "--where", where, "--baseline", "shared-1")
+    verdicts = [each["verdict"] for each in (*told["effects"], *shared["effects"])]
+    took = {str(each["key"]["cluster"]): central(each) for each in answer["groups"]}
+    return "\n".join(
+        (
+            table(head, rows), "`venturi rank`:\n", said(answer),
+            table(("from", "to", "what changes", "ratio of medians"),
+                    ((one, other, _change(one, other), f"{took[other] / took[one]:.2f}")
+                   for one, other in pairs)),
+            "`venturi effect cluster`, against own-1 and against shared-1:\n",
+            "".join(f"- {each}\n" for each in dict.fromkeys(verdicts)),
+            "Published, TeraGen of 10 TB (s): "
+            + ", ".join(f"{cluster} {seconds}" for cluster, seconds in printed) + "\n",
+        )
+    )  # fmt: skip
+
+
+def _change(one: str, other: str) -> str:
+    (ports, machines), (other_ports, other_machines) = one.split("-"), other.split("-")
+    changes = [
+        word
+        for word, differs in (
+            ("ports", ports != other_ports),
+            ("machines and disks a DataNode", machines != other_machines),
+        )
+        if differs
+    ]
+    # A machine's own port is one of two: with more machines, more ports.
+    if ports == other_ports == "own":
+        changes.append("ports")
+    return " and ".join(changes)
+
+
+def uneven(where: str) -> str:
+    """What is slow with and without second copies, and the tail of each group's median trial."""
+    by = ("cluster", "mapreduce.map.speculative")
+    answer = ranked(where, by)
+    rows = []
+    for group in answer["groups"]:
+        cluster, second = group["key"][by[0]], str(group["key"][by[1]])
+        took_s = central(group)
+        found = asked("ls", "--where", where, "--where", f"{by[0]}={cluster}", "--where",
+                      f"{by[1]}={second}", "--state", "succeeded", "--limit", "0")  # fmt: skip
+        middle = min(found, key=lambda trial: abs(trial["elapsed_s"] - took_s))
+        job = asked("show", middle["id"]).get("job") or {"stages": ()}
+        rows.append((cluster, "yes" if second.lower() == "true" else "no", trials(group),
+                     f"{took_s:.1f}", between(group), standing(group),
+                     _tail(job, 0), _tail(job, 1), _killed(job)))  # fmt: skip
+    head = ("cluster", "second copies", "trials", "median (s)", "interval",
+            "standing", "map: longest / median", "reduce: longest / median",
+            "attempts killed")  # fmt: skip
+    return "\n".join(
+        (
+            table(head, rows), "`venturi rank`:\n", said(answer),
+            "`venturi effect cluster --baseline even` (without second copies), and what these "
+            "bring:\n",
+            effects(where, "cluster", "--baseline", "even", "--where", f"{by[1]}=false")
+            + effects(where, by[1], "--baseline", "false", "--ignore",
+                      "mapreduce.reduce.speculative"),
+        )
+    )  # fmt: skip
+
+
+def _tail(job: Any, stage: int) -> str:
+    """The longest task of a stage by its median one."""
+    for skew in job["stages"][stage]["skews"] if len(job["stages"]) > stage else ():
+        if skew["what"] == "task time" and skew["ratio"] is not None:
+            return f"{skew['ratio']:.2f}"
+    return "-"
+
+
+def _killed(job: Any) -> int:
+    """How many attempts were killed, for another one was done before."""
+    return sum(stage["attempts_by_outcome"].get("killed", 0) for stage in job["stages"])
+
+
+RESULTS = {"aloja": aloja, "vm-layout": vm_layout, "uneven": uneven}
+BY = {"aloja": ("cluster", "disk"), "vm-layout": ("cluster",),
+      "uneven": ("cluster", "mapreduce.map.speculative")}  # fmt: skip
+
+
+def write(name: str) -> str:
+    """Writes the results of a study into its page; the condition that chooses its trials."""
+    where = f"experiment={experiment(name)}"
+    page = STUDIES / f"{name}.md"
+    text, count = BETWEEN.subn(
+        lambda found: f"{found[1]}\n{RESULTS[name](where)}\n{found[2]}",
+        page.read_text(encoding="utf-8"),
+    )
+    if count != 1:
+        raise SystemExit(f"{page}: the two comments for results are not there once each")
+    page.write_text(text, encoding="utf-8")
+    return where
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Exit status: 0."""
+    names = [each for each in arguments if each != "--tables"] or list(RESULTS)
+    chosen = {name: write(name) for name in names}
+    if "--tables" in arguments:
+        return 0
+    with served(os.environ) as server:
+        take(
+            [
+                {
+                    "name": f"study-{name}",
+                    "url": f"{server}/compare?"
+                    + urlencode([*(("by", key) for key in BY[name]), ("where", where)]),
+                    "until": ".chart",
+                }
+                for name, where in chosen.items()
+            ]
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
