@@ -12,6 +12,7 @@ import own_samples
 from venturi.model.stages.analysis import analyse
 from venturi.model.stages.stage import Analysis, Stage
 from venturi.present.host_use import HostUse
+from venturi.present.jobs import parts
 from venturi.present.meanwhile import Meanwhile, meanwhile, sentence
 from venturi.record.job_account import JobAccount, attach
 from venturi.record.repository import Repository
@@ -142,6 +143,11 @@ def test_the_narrowest_of_several_hosts_is_named(
     )
     use = slow_disk.uses[stage.key]
     assert (use.host, use.busiest) == ("w2", ("disk sdb", pytest.approx(0.9)))
+    assert slow_disk.narrowest is not None
+    assert slow_disk.narrowest.host == "w2"
+    shown = str(list(parts(told, analysis, slow_disk)))
+    assert "Narrowest host" in shown
+    assert slow_disk.narrowest.sentence in shown
     said = sentence(stage, use)
     assert "w2" in said
     assert "disk sdb was busy 90%" in said

@@ -9,6 +9,13 @@ export function rate(bytesPerS: number): string {
   return `${grouped(mb, mb >= 10 || mb === 0 ? 0 : 2)} MB/s`;
 }
 
+/** In bits, as links are sold: `10 Gbit/s`. */
+export function lineRate(bytesPerS: number): string {
+  const bits = bytesPerS * 8;
+  const [scale, name] = bits >= 1e9 ? [1e9, "Gbit/s"] : [1e6, "Mbit/s"];
+  return `${Number((bits / scale).toPrecision(4))} ${name}`;
+}
+
 /** `850 ms`, `12.3 s`, `4 min 05 s`, `2 h 03 min`. */
 export function duration(valueS: number): string {
   if (valueS < 0.9995) return `${(valueS * 1000).toFixed(0)} ms`;

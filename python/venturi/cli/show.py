@@ -93,7 +93,8 @@ def _host(analysis: Analysis, host: Meanwhile) -> dict[str, Any]:
     uses = {
         each.label: asdict(host.uses[each.key]) for each in analysis.stages if each.key in host.uses
     }
-    return {"stages": uses, "missing_reason": host.reason}
+    narrowest = None if host.narrowest is None else asdict(host.narrowest)
+    return {"stages": uses, "narrowest": narrowest, "missing_reason": host.reason}
 
 
 def _parts(

@@ -23,6 +23,7 @@ def parts(account: JobAccount, analysis: Analysis, host: Meanwhile) -> Iterator[
     for title, content in (
         ("What failed", _failures(account, analysis)),
         ("Narrowest point", _verdict(analysis)),
+        ("Narrowest host", pairs([("", host.narrowest.sentence)] if host.narrowest else [])),
         (_watched_in(host), _meanwhile(analysis, host)),
         ("Where the time on the critical path went", _shares(analysis)),
         ("Critical path", _path(analysis)),

@@ -36,7 +36,7 @@ from venturi.record.trial import CPU_OTHERS, CPU_STEAL, DISK_OTHERS, Scalar, Tri
 from venturi.record.trial_json import encode
 
 # The newest migration; a test holds it to the files in migrations/versions.
-REVISION = "0009"
+REVISION = "0010"
 METADATA = MetaData()
 TEXT_MAX = 200  # characters of the names of hosts and folders that are kept to compare them by
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -96,6 +96,7 @@ TRIALS = Table(
     # As `machines_text` has them.
     Column("host_names", _TEXT),
     Column("disk_folders", _TEXT),
+    Column("cluster_name", _TEXT),
     Index("trials_by_id", "id", unique=True),
     Index("trials_by_workload", "workload", "engine"),
     # Empty in PostgreSQL (see its migration): it groups by hashing, and such long texts may not fit
@@ -105,6 +106,7 @@ TRIALS = Table(
     Index("trials_by_experiment", "experiment"),
     Index("trials_by_group", "group_key"),
     Index("trials_by_start", "started_at_us"),
+    Index("trials_by_cluster", "cluster_name"),
 )
 
 # `text` and `number` are those of `text_of` and `number_of`; a key without a value has no row.
@@ -330,6 +332,7 @@ def trial_row(trial: Trial) -> dict[str, Any]:
         },
         "host_names": names,
         "disk_folders": folders,
+        "cluster_name": trial.cluster.name,
     }
 
 

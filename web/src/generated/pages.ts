@@ -27,6 +27,15 @@ export const PAGES = {
     "about": "",
     "served": true
   },
+  "clusters": {
+    "path": "/clusters",
+    "title": "Clusters",
+    "menu": "Clusters",
+    "selects": false,
+    "question": "Which hosts is my cluster made of?",
+    "about": "Hosts, links, disks, what differs, its probes and trials.",
+    "served": true
+  },
   "cost": {
     "path": "/cost",
     "title": "Cost and time",

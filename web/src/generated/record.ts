@@ -33,6 +33,7 @@ export interface Cluster {
   name: string | null;
   racks: Rack[];
   dilation: number | null;
+  dilate_cpu: boolean | null;
 }
 export interface Host {
   name: string;
@@ -52,6 +53,7 @@ export interface Host {
 export interface Link {
   address: string;
   bytes_per_s: number | null;
+  flow_bytes_per_s: number | null;
 }
 export interface PriceQuote {
   amount: number;

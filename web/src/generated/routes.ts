@@ -7,6 +7,7 @@ export const ROUTES: Record<string, Load> = {
   "/": () => import("../pages/start/Start"),
   "/trials": () => import("../pages/repository/Repository"),
   "/trials/:id": () => import("../pages/trial/Trial"),
+  "/clusters": () => import("../pages/clusters/Clusters"),
   "/cost": () => import("../pages/cost/Cost"),
   "/compare": () => import("../pages/compare/Compare"),
   "/effect": () => import("../pages/effect/Effect"),

@@ -4,11 +4,13 @@ import type {
   AdvicePage,
   CatalogPage,
   Catalogs,
+  ClusterPage,
   Comparison,
   Effects,
   Exclusions,
   Facets,
   Groups,
+  HostsOverTime,
   JobData,
   Keys,
   Ranking,
@@ -33,7 +35,9 @@ export interface Twins {
   "/api/facets": Facets;
   "/api/trials/{id}": TrialDetail;
   "/api/trials/{id}/series": SeriesData;
+  "/api/trials/{id}/hosts": HostsOverTime;
   "/api/trials/{id}/job": JobData;
+  "/api/clusters": ClusterPage;
   "/api/groups": Groups;
   "/api/cost": Ranking;
   "/api/compare": Comparison;

@@ -3,7 +3,7 @@ import { type Timed, timeAxis } from "../../src/charts/timeline";
 import type { Trial } from "../../src/generated/record";
 import type { JobData, JobStage, SeriesData } from "../../src/generated/types";
 import { sharesOf, stageBars, stageSpan } from "../../src/pages/trial/charts/job";
-import { hostsOf, lanesOf, stagesOf } from "../../src/pages/trial/charts/utilisation";
+import { hostsOf, lanesOf, ofHost, stagesOf } from "../../src/pages/trial/charts/utilisation";
 import { drawn, view } from "./view";
 
 const stage = (label: string, more: Partial<JobStage>): JobStage =>
@@ -176,6 +176,21 @@ test("what a host did: states added up, partitions and loopback not counted twic
     ["Disk", [["read", [101, 200]]]],
     ["Disk busy", [["busiest disk", [0.75, 0.25]]]],
   ]);
+});
+
+test("each host is seen at its own moments: between them nothing is missing", () => {
+  const data = {
+    t_s: [0, 0.5, 1, 1.5],
+    thinned: false,
+    missing_reason: null,
+    lines: [
+      line("cpu_user", null, [0.2, null, 0.4, null]),
+      line("cpu_user", null, [null, 0.6, null, 0.8], "h2"),
+    ],
+  } satisfies SeriesData;
+  const { t_s, lines } = ofHost(data, "h2");
+  expect(t_s).toEqual([0.5, 1.5]);
+  expect(lines.map(({ values }) => values)).toEqual([[0.6, 0.8]]);
 });
 
 test("of a series that was thinned the busiest disk is shown at its peaks", () => {

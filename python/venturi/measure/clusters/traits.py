@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from venturi.measure.clusters.cluster_spec import HostSpec
 from venturi.measure.clusters.names import names_of
-from venturi.measure.clusters.survey import HostSurvey
 from venturi.units import format_bytes, format_bytes_decimal
+
+if TYPE_CHECKING:
+    from venturi.measure.clusters.cluster_spec import HostSpec
+    from venturi.measure.clusters.survey import HostSurvey
+    from venturi.record.trial import Host
 
 Facts = Mapping[str, Any]
 
@@ -38,6 +41,11 @@ _PLAIN = {
     "limit_processes_soft": "limit of processes",
     "limit_locked_memory_soft_bytes": "limit of locked memory",
 }
+
+
+_NUMBER_OF = "number of "
+_OF_A_DISK = ("size of ", "model of ", "file system of ", "scheduler of ", "read-ahead of ",
+              "write cache of ", "free space of ")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +78,19 @@ def differences(hosts: Mapping[str, Mapping[str, Value | None]]) -> tuple[Differ
     """The traits in which `hosts`, which should be alike, differ; by name, in the order of their
     traits. A trait that nobody knows is none."""
     names = dict.fromkeys(trait for traits in hosts.values() for trait in traits)
-    found = (
-        _difference(trait, {host: hosts[host].get(trait) for host in hosts}) for trait in names
-    )
+    found = (_difference(trait, _values(trait, hosts)) for trait in names)
     return tuple(each for each in found if each is not None)
+
+
+def _values(
+    trait: str, hosts: Mapping[str, Mapping[str, Value | None]]
+) -> Mapping[str, Value | None]:
+    """A host without disks of a class has none of them, and they have no size or model."""
+    if trait.startswith(_NUMBER_OF):
+        return {host: traits.get(trait, Value("none")) for host, traits in hosts.items()}
+    if trait.startswith(_OF_A_DISK):
+        return {host: traits[trait] for host, traits in hosts.items() if trait in traits}
+    return {host: traits.get(trait) for host, traits in hosts.items()}
 
 
 def _difference(trait: str, values: Mapping[str, Value | None]) -> Difference | None:
@@ -159,16 +176,28 @@ def _least(facts: Facts, there: str, limit: str) -> float | None:
 
 def traits_of(spec: HostSpec, said: HostSurvey) -> Mapping[str, Value | None]:
     """The traits of a host, those first that matter most."""
-    return dict(_traits(spec, said))
+    return dict(_traits(spec.disks, said.facts, said))
 
 
-def _traits(spec: HostSpec, said: HostSurvey) -> Iterator[tuple[str, Value | None]]:
-    facts = said.facts
+def recorded_differences(hosts: Sequence[Host]) -> tuple[Difference, ...]:
+    """The traits in which the hosts of a trial differ, by their facts; those of the same roles
+    should be alike."""
+    alike: dict[tuple[str, ...], dict[str, Mapping[str, Value | None]]] = {}
+    for host in hosts:
+        disks = {name: tuple(map(Path, folders)) for name, folders in host.disks.items()}
+        traits = dict(_traits(disks, host.facts, None))
+        alike.setdefault(tuple(sorted(host.roles)), {})[host.name] = traits
+    return tuple(each for group in alike.values() for each in differences(group))
+
+
+def _traits(
+    disks: Mapping[str, Sequence[Path]], facts: Facts, said: HostSurvey | None
+) -> Iterator[tuple[str, Value | None]]:
     yield "memory", _size(memory_bytes(facts), MEMORY_TOLERANCE, "iB")
     yield "swap space", _size(facts.get("swap_total_bytes"), 0.0, "iB")
     yield "processor threads", _plain(threads(facts))
     yield _PLAIN["cpu_model"], _plain(facts.get("cpu_model"))
-    yield from _disks(spec, said)
+    yield from _disks(disks, facts, said)
     for interface in _elements(facts, "network_interfaces"):
         if interface.get("kind") != "loopback" and interface.get("state") == "up":
             name = interface.get("name")
@@ -176,22 +205,25 @@ def _traits(spec: HostSpec, said: HostSurvey) -> Iterator[tuple[str, Value | Non
             yield f"link speed of {name}", _plain(interface.get("speed_bits_per_s"), " bit/s")
     for fact, name in _PLAIN.items():
         yield name, _plain(facts.get(fact))
-    yield "Java", Value(said.java or "none")
-    yield "agent", Value(f"{said.agent.version} ({said.agent.git_sha})")
+    if said is not None:
+        yield "Java", Value(said.java or "none")
+        yield "agent", Value(f"{said.agent.version} ({said.agent.git_sha})")
     sysctls = facts.get("sysctls")
     for name, value in sorted(sysctls.items() if isinstance(sysctls, Mapping) else ()):
         if name not in _OF_MEMORY:
             yield name, _plain(value)
 
 
-def _disks(spec: HostSpec, said: HostSurvey) -> Iterator[tuple[str, Value | None]]:
+def _disks(
+    disks: Mapping[str, Sequence[Path]], facts: Facts, said: HostSurvey | None
+) -> Iterator[tuple[str, Value | None]]:
     """Of the disks of the file: of one class, those in the same place should be alike."""
-    surveys = {each.path: each for each in said.folders}
-    for name, folders in spec.disks.items():
-        yield f"number of {name} disks", Value(str(len(folders)))
+    surveys = {} if said is None else {each.path: each for each in said.folders}
+    for name, folders in disks.items():
+        yield f"{_NUMBER_OF}{name} disks", Value(str(len(folders)))
         for place, folder in enumerate(folders, start=1):
             disk = f"{name} disk {place}" if len(folders) > 1 else f"{name} disk"
-            file_system, device = disk_of(said.facts, folder)
+            file_system, device = disk_of(facts, folder)
             yield f"size of {disk}", _size(device.get("size_bytes"), DISK_TOLERANCE, "B")
             yield f"model of {disk}", _plain(device.get("model"))
             yield f"file system of {disk}", _plain(file_system.get("kind"))

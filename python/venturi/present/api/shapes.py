@@ -13,7 +13,9 @@ from typing import Any, Literal
 
 from venturi.model.scaling.between_hosts import BetweenHosts
 from venturi.model.scaling.disks_of_hosts import DisksOfHosts
+from venturi.present.cluster_page import ClusterCard, ProbeSeen
 from venturi.present.host_use import HostUse
+from venturi.record.query.clusters import NamedCluster
 from venturi.record.query.paging import TrialRow
 
 Scalar = str | int | float | bool | None
@@ -123,6 +125,19 @@ class TrialDetail:
     added_by: Author | None
     between_hosts: BetweenHosts | None
     disks_of_hosts: DisksOfHosts | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPage:
+    """The clusters on which there are trials, and the chosen one: by default the first, null where
+    there is none. `trials` are the newest on it; the probes are null where there was none.
+    """
+
+    clusters: tuple[NamedCluster, ...]
+    chosen: ClusterCard | None
+    trials: tuple[TrialRow, ...]
+    net: ProbeSeen | None
+    disk: ProbeSeen | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from venturi.present.api.context import Asker, SelectionDep, Services
 from venturi.present.api.moved import moved
 from venturi.present.api.presets import presets
 from venturi.present.api.series import series_of
+from venturi.present.hosts_over_time import HostsOverTime, hosts_over_time
 from venturi.record import exclusions, starter, views
 from venturi.record.actions import added_by
 from venturi.record.authors import Author
@@ -164,6 +165,11 @@ def series(
 ) -> shapes.SeriesData:
     """What the trial's hosts did over time."""
     return series_of(services.repository, trial_of(services, id), points)
+
+
+def hosts(services: Services, id: Id) -> HostsOverTime:
+    """What each of its hosts did over time, beside one another; the narrowest is marked."""
+    return hosts_over_time(services.repository, trial_of(services, id))
 
 
 def job(services: Services, id: Id) -> shapes.JobData:

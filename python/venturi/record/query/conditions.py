@@ -28,7 +28,7 @@ Value = str | int | float | bool | datetime
 CONDITION_VALUES_MAX = 1_000
 
 PREFIX = "configuration."
-OF_RECORDS = ("host_names", "disk_folders")
+OF_RECORDS = ("host_names", "disk_folders", "cluster_name")
 """What a record says of its machines besides its keys; no condition can ask for them."""
 COLUMNS: Mapping[str, sa.Column[Any]] = {
     {"group_key": "group", "started_at_us": "started_at"}.get(column.name, column.name): column

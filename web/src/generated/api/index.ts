@@ -2,6 +2,7 @@
 
 export type * from "./catalog";
 export type * from "./catalogs";
+export type * from "./clusters";
 export type * from "./compare";
 export type * from "./cost";
 export type * from "./effect";

@@ -82,6 +82,38 @@ export interface Author {
   said: string | null;
   text: string;
 }
+export interface TrialRow {
+  id: string;
+  workload: string;
+  workload_version: string;
+  scale: string | null;
+  input_bytes: number | null;
+  engine: string;
+  engine_version: string;
+  state: string;
+  failure_kind: string | null;
+  failure: string | null;
+  experiment: string | null;
+  group: string;
+  repetition: number;
+  warm_up: boolean;
+  provenance: string;
+  source: string;
+  instance_type: string | null;
+  network: string | null;
+  hosts: number;
+  started_at: string | null;
+  elapsed_s: number | null;
+  warnings: number;
+  disturbed: boolean | null;
+  cpu_others_share: number | null;
+  disk_others_share: number | null;
+  cpu_steal_share: number | null;
+  configuration: {
+    [k: string]: string | number | boolean | null;
+  };
+  excluded: string | null;
+}
 export interface Spread {
   n: number;
   median: number | null;
@@ -135,38 +167,6 @@ export interface Revocation {
 export interface Session {
   role: "read" | "write";
   token: string;
-}
-export interface TrialRow {
-  id: string;
-  workload: string;
-  workload_version: string;
-  scale: string | null;
-  input_bytes: number | null;
-  engine: string;
-  engine_version: string;
-  state: string;
-  failure_kind: string | null;
-  failure: string | null;
-  experiment: string | null;
-  group: string;
-  repetition: number;
-  warm_up: boolean;
-  provenance: string;
-  source: string;
-  instance_type: string | null;
-  network: string | null;
-  hosts: number;
-  started_at: string | null;
-  elapsed_s: number | null;
-  warnings: number;
-  disturbed: boolean | null;
-  cpu_others_share: number | null;
-  disk_others_share: number | null;
-  cpu_steal_share: number | null;
-  configuration: {
-    [k: string]: string | number | boolean | null;
-  };
-  excluded: string | null;
 }
 export interface StarterReport {
   added: number;

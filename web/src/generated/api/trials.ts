@@ -49,6 +49,20 @@ export interface DisksOfHosts {
   disks: DiskOfHost[];
   sentence: string;
 }
+export interface HostOverTime {
+  host: string;
+  rack: string | null;
+  narrowest: boolean;
+  lines: Lines;
+  mean: HostUse | null;
+  link_bytes_per_s: number | null;
+  clock_error_s: number | null;
+}
+export interface Lines {
+  processor: (number | null)[];
+  disk_busy: (number | null)[];
+  network_bytes_per_s: (number | null)[];
+}
 export interface HostUse {
   cpu_busy: number | null;
   cpu_iowait: number | null;
@@ -63,6 +77,13 @@ export interface HostUse {
   host: string | null;
   peers_busy: number | null;
   processor_shared: boolean;
+}
+export interface HostsOverTime {
+  t_s: number[];
+  hosts: HostOverTime[];
+  device: string | null;
+  sentence: string | null;
+  missing_reason: string | null;
 }
 export interface JobBound {
   without: string;

@@ -10,9 +10,11 @@ import { Figure, type PartLegend } from "../../parts/Figure";
 import { Pending, ProblemBox } from "../../parts/Page";
 import { type Cell, type Column, DataTable } from "../../parts/Table";
 import { useSearch } from "../../state";
-import { hostsOf, lanesOf, stagesOf } from "./charts/utilisation";
+import { hostsOf, lanesOf, ofHost, stagesOf } from "./charts/utilisation";
 
 type View = Parameters<typeof timeAxis>[1];
+
+const NONE: readonly number[] = [];
 
 /** What was seen of the host that the page's URL names, of several; all are in `hosts`. */
 export function useHost(trial: Trial, detail: TrialDetail) {
@@ -24,14 +26,15 @@ export function useHost(trial: Trial, detail: TrialDetail) {
   } = useTwin(detail.has_series ? "/api/trials/{id}/series" : null, search, trial.id);
   const hosts = useMemo(() => (series ? hostsOf(series) : []), [series]);
   const host = search.get("host") ?? hosts[0] ?? "";
-  const lanes = useMemo(() => (series ? lanesOf(series, host) : []), [series, host]);
+  const own = useMemo(() => (series ? ofHost(series, host) : null), [series, host]);
+  const lanes = useMemo(() => (own ? lanesOf(own, host) : []), [own, host]);
   const said = !detail.has_series
     ? "No host series was recorded with this trial."
     : (series?.missing_reason ??
       (series?.thinned
         ? "Each point is the mean of several samples; of the busiest disk it is the highest."
         : null));
-  return { t_s: series?.t_s ?? [], hosts, host, lanes, said, problem, pending };
+  return { t_s: own?.t_s ?? NONE, hosts, host, lanes, said, problem, pending };
 }
 
 /** What the engine's own account tells; asked once, however often it is used. */

@@ -15,6 +15,7 @@ import { type Cell, DataTable } from "../../parts/Table";
 import { Trials } from "../../parts/Trials";
 import { useSearch } from "../../state";
 import { siblings } from "./charts/siblings";
+import { Hosts } from "./Hosts";
 import { TrialJob } from "./Job";
 import { Disks, Network } from "./SeveralHosts";
 import { Timeline } from "./Timeline";
@@ -185,6 +186,10 @@ function Files({ trial }: { trial: Record_ }) {
   );
 }
 
+/** Whether the series of several hosts were kept. */
+const severalWatched = ({ artifacts }: Record_) =>
+  artifacts.filter(({ kind }) => kind === "series").length > 1;
+
 function Body({ detail }: { detail: TrialDetail }) {
   const trial = detail.trial as unknown as Record_;
   const { cluster, workload, engine, software, provenance } = trial;
@@ -219,7 +224,15 @@ function Body({ detail }: { detail: TrialDetail }) {
         <li>
           <span className="label">Hosts</span>
           <span className="value">{count(cluster.hosts.length)}</span>
-          <span className="note">{cluster.instance_type ?? "no instance type"}</span>
+          <span className="note">
+            {cluster.name === null || exported ? (
+              (cluster.name ?? cluster.instance_type ?? "no instance type")
+            ) : (
+              <Link href={`${PAGES.clusters.path}?${new URLSearchParams({ name: cluster.name })}`}>
+                {cluster.name}
+              </Link>
+            )}
+          </span>
         </li>
         <li>
           <span className="label">Repetition</span>
@@ -231,6 +244,7 @@ function Body({ detail }: { detail: TrialDetail }) {
       {detail.between_hosts && <Network found={detail.between_hosts} />}
       {detail.disks_of_hosts && <Disks found={detail.disks_of_hosts} />}
       {detail.has_job && <TrialJob trial={trial} detail={detail} />}
+      {severalWatched(trial) && <Hosts id={trial.id} />}
       <Timeline trial={trial} detail={detail} />
       <Siblings trial={trial} detail={detail} />
       <section aria-labelledby="made-of">

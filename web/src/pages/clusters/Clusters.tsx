@@ -1,0 +1,302 @@
+// A cluster: its hosts, links and disks, what differs between them, its probes and its trials.
+import { Link } from "wouter";
+import { exported, useTwin } from "../../data";
+import { bytes, count, moment, plain } from "../../format";
+import { PAGES } from "../../generated/pages";
+import type {
+  ClusterCard,
+  ClusterPage,
+  HostCard,
+  NamedCluster,
+  ProbeSeen,
+} from "../../generated/types";
+import { Facts } from "../../parts/Facts";
+import { Page, Pending, ProblemBox } from "../../parts/Page";
+import { type Cell, type Column, DataTable } from "../../parts/Table";
+import { Trials } from "../../parts/Trials";
+import { useSearch } from "../../state";
+import { latency, lineRate } from "../../units";
+import { linkText } from "./links";
+
+const number = (name: string): Column => ({ name, number: true });
+
+/** Leads to a trial; in a file, its name. */
+function TrialLink({ id, text }: { id: string; text: string }) {
+  return exported ? text : <Link href={`${PAGES.repository.path}/${id}`}>{text}</Link>;
+}
+
+const clockText = ({ clock_offset_s: offset, clock_error_s: error }: HostCard): Cell =>
+  offset === null || error === null
+    ? null
+    : {
+        value: offset,
+        show: `${offset < 0 ? "−" : ""}${latency(Math.abs(offset))} ± ${latency(error)}`,
+      };
+
+function Hosts({ hosts }: { hosts: readonly HostCard[] }) {
+  return (
+    <section aria-labelledby="hosts">
+      <h2 id="hosts">Hosts</h2>
+      <div className="panel">
+        <DataTable
+          caption="Hosts"
+          columns={[
+            { name: "Host" },
+            { name: "Roles" },
+            { name: "Rack" },
+            { name: "Links" },
+            number("Memory"),
+            number("Threads"),
+            { name: "Processor" },
+            { name: "Kernel" },
+            number("Clock ahead of Venturi's"),
+          ]}
+          rows={hosts.map((host): Cell[] => [
+            host.name,
+            host.roles.join(", "),
+            host.rack,
+            host.links.map(linkText).join("; "),
+            host.memory_bytes === null
+              ? null
+              : { value: host.memory_bytes, show: bytes(host.memory_bytes) },
+            host.threads,
+            host.processor,
+            host.kernel,
+            clockText(host),
+          ])}
+        />
+      </div>
+    </section>
+  );
+}
+
+function Disks({ hosts }: { hosts: readonly HostCard[] }) {
+  const rows = hosts.flatMap((host) =>
+    host.disks.map((disk): Cell[] => [
+      host.name,
+      disk.disk_class,
+      disk.folder,
+      disk.device,
+      disk.model,
+      disk.size_bytes === null ? null : { value: disk.size_bytes, show: bytes(disk.size_bytes) },
+      disk.file_system,
+    ]),
+  );
+  return (
+    <section aria-labelledby="disks">
+      <h2 id="disks">Disks</h2>
+      {rows.length === 0 ? (
+        <p className="nothing">The cluster's file names no disks.</p>
+      ) : (
+        <div className="panel">
+          <DataTable
+            caption="Disks of the hosts"
+            columns={[
+              { name: "Host" },
+              { name: "Class" },
+              { name: "Folder" },
+              { name: "Device" },
+              { name: "Model" },
+              number("Size"),
+              { name: "File system" },
+            ]}
+            rows={rows}
+          />
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Differences({ card }: { card: ClusterCard }) {
+  return (
+    <section aria-labelledby="differences">
+      <h2 id="differences">What differs</h2>
+      {card.clocks && <p>The {card.clocks}.</p>}
+      {card.differences.length === 0 ? (
+        <p>
+          {card.hosts.length < 2
+            ? "There is one host."
+            : "Hosts of the same roles were alike in all that a trial records of them."}
+        </p>
+      ) : (
+        <ul className="notices">
+          {card.differences.map((text) => (
+            <li key={text}>{text}</li>
+          ))}
+        </ul>
+      )}
+      <p className="aside">
+        <code>venturi cluster check</code> looks at more, and at the hosts as they are now.
+      </p>
+    </section>
+  );
+}
+
+function Probe({
+  title,
+  seen,
+  command,
+}: {
+  title: string;
+  seen: ProbeSeen | null;
+  command: string;
+}) {
+  return (
+    <div className="card">
+      <h3>{title}</h3>
+      {seen === null ? (
+        <p className="nothing">
+          Not measured yet: <code>{command}</code>
+        </p>
+      ) : (
+        <>
+          <p>{seen.sentence ?? "It measured nothing between hosts."}</p>
+          <p className="aside">
+            <TrialLink
+              id={seen.trial}
+              text={`The trial, ${seen.started_at === null ? seen.state : moment(seen.started_at)}`}
+            />
+            {seen.state !== "succeeded" && <span className="state">{seen.state}</span>}
+          </p>
+        </>
+      )}
+    </div>
+  );
+}
+
+const dilation = ({ dilation: k, dilate_cpu }: ClusterCard): string | null =>
+  k === null
+    ? null
+    : `rates divided by ${plain(k)}${dilate_cpu === null ? "" : `, processors ${dilate_cpu ? "too" : "not"}`}`;
+
+function Whole({ card }: { card: ClusterCard }) {
+  const { price } = card;
+  return (
+    <div className="cards">
+      <Facts
+        title="The cluster"
+        facts={[
+          ["hosts", card.hosts.length],
+          ["network for data", card.network],
+          ["instance type", card.instance_type],
+          ["emulated", dilation(card)],
+          [
+            "price",
+            price &&
+              `${plain(price.amount)} ${price.currency} per ${price.per}, ${price.as_of} (${price.source})`,
+          ],
+        ]}
+      />
+      {card.racks.length > 0 && (
+        <Facts
+          title="Racks"
+          facts={card.racks.map(
+            ({ name, within, uplink_bytes_per_s: rate }) =>
+              [
+                name,
+                [rate === null ? "link out: rate not known" : `link out: ${lineRate(rate)}`]
+                  .concat(within === null ? [] : [`within ${within}`])
+                  .join(", "),
+              ] as const,
+          )}
+        />
+      )}
+    </div>
+  );
+}
+
+function Choice({ clusters, name }: { clusters: readonly NamedCluster[]; name: string }) {
+  const [, edit] = useSearch();
+  return (
+    <div className="controls">
+      <div className="field">
+        <label htmlFor="cluster">Cluster</label>
+        <select
+          id="cluster"
+          value={name}
+          onChange={({ target }) => edit((next) => next.set("name", target.value))}
+        >
+          {clusters.map((each) => (
+            <option key={each.name} value={each.name}>
+              {each.name} ({count(each.trials)} {each.trials === 1 ? "trial" : "trials"})
+            </option>
+          ))}
+        </select>
+      </div>
+    </div>
+  );
+}
+
+function Body({ card, page }: { card: ClusterCard; page: ClusterPage }) {
+  const total = page.clusters.find(({ name }) => name === card.name)?.trials ?? 0;
+  return (
+    <>
+      <Whole card={card} />
+      <Differences card={card} />
+      <section aria-labelledby="probes">
+        <h2 id="probes">Its newest probes</h2>
+        <div className="cards">
+          <Probe
+            title="Network"
+            seen={page.net}
+            command={`venturi probe net --cluster FILE|lab:${card.name}`}
+          />
+          <Probe
+            title="Disks"
+            seen={page.disk}
+            command={`venturi probe disk --cluster FILE|lab:${card.name}`}
+          />
+        </div>
+      </section>
+      <Hosts hosts={card.hosts} />
+      <Disks hosts={card.hosts} />
+      <section aria-labelledby="trials">
+        <h2 id="trials">
+          {page.trials.length < total
+            ? `The newest ${count(page.trials.length)} of ${count(total)} trials on it`
+            : `Trials on it (${count(total)})`}
+        </h2>
+        <div className="panel">
+          <Trials
+            caption={`Trials on ${card.name}`}
+            rows={page.trials}
+            columns={["workload", "engine", "state", "elapsed_s", "started_at", "warnings"]}
+          />
+        </div>
+      </section>
+    </>
+  );
+}
+
+export default function ClustersPage() {
+  const [search] = useSearch();
+  const { data, problem, pending } = useTwin("/api/clusters", search);
+  const card = data?.chosen;
+  return (
+    <Page
+      title={card ? `Cluster ${card.name}` : PAGES.clusters.title}
+      intro={
+        card && (
+          <>
+            As <TrialLink id={card.as_of_trial} text="its newest trial" /> recorded it
+            {card.as_of !== null && `, ${moment(card.as_of)}`}.
+          </>
+        )
+      }
+    >
+      {pending && <Pending what="clusters" lines={20} />}
+      {problem && <ProblemBox problem={problem} />}
+      {data && !card && (
+        <p className="nothing">
+          No trial was run on a cluster. <code>venturi probe net --cluster FILE</code> measures the
+          network of one; <code>venturi cluster check FILE</code> looks at its hosts.
+        </p>
+      )}
+      {data && card && !exported && data.clusters.length > 1 && (
+        <Choice clusters={data.clusters} name={card.name} />
+      )}
+      {data && card && <Body card={card} page={data} />}
+    </Page>
+  );
+}
