@@ -22,6 +22,7 @@ from venturi.measure.clusters.cluster_spec import Ssh
 from venturi.measure.clusters.connect import connected
 from venturi.measure.clusters.names import names_of
 from venturi.measure.clusters.recorded import price_of
+from venturi.measure.clusters.traits import memory_bytes, threads
 from venturi.present.table import UNKNOWN, Line, Table, table
 from venturi.record.trial import PriceQuote
 from venturi.units import format_bytes, format_bytes_decimal, format_offset
@@ -204,8 +205,6 @@ def _settings(findings: Mapping[str, Sequence[Finding]]) -> Iterator[Remark]:
 def _listing(
     cluster: ClusterSpec, asked: Outcome[HostSurvey], findings: Mapping[str, Sequence[Finding]]
 ) -> Table:
-    from venturi.measure.clusters.traits import memory_bytes, threads
-
     made = table("host", "roles", "reached by", "agent", "threads", "memory", "clock", "free",
                  "settings", left=4, spare=("agent", "roles"))  # fmt: skip
     for host in cluster.hosts:
@@ -281,8 +280,6 @@ def _as_data(
 def _host(
     host: HostSpec, asked: Outcome[HostSurvey], findings: Mapping[str, Sequence[Finding]]
 ) -> dict[str, Any]:
-    from venturi.measure.clusters.traits import memory_bytes, threads
-
     said = asked.results.get(host.name)
     return {
         "name": host.name,

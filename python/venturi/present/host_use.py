@@ -52,3 +52,43 @@ class HostUse:
             (NETWORK, self.network_busy),
         )
         return [(device, busy) for device, busy in every if busy is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """What a host did in each part of a time: shares of it in which all processors, and the
+    busiest disk, were busy; bytes/s over the network, in the larger direction. None: not known.
+    """
+
+    processor: tuple[float | None, ...]
+    disk_busy: tuple[float | None, ...]
+    network_bytes_per_s: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HostOverTime:
+    """A host: `lines` over the parts of the time, `mean` over all of it, None if too little is
+    known. `clock_error_s` is how far its moments may be off; None where only one clock was used.
+    """
+
+    host: str
+    rack: str | None
+    narrowest: bool
+    lines: Lines
+    mean: HostUse | None
+    link_bytes_per_s: float | None
+    clock_error_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class HostsOverTime:
+    """`t_s` are the middles of the parts, in seconds since the trial began; `sentence` says which
+    host was the narrowest, by which `device`, and by how much. A `missing_reason` says why there
+    are no hosts.
+    """
+
+    t_s: tuple[float, ...]
+    hosts: tuple[HostOverTime, ...]
+    device: str | None
+    sentence: str | None
+    missing_reason: str | None

@@ -6,13 +6,12 @@ when the trial began (`Clock` of the record), so what stands at one moment happe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from venturi.errors import VenturiError
 from venturi.model.stages.analysis import analyse
-from venturi.present.host_use import HostUse
-from venturi.present.watched_hosts import Lines, Span, Watched, narrowest_of
+from venturi.present.host_use import HostOverTime, HostsOverTime
+from venturi.present.watched_hosts import Span, Watched, narrowest_of
 from venturi.record.job_account import has_account, load
 
 if TYPE_CHECKING:
@@ -21,35 +20,6 @@ if TYPE_CHECKING:
 
 PARTS = 120
 """Of the time: more points cannot be told apart where many hosts stand beside one another."""
-
-
-@dataclass(frozen=True, slots=True)
-class HostOverTime:
-    """A host: `lines` over the parts of the time, `mean` over all of it, None if too little is
-    known. `clock_error_s` is how far its moments may be off; None where only one clock was used.
-    """
-
-    host: str
-    rack: str | None
-    narrowest: bool
-    lines: Lines
-    mean: HostUse | None
-    link_bytes_per_s: float | None
-    clock_error_s: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class HostsOverTime:
-    """`t_s` are the middles of the parts, in seconds since the trial began; `sentence` says which
-    host was the narrowest, by which `device`, and by how much. A `missing_reason` says why there
-    are no hosts.
-    """
-
-    t_s: tuple[float, ...]
-    hosts: tuple[HostOverTime, ...]
-    device: str | None
-    sentence: str | None
-    missing_reason: str | None
 
 
 def hosts_over_time(repository: Repository, trial: Trial, parts: int = PARTS) -> HostsOverTime:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from venturi.advise.devices import device_of, mount_of
 from venturi.errors import VenturiError
-from venturi.present.host_use import PROCESSOR, HostUse
+from venturi.present.host_use import PROCESSOR, HostUse, Lines
 from venturi.present.report.timeline import CPU_STATES, NO_SERIES
 from venturi.record.series import host_of, read_parts, stacked_on_others
 
@@ -201,17 +201,6 @@ def _watched(path: Path, spans: Sequence[Span], member: _Member | None) -> Watch
     if not values:
         raise VenturiError("VEN-RECORD-ARTIFACT", "the series holds no values")
     return WatchedHost(pl.concat(values), moments, member)
-
-
-@dataclass(frozen=True, slots=True)
-class Lines:
-    """What a host did in each part of a time: shares of it in which all processors, and the
-    busiest disk, were busy; bytes/s over the network, in the larger direction. None: not known.
-    """
-
-    processor: tuple[float | None, ...]
-    disk_busy: tuple[float | None, ...]
-    network_bytes_per_s: tuple[float | None, ...]
 
 
 class WatchedHost:

@@ -21,7 +21,7 @@ from venturi.present.api.context import Asker, SelectionDep, Services
 from venturi.present.api.moved import moved
 from venturi.present.api.presets import presets
 from venturi.present.api.series import series_of
-from venturi.present.hosts_over_time import HostsOverTime, hosts_over_time
+from venturi.present.host_use import HostsOverTime
 from venturi.record import exclusions, starter, views
 from venturi.record.actions import added_by
 from venturi.record.authors import Author
@@ -169,6 +169,8 @@ def series(
 
 def hosts(services: Services, id: Id) -> HostsOverTime:
     """What each of its hosts did over time, beside one another; the narrowest is marked."""
+    from venturi.present.hosts_over_time import hosts_over_time
+
     return hosts_over_time(services.repository, trial_of(services, id))
 
 
