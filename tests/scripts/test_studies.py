@@ -39,7 +39,7 @@ def seconds(values: Mapping[str, Any]) -> float:
     """Invented: how long such a trial takes, so that some layouts are apart and others are not."""
     slow = {
         "ETH": 30, "IB": 20, "SSD": 1, "SS2": 1.5, "HS5": 12, "HD5": 40, "own-1": 60,
-        "slow-disk": 50, "slow-link": 20,
+        "slow-disk": 50, "slow-link": 20, "shared-4": 4,
     }  # fmt: skip
     second = 4 if values.get("mapreduce.map.speculative") == "true" else 0
     return 40 + slow.get(values["cluster"], 0) + slow.get(values.get("disk", ""), 0) + second
