@@ -52,6 +52,11 @@ lab = "slow.toml"
 [clusters.fast]
 lab = "fast.toml"
 """
+BRIEF = """
+[factors.settings]
+"spark.driver.extraJavaOptions" = ["-XX:TieredStopAtLevel=1"]
+"spark.executor.extraJavaOptions" = ["-XX:TieredStopAtLevel=1"]
+"""  # a moment gains nothing from the second compiler
 LABS = {f"{NAME}-slow": "100Mbit/s", f"{NAME}-fast": "400Mbit/s"}
 SLOW, FAST = LABS
 NO_ENGINE = {"HADOOP_HOME": "/nowhere", "VENTURI_AGENT": str(AGENT)}
@@ -144,3 +149,26 @@ def test_what_a_kill_left_half_made_is_removed(tmp_path: Path, plan: Path) -> No
     assert "2 failed" in resumed.stdout
     assert lab.labs(home) == ()
     assert left(before, ids) == []
+
+
+@pytest.mark.engines
+def test_a_killed_plan_goes_on(tmp_path: Path, plan: Path, engines_home: Path, spark: None) -> None:
+    home, before, real = tmp_path / "home", remains(), {"VENTURI_AGENT": str(AGENT)}
+    text = PLAN.replace("mapreduce:cluster", "spark:standalone").replace(', "fast"', "")
+    plan.write_text(text + BRIEF)
+    home.mkdir()
+    (home / "engines").symlink_to(engines_home / "engines")
+    ids = killed_once(home, plan, lambda: SLOW in lab.labs(home)
+                      and lab.look(home, SLOW).state == "up", **real)  # fmt: skip
+    assert lab.look(home, SLOW).state == "left"
+    assert "has ended" in venturi("lab", "status", home=home).stdout
+    done = venturi("plan", "resume", plan, "--json", home=home, **real)
+    assert done.returncode == 0, done.stderr
+    assert told(done)["counts"] == {"done": 1, "failed": 0, "running": 0, "left": 0}
+    assert lab.labs(home) == ()
+    assert left(before, ids) == []
+    assert trials(home)["slow"].cluster.name == SLOW
+    ranked = venturi("rank", "--by", "cluster", "--json", home=home)
+    assert [each["key"] for each in json.loads(ranked.stdout)["data"]["groups"]] == [
+        {"cluster": "slow"}
+    ]
