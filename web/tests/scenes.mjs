@@ -602,6 +602,8 @@ async function exclusion(scene) {
   await form.getByLabel("Reason").fill("the clock was wrong");
   await form.getByLabel("Your name").fill("Ada");
   await form.locator("button[type=submit]").click();
+  // That it is done is said, and is said still when the list has been asked for again.
+  await page.locator("main p[role=status]", { hasText: /^0 trials/ }).waitFor();
   await page.waitForSelector(".done");
   await settled();
   const left = await list(scene);

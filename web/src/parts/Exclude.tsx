@@ -27,6 +27,8 @@ export function Exclude({
   if (!may) return null;
   // The form is for what is selected now, not for what was excluded a moment ago.
   const recorded = done?.conditions.join("\n") === conditions.join("\n");
+  // What has just been excluded is not found any more: that it was recorded is said all the same.
+  if (n === 0 && !recorded) return null;
   return (
     <details className="more">
       <summary>{label}</summary>

@@ -269,9 +269,7 @@ export default function Repository() {
                   <ColumnChoice keys={keys.keys} columns={columns} edit={edit} />
                   {page.total > 0 && <Downloads search={search} columns={columns} />}
                   <SaveView />
-                  {page.total > 0 && (
-                    <Exclude label="Exclude this selection" conditions={where} n={page.total} />
-                  )}
+                  <Exclude label="Exclude this selection" conditions={where} n={page.total} />
                 </div>
               )}
               {picked.length > 0 && !exported && <Picked picked={picked} edit={edit} />}
