@@ -23,10 +23,11 @@ WRITE_TOKEN, READ_TOKEN = "write-0123456789abcdef", "read-0123456789abcdef"
 
 
 class InProcess(httpx.BaseTransport):
-    """Asks an application without a network."""
+    """Asks an application without a network, in one event loop until it is closed."""
 
     def __init__(self, app: object) -> None:
         self._app = httpx.ASGITransport(app, raise_app_exceptions=False)  # type: ignore[arg-type]
+        self._loop = asyncio.Runner()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         async def ask() -> httpx.Response:
@@ -36,7 +37,10 @@ class InProcess(httpx.BaseTransport):
             return httpx.Response(response.status_code, headers=response.headers, stream=sent)
 
         request.read()
-        return asyncio.run(ask())
+        return self._loop.run(ask())
+
+    def close(self) -> None:
+        self._loop.close()
 
 
 def client_of(

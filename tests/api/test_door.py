@@ -127,17 +127,20 @@ def trials(draw: st.DrawFn) -> Trial:
 
 
 @pytest.fixture
-def elsewhere(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[Repository]]:
-    """Empty repositories on both databases."""
+def elsewhere(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[list[tuple[Repository, httpx.Client]]]:
+    """Empty repositories on both databases, and a client of each."""
     postgresql = request.getfixturevalue("postgresql")
     urls = {"sqlite": None, "postgresql": postgresql.new_repository()}
     with ExitStack() as stack:
-        yield [
+        both = [
             stack.enter_context(
                 Repository.open(Settings(tmp_path / name, url, None, allow_debug=False))
             )
             for name, url in urls.items()
         ]
+        yield [(each, stack.enter_context(client_of(each))) for each in both]
 
 
 def forget(repository: Repository) -> None:
@@ -182,11 +185,11 @@ def asked(client: httpx.Client, trial: Trial) -> None:
                                                  HealthCheck.too_slow])  # fmt: skip
 @given(trial=trials())
 def test_what_passes_the_door_can_be_read_in_every_way_and_the_rest_is_not_stored(
-    elsewhere: list[Repository], tmp_path: Path, trial: Trial
+    elsewhere: list[tuple[Repository, httpx.Client]], tmp_path: Path, trial: Trial
 ) -> None:
-    lite, grown = elsewhere
+    (lite, _), (grown, _) = elsewhere
     refusals = []
-    for repository in elsewhere:
+    for repository in (lite, grown):
         forget(repository)
         try:
             repository.add(trial)
@@ -196,12 +199,11 @@ def test_what_passes_the_door_can_be_read_in_every_way_and_the_rest_is_not_store
         assert len(set(refusals)) == 1
         assert len(refusals) == 2, "both databases take the same"
         assert refusals[0][0] == "VEN-RECORD-LIMIT"
-        assert [count(repository, Query()) for repository in elsewhere] == [0, 0]
+        assert [count(repository, Query()) for repository in (lite, grown)] == [0, 0]
         return
-    for repository in elsewhere:
+    for repository, client in elsewhere:
         assert repository.get(trial.id) == trial
-        with client_of(repository) as client:
-            asked(client, trial)
+        asked(client, trial)
     forget(grown)
     archive = tmp_path / "moved.zip"
     export_trials(lite, [trial], archive, overwrite=True)
@@ -211,7 +213,9 @@ def test_what_passes_the_door_can_be_read_in_every_way_and_the_rest_is_not_store
 
 
 def test_the_largest_that_passes_can_be_read(
-    elsewhere: list[Repository], make_trial: Callable[..., Trial], tmp_path: Path
+    elsewhere: list[tuple[Repository, httpx.Client]],
+    make_trial: Callable[..., Trial],
+    tmp_path: Path,
 ) -> None:
     trial = make_trial(
         state=State.SUCCEEDED,
@@ -224,14 +228,13 @@ def test_the_largest_that_passes_can_be_read(
         phases=tuple(Phase(f"p{n}" * 10, n, 1) for n in range(40)),
         cluster=Cluster(tuple(Host(f"h{n}", {"cores": 2}) for n in range(10_000))),
     )
-    lite, grown = elsewhere
+    (lite, _), (grown, _) = elsewhere
     lite.add(trial)
     export_trials(lite, [trial], tmp_path / "a.zip")
     assert import_archive(grown, tmp_path / "a.zip").added == 1
-    for repository in elsewhere:
-        with client_of(repository) as client:
-            for question in questions(trial):
-                answer = client.get(question)
-                assert answer.status_code < 500, (question, answer.text[:500])
-            assert client.get("/api/trials").status_code == 200
-            assert trial.id in client.get(f"/api/trials/{trial.id}").text
+    for _, client in elsewhere:
+        for question in questions(trial):
+            answer = client.get(question)
+            assert answer.status_code < 500, (question, answer.text[:500])
+        assert client.get("/api/trials").status_code == 200
+        assert trial.id in client.get(f"/api/trials/{trial.id}").text
