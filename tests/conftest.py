@@ -41,10 +41,17 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.load_profile("venturi")
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """How many tests run at once: more than there are cores, for most of them wait much."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
 # The files that take longest, so that no worker is left alone with one of them.
-LONGEST = ("e2e/test_wheel", "measure/test_hadoop_cluster", "measure/test_spark_deployments",
-           "e2e/test_pages", "measure/test_engine_real", "e2e/", "measure/", "benchmarks/",
-           "agent/", "api/test_serve", "contract/")  # fmt: skip
+LONGEST = (
+    "e2e/test_wheel", "measure/test_hadoop_cluster", "measure/test_spark_deployments",
+    "e2e/test_pages", "measure/test_engine_real", "torture/", "api/test_door", "e2e/",
+    "measure/", "benchmarks/", "agent/", "api/test_serve", "contract/", "scripts/",
+)  # fmt: skip
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
