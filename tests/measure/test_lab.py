@@ -357,6 +357,11 @@ def test_the_verb(labs: Labs, tmp_path: Path) -> None:
     status = venturi("lab", "status", "--json", home=labs.home)
     (data,) = json.loads(status.stdout)["data"]
     assert (data["state"], data["processes"]) == ("up", {"h1": 0})
+    (images,) = data["carried"]["images"]  # measured, beside what is set
+    assert images["disks"] == ["h1/ssd0"]
+    assert min(images["write_bytes_per_s"], images["read_bytes_per_s"]) > 0
+    assert data["carried"]["memory_bytes_per_s"] > 0
+    assert not list(Path(images["folder"]).glob("[!h]*"))  # its files are gone
     (tmp_path / "here").mkdir()
     done = started("lab", "exec", "h1", "--", "sh", "-c", "uname -n; exit 7", home=labs.home)
     assert done.communicate()[0] == "h1\n"

@@ -15,7 +15,7 @@ import click
 from venturi import settings
 from venturi.cli.options import json_option, print_json, quiet_option
 from venturi.cli.screen import show
-from venturi.errors import ExitCode, unreadable
+from venturi.errors import ExitCode, Interrupted, VenturiError, unreadable
 from venturi.present.table import UNKNOWN, Line, Table, table
 from venturi.units import size_text
 
@@ -64,7 +64,17 @@ def up_command(file: Path, *, quiet: bool, as_json: bool) -> int:
     turns = any(disk.model == "spindle" for host in spec.hosts for disk in host.disks)
     agent = Path(find_agent().path) if turns else None
     with _progress(quiet) as heard:
-        made = lab.up(spec, settings.load().home, cores=this_host().cores, agent=agent, heard=heard)
+        home = settings.load().home
+        made = lab.up(spec, home, cores=this_host().cores, agent=agent, heard=heard)
+        heard("begun", "what this machine itself gives")
+        try:
+            made = lab.weigh(home, made.name, find_agent())
+        except Interrupted:
+            lab.down(home, made.name, heard)
+            raise
+        except VenturiError as error:  # the lab is there all the same
+            click.echo(f"what this machine itself gives was not measured: {error.message}",
+                       err=True)  # fmt: skip
     if as_json:
         print_json(_as_data(made))
         return ExitCode.OK
@@ -184,6 +194,10 @@ def _parts(lab: Lab) -> Iterator[Table | Line]:
     chosen = "" if lab.made.addresses_named else ", the first that were free"
     yield Line(f"addresses: {lab.made.network}{chosen}; this machine is "
                f"{lab.made.machine_address} there; the cluster's file: {lab.cluster}")  # fmt: skip
+    for short in lab.shortfalls:
+        yield Line(f"faster than this machine: {short.what}: set to {short.said} when the lab was "
+                   "made. All at work at once they are slower than set; have fewer or slower ones, "
+                   "or a dilation.", "bold yellow")  # fmt: skip
 
 
 def _uplinks(spec: LabSpec) -> Table:
@@ -248,4 +262,5 @@ def _milliseconds(seconds: float | None) -> str:
 
 
 def _as_data(lab: Lab) -> dict[str, Any]:
-    return {**asdict(lab), "cluster": str(lab.cluster)}
+    short = [asdict(each) for each in lab.shortfalls]
+    return {**asdict(lab), "cluster": str(lab.cluster), "shortfalls": short}

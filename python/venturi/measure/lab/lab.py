@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import shlex
 import shutil
@@ -15,7 +16,9 @@ from pydantic import TypeAdapter
 
 from venturi import units
 from venturi.errors import ExitCode, VenturiError
+from venturi.measure.hosts.agent import Agent
 from venturi.measure.lab import journal, machine
+from venturi.measure.lab.carried import Carried, Shortfall, from_data, measured, shortfalls
 from venturi.measure.lab.cluster_file import cluster_text
 from venturi.measure.lab.lab_file import LabHost, LabSpec, dilated, with_free_addresses
 from venturi.measure.lab.network import hosts_file
@@ -33,6 +36,7 @@ from venturi.record.owner import is_alive
 from venturi.record.trial import Owner, now
 
 CLUSTER = "cluster.toml"
+_CARRIED = "carried.json"
 _SPECS = TypeAdapter(LabSpec)
 _ENTER = 'for group in {groups}; do echo $$ > "$group/cgroup.procs" || exit 125; done; exec "$@"'
 
@@ -54,6 +58,13 @@ class Lab:
     since: str
     processes: Mapping[str, int | None]
     """How many processes are in each host; None: its namespaces are gone."""
+    carried: Carried | None = None
+    """What this machine itself gave beside it; None: it was not measured."""
+
+    @property
+    def shortfalls(self) -> tuple[Shortfall, ...]:
+        """What of it is set faster than this machine gave."""
+        return () if self.carried is None else tuple(shortfalls(self.made, self.carried))
 
     @property
     def cluster(self) -> Path:
@@ -177,6 +188,15 @@ def _left_behind(written: journal.Journal) -> bool:
     return owner is not None and not is_alive(Owner(**owner))
 
 
+def weigh(home: Path, name: str, agent: Agent) -> Lab:
+    """Measures what this machine itself gives beside the lab, and keeps it with the lab."""
+    folder, written = _written(home, name)
+    made = _SPECS.validate_python(written.about["made"])
+    carried = measured(agent, made, written.about["id"], folder)
+    (folder / _CARRIED).write_text(json.dumps(asdict(carried)), encoding="utf-8")
+    return look(home, name)
+
+
 def down(home: Path, name: str, heard: journal.Heard = lambda instant, step: None) -> None:
     """Removes all that there is of a lab. VEN-LAB-UNKNOWN if there is none; VEN-LAB-BUSY if
     something of it is in use, which is named, and all else is gone.
@@ -201,7 +221,12 @@ def look(home: Path, name: str) -> Lab:
         else None
         for host in made.hosts
     }
-    return Lab(name, _state(written), spec, made, folder, written.about["since"], processes)
+    try:
+        carried = from_data(json.loads((folder / _CARRIED).read_text(encoding="utf-8")))
+    except (FileNotFoundError, ValueError):  # not measured, or killed meanwhile
+        carried = None
+    return Lab(name, _state(written), spec, made, folder, written.about["since"], processes,
+               carried)  # fmt: skip
 
 
 def cluster_file(home: Path, name: str) -> Path:

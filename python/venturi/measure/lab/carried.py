@@ -1,0 +1,148 @@
+"""What this machine itself gives to the disks and links of a lab, beside what they are set to.
+
+Measured by the agent in a moment, while the lab is up and before it has work: how fast files are
+written and read where the disks' images are (DiskBench), memory is written for the first time, as
+all that is buffered is (`memory`), and as many peers as there are hosts send to one another over
+the loopback device (NetBench): that is processor time, as in a lab.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from venturi import units
+from venturi.measure.hosts.agent import Agent
+from venturi.measure.hosts.agent_results import DiskReport, MemoryTouched, NetReport
+from venturi.measure.lab.lab_file import Disk, LabSpec
+from venturi.measure.lab.plan import images_of
+
+_SECONDS = 0.25
+_LEAST_BYTES, _MOST_BYTES = 16 * 2**20, 256 * 2**20
+_MEMORY_BYTES = 32 * 2**20
+_MOST_PEERS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Images:
+    """The disks whose images are on one file system, and what a file there was written and read
+    with, in bytes/s.
+    """
+
+    folder: str
+    disks: tuple[str, ...]
+    write_bytes_per_s: float
+    read_bytes_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What the machine gave in a moment, in bytes/s; None: nothing is set that needs it."""
+
+    images: tuple[Images, ...]
+    memory_bytes_per_s: float | None
+    links_bytes_per_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """Something of a lab that is set faster, all at work at once, than this machine gave."""
+
+    what: str
+    set_bytes_per_s: float
+    given_bytes_per_s: float
+    said: str
+    """Both in words."""
+
+
+def measured(agent: Agent, made: LabSpec, id: str, folder: Path) -> Carried:
+    """What this machine gives to the lab that was `made` in its `folder`; some half a second.
+
+    What is not limited is left out. VenturiError if the agent cannot measure.
+    """
+    by_device: dict[int, tuple[Path, list[tuple[str, Disk]]]] = {}
+    for host in made.hosts:
+        place = images_of(made, host, id, folder)
+        for disk in host.disks:
+            _, disks = by_device.setdefault(place.stat().st_dev, (place, []))
+            disks.append((f"{host.name}/{disk.name}", disk))
+    images = tuple(
+        _images(agent, place, disks)
+        for place, disks in by_device.values()
+        if any(disk.write_bytes_per_s or disk.read_bytes_per_s for _, disk in disks)
+    )
+    memory = links = None
+    if images:
+        touched = agent.run("memory", "--bytes", _MEMORY_BYTES).read(MemoryTouched)
+        memory = touched.first_touch_bytes_per_s
+    if len(_links(made)) > 1:
+        peers = min(len(made.hosts), _MOST_PEERS)
+        said = agent.run("net", "--loopback", peers, "--pattern", "all_to_all", "--scale", peers,
+                         "--iterations", 1, "--max-seconds", _SECONDS)  # fmt: skip
+        report = said.read(NetReport)
+        links = sum(rate or 0.0 for row in report.measurements[-1].matrix for rate in row)
+    return Carried(images, memory, links)
+
+
+def _images(agent: Agent, place: Path, disks: list[tuple[str, Disk]]) -> Images:
+    rates = [(disk.write_bytes_per_s or 0.0, disk.read_bytes_per_s or 0.0) for _, disk in disks]
+    wanted = max(sum(each) for each in zip(*rates, strict=True)) * _SECONDS
+    size_bytes = round(min(max(wanted, _LEAST_BYTES), _MOST_BYTES))
+    said = agent.run("disk", "--dir", place, "--mode", "write,read", "--iterations", 1,
+                     "--bytes", size_bytes, "--min-seconds", 0,
+                     "--max-seconds", 2 * _SECONDS)  # fmt: skip
+    report = said.read(DiskReport)
+    found = {each.mode: each.bytes_per_s.mean for each in report.measurements if each.dir is None}
+    names = tuple(name for name, _ in disks)
+    return Images(str(place), names, found["write"], found["read"])
+
+
+def _links(made: LabSpec) -> list[float]:
+    return [host.link_bytes_per_s for host in made.hosts if host.link_bytes_per_s is not None]
+
+
+def shortfalls(made: LabSpec, carried: Carried) -> Iterator[Shortfall]:
+    """What of the lab that was `made` is set faster than the machine gave."""
+    disks = {f"{host.name}/{disk.name}": disk for host in made.hosts for disk in host.disks}
+    written = 0.0
+    for images in carried.images:
+        here = [disks[name] for name in images.disks]
+        ways = (
+            ("write", images.write_bytes_per_s, [each.write_bytes_per_s for each in here]),
+            ("read", images.read_bytes_per_s, [each.read_bytes_per_s for each in here]),
+        )
+        for way, given, rates in ways:
+            total = sum(each or 0.0 for each in rates)
+            if total > given:
+                both = f"{units.format_rate(total)} in all; a file there had"
+                yield Shortfall(
+                    f"{_disks(len(here))} in {images.folder}, to {way}", total, given,
+                    f"{both} {units.format_rate(given)}",
+                )  # fmt: skip
+            written += total if way == "write" else 0.0
+    memory, links = carried.memory_bytes_per_s, carried.links_bytes_per_s
+    if memory is not None and written > memory:
+        yield Shortfall(
+            f"{_disks(len(disks))}, buffered writes", written, memory,
+            f"{units.format_rate(written)} in all; memory was written for the first time with "
+            f"{units.format_rate(memory)}",
+        )  # fmt: skip
+    limited = _links(made)
+    if links is not None and sum(limited) > links:
+        yield Shortfall(
+            f"{len(limited)} links, all hosts sending", sum(limited), links,
+            f"{units.format_line_rate(sum(limited))} in all; connections over loopback had "
+            f"{units.format_line_rate(links)}",
+        )  # fmt: skip
+
+
+def _disks(count: int) -> str:
+    return "1 disk" if count == 1 else f"{count} disks"
+
+
+def from_data(data: Mapping[str, Any]) -> Carried:
+    """What `dataclasses.asdict` made of it."""
+    images = (Images(**{**each, "disks": tuple(each["disks"])}) for each in data["images"])
+    return Carried(tuple(images), data["memory_bytes_per_s"], data["links_bytes_per_s"])
