@@ -152,12 +152,14 @@ def _one(
     assert well or ended.code or ended.status < 0 or ended.status == 127 or ended.stderr, (
         f"status {ended.status} without a word"
     )
+    # The loader's memory, of which nothing of ours knows.
+    assert ended.status >= 0 or not ended.events, f"signal {-ended.status} ended what had begun"
     if well:
         case.saw("did without")
     elif ended.code:
         case.saw("said what failed")
     elif ended.status < 0:
-        case.saw(f"ended by signal {-ended.status}")
+        case.saw(f"ended by signal {-ended.status} before it began")
     else:
         case.saw("could not start" if ended.status == 127 else "said why on stderr alone")
 

@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from torture.agent import counted
+
 MIB = 1 << 20
 THREADS = 24
 PIDS = Path("/sys/fs/cgroup/pids")
@@ -209,6 +211,29 @@ def test_no_more_memory_is_an_error_and_no_abort(agent: Any, tmp_path: Path) -> 
             codes.add(run.error["code"])
             assert list(folder.iterdir()) == []
     assert "VEN-AGENT-MEMORY" in codes
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace (Debian: strace)")
+def test_no_mapping_that_is_refused_aborts(agent: Any, tmp_path: Path) -> None:
+    """In its own time, the loader's and that of threads that begin."""
+    made = tmp_path / "made"
+    made.mkdir()
+    gen = ("gen", "--count", 1000, "--output", made / "f")
+    trace = ("strace", "-f", "-qq", "-o", str(tmp_path / "log"), "-e")
+    if not agent.run(*gen, prefix=(*trace, "trace=mmap")).result:
+        pytest.skip("may not trace here")
+    refused = 0
+    for nth in range(1, counted(tmp_path / "log")["mmap"] + 1):
+        (made / "f").unlink(missing_ok=True)
+        run = agent.run(*gen, prefix=(*trace, f"inject=mmap:error=ENOMEM:when={nth}"))
+        # The loader itself dies by SIGSEGV, or ends with 127.
+        assert run.status in (0, 1) if run.events else run.status in (127, -signal.SIGSEGV), (
+            nth, run.status, run.stderr,
+        )  # fmt: skip
+        refused += run.status != 0
+        assert [path.name for path in made.iterdir()] == ["f"] * (run.status == 0)
+    assert refused
 
 
 def frozen(process: subprocess.Popen[bytes], name: str) -> subprocess.Popen[bytes]:

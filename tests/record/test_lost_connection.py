@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
 import socket
+import subprocess
+import sys
+from pathlib import Path
 
+import dropped_packets
 import pytest
 
+from torture.import_kills import write_results
 from torture.postgresql import Postgresql
 from torture.proxy import Proxy
 from venturi.record.database import Database
+from venturi.record.query import counting
+from venturi.record.query.selection import Query
+from venturi.record.repository import Repository
+from venturi.settings import Settings
 
 
 @pytest.mark.parametrize(
@@ -33,3 +45,28 @@ def test_the_kernel_gives_up_a_server_that_is_silent(
                     assert used.getsockopt(tcp, socket.TCP_KEEPIDLE) == idle_s
         finally:
             database.close()
+
+
+@pytest.mark.slow
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes a network of its own, which needs root")
+@pytest.mark.skipif(not shutil.which("tc") or not shutil.which("unshare"), reason="needs tc")
+def test_packets_that_vanish_end_an_import_and_a_later_one_completes(
+    postgresql: Postgresql, tmp_path: Path
+) -> None:
+    table, url = tmp_path / "CP_sort.csv", postgresql.new_repository()
+    write_results(table, 20)
+    name = url.partition("@/")[2].partition("?")[0]
+    program = [sys.executable, dropped_packets.__file__, str(postgresql.socket), name, str(table)]
+    ran = subprocess.run(
+        ["unshare", "--net", *program],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    (status, said), (again, told) = json.loads(ran.stdout)
+    assert status == 1
+    assert "[VEN-RECORD-DATABASE]" in said
+    assert again == 0, told
+    with Repository.open(Settings(tmp_path / "home", url, None, allow_debug=False)) as repository:
+        assert counting.count(repository, Query()) == 20

@@ -7,6 +7,7 @@ mod cmd;
 mod events;
 mod reserve;
 mod signals;
+mod stacks;
 
 use std::process::ExitCode;
 
@@ -111,6 +112,7 @@ impl Work {
 }
 
 fn main() -> ExitCode {
+    stacks::give_back();
     let Cli { end_with_parent, command } = Cli::parse();
     if end_with_parent {
         // A refusal costs only this convenience.
