@@ -61,7 +61,6 @@ class _Task:
     number: int
     arguments: tuple[object, ...]
     kept: Callable[[dict[str, Trial]], bool]
-    starts_others: bool = False
     output: Path | None = None
 
 
@@ -89,8 +88,9 @@ def play(round_: Play) -> None:
             with stores.one(task.number) as store, case:
                 case.label = f"{task.name}, {store.kind}, {call} {nth} fails with {error}"
                 inject = f"inject={call}:error={error}:when={nth}"
-                # Threads of libraries wake one another by a write that cannot fail, into no file.
-                follow = ("-f",) if call != "write" or task.starts_others else ()
+                # Threads of libraries wake one another by a write that cannot fail, into no file;
+                # those of the agent are failed in sort_calls.
+                follow = () if call == "write" else ("-f",)
                 told = ("-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", inject)
                 trace = (tracer, *follow, *told)
                 _one(case, verbs, store, task, trace)
@@ -112,7 +112,7 @@ def _tasks(folder: Path, work: Path, kinds: int) -> list[_Task]:
         *tasks,
         _Task("export", 0, ("export", "--all", "-o", export), lambda t: not t, output=export),
         _Task("check", 0, ("repository", "check", "--mend"), lambda t: not t),
-        _Task("run", 0, run, _has_succeeded, starts_others=True),
+        _Task("run", 0, run, _has_succeeded),
     ]
 
 

@@ -235,7 +235,7 @@ class LocalProcess:
             raise
 
     def _listen(self) -> None:
-        with suppress(ValueError):  # closed under us
+        with suppress(ValueError, OSError):  # closed under us, or it cannot be read
             while line := self._stderr.readline(STDERR_LINE_BYTES):
                 self._tail.append(line.decode(errors="replace").rstrip())
 
