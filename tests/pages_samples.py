@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import cluster_samples
 import own_samples
 import report_samples
 from venturi.record.importing.take_in import import_file
@@ -21,6 +22,9 @@ IMPORTED = {"aloja": "aloja-minerva/trials.csv", "c3o": "c3o/sort.tsv", "scout":
 LAB = "the lab"
 WATCHED = f"01JZTHREP0RT{900:014d}"
 FAILED = f"01JZTHREP0RT{901:014d}"
+FORTY_NUMBER, SIXTEEN_NUMBER = 940, 916
+FORTY, SIXTEEN = (f"01JZTHREP0RT{number:014d}" for number in (FORTY_NUMBER, SIXTEEN_NUMBER))
+"""Trials on so many hosts."""
 REPETITIONS = 8
 
 
@@ -33,6 +37,9 @@ def filled(home: Path) -> None:
         repository.add_many([*lab_trials(), failed()])
         repository.add(watched(repository, home))
         own_samples.own_trial(repository)
+        cluster_samples.recorded(repository)
+        for number, hosts in ((FORTY_NUMBER, 40), (SIXTEEN_NUMBER, 16)):
+            cluster_samples.many(repository, home, hosts, number)
 
 
 def lab_trials() -> list[Trial]:

@@ -16,8 +16,8 @@ import subprocess
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from urllib.parse import urlencode
 
+import hosts_reading
 import pyarrow.parquet as pq
 import pytest
 from chart_reading import (
@@ -31,8 +31,8 @@ from chart_reading import (
     places,
     seconds,
 )
+from page_urls import CHARTS, LAB, PAGES
 
-import own_samples
 import pages_samples
 import report_samples
 from api_client import READ_TOKEN, Server
@@ -40,30 +40,6 @@ from api_client import READ_TOKEN, Server
 pytestmark = pytest.mark.browser
 
 WEB = Path(__file__).parents[2] / "web"
-LAB = urlencode([("where", f"source={pages_samples.LAB}"), ("where", "hosts=4")])
-ALL = urlencode([("where", f"source={pages_samples.LAB}")])
-PRICED = "usd_per_hour=2&plus=disk%3DSSD:0.5&objective=cost"
-MINERVA = urlencode([("where", w) for w in ("cluster=lab-a", "workload=terasort", "scale=")])
-PAGES = {
-    "start": "/",
-    "trials": f"/trials?{ALL}&columns=workload&columns=elapsed_s&columns=started_at",
-    "trial": f"/trials/{pages_samples.WATCHED}",
-    "failed": f"/trials/{pages_samples.FAILED}",
-    "job": f"/trials/{own_samples.OWN}",
-    "cost": f"/cost?{LAB}&by=disk&by=net&{PRICED}",
-    "published": f"/cost?{MINERVA}&by=net&by=disk&usd_per_hour=3.5&plus=net%3DIB:0.8&legacy=1",
-    "compare": f"/compare?{LAB}&by=disk&by=net",
-    "effect": f"/effect?{ALL}&key=disk",
-    "scaling": f"/scaling?{ALL}&by=disk",
-    "advice": "/advice",
-    "catalog": "/catalog?catalog=current",
-    "exclusions": "/exclusions",
-}
-CHARTS = {
-    "start": 0, "trials": 0, "trial": 3, "failed": 0, "job": 1, "cost": 1, "published": 1,
-    "compare": 2, "effect": 4, "scaling": 1, "advice": 2,
-    "catalog": 1, "exclusions": 0,
-}  # fmt: skip
 PX = 0.75
 
 
@@ -90,7 +66,8 @@ def met(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finding]:
     try:
         named = zip(("server", "empty", "locked"), servers, strict=True)
         addresses = {name: server.start().url.rstrip("/") for name, server in named}
-        told = {"pages": PAGES, "lab": LAB, "source": pages_samples.LAB, "token": READ_TOKEN}
+        told = {"pages": PAGES, "lab": LAB, "source": pages_samples.LAB, "token": READ_TOKEN,
+                "sixteen": f"/trials/{pages_samples.SIXTEEN}"}  # fmt: skip
         folders = {"shots": shots, "downloads": str(folder)}
         job.write_text(json.dumps(addresses | told | folders))
         played = subprocess.run(
@@ -186,6 +163,20 @@ def test_a_trial_tells_phases_validity_files_and_its_group(met: Finding) -> None
         assert text in page["text"], text
     failed = next(p for p in met["pages"] if p["name"] == "failed")
     assert "No: it is failed, not succeeded" in failed["text"]
+
+
+def test_a_cluster_tells_its_hosts_what_differs_and_its_probes(met: Finding) -> None:
+    page = next(p for p in met["pages"] if p["name"] == "clusters")
+    assert [text for text in hosts_reading.OF_THE_LAB if text not in page["text"]] == []
+
+
+@scenes("hosts")
+def test_many_hosts_can_be_read_on_a_narrow_screen(scene: Finding) -> None:
+    for step, hosts in ((scene["sixteen"], 16), (scene["forty"], 40)):
+        hosts_reading.is_matrix(step, hosts)
+        hosts_reading.are_multiples(step, hosts)
+    assert scene["chosen"].startswith("Network, larger direction")
+    assert "device=network" in scene["url"]
 
 
 # ---- the repository ----

@@ -646,9 +646,57 @@ async function views({ page, job, settled, go }) {
 }
 
 /** Scenes that leave the repository as it is. */
+/** The network's matrix, and the hosts beside one another, of a trial on many, on a narrow screen. */
+async function manyHosts({ page, go, ask }, address, path) {
+  await page.setViewportSize({ width: 390, height: 900 });
+  await go(address + path);
+  const matrix = page.locator("section.scroll:has(> table.heat)");
+  const heat = matrix.locator("table.heat");
+  const read = await heat.evaluate((table) => {
+    const heads = [...table.querySelectorAll("thead th[scope=col]")];
+    const tds = [...table.querySelectorAll("tbody td")];
+    const colours = new Set(tds.map((td) => getComputedStyle(td).backgroundColor));
+    const headed = (td) =>
+      td.innerText !== "—" &&
+      td.parentElement.firstElementChild.matches("th[scope=row]") &&
+      heads[td.cellIndex] !== undefined;
+    return { heard: tds.filter(headed).length, colours: colours.size };
+  });
+  await matrix.focus();
+  for (let press = 0; press < 5; press++) await page.keyboard.press("ArrowRight");
+  await page.waitForFunction(
+    () => document.querySelector("section.scroll:has(> table.heat)").scrollLeft > 0,
+  );
+  const section = page.locator("section[aria-labelledby=hosts-over-time]");
+  await section.locator("details.twin summary").click();
+  return {
+    ...read,
+    matrix: await heat.evaluate(cells),
+    label: await matrix.getAttribute("aria-label"),
+    scrolled: await matrix.evaluate((element) => element.scrollLeft),
+    sentence: await section.locator("> p").innerText(),
+    chart: await section.locator(".chart").evaluate(drawn),
+    table: await section.locator("details.twin table").evaluate(cells),
+    overflow_px: await page.evaluate(
+      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    ),
+    asked: await ask(`/api${path}`),
+  };
+}
+
+async function hosts(scene) {
+  const { page, job, settled } = scene;
+  const sixteen = await manyHosts(scene, job.server, job.sixteen);
+  const forty = await manyHosts(scene, job.server, job.pages.forty);
+  await page.locator("select#device").selectOption("network");
+  await settled();
+  const chosen = await page.locator("section[aria-labelledby=hosts-over-time] h3").innerText();
+  return { sixteen, forty, chosen, url: here(page) };
+}
+
 export const reading = {
   ...{ filters, sorting, paging, columns, compare, prices, permalinks, downloads },
-  ...{ lead, behind, gone, stages, keyboard, errors, theme, history, login, starter },
+  ...{ lead, behind, gone, stages, hosts, keyboard, errors, theme, history, login, starter },
   cost: analysis("cost"),
   effect: analysis("effect"),
   scaling: analysis("scaling"),

@@ -173,36 +173,39 @@ const dilation = ({ dilation: k, dilate_cpu }: ClusterCard): string | null =>
 function Whole({ card }: { card: ClusterCard }) {
   const { price } = card;
   return (
-    <div className="cards">
-      <Facts
-        title="The cluster"
-        facts={[
-          ["hosts", card.hosts.length],
-          ["network for data", card.network],
-          ["instance type", card.instance_type],
-          ["emulated", dilation(card)],
-          [
-            "price",
-            price &&
-              `${plain(price.amount)} ${price.currency} per ${price.per}, ${price.as_of} (${price.source})`,
-          ],
-        ]}
-      />
-      {card.racks.length > 0 && (
+    <section aria-labelledby="whole">
+      <h2 id="whole">What it is</h2>
+      <div className="cards">
         <Facts
-          title="Racks"
-          facts={card.racks.map(
-            ({ name, within, uplink_bytes_per_s: rate }) =>
-              [
-                name,
-                [rate === null ? "link out: rate not known" : `link out: ${lineRate(rate)}`]
-                  .concat(within === null ? [] : [`within ${within}`])
-                  .join(", "),
-              ] as const,
-          )}
+          title="The cluster"
+          facts={[
+            ["hosts", card.hosts.length],
+            ["network for data", card.network],
+            ["instance type", card.instance_type],
+            ["emulated", dilation(card)],
+            [
+              "price",
+              price &&
+                `${plain(price.amount)} ${price.currency} per ${price.per}, ${price.as_of} (${price.source})`,
+            ],
+          ]}
         />
-      )}
-    </div>
+        {card.racks.length > 0 && (
+          <Facts
+            title="Racks"
+            facts={card.racks.map(
+              ({ name, within, uplink_bytes_per_s: rate }) =>
+                [
+                  name,
+                  [rate === null ? "link out: rate not known" : `link out: ${lineRate(rate)}`]
+                    .concat(within === null ? [] : [`within ${within}`])
+                    .join(", "),
+                ] as const,
+            )}
+          />
+        )}
+      </div>
+    </section>
   );
 }
 
