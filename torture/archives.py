@@ -225,11 +225,12 @@ def _parquet(chance: Random) -> bytes:
 
     rows = chance.choice((0, 1, 100, 1_000_000))
     number: Any = chance.choice((0.5, float("nan"), float("inf"), -1e308, None))
+    metric, device = chance.choice(TEXTS[:20]), chance.choice((None, "x" * 10_000, "\0"))
+    rows = min(rows, _BOMB_BYTES // len(f"{metric}{device}"))  # to make it takes memory, too
     columns: dict[str, Any] = {
         "t_s": pl.repeat(number, rows, eager=True, dtype=pl.Float64),
-        "metric": pl.repeat(chance.choice(TEXTS[:20]), rows, eager=True),
-        "device": pl.repeat(chance.choice((None, "x" * 10_000, "\0")), rows, eager=True,
-                            dtype=pl.String),
+        "metric": pl.repeat(metric, rows, eager=True),
+        "device": pl.repeat(device, rows, eager=True, dtype=pl.String),
         "value": pl.repeat(number, rows, eager=True, dtype=pl.Float64),
         "unit": pl.repeat("B", rows, eager=True),
     }  # fmt: skip

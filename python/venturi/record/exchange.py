@@ -35,7 +35,7 @@ from venturi.record.importing.text import Refusal
 from venturi.record.job_account import ACCOUNT_TABLES
 from venturi.record.limits import check
 from venturi.record.repository import NEWEST, Repository
-from venturi.record.series import check_rows, check_series
+from venturi.record.table_check import TableChecker
 from venturi.record.trial import TERMINAL, Artifact, Trial
 from venturi.record.trial_json import decode, encode
 from venturi.record.upkeep.locks import arriving
@@ -135,7 +135,11 @@ def import_archive(
     limits = limits or Limits()
     tally = Tally()
     try:
-        with _Bounded(path, limits) as file, zipfile.ZipFile(file) as archive:
+        with (
+            _Bounded(path, limits) as file,
+            zipfile.ZipFile(file) as archive,
+            TableChecker() as tables,
+        ):
             size_bytes = path.stat().st_size
             _check_members(archive, size_bytes, limits)
             _check_expansion(archive, size_bytes, limits)
@@ -147,7 +151,7 @@ def import_archive(
                     trial = _read_trial(line, id_, sha256, number)
                     check(trial, repository.limits)
                     with storing or nullcontext(), arriving(repository.artifacts_dir.parent):
-                        added = _take_in(repository, archive, trial, by)
+                        added = _take_in(repository, archive, trial, tables, by)
                     tally.arrive(trial, added=added)
                 except VenturiError as error:
                     tally.refuse(Refusal(number, "trial", id_, error.message, error.code))
@@ -299,7 +303,11 @@ def _read_trial(line: bytes, id_: str, sha256: str, number: int) -> Trial:
 
 
 def _take_in(
-    repository: Repository, archive: zipfile.ZipFile, trial: Trial, by: Author | None
+    repository: Repository,
+    archive: zipfile.ZipFile,
+    trial: Trial,
+    tables: TableChecker,
+    by: Author | None,
 ) -> bool:
     """Whether `trial` is new here; a different one with its id is an error.
 
@@ -319,7 +327,7 @@ def _take_in(
     try:
         for artifact in missing:
             kept.append(repository.artifacts_dir / artifact.path)
-            _keep(repository, archive, trial, artifact)
+            _keep(repository, archive, trial, artifact, tables)
         if stored is None:
             repository.add(trial, by)
     except VenturiError as error:
@@ -350,7 +358,11 @@ def _stored(repository: Repository, trial: Trial) -> Trial | None:
 
 
 def _keep(
-    repository: Repository, archive: zipfile.ZipFile, trial: Trial, artifact: Artifact
+    repository: Repository,
+    archive: zipfile.ZipFile,
+    trial: Trial,
+    artifact: Artifact,
+    tables: TableChecker,
 ) -> None:
     """Takes in one artifact, which must be what the record says."""
     member = f"artifacts/{artifact.path}"
@@ -364,11 +376,9 @@ def _keep(
         raise _damaged(f"{member} is missing or damaged") from error
     if kept != artifact:
         raise VenturiError("VEN-RECORD-ARTIFACT", f"{member} differs from its digest")
-    path, limits = repository.artifacts_dir / artifact.path, repository.limits
-    if artifact.kind == "series":
-        check_series(path, trial.id, limits)
-    elif artifact.name in ACCOUNT_TABLES:
-        check_rows(path, trial.id, limits)
+    if artifact.kind == "series" or artifact.name in ACCOUNT_TABLES:
+        path = repository.artifacts_dir / artifact.path
+        tables.check(path, trial.id, repository.limits, series=artifact.kind == "series")
 
 
 def _damaged(message: str, path: Path | None = None) -> VenturiError:

@@ -1,0 +1,110 @@
+"""Tables that came with a trial of others, checked by a process that has little memory and time.
+
+What a table unpacks to is known only when it is unpacked, whatever its end says: 17 kB may be 2 GB.
+Who tries may end, or hang, without harm to an import or a server.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import select
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from venturi.errors import ExitCode, VenturiError
+from venturi.record.closing import Closing
+from venturi.record.limits import Excess, refused
+from venturi.settings import Limits
+
+MEMORY_BYTES = 1 << 29
+"""Beside what the process has before its first table."""
+CHECK_S = 30.0
+"""Of a table; one of 50 million rows takes less than a third."""
+
+
+class TableChecker(Closing):
+    """Begins its process with the first table, and ends it when it is closed."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def check(self, path: Path, trial: str, limits: Limits, *, series: bool) -> None:
+        """What `record.series.check_series`, or else `check_rows`, raises of the table in `path`;
+        VEN-RECORD-LIMIT, too, if that takes more than MEMORY_BYTES or CHECK_S.
+        """
+        asked = {"path": str(path), "trial": trial, "limits": asdict(limits), "series": series}
+        answer = self._answer(json.dumps(asked).encode() + b"\n")
+        if answer is None:
+            self.close()
+            most = f"more than {MEMORY_BYTES >> 20} MiB of memory, or {CHECK_S:.0f} s"
+            raise refused(trial, Excess(path.name, "too large a table once unpacked", most))
+        error: dict[str, Any] | None = json.loads(answer)
+        if error is not None:
+            raise VenturiError(**{**error, "exit_code": ExitCode(error["exit_code"])})
+
+    def close(self) -> None:
+        if self._process is not None:
+            with self._process as process:  # waits for it
+                process.kill()
+            self._process = None
+
+    def _answer(self, asked: bytes) -> bytes | None:
+        """A line, or None: it has died, or is at it for too long."""
+        if self._process is None:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "venturi.record.table_check", str(MEMORY_BYTES)],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                bufsize=0, process_group=0, env={**os.environ, "POLARS_MAX_THREADS": "1"},
+            )  # fmt: skip
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(asked)
+        poll = select.poll()
+        poll.register(self._process.stdout, select.POLLIN)
+        answer = b""
+        while not answer.endswith(b"\n"):
+            part = (
+                os.read(self._process.stdout.fileno(), 1 << 16) if poll.poll(CHECK_S * 1e3) else b""
+            )
+            if not part:
+                return None
+            answer += part
+        return answer
+
+
+def _main() -> None:
+    from venturi.record.series import check_rows, check_series
+
+    _bound_memory(int(sys.argv[1]))
+    for line in sys.stdin.buffer:
+        asked = json.loads(line)
+        check = check_series if asked["series"] else check_rows
+        error = None
+        try:
+            check(Path(asked["path"]), asked["trial"], Limits(**asked["limits"]))
+        except VenturiError as refusal:
+            error = {"code": refusal.code, "message": refusal.message, "where": refusal.where,
+                     "hint": refusal.hint, "exit_code": refusal.exit_code}  # fmt: skip
+        sys.stdout.write(json.dumps(error) + "\n")
+        sys.stdout.flush()
+
+
+def _bound_memory(more_bytes: int) -> None:
+    import venturi.record.frames  # noqa: F401 - what it needs is not the table's
+
+    said = Path("/proc/self/status").read_text("ascii")
+    (data_kib,) = (int(line.split()[1]) for line in said.splitlines() if line[:7] == "VmData:")
+    most = data_kib * 1024 + more_bytes
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+if __name__ == "__main__":
+    _main()
