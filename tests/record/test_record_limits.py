@@ -224,7 +224,13 @@ def test_limits_are_settings(repository_settings: Settings, make_trial: Make) ->
 
 def test_every_field_that_holds_text_or_numbers_has_a_rule() -> None:
     # What has few values, or is held by what makes a trial, needs none.
-    free = {(Trial, "id"), (Trial, "warm_up"), (Trial, "schema_version"), (Sample, "value")}
+    free = {
+        (Cluster, "dilate_cpu"),
+        (Trial, "id"),
+        (Trial, "warm_up"),
+        (Trial, "schema_version"),
+        (Sample, "value"),
+    }
     for record, rules in _RULES.items():
         for name, hint in get_type_hints(record).items():
             named = isinstance(hint, type) and issubclass(hint, Enum)
