@@ -187,7 +187,7 @@ def execute(
 
 
 def wait_until(ready: Callable[[], bool]) -> None:
-    deadline_s = time.monotonic() + 30
+    deadline_s = time.monotonic() + 90
     while not ready():
         assert time.monotonic() < deadline_s
         time.sleep(0.1)
