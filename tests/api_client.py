@@ -7,9 +7,11 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import wait
 from pathlib import Path
 
 import httpx
+from fastapi import FastAPI
 
 from venturi.cli.changes import RepositoryChanges
 from venturi.present.api.app import create_app
@@ -25,8 +27,9 @@ WRITE_TOKEN, READ_TOKEN = "write-0123456789abcdef", "read-0123456789abcdef"
 class InProcess(httpx.BaseTransport):
     """Asks an application without a network, in one event loop until it is closed."""
 
-    def __init__(self, app: object) -> None:
-        self._app = httpx.ASGITransport(app, raise_app_exceptions=False)  # type: ignore[arg-type]
+    def __init__(self, app: FastAPI) -> None:
+        self._watch = app.state.watch
+        self._app = httpx.ASGITransport(app, raise_app_exceptions=False)
         self._loop = asyncio.Runner()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -40,6 +43,8 @@ class InProcess(httpx.BaseTransport):
         return self._loop.run(ask())
 
     def close(self) -> None:
+        # What was given up is computed on, and reads the repository.
+        wait(tuple(self._watch.overdue), 30)
         self._loop.close()
 
 

@@ -20,6 +20,7 @@ from typing import Any
 from venturi.errors import ExitCode, VenturiError
 from venturi.record.closing import Closing
 from venturi.record.limits import Excess, refused
+from venturi.record.series import check_rows, check_series
 from venturi.settings import Limits
 
 MEMORY_BYTES = 1 << 29
@@ -80,8 +81,6 @@ class TableChecker(Closing):
 
 
 def _main() -> None:
-    from venturi.record.series import check_rows, check_series
-
     _bound_memory(int(sys.argv[1]))
     for line in sys.stdin.buffer:
         asked = json.loads(line)

@@ -226,7 +226,10 @@ class Cluster:
             for host in sorted(self.hosts, key=lambda each: each.name)
             if host.roles or host.rack or host.links or host.disks
         ]  # fmt: skip
-        racks = sorted((each.name, each.within, each.uplink_bytes_per_s) for each in self.racks)
+        racks = sorted(
+            ((each.name, each.within, each.uplink_bytes_per_s) for each in self.racks),
+            key=lambda rack: (rack[0], rack[1] or "", rack[2] or 0.0),
+        )
         return tuple(each for each in (hosts, racks, self.dilation, self.dilate_cpu) if each)
 
 
