@@ -11,6 +11,7 @@ import pytest
 from this_host import FILES
 
 from venturi.errors import VenturiError
+from venturi.measure.hosts.host import Info
 from venturi.measure.hosts.local import LocalFiles
 from venturi.measure.hosts.owned import discard, make, sweep, temporary
 from venturi.measure.trial import space
@@ -223,6 +224,23 @@ def test_a_maker_and_a_sweeper_at_the_same_time(tmp_path: Path) -> None:
         over.set()
         sweeper.join()
     assert list(tmp_path.iterdir()) == []
+
+
+class LookedAt(LocalFiles):
+    """A folder gets its owner, and data, just after a sweeper has seen that it has none."""
+
+    def entries(self, folder: Path) -> tuple[Info, ...]:
+        found = super().entries(folder)
+        if folder.name == BEGUN and not (folder / "input").exists():
+            make(FILES, folder)
+            (folder / "input").mkdir()
+        return found
+
+
+def test_a_folder_that_gets_its_owner_while_it_is_looked_at_stays(tmp_path: Path) -> None:
+    (tmp_path / BEGUN).mkdir()
+    assert sweep(LookedAt(), tmp_path) == []
+    assert (tmp_path / BEGUN / "input").is_dir()
 
 
 def test_what_is_kept_is_nobodys_to_sweep(tmp_path: Path) -> None:

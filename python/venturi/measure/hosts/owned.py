@@ -32,11 +32,14 @@ def make(files: Files, folder: Path) -> None:
     Who sweeps between the two steps takes a folder without an owner for a dead one's: then again.
     """
     for _ in range(_TRIES):
-        files.mkdir(folder, parents=True, exist_ok=True)
-        with suppress(FileNotFoundError):
-            files.write(folder / OWNER_FILE, json.dumps(asdict(current_owner())))
-            return
-    raise FileNotFoundError(0, "it is removed as often as it is made", str(folder))
+        with suppress(FileNotFoundError, FileExistsError):
+            return _make(files, folder)
+    return _make(files, folder)
+
+
+def _make(files: Files, folder: Path) -> None:
+    files.mkdir(folder, parents=True, exist_ok=True)
+    files.write(folder / OWNER_FILE, json.dumps(asdict(current_owner())))
 
 
 def discard(files: Files, folder: Path) -> None:
@@ -75,14 +78,13 @@ def sweep(
     alive: Callable[[Owner], bool] = is_alive,
     prefix: str = PREFIX,
 ) -> list[Path]:
-    """Removes the folders in `parent` that were `left_behind`; returns them."""
-    removed = list(left_behind(files, parent, alive, prefix))
-    for folder in removed:
+    """Removes the folders in `parent` that were `left_behind`; returns those that are gone."""
+    removed = []
+    for folder, owned in list(_left_behind(files, parent, alive, prefix)):
         with suppress(OSError):
-            if files.is_file(folder / OWNER_FILE):
-                discard(files, folder)
-            else:
-                _take_away(files, folder)
+            # As it was found: one that has got an owner since then is in use.
+            (discard if owned else _take_away)(files, folder)
+            removed.append(folder)
     return removed
 
 
@@ -97,17 +99,24 @@ def left_behind(
 
     All else is left alone.
     """
+    return (folder for folder, _ in _left_behind(files, parent, alive, prefix))
+
+
+def _left_behind(
+    files: Files, parent: Path, alive: Callable[[Owner], bool], prefix: str
+) -> Iterator[tuple[Path, bool]]:
+    """The folders that are `left_behind`, each with whether it has an owner."""
     for found in files.find(parent, f"{prefix}*"):
         try:
             owner = Owner(**json.loads(files.read(found.path / OWNER_FILE)))
         except FileNotFoundError:
             if _OURS.fullmatch(found.path.name) and _is_begun(files, found.path):
-                yield found.path
+                yield found.path, False
             continue
         except (OSError, ValueError, TypeError):
             continue
         if not alive(owner):
-            yield found.path
+            yield found.path, True
 
 
 def _is_begun(files: Files, folder: Path) -> bool:
