@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -173,13 +174,15 @@ def test_a_lab_whose_file_names_no_addresses_has_the_first_that_are_free(labs: L
 
 
 def test_a_disk_larger_than_the_free_space_is_refused(labs: Labs) -> None:
-    spec = small()
-    (host,) = spec.hosts
-    disk = dataclasses.replace(host.disks[0], size_bytes=2**60)
-    with pytest.raises(VenturiError) as refused:
-        labs.up(dataclasses.replace(spec, hosts=(dataclasses.replace(host, disks=(disk,)),)))
-    assert refused.value.code == "VEN-LAB-SPACE"
-    assert "h1/ssd0" in refused.value.message
+    line = SMALL.splitlines().index('size = "64MiB"') + 1
+    for size, disks in (("1000TiB", 1), (f"{shutil.disk_usage(labs.home).free // 4096}KiB", 64)):
+        text = SMALL.replace("64MiB", size).replace("ssd = 1", f"ssd = {disks}")
+        with pytest.raises(VenturiError) as refused:
+            labs.up(small(text=text))
+        assert refused.value.code == "VEN-LAB-SPACE"
+        assert ("h1/ssd0" if disks == 1 else "64 disks") in refused.value.message
+        assert refused.value.where["file"] == "lab.toml"
+        assert str(refused.value.where[f"line {line}"]).startswith("disks.ssd.size: ")
 
 
 def test_of_a_lab_that_cannot_be_made_whole_nothing_is_left(labs: Labs) -> None:

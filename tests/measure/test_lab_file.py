@@ -187,7 +187,7 @@ HOSTS = '[[hosts]]\nname = "h"\n'
     ids=lambda value: value if isinstance(value, str) and " " in value else "",
 )  # fmt: skip
 def test_a_mistake_is_told_with_line_and_key(text: str, line: int, said: str) -> None:
-    spec, mistakes = parse_lab(text, FILE.parent)
+    spec, mistakes = parse_lab(text, FILE)
     assert spec is None
     assert any(each.line == line and said in each.message for each in mistakes), mistakes
 
@@ -201,7 +201,7 @@ dilation = "x"
 dilate_cpu = 7
 name = 3
 """
-    assert [each.message for each in parse_lab(text, FILE.parent)[1]] == [
+    assert [each.message for each in parse_lab(text, FILE)[1]] == [
         "hosts is a list of tables: [[hosts]]",
         "disks is a table: [disks.NAME]",
         "network is a table: [network]",
@@ -217,7 +217,7 @@ disks = 3
 memory = []
 count = 1.5
 """
-    assert [each.message for each in parse_lab(text, FILE.parent)[1]] == [
+    assert [each.message for each in parse_lab(text, FILE)[1]] == [
         "hosts.name: it needs at least 1 character",
         "hosts.roles is a list: roles = [...]",
         "hosts.disks is a table: disks = { NAME = ... }",

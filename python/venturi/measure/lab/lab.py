@@ -6,7 +6,7 @@ import json
 import secrets
 import shlex
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from venturi.measure.hosts.agent import Agent
 from venturi.measure.lab import journal, machine
 from venturi.measure.lab.carried import Carried, Shortfall, from_data, measured, shortfalls
 from venturi.measure.lab.cluster_file import cluster_text
-from venturi.measure.lab.lab_file import LabHost, LabSpec, dilated, with_free_addresses
+from venturi.measure.lab.lab_file import Disk, LabHost, LabSpec, dilated, with_free_addresses
 from venturi.measure.lab.network import hosts_file
 from venturi.measure.lab.plan import controllers, group_of, images_of, steps_of
 from venturi.measure.lab.steps import (
@@ -424,35 +424,47 @@ def _write_etc(world: World) -> None:
 
 def _require_space(spec: LabSpec, id: str, folder: Path) -> None:
     """VEN-LAB-SPACE if the disks are larger than what is free where their files will be."""
-    needed: dict[Path, list[tuple[str, int]]] = {}
+    needed: dict[Path, list[tuple[LabHost, Disk]]] = {}
     for host in spec.hosts:
         place = images_of(spec, host, id, folder).parent
         while not place.exists():
             place = place.parent
         disks = needed.setdefault(place, [])
-        disks += [(f"{host.name}/{disk.name}", disk.size_bytes) for disk in host.disks]
-    by_device: dict[int, list[tuple[Path, list[tuple[str, int]]]]] = {}
+        disks += [(host, disk) for disk in host.disks]
+    by_device: dict[int, list[tuple[Path, list[tuple[LabHost, Disk]]]]] = {}
     for place, disks in needed.items():
         by_device.setdefault(place.stat().st_dev, []).append((place, disks))
     for places in by_device.values():
         place = places[0][0]
         free = shutil.disk_usage(place).free
         disks = [disk for _, each in places for disk in each]
-        total = sum(size for _, size in disks)
+        total = sum(disk.size_bytes for _, disk in disks)
         if total <= free:
             continue
-        largest = max(disks, key=lambda disk: disk[1], default=("", 0))
-        what = (
-            f"the disk {largest[0]} of {units.size_text(largest[1])} is larger than"
-            if largest[1] > free
-            else f"the {len(disks)} disks of the lab, {units.size_text(total)}, are larger than"
-        )
+        host, largest = max(disks, key=lambda each: each[1].size_bytes)
+        if largest.size_bytes > free:
+            size = units.size_text(largest.size_bytes)
+            what, wrong = f"the disk {host.name}/{largest.name} of {size} is larger", [largest]
+        else:
+            wrong = [disk for _, disk in disks]
+            what = f"the {len(disks)} disks of the lab, {units.size_text(total)}, are larger"
         raise VenturiError(
             "VEN-LAB-SPACE",
-            f"{what} what is free in {place}: {units.format_bytes_decimal(free)}",
-            where={"folder": str(place), "key": "disks.CLASS.size"},
+            f"{what} than what is free in {place}: {units.format_bytes_decimal(free)}",
+            where={**_in_file(spec, wrong), "folder": str(place)},
             hint="make them smaller, or name a folder on a larger disk with images = FOLDER",
         )
+
+
+def _in_file(spec: LabSpec, disks: Sequence[Disk]) -> dict[str, str]:
+    """Where the file of a lab has the sizes of these disks."""
+    sizes = {disk.disk_class: units.size_text(disk.size_bytes) for disk in disks}
+    lines = {
+        f"line {spec.size_lines[name]}": f"disks.{name}.size: {size}"
+        for name, size in sizes.items()
+        if name in spec.size_lines
+    }
+    return {"file": str(spec.file), **lines} if lines else {}
 
 
 def _id() -> str:

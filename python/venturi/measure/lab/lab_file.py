@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -94,6 +94,9 @@ class LabSpec:
     hosts: tuple[LabHost, ...]
     addresses_named: bool = True
     """Whether its file names addresses; else the lab may have others."""
+    file: Path | None = None
+    size_lines: Mapping[str, int] = field(default_factory=dict)
+    """In which line of `file` each class of disks has its size."""
 
 
 def with_free_addresses(spec: LabSpec, used: Sequence[IPv4Network]) -> LabSpec:
@@ -253,7 +256,7 @@ _PARTS = {"network": "a network", "racks": "a rack", "bonds": "a bond", "disks":
 
 def lab_of(text: str, file: Path) -> LabSpec:
     """The lab in the `text` of `file`; VEN-LAB-FILE with every mistake in it."""
-    spec, mistakes = parse_lab(text, file.absolute().parent)
+    spec, mistakes = parse_lab(text, file)
     if spec is None:
         raise toml_file.refused(
             "VEN-LAB-FILE", "the lab", file, mistakes, "docs/guide/lab.md has an example"
@@ -261,8 +264,9 @@ def lab_of(text: str, file: Path) -> LabSpec:
     return spec
 
 
-def parse_lab(text: str, folder: Path) -> tuple[LabSpec | None, tuple[Mistake, ...]]:
-    """The lab in `text`, whose folders are seen from `folder`, or every mistake in it."""
+def parse_lab(text: str, file: Path) -> tuple[LabSpec | None, tuple[Mistake, ...]]:
+    """The lab in the `text` of `file`, whose folders are seen from there, or every mistake."""
+    folder = file.absolute().parent
     given, lines, mistakes = toml_file.parse(LabFile, text, "a lab", _PARTS)
     if given is None:
         return None, mistakes
@@ -284,6 +288,8 @@ def parse_lab(text: str, folder: Path) -> tuple[LabSpec | None, tuple[Mistake, .
         switches=_switches(given),
         hosts=tuple(host for _, host in hosts),
         addresses_named=named is not None or any(host.address for host in given.hosts),
+        file=file,
+        size_lines={name: lines.of(("disks", name, "size")) for name in given.disks},
     ), ()
 
 

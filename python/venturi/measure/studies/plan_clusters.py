@@ -67,7 +67,7 @@ def clusters_of(
 
 
 def _lab(text: str, file: Path, line: int) -> PlanCluster | Sequence[Mistake]:
-    lab, mistakes = parse_lab(text, file.absolute().parent)
+    lab, mistakes = parse_lab(text, file)
     if lab is None:
         return mistakes
     spec, mistakes = parse_cluster(cluster_text(lab, dilated(lab, cores=1)), file)
