@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -18,6 +19,7 @@ from alembic.config import Config
 from venturi.errors import VenturiError
 from venturi.record import tables
 from venturi.record.query import counting, faceting, paging
+from venturi.record.query.clusters import clusters, trials_on
 from venturi.record.query.conditions import Condition, Op, parse_condition
 from venturi.record.query.paging import whole_trials
 from venturi.record.query.selection import Query
@@ -267,6 +269,47 @@ def test_what_a_source_calls_a_failure_stays(
     with Repository.open(repository_settings) as repository:
         assert repository.get(trial.id).failure == failure
         assert paging.rows(repository, Query()).rows[0].failure_kind == "failed"
+
+
+def test_names_of_clusters_are_taken_from_what_was_stored_before(
+    repository_settings: Settings, make_trial: MakeTrial
+) -> None:
+    def on(cluster: str | None, id: str, **more: Any) -> Trial:
+        return make_trial(id=id, cluster=Cluster((Host("h1"), Host("h2")), name=cluster), **more)
+
+    odd = 'r\u00fcck "7" \\ dilation'
+    trials = [on("rack7", "a"), on("rack7", "b"), on(odd, "c"), on(None, "d"),
+              on(None, "e", configuration={"dilation": "k"})]  # fmt: skip
+    old_record = make_trial(id="f")
+    with Repository.open(repository_settings) as repository:
+        repository.add_many([*trials, old_record])
+    old = OldDatabase(repository_settings)
+    old.move(command.downgrade, "0009")
+    # As it was written before a cluster had a name.
+    record = json.loads(encode(old_record))
+    for key in ("name", "dilation", "dilate_cpu"):
+        del record["cluster"][key]
+    with old.engine.begin() as connection:
+        connection.execute(
+            sa.update(tables.RECORDS).where(tables.RECORDS.c.id == "f").values(
+                record=json.dumps(record)
+            )
+        )  # fmt: skip
+    before = {name: old.rows(name) for name in ("records", "trials", "configuration")}
+    assert "cluster_name" not in before["trials"][0]
+    for _ in range(2):
+        with Repository.open(repository_settings) as repository:
+            found = {each.name: each.trials for each in clusters(repository)}
+            assert found == {"rack7": 2, odd: 1}
+            assert [row.id for row in trials_on(repository, odd, 9)] == ["c"]
+            assert sorted(whole_trials(repository), key=lambda t: t.id) == [*trials, old_record]
+        indexes = sa.inspect(old.engine).get_indexes("trials")
+        assert "trials_by_cluster" in {each["name"] for each in indexes}
+        old.move(command.downgrade, "0009")
+        assert {name: old.rows(name) for name in before} == before
+        indexes = sa.inspect(old.engine).get_indexes("trials")
+        assert "trials_by_cluster" not in {each["name"] for each in indexes}
+    old.engine.dispose()
 
 
 def test_going_back_would_lose_trials_without_a_date_and_is_refused(
