@@ -177,7 +177,7 @@ def test_series_are_aligned_and_thinned(
     assert thin["thinned"] is True
     assert thin["t_s"] == [4.5 + 10 * number for number in range(10)]
     busy, free = thin["lines"]  # type: ignore[misc]
-    assert (busy["host"], busy["device"], busy["unit"]) == ("here", "sda", "1")
+    assert (thin["host"], busy["device"], busy["unit"]) == ("here", "sda", "1")
     assert busy["values"] == [0.5] * 10
     assert (busy["lowest"], busy["highest"]) == ([0.0] * 10, [1.0] * 10), "peaks are kept"
     assert whole["lines"][0]["highest"] == []  # type: ignore[index]

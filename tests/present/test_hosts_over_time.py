@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,6 +49,30 @@ def test_hosts_stand_on_one_axis_and_the_narrowest_is_marked(
     seen = thinned.hosts[0].lines.disk_busy
     # Seconds 1 to 4 of a host that is asked at whole ones; the first has no sample before it.
     assert seen[0] == pytest.approx((0.31 + 0.32 + 0.33 + 0.34) / 4)
+
+
+def test_series_are_those_of_one_host_at_its_own_moments(
+    repository: Repository, many: Trial
+) -> None:
+    names = [host.name for host in many.cluster.hosts]
+    with client_of(repository) as client:
+
+        def of(**asked: str) -> dict[str, Any]:
+            found: dict[str, Any] = client.get(f"/api/trials/{many.id}/series", params=asked).json()
+            return found
+
+        first, slow = of(), of(host=SLOW)
+        wrong = client.get(f"/api/trials/{many.id}/series", params={"host": "node77"})
+    assert (first["hosts"], first["host"]) == (names, names[0])
+    assert (slow["hosts"], slow["host"]) == (names, SLOW)
+    assert first["t_s"] == list(range(25))
+    assert slow["t_s"] == pytest.approx([second + 6 / 16 for second in range(25)])
+    assert [line["metric"] for line in slow["lines"]] == [
+        "cpu_user", "disk_busy", "disk_read_bytes_per_s", "net_receive_bytes_per_s",
+    ]  # fmt: skip
+    assert slow["lines"][1]["values"] == [0.97] * 25
+    assert wrong.status_code == 404
+    assert "node07" in wrong.json()["hint"]
 
 
 def test_one_host_is_beside_no_other(repository: Repository, many: Trial) -> None:

@@ -3,7 +3,7 @@ import { type Timed, timeAxis } from "../../src/charts/timeline";
 import type { Trial } from "../../src/generated/record";
 import type { JobData, JobStage, SeriesData } from "../../src/generated/types";
 import { sharesOf, stageBars, stageSpan } from "../../src/pages/trial/charts/job";
-import { hostsOf, lanesOf, ofHost, stagesOf } from "../../src/pages/trial/charts/utilisation";
+import { lanesOf, stagesOf } from "../../src/pages/trial/charts/utilisation";
 import { drawn, view } from "./view";
 
 const stage = (label: string, more: Partial<JobStage>): JobStage =>
@@ -137,8 +137,7 @@ test("of very many stages the longest are drawn, in their order; those without t
   expect(labels.filter((at) => at % 2 === 1)).toHaveLength(15);
 });
 
-const line = (metric: string, device: string | null, values: (number | null)[], host = "h1") => ({
-  host,
+const line = (metric: string, device: string | null, values: (number | null)[]) => ({
   metric,
   device,
   unit: "",
@@ -149,6 +148,8 @@ const line = (metric: string, device: string | null, values: (number | null)[], 
 
 test("what a host did: states added up, partitions and loopback not counted twice", () => {
   const data = {
+    hosts: ["h1"],
+    host: "h1",
     t_s: [0, 1],
     thinned: false,
     missing_reason: null,
@@ -163,11 +164,9 @@ test("what a host did: states added up, partitions and loopback not counted twic
       line("disk_busy", "sda", [0.5, 0.25]),
       line("disk_busy", "nvme0n1", [0.75, null]),
       line("net_receive_bytes_per_s", "lo", [7, 7]),
-      line("cpu_user", null, [1, 1], "h2"),
     ],
   } satisfies SeriesData;
-  expect(hostsOf(data)).toEqual(["h1", "h2"]);
-  const lanes = lanesOf(data, "h1").map(({ title, lines }) => [
+  const lanes = lanesOf(data).map(({ title, lines }) => [
     title,
     lines.map(({ name, values }) => [name, values.map((value) => value && +value.toFixed(3))]),
   ]);
@@ -178,29 +177,16 @@ test("what a host did: states added up, partitions and loopback not counted twic
   ]);
 });
 
-test("each host is seen at its own moments: between them nothing is missing", () => {
-  const data = {
-    t_s: [0, 0.5, 1, 1.5],
-    thinned: false,
-    missing_reason: null,
-    lines: [
-      line("cpu_user", null, [0.2, null, 0.4, null]),
-      line("cpu_user", null, [null, 0.6, null, 0.8], "h2"),
-    ],
-  } satisfies SeriesData;
-  const { t_s, lines } = ofHost(data, "h2");
-  expect(t_s).toEqual([0.5, 1.5]);
-  expect(lines.map(({ values }) => values)).toEqual([[0.6, 0.8]]);
-});
-
 test("of a series that was thinned the busiest disk is shown at its peaks", () => {
   const data = {
+    hosts: ["h1"],
+    host: "h1",
     t_s: [0, 1],
     thinned: true,
     missing_reason: null,
     lines: [{ ...line("disk_busy", "sda", [0.1, 0.2]), lowest: [0, 0], highest: [1, 0.3] }],
   } satisfies SeriesData;
-  expect(lanesOf(data, "h1")[0]?.lines[0]?.values).toEqual([1, 0.3]);
+  expect(lanesOf(data)[0]?.lines[0]?.values).toEqual([1, 0.3]);
 });
 
 test("the stages of a trial stand in the order of its phases", () => {

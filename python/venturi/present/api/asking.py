@@ -16,6 +16,9 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from venturi.errors import VenturiError
 
+NAME_LENGTH_MAX = 300
+"""Characters of a name that is asked for."""
+
 
 class Parameter:
     """A parameter of the query, or a part of the path of its name.

@@ -6,14 +6,13 @@ from typing import Annotated
 
 from venturi.errors import VenturiError
 from venturi.present.api import shapes
-from venturi.present.api.asking import Parameter
+from venturi.present.api.asking import NAME_LENGTH_MAX, Parameter
 from venturi.present.api.context import Services
 from venturi.present.cluster_page import ProbeSeen, cluster_card, probe_seen
 from venturi.record.query.clusters import clusters, newest_of, trials_on
 from venturi.wording import did_you_mean
 
 TRIALS_MAX = 50
-NAME_LENGTH_MAX = 300
 
 
 def cluster(

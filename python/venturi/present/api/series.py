@@ -13,6 +13,7 @@ from venturi.present.api.shapes import SeriesData, SeriesLine
 from venturi.record.repository import Repository
 from venturi.record.series import host_of, read_parts, read_series, rows_of
 from venturi.record.trial import Artifact, Trial
+from venturi.wording import did_you_mean
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 ROWS_MAX = 200_000_000  # a minute of reading
 VALUES_MAX = 500_000  # of an answer
 _MOMENTS_MAX = 20_000  # more than any answer has
-_LINE = ["host", "metric", "device", "unit"]
+_LINE = ["metric", "device", "unit"]
 NO_SERIES = "no host series was recorded with this trial"
 
 
@@ -42,29 +43,51 @@ def whole_series(repository: Repository, trial: Trial) -> pl.DataFrame:
     )
 
 
-def series_of(repository: Repository, trial: Trial, points: int) -> SeriesData:
-    """The series of `trial` at no more than `points` moments; see `SeriesData`.
+def series_of(
+    repository: Repository, trial: Trial, points: int, host: str | None = None
+) -> SeriesData:
+    """The series of one `host` of `trial`, by default of the first that was watched, at no more
+    than `points` moments; see `SeriesData`. VEN-RECORD-UNKNOWN if that host was not watched.
 
-    A moment at which nothing was learnt stays null. Files are read a part at a time, twice, so that
-    the memory that it takes depends on what is shown, not on what is stored.
+    An answer does not grow with the number of hosts. A moment at which nothing was learnt stays
+    null. Files are read a part at a time, twice, so that the memory that it takes depends on what
+    is shown, not on what is stored.
     """
     kept = [artifact for artifact in trial.artifacts if artifact.kind == "series"]
     if not kept:
-        return _none(NO_SERIES)
+        return SeriesData((), None, *_none(NO_SERIES))
+    order = {each.name: place for place, each in enumerate(trial.cluster.hosts)}
+    whose = [_host(trial, artifact, kept) for artifact in kept]
+    hosts = tuple(sorted(dict.fromkeys(whose), key=lambda name: order.get(name, len(order))))
+    chosen = hosts[0] if host is None else host
+    if chosen not in hosts:
+        raise VenturiError(
+            "VEN-RECORD-UNKNOWN",
+            f"no series of a host {chosen!r} was recorded with this trial",
+            where={"host": chosen, "trial": trial.id},
+            hint=did_you_mean(chosen, hosts, "hosts are"),
+        )
+    own = [artifact for artifact, name in zip(kept, whose, strict=True) if name == chosen]
+    return SeriesData(hosts, chosen, *_read(repository, own, points))
+
+
+_Found = tuple[tuple[float, ...], tuple[SeriesLine, ...], bool, str | None]
+"""Moments, lines, whether they are thinned, why there are none: the rest of a `SeriesData`."""
+
+
+def _read(repository: Repository, kept: Sequence[Artifact], points: int) -> _Found:
     try:
-        hosts = {
-            repository.artifact_path(artifact): _host(trial, artifact, kept) for artifact in kept
-        }
-        rows = sum(map(rows_of, hosts))
+        paths = [repository.artifact_path(artifact) for artifact in kept]
+        rows = sum(map(rows_of, paths))
         if rows > ROWS_MAX:
             return _none(f"the series has {rows:,} rows; at most {ROWS_MAX:,} are looked through")
-        return _thinned(hosts, points)
+        return _thinned(paths, points)
     except VenturiError as error:
         return _none(error.message)
 
 
-def _none(reason: str) -> SeriesData:
-    return SeriesData((), (), thinned=False, missing_reason=reason)
+def _none(reason: str) -> _Found:
+    return (), (), False, reason
 
 
 def _host(trial: Trial, artifact: Artifact, kept: Sequence[Artifact]) -> str:
@@ -75,10 +98,10 @@ def _host(trial: Trial, artifact: Artifact, kept: Sequence[Artifact]) -> str:
     return host_of(artifact.name, names)
 
 
-def _thinned(hosts: Mapping[Path, str], points: int) -> SeriesData:
+def _thinned(paths: Sequence[Path], points: int) -> _Found:
     from venturi.record.frames import pl
 
-    seen = _seen(hosts)
+    seen = _seen(paths)
     if seen.moments.is_empty():
         return _none("the series holds no values")
     if seen.lines * 2 > VALUES_MAX:
@@ -95,7 +118,7 @@ def _thinned(hosts: Mapping[Path, str], points: int) -> SeriesData:
     begins_s: dict[int, float] = {}
     ends_s: dict[int, float] = {}
     found: list[pl.DataFrame] = []
-    for part in _parts(hosts):
+    for part in _parts(paths):
         placed = part.with_columns(at)
         limits = placed.group_by("place").agg(pl.col("t_s").min(), pl.col("t_s").max().alias("to"))
         for number, from_s, to_s in limits.select("place", "t_s", "to").iter_rows():
@@ -112,16 +135,12 @@ def _thinned(hosts: Mapping[Path, str], points: int) -> SeriesData:
             found = [_merged(found)]
     order = sorted(begins_s)
     index = {number: row for row, number in enumerate(order)}
-    return SeriesData(
-        tuple((begins_s[number] + ends_s[number]) / 2 for number in order),
-        tuple(_lines(_merged(found), index, thinned=thinned)),
-        thinned=thinned,
-        missing_reason=None,
-    )
+    t_s = tuple((begins_s[number] + ends_s[number]) / 2 for number in order)
+    return t_s, tuple(_lines(_merged(found), index, thinned=thinned)), thinned, None
 
 
 def _lines(found: pl.DataFrame, index: Mapping[int, int], *, thinned: bool) -> Iterator[SeriesLine]:
-    for (host, metric, device, unit), rows in found.sort(*_LINE, nulls_last=False).group_by(
+    for (metric, device, unit), rows in found.sort(*_LINE, nulls_last=False).group_by(
         _LINE, maintain_order=True
     ):
         means: list[float | None] = [None] * len(index)
@@ -135,7 +154,7 @@ def _lines(found: pl.DataFrame, index: Mapping[int, int], *, thinned: bool) -> I
                 lowest[row], highest[row] = least, most
         none: tuple[float | None, ...] = ()
         yield SeriesLine(
-            str(host), str(metric), None if device is None else str(device), str(unit),
+            str(metric), None if device is None else str(device), str(unit),
             tuple(means),
             tuple(lowest) if thinned else none, tuple(highest) if thinned else none,
         )  # fmt: skip
@@ -162,12 +181,12 @@ class _Seen:
     moments: pl.Series
 
 
-def _seen(hosts: Mapping[Path, str]) -> _Seen:
+def _seen(paths: Sequence[Path]) -> _Seen:
     from venturi.record.frames import pl
 
     lines = pl.DataFrame(schema=dict.fromkeys(_LINE, pl.String))
     moments = pl.Series("t_s", [], pl.Float64)
-    for part in _parts(hosts):
+    for part in _parts(paths):
         if len(lines) <= VALUES_MAX:
             lines = pl.concat([lines, part.select(_LINE).unique()]).unique()
         moments = pl.concat([moments, part["t_s"]]).unique()
@@ -178,10 +197,10 @@ def _seen(hosts: Mapping[Path, str]) -> _Seen:
     return _Seen(len(lines), moments)
 
 
-def _parts(hosts: Mapping[Path, str]) -> Iterator[pl.DataFrame]:
-    """The rows of all files at moments that are some, with their host."""
+def _parts(paths: Sequence[Path]) -> Iterator[pl.DataFrame]:
+    """The rows of all files at moments that are some."""
     from venturi.record.frames import pl
 
-    for path, host in hosts.items():
+    for path in paths:
         for part in read_parts(path):
-            yield part.filter(pl.col("t_s").is_finite()).with_columns(pl.lit(host).alias("host"))
+            yield part.filter(pl.col("t_s").is_finite())

@@ -148,7 +148,6 @@ class SeriesLine:
     are the ends of those, so that no peak is lost; otherwise they are empty.
     """
 
-    host: str
     metric: str
     device: str | None
     unit: str
@@ -159,8 +158,13 @@ class SeriesLine:
 
 @dataclass(frozen=True, slots=True)
 class SeriesData:
-    """All lines share `t_s`, seconds since the trial began; `thinned`: values are means of some."""
+    """One `host` of the `hosts` that were watched; null where none was.
 
+    All lines share `t_s`, seconds since the trial began; `thinned`: values are means of some.
+    """
+
+    hosts: tuple[str, ...]
+    host: str | None
     t_s: tuple[float, ...]
     lines: tuple[SeriesLine, ...]
     thinned: bool

@@ -16,7 +16,7 @@ from venturi.model.scaling.disks_of_hosts import disks_of_hosts
 from venturi.model.stages.bottleneck import narrowest_points
 from venturi.present.api import shapes
 from venturi.present.api.analysis.spreads import spread_of
-from venturi.present.api.asking import Parameter
+from venturi.present.api.asking import NAME_LENGTH_MAX, Parameter
 from venturi.present.api.context import Asker, SelectionDep, Services
 from venturi.present.api.moved import moved
 from venturi.present.api.presets import presets
@@ -162,9 +162,17 @@ def series(
     points: Annotated[
         int, Parameter(description="No more moments than these; means of some.", ge=2, le=2_000)
     ] = 500,
+    host: Annotated[
+        str | None,
+        Parameter(
+            description="By default the first that was watched.",
+            min_length=1,
+            max_length=NAME_LENGTH_MAX,
+        ),
+    ] = None,
 ) -> shapes.SeriesData:
-    """What the trial's hosts did over time."""
-    return series_of(services.repository, trial_of(services, id), points)
+    """What one of the trial's hosts did over time."""
+    return series_of(services.repository, trial_of(services, id), points, host)
 
 
 def hosts(services: Services, id: Id) -> HostsOverTime:

@@ -142,13 +142,14 @@ export interface JobRunning {
   tasks: number[];
 }
 export interface SeriesData {
+  hosts: string[];
+  host: string | null;
   t_s: number[];
   lines: SeriesLine[];
   thinned: boolean;
   missing_reason: string | null;
 }
 export interface SeriesLine {
-  host: string;
   metric: string;
   device: string | null;
   unit: string;

@@ -2,7 +2,7 @@
 import { useCallback, useMemo } from "react";
 import { stages } from "../../charts/stages";
 import { type Track, timeAxis } from "../../charts/timeline";
-import { useTwin } from "../../data";
+import { exported, useTwin } from "../../data";
 import { bytes, duration, percent, rate, seconds } from "../../format";
 import type { Trial } from "../../generated/record";
 import type { TrialDetail } from "../../generated/types";
@@ -10,11 +10,12 @@ import { Figure, type PartLegend } from "../../parts/Figure";
 import { Pending, ProblemBox } from "../../parts/Page";
 import { type Cell, type Column, DataTable } from "../../parts/Table";
 import { useSearch } from "../../state";
-import { hostsOf, lanesOf, ofHost, stagesOf } from "./charts/utilisation";
+import { lanesOf, stagesOf } from "./charts/utilisation";
 
 type View = Parameters<typeof timeAxis>[1];
 
-const NONE: readonly number[] = [];
+const NONE: readonly string[] = [];
+const NEVER: readonly number[] = [];
 
 /** What was seen of the host that the page's URL names, of several; all are in `hosts`. */
 export function useHost(trial: Trial, detail: TrialDetail) {
@@ -24,27 +25,27 @@ export function useHost(trial: Trial, detail: TrialDetail) {
     problem,
     pending,
   } = useTwin(detail.has_series ? "/api/trials/{id}/series" : null, search, trial.id);
-  const hosts = useMemo(() => (series ? hostsOf(series) : []), [series]);
-  const host = search.get("host") ?? hosts[0] ?? "";
-  const own = useMemo(() => (series ? ofHost(series, host) : null), [series, host]);
-  const lanes = useMemo(() => (own ? lanesOf(own, host) : []), [own, host]);
+  const lanes = useMemo(() => (series ? lanesOf(series) : []), [series]);
   const said = !detail.has_series
     ? "No host series was recorded with this trial."
     : (series?.missing_reason ??
       (series?.thinned
         ? "Each point is the mean of several samples; of the busiest disk it is the highest."
         : null));
-  return { t_s: own?.t_s ?? NONE, hosts, host, lanes, said, problem, pending };
+  const hosts = series?.hosts ?? NONE;
+  const host = search.get("host") ?? series?.host ?? "";
+  return { t_s: series?.t_s ?? NEVER, hosts, host, lanes, said, problem, pending };
 }
 
 /** What the engine's own account tells; asked once, however often it is used. */
 export const useJob = (id: string, detail: TrialDetail) =>
   useTwin(detail.has_job ? "/api/trials/{id}/job" : null, undefined, id);
 
-/** Chooses one of several hosts. */
+/** Chooses one of several hosts; an exported page has one, whose name it says. */
 export function HostChoice({ hosts, host }: { hosts: readonly string[]; host: string }) {
   const [, edit] = useSearch();
   if (hosts.length < 2) return null;
+  if (exported) return <p className="aside">Host: {host}</p>;
   return (
     <div className="field">
       <label htmlFor="host">Host</label>

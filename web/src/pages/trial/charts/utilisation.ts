@@ -44,32 +44,9 @@ const greatest = (lines: readonly SeriesLine[], moments: number): Values =>
     return values.length ? Math.max(...values) : null;
   });
 
-/** The names of the hosts that were watched. */
-export const hostsOf = ({ lines }: SeriesData): string[] => [
-  ...new Set(lines.map(({ host }) => host)),
-];
-
-/** What was seen of `host`, at its own moments: each host is asked at others. */
-export function ofHost({ lines, t_s, ...rest }: SeriesData, host: string): SeriesData {
-  const own = lines.filter((line) => line.host === host);
-  const seen = t_s.flatMap((_, at) => (own.some(({ values }) => values[at] != null) ? [at] : []));
-  const kept = <T>(values: readonly T[]) => seen.map((at) => values[at] as T);
-  return {
-    ...rest,
-    t_s: kept(t_s),
-    lines: own.map((line) => ({
-      ...line,
-      values: kept(line.values),
-      lowest: line.lowest.length ? kept(line.lowest) : [],
-      highest: line.highest.length ? kept(line.highest) : [],
-    })),
-  };
-}
-
-/** Processor, disk and network of `host`; without what nothing is known of. */
-export function lanesOf({ lines, t_s }: SeriesData, host: string): Track[] {
-  const own = lines.filter((line) => line.host === host);
-  const of = (metrics: readonly string[]) => own.filter(({ metric }) => metrics.includes(metric));
+/** Processor, disk and network of a host; without what nothing is known of. */
+export function lanesOf({ lines, t_s }: SeriesData): Track[] {
+  const of = (metrics: readonly string[]) => lines.filter(({ metric }) => metrics.includes(metric));
   const disks = [...new Set(of(["disk_read_bytes_per_s"]).map(({ device }) => device ?? ""))];
   const disk = (metric: string) =>
     of([metric]).filter(({ device }) => device === null || !stacked(device, disks));
