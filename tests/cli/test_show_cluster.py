@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from api_client import client_of
 from command_line import venturi
 from venturi.record.repository import Repository
 from venturi.record.trial import Clock, Cluster, Engine, Host, Link, PriceQuote, Rack, Sample, Trial
@@ -100,6 +101,29 @@ def test_price_and_cost(settings: Settings, make_trial: Callable[..., Trial]) ->
     ]
     assert "price 1.376 USD per cluster-hour (a price list; 2026-07-20)" in lines
     assert "cost 0.01376 USD" in lines
+    with Repository.open(settings) as repository, client_of(repository) as client:
+        seen = client.get(f"/api/trials/{trial.id}").json()["cost"]
+    assert seen == {"text": "0.01376 USD", "missing_reason": None}, "the page says the same"
+
+
+def test_a_cost_that_is_not_known_says_why(
+    settings: Settings, make_trial: Callable[..., Trial]
+) -> None:
+    why = "the cluster is emulated: its rates were divided by 20"
+    of_a_part = Sample("cost_usd", 3.0, "USD", "sort")
+    with Repository.open(settings) as repository, client_of(repository) as client:
+        plain = make_trial(id="plain", samples=(of_a_part,))
+        trial = make_trial(
+            id="trial", samples=(of_a_part, Sample("cost_usd", None, "USD", missing_reason=why))
+        )
+        repository.add_many([plain, trial])
+        assert client.get("/api/trials/plain").json()["cost"] is None
+        seen = client.get("/api/trials/trial").json()["cost"]
+    assert seen == {"text": None, "missing_reason": why}
+    shown = " ".join(venturi("show", "trial", home=settings.home).stdout.split())
+    assert f"cost not known: {why}" in shown
+    lines = venturi("show", "plain", home=settings.home).stdout.splitlines()
+    assert not any(line.split()[:1] == ["cost"] for line in lines), "that of a part is another"
 
 
 def test_a_trial_of_one_host_says_nothing_of_a_cluster(

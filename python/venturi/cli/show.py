@@ -17,7 +17,7 @@ from venturi.model.stages.bottleneck import narrowest_points
 from venturi.model.stages.stage import Analysis
 from venturi.present import several_hosts
 from venturi.present.table import UNKNOWN, Line, Table, pairs, table
-from venturi.record.cost import COST_USD
+from venturi.record.cost import recorded_cost
 from venturi.record.dilation import real_rate, real_time_s
 from venturi.record.job_account import JobAccount, has_account, load
 from venturi.record.trial import CPU_OTHERS, Cluster, Link, Sample, Trial
@@ -195,9 +195,9 @@ def _on_real(cluster: Cluster, real_s: float) -> str:
 
 
 def _cost(trial: Trial) -> str | None:
-    """US dollars of the whole trial, if they are recorded."""
-    usd = next(iter(trial.values(COST_USD)), None)
-    return None if usd is None else f"{usd:,.4g} USD"
+    """What the whole trial cost, or why that is not known; None if nothing was said of it."""
+    cost = recorded_cost(trial)
+    return cost and (cost.text or f"not known: {cost.missing_reason}")
 
 
 def _hosts(cluster: Cluster) -> Table:

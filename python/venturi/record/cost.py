@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from venturi.record.trial import CLUSTER_HOUR, Sample, Trial
 from venturi.units import SECONDS_PER_HOUR
 
 COST_USD = "cost_usd"
 """The metric of the whole trial's cost, whoever says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a trial cost, in words; None with a reason."""
+
+    text: str | None
+    missing_reason: str | None
+
+
+def recorded_cost(trial: Trial) -> Cost | None:
+    """What the whole trial cost as it was recorded; None if nothing was said of it."""
+    for sample in trial.samples:
+        if sample.metric == COST_USD and not sample.labels and sample.phase is None:
+            text = None if sample.value is None else f"{sample.value:,.4g} {sample.unit}"
+            return Cost(text, sample.missing_reason)
+    return None
 
 
 def cost_of(trial: Trial) -> Sample | None:

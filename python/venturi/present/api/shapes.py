@@ -15,6 +15,7 @@ from venturi.model.scaling.between_hosts import BetweenHosts
 from venturi.model.scaling.disks_of_hosts import DisksOfHosts
 from venturi.present.cluster_page import ClusterCard, ProbeSeen
 from venturi.present.host_use import HostUse
+from venturi.record.cost import Cost
 from venturi.record.query.clusters import NamedCluster
 from venturi.record.query.paging import TrialRow
 
@@ -122,6 +123,7 @@ class TrialDetail:
     narrowest: tuple[str, ...]
     has_series: bool
     has_job: bool
+    cost: Cost | None
     added_by: Author | None
     between_hosts: BetweenHosts | None
     disks_of_hosts: DisksOfHosts | None

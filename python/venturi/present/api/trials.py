@@ -25,6 +25,7 @@ from venturi.present.host_use import HostsOverTime
 from venturi.record import exclusions, starter, views
 from venturi.record.actions import added_by
 from venturi.record.authors import Author
+from venturi.record.cost import recorded_cost
 from venturi.record.job_account import has_account
 from venturi.record.query import counting, faceting, grouping, known_keys, paging
 from venturi.record.query.checks import require_keys
@@ -150,6 +151,7 @@ def trial(services: Services, id: Id) -> shapes.TrialDetail:
         narrowest=tuple(_narrowest(found)),
         has_series=any(artifact.kind == "series" for artifact in found.artifacts),
         has_job=has_account(found),
+        cost=recorded_cost(found),
         added_by=_added_by(services, id),
         between_hosts=between_hosts(found),
         disks_of_hosts=disks_of_hosts(found),

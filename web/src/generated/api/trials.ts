@@ -34,6 +34,10 @@ export interface Culled {
   bytes_per_s: number;
   gain: number | null;
 }
+export interface Cost {
+  text: string | null;
+  missing_reason: string | null;
+}
 export interface DiskOfHost {
   host: string;
   folder: string;
@@ -167,6 +171,7 @@ export interface TrialDetail {
   narrowest: string[];
   has_series: boolean;
   has_job: boolean;
+  cost: Cost | null;
   added_by: Author | null;
   between_hosts: BetweenHosts | null;
   disks_of_hosts: DisksOfHosts | null;

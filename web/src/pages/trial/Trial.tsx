@@ -234,6 +234,21 @@ function Body({ detail }: { detail: TrialDetail }) {
             )}
           </span>
         </li>
+        {detail.cost && (
+          <li>
+            <span className="label">Cost</span>
+            <span className="value">
+              {detail.cost.text ?? (
+                <Missing reason={detail.cost.missing_reason ?? "not reported"} />
+              )}
+            </span>
+            <span className="note">
+              {cluster.price
+                ? `${cluster.price.amount} ${cluster.price.currency} per ${cluster.price.per}`
+                : "as its source says"}
+            </span>
+          </li>
+        )}
         <li>
           <span className="label">Repetition</span>
           <span className="value">{trial.warm_up ? "warm-up" : count(trial.repetition)}</span>
