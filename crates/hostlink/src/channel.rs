@@ -116,6 +116,12 @@ impl Channel {
         self.output.send(Kind::Answer, self.number, answer.to_string().as_bytes())
     }
 
+    /// Says that nothing here answers to what was called.
+    pub fn unknown(&self, why: &str) -> io::Result<()> {
+        let answer = json!({ "unknown": why });
+        self.output.send(Kind::Answer, self.number, answer.to_string().as_bytes())
+    }
+
     /// What was sent to us next; `None`: that was all.
     pub fn receive(&self) -> io::Result<Option<Vec<u8>>> {
         let mut state = self.locked();

@@ -106,7 +106,7 @@ impl Link {
         let call = match serde_json::from_slice::<Call>(&frame.payload) {
             Ok(call) => call,
             Err(error) => {
-                let _ = channel.answer(Err(io::Error::other(error).into()));
+                let _ = channel.unknown(&error.to_string());
                 return;
             }
         };

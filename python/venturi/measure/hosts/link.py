@@ -22,6 +22,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from enum import IntEnum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -70,13 +71,22 @@ def name_of(text: str) -> str:
 
 
 class Channel:
-    """A call under way: what it is sent, what it sends, and how it ends."""
+    """A call under way: what it is sent, what it sends, and how it ends.
+
+    `lost` is why it never will, if that is known; `unknown`, what is wrong with a far end that
+    does not know it.
+    """
 
     def __init__(
-        self, number: int, send: Callable[[Kind, int, bytes], None], lost: VenturiError | None
+        self,
+        number: int,
+        send: Callable[[Kind, int, bytes], None],
+        lost: VenturiError | None,
+        unknown: Callable[[], VenturiError],
     ) -> None:
         self._number = number
         self._send = send
+        self._unknown = unknown
         self._changed = threading.Condition()
         self._credit = WINDOW_BYTES
         self._arrived: deque[bytes] = deque()
@@ -177,7 +187,11 @@ class Channel:
             elif kind == Kind.NOTE:
                 self._notes |= json.loads(payload)
             elif kind == Kind.ANSWER:
-                self._answer = json.loads(payload)
+                answer = json.loads(payload)
+                if "unknown" in answer:
+                    self._lost = self._unknown()
+                else:
+                    self._answer = answer
             self._changed.notify_all()
         self._tell_end()
 
@@ -249,7 +263,7 @@ class Link:
         with self._lock:
             self._count += 1
             number = self._count
-            channel = Channel(number, self._send, self._lost)
+            channel = Channel(number, self._send, self._lost, partial(self._unknown, name))
             if self._lost is None:
                 self._channels[number] = channel
         self._send(Kind.CALL, number, json.dumps({"call": name, **given}).encode())
@@ -275,6 +289,15 @@ class Link:
         self._far.close(CLOSE_S)
         for thread in self._threads:
             thread.join()
+
+    def _unknown(self, call: str) -> VenturiError:
+        """What an agent is that does not know a call, or not as we say it."""
+        version = self.hello["identity"]["version"]
+        return _version(
+            self.name,
+            f"it is of version {version} and does not know the call {call}",
+            {"call": call, "version": version},
+        )
 
     def _send(self, kind: Kind, channel: int, payload: bytes) -> None:
         # By a thread of its own: Ctrl-C must not leave half a frame in the pipe.
@@ -483,10 +506,10 @@ def _plain(version: object) -> str:
     return str(version).replace("-", "").replace(".", "")
 
 
-def _version(name: str, how: str) -> VenturiError:
+def _version(name: str, how: str, more: Mapping[str, object] | None = None) -> VenturiError:
     return VenturiError(
         "VEN-HOST-VERSION",
         f"the agent of {name} is not the one of this Venturi: {how}",
-        where={"host": name},
-        hint="start the agent that this Venturi came with",
+        where={"host": name, **(more or {})},
+        hint="`venturi cluster push CLUSTER.toml` brings the agent that this Venturi came with",
     )
