@@ -10,8 +10,9 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from host_contract import HostContract, output_of, wait_until
@@ -19,8 +20,9 @@ from host_contract import HostContract, output_of, wait_until
 from command_line import venturi
 from venturi.errors import VenturiError
 from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.link import WINDOW_BYTES, Channel, FarEnd, Link
 from venturi.measure.hosts.lock import alone_on, measuring
-from venturi.measure.hosts.remote import connected
+from venturi.measure.hosts.remote import BUFFER_BYTES, RemoteFiles, connected
 
 OVER_PIPES = (
     "from venturi.measure.hosts.remote import connected; "
@@ -87,6 +89,71 @@ def test_a_process_that_says_more_than_anybody_hears(agent_binary: Path) -> None
         assert output_of(host.start(["echo", "another"])) == (b"another\n", 0)
         assert far_end(host)[1] < FAR_BYTES_MAX
         assert process.stop(10.0) == -signal.SIGINT
+
+
+@contextmanager
+def linked(agent_binary: Path, kind: type[Link] = Link) -> Iterator[Any]:
+    """A link to an agent that is our child."""
+    link = kind(FarEnd([agent_binary, "host"], "far"), "far")
+    try:
+        yield link
+    finally:
+        link.close()
+
+
+def test_an_agent_that_does_not_know_a_call_is_called_another_version(agent_binary: Path) -> None:
+    with linked(agent_binary) as link:
+        for call, given in (("dream", {}), ("stat", {"path": "/", "hue": "red"})):
+            with pytest.raises(VenturiError) as caught:
+                link.ask(call, **given)
+            error, version = caught.value, link.hello["identity"]["version"]
+            assert error.code == "VEN-HOST-VERSION"
+            assert error.where == {"host": "far", "call": call, "version": version}
+            assert f"it is of version {version} and does not know the call {call}" in error.message
+            assert "`venturi cluster push CLUSTER.toml`" in error.hint
+        assert link.ask("unix_time") > 0, "the link is as it was"
+
+
+class _Noting(Link):
+    """Notes where what is read from files begins."""
+
+    def __init__(self, far: FarEnd, name: str) -> None:
+        self.offsets: list[int] = []
+        super().__init__(far, name)
+
+    def call(self, name: str, **given: Any) -> Channel:
+        if name == "read_at":
+            self.offsets.append(given["offset"])
+        return super().call(name, **given)
+
+
+def test_what_is_read_in_order_is_asked_for_ahead(agent_binary: Path, tmp_path: Path) -> None:
+    path, size = tmp_path / "file", 20 * BUFFER_BYTES + 12_345
+    content = b"".join(bytes([number]) * 99_991 for number in range(size // 99_991 + 1))[:size]
+    path.write_bytes(content)
+    ahead = WINDOW_BYTES // BUFFER_BYTES
+    assert ahead > 2
+    with linked(agent_binary, _Noting) as link, RemoteFiles(link).open(path) as file:
+        for place in (7 * BUFFER_BYTES, 3 * BUFFER_BYTES, size - 5):
+            file.seek(place)
+            assert file.read(9) == content[place : place + 9]
+        here_and_there = len(link.offsets)
+        assert here_and_there <= 4, (
+            "a place here and there is asked for alone, and once more at the end"
+        )
+        file.seek(0)
+        taken = []
+        for number in range(1, 18):
+            taken.append(file.read(BUFFER_BYTES))
+            asked = len(link.offsets) - here_and_there
+            assert asked <= number + ahead - 1, "no more than the link has credit for"
+            assert number == 1 or asked == number + ahead - 1
+        assert b"".join(taken) + file.read() == content
+        with path.open("ab") as more:
+            more.write(b"more")
+        assert file.read() == b"more", "a file may grow"
+        file.seek(BUFFER_BYTES)
+        assert file.read(2 * BUFFER_BYTES) == content[BUFFER_BYTES : 3 * BUFFER_BYTES]
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import signal
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -20,6 +21,7 @@ from venturi.measure.hosts.link import (
     HELLO_S,
     PIECE_BYTES,
     SILENCE_S,
+    WINDOW_BYTES,
     Channel,
     FarEnd,
     Link,
@@ -31,6 +33,7 @@ from venturi.measure.hosts.owned import COPY_PREFIX, temporary
 
 BUFFER_BYTES = 1 << 20
 """What an open file reads or writes at once: each time costs a round trip."""
+_PIECES_AHEAD = WINDOW_BYTES // BUFFER_BYTES
 CLEAN_UP_S = 30.0
 
 
@@ -348,12 +351,20 @@ class RemoteHost:
 
 
 class _Opened(io.RawIOBase):
-    """A file that is read there."""
+    """A file that is read there.
+
+    Of what is read in order, the next WINDOW_BYTES are on their way: else each piece would wait
+    for the one before it to come and for its own question to go.
+    """
 
     def __init__(self, link: Link, handle: int) -> None:
         self._link = link
         self._handle = handle
         self._position = 0
+        self._in_order = False
+        self._asked: deque[Channel] = deque()
+        """Of BUFFER_BYTES each, from `position` and what is left on."""
+        self._left = memoryview(b"")
 
     def readable(self) -> bool:
         return True
@@ -363,16 +374,38 @@ class _Opened(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         into = memoryview(buffer).cast("B")
-        with self._link.calling(
-            "read_at", handle=self._handle, offset=self._position, bytes=len(into)
-        ) as channel:
-            count = 0
-            while piece := channel.receive():
-                into[count : count + len(piece)] = piece
-                count += len(piece)
-            channel.answer()
+        if not self._left:
+            self._left = memoryview(self._following())
+        count = min(len(self._left), len(into))
+        into[:count] = self._left[:count]
+        self._left = self._left[count:]
         self._position += count
         return count
+
+    def _following(self) -> bytes:
+        """The piece at the position; nothing at the end."""
+        while len(self._asked) < (_PIECES_AHEAD if self._in_order else 1):
+            offset = self._position + len(self._asked) * BUFFER_BYTES
+            self._asked.append(
+                self._link.call("read_at", handle=self._handle, offset=offset, bytes=BUFFER_BYTES)
+            )
+        data = b""
+        try:
+            data = b"".join(iter(self._asked[0].receive, b""))
+            self._asked[0].answer()
+        finally:
+            self._asked.popleft().cancel()
+            if len(data) == BUFFER_BYTES:
+                self._in_order = True
+            else:  # what was asked for after it does not follow
+                self._forget()
+        return data
+
+    def _forget(self) -> None:
+        while self._asked:
+            self._asked.popleft().cancel()
+        self._left = memoryview(b"")
+        self._in_order = False
 
     def readall(self) -> bytes:
         return b"".join(iter(lambda: self.read(BUFFER_BYTES) or b"", b""))
@@ -384,13 +417,16 @@ class _Opened(io.RawIOBase):
             offset += int(self._link.ask("length", handle=self._handle))
         if offset < 0:
             raise ValueError(f"negative seek position {offset}")
-        self._position = offset
+        if offset != self._position:
+            self._forget()
+            self._position = offset
         return offset
 
     def tell(self) -> int:
         return self._position
 
     def close(self) -> None:
+        self._forget()
         _close(self, self._link, self._handle)
         super().close()
 
