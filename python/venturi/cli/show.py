@@ -197,7 +197,7 @@ def _on_real(cluster: Cluster, real_s: float) -> str:
 def _cost(trial: Trial) -> str | None:
     """What the whole trial cost, or why that is not known; None if nothing was said of it."""
     cost = recorded_cost(trial)
-    return cost and (cost.text or f"not known: {cost.missing_reason}")
+    return None if cost is None else cost.text or f"not known: {cost.missing_reason}"
 
 
 def _hosts(cluster: Cluster) -> Table:
