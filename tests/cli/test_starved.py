@@ -53,3 +53,15 @@ def test_a_trial_without_threads_fails_with_a_code(tmp_path: Path) -> None:
     assert "Traceback" not in said
     assert "[VEN-SYSTEM]" in said
     assert "ulimit -u" in said
+
+
+def test_a_table_without_threads_is_a_code(tmp_path: Path) -> None:
+    tracer = strace()
+    if tracer is None:
+        pytest.skip("needs strace (Debian: strace)")
+    assert _ended(tmp_path, *_RUN)[0] == 0
+    none = (tracer, "-qq", "-o", "/dev/null", "-e", "inject=clone3:error=EAGAIN")
+    status, said = _ended(tmp_path, "export", "--all", "-o", "made.parquet", before=none)
+    assert status == 1
+    assert "Traceback" not in said
+    assert "[VEN-SYSTEM]" in said

@@ -11,6 +11,7 @@ from this_host import HOST
 
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.trial.sampling import Sampler
+from venturi.record.growing import GrowingTable
 from venturi.record.trial import Clock
 from venturi.settings import Limits
 
@@ -39,3 +40,24 @@ def test_the_clock_of_a_host_is_set_right(agent_binary: Path, tmp_path: Path) ->
     assert here == pytest.approx(right, abs=25)
     # A clock that is said to be ahead, and is not, puts its samples so much earlier.
     assert ahead == pytest.approx(right - 1000.0, abs=25)
+
+
+def test_a_panic_of_the_library_of_tables_is_told(
+    agent_binary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def panics(*_: object) -> None:
+        raise pl.exceptions.PanicException("no threads")
+
+    monkeypatch.setattr(GrowingTable, "append_frame", panics)
+    sampler = Sampler(
+        Agent(str(agent_binary), HOST, allow_debug=True), tmp_path / "series.parquet",
+        origin_s=time.monotonic(), interval_ms=20, limits=Limits(),
+    )  # fmt: skip
+    sampler.start()
+    until_s = time.monotonic() + 30
+    while len(sampler.ticks) < 5 and time.monotonic() < until_s:
+        time.sleep(0.05)
+    path, warning = sampler.stop()
+    assert path is None
+    assert warning is not None
+    assert "no threads" in warning.message

@@ -169,15 +169,28 @@ def main() -> None:
         # The reader had enough (`| head`); that is success. Keep Python from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(ExitCode.OK)
-    except OSError as error:
-        if error.errno not in FULL | MACHINE | NOT_PERMITTED:
+    except BaseException as error:
+        if (refusal := _refused_by_system(error)) is None:
             raise
-        translated = refused(error)
-        _report(translated, as_json)
-        sys.exit(translated.exit_code)
+        _report(refusal, as_json)
+        sys.exit(refusal.exit_code)
     finally:
         _OVER.set()
     sys.exit(status if isinstance(status, int) else ExitCode.OK)
+
+
+def _refused_by_system(error: BaseException) -> VenturiError | None:
+    """What the system did not give, if that is what `error` says.
+
+    A library written in Rust panics where it gets no thread. Each has a class of its own for that,
+    all named alike, that no module exports.
+    """
+    if isinstance(error, OSError) and error.errno in FULL | MACHINE | NOT_PERMITTED:
+        return refused(error)
+    if type(error).__name__ != "PanicException":
+        return None
+    hint = "free memory or threads, or allow more (`ulimit -v`, `ulimit -u`)"
+    return VenturiError("VEN-SYSTEM", f"a library gave up: {error}", hint=hint)
 
 
 class _Talk(io.FileIO):
