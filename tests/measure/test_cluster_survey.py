@@ -163,6 +163,20 @@ def test_what_a_host_raises_is_told_with_its_name() -> None:
         on_each("a", lambda name: 1 / 0, timeout_s=60)
 
 
+def test_a_host_for_which_there_is_no_thread_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = threading.Thread.start
+
+    def refused(thread: threading.Thread) -> None:
+        if thread.name == "host b":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    found = on_each("abc", str.upper, timeout_s=60)
+    assert found.results == {"a": "A", "c": "C"}
+    assert found.failures["b"].code == "VEN-SYSTEM"
+
+
 class _Off(remote.RemoteHost):
     """A host whose clock is an hour ahead, and which answers slowly now and then."""
 

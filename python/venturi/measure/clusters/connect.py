@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 from venturi.errors import VenturiError, refused
 from venturi.measure.clusters.cluster_spec import ClusterSpec, HostSpec
+from venturi.measure.hosts import threads
 from venturi.measure.hosts.host import Host
 from venturi.units import format_duration
 
@@ -61,7 +62,11 @@ def on_each(
             answers.put((name, None, error))
 
     for name in wanted:
-        threading.Thread(target=one, args=(name,), name=f"host {name}", daemon=True).start()
+        thread = threading.Thread(target=one, args=(name,), name=f"host {name}", daemon=True)
+        try:
+            threads.start(thread)
+        except OSError as refusal:
+            answers.put((name, None, refusal))
     deadline_s = time.monotonic() + timeout_s
     results: dict[str, T] = {}
     failures: dict[str, VenturiError] = {}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from venturi.errors import VenturiError
+from venturi.measure.hosts import threads
 from venturi.measure.hosts.host import Host
 
 ANSWER_S = 20.0
@@ -56,8 +57,8 @@ def _asked(host: Host, program: Path) -> str:
     except VenturiError:
         return ""
     late = threading.Timer(ANSWER_S, process.stop, (0.0,))
-    late.start()
     try:
+        threads.start(late)
         process.wait()
     except BaseException:
         process.stop(0.0)

@@ -6,7 +6,8 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from venturi.errors import Interrupted, VenturiError
+from venturi.errors import Interrupted, VenturiError, refused
+from venturi.measure.hosts import threads
 from venturi.measure.hosts.agent import CLEAN_UP_GRACE_S, Agent, AgentResult, OnProgress
 from venturi.measure.hosts.host import Process
 
@@ -24,11 +25,15 @@ class Following:
         self._process: Process | None = None
         self._thread = threading.Thread(target=self._follow, daemon=True)
         try:
-            self._process = agent.start(command, *args)
+            self._process = process = agent.start(command, *args)
         except VenturiError as error:
             self.outcome = error
             return
-        self._thread.start()
+        try:
+            threads.start(self._thread)
+        except OSError as error:
+            self.outcome = refused(error, f"{command} cannot be followed")
+            process.stop(CLEAN_UP_GRACE_S)
 
     def _follow(self) -> None:
         assert self._process is not None
@@ -45,7 +50,7 @@ class Following:
 
     def wait(self) -> Outcome:
         """What came of it."""
-        while self._process is not None and self._thread.is_alive():
+        while self._thread.is_alive():
             self._thread.join(0.5)  # not for ever, or Ctrl-C would wait too
         assert self.outcome is not None
         return self.outcome

@@ -440,7 +440,12 @@ class FarEnd:
                 fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         self._words: deque[str] = deque(maxlen=STDERR_LINES)
         self._listener = threading.Thread(target=self._listen, daemon=True)
-        self._listener.start()
+        try:
+            threads.start(self._listener)
+        except OSError:
+            self.kill()
+            self._process.wait()
+            raise
 
     def read(self, bytes_max: int, patience_s: float) -> bytes:
         """What it says next; nothing: it has ended. TimeoutError after `patience_s`."""

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from venturi.errors import VenturiError
+from venturi.measure.hosts import threads
 from venturi.measure.hosts.link import SILENCE_S, FarEnd
 from venturi.measure.hosts.remote import RemoteHost, linked
 from venturi.units import format_duration
@@ -199,7 +200,7 @@ class _Opening:
         self._deadline_s = time.monotonic() + COPY_S
         killer = threading.Timer(COPY_S, self._far.kill)
         killer.daemon = True
-        killer.start()
+        threads.start(killer)
         try:
             with suppress(OSError):  # the far end says why it does not take it
                 self._far.write(b"go\n" + self._agent.binary)

@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 from venturi.errors import AgentError, VenturiError
+from venturi.measure.hosts import threads
 from venturi.measure.hosts.agent_results import NetReport, SocketFacts
 from venturi.measure.probes.members import Lost, Place
 from venturi.measure.probes.net_rounds import (
@@ -80,7 +81,11 @@ class Listener:
         self._address: str | None = None
         self._problem = "it did not say where it listens"
         self._thread = threading.Thread(target=self._follow, daemon=True)
-        self._thread.start()
+        try:
+            threads.start(self._thread)
+        except OSError:
+            self._process.stop(0.0)
+            raise
 
     def _follow(self) -> None:
         def heard(event: Mapping[str, object]) -> None:
