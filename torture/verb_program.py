@@ -43,10 +43,15 @@ def main() -> None:
             with suppress(Exception):
                 importlib.import_module(name)
         signal.pthread_sigmask(signal.SIG_BLOCK, {GO})
+        ready, tell = os.pipe()
         child = os.fork()
         if child == 0:
-            _child(task)
+            os.close(ready)
+            _child(task, tell)
+        os.close(tell)
         _say(child)
+        os.read(ready, 1)  # until then it makes calls that are not the verb's
+        os.close(ready)
         _say(_watch(child, task))
 
 
@@ -54,7 +59,7 @@ def _say(what: object) -> None:
     os.write(1, f"{json.dumps(what)}\n".encode())
 
 
-def _child(task: dict[str, Any]) -> NoReturn:
+def _child(task: dict[str, Any], ready: int) -> NoReturn:
     status = 1
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -70,6 +75,7 @@ def _child(task: dict[str, Any]) -> NoReturn:
             note_changes(
                 task["changes"], (task["environment"]["VENTURI_HOME"], task["cwd"]), task["kill_at"]
             )
+        os.close(ready)
         signal.sigwait({GO})
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {GO})
         try:

@@ -13,7 +13,6 @@ import json
 import mmap
 import os
 import random
-import resource
 import shutil
 import struct
 import subprocess
@@ -25,6 +24,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from torture.play import FAULTS_MAX, Play
+from venturi.record.table_check import bound_memory
 
 ROOT = Path(__file__).resolve().parents[1]
 MEMORY_BYTES = 1 << 30
@@ -147,7 +147,7 @@ def _work(module: str, folder: Path, seed: int, numbers: range, skip: set[int]) 
     clock_file = folder.with_suffix(".now").open("r+b")
     clock = mmap.mmap(clock_file.fileno(), _NOW.size)
     attempt = importlib.import_module(module).attempts(folder)
-    _bound_memory()
+    bound_memory(MEMORY_BYTES)
     chance, seen, faults = random.Random(), Counter[str](), []
     portion_s = time.monotonic()
     done = 0
@@ -174,13 +174,6 @@ def _tell(following: int, done: int, seen: Counter[str], faults: list[str]) -> N
     told = {"next": following, "done": done, "seen": seen, "faults": faults}
     sys.stdout.write(json.dumps(told) + "\n")
     sys.stdout.flush()
-
-
-def _bound_memory() -> None:
-    said = Path("/proc/self/status").read_text("ascii")
-    (data_kib,) = (int(line.split()[1]) for line in said.splitlines() if line[:7] == "VmData:")
-    most = data_kib * 1024 + MEMORY_BYTES
-    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 def _place(error: Exception) -> str:
