@@ -21,6 +21,7 @@ from venturi.measure.probes.members import Lost, Place
 from venturi.measure.probes.probes import DISK_MODES, DiskOptions, disk_samples, unsteady
 from venturi.measure.probes.slow import SLOW_FACTOR, Standing, standings
 from venturi.measure.trial.job import Chosen, JobFailed, Report, Step
+from venturi.record.one_host import AT_ONCE, HOST
 from venturi.record.trial import Engine, Phase, Sample, Scalar, TrialWarning, Workload
 from venturi.units import format_rate
 
@@ -29,7 +30,6 @@ ALONE_MOST = 8
 USUAL_BYTES, FREE_OF = 1 << 30, 4
 """What is written into each folder by default, and the part of the free space that it may be."""
 _WHOLE_BYTES = 4 << 20
-_AT_ONCE = "hosts_at_once"
 _Rates = dict[tuple[str, str, str | None, str, str], float]
 """Host, whether alone or at once, folder (None: all), mode, role -> median rate."""
 
@@ -185,7 +185,7 @@ class ClusterDiskJob:
                 where={"hosts": ", ".join(sorted(gone))},
             )
         if len(windows) > 1:
-            labels: dict[str, Scalar] = {"mode": mode, _AT_ONCE: len(places)}
+            labels: dict[str, Scalar] = {"mode": mode, AT_ONCE: len(places)}
             samples.append(Sample("disk_overlap", overlap(windows), "fraction", labels=labels))
         return samples
 
@@ -199,7 +199,7 @@ class ClusterDiskJob:
             rate = median(each.bytes_per_s.iterations)
             self._rates[place.name, kind, each.dir, each.mode, each.role] = rate
             for sample in disk_samples(each):
-                labels = {**sample.labels, "host": place.name, _AT_ONCE: at_once}
+                labels = {**sample.labels, HOST: place.name, AT_ONCE: at_once}
                 yield replace(sample, labels=labels)
         self._unsteady += self._warnings(place, report.measurements)
 
@@ -223,7 +223,7 @@ class ClusterDiskJob:
             if len(rates) == 1:
                 host, _, folder = next(iter(rates)).partition(":")
                 labels: dict[str, Scalar] = {
-                    "host": host, "dir": folder, "class": of or None, "mode": mode, "role": role,
+                    HOST: host, "dir": folder, "class": of or None, "mode": mode, "role": role,
                     "slow": False,
                 }  # fmt: skip
                 why = "no other disk is of its class"
@@ -231,7 +231,7 @@ class ClusterDiskJob:
             for each in standings(rates, self._options.slow_factor):
                 host, _, folder = each.name.partition(":")
                 labels = {
-                    "host": host, "dir": folder, "class": of or None, "mode": mode, "role": role,
+                    HOST: host, "dir": folder, "class": of or None, "mode": mode, "role": role,
                     "slow": each.slow,
                 }  # fmt: skip
                 yield (
@@ -246,7 +246,7 @@ class ClusterDiskJob:
             if kind != "at once" or folder is not None or not alone:
                 continue
             share = rate / alone
-            labels: dict[str, Scalar] = {"host": host, "mode": mode, "role": role}
+            labels: dict[str, Scalar] = {HOST: host, "mode": mode, "role": role}
             warning = None
             if share < self._options.slow_factor:
                 warning = TrialWarning(

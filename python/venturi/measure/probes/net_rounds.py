@@ -10,6 +10,7 @@ from statistics import fmean, median
 
 from venturi.measure.hosts.agent_results import NetMeasurement
 from venturi.measure.probes.slow import SLOW_FACTOR, Standing, standings
+from venturi.record.one_host import HOST
 from venturi.record.trial import Sample, Scalar
 
 CULL_GAIN = 0.05
@@ -109,7 +110,7 @@ class Rounds:
         common: dict[str, Scalar] = {"sockets_per_peer": self.sockets_per_peer}
         made = [*self._pair_samples(common), *self._size_samples(common)]
         for each in self.standings(hosts):
-            labels: dict[str, Scalar] = {"host": each.name, "slow": each.slow}
+            labels: dict[str, Scalar] = {HOST: each.name, "slow": each.slow}
             made += [
                 Sample("net_host_bytes_per_s", each.rate, "B/s", labels=labels),
                 Sample("net_host_share_of_others", each.share, "fraction", labels=labels),
@@ -178,7 +179,7 @@ class Rounds:
             made += [
                 Sample(
                     f"net_{direction}_bytes_per_s", value, "B/s",
-                    labels={"host": each.host, "peers": peers, "iteration": each.iteration},
+                    labels={HOST: each.host, "peers": peers, "iteration": each.iteration},
                 )
                 for each in rates
                 for direction, value in (("sent", each.sent), ("received", each.received))

@@ -22,6 +22,7 @@ from venturi.measure.trial.disturbance import NOT_WATCHED, disturbance, unknown
 from venturi.measure.trial.job import Attachment, Chosen, JobFailed, Report, Step, TrialJob
 from venturi.measure.trial.sampling import Sampler
 from venturi.record.cost import cost_of
+from venturi.record.one_host import HOST
 from venturi.record.owner import current_owner
 from venturi.record.series import series_name
 from venturi.record.trial import (
@@ -337,7 +338,7 @@ class _Life:
                 elsewhere=self._chosen.elsewhere or self._shared,
                 network=_no_own_traffic(self._chosen, member.host.facts),
             )
-        labels = {"host": member.host.name} if self._of_several else {}
+        labels = {HOST: member.host.name} if self._of_several else {}
         samples = (replace(each, labels={**each.labels, **labels}) for each in found.samples)
         self.trial = replace(self.trial, samples=(*self.trial.samples, *samples))
         self._warn_of(member, found.warnings)

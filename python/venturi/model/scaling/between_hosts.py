@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
 
+from venturi.record.one_host import HOST
 from venturi.record.trial import Sample, Trial
 from venturi.units import format_rate
 
@@ -95,12 +96,12 @@ def _pairs(trial: Trial) -> dict[tuple[str, str], PairRate]:
 
 def _standings(trial: Trial) -> list[HostStanding]:
     shares = {
-        sample.labels.get("host"): sample.value for sample in _of(trial, "net_host_share_of_others")
+        sample.labels.get(HOST): sample.value for sample in _of(trial, "net_host_share_of_others")
     }
     found = [
         HostStanding(
-            str(sample.labels.get("host")), sample.value,
-            shares.get(sample.labels.get("host")) or 0.0, sample.labels.get("slow") is True,
+            str(sample.labels.get(HOST)), sample.value,
+            shares.get(sample.labels.get(HOST)) or 0.0, sample.labels.get("slow") is True,
         )
         for sample in _of(trial, "net_host_bytes_per_s")
         if sample.value is not None

@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from statistics import median
 
-from venturi.record.one_host import most_at_once
+from venturi.record.one_host import HOST, most_at_once
 from venturi.record.trial import Scalar, Trial
 
 _METRIC = {("read", "read"): "disk_read_bytes_per_s", ("write", "write"): "disk_write_bytes_per_s",
@@ -47,7 +47,7 @@ class DisksOfHosts:
 def disks_of_hosts(trial: Trial) -> DisksOfHosts | None:
     """What `trial` says; None if it did not measure disks of several hosts."""
     alone: dict[tuple[Scalar, ...], float | None] = {
-        (s.labels.get("host"), s.labels.get("mode"), s.labels.get("role")): s.value
+        (s.labels.get(HOST), s.labels.get("mode"), s.labels.get("role")): s.value
         for s in trial.samples
         if s.metric == "disk_share_of_alone"
     }
@@ -57,7 +57,7 @@ def disks_of_hosts(trial: Trial) -> DisksOfHosts | None:
         if sample.metric != "disk_share_of_others":
             continue
         host, folder, mode, role = (
-            str(sample.labels.get(key)) for key in ("host", "dir", "mode", "role")
+            str(sample.labels.get(key)) for key in (HOST, "dir", "mode", "role")
         )
         metric = _METRIC.get((mode, role), "")
         rates = trial.values(metric, host=host, dir=folder, hosts_at_once=most)
