@@ -9,6 +9,9 @@ export interface Column {
   number?: boolean;
 }
 
+/** A column of numbers. */
+export const number = (name: string): Column => ({ name, number: true });
+
 /** A bare value is shown as it is; `value` goes into the CSV, `show` onto the page. */
 export type Cell = Scalar | { value: Scalar; show: ReactNode };
 

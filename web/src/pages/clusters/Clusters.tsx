@@ -12,13 +12,11 @@ import type {
 } from "../../generated/types";
 import { Facts } from "../../parts/Facts";
 import { Page, Pending, ProblemBox } from "../../parts/Page";
-import { type Cell, type Column, DataTable } from "../../parts/Table";
+import { type Cell, DataTable, number } from "../../parts/Table";
 import { Trials } from "../../parts/Trials";
 import { useSearch } from "../../state";
 import { latency, lineRate } from "../../units";
 import { linkText } from "./links";
-
-const number = (name: string): Column => ({ name, number: true });
 
 /** Leads to a trial; in a file, its name. */
 function TrialLink({ id, text }: { id: string; text: string }) {

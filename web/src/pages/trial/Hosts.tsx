@@ -5,14 +5,13 @@ import { percent, rate } from "../../format";
 import type { HostsOverTime } from "../../generated/types";
 import { Figure } from "../../parts/Figure";
 import { Pending, ProblemBox } from "../../parts/Page";
-import type { Cell, Column } from "../../parts/Table";
+import { type Cell, number } from "../../parts/Table";
 import { useSearch } from "../../state";
 import { latency } from "../../units";
 import { firstShown, hostsChart, SHOWN, type Shown } from "./charts/hosts";
 
 type View = Parameters<typeof hostsChart>[2];
 
-const number = (name: string): Column => ({ name, number: true });
 const share = (value: number | null | undefined): Cell =>
   value == null ? null : { value, show: percent(value) };
 const rated = (value: number | null | undefined): Cell =>

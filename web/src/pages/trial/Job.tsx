@@ -6,7 +6,7 @@ import type { Trial } from "../../generated/record";
 import type { JobData, JobStage, TrialDetail } from "../../generated/types";
 import { Figure, type Legend } from "../../parts/Figure";
 import { Pending, ProblemBox } from "../../parts/Page";
-import { type Cell, type Column, DataTable } from "../../parts/Table";
+import { type Cell, type Column, DataTable, number } from "../../parts/Table";
 import { useSearch } from "../../state";
 import {
   causeRole,
@@ -29,7 +29,6 @@ const rated = (value: number | null | undefined): Cell =>
   value == null ? null : { value, show: rate(value) };
 const tenths = (value: number | null): Cell =>
   value === null ? null : { value, show: plain(Number(value.toFixed(1))) };
-const number = (name: string): Column => ({ name, number: true });
 
 const HOST_COLUMNS: Column[] = [
   number("Host: processor"),

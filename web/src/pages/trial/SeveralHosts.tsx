@@ -2,9 +2,8 @@
 import { percent, rate } from "../../format";
 import type { BetweenHosts, DisksOfHosts } from "../../generated/types";
 import { type HeatCell, HeatTable } from "../../parts/HeatTable";
-import { type Cell, type Column, DataTable } from "../../parts/Table";
+import { type Cell, DataTable, number } from "../../parts/Table";
 
-const number = (name: string): Column => ({ name, number: true });
 const rated = (value: number): Cell => ({ value, show: rate(value) });
 const share = (value: number | null): Cell =>
   value === null ? null : { value, show: percent(value) };
