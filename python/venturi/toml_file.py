@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,12 +15,14 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from venturi import units
-from venturi.errors import ExitCode, VenturiError
+from venturi.errors import ExitCode, VenturiError, unreadable
 from venturi.wording import did_you_mean
 
 _HEADER = re.compile(r"\s*(\[\[?)([^\[\]]+)\]\]?\s*(?:#.*)?$")
 _PART = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
 _KEY = re.compile(rf"\s*({_PART}(?:\s*\.\s*{_PART})*)\s*=")
+MOST_BYTES = 16 * 2**20
+"""Of a file that people write; a larger one is something else."""
 KeyPath = tuple[str | int, ...]
 
 
@@ -63,6 +67,12 @@ def _above_nothing(bytes_per_s: float) -> float:
     return bytes_per_s
 
 
+def _without_nul(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("it has a character NUL, which no name or folder has")
+    return text
+
+
 Bytes = Annotated[int, BeforeValidator(_bytes), Field(gt=0)]
 Seconds = Annotated[
     float,
@@ -75,7 +85,7 @@ BytesPerS = Annotated[
     AfterValidator(_above_nothing),
 ]
 Count = Annotated[int, Field(ge=0, strict=True)]
-Text = Annotated[str, Field(min_length=1, strict=True)]
+Text = Annotated[str, Field(min_length=1, strict=True), AfterValidator(_without_nul)]
 
 
 class Lines:
@@ -122,6 +132,28 @@ class Lines:
 
     def _note(self, path: KeyPath, line: int) -> None:
         self._lines.setdefault(path, line)
+
+
+def read(file: Path, code: str, hint: str = "") -> str:
+    """The text of `file`, without waiting for a writer; an error by `code` if it is not UTF-8, no
+    file, or has more than MOST_BYTES.
+    """
+    try:
+        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as opened:
+            is_file = stat.S_ISREG(os.fstat(opened.fileno()).st_mode)
+            data = opened.read(MOST_BYTES + 1) if is_file else b""
+        if is_file and len(data) <= MOST_BYTES:
+            return data.decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(file, error, code, hint) from error
+    why = f"it has more than {units.size_text(MOST_BYTES)}" if is_file else "it is not a file"
+    raise VenturiError(
+        code,
+        f"{file} cannot be read: {why}",
+        where={"file": str(file)},
+        hint=hint if is_file else "write what it says to a file first",
+        exit_code=ExitCode.USAGE,
+    )
 
 
 def parse(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -51,6 +52,9 @@ WRONG: tuple[tuple[str, ...], ...] = (
     ("lab", "up", "{tmp}/file"),
     ("lab", "exec", "h1", "true"),
     ("lab", "down", "--lab", "nonesuch"),
+    ("lab", "down", "--lab", "n" * 300),
+    ("cluster", "check", "lab:" + "n" * 300),
+    ("cluster", "push", "lab:../labs"),
     ("cluster", "check", "{tmp}/none.toml"),
     ("cluster", "check", "{tmp}/file"),
     ("cluster", "push", "lab:none"),
@@ -131,3 +135,17 @@ def test_wrong_input_is_the_user_s_error(
     said = done.stderr
     assert "Traceback" not in said
     assert re.search(r"error\[VEN-[A-Z-]+\]: \S|^Error: \S|refused", said, re.M), said
+
+
+@pytest.mark.parametrize("words", [("lab", "up"), ("cluster", "check"), ("plan", "check")])
+def test_what_is_no_file_that_somebody_wrote_is_not_read(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    pipe, large = tmp_path / "pipe", tmp_path / "large"
+    os.mkfifo(pipe)
+    with large.open("wb") as file:
+        file.truncate(2**40)
+    for path, why in ((pipe, "it is not a file"), (large, "it has more than 16 MiB")):
+        done = venturi(*words, path, home=tmp_path / "home")
+        assert done.returncode == 2, done.stdout + done.stderr
+        assert f"-FILE]: {path} cannot be read: {why}" in done.stderr

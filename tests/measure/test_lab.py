@@ -186,13 +186,22 @@ def test_a_disk_larger_than_the_free_space_is_refused(labs: Labs) -> None:
 
 
 def test_of_a_lab_that_cannot_be_made_whole_nothing_is_left(labs: Labs) -> None:
-    spec = small()
-    (host,) = spec.hosts
-    images = labs.home / "file"
-    images.write_text("no folder")
     with pytest.raises(VenturiError) as refused:
-        labs.up(dataclasses.replace(spec, hosts=(dataclasses.replace(host, images=images),)))
+        labs.up(dataclasses.replace(small(), mtu=1))
     assert refused.value.code == "VEN-LAB-STEP"
+    assert labs.left() == []
+
+
+@pytest.mark.parametrize(
+    ("images", "why"), [("file/x", "is not a folder"), ("a" * 300, "too long")]
+)
+def test_a_folder_for_disks_that_cannot_be_one_is_refused(
+    labs: Labs, images: str, why: str
+) -> None:
+    (labs.home / "file").write_text("no folder")
+    with pytest.raises(VenturiError, match=why) as refused:
+        labs.up(dataclasses.replace(small(), images=labs.home / images))
+    assert refused.value.code == "VEN-LAB-FILE"
     assert labs.left() == []
 
 

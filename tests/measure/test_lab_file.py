@@ -263,3 +263,54 @@ def test_a_link_has_a_queue_of_a_thousand_frames_or_of_what_it_carries_in_50_ms(
         burst, limit = (int(words[words.index(key) + 1][:-1]) for key in ("burst", "limit"))
         limits[rate] = limit - burst
     assert limits == {"50Mbit/s": 1000 * 1514, "4Gbit/s": 25_000_000}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "said"),
+    [
+        (
+            '[network]\nrate = "1Gbit/s"',
+            '[network]\nrate = "1bit/s"',
+            7,
+            "network.rate: a link has",
+        ),
+        ('uplink = "2Gbit/s"', 'uplink = "900000Tbit/s"', 10, "racks.left.uplink: a link has"),
+        ('rate = "450MB/s"', 'rate = "1B/s"', 22, "disks.ssd.rate: a disk has 100kB/s"),
+        ("iops = 40000", "iops = 2", 23, "disks.ssd.iops: a disk has 1 to"),
+        ('seek = "8ms"', 'seek = "1h"', 29, "disks.sata.seek: it is 10 s at most"),
+        ("cpus = 3", "cpus = 0.1", 47, "hosts.cpus: a host has 0.01 at least"),
+        ('memory = "4GiB"', 'memory = "1B"', 41, "hosts.memory: no program runs in less"),
+    ],
+)
+def test_a_speed_or_size_at_which_nothing_works_is_a_mistake(
+    old: str, new: str, line: int, said: str
+) -> None:
+    assert old in LAB
+    spec, mistakes = parse_lab(LAB.replace(old, new), FILE.parent)
+    assert spec is None
+    assert [each.line for each in mistakes] == [line]
+    assert said in mistakes[0].message
+    if "memory" not in said:
+        assert mistakes[0].message.endswith(", after a dilation of 20")
+
+
+def test_a_dilation_counts_for_what_a_disk_has() -> None:
+    spec, mistakes = parse_lab(LAB.replace("dilation = 20", "dilation = 1e300"), FILE.parent)
+    assert spec is None
+    assert len(mistakes) == 9  # links, disks, seeks and a share of processors
+
+
+def test_a_name_twice_is_told_once_and_not_as_an_address() -> None:
+    text = LAB + '\n[[hosts]]\nname = "vm1"\n'
+    spec, mistakes = parse_lab(text, FILE.parent)
+    assert spec is None
+    assert [each.message for each in mistakes] == [
+        "hosts.name: two hosts are called vm1 (the other is in line 44)"
+    ]
+
+
+def test_a_folder_with_a_character_that_none_has_is_a_mistake() -> None:
+    spec, mistakes = parse_lab(LAB.replace("dilation", 'images = "a\\u0000b"\ndilation', 1), FILE)
+    assert spec is None
+    assert [each.line for each in mistakes] == [3]
+    assert "NUL" in mistakes[0].message

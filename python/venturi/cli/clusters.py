@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from venturi import settings
+from venturi import settings, toml_file
 from venturi.cli.measuring import find_agent, this_host
-from venturi.errors import unreadable
 from venturi.measure.clusters import clocks
 from venturi.measure.clusters.cluster_spec import ClusterSpec, Here, HostSpec, InLab, Price, Ssh
 from venturi.measure.clusters.connect import Outcome, connected, on_each
@@ -41,11 +40,8 @@ class ClusterType(click.ParamType["ClusterSpec"]):
         if not isinstance(value, str):
             return value  # type: ignore[no-any-return]
         file = _of_lab(value.removeprefix(LAB)) if value.startswith(LAB) else Path(value)
-        try:
-            text = file.read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            hint = "docs/guide/clusters.md has an example; lab:NAME is a lab that is up"
-            raise unreadable(file, error, "VEN-CLUSTER-FILE", hint) from error
+        hint = "docs/guide/clusters.md has an example; lab:NAME is a lab that is up"
+        text = toml_file.read(file, "VEN-CLUSTER-FILE", hint)
         return cluster_of(text, file, catalog_price)
 
 

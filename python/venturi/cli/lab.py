@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from venturi import settings
+from venturi import settings, toml_file
 from venturi.cli.options import json_option, print_json, quiet_option
 from venturi.cli.screen import show
-from venturi.errors import ExitCode, Interrupted, VenturiError, unreadable
+from venturi.errors import ExitCode, Interrupted, VenturiError
 from venturi.present.table import UNKNOWN, Line, Table, table
 from venturi.units import size_text
 
@@ -56,11 +56,7 @@ def up_command(file: Path, *, quiet: bool, as_json: bool) -> int:
     from venturi.measure.lab import lab
     from venturi.measure.lab.lab_file import lab_of
 
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(file, error, "VEN-LAB-FILE") from error
-    spec = lab_of(text, file)
+    spec = lab_of(toml_file.read(file, "VEN-LAB-FILE", "docs/guide/lab.md has an example"), file)
     turns = any(disk.model == "spindle" for host in spec.hosts for disk in host.disks)
     agent = Path(find_agent().path) if turns else None
     with _progress(quiet) as heard:
@@ -83,6 +79,7 @@ def up_command(file: Path, *, quiet: bool, as_json: bool) -> int:
     first = made.spec.hosts[0].name
     show(
         Line(f"next: venturi lab exec {which}{first} -- CMD", "cyan"),
+        Line(f"      venturi cluster check lab:{made.name}", "cyan"),
         Line(f"end:  venturi lab down {which}".rstrip(), "cyan"),
     )
     return ExitCode.OK

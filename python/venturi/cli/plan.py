@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from venturi import settings
+from venturi import settings, toml_file
 from venturi.cli.clusters import catalog_price
 from venturi.cli.designs import design_of
 from venturi.cli.measuring import measuring_now, say, this_host
@@ -19,7 +19,7 @@ from venturi.cli.options import json_option, print_json, quiet_option, wait_opti
 from venturi.cli.progress import step
 from venturi.cli.repository import open_repository
 from venturi.cli.sites import look, require_lab, site_of
-from venturi.errors import ExitCode, FailureClass, Interrupted, VenturiError, unreadable
+from venturi.errors import ExitCode, FailureClass, Interrupted, VenturiError
 from venturi.measure.engines.ignored import ignored, in_words
 from venturi.measure.engines.registry import ENGINES, split_spec
 from venturi.measure.hosts.owned import sweep
@@ -291,10 +291,7 @@ def _read(file: Path) -> Plan:
 
 
 def _text(file: Path) -> str:
-    try:
-        return file.read_bytes().decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(file, error, "VEN-PLAN-FILE") from error
+    return toml_file.read(file, "VEN-PLAN-FILE")
 
 
 def _ignored(plan: Plan) -> list[str]:

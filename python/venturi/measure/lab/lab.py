@@ -20,7 +20,14 @@ from venturi.measure.hosts.agent import Agent
 from venturi.measure.lab import journal, machine
 from venturi.measure.lab.carried import Carried, Shortfall, from_data, measured, shortfalls
 from venturi.measure.lab.cluster_file import cluster_text
-from venturi.measure.lab.lab_file import Disk, LabHost, LabSpec, dilated, with_free_addresses
+from venturi.measure.lab.lab_file import (
+    NAME,
+    Disk,
+    LabHost,
+    LabSpec,
+    dilated,
+    with_free_addresses,
+)
 from venturi.measure.lab.network import hosts_file
 from venturi.measure.lab.plan import controllers, group_of, images_of, steps_of
 from venturi.measure.lab.steps import (
@@ -426,9 +433,7 @@ def _require_space(spec: LabSpec, id: str, folder: Path) -> None:
     """VEN-LAB-SPACE if the disks are larger than what is free where their files will be."""
     needed: dict[Path, list[tuple[LabHost, Disk]]] = {}
     for host in spec.hosts:
-        place = images_of(spec, host, id, folder).parent
-        while not place.exists():
-            place = place.parent
+        place = _nearest(images_of(spec, host, id, folder).parent)
         disks = needed.setdefault(place, [])
         disks += [(host, disk) for disk in host.disks]
     by_device: dict[int, list[tuple[Path, list[tuple[LabHost, Disk]]]]] = {}
@@ -467,6 +472,24 @@ def _in_file(spec: LabSpec, disks: Sequence[Disk]) -> dict[str, str]:
     return {"file": str(spec.file), **lines} if lines else {}
 
 
+def _nearest(place: Path) -> Path:
+    """The folder that `place` is, or will be made in; VEN-LAB-FILE if it can be in none."""
+    try:
+        nearest = next(each for each in (place, *place.parents) if each.exists())
+        if nearest.is_dir():
+            return nearest
+        why = f"{nearest} is not a folder"
+    except OSError as error:
+        why = str(error.strerror)
+    raise VenturiError(
+        "VEN-LAB-FILE",
+        f"the files of the disks cannot be in {place}: {why}",
+        where={"key": "images"},
+        hint="name another folder: images = FOLDER",
+        exit_code=ExitCode.USAGE,
+    )
+
+
 def _id() -> str:
     """Eight digits that nothing on this machine has in its name."""
     while True:
@@ -477,7 +500,7 @@ def _id() -> str:
 
 def _require_folder(home: Path, name: str) -> Path:
     folder = folder_of(home, name)
-    if not folder.is_dir():
+    if not NAME.fullmatch(name) or not folder.is_dir():
         raise _unknown(home, name)
     return folder
 

@@ -27,6 +27,15 @@ MOST_HOSTS = 200
 NETWORKS = tuple(IPv4Network(f"10.{number}.0.0/24") for number in range(77, 128))
 """A lab whose file names no addresses has those of one of them."""
 _SECTOR_BYTES = 4096
+_LEAST_MEMORY_BYTES = 16 * 2**20
+_LEAST_CPUS = 0.01
+_LINKS = (12_500.0, 125e9, "a link has 100kbit/s to 1Tbit/s")
+_DISKS = (1e5, 1e12, "a disk has 100kB/s to 1TB/s")
+_REQUESTS = (1.0, 1e9, "a disk has 1 to 1,000,000,000 IOPS")
+"""What a lab can have, once it is dilated: below it nobody sees the end of making a file system,
+above it the kernel has no such limit.
+"""
+_MOST_SEEK_S = 10.0
 Model = Literal["throttle", "spindle"]
 
 
@@ -308,6 +317,7 @@ def _doubts(given: LabFile) -> Iterator[tuple[KeyPath, str]]:
         if name in given.racks and name in given.bonds:
             yield ("bonds", name), f"bonds.{name}: a rack has this name"
     yield from _doubtful_racks(given)
+    yield from _doubtful_speeds(given)
     for name, disk in given.disks.items():
         yield from _doubtful_disk(name, disk)
     for place, host in enumerate(given.hosts):
@@ -346,6 +356,34 @@ def _doubtful_racks(given: LabFile) -> Iterator[tuple[KeyPath, str]]:
             yield ("racks", name, "within"), f"racks.{name}.within: racks are in a cycle: {cycle}"
 
 
+def _doubtful_speeds(given: LabFile) -> Iterator[tuple[KeyPath, str]]:
+    """Speeds that no lab has."""
+    k = given.dilation
+    links: list[tuple[KeyPath, float | None]] = [
+        (("network", "rate"), given.network.rate),
+        *((("racks", name, "uplink"), each.uplink) for name, each in given.racks.items()),
+        *((("bonds", name, "rate"), each.rate) for name, each in given.bonds.items()),
+        *((("hosts", place, "rate"), each.rate) for place, each in enumerate(given.hosts)),
+    ]
+    speeds = [(path, value, _LINKS) for path, value in links]
+    for name, disk in given.disks.items():
+        for key in ("rate", "read_rate", "write_rate", "iops", "read_iops", "write_iops"):
+            bounds = _DISKS if key.endswith("rate") else _REQUESTS
+            speeds.append((("disks", name, key), getattr(disk, key), bounds))
+        for key in ("seek", "rotation"):
+            if (getattr(disk, key) or 0) * k > _MOST_SEEK_S:
+                said = f"it is {_MOST_SEEK_S:g} s at most{_times(k)}"
+                yield ("disks", name, key), f"disks.{name}.{key}: {said}"
+    for path, value, (least, most, said) in speeds:
+        if value is not None and not least <= value / k <= most:
+            place = ".".join(part for part in path if isinstance(part, str))
+            yield path, f"{place}: {said}{_times(k)}"
+
+
+def _times(k: float) -> str:
+    return "" if k == 1 else f", after a dilation of {k:g}"
+
+
 def _doubtful_disk(name: str, disk: _Disk) -> Iterator[tuple[KeyPath, str]]:
     at = ("disks", name)
     if not NAME.fullmatch(name) or name[-1].isdigit():
@@ -375,6 +413,12 @@ def _doubtful_host(place: int, host: _Host, given: LabFile) -> Iterator[tuple[Ke
         yield (*at, "name"), f"hosts.name: {host.name!r} is no name: use small letters, digits, -"
     if host.name in {"localhost", MACHINE}:
         yield (*at, "name"), f"hosts.name: {host.name} is the name of another"
+    if host.memory is not None and host.memory < _LEAST_MEMORY_BYTES:
+        yield (*at, "memory"), "hosts.memory: no program runs in less than 16 MiB"
+    k = given.dilation if given.dilate_cpu else 1
+    if host.cpus is not None and host.cpus / k < _LEAST_CPUS:
+        said = f"a host has {_LEAST_CPUS:g} at least, the least that the kernel gives{_times(k)}"
+        yield (*at, "cpus"), f"hosts.cpus: {said}"
     for key in ("address", "images"):
         if (host.count or 1) > 1 and getattr(host, key) is not None:
             yield (*at, key), f"hosts.{key}: {host.count} hosts cannot share it; give each a table"
@@ -487,7 +531,7 @@ def _same(hosts: Sequence[tuple[int, LabHost]], lines: Lines) -> Iterator[tuple[
             if not value:
                 continue
             other = first.setdefault((key, value), (place, host.name))
-            if other == (place, host.name) and host is _first(hosts, host.name):
+            if other == (place, host.name):
                 continue
             line = lines.of(("hosts", other[0], key))
             what = {
@@ -497,7 +541,3 @@ def _same(hosts: Sequence[tuple[int, LabHost]], lines: Lines) -> Iterator[tuple[
                 "disks would be one file",
             }[key]
             yield ("hosts", place, key), f"hosts.{key}: {what} (the other is in line {line})"
-
-
-def _first(hosts: Sequence[tuple[int, LabHost]], name: str) -> LabHost:
-    return next(host for _, host in hosts if host.name == name)
