@@ -88,8 +88,9 @@ def test_a_daemon_that_ends_fails_the_job(
     assert caught.value.code == "VEN-ENGINE-DAEMON"
     assert [each.name for each in caught.value.attachments] == ["log"]
     assert time.monotonic() - started_s < 60, "it waits for the client"
-    with pytest.raises(VenturiError, match="killed by signal 9"):  # as often as it is asked
+    with pytest.raises(VenturiError, match="killed by signal 9") as again:  # as often as asked
         daemons.check()
+    assert "ask for less with --memory" in again.value.hint
     assert marked(mark) == []
 
 

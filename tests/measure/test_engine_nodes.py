@@ -15,6 +15,7 @@ from venturi.measure.engines.hadoop.conf import racks
 from venturi.measure.engines.hadoop.install import place_of
 from venturi.measure.engines.hadoop.installed import look_on_nodes, send_to_nodes
 from venturi.measure.engines.nodes import Node, Nodes, nodes_of, on_one_host
+from venturi.measure.engines.process_job import memory_bytes_on
 from venturi.measure.engines.registry import engine
 
 FILE = """
@@ -46,6 +47,13 @@ def test_the_hosts_of_a_cluster_by_their_roles() -> None:
     assert found.master.dirs["scratch"] == (HOST.files.temporaries,)
     assert found.cores == 2 * HOST.cores
     assert found.label(found.master) == "m"
+
+
+def test_memory_of_an_engine_on_hosts() -> None:
+    gib = 2**30
+    assert memory_bytes_on([64 * gib, None]) == 2 * 4 * gib
+    assert memory_bytes_on([64 * gib, 2 * gib + 4096, 2 * gib]) == 3 * gib
+    assert memory_bytes_on([gib // 1024]) == 64 * 2**20
 
 
 def test_several_workers_on_a_host_have_numbers() -> None:

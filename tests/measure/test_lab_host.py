@@ -12,6 +12,8 @@ from host_contract import HostContract
 
 from command_line import AGENT, venturi
 from torture.lab_remains import NAME, NEEDS, small
+from venturi.cli.ground import Ground
+from venturi.measure.engines.nodes import Node, Nodes
 from venturi.measure.hosts.host import Host
 from venturi.measure.hosts.remote import connected
 from venturi.measure.lab import lab
@@ -58,6 +60,20 @@ class TestLabHost(HostContract):
         assert host.name == "h1"
         assert not Path("/venturi/ssd0").exists()
         assert host.files.is_folder(Path("/venturi/ssd0"))
+
+
+@pytest.mark.root
+@pytest.mark.skipif(bool(NEEDS), reason="; ".join(NEEDS))
+def test_an_engine_gets_no_more_memory_than_half_of_what_a_host_has(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VENTURI_AGENT", str(AGENT))
+    nothing = {"threads": None, "memory_bytes": None}
+    with connected([*lab.enter(home, NAME, "h1"), AGENT, "host"], "h1") as host:
+        node = Node("h1", host, "10.0.0.1", {})
+        where = Ground(host, {}, Nodes(node, node, (node,)))
+        assert where.sized(nothing) == {"threads": host.cores, "memory_bytes": 128 << 20}
+        assert where.sized({**nothing, "memory_bytes": 1 << 30})["memory_bytes"] == 1 << 30
 
 
 @pytest.mark.root

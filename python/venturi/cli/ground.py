@@ -14,6 +14,7 @@ import click
 from venturi import settings
 from venturi.cli.clusters import cluster_hosts, described
 from venturi.cli.measuring import Open, measuring_session, this_host
+from venturi.errors import VenturiError
 from venturi.measure.clusters.cluster_spec import ClusterSpec
 from venturi.measure.engines.nodes import Nodes, nodes_of
 from venturi.measure.hosts.host import Host
@@ -53,17 +54,14 @@ class Ground:
 
     def sized(self, limits: Mapping[str, Any]) -> dict[str, Any]:
         """`limits` for a cluster: without `threads` all of its workers have, and without
-        `memory_bytes` what an engine gets on one host, for each of them.
+        `memory_bytes` what an engine gets on one host, for each of them, or half of its memory.
         """
-        from venturi.measure.engines.process_job import memory_bytes_of
-
         if self.nodes is None:
             return dict(limits)
-        hosts = len({node.name for node in self.nodes.workers})
         return {
             **limits,
             "threads": limits["threads"] or self.nodes.cores,
-            "memory_bytes": limits["memory_bytes"] or memory_bytes_of(None) * hosts,
+            "memory_bytes": limits["memory_bytes"] or _memory_bytes(self.nodes),
         }
 
 
@@ -85,6 +83,23 @@ def ground(
         nodes = nodes_of(cluster, hosts, workers or 1)
         client = nodes.client
         yield Ground(client.host, client.dirs, nodes, partial(session_on, cluster, nodes))
+
+
+def _memory_bytes(nodes: Nodes) -> int:
+    """What an engine gets on the workers of a cluster."""
+    from venturi.measure.clusters.traits import memory_bytes
+    from venturi.measure.engines.process_job import memory_bytes_on
+    from venturi.measure.hosts.agent import Agent
+    from venturi.measure.hosts.at_once import on_all
+
+    loaded = settings.load()
+    agents = {node.name: Agent.find(loaded, node.host) for node in nodes.workers}
+    each: list[int | None] = []
+    for outcome in on_all(agents, "facts").values():
+        if isinstance(outcome, VenturiError):
+            raise outcome
+        each.append(memory_bytes(outcome.data))
+    return memory_bytes_on(each)
 
 
 def session_on(cluster: ClusterSpec, nodes: Nodes, keeper: Keeper, **more: Any) -> Session:

@@ -58,7 +58,8 @@ if TYPE_CHECKING:
 @click.option("--bytes", "size_bytes", type=BYTES, help="Size of the input instead of a scale.")
 @click.option(
     "--memory", "memory_bytes", type=BYTES,
-    help="Memory (default: native 60 % of free memory, other engines a heap of 4 GiB).",
+    help="Memory (default: native 60 % of free memory, other engines a heap of 4 GiB; on a cluster "
+    "for each worker, and at most half of its memory).",
 )  # fmt: skip
 @click.option("--threads", type=click.IntRange(1), help="Threads (default: one per core).")
 @click.option(

@@ -42,6 +42,7 @@ GIB = 2**30
 # Heap of an engine that was given no budget. A constant: one that followed the free memory of the
 # moment would make every repetition a group of its own.
 DEFAULT_MEMORY_BYTES = 4 * GIB
+_STEP_BYTES = 64 * 2**20
 
 
 def threads_of(host: Host, chosen: int | None) -> int:
@@ -52,6 +53,17 @@ def threads_of(host: Host, chosen: int | None) -> int:
 def memory_bytes_of(chosen: int | None) -> int:
     """Heap of an engine, all of its JVMs together."""
     return chosen or DEFAULT_MEMORY_BYTES
+
+
+def memory_bytes_on(hosts_bytes: Sequence[int | None]) -> int:
+    """Heap of an engine on hosts with so much memory each (None: not known): on each what it gets
+    on one machine, and at most half of what the host with the least has, in steps of 64 MiB.
+    """
+    half = min(
+        (each // 2 for each in hosts_bytes if each is not None), default=DEFAULT_MEMORY_BYTES
+    )
+    each_bytes = min(memory_bytes_of(None), max(half // _STEP_BYTES, 1) * _STEP_BYTES)
+    return each_bytes * len(hosts_bytes)
 
 
 @runtime_checkable

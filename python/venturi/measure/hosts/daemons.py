@@ -152,7 +152,8 @@ class Daemons:
             "VEN-ENGINE-DAEMON",
             f"{self.engine}: {' and '.join(dead)} ended unexpectedly: {said}",
             where=where,
-            hint="start it again; the kernel kills processes when memory runs out, see `dmesg`",
+            hint="start it again; if the kernel killed it because the host's memory ran out, as "
+            "`dmesg` there says, ask for less with --memory or give the host more",
         )
 
     def stop(self) -> None:
