@@ -12,6 +12,8 @@ import pytest
 
 from command_line import FAKE_AGENT, PROGRAM, venturi
 from venturi.measure.hosts.lock import alone
+from venturi.present.terminal import folded
+from venturi.record.trial import TrialWarning
 
 
 def test_disk(tmp_path: Path) -> None:
@@ -150,3 +152,10 @@ def test_every_without_watch_is_refused(tmp_path: Path) -> None:
     done = venturi("probe", "disk", "--every", "5min", home=tmp_path / "home")
     assert done.returncode == 2
     assert "add --watch TIME" in done.stderr
+
+
+def test_a_test_that_did_not_settle_several_times_is_named_once() -> None:
+    said = "read (4.0 MiB blocks, depth 4 on h1): the last third was 30 % slower"
+    (line,) = folded([TrialWarning("VEN-MEASURE-UNSTEADY", said)] * 3)
+    assert line.count("on h1") == 1
+    assert line.startswith("3 tests did not settle")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from venturi import settings, toml_file
+from venturi import settings
 from venturi.cli.measuring import find_agent, this_host
 from venturi.measure.clusters import clocks
 from venturi.measure.clusters.cluster_spec import ClusterSpec, Here, HostSpec, InLab, Price, Ssh
@@ -35,6 +35,7 @@ class ClusterType(click.ParamType["ClusterSpec"]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> ClusterSpec:
+        from venturi import toml_file
         from venturi.measure.clusters.cluster_file import cluster_of
 
         if not isinstance(value, str):

@@ -16,6 +16,7 @@ from venturi.cli.clusters import cluster_hosts, described
 from venturi.cli.measuring import Open, measuring_session, this_host
 from venturi.errors import VenturiError
 from venturi.measure.clusters.cluster_spec import ClusterSpec
+from venturi.measure.clusters.traits import memory_bytes
 from venturi.measure.engines.nodes import Nodes, nodes_of
 from venturi.measure.hosts.host import Host
 from venturi.measure.trial.folders import parse_roles
@@ -87,7 +88,6 @@ def ground(
 
 def _memory_bytes(nodes: Nodes) -> int:
     """What an engine gets on the workers of a cluster."""
-    from venturi.measure.clusters.traits import memory_bytes
     from venturi.measure.engines.process_job import memory_bytes_on
     from venturi.measure.hosts.agent import Agent
     from venturi.measure.hosts.at_once import on_all

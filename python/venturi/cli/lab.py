@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from venturi import settings, toml_file
+from venturi import settings
 from venturi.cli.options import json_option, print_json, quiet_option
 from venturi.cli.screen import show
 from venturi.errors import ExitCode, Interrupted, VenturiError
@@ -52,6 +52,7 @@ def command() -> None:
 @json_option
 def up_command(file: Path, *, quiet: bool, as_json: bool) -> int:
     """Make the lab that FILE.toml describes: all of it, or nothing."""
+    from venturi import toml_file
     from venturi.cli.measuring import find_agent, this_host
     from venturi.measure.lab import lab
     from venturi.measure.lab.lab_file import lab_of

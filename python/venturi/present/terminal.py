@@ -116,7 +116,9 @@ def folded(warnings: Iterable[TrialWarning]) -> Iterator[str]:
     for message in unsteady:
         test, _, setting = message.partition(": ")[0].partition(" (")
         settings.setdefault(test, []).append(setting.replace(")", ""))
-    names = ", ".join(f"{test} ({'; '.join(told)})" for test, told in settings.items())
+    names = ", ".join(
+        f"{test} ({'; '.join(dict.fromkeys(told))})" for test, told in settings.items()
+    )
     yield f"{len(unsteady)} tests did not settle (--verbose says how each varied): {names}"
 
 
