@@ -53,21 +53,24 @@ const context = await chromium.launchPersistentContext(profile, {
 });
 const findings = [];
 try {
+  // One tab for all: a tab costs the browser more than what it shows.
+  const page = await context.newPage();
+  const problems = [];
+  let url = "";
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) problems.push(message.text());
+  });
+  page.on("pageerror", (error) => problems.push(String(error)));
+  page.on("request", (request) => {
+    if (request.url() !== url) problems.push(`request: ${request.url()}`);
+  });
   for (const file of files) {
     for (const [width, colorScheme] of [
       [1440, "light"],
       [390, "dark"],
     ]) {
-      const page = await context.newPage();
-      const url = pathToFileURL(file).href;
-      const problems = [];
-      page.on("console", (message) => {
-        if (["error", "warning"].includes(message.type())) problems.push(message.text());
-      });
-      page.on("pageerror", (error) => problems.push(String(error)));
-      page.on("request", (request) => {
-        if (request.url() !== url) problems.push(`request: ${request.url()}`);
-      });
+      problems.length = 0;
+      url = pathToFileURL(file).href;
       await page.setViewportSize({ width, height: 900 });
       await page.emulateMedia({ colorScheme });
       await page.goto(url, { waitUntil: "load" });
@@ -77,8 +80,7 @@ try {
         await page.screenshot({ path: join(shots, name), fullPage: true });
       }
       const finding = { file: basename(file), width, ...(await page.evaluate(inspect)) };
-      findings.push({ ...finding, ...(await use(page)), problems });
-      await page.close();
+      findings.push({ ...finding, ...(await use(page)), problems: [...problems] });
     }
   }
 } finally {

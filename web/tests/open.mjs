@@ -115,10 +115,10 @@ function inspect() {
   };
 }
 
-/** Tabs through the page; which kinds of control the keyboard reached, and whether it works them. */
+/** Tabs through the page; whether the keyboard reached a link and the button, and works them. */
 async function keyboard(page) {
   const reached = new Set();
-  for (let press = 0; press < 40; press++) {
+  for (let press = 0; press < 40 && !(reached.has("A") && reached.has("theme")); press++) {
     await page.keyboard.press("Tab");
     reached.add(
       await page.evaluate(() => document.activeElement.id || document.activeElement.tagName),
@@ -154,30 +154,36 @@ const context = await chromium.launchPersistentContext(profile, {
   offline: true,
 });
 
-/** What a reader meets in `file`, at one width and in one scheme. */
-async function meet({ file, width, colorScheme }) {
+/** A tab that shows the file `url`, and a list of what goes wrong in it. */
+async function opened() {
   const page = await context.newPage();
-  const url = pathToFileURL(file).href;
   const problems = [];
+  const tab = { page, problems, url: "" };
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) problems.push(message.text());
   });
   page.on("pageerror", (error) => problems.push(String(error)));
   page.on("request", (request) => {
-    if (request.url() !== url) problems.push(`request: ${request.url()}`);
+    if (request.url() !== tab.url) problems.push(`request: ${request.url()}`);
   });
+  return tab;
+}
+
+/** What a reader meets in `file`, at one width and in one scheme. */
+async function meet(tab, { file, width, colorScheme }) {
+  const { page, problems } = tab;
+  problems.length = 0;
+  tab.url = pathToFileURL(file).href;
   await page.setViewportSize({ width, height: 900 });
   await page.emulateMedia({ colorScheme });
-  await page.goto(url, { waitUntil: "load" });
+  await page.goto(tab.url, { waitUntil: "load" });
   await page.waitForSelector("main h1", { timeout: 10_000 });
   const finding = { file: basename(file), width, colorScheme, ...(await page.evaluate(inspect)) };
   if (shots) {
     const name = `${basename(file, ".html")}-${width}-${colorScheme}.png`;
     await page.screenshot({ path: join(shots, name), fullPage: true });
   }
-  const found = { ...finding, keyboard: await keyboard(page), problems };
-  await page.close();
-  return found;
+  return { ...finding, keyboard: await keyboard(page), problems: [...problems] };
 }
 
 const looks = files.flatMap((file, place) =>
@@ -187,9 +193,10 @@ const looks = files.flatMap((file, place) =>
 );
 const findings = [];
 
-/** Takes the looks one after the other, beside others that do the same. */
+/** Takes the looks one after the other in a tab, beside others that do the same. */
 async function work() {
-  for (let look = looks.shift(); look; look = looks.shift()) findings.push(await meet(look));
+  const tab = await opened();
+  for (let look = looks.shift(); look; look = looks.shift()) findings.push(await meet(tab, look));
 }
 
 try {

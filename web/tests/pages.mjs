@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { accessible, inspect, launch, open } from "./browser.mjs";
-import { changing, reading } from "./scenes.mjs";
+import { alone, changing, reading } from "./scenes.mjs";
 
 const WIDTHS = [1440, 390];
 const SCHEMES = ["light", "dark"];
@@ -20,8 +20,10 @@ const browser = await launch(executablePath);
 async function openAll(width) {
   const found = [];
   const context = await browser.newContext({ viewport: { width, height: HEIGHT } });
+  // One tab for all: a tab costs the browser more than what it shows.
+  const { page, problems, settled, go } = await open(context);
   for (const [name, path] of Object.entries(job.pages)) {
-    const { page, problems, settled, go } = await open(context);
+    problems.length = 0;
     for (const colorScheme of SCHEMES) {
       await page.emulateMedia({ colorScheme });
       if (colorScheme === SCHEMES[0]) await go(job.server + path);
@@ -39,41 +41,74 @@ async function openAll(width) {
         ...(await page.evaluate(inspect)),
       });
     }
-    await page.close();
   }
   await context.close();
   return found;
 }
 
-/** One thing that a reader does, in a browser of its own; what it met, or how it failed. */
-async function play(name, scene) {
-  const context = await browser.newContext({
-    viewport: { width: 1440, height: HEIGHT },
-    acceptDownloads: true,
-  });
-  const opened = await open(context);
+/** A tab in a browser of its own: nothing is kept in it, and nothing cached. */
+async function fresh() {
+  const viewport = { width: 1440, height: HEIGHT };
+  const context = await browser.newContext({ viewport, acceptDownloads: true });
+  return { ...(await open(context)), context };
+}
+
+/** Makes the tab as it was: the pointer aside, and nothing that a scene has set or kept. */
+async function tidied({ page, context, problems }) {
+  await page.mouse.move(0, 0);
+  await page.evaluate(() => localStorage.clear());
+  await context.clearCookies();
+  await page.goto("about:blank");
+  await page.setViewportSize({ width: 1440, height: HEIGHT });
+  problems.length = 0;
+}
+
+/** One thing that a reader does; what it met, or how it failed. */
+async function play(name, scene, tab) {
+  const { page, context, problems } = tab;
   try {
     const ask = async (path) => (await context.request.get(job.server + path)).json();
-    const met = await scene({ ...opened, context, browser, job, ask });
-    return [name, { ...met, problems: opened.problems }];
+    const met = await scene({ ...tab, browser, job, ask });
+    return { ...met, problems: [...problems] };
   } catch (error) {
     const shot = join(job.shots || job.downloads, `failed-${name}.png`);
-    await opened.page.screenshot({ path: shot }).catch(() => {});
-    return [name, { failed: `${error}\n${error.stack}` }];
-  } finally {
-    await context.close();
+    await page.screenshot({ path: shot }).catch(() => {});
+    return { failed: `${error}\n${error.stack}` };
   }
 }
 
-async function playAll(scenes) {
-  const met = [];
-  for (const [name, scene] of Object.entries(scenes)) met.push(await play(name, scene));
-  return Object.fromEntries(met);
+/** Each in a browser of its own. */
+async function playApart(scenes) {
+  const met = {};
+  for (const [name, scene] of Object.entries(scenes)) {
+    const tab = await fresh();
+    met[name] = await play(name, scene, tab);
+    await tab.context.close();
+  }
+  return met;
+}
+
+/** All in one tab, or in a new one after a scene that failed. */
+async function playTogether(scenes) {
+  const met = {};
+  let tab = await fresh();
+  for (const [name, scene] of Object.entries(scenes)) {
+    met[name] = await play(name, scene, tab);
+    if ("failed" in met[name]) {
+      await tab.context.close();
+      tab = await fresh();
+    } else await tidied(tab);
+  }
+  await tab.context.close();
+  return met;
 }
 
 try {
-  const [wide, narrow, read] = await Promise.all([...WIDTHS.map(openAll), playAll(reading)]);
-  const changed = await playAll(changing);
+  const [wide, narrow, read] = await Promise.all([
+    ...WIDTHS.map(openAll),
+    (async () => ({ ...(await playTogether(reading)), ...(await playApart(alone)) }))(),
+  ]);
+  const changed = await playApart(changing);
   console.log(JSON.stringify({ pages: [...wide, ...narrow], scenes: { ...read, ...changed } }));
 } finally {
   await browser.close();

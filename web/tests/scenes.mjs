@@ -645,7 +645,6 @@ async function views({ page, job, settled, go }) {
   return { path, shown, opened };
 }
 
-/** Scenes that leave the repository as it is. */
 /** The network's matrix, and the hosts beside one another, of a trial on many, on a narrow screen. */
 async function manyHosts({ page, go, ask }, address, path) {
   await page.setViewportSize({ width: 390, height: 900 });
@@ -694,14 +693,18 @@ async function hosts(scene) {
   return { sixteen, forty, chosen, url: here(page) };
 }
 
+/** Scenes that leave the repository and the browser as they are. */
 export const reading = {
   ...{ filters, sorting, paging, columns, compare, prices, permalinks, downloads },
-  ...{ lead, behind, gone, stages, hosts, keyboard, errors, theme, history, login, starter },
+  ...{ lead, behind, stages, hosts, errors, history },
   cost: analysis("cost"),
   effect: analysis("effect"),
   scaling: analysis("scaling"),
   published: analysis("published"),
 };
+
+/** As well, but of what a browser keeps, or what it is set to. */
+export const alone = { gone, keyboard, theme, login, starter };
 
 /** Scenes that change it, and leave it as they found it. */
 export const changing = { exclusion, views };
