@@ -74,7 +74,7 @@ try {
       await page.setViewportSize({ width, height: 900 });
       await page.emulateMedia({ colorScheme });
       await page.goto(url, { waitUntil: "load" });
-      await page.waitForSelector("main h1", { timeout: 10_000 });
+      await page.waitForSelector("main h1", { timeout: 60_000 });
       if (shots) {
         const name = `${basename(file, ".html")}-${width}-${colorScheme}.png`;
         await page.screenshot({ path: join(shots, name), fullPage: true });

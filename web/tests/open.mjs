@@ -177,7 +177,7 @@ async function meet(tab, { file, width, colorScheme }) {
   await page.setViewportSize({ width, height: 900 });
   await page.emulateMedia({ colorScheme });
   await page.goto(tab.url, { waitUntil: "load" });
-  await page.waitForSelector("main h1", { timeout: 10_000 });
+  await page.waitForSelector("main h1", { timeout: 60_000 });
   const finding = { file: basename(file), width, colorScheme, ...(await page.evaluate(inspect)) };
   if (shots) {
     const name = `${basename(file, ".html")}-${width}-${colorScheme}.png`;
