@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from command_line import AGENT, started, venturi
+from sshd import sshd
 from torture.lab_remains import ADDRESSES, NAME, NEEDS, id_of, inside, left, remains
 from venturi.measure.lab import lab, machine
 from venturi.measure.lab.lab_file import lab_of
@@ -68,12 +70,38 @@ def home(engines_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     assert left(before, ids) == []
 
 
-def run(home: Path, *arguments: object) -> subprocess.Popen[str]:
+def run(
+    home: Path, *arguments: object, cluster: object = f"lab:{NAME}", **environment: str
+) -> subprocess.Popen[str]:
     """`venturi run ARGUMENTS` on the lab, with the real agent."""
     return started(
-        "run", *arguments, "--cluster", f"lab:{NAME}", "--warm-up", "0", "--threads", "2",
-        "--memory", "1GiB", "--json", home=home, VENTURI_AGENT=str(AGENT),
+        "run", *arguments, "--cluster", cluster, "--warm-up", "0", "--threads", "2",
+        "--memory", "1GiB", "--json", home=home, VENTURI_AGENT=str(AGENT), **environment,
     )  # fmt: skip
+
+
+@contextmanager
+def over_ssh(home: Path, folder: Path) -> Iterator[tuple[Path, Path]]:
+    """The hosts of the lab by a server in each: a cluster's file, and a folder with an `ssh` that
+    leads to them.
+    """
+    config, file, programs = folder / "config", folder / "cluster.toml", folder / "bin"
+    told = lab.cluster_file(home, NAME).read_text()
+    with ExitStack() as stack:
+        texts = []
+        for host in lab.look(home, NAME).made.hosts:
+            server = stack.enter_context(
+                sshd(folder / host.name, address=host.address,
+                     within=lab.enter(home, NAME, host.name))
+            )  # fmt: skip
+            texts.append((server.folder / "client").read_text().replace("far", host.name))
+        config.write_text("".join(texts))
+        file.write_text(told.replace(f'lab = "{NAME}"\n', ""))
+        programs.mkdir()
+        ssh = programs / "ssh"
+        ssh.write_text(f'#!/bin/sh\nexec {shutil.which("ssh")} -F {config} "$@"\n')
+        ssh.chmod(0o755)
+        yield file, programs
 
 
 def processes(home: Path, host: str) -> dict[int, list[bytes]]:
@@ -157,12 +185,45 @@ def test_spark_with_its_data_in_hdfs(home: Path, spark: None) -> None:
         home, "terasort", "--engine", "spark:standalone", "--bytes", "20MB", "--repeat", "1",
         *(f"--set=spark.{part}.extraJavaOptions={_SOON}" for part in ("driver", "executor")),
     )  # fmt: skip
-    told, said = command.communicate(timeout=200)
+    told, said = command.communicate(timeout=300)
     assert command.returncode == 0, said
     (trial,) = json.loads(told)["data"]
     assert trial["state"] == "succeeded"
     kept = {artifact["name"] for artifact in trial["artifacts"]}
     assert {"executor0.stderr", "executor1.stderr", "DataNode-w1.log", "series.w2.parquet"} <= kept
+    require_nothing_left(home)
+
+
+def test_spark_on_yarn(home: Path, spark: None) -> None:
+    command = run(
+        home, "terasort", "--engine", "spark:yarn", "--bytes", "20MB", "--repeat", "1",
+        *(f"--set=spark.{part}.extraJavaOptions={_SOON}" for part in ("driver", "executor")),
+    )  # fmt: skip
+    told, said = command.communicate(timeout=300)
+    assert command.returncode == 0, said
+    (trial,) = json.loads(told)["data"]
+    assert trial["state"] == "succeeded"
+    assert trial["configuration"]["deployment"] == "yarn"
+    assert trial["configuration"]["spark.executor.instances"] == "2"
+    kept = {artifact["name"] for artifact in trial["artifacts"]}
+    assert {"series.w1.parquet", "series.w2.parquet"} <= kept
+    require_nothing_left(home)
+
+
+def test_mapreduce_on_hosts_over_ssh(home: Path, tmp_path: Path) -> None:
+    with over_ssh(home, tmp_path) as (file, programs):
+        command = run(
+            home, "terasort", "--engine", "mapreduce:cluster", "--bytes", "20MB", "--repeat", "1",
+            *BRIEF, cluster=file, PATH=f"{programs}:{os.environ['PATH']}",
+        )  # fmt: skip
+        told, said = command.communicate(timeout=300)
+        assert command.returncode == 0, said
+    (trial,) = json.loads(told)["data"]
+    assert trial["state"] == "succeeded"
+    assert [host["name"] for host in trial["cluster"]["hosts"]] == ["m", *WORKERS]
+    assert all(host["clock"] is not None for host in trial["cluster"]["hosts"])
+    kept = {artifact["name"] for artifact in trial["artifacts"]}
+    assert {f"series.{name}.parquet" for name in ("m", *WORKERS)} | {"history.jhist"} <= kept
     require_nothing_left(home)
 
 
