@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -146,6 +147,12 @@ def listed(home: Path, state: str) -> list[str]:
     return [trial["id"] for trial in json.loads(found.stdout)["data"]]
 
 
+def require_validated_there(trial: dict[str, Any], hosts: int) -> None:
+    """The output was read again by so many hosts, at once."""
+    found = {each["metric"]: each["value"] for each in trial["samples"]}
+    assert found["validating_hosts"] == hosts
+
+
 def test_mapreduce_and_a_daemon_that_is_killed(home: Path) -> None:
     """One cluster for two trials, of which the second loses a daemon."""
     command = run(
@@ -185,10 +192,11 @@ def test_spark_with_its_data_in_hdfs(home: Path, spark: None) -> None:
         home, "terasort", "--engine", "spark:standalone", "--bytes", "20MB", "--repeat", "1",
         *(f"--set=spark.{part}.extraJavaOptions={_SOON}" for part in ("driver", "executor")),
     )  # fmt: skip
-    told, said = command.communicate(timeout=300)
+    told, said = command.communicate(timeout=280)
     assert command.returncode == 0, said
     (trial,) = json.loads(told)["data"]
     assert trial["state"] == "succeeded"
+    require_validated_there(trial, 1)  # Spark makes one file of so little
     kept = {artifact["name"] for artifact in trial["artifacts"]}
     assert {"executor0.stderr", "executor1.stderr", "DataNode-w1.log", "series.w2.parquet"} <= kept
     require_nothing_left(home)
@@ -199,12 +207,13 @@ def test_spark_on_yarn(home: Path, spark: None) -> None:
         home, "terasort", "--engine", "spark:yarn", "--bytes", "20MB", "--repeat", "1",
         *(f"--set=spark.{part}.extraJavaOptions={_SOON}" for part in ("driver", "executor")),
     )  # fmt: skip
-    told, said = command.communicate(timeout=300)
+    told, said = command.communicate(timeout=280)
     assert command.returncode == 0, said
     (trial,) = json.loads(told)["data"]
     assert trial["state"] == "succeeded"
     assert trial["configuration"]["deployment"] == "yarn"
     assert trial["configuration"]["spark.executor.instances"] == "2"
+    require_validated_there(trial, 1)
     kept = {artifact["name"] for artifact in trial["artifacts"]}
     assert {"series.w1.parquet", "series.w2.parquet"} <= kept
     require_nothing_left(home)
@@ -216,12 +225,13 @@ def test_mapreduce_on_hosts_over_ssh(home: Path, tmp_path: Path) -> None:
             home, "terasort", "--engine", "mapreduce:cluster", "--bytes", "20MB", "--repeat", "1",
             *BRIEF, cluster=file, PATH=f"{programs}:{os.environ['PATH']}",
         )  # fmt: skip
-        told, said = command.communicate(timeout=300)
+        told, said = command.communicate(timeout=280)
         assert command.returncode == 0, said
     (trial,) = json.loads(told)["data"]
     assert trial["state"] == "succeeded"
     assert [host["name"] for host in trial["cluster"]["hosts"]] == ["m", *WORKERS]
     assert all(host["clock"] is not None for host in trial["cluster"]["hosts"])
+    require_validated_there(trial, 2)
     kept = {artifact["name"] for artifact in trial["artifacts"]}
     assert {f"series.{name}.parquet" for name in ("m", *WORKERS)} | {"history.jhist"} <= kept
     require_nothing_left(home)

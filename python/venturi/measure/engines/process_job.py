@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,13 +20,19 @@ from venturi.measure.engines import account as own
 from venturi.measure.engines import ignored
 from venturi.measure.engines.kind import MOST_INSTANCES
 from venturi.measure.engines.nodes import ROLES
-from venturi.measure.engines.protocol import Collected, Engine, ProcessEngine, TrialSpec
+from venturi.measure.engines.protocol import (
+    Collected,
+    Engine,
+    ProcessEngine,
+    Spread,
+    TrialSpec,
+)
 from venturi.measure.hosts.host import Files, Host
 from venturi.measure.trial import space
 from venturi.measure.trial.job import Attachment, Chosen, JobFailed, Report, Step
 from venturi.measure.trial.programs import ProcessResult, labelled
 from venturi.measure.workloads import outputs
-from venturi.measure.workloads.checking import Checking
+from venturi.measure.workloads.checking import Checking, Portion
 from venturi.measure.workloads.inputs import InputData
 from venturi.measure.workloads.programs import Task
 from venturi.measure.workloads.registry import space_factors
@@ -243,14 +250,18 @@ class ProcessJob:
         logs = tuple(kept for each in self._executions for kept in each.attachments)
         account = self._account(logs, self._execution)
         warnings = list(account.warnings)
+        samples: list[Sample] = []
         invalid = None
         for each in self._executions:
-            verdict = outputs.check(
-                Checking(
-                    step, spec.definition, spec.size, self._input, each.task.output,
-                    each.collected.answer,
-                )
-            )  # fmt: skip
+            with self._portions(each.task) as portions:
+                verdict = outputs.check(
+                    Checking(
+                        step, spec.definition, spec.size, self._input, each.task.output,
+                        each.collected.answer, portions,
+                    )
+                )  # fmt: skip
+                if portions is not None and not samples:
+                    samples = [Sample("validating_hosts", len(portions), "1")]
             warnings += verdict.warnings
             if invalid is None and verdict.invalid is not None:
                 whose = f"instance {each.label}: " if each.label else ""
@@ -258,6 +269,7 @@ class ProcessJob:
         phase = Phase("validate", started_s, step.since_start_s() - started_s)
         return Report(
             phases=(phase,),
+            samples=tuple(samples),
             warnings=tuple(warnings),
             invalid=invalid,
             attachments=account.attachments,
@@ -334,6 +346,10 @@ class ProcessJob:
         folder = self._tasks[0].logs.parent / ACCOUNT
         return own.account_of(self.engine.host.files, logs, execution, folder)
 
+    def _portions(self, task: Task) -> AbstractContextManager[tuple[Portion, ...] | None]:
+        """The output of a task where several hosts read it again."""
+        return self.engine.portions(task) if isinstance(self.engine, Spread) else nullcontext()
+
     @property
     def _labels(self) -> tuple[str, ...]:
         """Of the instances: their numbers, nothing if there is but one."""
@@ -364,6 +380,7 @@ class ProcessJob:
                 memory_bytes=self.memory_bytes,
                 configuration=self.configuration,
                 timeout_s=self.spec.timeout_s,
+                keep=folders.keep,
             )
             for label in self._labels
         )

@@ -7,9 +7,10 @@ available ---> start ---> job: submit, collect ---> job ... ---> stop
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from venturi.errors import VenturiError
 from venturi.measure.engines.kind import EngineKind
@@ -18,6 +19,7 @@ from venturi.measure.hosts.host import Host
 from venturi.measure.trial.folders import DataFolders
 from venturi.measure.trial.job import Attachment, TrialJob
 from venturi.measure.trial.programs import ProcessResult
+from venturi.measure.workloads.checking import Portion
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.inputs import Inputs
 from venturi.measure.workloads.programs import Task
@@ -162,6 +164,16 @@ class ProcessEngine(Engine, Protocol):
 
     def collect(self, task: Task, ended: ProcessResult) -> Collected:
         """Reads what the engine wrote about a task that succeeded."""
+
+
+@runtime_checkable
+class Spread(Protocol):
+    """An engine whose output may be read again by several hosts."""
+
+    def portions(self, task: Task) -> AbstractContextManager[tuple[Portion, ...] | None]:
+        """The output of `task`, collected, on those hosts until the block is left, in the order of
+        the keys; None: it is in `task.output`.
+        """
 
 
 def require(availability: Availability) -> None:

@@ -199,6 +199,12 @@ class Agent:
         path = own_agent(settings.agent)
         return cls(path, host, allow_debug=settings.allow_debug)
 
+    @classmethod
+    def of(cls, host: Host, like: Agent) -> Agent:
+        """The agent that `host` came with, to be used as `like` is."""
+        assert host.agent is not None
+        return cls(host.agent, host, allow_debug=like.allow_debug)
+
     def with_env(self, **env: str) -> Agent:
         """This agent with more in its environment, which other users of its host cannot read."""
         return Agent(

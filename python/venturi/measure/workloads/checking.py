@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from venturi.measure.hosts.host import Files
+from venturi.measure.hosts.host import Files, Host
 from venturi.measure.trial.job import Step
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.inputs import InputData
@@ -22,8 +22,20 @@ class CheckResult:
 
 
 @dataclass(frozen=True)
+class Portion:
+    """Some of the output's files, all in a folder of a host that people call `name`."""
+
+    name: str
+    host: Host
+    folder: Path
+    files: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
 class Checking:
     """What a check may look at: what went in, the folder that came out, and what the program said.
+
+    The output of a sort may be on several hosts instead, in `portions` in the order of the keys.
 
     `answer` is what a workload without output files found: for pi the points inside.
     """
@@ -34,6 +46,7 @@ class Checking:
     given: InputData
     output: Path
     answer: Mapping[str, Scalar]
+    portions: tuple[Portion, ...] | None = None
 
     @property
     def files(self) -> Files:

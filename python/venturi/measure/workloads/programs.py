@@ -27,7 +27,7 @@ class Task:
 
     `input` is a folder with the input files, `output` does not exist yet, `scratch` and `logs` are
     empty folders of this task alone. `spills` are such folders, one on each of the scratch disks,
-    for what is shuffled and spilled.
+    for what is shuffled and spilled. `keep`: its output is the user's afterwards.
     """
 
     definition: Definition
@@ -41,6 +41,7 @@ class Task:
     memory_bytes: int
     configuration: Mapping[str, str]
     timeout_s: float | None
+    keep: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any, Protocol
@@ -161,8 +162,24 @@ class _Answering:
         raise FileMissing("VEN-ENGINE-HDFS", f"{place} has no history of {job}")
 
 
+@dataclass(frozen=True)
+class Client:
+    """What runs programs of Hadoop on a node: the `command` before a main class, a folder for their
+    logs, and one for data on a `disk`.
+    """
+
+    node: Node
+    command: tuple[str | Path, ...]
+    env: Mapping[str, str]
+    place: Path
+    disk: Path
+
+
 class OwnCluster(_Answering):
-    """A cluster of real daemons, started by `open_cluster`; `conf` is that of its client."""
+    """A cluster of real daemons, started by `open_cluster`; `conf` is that of its client.
+
+    `clients` are those of its workers, by name, if it has several hosts.
+    """
 
     def __init__(
         self, nodes: Nodes, conf: Path, java: Java, daemons: Daemons, release: Callable[[], object]
@@ -172,6 +189,7 @@ class OwnCluster(_Answering):
         self.hdfs.addresses = {node.name: node.address for node in nodes.all}
         self.java_options = hadoop_conf.java_options(java, conf / hadoop_conf.HOSTS)
         self.container_options = hadoop_conf.container_options(java)
+        self.clients: Mapping[str, Client] = {}
         self._daemons = daemons
         self._release = release
 
@@ -300,6 +318,8 @@ class _Start:
         except BaseException:
             self._daemons.stop()
             raise
+        if self._nodes.are_several:
+            self._cluster.clients = self._clients()
         self._kept.push(stack.pop_all())
         return self._cluster
 
@@ -330,6 +350,19 @@ class _Start:
             self._wait("YARN", lambda: cluster.node_managers() == len(workers))
             self._wait("the job history", cluster.keeps_history)
         cluster.hdfs.mkdir(cluster.root)
+
+    def _clients(self) -> dict[str, Client]:
+        """Those of the workers; none if one has not an agent of its own."""
+        nodes = {node.name: node for node in self._nodes.workers}
+        if not all(node.host.agent for node in nodes.values()):
+            return {}
+        return {
+            name: Client(
+                node, tuple(self._command(node, _LIGHT)), self._environment(node),
+                self._places[name], self._folders[name].of("output")[0],
+            )
+            for name, node in nodes.items()
+        }  # fmt: skip
 
     def _start_node_manager(self, node: Node, name: str) -> None:
         local = _made(node.host.files, self._folders[node.name].of("scratch"), name)

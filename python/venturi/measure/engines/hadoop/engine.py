@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from venturi.errors import VenturiError
@@ -21,6 +22,7 @@ from venturi.measure.engines.protocol import Availability, Collected, Resources,
 from venturi.measure.hosts.host import Host
 from venturi.measure.trial.job import Attachment, JobFailed
 from venturi.measure.trial.programs import ProcessResult, run
+from venturi.measure.workloads.checking import Portion
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.programs import HadoopProgram, HadoopRun, HadoopTask, Task
 from venturi.measure.workloads.registry import program as program_of
@@ -131,6 +133,10 @@ class MapReduce:
             attachments=(Attachment("other", "counters.json", kept), *own.attachments),
             answer={**found.answer, **own.answer},
         )
+
+    def portions(self, task: Task) -> AbstractContextManager[tuple[Portion, ...] | None]:
+        assert self._place is not None
+        return self._place.portions(task)
 
     def _opened(self, resources: Resources) -> Place:
         assert self._hadoop is not None

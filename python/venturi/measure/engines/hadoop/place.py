@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -14,11 +14,13 @@ from venturi.measure.engines.account import HISTORY, HISTORY_CONF
 from venturi.measure.engines.hadoop.cluster import Cluster
 from venturi.measure.engines.hadoop.conf import LIGHT, containers
 from venturi.measure.engines.hadoop.job_log import CLUSTER, LOCAL, read_counters, read_phases
+from venturi.measure.engines.hadoop.spread import portions, spreads
 from venturi.measure.engines.protocol import Collected
 from venturi.measure.hosts.host import Files
 from venturi.measure.hosts.logs import tail
 from venturi.measure.trial.job import Attachment
 from venturi.measure.trial.programs import ProcessResult
+from venturi.measure.workloads.checking import Portion
 from venturi.measure.workloads.definition import Definition
 from venturi.measure.workloads.programs import HadoopProgram, Task
 from venturi.record.trial import Phase, Sample, Scalar
@@ -74,6 +76,9 @@ class Place(Protocol):
 
     def logs(self) -> tuple[Attachment, ...]:
         """What is kept of a job that failed, beside its own log."""
+
+    def portions(self, task: Task) -> AbstractContextManager[tuple[Portion, ...] | None]:
+        """The output on the hosts that read it again; None: it is in `task.output`."""
 
     def history(self, task: Task, log: Path) -> tuple[Attachment, ...]:
         """The engine's own account of a job whose client wrote `log`, as far as there is one."""
@@ -137,6 +142,9 @@ class Local:
     ) -> Collected:
         return Collected(phases=read_phases(log, ended, shift_s, LOCAL))
 
+    def portions(self, task: Task) -> AbstractContextManager[tuple[Portion, ...] | None]:
+        return nullcontext()
+
     def logs(self) -> tuple[Attachment, ...]:
         return ()
 
@@ -157,7 +165,9 @@ class Local:
 
 
 class OnCluster:
-    """YARN's containers, and files in HDFS: uploaded once, each output fetched after its job."""
+    """YARN's containers, and files in HDFS: uploaded once. What is sorted is read again by the
+    workers of several hosts, each other output is fetched after its job.
+    """
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -218,11 +228,12 @@ class OnCluster:
                 "stored_files": len(stored),
                 "stored_bytes": sum(size for _, size in stored),
             }
-        elif task.definition.format != "none":
+        elif task.definition.format != "none" and not spreads(self._cluster, task):
             self._files.mkdir(task.output)
             names = [name for name, _ in hdfs.files(output)]
             hdfs.get_all(self._files, {f"{output}/{name}": task.output / name for name in names})
-        hdfs.remove(output)
+        if not spreads(self._cluster, task):
+            hdfs.remove(output)
         # HDFS made each file durable when it was closed.
         synced = Phase("sync", ended.ended_s, 0.0)
         return Collected(
@@ -231,6 +242,11 @@ class OnCluster:
             attachments=self._copied(task, log),
             answer=answer,
         )
+
+    def portions(self, task: Task) -> AbstractContextManager[tuple[Portion, ...] | None]:
+        if not spreads(self._cluster, task):
+            return nullcontext()
+        return portions(self._cluster, self._output(task))
 
     def logs(self) -> tuple[Attachment, ...]:
         return self._cluster.logs()

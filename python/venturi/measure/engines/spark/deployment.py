@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 import zipfile
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -39,6 +40,7 @@ from venturi.measure.hosts.host import Files, Host
 from venturi.measure.hosts.local import HERE
 from venturi.measure.hosts.logs import tail
 from venturi.measure.trial.job import Attachment
+from venturi.measure.workloads.checking import Portion
 from venturi.measure.workloads.programs import Task
 
 NAME = KIND.name
@@ -132,7 +134,12 @@ class Deployment(Protocol):
         """Makes the input visible to the program, before the clock starts."""
 
     def fetch(self, task: Task) -> None:
-        """Makes the output visible on this host, after the clock has stopped."""
+        """Makes the output visible on this host, after the clock has stopped, or leaves it to
+        `portions`.
+        """
+
+    def portions(self, task: Task) -> AbstractContextManager[tuple[Portion, ...] | None]:
+        """The output on the hosts that read it again; None: it is visible on this host."""
 
     def logs(self, driver_log: Path) -> tuple[Attachment, ...]:
         """What the executors of the application said, where it can be had."""
@@ -176,6 +183,9 @@ class Local:
 
     def fetch(self, task: Task) -> None:
         pass
+
+    def portions(self, task: Task) -> AbstractContextManager[tuple[Portion, ...] | None]:
+        return nullcontext()
 
     def logs(self, driver_log: Path) -> tuple[Attachment, ...]:
         return ()
@@ -328,6 +338,10 @@ class Yarn(Local):
     def fetch(self, task: Task) -> None:
         assert self._stored is not None
         self._stored.fetch(task)
+
+    def portions(self, task: Task) -> AbstractContextManager[tuple[Portion, ...] | None]:
+        assert self._stored is not None
+        return self._stored.portions(task)
 
     def _on_own_nodes(self) -> dict[str, str]:
         """What only containers of a cluster of ours can use: Spark is at the same path on all."""

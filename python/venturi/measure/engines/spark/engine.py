@@ -9,6 +9,7 @@ import importlib.util
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,6 +33,7 @@ from venturi.measure.engines.spark.standalone import Standalone
 from venturi.measure.hosts.host import Host
 from venturi.measure.trial.job import Attachment
 from venturi.measure.trial.programs import ProcessResult, Program, run_concurrently
+from venturi.measure.workloads.checking import Portion
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.programs import Task
 from venturi.measure.workloads.registry import family
@@ -204,6 +206,9 @@ class Spark:
             ),
             answer=answer,
         )
+
+    def portions(self, task: Task) -> AbstractContextManager[tuple[Portion, ...] | None]:
+        return self._cluster.portions(task)
 
     def _event_logs(self, task: Task) -> tuple[Attachment, ...]:
         """The event log under a fixed name; `.inprogress` if its application never ended."""

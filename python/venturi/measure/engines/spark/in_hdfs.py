@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from venturi.measure.engines.hadoop.cluster import Cluster
+from venturi.measure.engines.hadoop.spread import portions, spreads
 from venturi.measure.hosts.hdfs import Hdfs
 from venturi.measure.hosts.host import Files
+from venturi.measure.workloads.checking import Portion
 from venturi.measure.workloads.programs import Task
 
 
@@ -51,11 +54,17 @@ class InHdfs:
             self._brought = content
 
     def fetch(self, task: Task) -> None:
-        """Moves the output to the host's own files."""
+        """Moves the output to the host's own files, unless workers read it again."""
         hdfs, output = self._cluster.hdfs, self._output(task)
-        if hdfs.exists(output):
+        if not spreads(self._cluster, task) and hdfs.exists(output):
             _fetch(self._files, hdfs, output, task.output)
             hdfs.remove(output)
+
+    def portions(self, task: Task) -> AbstractContextManager[tuple[Portion, ...] | None]:
+        """The output on the workers that read it again; None: it was fetched."""
+        if not spreads(self._cluster, task):
+            return nullcontext()
+        return portions(self._cluster, self._output(task))
 
     def _input(self) -> str:
         return f"{self._cluster.root}/input"

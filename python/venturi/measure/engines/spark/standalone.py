@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
@@ -31,6 +31,7 @@ from venturi.measure.hosts.daemons import Daemons, Ground, on_free_ports, wait_u
 from venturi.measure.hosts.host import Host
 from venturi.measure.trial.folders import DataFolders
 from venturi.measure.trial.job import Attachment
+from venturi.measure.workloads.checking import Portion
 from venturi.measure.workloads.programs import Task
 
 UP_S = 120.0  # on a machine that does nothing else it takes a twentieth of this
@@ -124,6 +125,9 @@ class Standalone(Master):
     def fetch(self, task: Task) -> None:
         if self._stored is not None:
             self._stored.fetch(task)
+
+    def portions(self, task: Task) -> AbstractContextManager[tuple[Portion, ...] | None]:
+        return nullcontext() if self._stored is None else self._stored.portions(task)
 
     def logs(self, driver_log: Path) -> tuple[Attachment, ...]:
         said = self.host.files.read(driver_log).decode(errors="replace")

@@ -1,0 +1,116 @@
+"""The sorted output of a job in HDFS, read again on the hosts of its cluster.
+
+    HDFS --- a part of its files each ---> a folder of each worker, where its agent validates them
+
+So what is checked goes over all links at once and is read from all hosts' disks, not over the link
+of the one host on which the client runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path, PurePosixPath
+
+from venturi.errors import VenturiError
+from venturi.measure.clusters.connect import on_each
+from venturi.measure.engines.hadoop.cluster import ENGINE, Client, Cluster, OwnCluster
+from venturi.measure.hosts.owned import COPY_PREFIX, temporary
+from venturi.measure.trial.programs import run
+from venturi.measure.workloads.checking import Portion
+from venturi.measure.workloads.programs import Task
+
+FETCH_S = 24 * 3600.0
+_SHELL = "org.apache.hadoop.fs.FsShell"
+
+
+def spreads(cluster: Cluster, task: Task) -> bool:
+    """Whether what `task` has written is read again by the workers: of records of one length, whose
+    order on one host and on the next can be put together, and if it is not to be kept.
+    """
+    is_sorted = task.definition.job == "sort" and task.definition.format != "kv"
+    return is_sorted and not task.keep and isinstance(cluster, OwnCluster) and bool(cluster.clients)
+
+
+@contextmanager
+def portions(cluster: Cluster, output: str) -> Iterator[tuple[Portion, ...]]:
+    """The files of the folder `output` in HDFS on the workers, in their order; gone afterwards, in
+    HDFS, too.
+    """
+    assert isinstance(cluster, OwnCluster)
+    sizes = {
+        name: size for name, size in cluster.hdfs.files(output) if name.startswith("part-") and size
+    }
+    shared = shared_out(list(sizes.items()), len(cluster.clients))
+    shares = dict(zip(cluster.clients, shared, strict=False))
+    with ExitStack() as stack:
+        stack.callback(_unless_it_fails, lambda: cluster.hdfs.remove(output))
+        folders = {
+            name: stack.enter_context(
+                _folder(cluster.clients[name], output, sum(sizes[each] for each in share))
+            )
+            for name, share in shares.items()
+        }
+
+        def fetched(name: str) -> Portion:
+            paths = [f"{output}/{each}" for each in shares[name]]
+            return _fetched(cluster.clients[name], folders[name], paths)
+
+        yield tuple(on_each(shares, fetched, timeout_s=FETCH_S).all().values())
+
+
+@contextmanager
+def _folder(client: Client, output: str, size_bytes: int) -> Iterator[Path]:
+    """A folder for a part of `output`: among what is temporary if there is much room, else on a
+    disk of the cluster, which may be slow, and would write all of it once more.
+    """
+    files = client.node.host.files
+    if files.free_bytes(files.temporaries) > 2 * size_bytes:
+        with temporary(files, COPY_PREFIX) as folder:
+            yield folder
+        return
+    folder = client.disk / PurePosixPath(output).name
+    files.mkdir(folder)
+    try:
+        yield folder
+    finally:
+        # On a host that was lost it goes with the cluster's own folders.
+        _unless_it_fails(lambda: files.remove(folder))
+
+
+def _unless_it_fails(act: Callable[[], object]) -> None:
+    with suppress(OSError, VenturiError):
+        act()
+
+
+def shared_out(files: Sequence[tuple[str, int]], hosts: int) -> list[list[str]]:
+    """Names of `files`, given with their bytes, for each of so many hosts, in order and of about
+    the same size; fewer where there are fewer files.
+    """
+    total = sum(size for _, size in files)
+    shares: list[list[str]] = []
+    last = -1
+    before = 0
+    for name, size in files:
+        place = (2 * before + size) * hosts // (2 * total)
+        if not shares or place > last:
+            shares.append([])
+            last = place
+        shares[-1].append(name)
+        before += size
+    return shares
+
+
+def _fetched(client: Client, folder: Path, paths: Sequence[str]) -> Portion:
+    node = client.node
+    run(
+        node.host,
+        [*client.command, _SHELL, "-get", *paths, folder],
+        engine=ENGINE,
+        log=client.place / f"get-{folder.name}.log",
+        cwd=client.place,
+        env=client.env,
+        timeout_s=None,
+    )
+    names = (PurePosixPath(path).name for path in paths)
+    return Portion(node.name, node.host, folder, tuple(folder / name for name in names))
