@@ -144,6 +144,6 @@ ROUND = Round(
     question="The JVM of a TeraSort in Spark or MapReduce is killed at a random instant: has its "
     "trial failed as the engine's failure, and is nothing left, neither files nor processes?",
     count=30,
-    few=2,
+    few=1,
     run=play,
 )
