@@ -1,0 +1,198 @@
+package venturi.spark.tiers;
+
+import com.codahale.metrics.Gauge;
+import com.codahale.metrics.MetricRegistry;
+import java.io.IOException;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.function.ToLongFunction;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkContext;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.TaskFailedReason;
+import org.apache.spark.api.plugin.DriverPlugin;
+import org.apache.spark.api.plugin.ExecutorPlugin;
+import org.apache.spark.api.plugin.PluginContext;
+import org.apache.spark.api.plugin.SparkPlugin;
+import org.apache.spark.scheduler.EventLoggingListener;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerApplicationEnd;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Fast local disks first, slow ones when they are full: {@code spark.plugins} names this class, and
+ * {@code spark.storage.hierarchyStore} the tiers ({@code nvme 50GB,ssd 80GB}).
+ */
+public final class TieredStoragePlugin implements SparkPlugin {
+  private static final Logger LOG = LoggerFactory.getLogger(TieredStoragePlugin.class);
+  private static final String STRICT = TierPolicy.SETTING + ".strict";
+  private static final String INTERVAL = TierPolicy.SETTING + ".interval";
+
+  @Override
+  public DriverPlugin driverPlugin() {
+    return new OnDriver();
+  }
+
+  @Override
+  public ExecutorPlugin executorPlugin() {
+    return new OnExecutor();
+  }
+
+  /** What watches over the placement of this process; null if files are where Spark has them. */
+  private static Watch begin(
+      PluginContext context, boolean isDriver, Consumer<Map<String, Object>> tell) {
+    SparkConf conf = context.conf();
+    String tiers = conf.get(TierPolicy.SETTING, "");
+    if (tiers.isBlank()) {
+      warn(isDriver, TierPolicy.SETTING + " is not set: files are where Spark has them");
+      return null;
+    }
+    TierPolicy policy = TierPolicy.parse(tiers, conf.get(TierPolicy.RESERVES, ""));
+    boolean strict = conf.getBoolean(STRICT, false);
+    long intervalMs = conf.getTimeAsMs(INTERVAL, "5s");
+    Placement placement;
+    try {
+      placement = Swap.into(SparkEnv.get(), policy, isDriver, what -> warn(isDriver, what));
+    } catch (Swap.NotAsExpected | ReflectiveOperationException | RuntimeException | LinkageError error) {
+      String said = error instanceof Swap.NotAsExpected ? error.getMessage() : error.toString();
+      if (strict) {
+        throw new IllegalStateException(
+            STRICT + "=true, and tiers cannot be used with this Spark: " + said, error);
+      }
+      warn(true, "tiers are off, files are where Spark has them: " + said);
+      return null;
+    }
+    if (placement == null) {
+      return null;
+    }
+    LOG.info("tiers: {}", placement.tiers());
+    measure(context.metricRegistry(), placement);
+    return new Watch(placement, context.executorID(), context.hostname(), intervalMs, tell);
+  }
+
+  /** Once, where the user reads it: executors see what the driver sees. */
+  private static void warn(boolean isTold, String what) {
+    if (isTold) {
+      LOG.warn("Venturi's tiered storage: {}", what);
+    }
+  }
+
+  private static void measure(MetricRegistry registry, Placement placement) {
+    for (TierFolders tier : placement.tiers()) {
+      String name = "tier." + tier.name() + '.';
+      registry.register(name + "charged_bytes", (Gauge<Long>) tier::charged);
+      registry.register(name + "errors", (Gauge<Long>) tier.errors::sum);
+      for (FileKind kind : FileKind.values()) {
+        Usage usage = tier.usage(kind);
+        String of = name + kind.label + '.';
+        gauge(registry, of + "present_bytes", usage, each -> each.presentBytes);
+        gauge(registry, of + "present_files", usage, each -> each.presentFiles);
+        gauge(registry, of + "placements", usage, each -> each.placements.sum());
+        gauge(registry, of + "overflows", usage, each -> each.overflows.sum());
+      }
+    }
+  }
+
+  private static void gauge(MetricRegistry registry, String name, Usage usage, ToLongFunction<Usage> read) {
+    registry.register(name, (Gauge<Long>) () -> read.applyAsLong(usage));
+  }
+
+  private static final class OnDriver implements DriverPlugin {
+    private SparkContext spark;
+    private Watch watch;
+
+    @Override
+    public Map<String, String> init(SparkContext context, PluginContext plugin) {
+      spark = context;
+      watch = begin(plugin, true, this::post);
+      if (context.eventLogger().isDefined()) {
+        EventLoggingListener log = context.eventLogger().get();
+        context.listenerBus().addToEventLogQueue(new Ending(this, log));
+      }
+      return Map.of();
+    }
+
+    /** An executor's account. */
+    @Override
+    @SuppressWarnings("unchecked")
+    public Object receive(Object message) {
+      post((Map<String, Object>) message);
+      return null;
+    }
+
+    private void post(Map<String, Object> account) {
+      spark.listenerBus().post(new TieredStorageAccount(account));
+    }
+
+    @Override
+    public void shutdown() {
+      if (watch != null) {
+        watch.close();
+      }
+    }
+  }
+
+  /** Writes how it was at the end, in the thread of the event log: a post would come too late. */
+  private static final class Ending extends SparkListener {
+    private final OnDriver driver;
+    private final EventLoggingListener log;
+
+    Ending(OnDriver driver, EventLoggingListener log) {
+      this.driver = driver;
+      this.log = log;
+    }
+
+    @Override
+    public void onApplicationEnd(SparkListenerApplicationEnd end) {
+      if (driver.watch != null) {
+        log.onOtherEvent(new TieredStorageAccount(driver.watch.account()));
+      }
+    }
+  }
+
+  private static final class OnExecutor implements ExecutorPlugin {
+    private PluginContext context;
+    private Watch watch;
+    private Placement placement;
+
+    @Override
+    public void init(PluginContext plugin, Map<String, String> extra) {
+      context = plugin;
+      if (SparkEnv.get().blockManager().diskBlockManager() instanceof TieredFiles ours) {
+        placement = ours.placement(); // in local mode, where the driver has done it
+        return;
+      }
+      if ("driver".equals(plugin.executorID())) {
+        return;
+      }
+      watch = begin(plugin, false, this::send);
+      if (SparkEnv.get().blockManager().diskBlockManager() instanceof TieredFiles ours) {
+        placement = ours.placement();
+      }
+    }
+
+    private void send(Map<String, Object> account) {
+      try {
+        context.send(account);
+      } catch (IOException gone) {
+        // The driver ends, and asks no more.
+      }
+    }
+
+    @Override
+    public void onTaskFailed(TaskFailedReason reason) {
+      if (placement != null) {
+        placement.taskFailed(reason.toErrorString());
+      }
+    }
+
+    @Override
+    public void shutdown() {
+      if (watch != null) {
+        send(watch.account());
+        watch.close();
+      }
+    }
+  }
+}

@@ -1,0 +1,77 @@
+package venturi.spark.tiers;
+
+import java.util.Map;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A thread that looks at the files of a process now and then, and tells what it saw. */
+final class Watch implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(Watch.class);
+  private static final long LEAST_PAUSE_MS = 500;
+
+  /** Of the time, a look at the files takes no more than one part. */
+  private static final long PARTS = 20;
+
+  private final ScheduledExecutorService thread =
+      Executors.newSingleThreadScheduledExecutor(
+          task -> {
+            Thread made = new Thread(task, "venturi-tiers");
+            made.setDaemon(true);
+            return made;
+          });
+  private final Placement placement;
+  private final String executor;
+  private final String host;
+  private final long tellEveryMs;
+  private final Consumer<Map<String, Object>> tell;
+  private long toldAtMs;
+  private Object toldKinds = "";
+
+  Watch(
+      Placement placement, String executor, String host, long tellEveryMs, Consumer<Map<String, Object>> tell) {
+    this.placement = placement;
+    this.executor = executor;
+    this.host = host;
+    this.tellEveryMs = tellEveryMs;
+    this.tell = tell;
+    toldAtMs = System.currentTimeMillis();
+    thread.schedule(this::look, LEAST_PAUSE_MS, TimeUnit.MILLISECONDS);
+  }
+
+  private void look() {
+    long beganMs = System.currentTimeMillis();
+    try {
+      placement.sweep();
+      if (System.currentTimeMillis() - toldAtMs >= tellEveryMs) {
+        toldAtMs = System.currentTimeMillis();
+        Map<String, Object> account = TieredStorageAccount.of(executor, host, placement);
+        Object kinds = TieredStorageAccount.kinds(account);
+        if (!kinds.equals(toldKinds)) {
+          toldKinds = kinds;
+          tell.accept(account);
+        }
+      }
+    } catch (RuntimeException error) {
+      LOG.debug("the files of the tiers could not be looked at", error);
+    }
+    long tookMs = System.currentTimeMillis() - beganMs;
+    if (!thread.isShutdown()) {
+      thread.schedule(this::look, Math.max(LEAST_PAUSE_MS, PARTS * tookMs), TimeUnit.MILLISECONDS);
+    }
+  }
+
+  /** How things are now. */
+  Map<String, Object> account() {
+    placement.sweep();
+    return TieredStorageAccount.of(executor, host, placement);
+  }
+
+  @Override
+  public void close() {
+    thread.shutdownNow();
+  }
+}

@@ -1,0 +1,232 @@
+package venturi.spark.tiers;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class PlacementTest {
+  private static final String UUID = ".8f14e45f-ceea-467f-a8f4-2b1c3d4e5f60";
+
+  @TempDir Path temporary;
+  private File ssd;
+  private File[] homes;
+
+  @BeforeEach
+  void makeFolders() throws IOException {
+    ssd = folder("ssd");
+    homes = new File[] {folder("disk0"), folder("disk1"), ssd, folder("disk2")};
+  }
+
+  private File folder(String name) throws IOException {
+    return Files.createDirectories(temporary.resolve(name).resolve("blockmgr-1")).toFile();
+  }
+
+  private Placement placement(String tiers, boolean links) {
+    TierPolicy policy = TierPolicy.parse(tiers, "");
+    List<TierFolders> found = Swap.tiers(policy, homes, what -> {});
+    return new Placement(policy, found, homes, 64, links, false);
+  }
+
+  private boolean isFast(File file) {
+    return file.toPath().startsWith(ssd.toPath());
+  }
+
+  private static void write(File file, int bytes) throws IOException {
+    Files.write(file.toPath(), new byte[bytes]);
+  }
+
+  private static void settle(Placement placement) {
+    placement.sweep();
+    placement.sweep();
+  }
+
+  @Test
+  void fillsTheFastTierThenTheOther() throws IOException {
+    Placement placement = placement("ssd max 60MB", false);
+    List<Boolean> fast = new ArrayList<>();
+    for (int at = 0; at < 10; at++) {
+      File file = placement.locate("rdd_0_" + at);
+      write(file, 10_000_000);
+      settle(placement);
+      fast.add(isFast(file));
+    }
+    long placed = fast.stream().filter(each -> each).count();
+    // Until sizes are known a file is expected to have 16 MiB.
+    assertTrue(placed == 5 || placed == 6, fast.toString());
+    assertFalse(fast.get(9));
+    Usage slow = placement.tiers().get(1).usage(FileKind.CACHED);
+    assertEquals(10 - placed, slow.overflows.sum());
+    assertTrue(slow.firstOverflowMs.get() > 0);
+  }
+
+  @Test
+  void keepsADecisionWhenTheThresholdIsCrossed() throws IOException {
+    Placement placement = placement("ssd max 20MB", false);
+    File asked = placement.locate("shuffle_0_7_0.data");
+    assertTrue(isFast(asked));
+    write(placement.locate("shuffle_0_7_0.data" + UUID), 1); // a name of its own
+    write(new File(asked.getPath() + UUID), 30_000_000); // what Spark writes, beside it
+    settle(placement);
+    assertFalse(isFast(placement.locate("shuffle_0_8_0.data")));
+    assertEquals(asked, placement.locate("shuffle_0_7_0.data"));
+  }
+
+  @Test
+  void findsWhatIsThereOnAnyTier() throws IOException {
+    Placement placement = placement("ssd max 1kB", false);
+    File slow = placement.locate("rdd_1_1");
+    assertFalse(isFast(slow));
+    write(slow, 10);
+    settle(placement);
+    assertEquals(slow, placement.existing("rdd_1_1"));
+    assertEquals(slow, placement.locate("rdd_1_1"));
+    assertNull(placement.existing("rdd_1_2"));
+  }
+
+  @Test
+  void chargesFilesThatAreBeingWritten() {
+    Placement placement = placement("ssd max 50MiB", false);
+    long fast = Stream.of(1, 2, 3, 4, 5).filter(at -> isFast(placement.locate("temp_local_" + at))).count();
+    assertEquals(3, fast); // of 16 MiB, as nothing is known
+  }
+
+  @Test
+  void givesSpaceBackWhenAFileIsDeleted() throws IOException {
+    Placement placement = placement("ssd max 20MB", false);
+    File first = placement.locate("rdd_0_0");
+    write(first, 19_000_000);
+    settle(placement);
+    assertFalse(isFast(placement.locate("rdd_0_1")));
+    assertTrue(first.delete());
+    settle(placement);
+    assertTrue(isFast(placement.locate("rdd_0_2")));
+  }
+
+  @Test
+  void learnsSizes() throws IOException {
+    Placement placement = placement("ssd max 40MB", false);
+    for (int at = 0; at < 60; at++) {
+      File file = placement.locate("temp_shuffle_" + at);
+      write(file, 1000);
+      settle(placement);
+      assertTrue(file.delete());
+    }
+    settle(placement);
+    long fast = Stream.iterate(100, at -> at < 130, at -> at + 1)
+        .filter(at -> isFast(placement.locate("temp_shuffle_" + at)))
+        .count();
+    assertEquals(30, fast);
+  }
+
+  @Test
+  void aQuestionIsNotChargedForLong() throws InterruptedException {
+    Placement placement = placement("ssd max 20MB", false);
+    placement.locate("rdd_5_5"); // asked whether it is there, never written
+    assertTrue(placement.tiers().get(0).charged() > 0);
+    Thread.sleep(2_100);
+    placement.sweep();
+    assertEquals(0, placement.tiers().get(0).charged());
+  }
+
+  @Test
+  void passesOverATierWithoutRoom() throws IOException {
+    Placement placement = placement("ssd 1kB", false);
+    File first = placement.locate("shuffle_0_0_0.data");
+    assertTrue(isFast(first));
+    placement.taskFailed("java.io.IOException: No space left on device: " + first);
+    assertFalse(isFast(placement.locate("shuffle_0_0_0.data")), "the next attempt goes elsewhere");
+    assertEquals(1, placement.tiers().get(0).errors.sum());
+    placement.taskFailed("java.lang.ArithmeticException");
+    assertEquals(1, placement.tiers().get(0).errors.sum());
+  }
+
+  @Test
+  void goesOnWithoutADiskThatIsGone() throws IOException {
+    Placement placement = placement("ssd 1kB", false);
+    assertTrue(isFast(placement.locate("rdd_0_0")));
+    try (Stream<Path> all = Files.walk(ssd.toPath())) {
+      all.sorted(java.util.Comparator.reverseOrder()).forEach(each -> each.toFile().delete());
+    }
+    assertFalse(isFast(placement.locate("rdd_0_1")));
+    assertFalse(ssd.exists(), "where a disk was mounted nothing is made");
+  }
+
+  @Test
+  void leavesLinksWhereOthersLook() throws IOException {
+    Placement placement = placement("ssd 1kB", true);
+    for (int at = 0; at < 8; at++) {
+      String name = "shuffle_0_" + at + "_0.data";
+      File file = placement.locate(name);
+      write(file, 10 + at);
+      assertTrue(isFast(file));
+      assertEquals(10 + at, Files.size(placement.home(name).toPath()));
+      settle(placement);
+      assertEquals(file, placement.locate(name));
+    }
+    File spill = placement.locate("temp_local_1");
+    assertTrue(isFast(spill));
+    assertFalse(Files.isSymbolicLink(placement.home("temp_local_1").toPath()));
+  }
+
+  @Test
+  void writesThroughNoLinkOfAnEarlierDecision() throws IOException {
+    Placement placement = placement("ssd 1kB", true);
+    String name = "shuffle_0_1_0.data";
+    File fast = placement.locate(name);
+    assertTrue(Files.isSymbolicLink(placement.home(name).toPath()));
+    placement.taskFailed("No space left on device: " + fast);
+    File slow = placement.locate(name);
+    write(slow, 5);
+    assertFalse(fast.exists());
+    assertEquals(5, Files.size(placement.home(name).toPath()));
+  }
+
+  @Test
+  void threadsThatAskForOneNameGetOnePlace() throws InterruptedException {
+    Placement placement = placement("ssd max 100MB", false);
+    Map<Integer, File> found = new java.util.concurrent.ConcurrentHashMap<>();
+    CountDownLatch begin = new CountDownLatch(1);
+    List<Thread> threads = new ArrayList<>();
+    for (int at = 0; at < 8; at++) {
+      int number = at;
+      threads.add(
+          new Thread(
+              () -> {
+                try {
+                  begin.await();
+                } catch (InterruptedException never) {
+                  return;
+                }
+                for (int name = 0; name < 200; name++) {
+                  found.merge(
+                      name,
+                      placement.locate("shuffle_1_" + name + "_0.data"),
+                      (one, other) -> one.equals(other) ? one : new File("differs " + number));
+                }
+              }));
+    }
+    threads.forEach(Thread::start);
+    begin.countDown();
+    for (Thread each : threads) {
+      each.join();
+    }
+    assertEquals(200, found.values().stream().filter(each -> each.isAbsolute()).count());
+    long fast = found.values().stream().filter(this::isFast).count();
+    assertEquals(100_000_000 / (16 << 20), fast, "no more than is allowed, whoever asks");
+    assertEquals(fast * (16 << 20), placement.tiers().get(0).charged());
+  }
+}

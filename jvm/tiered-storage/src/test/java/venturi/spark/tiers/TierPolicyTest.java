@@ -1,0 +1,99 @@
+package venturi.spark.tiers;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import venturi.spark.tiers.TierPolicy.Space;
+import venturi.spark.tiers.TierPolicy.Tier;
+
+class TierPolicyTest {
+  @Test
+  void readsTiersInTheirOrder() {
+    TierPolicy read = TierPolicy.parse("NVMe 50GB, ssd  max 80GiB ,old 1g", "");
+    assertEquals(
+        List.of(
+            new Tier("nvme", 50_000_000_000L, false),
+            new Tier("ssd", 80L << 30, true),
+            new Tier("old", 1L << 30, false)),
+        read.tiers());
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "ssd 50XB|tier 1 of \"ssd 50XB\": \"50XB\" is no size",
+        "ssd|tier 1 of \"ssd\": \"ssd\" is neither KEYWORD SIZE",
+        "nvme 1GB,|tier 2 of \"nvme 1GB,\": \"\" is neither",
+        "nvme 1GB,ssd min 5GB|tier 2 of",
+        "ssd 1GB,SSD 2GB|the keyword \"SSD\" is there twice",
+        "ssd -5GB|\"-5GB\" is no size",
+        "ssd 1.5GB|\"1.5GB\" is no size",
+        "ssd 5|\"5\" is no size",
+        "ssd 999999999TB|is larger than any disk",
+      })
+  void saysWhatIsWrongAndWhere(String text, String said) {
+    String message =
+        assertThrows(IllegalArgumentException.class, () -> TierPolicy.parse(text, "")).getMessage();
+    assertTrue(message.startsWith("spark.storage.hierarchyStore: ") && message.contains(said), message);
+  }
+
+  @Test
+  void refusesAReserveOfNoKind() {
+    String message =
+        assertThrows(
+                IllegalArgumentException.class, () -> TierPolicy.parse("ssd 1GB", "spill 1GB,sorted 2GB"))
+            .getMessage();
+    assertTrue(message.contains("spark.storage.hierarchyStore.reserves: \"sorted 2GB\""), message);
+  }
+
+  @Test
+  void takesTheFirstKeywordThatAPathHas() {
+    TierPolicy policy = TierPolicy.parse("nvme 1GB,ssd 1GB", "");
+    assertArrayEquals(
+        new int[] {2, 1, 0, 0},
+        policy.tiersOf(List.of("/disk1/spark", "/mnt/SSD0/spark", "/nvme1", "/ssd/nvme")));
+  }
+
+  @Test
+  void leavesSpaceFree() {
+    TierPolicy policy = TierPolicy.parse("ssd 100B", "spill 50B");
+    Tier ssd = policy.tiers().get(0);
+    assertTrue(policy.fits(ssd, FileKind.SHUFFLE, 10, new Space(110, 7, 0)));
+    assertFalse(policy.fits(ssd, FileKind.SHUFFLE, 11, new Space(110, 7, 0)));
+    assertFalse(policy.fits(ssd, FileKind.SHUFFLE, 10, new Space(110, 7, 1)), "what is charged counts");
+    assertFalse(policy.fits(ssd, FileKind.SPILL, 10, new Space(110, 7, 0)), "spills leave more");
+    assertTrue(policy.fits(ssd, FileKind.SPILL, 10, new Space(160, 7, 0)));
+  }
+
+  @Test
+  void usesNoMoreThanIsAllowedOrThere() {
+    TierPolicy policy = TierPolicy.parse("ssd max 100B", "");
+    Tier ssd = policy.tiers().get(0);
+    assertTrue(policy.fits(ssd, FileKind.CACHED, 20, new Space(1000, 70, 10)));
+    assertFalse(policy.fits(ssd, FileKind.CACHED, 21, new Space(1000, 70, 10)));
+    assertFalse(policy.fits(ssd, FileKind.CACHED, 20, new Space(19, 0, 0)));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "shuffle_0_1_0.data,SHUFFLE",
+    "shuffle_0_1_0.data.8f14e45f-ceea-467f-a8f4-2b1c3d4e5f60,SHUFFLE",
+    "shuffle_0_1_0.index.8f14e45f-ceea-467f-a8f4-2b1c3d4e5f60,SHUFFLE_INDEX",
+    "shuffle_0_1_0.checksum.ADLER32,SHUFFLE_INDEX",
+    "temp_shuffle_8f14e45f-ceea-467f-a8f4-2b1c3d4e5f60,SPILL",
+    "temp_local_8f14e45f-ceea-467f-a8f4-2b1c3d4e5f60,SPILL",
+    "rdd_3_14,CACHED",
+    "broadcast_0_piece0,OTHER",
+  })
+  void tellsKindsByNames(String name, FileKind kind) {
+    assertEquals(kind, FileKind.of(name));
+  }
+}
