@@ -10,7 +10,7 @@ CARGO := cargo
 PYTEST := $(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo serve test test-rust test-web test-daily check lint lint-rust lint-types lint-python lint-web wheel release audit torture bench curves verdicts docs screenshots studies locks clean system-packages
+.PHONY: help setup demo serve test test-rust test-web test-jvm test-daily check lint lint-rust lint-types lint-python lint-web wheel release audit torture bench curves verdicts docs screenshots studies locks clean system-packages
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | column -t -s $$'\t'
@@ -37,7 +37,8 @@ $(WEB_PAGES): web/node_modules/.package-lock.json $(WEB_SOURCES)
 	@touch $@
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
-$(VENV)/.installed: $(VENV)/.synced $(WEB_PAGES) $(RUST_SOURCES) pyproject.toml
+JVM_SOURCES := $(shell find jvm -name '*.java' -o -name pom.xml)
+$(VENV)/.installed: $(VENV)/.synced $(WEB_PAGES) $(RUST_SOURCES) $(JVM_SOURCES) pyproject.toml
 	$(UV) pip install --quiet --compile-bytecode --python $(PY) --no-deps --no-build-isolation --reinstall-package venturi --editable .
 	@touch $@
 
@@ -60,7 +61,7 @@ BESIDE = $(MAKE) --no-print-directory --jobs 2 --output-sync=$(SYNC)
 SYNC := target
 
 test: system-packages ## Run every test (as root on Debian it installs packages, and says so)
-	@$(BESIDE) setup test-rust test-web .tools/docs/.synced
+	@$(BESIDE) setup test-rust test-web test-jvm .tools/docs/.synced
 	$(PYTEST) --durations 15
 
 # The tests say how far they are.
@@ -73,6 +74,10 @@ test-rust:
 
 test-web: web/node_modules/.package-lock.json
 	cd web && npm run --silent test
+
+test-jvm:
+	@if command -v mvn > /dev/null; then mvn --quiet --batch-mode --file jvm/tiered-storage/pom.xml test; \
+	else echo "test-jvm: skipped, there is no Maven (Debian package maven)"; fi
 
 test-daily:
 	$(PYTEST) --durations 5 -m "not (slow or engines or browser)"

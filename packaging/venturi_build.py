@@ -1,8 +1,9 @@
 """The build backend: maturin, and before it the web pages, so that no wheel is without them.
 
 From a clone npm builds the pages when they are missing or older than their sources. A source
-distribution carries them built, and so needs Rust but no Node. Standard library and maturin only:
-installers run this before anything else is there.
+distribution carries them built, and so needs Rust but no Node. Maven builds the plugin for Spark
+where there is Maven: without it Venturi lacks nothing else, and says what is missing when asked.
+Standard library and maturin only: installers run this before anything else is there.
 """
 
 from __future__ import annotations
@@ -37,6 +38,9 @@ WEB = ROOT / "web"
 ASSETS = ROOT / "python/venturi/present/assets"
 # The two results of `npm run build`: the pages of a file, and those that are served.
 PAGES = (ASSETS / "page.js", ASSETS / "app/index.html")
+PLUGIN = ROOT / "jvm/tiered-storage"
+JARS = ROOT / "python/venturi/measure/engines/spark/jars"
+SCALAS = ("2.12", "2.13")
 
 Settings = Mapping[str, Any] | None
 
@@ -44,18 +48,21 @@ Settings = Mapping[str, Any] | None
 def build_wheel(folder: str, settings: Settings = None, metadata: str | None = None) -> str:
     """Writes a wheel with the agent and the pages into `folder`; its file name."""
     build_pages()
+    build_plugin()
     return maturin.build_wheel(folder, settings, metadata)
 
 
 def build_editable(folder: str, settings: Settings = None, metadata: str | None = None) -> str:
     """Writes a wheel that refers to this folder; its file name."""
     build_pages()
+    build_plugin()
     return maturin.build_editable(folder, settings, metadata)
 
 
 def build_sdist(folder: str, settings: Settings = None) -> str:
     """Writes the sources with the built pages into `folder`; its file name."""
     build_pages()
+    build_plugin()
     return maturin.build_sdist(folder, settings)
 
 
@@ -129,6 +136,36 @@ def build_pages() -> None:
     _npm("run", "--silent", "build")
     for page in PAGES:
         page.touch()
+
+
+def plugin_is_old() -> bool:
+    """Whether the plugin for Spark is missing, or older than its sources."""
+    if not PLUGIN.is_dir():  # a source distribution, which has it or was made without Maven
+        return False
+    jars = [JARS / f"venturi-tiered-storage_{scala}.jar" for scala in SCALAS]
+    if not all(jar.is_file() for jar in jars):
+        return True
+    sources = [*PLUGIN.rglob("pom.xml"), *PLUGIN.rglob("*.java")]
+    newest = max(path.stat().st_mtime for path in sources)
+    return min(jar.stat().st_mtime for jar in jars) < newest
+
+
+def build_plugin() -> None:
+    """Builds the plugin for Spark if it is old and Maven is there; its tests are `make test`'s."""
+    if not plugin_is_old() or shutil.which("mvn") is None:
+        return
+    command = ["mvn", "--quiet", "--batch-mode", "-DskipTests", "package"]
+    done = subprocess.run(command, cwd=PLUGIN, stdout=sys.stderr, check=False)
+    if done.returncode != 0:
+        said = "the plugin for tiered storage in Spark was not built: Maven's message stands above"
+        sys.stderr.write(f"warning: {said}. All else is there\n")
+        return
+    JARS.mkdir(exist_ok=True)
+    for scala in SCALAS:
+        name = f"venturi-tiered-storage_{scala}.jar"
+        part = JARS / f"{name}.part"
+        shutil.copyfile(PLUGIN / f"scala-{scala}" / "target" / name, part)
+        part.replace(JARS / name)
 
 
 def _npm(*arguments: str) -> None:

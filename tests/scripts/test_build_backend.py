@@ -117,3 +117,52 @@ def test_neither_pages_nor_sources_is_a_damaged_source_distribution(clone: Path)
     done = call(clone, "build_pages")
     assert done.returncode == 1
     assert "damaged" in done.stderr
+
+
+MVN = """#!/bin/sh
+echo "$@" >> "$0.log"
+for scala in 2.12 2.13; do
+  mkdir -p scala-$scala/target
+  echo jar > scala-$scala/target/venturi-tiered-storage_$scala.jar
+done
+"""
+
+
+@pytest.fixture
+def with_plugin(clone: Path) -> Path:
+    """The clone with the sources of the plugin for Spark."""
+    (clone / "jvm/tiered-storage").mkdir(parents=True)
+    (clone / "jvm/tiered-storage/pom.xml").touch()
+    (clone / "python/venturi/measure/engines/spark").mkdir(parents=True)
+    return clone
+
+
+def jars(root: Path) -> list[str]:
+    return sorted(each.name for each in (root / "python").rglob("*.jar*"))
+
+
+def test_the_plugin_is_built_when_it_is_old(with_plugin: Path) -> None:
+    tool(with_plugin, "mvn", MVN)
+    for _ in range(2):
+        assert call(with_plugin, "build_plugin").returncode == 0
+    both = ["venturi-tiered-storage_2.12.jar", "venturi-tiered-storage_2.13.jar"]
+    assert jars(with_plugin) == both
+    log = with_plugin / "bin/mvn.log"
+    assert len(log.read_text().splitlines()) == 1
+    later = time.time() + 10
+    os.utime(with_plugin / "jvm/tiered-storage/pom.xml", (later, later))
+    call(with_plugin, "build_plugin")
+    assert len(log.read_text().splitlines()) == 2
+
+
+def test_without_maven_all_else_is_built(with_plugin: Path) -> None:
+    done = call(with_plugin, "build_plugin")
+    assert (done.returncode, done.stderr, jars(with_plugin)) == (0, "", [])
+
+
+def test_a_plugin_that_cannot_be_built_is_a_warning(with_plugin: Path) -> None:
+    tool(with_plugin, "mvn", "#!/bin/sh\nexit 1\n")
+    done = call(with_plugin, "build_plugin")
+    assert done.returncode == 0
+    assert "warning: the plugin for tiered storage in Spark was not built" in done.stderr
+    assert jars(with_plugin) == []
