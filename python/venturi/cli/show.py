@@ -15,6 +15,7 @@ from venturi.cli.repository import open_repository
 from venturi.cli.screen import show
 from venturi.model.stages.bottleneck import narrowest_points
 from venturi.model.stages.stage import Analysis
+from venturi.model.stages.tiers import tier_uses
 from venturi.present import several_hosts
 from venturi.present.table import UNKNOWN, Line, Table, pairs, table
 from venturi.record.cost import recorded_cost
@@ -67,6 +68,7 @@ def command(*, id_: str, html: PageFile | None, as_json: bool) -> None:
                 data["job"] = asdict(analysis)
                 data["job"]["began_s"] = account.began_s
                 data["job"]["host"] = _host(analysis, host)
+                data["job"]["tiers"] = [asdict(each) for each in tier_uses(account)]
             print_json(data)
             return
         from venturi.record.actions import added_by

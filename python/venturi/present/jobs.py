@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from venturi.model.stages.stage import Analysis, Bound, Skew, Stage, Straggler
+from venturi.model.stages.tiers import tier_uses
 from venturi.model.stages.verdict import WORDS
 from venturi.present.meanwhile import Meanwhile, sentence
 from venturi.present.table import Line, Table, pairs, table
 from venturi.record.job_account import JobAccount
-from venturi.units import format_bytes, format_duration
+from venturi.units import format_bytes, format_bytes_decimal, format_duration
 
 SHOWN_STAGES = 30
 SHOWN_MEANWHILE = 5
@@ -34,6 +35,7 @@ def parts(account: JobAccount, analysis: Analysis, host: Meanwhile) -> Iterator[
         ("Narrowest point of each stage", _verdicts(stages)),
         ("At most this much sooner", _bounds(analysis.bounds, analysis.elapsed_s)),
         ("Speculative copies", _speculation(analysis)),
+        ("Local files by tier", _tiers(account)),
         ("What was read", _reading(account)),
     ):
         if content.rows:
@@ -123,6 +125,24 @@ def _stages(stages: Sequence[Stage]) -> Table:
             "—" if stage.slot_use is None else f"{stage.slot_use:.0%}",
             format_duration(stage.task_s), format_bytes(stage.spilled_bytes),
         )  # fmt: skip
+    return made
+
+
+def _tiers(account: JobAccount) -> Table:
+    made = table(
+        "tier", "files of", "rule", "bytes", "most at once", "places", "overflowed", "first",
+        left=2, prose=("rule",), spare=("places", "rule"),
+    )  # fmt: skip
+    for use in tier_uses(account):
+        first = use.first_overflow_s
+        made.add(
+            use.tier, use.kind.replace("_", " "), use.rule, format_bytes_decimal(use.seen_bytes),
+            format_bytes_decimal(use.peak_bytes), f"{use.placements:,}", f"{use.overflows:,}",
+            "—" if first is None else f"after {format_duration(first)}",
+        )  # fmt: skip
+    if made.rows:
+        made.notes.append(("bytes", "bytes: of files that lived for half a second or longer"))
+        made.notes.append(("overflowed", "overflowed: an earlier tier had no room for them"))
     return made
 
 

@@ -89,6 +89,24 @@ EXECUTORS = (
     Column("removed_ms", "int", MOMENT, "when it was gone"),
     Column("reason", "text", None, "why it was removed"),
 )
+# Of the event `venturi.spark.tiers.TieredStorageAccount`, a row for each of its tiers and kinds.
+TIERS = (
+    Column("at_ms", "int", MOMENT, "when it was so; all that is counted is counted from the start"),
+    Column("executor_id", "text", None, "the process whose files they are"),
+    Column("host", "text", None, "where it ran"),
+    Column("tier", "text", None, "the tier's keyword; last: directories without one"),
+    Column("order", "int", None, "which tier it is, from 0, in the order in which they are filled"),
+    Column("leave_free_bytes", "int", "B", "the space to leave free there"),
+    Column("use_at_most_bytes", "int", "B", "the space to use there at most"),
+    Column("kind", "text", None, "what files are: shuffle, shuffle_index, spill, cached, other"),
+    Column("placements", "int", "1", "names that got a place there, asked for or written"),
+    Column("seen_bytes", "int", "B", "of all files so far; of one that lived under 0.5 s, nothing"),
+    Column("present_bytes", "int", "B", "of the files that were there"),
+    Column("peak_bytes", "int", "B", "the most of these until then"),
+    Column("overflows", "int", "1", "placements that an earlier tier had no room for"),
+    Column("first_overflow_ms", "int", MOMENT, "the first of these"),
+    Column("errors", "int", "1", "times that something could not be written on the tier"),
+)
 # Meanings: Spark's monitoring page, "Executor Task Metrics", and core/.../util/JsonProtocol.scala.
 SPARK_TASK_METRICS = (
     Column("gettingResultTime", "int", MOMENT, "when fetching of a large result began"),
@@ -143,9 +161,11 @@ TASK_METRICS: Mapping[str, tuple[Column, ...]] = MappingProxyType(
     {"spark": SPARK_TASK_METRICS, "mapreduce": MAPREDUCE_TASK_METRICS}
 )
 TABLES = ("jobs", "stages", "tasks", "executors")
+TIERS_TABLE = "tiers"
+"""A table that only accounts of jobs with tiered storage have."""
 ACCOUNT_NAME = "job-account.json"
 """The artifact with the application's own facts; its tables lie beside it."""
-ACCOUNT_TABLES = frozenset(f"{name}.parquet" for name in TABLES)
+ACCOUNT_TABLES = frozenset(f"{name}.parquet" for name in (*TABLES, TIERS_TABLE))
 """The names of the artifacts that are an account's tables."""
 
 
@@ -154,10 +174,10 @@ PEAKS = frozenset({"peakExecutionMemory", "PHYSICAL_MEMORY_BYTES"})
 
 
 def columns(table: str, engine: str) -> tuple[Column, ...]:
-    """The columns of a table in `TABLES`, for an engine in `TASK_METRICS`."""
+    """The columns of a table in `TABLES` or of tiers, for an engine in `TASK_METRICS`."""
     if table == "tasks":
         return TASKS + TASK_METRICS[engine]
-    return {"jobs": JOBS, "stages": STAGES, "executors": EXECUTORS}[table]
+    return {"jobs": JOBS, "stages": STAGES, "executors": EXECUTORS, "tiers": TIERS}[table]
 
 
 def polars_schema(table: str, engine: str) -> dict[str, Any]:
@@ -241,7 +261,8 @@ class JobAccount:
 
     `origin_ms` is when the trial began, on the account's clock: phases and series count from there.
     None, with a reason, where that is not known; an ingested account has no other beginning than
-    its own. `applications` is how many the trial ran at once, of which this is one.
+    its own. `applications` is how many the trial ran at once, of which this is one. `tiers` is None
+    where files were where the engine itself has them.
     """
 
     application: Application
@@ -255,6 +276,7 @@ class JobAccount:
     origin_ms: float | None = None
     origin_reason: str | None = None
     applications: int = 1
+    tiers: pl.DataFrame | None = None
 
     @property
     def began_s(self) -> float | None:
@@ -267,6 +289,11 @@ class JobAccount:
         """The table called `name`, one of `TABLES`."""
         found: pl.DataFrame = getattr(self, name)
         return found
+
+    @property
+    def there(self) -> tuple[str, ...]:
+        """The names of the tables that it has."""
+        return TABLES if self.tiers is None else (*TABLES, TIERS_TABLE)
 
 
 def files(account: JobAccount) -> Iterator[tuple[str, bytes]]:
@@ -281,7 +308,7 @@ def files(account: JobAccount) -> Iterator[tuple[str, bytes]]:
         "applications": account.applications,
     }
     yield ACCOUNT_NAME, json.dumps(facts).encode()
-    for name in TABLES:
+    for name in account.there:
         parquet = BytesIO()
         account.table(name).write_parquet(parquet, compression="zstd")
         yield f"{name}.parquet", parquet.getvalue()
@@ -305,6 +332,7 @@ _KEYS = {
     "stages": ("stage_id", "attempt"),
     "tasks": ("stage_id", "stage_attempt", "task_id"),
     "executors": ("executor_id",),
+    "tiers": ("at_ms", "executor_id", "tier", "order", "kind"),
 }
 
 
@@ -324,7 +352,8 @@ def load(repository: Repository, trial: Trial) -> JobAccount:
                 repository.artifact_path(paths[f"{name}.parquet"]),
                 list(polars_schema(name, application.engine)),
             )
-            for name in TABLES
+            for name in (*TABLES, TIERS_TABLE)
+            if name in TABLES or f"{name}.parquet" in paths
         }
         for name, table in tables.items():
             if table.schema != polars_schema(name, application.engine):

@@ -1,14 +1,14 @@
 """Spark event logs, versions 2.x to 4.x, read into the tables of `record.job_account`.
 
 Source of every name: core/src/main/scala/org/apache/spark/util/JsonProtocol.scala. A log is read in
-one pass; only the twelve kinds of events that are of use are decoded.
+one pass; only the kinds of events that are of use are decoded.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -45,11 +45,14 @@ _KNOWN = re.compile(
     r"|(Executor|Node)(Blacklisted|Unblacklisted|Excluded|Unexcluded)(ForStage)?"
     r"|UnschedulableTaskSet(Added|Removed)|MiscellaneousProcessAdded)|org\.apache\.spark\..+"
 )
+TIERED_STORAGE = "venturi.spark.tiers.TieredStorageAccount"
+"""Venturi's own event, of its plugin for tiered storage: jvm/tiered-storage."""
 _KINDS = 200  # of event types that are counted by name
 _RUNNING = 200_000  # tasks that may be running at once
 # A table of a log has no more rows. What is beyond is counted, see `_TooManyError`.
 _JOBS = _STAGES = 100_000
 _EXECUTORS = 20_000
+_TIERS = 500_000
 _IDS = 2_000_000  # of stages that jobs and stages name, in all
 _NAME_CHARACTERS = 500
 _STEP = 2_000  # lines between two calls of progress
@@ -135,6 +138,8 @@ class _Told:
     jobs_left_out: bool = False
     running: dict[int, tuple[Any, ...]] = field(default_factory=dict)
     tasks: TableBuilder = field(default_factory=lambda: TableBuilder("tasks", "spark"))
+    tiers: TableBuilder = field(default_factory=lambda: TableBuilder("tiers", "spark"))
+    tier_rows: int = 0
     last_ms: int | None = None
 
     def take(self, line: bytes) -> None:
@@ -271,6 +276,15 @@ class _Told:
         executor["removed_ms"] = moment(event.get("Timestamp"))
         executor["reason"] = word(event.get("Removed Reason"))
 
+    def tiered_storage(self, event: Event) -> None:
+        account = event["account"]
+        rows = list(_tier_rows(account))
+        if self.tier_rows + len(rows) > _TIERS:
+            raise _TooManyError
+        self.tier_rows += len(rows)
+        for row in rows:
+            self.tiers.append(row)
+
     def _job(self, job_id: int) -> dict[str, Any]:
         try:
             job = _row(self.jobs, job_id, _JOBS, {})
@@ -330,6 +344,7 @@ class _Told:
             executors=executors.finish(),
             configuration=configuration,
             chosen=spark_chosen(configuration),
+            tiers=self.tiers.finish() if self.tier_rows else None,
         )
 
     def _application(self, text: Text, log: Log) -> Application:
@@ -380,6 +395,7 @@ class _Told:
         return None
 
 
+_KIND_FIELDS = ("placements", "seen_bytes", "present_bytes", "peak_bytes", "overflows")
 _JOB_FIELDS = ("name", "submitted_ms", "ended_ms", "outcome", "reason", "stage_ids")
 _STAGE_FIELDS = ("parent_ids", "n_tasks", "submitted_ms", "ended_ms", "outcome", "reason")
 _EXECUTOR_FIELDS = ("host", "cores", "added_ms", "removed_ms", "reason")
@@ -400,7 +416,7 @@ _HANDLERS: Mapping[str, Callable[[_Told, Event], None]] = {
         ("ExecutorAdded", _Told.executor_added),
         ("ExecutorRemoved", _Told.executor_removed),
     )
-}
+} | {TIERED_STORAGE: _Told.tiered_storage}
 
 
 def _count(counter: Counter[str], name: str) -> None:
@@ -442,6 +458,22 @@ def _without_accumulables(line: bytes) -> bytes:
         if end >= 0:
             return line[:start] + line[end + 1 :]
     return line
+
+
+def _tier_rows(account: Event) -> Iterator[tuple[Any, ...]]:
+    """The rows of `job_account.TIERS` that an account of tiered storage tells."""
+    for order, tier in enumerate(account["tiers"]):
+        before = (
+            _number(account["at_ms"]), str(account["executor_id"])[:_NAME_CHARACTERS],
+            word(account.get("host")), str(tier["tier"])[:_NAME_CHARACTERS], order,
+            amount(tier.get("leave_free_bytes")), amount(tier.get("use_at_most_bytes")),
+        )  # fmt: skip
+        for kind in tier["kinds"]:
+            yield (
+                *before, str(kind["kind"])[:_NAME_CHARACTERS],
+                *(amount(kind.get(name)) for name in _KIND_FIELDS),
+                moment(kind.get("first_overflow_ms")), amount(tier.get("errors")),
+            )  # fmt: skip
 
 
 def _identity(event: Event, info: Event) -> tuple[Any, ...]:

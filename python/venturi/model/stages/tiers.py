@@ -1,0 +1,80 @@
+"""What lay on which tier of local storage: of a job's account, the sums over its processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from venturi.record.job_account import JobAccount
+from venturi.units import format_bytes_decimal
+
+
+@dataclass(frozen=True, slots=True)
+class TierUse:
+    """Files of one kind on one tier, of all processes of the job.
+
+    `order` is the tier's place in the order in which they are filled. `seen_bytes` are of all files
+    but those that lived for less than half a second. `peak_bytes` is the most that was there at a
+    time, of each process, added up. `overflows` counts what an earlier tier had no room for;
+    `first_overflow_s` is when that was first so, in seconds from the start of the application
+    (None: never, or the log does not say when it started).
+    """
+
+    order: int
+    tier: str
+    rule: str
+    kind: str
+    placements: int
+    seen_bytes: int
+    peak_bytes: int
+    overflows: int
+    first_overflow_s: float | None
+    errors: int
+
+
+def tier_uses(account: JobAccount) -> tuple[TierUse, ...]:
+    """Tier by tier in the order in which they are filled; empty if there were none.
+
+    Everything is counted from the start of a process, so its last account says all of it.
+    """
+    if account.tiers is None:
+        return ()
+    from venturi.record.frames import pl
+
+    last = account.tiers.sort("at_ms").unique(
+        ["executor_id", "tier", "kind"], keep="last", maintain_order=True
+    )
+    sums = (
+        last.group_by("order", "tier", "kind")
+        .agg(
+            pl.col("placements", "seen_bytes", "peak_bytes", "overflows", "errors").sum(),
+            pl.col("leave_free_bytes", "use_at_most_bytes").max(),
+            pl.col("first_overflow_ms").min(),
+        )
+        .sort("order", "seen_bytes", "kind", descending=[False, True, False])
+    )
+    began_ms = account.application.started_ms
+    return tuple(
+        TierUse(
+            order=row["order"],
+            tier=row["tier"],
+            rule=_rule(row["leave_free_bytes"], row["use_at_most_bytes"]),
+            kind=row["kind"],
+            placements=row["placements"],
+            seen_bytes=row["seen_bytes"],
+            peak_bytes=row["peak_bytes"],
+            overflows=row["overflows"],
+            first_overflow_s=None
+            if row["first_overflow_ms"] is None or began_ms is None
+            else (row["first_overflow_ms"] - began_ms) / 1e3,
+            errors=row["errors"],
+        )
+        for row in sums.iter_rows(named=True)
+    )
+
+
+def _rule(leave_free_bytes: int | None, use_at_most_bytes: int | None) -> str:
+    if leave_free_bytes is not None:
+        return f"leaves {format_bytes_decimal(leave_free_bytes)} free"
+    if use_at_most_bytes is not None:
+        return f"uses at most {format_bytes_decimal(use_at_most_bytes)}"
+    return "takes what is left"
