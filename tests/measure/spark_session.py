@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,6 @@ QUICK = "-XX:TieredStopAtLevel=1"  # a JVM of seconds does not repay its second 
 @contextmanager
 def local_spark(folder: Path) -> Iterator[SparkSession]:
     """A session with two threads whose files are in `folder`; its JVM is gone in the end."""
-    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     settings = {
@@ -32,14 +32,44 @@ def local_spark(folder: Path) -> Iterator[SparkSession]:
     builder = SparkSession.builder.master("local[2]")
     for name, value in settings.items():
         builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    gateway = SparkContext._gateway
-    assert gateway is not None
+    with _jvm():
+        session = builder.getOrCreate()
+        try:
+            yield session
+        finally:
+            session.stop()
+
+
+@contextmanager
+def local_jvm(settings: Mapping[str, str], said: Path) -> Iterator[None]:
+    """A JVM for contexts one after another, begun with `settings`; its errors go to `said`."""
+    from pyspark import SparkConf, SparkContext
+
+    conf = SparkConf(loadDefaults=False)
+    conf.setAll([("spark.driver.memory", "768m"), *settings.items()])
+    ours = os.dup(2)
+    with _jvm():
+        try:
+            with said.open("wb") as file:
+                os.dup2(file.fileno(), 2)
+                SparkContext._ensure_initialized(conf=conf)
+        finally:
+            os.dup2(ours, 2)
+            os.close(ours)
+        yield
+
+
+@contextmanager
+def _jvm() -> Iterator[None]:
+    """The JVM that is begun within is gone in the end."""
+    from pyspark import SparkContext
+
     try:
-        yield session
+        yield
     finally:
-        session.stop()
-        gateway.shutdown()
-        gateway.proc.stdin.close()  # the JVM ends when its input does
-        gateway.proc.wait(30)
-        SparkContext._gateway = SparkContext._jvm = None
+        gateway = SparkContext._gateway
+        if gateway is not None:
+            gateway.shutdown()
+            gateway.proc.stdin.close()  # the JVM ends when its input does
+            gateway.proc.wait(30)
+            SparkContext._gateway = SparkContext._jvm = None

@@ -154,6 +154,18 @@ def test_a_setting_varies_only_the_engine_that_knows_it() -> None:
     ]
 
 
+def test_tiers_are_a_factor_of_spark() -> None:
+    made = plan(
+        '[factors]\nworkload = ["terasort"]\nengine = ["native", "spark"]\n'
+        'tiers = ["none", "ssd 2GB", "ssd max 1GiB"]\n[[exclude]]\ntiers = "ssd 2GB"\n'
+    )
+    assert [(c.engine, dict(c.settings)) for c in made.combinations] == [
+        ("native", {}),
+        ("spark", {"spark.storage.hierarchyStore": "none"}),
+        ("spark", {"spark.storage.hierarchyStore": "ssd max 1GiB"}),
+    ]
+
+
 def test_deployments_instances_and_parameters_are_factors() -> None:
     found = plan(
         "repeats = 2\n[factors]\nworkload = ['terasort', 'kmeans']\n"
@@ -316,6 +328,12 @@ def test_an_hdfs_of_our_own_needs_space_too() -> None:
             "[[exclude]]\nengine = 'native'\n'spark.a' = 8",
             9, "excludes nothing",
         ),
+        ("[factors]\nworkload = ['terasort']\nengine = ['spark']\ntiers = ['ssd 2XB']", 4,
+         "tier 1 of 'ssd 2XB': 'ssd 2XB' is neither KEYWORD SIZE"),
+        ("[factors]\nworkload = ['terasort']\nengine = ['native']\ntiers = ['ssd 2GB']", 4,
+         "no engine here has a setting"),
+        ("[factors]\nworkload = ['terasort']\nengine = ['spark']\ntiers = ['ssd 2GB']\n"
+         "[factors.settings]\n'spark.storage.hierarchyStore' = ['ssd 1GB']", 4, "either tiers or"),
         ("[factors]\nworkload = ['pi']\nengine = ['spark:moon']", 3, "no engine 'spark:moon'"),
         ("[factors]\nworkload = ['kmeans']\n[factors.parameters]\nk = [0]", 4, "0 is less than"),
         ("[factors]\nworkload = ['pi']\n[factors.parameters]\nk = [3]", 4, "has a parameter k"),

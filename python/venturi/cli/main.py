@@ -49,6 +49,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "plan": ("plan", "Run an experiment plan: a TOML file of factors; resumable"),
     "lab": ("lab", "Emulate a cluster on this machine: hosts, networks, disks of chosen speeds"),
     "engines": ("engines", "List the engines that work here, and how to get the others"),
+    "tiers": ("tiers", "Fast local disks first for a Spark of yours: where the plugin is"),
     "ls": ("ls", "List recorded trials"),
     "keys": ("keys", "List the keys of trials to filter and group by, and their values"),
     "show": ("show", "Show one trial: phases, stages, narrowest point"),

@@ -68,6 +68,11 @@ if TYPE_CHECKING:
     "repeatable.",
 )  # fmt: skip
 @click.option(
+    "--tiers", metavar="TIERS",
+    help="Fill fast folders of --dir first (spark): what their paths contain and the space to "
+    "leave free there ('nvme 50GB, ssd 80GB') or to use at most ('ssd max 2GB').",
+)  # fmt: skip
+@click.option(
     "--param", "parameters", multiple=True, metavar="NAME=VALUE",
     help="A parameter of the workload, such as k=20 of kmeans; repeatable.",
 )  # fmt: skip
@@ -136,6 +141,7 @@ def command(
     experiment: str | None,
     dirs: tuple[str, ...],
     chosen: tuple[str, ...],
+    tiers: str | None,
     parameters: tuple[str, ...],
     workers: int | None,
     hadoop_conf: Path | None,
@@ -172,7 +178,7 @@ def command(
     with ground(cluster, dirs, workers) as where:
         limits = where.sized(limits)
         engines = _engines(engine_names, definition, where, hadoop_conf, limits)
-        settings = _settings(chosen, engines)
+        settings = _settings((*chosen, *_as_setting(tiers, engines)), engines)
         _warn_of_ignored(settings, engines)
         resources = Resources(where.roles, limits["threads"], limits["memory_bytes"], workers)
         with (
@@ -285,6 +291,24 @@ def _require_flags(engine: Engine, definition: Definition, **given: bool) -> Non
             + ", ".join(sorted(each.name for each in WORKLOADS if native.sorts(each))),
             exit_code=ExitCode.USAGE,
         )
+
+
+def _as_setting(tiers: str | None, engines: Sequence[Engine]) -> Iterator[str]:
+    """What --tiers stands for; VEN-ENGINE-SETTING if it is wrong, or if no engine has tiers."""
+    if tiers is None:
+        return
+    from venturi.measure.engines.spark import tiers as of_spark
+
+    of_spark.checked(tiers)
+    if not any(of_spark.SETTING.startswith(each.kind.prefixes) for each in engines):
+        raise VenturiError(
+            "VEN-ENGINE-SETTING",
+            f"--tiers {tiers}: no engine here has tiers",
+            where={"value": tiers},
+            hint="only Spark has them: add --engine spark",
+            exit_code=ExitCode.USAGE,
+        )
+    yield f"{of_spark.SETTING}={tiers}"
 
 
 def _settings(chosen: Sequence[str], engines: Sequence[Engine]) -> Mapping[str, dict[str, str]]:

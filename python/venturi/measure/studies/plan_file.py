@@ -14,6 +14,7 @@ from venturi.errors import CODES, FailureClass, VenturiError
 from venturi.measure.clusters.cluster_file import PriceOf
 from venturi.measure.engines.kind import MOST_INSTANCES
 from venturi.measure.engines.registry import many_at_once, own_name, split_spec, starts_daemons
+from venturi.measure.engines.spark import tiers as of_spark
 from venturi.measure.studies.plan_clusters import Named, clusters_of, doubtful_places
 from venturi.measure.studies.study import LOCAL, OF_WORKLOAD, RETRYABLE, Combination, Order, Plan
 from venturi.measure.workloads.definition import SCALES
@@ -53,6 +54,13 @@ def _code(name: str) -> str:
     return name
 
 
+def _tiers(text: str) -> str:
+    try:
+        return of_spark.checked(text)
+    except VenturiError as error:
+        raise ValueError(f"{error.message}; {error.hint}") from None
+
+
 _Some = Field(default=(), min_length=1)
 
 
@@ -80,12 +88,21 @@ class _Factors(Strict):
         tuple[Annotated[int, Field(ge=1, strict=True)], ...],
         Field(description="worker daemons of clusters"),
     ] = _Some
+    tiers: Annotated[
+        tuple[Annotated[Text, AfterValidator(_tiers)], ...],
+        Field(description="tiers of Spark's local folders (`ssd 50GB`); none: as stock Spark does"),
+    ] = _Some
     settings: dict[str, Annotated[tuple[str | int | float | bool, ...], Field(min_length=1)]] = (
         Field(default={}, description="lists of values of an engine's own settings")
     )
     parameters: dict[str, Annotated[tuple[str | int | float, ...], Field(min_length=1)]] = Field(
         default={}, description="lists of values of the workload's parameters"
     )
+
+    @property
+    def chosen_settings(self) -> Mapping[str, tuple[str | int | float | bool, ...]]:
+        """Those of the engines by their own names, tiers among them."""
+        return {**self.settings, **({of_spark.SETTING: self.tiers} if self.tiers else {})}
 
 
 class _Cluster(Strict):
@@ -231,13 +248,15 @@ def _doubts(given: PlanFile, engines: Mapping[str, EngineWords]) -> Iterator[tup
     yield from _strangers("cluster", factors.cluster, (LOCAL, *given.clusters))
     if factors.scale and factors.bytes:
         yield ("factors", "bytes"), "give either scale or bytes"
+    if factors.tiers and of_spark.SETTING in factors.settings:
+        yield ("factors", "tiers"), f"give either tiers or {of_spark.SETTING}"
     if given.warm_ups >= given.repeats:
         yield ("warm_ups",), f"warm_ups: {given.warm_ups} leaves nothing of {given.repeats} repeats"
     names = {split_spec(spec)[0] for spec in factors.engine} & engines.keys()
     prefixes = [prefix for name in names for prefix in engines[name].prefixes]
-    for setting in factors.settings:
+    for setting in factors.chosen_settings:
         if not setting.startswith(tuple(prefixes)):
-            yield ("factors", "settings", setting), f"no engine here has a setting {setting}"
+            yield _at(setting, given), f"no engine here has a setting {setting}"
     yield from _doubtful_parameters(factors)
     for name in given.failure.retry:
         if name not in RETRYABLE:
@@ -296,11 +315,11 @@ def _doubtful_exclusions(given: PlanFile) -> Iterator[tuple[KeyPath, str]]:
             yield ("exclude", index), "an exclusion needs a condition"
         for name, wanted in rule.items():
             at = ("exclude", index, name)
-            if name not in values_of:
+            if _own_name(name) not in values_of:
                 yield at, f"{name} is not a factor of this plan"
                 continue
             for value in _wanted(name, wanted):
-                if value not in values_of[name]:
+                if value not in values_of[_own_name(name)]:
                     yield at, f"{name} never is {value!r} in this plan"
 
 
@@ -335,11 +354,13 @@ def _factors(given: PlanFile) -> dict[str, tuple[Any, ...]]:
     """The factors that vary or are fixed by the file, settings among them, as in `values()`."""
     factors = given.factors
     plain = {name: getattr(factors, name) for name in type(factors).model_fields}
-    settings, parameters = plain.pop("settings"), plain.pop("parameters")
+    parameters = plain.pop("parameters")
+    for of_engines in ("settings", "tiers"):
+        plain.pop(of_engines)
     if not factors.scale and not factors.bytes:
         plain["scale"] = ("tiny",)
     chosen = {name: values for name, values in plain.items() if values}
-    chosen |= {key: tuple(map(_setting, each)) for key, each in settings.items()}
+    chosen |= {key: tuple(map(_setting, each)) for key, each in factors.chosen_settings.items()}
     return chosen | {f"{OF_WORKLOAD}{name}": each for name, each in parameters.items()}
 
 
@@ -379,7 +400,7 @@ def _combinations(given: PlanFile, engines: Mapping[str, EngineWords]) -> Iterat
         if not starts_daemons(values["engine"]):
             values.pop("workers", None)
         settings = {
-            key: values.pop(key) for key in given.factors.settings if key in values
+            key: values.pop(key) for key in given.factors.chosen_settings if key in values
         }  # those of other engines fall away, and with them what would be the same twice
         values["settings"] = {k: v for k, v in settings.items() if k.startswith(prefixes)}
         combination = Combination(**values)
@@ -390,7 +411,14 @@ def _combinations(given: PlanFile, engines: Mapping[str, EngineWords]) -> Iterat
 
 
 def _covers(rule: Mapping[str, Any], values: Mapping[str, Scalar]) -> bool:
-    return all(values.get(name) in _wanted(name, wanted) for name, wanted in rule.items())
+    return all(
+        values.get(_own_name(name)) in _wanted(name, wanted) for name, wanted in rule.items()
+    )
+
+
+def _own_name(factor: str) -> str:
+    """As combinations have it."""
+    return of_spark.SETTING if factor == "tiers" else factor
 
 
 def _wanted(name: str, wanted: Any) -> list[Any]:
@@ -425,6 +453,8 @@ def _strangers(
 
 
 def _at(factor: str, given: PlanFile) -> KeyPath:
+    if factor == of_spark.SETTING and given.factors.tiers:
+        return ("factors", "tiers")
     if factor in given.factors.settings:
         return ("factors", "settings", factor)
     if (name := factor.removeprefix(OF_WORKLOAD)) in given.factors.parameters:

@@ -27,7 +27,7 @@ from venturi.measure.engines.protocol import (
     TrialSpec,
     require,
 )
-from venturi.measure.engines.spark import KIND
+from venturi.measure.engines.spark import KIND, tiers
 from venturi.measure.engines.spark import deployment as spark_cluster
 from venturi.measure.engines.spark.standalone import Standalone
 from venturi.measure.hosts.host import Host
@@ -104,6 +104,9 @@ class Spark:
         self._cluster.stop()
 
     def job(self, spec: TrialSpec) -> ProcessJob:
+        if tiers.is_wanted(spec.settings):
+            tiers.checked(spec.settings[tiers.SETTING])
+            tiers.jar(self.version)
         return ProcessJob(self, spec)
 
     def defaults(
@@ -160,10 +163,11 @@ class Spark:
         }
         self.host.files.write(task.logs / "task.json", json.dumps(description))
         fixed = {**_fixed(task, events), **self._cluster.places(task)}
+        settings = tiers.with_plugin({**fixed, **task.configuration}, self.version)
         return Program(
             [
                 self._spark.home / "bin" / "spark-submit",
-                *_as_options({**fixed, **task.configuration}),
+                *_as_options(settings),
                 PROGRAM,
                 task.logs / "task.json",
             ],

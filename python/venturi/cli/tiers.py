@@ -1,0 +1,31 @@
+"""`venturi tiers`: the plugin that fills fast local disks first, for a Spark of one's own."""
+
+from __future__ import annotations
+
+import click
+
+from venturi.cli.options import json_option, print_json
+
+
+@click.group()
+def command() -> None:
+    """Fast local disks first, slow ones when they are full, in stock Spark.
+
+    docs/guide/tiers.md says how. `venturi run --engine spark --tiers` measures what it brings.
+    """
+
+
+@command.command("jar")
+@click.option(
+    "--spark", "version", required=True, metavar="VERSION", help="Of Spark, such as 4.1 or 3.5."
+)
+@json_option
+def jar(*, version: str, as_json: bool) -> None:
+    """Print the path of the plugin, for `spark-submit --jars`."""
+    from venturi.measure.engines.spark import tiers
+
+    found = tiers.jar(version)
+    if as_json:
+        print_json({"jar": str(found), "plugin": tiers.PLUGIN, "setting": tiers.SETTING})
+    else:
+        click.echo(str(found))

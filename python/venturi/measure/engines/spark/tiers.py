@@ -1,0 +1,82 @@
+"""The plugin that fills fast local disks first: its jars, and the settings that put it to work.
+
+Its sources are `jvm/tiered-storage`, whose `TierPolicy` says what the setting means.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from venturi.errors import ExitCode, VenturiError
+
+SETTING = "spark.storage.hierarchyStore"
+PLUGIN = "venturi.spark.tiers.TieredStoragePlugin"
+NONE = "none"
+"""What a plan writes for stock Spark."""
+JARS = Path(__file__).with_name("jars")
+SCALA_OF_SPARK_3, SCALA_OF_SPARK_4 = "2.12", "2.13"
+_VERSION = re.compile(r"([34])\.(\d+)(\.\S*)?")
+_TIER = re.compile(r"[^\s,]+\s+(max\s+)?\d{1,18}([kmgt](i?b)?|b)", re.IGNORECASE)
+
+
+def jar(spark_version: str) -> Path:
+    """The plugin for a Spark; VEN-ENGINE-SETTING if it is none that the plugin is made for,
+    VEN-ENGINE-MISSING if this installation has no plugin.
+    """
+    version = _VERSION.fullmatch(spark_version)
+    if version is None or (version[1], int(version[2])) < ("3", 5):
+        raise VenturiError(
+            "VEN-ENGINE-SETTING",
+            f"there is no plugin for Spark {spark_version!r}",
+            where={"value": spark_version},
+            hint="it is for Spark 3.5 and 4.x: write the version as `spark-submit --version` "
+            "prints it, such as 4.1",
+            exit_code=ExitCode.USAGE,
+        )
+    scala = SCALA_OF_SPARK_3 if version[1] == "3" else SCALA_OF_SPARK_4
+    found = JARS / f"venturi-tiered-storage_{scala}.jar"
+    if not found.is_file():
+        raise VenturiError(
+            "VEN-ENGINE-MISSING",
+            "this installation of Venturi has no plugin for tiered storage",
+            where={"file": str(found)},
+            hint="it was installed from sources where there was no Maven: install Maven and a "
+            "JDK 17 (Debian: apt-get install maven openjdk-17-jdk-headless) and then Venturi once "
+            "more (in a clone: make setup), or install a wheel, which has it",
+        )
+    return found
+
+
+def checked(text: str) -> str:
+    """`text`, tiers as the setting has them; VEN-ENGINE-SETTING says which is none."""
+    parts = [part.strip() for part in text.split(",")]
+    for number, part in enumerate(parts, 1):
+        if text.strip() != NONE and _TIER.fullmatch(part) is None:
+            raise VenturiError(
+                "VEN-ENGINE-SETTING",
+                f"tier {number} of {text!r}: {part!r} is neither KEYWORD SIZE nor KEYWORD max SIZE",
+                where={"value": text},
+                hint="write what a folder's path contains and the space to leave free on it, such "
+                f"as 'nvme 50GB, ssd 80GB', or to use at most: 'ssd max 20GB'; {NONE}: as stock "
+                "Spark does",
+                exit_code=ExitCode.USAGE,
+            )
+    return text
+
+
+def is_wanted(settings: Mapping[str, str]) -> bool:
+    """Whether tiers are asked for."""
+    return settings.get(SETTING, NONE).strip() not in {NONE, ""}
+
+
+def with_plugin(settings: Mapping[str, str], spark_version: str) -> dict[str, str]:
+    """`settings`, with the plugin beside those that are there if tiers are asked for."""
+    if not is_wanted(settings):
+        return dict(settings)
+    made = dict(settings)
+    for key, value in (("spark.jars", str(jar(spark_version))), ("spark.plugins", PLUGIN)):
+        there = [each for each in settings.get(key, "").split(",") if each]
+        made[key] = ",".join(dict.fromkeys((*there, value)))
+    return made

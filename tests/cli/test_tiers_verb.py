@@ -1,0 +1,75 @@
+"""`venturi tiers jar`, and what `--tiers` takes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from command_line import venturi as called
+from venturi.errors import VenturiError
+from venturi.measure.engines.spark import tiers
+
+
+def venturi(*words: str) -> CompletedProcess[str]:
+    return called(*words, home=Path())
+
+
+@pytest.fixture
+def jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of an installation's jars."""
+    monkeypatch.setattr(tiers, "JARS", tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("version", "scala"), [("3.5", "2.12"), ("3.5.7", "2.12"), ("4.0.1", "2.13"), ("4.3", "2.13")]
+)
+def test_each_spark_has_its_jar(jars: Path, version: str, scala: str) -> None:
+    wanted = jars / f"venturi-tiered-storage_{scala}.jar"
+    wanted.touch()
+    done = venturi("tiers", "jar", "--spark", version)
+    assert (done.returncode, done.stdout) == (0, f"{wanted}\n")
+    told = json.loads(venturi("tiers", "jar", "--spark", version, "--json").stdout)["data"]
+    assert told == {"jar": str(wanted), "plugin": tiers.PLUGIN, "setting": tiers.SETTING}
+
+
+def test_an_installation_without_the_plugin_says_how_to_get_it(jars: Path) -> None:
+    done = venturi("tiers", "jar", "--spark", "4.1")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "error[VEN-ENGINE-MISSING]" in done.stderr
+    assert "install Maven" in done.stderr
+
+
+@pytest.mark.parametrize("version", ["3.4", "2.4.8", "5.0", "x", ""])
+def test_a_spark_without_a_plugin_is_refused(jars: Path, version: str) -> None:
+    done = venturi("tiers", "jar", "--spark", version)
+    assert done.returncode == 2
+    assert "error[VEN-ENGINE-SETTING]" in done.stderr
+
+
+@pytest.mark.parametrize("text", ["ssd 2GB", "nvme 50GB,ssd 80g", "SSD  max 5GiB", "none"])
+def test_tiers_are_taken_as_they_are(text: str) -> None:
+    assert tiers.checked(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("ssd", 1), ("ssd 5", 1), ("ssd 2GB,", 2), ("a 1GB,b min 2GB", 2), ("ssd 1.5GB", 1), ("", 1)],
+)
+def test_the_tier_that_is_wrong_is_named(text: str, number: int) -> None:
+    with pytest.raises(VenturiError, match=f"tier {number} of ") as raised:
+        tiers.checked(text)
+    assert raised.value.code == "VEN-ENGINE-SETTING"
+
+
+def test_the_plugin_comes_beside_others(jars: Path) -> None:
+    (jars / "venturi-tiered-storage_2.13.jar").touch()
+    given = {"spark.plugins": "a.B", tiers.SETTING: "ssd 1GB", "spark.jars": "/x.jar"}
+    made = tiers.with_plugin(given, "4.3.0")
+    assert made["spark.plugins"] == f"a.B,{tiers.PLUGIN}"
+    assert made["spark.jars"] == f"/x.jar,{jars}/venturi-tiered-storage_2.13.jar"
+    assert tiers.with_plugin(made, "4.3.0") == made, "once is enough"
+    assert tiers.with_plugin({tiers.SETTING: "none"}, "4.3.0") == {tiers.SETTING: "none"}

@@ -1,0 +1,255 @@
+"""Tiered storage in a real Spark: the same results wherever files lie, and nothing of them left."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spark_session import local_jvm
+
+from venturi.errors import VenturiError
+from venturi.measure.engines.spark import tiers
+from venturi.model.stages.tiers import tier_uses
+from venturi.record.accounts import spark as event_log
+from venturi.record.accounts.find import Log
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.engines
+Outcome = dict[str, Any]
+ROWS = 6_000
+# Text of 2 kB that can hardly be compressed.
+COLUMNS = (
+    f"id * 7919 % {ROWS} AS key",
+    "concat_ws('', transform(sequence(1, 16), n -> sha2(concat(id, ':', n), 512))) AS text",
+)
+
+
+@pytest.fixture(scope="module")
+def jar() -> Path:
+    """The plugin for the Spark of the tests; made if there is Maven and it is not there yet."""
+    try:
+        return tiers.jar("4.0")
+    except VenturiError as error:
+        if shutil.which("mvn") is None:
+            pytest.skip(error.message)
+    sys.path.insert(0, str(ROOT / "packaging"))
+    import venturi_build
+
+    venturi_build.build_plugin()
+    return tiers.jar("4.0")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A JVM for applications one after another, its two disks and what it said."""
+
+    folder: Path
+    jar: Path
+
+    @property
+    def disks(self) -> dict[str, Path]:
+        return {name: self.folder / name for name in ("hdd", "ssd")}
+
+    def files(self) -> Counter[str]:
+        """Files of blocks that are there now, by disk."""
+        return Counter(
+            name for name, disk in self.disks.items() for _ in disk.glob("blockmgr-*/*/*")
+        )
+
+    def said(self) -> str:
+        return (self.folder / "stderr").read_text()
+
+    def run(
+        self,
+        store: str | None,
+        between: Callable[[], object] = bool,
+        settings: Mapping[str, str] | None = None,
+    ) -> Outcome:
+        """The job's result, and the files by disk before its end. None: stock Spark.
+
+        `between` is called when partitions have been cached, before they are sorted.
+        """
+        from pyspark import StorageLevel
+        from pyspark.sql import SparkSession
+
+        before = len(self.said())
+        events = self.folder / "events"
+        shutil.rmtree(events, ignore_errors=True)
+        events.mkdir()
+        own = {} if store is None else {"spark.plugins": tiers.PLUGIN, tiers.SETTING: store}
+        builder = SparkSession.builder.master("local[2,4]")
+        for key, value in {
+            "spark.driver.host": "127.0.0.1",
+            "spark.eventLog.compress": "false",
+            "spark.eventLog.dir": events.as_uri(),
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.rolling.enabled": "false",
+            "spark.local.dir": ",".join(map(str, self.disks.values())),
+            "spark.shuffle.spill.numElementsForceSpillThreshold": "500",
+            "spark.sql.adaptive.enabled": "false",
+            "spark.sql.warehouse.dir": (self.folder / "warehouse").as_uri(),
+            "spark.ui.enabled": "false",
+            **own,
+            **(settings or {}),
+        }.items():
+            builder = builder.config(key, value)
+        session = builder.getOrCreate()
+        try:
+            cached = session.range(0, ROWS, 1, 6).selectExpr(*COLUMNS)
+            cached = cached.persist(StorageLevel.DISK_ONLY)
+            sums = cached.selectExpr("sum(length(text))", "sum(hash(text))").first()
+            between()
+            ordered = cached.repartition(5, "key").sortWithinPartitions("text")
+            found = ordered.selectExpr("spark_partition_id()", "key").collect()
+            during = self.files()
+        finally:
+            session.stop()
+        (log,) = events.iterdir()
+        account = event_log.read(Log(log, (log,)))
+        return {
+            "result": (sums, found),
+            "during": during,
+            "uses": tier_uses(account),
+            "account": account,
+            "said": self.said()[before:],
+        }
+
+
+@pytest.fixture(scope="module")
+def machine(jar: Path, spark: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    made = Machine(tmp_path_factory.mktemp("machine"), jar)
+    for disk in made.disks.values():
+        disk.mkdir()
+    with local_jvm({"spark.jars": str(jar)}, made.folder / "stderr"):
+        yield made
+
+
+@pytest.fixture(scope="module")
+def stock(machine: Machine) -> Outcome:
+    """What stock Spark finds."""
+    done = machine.run(None)
+    assert set(done["during"]) == {"hdd", "ssd"}
+    assert done["account"].tiers is None
+    return done
+
+
+@pytest.fixture(autouse=True)
+def _disks_are_empty(machine: Machine) -> Iterator[None]:
+    yield
+    left = [each for disk in machine.disks.values() for each in disk.rglob("blockmgr-*")]
+    assert left == []
+
+
+def test_everything_fits(machine: Machine, stock: Outcome) -> None:
+    done = machine.run("ssd 1MB")
+    assert done["result"] == stock["result"]
+    assert set(done["during"]) == {"ssd"}
+    uses = {use.kind: use for use in done["uses"] if use.tier == "ssd"}
+    assert {"shuffle", "cached"} <= uses.keys()
+    assert uses["cached"].seen_bytes > 5_000_000
+    assert uses["shuffle"].rule == "leaves 1.0 MB free"
+    assert not any(use.overflows for use in done["uses"])
+
+
+def test_the_threshold_is_crossed_within_tasks(machine: Machine, stock: Outcome) -> None:
+    # Files whose size is not known yet are expected to have 16 MiB: one fits, then none.
+    done = machine.run("ssd max 20MiB")
+    assert done["result"] == stock["result"]
+    assert set(done["during"]) == {"hdd", "ssd"}
+    slow = [use for use in done["uses"] if use.tier == "last" and use.overflows]
+    assert slow
+    assert all(use.first_overflow_s is not None for use in slow)
+
+
+def test_nothing_fits(machine: Machine, stock: Outcome) -> None:
+    done = machine.run("ssd max 1B")
+    assert done["result"] == stock["result"]
+    assert set(done["during"]) == {"hdd"}
+    assert {use.tier for use in done["uses"]} == {"last"}
+
+
+def test_a_kind_may_leave_the_fast_tier_before_others(machine: Machine, stock: Outcome) -> None:
+    done = machine.run("ssd 1MB", settings={f"{tiers.SETTING}.reserves": "cached 1000TB"})
+    assert done["result"] == stock["result"]
+    seen = {(use.tier, use.kind) for use in done["uses"] if use.seen_bytes}
+    assert ("last", "cached") in seen
+    assert ("ssd", "shuffle") in seen
+
+
+@pytest.mark.parametrize(
+    ("store", "said"),
+    [
+        ("ssd 20XB", 'tier 1 of "ssd 20XB": "20XB" is no size'),
+        ("nvme 1GB,ssd", 'tier 2 of "nvme 1GB,ssd": "ssd" is neither KEYWORD SIZE'),
+    ],
+)
+def test_a_malformed_setting_stops_the_application(machine: Machine, store: str, said: str) -> None:
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import IllegalArgumentException
+
+    with pytest.raises((IllegalArgumentException, Py4JJavaError)) as raised:
+        machine.run(store)
+    assert f"{tiers.SETTING}: {said}" in str(raised.value)
+
+
+def test_a_keyword_that_matches_nothing_warns(machine: Machine, stock: Outcome) -> None:
+    done = machine.run("nvme 1GB,optane 2GB")
+    assert done["result"] == stock["result"]
+    assert set(done["during"]) == {"hdd", "ssd"}
+    assert 'no local directory has "nvme" in its path' in done["said"]
+    assert 'no local directory has "optane" in its path' in done["said"]
+    assert done["account"].tiers is None
+
+
+def test_another_scala_than_spark_s(machine: Machine) -> None:
+    """Spark's inside is not as expected: it runs as if the plugin were not there, or refuses."""
+    from pyspark.find_spark_home import _find_spark_home
+
+    wrong = machine.jar.with_name(f"venturi-tiered-storage_{tiers.SCALA_OF_SPARK_3}.jar")
+    command = [
+        Path(_find_spark_home()) / "bin" / "spark-submit",
+        "--master", "local[2]", "--jars", wrong, "--conf", f"spark.plugins={tiers.PLUGIN}",
+        "--conf", f"{tiers.SETTING}=ssd 1MB", "--conf", "spark.ui.enabled=false",
+        "--conf", f"spark.local.dir={','.join(map(str, machine.disks.values()))}",
+    ]  # fmt: skip
+    program = machine.folder / "program.py"
+    program.write_text(
+        "from pyspark import SparkContext\n"
+        "context = SparkContext()\n"
+        "print(context.parallelize(range(10), 2).map(lambda n: (n % 3, n)).groupByKey().count())\n"
+        "context.stop()\n"
+    )
+    done = subprocess.run([*command, program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "3"
+    assert done.stderr.count("tiers are off, files are where Spark has them") == 1
+    assert "this jar is for Scala 2.12, and this Spark has another" in done.stderr
+    strict = ["--conf", f"{tiers.SETTING}.strict=true"]
+    done = subprocess.run([*command, *strict, program], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "tiers cannot be used with this Spark: this jar is for Scala 2.12" in done.stderr
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a file system, which needs root")
+def test_the_fast_disk_is_gone_in_the_middle_of_a_job(machine: Machine, stock: Outcome) -> None:
+    ssd = machine.disks["ssd"]
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200m", "tmpfs", ssd], check=True)
+    try:
+        gone = ["umount", "-l", ssd]
+        done = machine.run("ssd 1MB", between=lambda: subprocess.run(gone, check=True))
+        assert done["result"] == stock["result"]
+        assert done["during"]["hdd"] > 0
+        seen = {(use.tier, use.kind) for use in done["uses"] if use.seen_bytes}
+        assert ("ssd", "cached") in seen
+    finally:
+        if ssd.is_mount():
+            subprocess.run(["umount", "-l", ssd], check=True)
