@@ -16,7 +16,6 @@ import pyarrow as pa
 import pytest
 
 from venturi.errors import VenturiError
-from venturi.model.stages.tiers import tier_uses
 from venturi.record.accounts import spark
 from venturi.record.accounts.configuration import MASK
 from venturi.record.accounts.find import Log, spark_logs
@@ -464,77 +463,6 @@ def test_rows_beyond_what_a_table_holds_are_counted(
     if made is job:
         assert account.application.outcome == "unfinished"
         assert account.application.reason == "it has more than the 3 jobs that are read"
-
-
-def tiered(at_ms: int, executor_id: str, *tiers: dict[str, Any]) -> bytes:
-    """An account of Venturi's plugin for tiered storage."""
-    account = {"version": 1, "executor_id": executor_id, "host": "h", "at_ms": at_ms}
-    return event(spark.TIERED_STORAGE, account={**account, "tiers": tiers})
-
-
-def on_tier(tier: str, kinds: dict[str, tuple[int, int | None]], **rule: int) -> dict[str, Any]:
-    """A tier with the bytes of each kind, and when it was first overflowed to."""
-    told = [
-        {
-            "kind": kind, "placements": 2, "seen_bytes": seen_bytes, "present_bytes": 1,
-            "peak_bytes": seen_bytes, "overflows": 0 if first is None else 1,
-            "first_overflow_ms": first,
-        }
-        for kind, (seen_bytes, first) in kinds.items()
-    ]  # fmt: skip
-    return {"tier": tier, "errors": 0, "kinds": told, **rule}
-
-
-def test_what_lay_on_which_tier(write: Write) -> None:
-    early = tiered(2_000, "0", on_tier("ssd", {"shuffle": (10, None)}, leave_free_bytes=5_000_000))
-    late = [
-        tiered(
-            9_000 + int(executor),
-            executor,
-            on_tier(
-                "ssd", {"shuffle": (100, None), "spill": (7, None)}, leave_free_bytes=5_000_000
-            ),
-            on_tier("last", {"shuffle": (40, 3_000 + int(executor))}),
-        )
-        for executor in ("1", "0")
-    ]
-    account = read(write(START + early + b"".join(late) + END))
-    assert account.tiers is not None
-    assert account.tiers.columns == [column.name for column in columns("tiers", "spark")]
-    assert len(account.tiers) == 7
-    assert [
-        (use.tier, use.rule, use.kind, use.seen_bytes, use.placements, use.first_overflow_s)
-        for use in tier_uses(account)
-    ] == [
-        ("ssd", "leaves 5.0 MB free", "shuffle", 200, 4, None),
-        ("ssd", "leaves 5.0 MB free", "spill", 14, 4, None),
-        ("last", "takes what is left", "shuffle", 80, 4, 2.0),
-    ]
-    assert account.reading.unknown == {}
-    assert read(TINY).tiers is None
-    assert tier_uses(read(TINY)) == ()
-
-
-@pytest.mark.parametrize(
-    "account",
-    [
-        None, [], {}, {"tiers": 5}, {"at_ms": "soon", "executor_id": "0", "tiers": [{}]},
-        {"at_ms": 1, "executor_id": "0", "tiers": [{"tier": "ssd", "kinds": [{}]}]},
-    ],
-)  # fmt: skip
-def test_a_damaged_account_of_tiers_is_counted(account: Any, write: Write) -> None:
-    found = read(write(START + event(spark.TIERED_STORAGE, account=account) + END))
-    assert found.tiers is None
-    assert found.reading.damaged == {spark.TIERED_STORAGE: 1}
-
-
-def test_accounts_of_tiers_are_bounded(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spark, "_TIERS", 3)
-    each = tiered(2_000, "0", on_tier("ssd", {"shuffle": (1, None), "spill": (1, None)}))
-    found = read(write(START + 3 * each + END))
-    assert found.tiers is not None
-    assert len(found.tiers) == 2
-    assert found.reading.damaged == {f"{spark.TIERED_STORAGE} (too many)": 2}
 
 
 @pytest.mark.parametrize(("made", "table"), [(job, "jobs"), (stage, "stages")])

@@ -19,6 +19,7 @@ import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerApplicationEnd;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import scala.Option;
 
 /**
  * Fast local disks first, slow ones when they are full: {@code spark.plugins} names this class, and
@@ -106,9 +107,8 @@ public final class TieredStoragePlugin implements SparkPlugin {
     public Map<String, String> init(SparkContext context, PluginContext plugin) {
       spark = context;
       watch = begin(plugin, true, this::post);
-      if (context.eventLogger().isDefined()) {
-        EventLoggingListener log = context.eventLogger().get();
-        context.listenerBus().addToEventLogQueue(new Ending(this, log));
+      if (watch != null && plugin.conf().getBoolean("spark.eventLog.enabled", false)) {
+        context.listenerBus().addToEventLogQueue(new Ending(context, watch));
       }
       return Map.of();
     }
@@ -135,18 +135,19 @@ public final class TieredStoragePlugin implements SparkPlugin {
 
   /** Writes how it was at the end, in the thread of the event log: a post would come too late. */
   private static final class Ending extends SparkListener {
-    private final OnDriver driver;
-    private final EventLoggingListener log;
+    private final SparkContext spark;
+    private final Watch watch;
 
-    Ending(OnDriver driver, EventLoggingListener log) {
-      this.driver = driver;
-      this.log = log;
+    Ending(SparkContext spark, Watch watch) {
+      this.spark = spark;
+      this.watch = watch;
     }
 
     @Override
     public void onApplicationEnd(SparkListenerApplicationEnd end) {
-      if (driver.watch != null) {
-        log.onOtherEvent(new TieredStorageAccount(driver.watch.account()));
+      Option<EventLoggingListener> log = spark.eventLogger(); // made after plugins are
+      if (log.isDefined()) {
+        log.get().onOtherEvent(new TieredStorageAccount(watch.account()));
       }
     }
   }

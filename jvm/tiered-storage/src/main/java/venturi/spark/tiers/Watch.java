@@ -12,9 +12,10 @@ import org.slf4j.LoggerFactory;
 final class Watch implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Watch.class);
   private static final long LEAST_PAUSE_MS = 500;
+  private static final long LONGEST_PAUSE_MS = 10_000;
 
-  /** Of the time, a look at the files takes no more than one part. */
-  private static final long PARTS = 20;
+  /** A look at the files takes about one part of the time. */
+  private static final long PARTS = 10;
 
   private final ScheduledExecutorService thread =
       Executors.newSingleThreadScheduledExecutor(
@@ -60,7 +61,8 @@ final class Watch implements AutoCloseable {
     }
     long tookMs = System.currentTimeMillis() - beganMs;
     if (!thread.isShutdown()) {
-      thread.schedule(this::look, Math.max(LEAST_PAUSE_MS, PARTS * tookMs), TimeUnit.MILLISECONDS);
+      long pauseMs = Math.min(Math.max(LEAST_PAUSE_MS, PARTS * tookMs), LONGEST_PAUSE_MS);
+      thread.schedule(this::look, pauseMs, TimeUnit.MILLISECONDS);
     }
   }
 
