@@ -25,6 +25,7 @@ from venturi.errors import ExitCode, Interrupted, VenturiError
 from venturi.measure.engines.ignored import ignored, in_words
 from venturi.measure.engines.registry import ENGINES, full_spec
 from venturi.measure.engines.registry import engine as engine_of
+from venturi.measure.engines.spark import tiers as of_spark
 from venturi.measure.trial.folders import DataFolders
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.registry import WORKLOADS, runs, size_of, size_of_bytes
@@ -297,8 +298,6 @@ def _as_setting(tiers: str | None, engines: Sequence[Engine]) -> Iterator[str]:
     """What --tiers stands for; VEN-ENGINE-SETTING if it is wrong, or if no engine has tiers."""
     if tiers is None:
         return
-    from venturi.measure.engines.spark import tiers as of_spark
-
     of_spark.checked(tiers)
     if not any(of_spark.SETTING.startswith(each.kind.prefixes) for each in engines):
         raise VenturiError(

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from venturi.errors import ExitCode, VenturiError
+from venturi.measure.hosts.local import HERE
 
 SETTING = "spark.storage.hierarchyStore"
 PLUGIN = "venturi.spark.tiers.TieredStoragePlugin"
@@ -37,7 +38,7 @@ def jar(spark_version: str) -> Path:
         )
     scala = SCALA_OF_SPARK_3 if version[1] == "3" else SCALA_OF_SPARK_4
     found = JARS / f"venturi-tiered-storage_{scala}.jar"
-    if not found.is_file():
+    if not any(HERE.find(JARS, found.name)):
         raise VenturiError(
             "VEN-ENGINE-MISSING",
             "this installation of Venturi has no plugin for tiered storage",
