@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -58,3 +64,33 @@ def test_a_table_that_takes_too_much_is_refused_and_the_next_is_checked(
             checker.check(series, "t1", Limits(), series=True)
     assert refusal.value.code == "VEN-RECORD-LIMIT"
     checker.check(series, "t1", Limits(), series=True)
+
+
+@pytest.mark.parametrize("program", ["exit 1", "exec sleep 60"])
+def test_what_the_machine_refuses_is_not_the_tables_fault(
+    checker: TableChecker, series: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    program: str,
+) -> None:  # fmt: skip
+    with monkeypatch.context() as patch:
+        python = tmp_path / "python"
+        python.write_text(f"#!/bin/sh\n{program}\n")
+        python.chmod(0o755)
+        patch.setattr(sys, "executable", str(python))
+        patch.setattr(table_check, "BEGIN_S", 0.5)
+        with pytest.raises(VenturiError) as refusal:
+            checker.check(series, "t1", Limits(), series=True)
+    assert refusal.value.code == "VEN-SYSTEM"
+    checker.check(series, "t1", Limits(), series=True)
+
+
+def test_what_hangs_ends_though_nobody_waits_for_it(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "table")
+    asked = {"path": str(tmp_path / "table"), "trial": "t1", "limits": asdict(Limits())}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "venturi.record.table_check", "1000000000", "3"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
+    )  # fmt: skip
+    with process:
+        assert process.stdin is not None
+        process.stdin.write(json.dumps({**asked, "series": True}).encode() + b"\n")
+        assert process.wait(60) == -signal.SIGALRM

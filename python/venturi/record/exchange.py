@@ -130,7 +130,7 @@ def import_archive(
     and checked is stored.
 
     A damaged or unknown archive is an error (VEN-EXCHANGE-FORMAT); a trial that is damaged, or that
-    readers cannot bear, is refused, and the others are taken in.
+    readers cannot bear, is refused, and the others are taken in. VEN-SYSTEM ends it.
     """
     limits = limits or Limits()
     tally = Tally()
@@ -154,6 +154,8 @@ def import_archive(
                         added = _take_in(repository, archive, trial, tables, by)
                     tally.arrive(trial, added=added)
                 except VenturiError as error:
+                    if error.code == "VEN-SYSTEM":
+                        raise  # no trial is at fault, and the next would wait as long
                     tally.refuse(Refusal(number, "trial", id_, error.message, error.code))
                 if progress:
                     progress(number, len(expected))

@@ -7,9 +7,11 @@ Who tries may end, or hang, without harm to an import or a server.
 from __future__ import annotations
 
 import json
+import math
 import os
 import resource
 import select
+import signal
 import subprocess
 import sys
 from contextlib import suppress
@@ -27,6 +29,7 @@ MEMORY_BYTES = 1 << 29
 """Beside what the process has before its first table."""
 CHECK_S = 30.0
 """Of a table; one of 50 million rows takes less than a third."""
+BEGIN_S = 30.0
 
 
 class TableChecker(Closing):
@@ -37,7 +40,8 @@ class TableChecker(Closing):
 
     def check(self, path: Path, trial: str, limits: Limits, *, series: bool) -> None:
         """What `record.series.check_series`, or else `check_rows`, raises of the table in `path`;
-        VEN-RECORD-LIMIT, too, if that takes more than MEMORY_BYTES or CHECK_S.
+        VEN-RECORD-LIMIT, too, if that takes more than MEMORY_BYTES or CHECK_S; VEN-SYSTEM if no
+        table can be checked now.
         """
         asked = {"path": str(path), "trial": trial, "limits": asdict(limits), "series": series}
         answer = self._answer(json.dumps(asked).encode() + b"\n")
@@ -57,34 +61,53 @@ class TableChecker(Closing):
 
     def _answer(self, asked: bytes) -> bytes | None:
         """A line, or None: it has died, or is at it for too long."""
-        if self._process is None:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "venturi.record.table_check", str(MEMORY_BYTES)],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                bufsize=0, process_group=0, env={**os.environ, "POLARS_MAX_THREADS": "1"},
-            )  # fmt: skip
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
+        self._process = process = self._process or self._begun()
+        assert process.stdin is not None
         with suppress(BrokenPipeError):
-            self._process.stdin.write(asked)
-        poll = select.poll()
-        poll.register(self._process.stdout, select.POLLIN)
-        answer = b""
-        while not answer.endswith(b"\n"):
-            part = (
-                os.read(self._process.stdout.fileno(), 1 << 16) if poll.poll(CHECK_S * 1e3) else b""
+            process.stdin.write(asked)
+        return _line(process, CHECK_S)
+
+    def _begun(self) -> subprocess.Popen[bytes]:
+        """VEN-SYSTEM if it cannot begin: what it lacks is not the table's fault."""
+        process = subprocess.Popen(
+            [sys.executable, "-m", "venturi.record.table_check", str(MEMORY_BYTES), str(CHECK_S)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            bufsize=0, process_group=0, env={**os.environ, "POLARS_MAX_THREADS": "1"},
+        )  # fmt: skip
+        if _line(process, BEGIN_S) is None:
+            with process:
+                process.kill()
+            raise VenturiError(
+                "VEN-SYSTEM",
+                "the process that checks tables cannot begin",
+                hint="free memory or threads, or allow more (`ulimit -v`, `ulimit -u`)",
             )
-            if not part:
-                return None
-            answer += part
-        return answer
+        return process
 
 
-def _main() -> None:
-    import venturi.record.frames  # noqa: F401 - what it needs is not the table's
+def _line(process: subprocess.Popen[bytes], patience_s: float) -> bytes | None:
+    """What it says next; None: it has died, or says nothing for so long."""
+    assert process.stdout is not None
+    poll = select.poll()
+    poll.register(process.stdout, select.POLLIN)
+    line = b""
+    while not line.endswith(b"\n"):
+        part = os.read(process.stdout.fileno(), 1 << 16) if poll.poll(patience_s * 1e3) else b""
+        if not part:
+            return None
+        line += part
+    return line
 
-    bound_memory(int(sys.argv[1]))
+
+def _main(memory_bytes: int, check_s: float) -> None:
+    # Should who asks be killed, what hangs must not stay: SIGALRM ends it.
+    signal.alarm(math.ceil(BEGIN_S) + 1)
+    _warm_up()
+    bound_memory(memory_bytes)
+    _say("")
+    signal.alarm(0)
     for line in sys.stdin.buffer:
+        signal.alarm(math.ceil(check_s) + 1)
         asked = json.loads(line)
         check = check_series if asked["series"] else check_rows
         error = None
@@ -93,8 +116,23 @@ def _main() -> None:
         except VenturiError as refusal:
             error = {"code": refusal.code, "message": refusal.message, "where": refusal.where,
                      "hint": refusal.hint, "exit_code": refusal.exit_code}  # fmt: skip
-        sys.stdout.write(json.dumps(error) + "\n")
-        sys.stdout.flush()
+        _say(json.dumps(error))
+        signal.alarm(0)
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _warm_up() -> None:
+    """Reads a table: where threads or memory are refused, their reader dies or hangs of it now."""
+    from venturi.record.frames import pl
+
+    with os.fdopen(os.memfd_create("table"), "wb") as table:
+        pl.DataFrame({"t_s": [0.0]}).write_parquet(table)
+        table.flush()
+        pl.scan_parquet(f"/proc/self/fd/{table.fileno()}").collect(engine="streaming")
 
 
 def bound_memory(more_bytes: int) -> None:
@@ -107,4 +145,4 @@ def bound_memory(more_bytes: int) -> None:
 
 
 if __name__ == "__main__":
-    _main()
+    _main(int(sys.argv[1]), float(sys.argv[2]))
