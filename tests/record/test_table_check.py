@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from venturi.errors import VenturiError
@@ -57,11 +58,16 @@ def test_one_process_checks_all_and_its_refusals_are_those_of_the_check(
 def test_a_table_that_takes_too_much_is_refused_and_the_next_is_checked(
     checker: TableChecker, series: Path, least: dict[str, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    bomb = series.with_name("bomb.parquet")
+    texts = pl.repeat("x" * 300, 1_000_000, eager=True)
+    pl.read_parquet(series).head(1).select(pl.exclude("metric")).join(
+        pl.DataFrame({"metric": texts}), how="cross"
+    ).select(pl.read_parquet_schema(series).keys()).write_parquet(bomb)
     with monkeypatch.context() as patch:
         for name, value in least.items():
             patch.setattr(table_check, name, value)
         with pytest.raises(VenturiError, match="too large a table once unpacked") as refusal:
-            checker.check(series, "t1", Limits(), series=True)
+            checker.check(bomb, "t1", Limits(), series=True)
     assert refusal.value.code == "VEN-RECORD-LIMIT"
     checker.check(series, "t1", Limits(), series=True)
 

@@ -119,10 +119,11 @@ def _begun(temporary: Path, mode: int) -> BinaryIO:
     """
 
     def opener(name: str, flags: int) -> int:
-        return os.open(name, flags | os.O_CREAT, mode)
+        return os.open(name, flags & ~os.O_TRUNC, mode)
 
     while True:
-        file: BinaryIO = open(temporary, "r+b", buffering=-1, opener=opener)  # noqa: SIM115
+        # Not to be read, too: Python would ask whether it can be sought, and not say why not.
+        file: BinaryIO = open(temporary, "wb", opener=opener)  # noqa: SIM115
         try:
             with suppress(OSError):  # a file system without locks: nothing is removed there
                 fcntl.flock(file, fcntl.LOCK_EX)
