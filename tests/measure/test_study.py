@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +20,7 @@ from venturi.measure.clusters.cluster_file import PriceOf
 from venturi.measure.clusters.cluster_spec import Price
 from venturi.measure.clusters.recorded import cluster_record, host_record
 from venturi.measure.engines.registry import ENGINES
-from venturi.measure.hosts.lock import alone
+from venturi.measure.hosts.lock import alone, measuring
 from venturi.measure.studies.plan_file import EngineWords, Mistake, parse_plan, plan_of
 from venturi.measure.studies.study import (
     Combination,
@@ -519,6 +521,20 @@ def test_only_one_measures(tmp_path: Path) -> None:
         pytest.fail("both measured")
     assert refused.value.code == "VEN-MEASURE-BUSY"
     with alone(tmp_path / "lock", "two"):
+        pass
+
+
+def test_what_a_killed_one_was_about_to_start_is_waited_for(tmp_path: Path) -> None:
+    program = (
+        "import os, sys, time; from pathlib import Path\n"
+        "from venturi.measure.hosts.lock import alone\n"
+        "with alone(Path(sys.argv[1]), 'killed'):\n"
+        "    if os.fork(): os._exit(1)\n"
+        "    time.sleep(1); os._exit(0)\n"
+    )
+    subprocess.run([sys.executable, "-c", program, tmp_path / "lock"], check=False)
+    assert measuring(tmp_path / "lock") is not None
+    with alone(tmp_path / "lock", "next"):
         pass
 
 

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from functools import partial
 from pathlib import Path
 
@@ -15,10 +15,11 @@ from venturi.errors import VenturiError
 from venturi.measure.hosts.host import Host
 from venturi.measure.hosts.local import locked
 from venturi.record import file_lock
-from venturi.record.owner import current_owner
-from venturi.record.trial import now
+from venturi.record.owner import current_owner, is_alive
+from venturi.record.trial import Owner, now
 
 _LOOK_AGAIN_S = 0.5
+_ENDING_S = 5.0
 _HERE = "this host"
 OnWait = Callable[[str], None]
 
@@ -98,13 +99,18 @@ def _alone(
     owner = asdict(current_owner())
     about = json.dumps({"what": what, "since": now().isoformat(timespec="seconds")} | owner)
     told = False
+    begun_s = time.monotonic()
     while True:
         with ExitStack() as stack:
             busy = _first_busy(locks, about, owner if shared else None, stack)
             if busy is None:
                 yield
                 return
-        name, holder = busy
+        name, held = busy
+        holder = _told(held)
+        if _has_ended(held) and time.monotonic() - begun_s < _ENDING_S:
+            time.sleep(_LOOK_AGAIN_S / 10)
+            continue
         if not wait:
             raise VenturiError(
                 "VEN-MEASURE-BUSY",
@@ -124,7 +130,7 @@ def _first_busy(
     owner: Mapping[str, object] | None,
     stack: ExitStack,
 ) -> tuple[str, str] | None:
-    """Takes the locks one by one; the first that another holds than `owner`, and who that is."""
+    """Takes the locks one by one; the first that another holds than `owner`, and what it wrote."""
     for name, lock in locks.items():
         try:
             held = stack.enter_context(lock(about))
@@ -132,7 +138,7 @@ def _first_busy(
             raise _NoLockError(name, error) from error
         ours = held is not None and owner is not None and owner.items() <= _known(held).items()
         if held is not None and not ours:
-            return name, _told(held)
+            return name, held
     return None
 
 
@@ -142,6 +148,16 @@ def _known(held: str) -> Mapping[str, object]:
     except ValueError:
         return {}
     return known if isinstance(known, dict) else {}
+
+
+def _has_ended(held: str) -> bool:
+    """Whether its holder was killed: what it was about to start has the lock for an instant."""
+    known = _known(held)
+    try:
+        owner = Owner(**{field.name: known[field.name] for field in fields(Owner)})  # type: ignore[arg-type]
+    except KeyError:
+        return False
+    return not is_alive(owner)
 
 
 def _told(held: str) -> str:
