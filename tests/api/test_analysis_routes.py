@@ -447,6 +447,19 @@ def test_scaling_never_pools_sizes_machine_types_or_parameters(
     assert [one["skip"] for one in found["listed"]] == [0, 1, 2]
 
 
+def test_scaling_of_more_curves_than_are_drawn_by_a_key_that_none_has(
+    client: httpx.Client, add: Add
+) -> None:
+    for k in range(7):
+        for hosts in (2, 4, 8):
+            add([10 + 400 / hosts], hosts=hosts, configuration={"k": str(k)})
+    add([10], hosts=1, workload=Workload("kmeans", "v1"), configuration={"net": "IB"})
+    found = ask(client, "/api/scaling", x="hosts", by=["net", "k"], where="workload=terasort")
+    assert found["total"] == 7
+    (said,) = (text for text in found["warnings"] if text.startswith("7 curves, 6 at a time"))
+    assert "such as to k=" in said
+
+
 def test_scaling_cannot_tell_where_the_cluster_changes_with_the_hosts(
     client: httpx.Client, add: Add
 ) -> None:

@@ -62,3 +62,9 @@ def test_what_an_answer_fails_with_is_its_own(repository: Repository) -> None:
     with pytest.raises(TimeoutError, match="the disk"):
         asyncio.run(computing.answer("/cost", slow_disk))
     assert not watch.refused
+
+
+def test_an_iterator_that_ended_unseen_is_an_error_and_no_hang(repository: Repository) -> None:
+    computing = Computing("computing", Watch(repository), at_once=1, waiting=1, timeout_s=60)
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        asyncio.run(computing.answer("/cost", lambda: next(iter(()))))

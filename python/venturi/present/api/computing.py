@@ -40,7 +40,7 @@ class Computing:
         if len(self._asked) >= self._most:
             self._watch.refused[self._what] += 1
             raise busy(f"requests that need {self._what}", self._at_once)
-        future = self._threads.submit(copy_context().run, call)
+        future = self._threads.submit(copy_context().run, _whole, call)
         self._asked.add(future)
         future.add_done_callback(self._asked.discard)
         try:
@@ -58,3 +58,11 @@ class Computing:
             "VEN-API-TIME", f"the answer took longer than {self._timeout_s:g} s and was given up",
             hint="ask for less: add conditions, or group by fewer keys; or try again later",
         )  # fmt: skip
+
+
+def _whole(call: Callable[[], T]) -> T:
+    """What `call` returns. A StopIteration would never reach who waits for a future."""
+    try:
+        return call()
+    except StopIteration as error:
+        raise RuntimeError("StopIteration") from error

@@ -269,13 +269,12 @@ def _differences(drawn: Sequence[Context], named: Sequence[str]) -> list[str]:
 
 def _more(contexts: Sequence[Context], differ: Sequence[str]) -> list[str]:
     """What to do where not all curves are drawn."""
-    if len(contexts) <= DRAWN or not differ:
+    if len(contexts) <= DRAWN:
         return []
-    key = differ[0]
-    some = next(each.settings[key] for each in contexts if each.settings[key] is not None)
+    values = ((key, each.settings[key]) for key in differ for each in contexts)
+    ways = (f": narrow them, such as to {key}={some}" for key, some in values if some is not None)
     return [
-        f"{len(contexts):,} curves, {DRAWN} at a time (skip {DRAWN} for the next): narrow them, "
-        f"such as to {key}={some}"
+        f"{len(contexts):,} curves, {DRAWN} at a time (skip {DRAWN} for the next){next(ways, '')}"
     ]
 
 
