@@ -22,6 +22,7 @@ def _ended(
         environment = {
             "VENTURI_HOME": str(home),
             "VENTURI_AGENT": str(AGENT),
+            "VENTURI_LOCK": str(home / "lock"),
             "PATH": "/usr/bin:/bin",
         }
         ended = subprocess.run(
