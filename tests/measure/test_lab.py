@@ -278,12 +278,14 @@ def test_what_is_in_a_host_ends_and_what_only_looks_like_the_labs_is_left_alone(
     foreign = group / f"venturi-lab-{'f' * 8}"
     foreign.mkdir()
     bystander = subprocess.Popen(["sleep", "60"])
-    inhabitant = subprocess.Popen([*lab.enter(labs.home, NAME, "h1"), "sleep", "60"])
-    until_s = time.monotonic() + 10
+    inhabitant = subprocess.Popen(
+        [*lab.enter(labs.home, NAME, "h1"), "sh", "-c", "echo in; exec sleep 60"],
+        stdout=subprocess.PIPE,
+    )
     try:
-        while lab.look(labs.home, NAME).processes["h1"] != 1:
-            assert time.monotonic() < until_s
-            time.sleep(0.05)
+        assert inhabitant.stdout is not None
+        assert inhabitant.stdout.readline() == b"in\n"
+        assert lab.look(labs.home, NAME).processes["h1"] == 1
         labs.down()
         assert inhabitant.wait(10) == -signal.SIGKILL
         assert bystander.poll() is None
@@ -292,7 +294,7 @@ def test_what_is_in_a_host_ends_and_what_only_looks_like_the_labs_is_left_alone(
     finally:
         for process in (bystander, inhabitant):
             process.kill()
-            process.wait()
+            process.communicate()
         assert loops.detach(number, "venturi-lab-ffffffff/h1/ssd0")
         foreign.rmdir()
     assert made.name == NAME
