@@ -468,6 +468,12 @@ def unreadable(
     )
 
 
+def starved(message: str) -> VenturiError:
+    """VEN-SYSTEM of what says no more than that it was given no memory or threads."""
+    hint = "free memory or threads, or allow more (`ulimit -v`, `ulimit -u`)"
+    return VenturiError("VEN-SYSTEM", message, hint=hint)
+
+
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 NOT_PERMITTED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _MACHINE = {

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 import spark_classes
 from engine_runs import wait_until_gone
+from event_log import Write
 from spark_session import local_spark
 from this_host import HOST
 
@@ -134,3 +135,15 @@ def mark(tmp_path: Path) -> Iterator[str]:
     text = f"{tmp_path.name}-{os.getpid()}"
     yield text
     wait_until_gone(text)
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Writes an event log of the bytes given."""
+
+    def log(content: bytes) -> Path:
+        path = tmp_path / "application_1_0001"
+        path.write_bytes(content)
+        return path
+
+    return log

@@ -187,15 +187,24 @@ def test_mapreduce_and_a_daemon_that_is_killed(home: Path) -> None:
     assert "all hosts" in venturi("show", trial.id, home=home).stdout
 
 
-def test_spark_with_its_data_in_hdfs(home: Path, spark: None) -> None:
+def sorted_by(home: Path, engine: str, *options: str, **more: Any) -> dict[str, Any]:
+    """The trial of a small TeraSort, which has succeeded."""
     command = run(
-        home, "terasort", "--engine", "spark:standalone", "--bytes", "20MB", "--repeat", "1",
-        *(f"--set=spark.{part}.extraJavaOptions={_SOON}" for part in ("driver", "executor")),
-    )  # fmt: skip
+        home, "terasort", "--engine", engine, "--bytes", "20MB", "--repeat", "1", *options, **more
+    )
     told, said = command.communicate(timeout=280)
     assert command.returncode == 0, said
+    trial: dict[str, Any]
     (trial,) = json.loads(told)["data"]
     assert trial["state"] == "succeeded"
+    return trial
+
+
+SPARKS = tuple(f"--set=spark.{part}.extraJavaOptions={_SOON}" for part in ("driver", "executor"))
+
+
+def test_spark_with_its_data_in_hdfs(home: Path, spark: None) -> None:
+    trial = sorted_by(home, "spark:standalone", *SPARKS)
     require_validated_there(trial, 1)  # Spark makes one file of so little
     kept = {artifact["name"] for artifact in trial["artifacts"]}
     assert {"executor0.stderr", "executor1.stderr", "DataNode-w1.log", "series.w2.parquet"} <= kept
@@ -203,14 +212,7 @@ def test_spark_with_its_data_in_hdfs(home: Path, spark: None) -> None:
 
 
 def test_spark_on_yarn(home: Path, spark: None) -> None:
-    command = run(
-        home, "terasort", "--engine", "spark:yarn", "--bytes", "20MB", "--repeat", "1",
-        *(f"--set=spark.{part}.extraJavaOptions={_SOON}" for part in ("driver", "executor")),
-    )  # fmt: skip
-    told, said = command.communicate(timeout=280)
-    assert command.returncode == 0, said
-    (trial,) = json.loads(told)["data"]
-    assert trial["state"] == "succeeded"
+    trial = sorted_by(home, "spark:yarn", *SPARKS)
     assert trial["configuration"]["deployment"] == "yarn"
     assert trial["configuration"]["spark.executor.instances"] == "2"
     require_validated_there(trial, 1)
@@ -221,14 +223,10 @@ def test_spark_on_yarn(home: Path, spark: None) -> None:
 
 def test_mapreduce_on_hosts_over_ssh(home: Path, tmp_path: Path) -> None:
     with over_ssh(home, tmp_path) as (file, programs):
-        command = run(
-            home, "terasort", "--engine", "mapreduce:cluster", "--bytes", "20MB", "--repeat", "1",
-            *BRIEF, cluster=file, PATH=f"{programs}:{os.environ['PATH']}",
+        trial = sorted_by(
+            home, "mapreduce:cluster", *BRIEF,
+            cluster=file, PATH=f"{programs}:{os.environ['PATH']}",
         )  # fmt: skip
-        told, said = command.communicate(timeout=280)
-        assert command.returncode == 0, said
-    (trial,) = json.loads(told)["data"]
-    assert trial["state"] == "succeeded"
     assert [host["name"] for host in trial["cluster"]["hosts"]] == ["m", *WORKERS]
     assert all(host["clock"] is not None for host in trial["cluster"]["hosts"])
     require_validated_there(trial, 2)

@@ -12,12 +12,14 @@ from this_host import HOST
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.trial.sampling import Sampler
 from venturi.record.growing import GrowingTable
-from venturi.record.trial import Clock
+from venturi.record.trial import Clock, TrialWarning
 from venturi.settings import Limits
 
 
-def first_s(agent: Path, path: Path, clock: Clock | None) -> float:
-    """When the first sample was, in seconds of a trial that began when the sampler did."""
+def sampled(
+    agent: Path, path: Path, clock: Clock | None = None
+) -> tuple[Path | None, TrialWarning | None]:
+    """What a sampler leaves that has sampled a few times."""
     sampler = Sampler(
         Agent(str(agent), HOST, allow_debug=True), path, origin_s=time.monotonic(),
         interval_ms=50, limits=Limits(), clock=clock,
@@ -26,7 +28,12 @@ def first_s(agent: Path, path: Path, clock: Clock | None) -> float:
     until_s = time.monotonic() + 30
     while len(sampler.ticks) < 2 and time.monotonic() < until_s:
         time.sleep(0.05)
-    written, problem = sampler.stop()
+    return sampler.stop()
+
+
+def first_s(agent: Path, path: Path, clock: Clock | None) -> float:
+    """When the first sample was, in seconds of a trial that began when the sampler did."""
+    written, problem = sampled(agent, path, clock)
     assert written is not None, problem
     found = pl.read_parquet(written)["t_s"].min()
     assert isinstance(found, float)
@@ -49,15 +56,7 @@ def test_a_panic_of_the_library_of_tables_is_told(
         raise pl.exceptions.PanicException("no threads")
 
     monkeypatch.setattr(GrowingTable, "append_frame", panics)
-    sampler = Sampler(
-        Agent(str(agent_binary), HOST, allow_debug=True), tmp_path / "series.parquet",
-        origin_s=time.monotonic(), interval_ms=20, limits=Limits(),
-    )  # fmt: skip
-    sampler.start()
-    until_s = time.monotonic() + 30
-    while len(sampler.ticks) < 5 and time.monotonic() < until_s:
-        time.sleep(0.05)
-    path, warning = sampler.stop()
+    path, warning = sampled(agent_binary, tmp_path / "series.parquet")
     assert path is None
     assert warning is not None
     assert "no threads" in warning.message

@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from event_log import END, START, Write, event
 
 from venturi.errors import VenturiError
 from venturi.record.accounts import spark
@@ -28,34 +29,11 @@ from venturi.record.trial_json import decode, encode
 LOGS = Path(__file__).parents[1] / "data" / "spark"
 TINY = LOGS / "4.3.0" / "tiny.log"
 ROLLING = LOGS / "4.3.0" / "eventlog_v2_local-1795206808966"
-Write = Callable[[bytes], Path]
 
 
 def read(path: Path, limits: Limits | None = None) -> JobAccount:
     (log,) = spark_logs(path)
     return spark.read(log) if limits is None else spark.read(log, limits)
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    """Writes a log of the bytes given."""
-
-    def log(content: bytes) -> Path:
-        path = tmp_path / "application_1_0001"
-        path.write_bytes(content)
-        return path
-
-    return log
-
-
-def event(name: str, **fields: Any) -> bytes:
-    return json.dumps({"Event": name, **fields}, separators=(",", ":")).encode() + b"\n"
-
-
-START = event("SparkListenerLogStart", **{"Spark Version": "4.0.0"}) + event(
-    "SparkListenerApplicationStart", **{"App Name": "a", "App ID": "a1", "Timestamp": 1_000}
-)
-END = event("SparkListenerApplicationEnd", Timestamp=61_000)
 
 
 def task_line(**changes: Any) -> bytes:

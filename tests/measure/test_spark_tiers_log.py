@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from event_log import END, START, Write, event
 
 from venturi.model.stages.tiers import tier_uses
 from venturi.record.accounts import spark
@@ -15,34 +14,11 @@ from venturi.record.accounts.find import Log
 from venturi.record.job_account import JobAccount, columns
 
 TINY = Path(__file__).parents[1] / "data" / "spark" / "4.3.0" / "tiny.log"
-Write = Callable[[bytes], Path]
 
 
 def read(path: Path) -> JobAccount:
     """The account in the log `path`."""
     return spark.read(Log(path, (path,)))
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    """Writes a log."""
-
-    def log(content: bytes) -> Path:
-        path = tmp_path / "application"
-        path.write_bytes(content)
-        return path
-
-    return log
-
-
-def event(name: str, **fields: Any) -> bytes:
-    return json.dumps({"Event": name, **fields}, separators=(",", ":")).encode() + b"\n"
-
-
-START = event("SparkListenerLogStart", **{"Spark Version": "4.0.0"}) + event(
-    "SparkListenerApplicationStart", **{"App Name": "a", "App ID": "a1", "Timestamp": 1_000}
-)
-END = event("SparkListenerApplicationEnd", Timestamp=61_000)
 
 
 def tiered(at_ms: int, executor_id: str, *tiers: dict[str, Any]) -> bytes:

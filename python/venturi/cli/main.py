@@ -28,6 +28,7 @@ from venturi.errors import (
     Interrupted,
     VenturiError,
     refused,
+    starved,
 )
 from venturi.wording import near
 
@@ -190,8 +191,7 @@ def _refused_by_system(error: BaseException) -> VenturiError | None:
         return refused(error)
     if type(error).__name__ != "PanicException":
         return None
-    hint = "free memory or threads, or allow more (`ulimit -v`, `ulimit -u`)"
-    return VenturiError("VEN-SYSTEM", f"a library gave up: {error}", hint=hint)
+    return starved(f"a library gave up: {error}")
 
 
 class _Talk(io.FileIO):

@@ -19,7 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from venturi.errors import ExitCode, VenturiError
+from venturi.errors import ExitCode, VenturiError, starved
 from venturi.record.closing import Closing
 from venturi.record.limits import Excess, refused
 from venturi.record.series import check_rows, check_series
@@ -77,11 +77,7 @@ class TableChecker(Closing):
         if _line(process, BEGIN_S) is None:
             with process:
                 process.kill()
-            raise VenturiError(
-                "VEN-SYSTEM",
-                "the process that checks tables cannot begin",
-                hint="free memory or threads, or allow more (`ulimit -v`, `ulimit -u`)",
-            )
+            raise starved("the process that checks tables cannot begin")
         return process
 
 

@@ -244,9 +244,7 @@ class OnCluster:
         )
 
     def portions(self, task: Task) -> AbstractContextManager[tuple[Portion, ...] | None]:
-        if not spreads(self._cluster, task):
-            return nullcontext()
-        return portions(self._cluster, self._output(task))
+        return portions(self._cluster, task, self._output(task))
 
     def logs(self) -> tuple[Attachment, ...]:
         return self._cluster.logs()

@@ -9,7 +9,7 @@ of the one host on which the client runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path, PurePosixPath
 
 from venturi.errors import VenturiError
@@ -32,11 +32,17 @@ def spreads(cluster: Cluster, task: Task) -> bool:
     return is_sorted and not task.keep and isinstance(cluster, OwnCluster) and bool(cluster.clients)
 
 
-@contextmanager
-def portions(cluster: Cluster, output: str) -> Iterator[tuple[Portion, ...]]:
-    """The files of the folder `output` in HDFS on the workers, in their order; gone afterwards, in
-    HDFS, too.
+def portions(
+    cluster: Cluster, task: Task, output: str
+) -> AbstractContextManager[tuple[Portion, ...] | None]:
+    """The files of `task` in the folder `output` in HDFS on the workers, in their order, if it
+    `spreads`; gone afterwards, in HDFS, too.
     """
+    return _on_workers(cluster, output) if spreads(cluster, task) else nullcontext()
+
+
+@contextmanager
+def _on_workers(cluster: Cluster, output: str) -> Iterator[tuple[Portion, ...]]:
     assert isinstance(cluster, OwnCluster)
     sizes = {
         name: size for name, size in cluster.hdfs.files(output) if name.startswith("part-") and size

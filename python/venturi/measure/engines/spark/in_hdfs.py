@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,9 +62,7 @@ class InHdfs:
 
     def portions(self, task: Task) -> AbstractContextManager[tuple[Portion, ...] | None]:
         """The output on the workers that read it again; None: it was fetched."""
-        if not spreads(self._cluster, task):
-            return nullcontext()
-        return portions(self._cluster, self._output(task))
+        return portions(self._cluster, task, self._output(task))
 
     def _input(self) -> str:
         return f"{self._cluster.root}/input"
