@@ -16,9 +16,15 @@ import pytest
 
 from command_line import PROGRAM
 from venturi.errors import VenturiError
-from venturi.measure.trial.disturbance import LIMITS, Tick, disturbance, tick
+from venturi.measure.trial.disturbance import (
+    LIMITS,
+    Tick,
+    disturbance,
+    disturbance_of_one_machine,
+    tick,
+)
 from venturi.measure.trial.job import Chosen, Report, Step
-from venturi.measure.trial.runner import Session, run_trial
+from venturi.measure.trial.runner import Member, Session, run_trial
 from venturi.record.query.conditions import parse_condition
 from venturi.record.query.paging import rows
 from venturi.record.query.selection import Query
@@ -28,6 +34,7 @@ from venturi.record.trial import (
     DISK_OTHERS,
     DISTURBED,
     Engine,
+    Host,
     Sample,
     State,
     Workload,
@@ -106,6 +113,28 @@ def test_others_are_the_host_less_the_trials_own() -> None:
     assert said == "others used 50% of the processor time while it executed (3.0 s)"
 
 
+def test_hosts_of_one_machine_are_judged_together() -> None:
+    """Of its 80 % they had 30 and 25; the second was sampled by other seconds."""
+    first = [second(at) for at in range(4)]
+    beside = [
+        replace(each, from_s=each.from_s - 0.4, to_s=each.to_s - 0.4)
+        for each in (second(at, own_cpu=0.25) for at in range(5))
+    ]
+    found = disturbance_of_one_machine([first, beside], 0.5, 3.5)
+    assert told(found.samples, CPU_OTHERS) == pytest.approx(0.8 - 0.3 - 0.25)
+    assert told(found.samples, CPU_STEAL) == 0
+    assert "one machine" in (why(found.samples, DISK_OTHERS) or "")
+    (warning,) = found.warnings
+    assert warning.message == "others used 25% of the processor time while it executed (3.0 s)"
+    for unwatched in ([], beside[:1]):
+        for hosts in ([first, unwatched], [unwatched, first]):
+            found = disturbance_of_one_machine(hosts, 0.5, 3.5)
+            assert "less than half" in (why(found.samples, CPU_OTHERS) or "")
+            assert told(found.samples, CPU_STEAL) == 0, "the other tells that"
+    said = disturbance_of_one_machine([first], 0, 4, elsewhere="daemons of others do it").samples
+    assert why(said, CPU_OTHERS) == why(said, DISK_OTHERS) == "daemons of others do it"
+
+
 def test_only_the_execution_counts_and_a_part_of_a_sample_by_its_part() -> None:
     quiet, loud = second(0, own_cpu=0.8), second(1, own_cpu=0.0)
     found = disturbance([quiet, loud, second(2, own_cpu=0.8)], 0.25, 1.25)
@@ -179,6 +208,34 @@ def test_a_disturbed_trial_says_so_and_can_be_found_by_it(
     ):
         query = Query((parse_condition(condition),))
         assert {row.id for row in rows(session.repository, query).rows} == found, condition
+
+
+@pytest.mark.parametrize(
+    ("machines", "of_hosts", "found"),
+    [(("a", "a"), {None}, 0.31), (("a", "b"), {"h1", "h2"}, 0.61), (("a", "a", "b"), set(), None)],
+    ids=["one", "two", "mixed"],
+)
+def test_what_others_did_on_several_hosts(
+    session: Session,
+    monkeypatch: pytest.MonkeyPatch,
+    machines: tuple[str, ...],
+    of_hosts: set[str | None],
+    found: float | None,
+) -> None:
+    """Each host had 30 % of the processors; hosts of one machine see what the others do there."""
+    monkeypatch.setenv("FAKE_OTHERS", "0.61")
+    members = tuple(
+        Member(session.agent, Host(f"h{number}", {**session.host.facts, "boot_id": machine}))
+        for number, machine in enumerate(machines, 1)
+    )
+    trial = run_trial(replace(session, members=members), Idle(SPEC))
+    told = [each for each in trial.samples if each.metric == CPU_OTHERS and each.value is not None]
+    assert {each.labels.get("host") for each in told} == of_hosts
+    assert [each.value for each in told] == [pytest.approx(found)] * len(of_hosts)
+    assert trial.disturbed is (True if found is not None else trial.disturbed)
+    warned = [each.message for each in trial.warnings if each.code == DISTURBED]
+    assert len(warned) == len(of_hosts)
+    assert all(each.startswith(("h1: ", "h2: ")) == (None not in of_hosts) for each in warned)
 
 
 def test_a_failed_trial_was_disturbed_too(

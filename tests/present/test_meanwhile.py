@@ -129,6 +129,8 @@ def test_the_narrowest_of_several_hosts_is_named(
                 with SeriesWriter(path) as writer:
                     for row in rows_at(
                         1.0, 20.0, ("cpu_user", None, each["cpu"]),
+                        ("cpu_nice", None, 0.0), ("cpu_system", None, 0.0),
+                        ("own_cpu", None, each["own"]),
                         ("disk_busy", "sda", 1.0), ("disk_read_bytes_per_s", "sda", 1.0),
                         ("disk_busy", "sdb", each["disk"]), ("disk_read_bytes_per_s", "sdb", 1.0),
                         ("net_receive_bytes_per_s", "eth0", each["net"]),
@@ -139,7 +141,9 @@ def test_the_narrowest_of_several_hosts_is_named(
 
     stage = analysis.stages[2]
     slow_disk = ask(
-        hosts, w1={"cpu": 0.5, "disk": 0.4, "net": 10.0}, w2={"cpu": 0.3, "disk": 0.9, "net": 10.0}
+        hosts,
+        w1={"cpu": 0.5, "own": 0.2, "disk": 0.4, "net": 10.0},
+        w2={"cpu": 0.3, "own": 0.2, "disk": 0.9, "net": 10.0},
     )
     use = slow_disk.uses[stage.key]
     assert (use.host, use.busiest) == ("w2", ("disk sdb", pytest.approx(0.9)))
@@ -153,19 +157,23 @@ def test_the_narrowest_of_several_hosts_is_named(
     assert "disk sdb was busy 90%" in said
     assert "those of the others up to 40%" in said
     slow_link = ask(
-        hosts, w1={"cpu": 0.5, "disk": 0.4, "net": 95.0}, w2={"cpu": 0.3, "disk": 0.5, "net": 20.0}
+        hosts,
+        w1={"cpu": 0.5, "own": 0.2, "disk": 0.4, "net": 95.0},
+        w2={"cpu": 0.3, "own": 0.2, "disk": 0.5, "net": 20.0},
     )
     use = slow_link.uses[stage.key]
     assert (use.host, use.busiest) == ("w1", ("network", pytest.approx(0.95)))
     one_machine = tuple(replace(host, facts={**facts, "boot_id": "same"}) for host in hosts)
     shared = ask(
         one_machine,
-        w1={"cpu": 0.97, "disk": 0.4, "net": 9.0},
-        w2={"cpu": 0.97, "disk": 0.5, "net": 9.0},
+        w1={"cpu": 0.97, "own": 0.5, "disk": 0.4, "net": 9.0},
+        w2={"cpu": 0.97, "own": 0.4, "disk": 0.5, "net": 9.0},
     )
     use = shared.uses[stage.key]
     assert use.host is None
-    assert "the processor that all hosts share was busy 97%" in sentence(stage, use)
+    assert "the processor that all hosts share was busy 97% (processor 97% (others 7%)" in (
+        sentence(stage, use).replace(" meanwhile", "").replace("agree: ", "")
+    )
 
 
 def recorded() -> tuple[Stage, ...]:

@@ -12,8 +12,9 @@ NETWORK = "network"
 class HostUse:
     """Means over one stage; None where the sampler said nothing.
 
-    `cpu_busy` and `cpu_iowait` are fractions of all processors, `cpu_others` that of the first
-    which was not the trial's own (interrupts are nobody's), `disk_busy` the fraction of time in
+    `cpu_busy` and `cpu_iowait` are fractions of all processors, `cpu_own` and `cpu_others` those of
+    the first which the trial had on this host and which it had on none that shares the processors
+    (interrupts are nobody's), `disk_busy` the fraction of time in
     which the busiest disk (`disk`) had a request in flight. Rates are sums over devices, without
     those that lie on others and without loopback.
 
@@ -37,6 +38,7 @@ class HostUse:
     host: str | None = None
     peers_busy: float | None = None
     processor_shared: bool = False
+    cpu_own: float | None = None
 
     @property
     def busiest(self) -> tuple[str, float] | None:

@@ -41,13 +41,13 @@ def hosts_over_time(repository: Repository, trial: Trial, parts: int = PARTS) ->
     parts = max(1, min(parts, int(end_s / interval_s)))
     records = {host.name: host for host in trial.cluster.hosts}
     found = []
-    for host in watched.hosts:
+    for host, use in zip(watched.hosts, watched.uses((0.0, end_s)), strict=True):
         record = records[host.name or ""]
         link = trial.cluster.data_link(record)
         found.append(
             HostOverTime(
                 record.name, record.rack, narrowest is not None and narrowest.host == record.name,
-                host.lines(0.0, end_s, parts), host.use(0.0, end_s),
+                host.lines(0.0, end_s, parts), use,
                 None if link is None else link.bytes_per_s,
                 None if record.clock is None else record.clock.error_s,
             )

@@ -80,9 +80,18 @@ class Watched:
             except VenturiError as error:
                 self.reason = error.message
 
+    def uses(self, span: Span) -> tuple[HostUse | None, ...]:
+        """What each of `hosts` did; None of one of which too few samples tell."""
+        uses = tuple(host.use(*span) for host in self.hosts)
+        if not self._shared:
+            return uses
+        owns = [None if use is None else use.cpu_own for use in uses]
+        all_own = None if None in owns else sum(own for own in owns if own is not None)
+        return tuple(use and _of_shared_processors(use, all_own) for use in uses)
+
     def narrowest(self, span: Span) -> HostUse | None:
         """The use of the host with the busiest device; None if too few samples tell."""
-        known = [use for host in self.hosts if (use := host.use(*span)) is not None]
+        known = [use for use in self.uses(span) if use is not None]
         return _narrowest(known, shared=self._shared) if known else None
 
 
@@ -154,6 +163,15 @@ def _share_processors(trial: Trial) -> bool:
     """Whether the hosts are one machine, as those of a lab."""
     machines = [host.facts.get("boot_id") for host in trial.cluster.hosts]
     return len(machines) > 1 and len(set(machines)) == 1
+
+
+def _of_shared_processors(use: HostUse, all_own: float | None) -> HostUse:
+    """What the other hosts of the trial had of the processors is not others': `all_own` is what it
+    had on all of them.
+    """
+    if all_own is None or use.cpu_own is None or use.cpu_others is None:
+        return replace(use, cpu_others=None)
+    return replace(use, cpu_others=max(0.0, use.cpu_others - (all_own - use.cpu_own)))
 
 
 def _narrowest(uses: Sequence[HostUse], *, shared: bool) -> HostUse:
@@ -294,6 +312,7 @@ class WatchedHost:
             net_transmit_bytes_per_s=sent,
             network_busy=None if rate is None or received is None else traffic / rate,
             host=None if self._member is None else self._member.name,
+            cpu_own=own,
         )
 
     def _means(self, started_s: float, elapsed_s: float) -> dict[tuple[str, str | None], float]:

@@ -2,7 +2,8 @@
 
 The agent's sampler says each second what all used, and what the process that runs the trial and all
 that it started used. What remains is others' work: it is a sample of every trial, and from
-`LIMITS` on a warning. See docs/method/disturbance.md.
+`LIMITS` on a warning. Hosts that are one machine, as those of a lab, are judged together. See
+docs/method/disturbance.md.
 """
 
 from __future__ import annotations
@@ -17,9 +18,8 @@ from venturi.units import format_duration
 Row = tuple[str, str | None, float]
 """Metric, device, value."""
 
-_Mean = Callable[[Iterable[float | None]], float | None]
-
 NOT_WATCHED = "the host was not watched during the trial"
+ONE_MACHINE = "the hosts of the trial are one machine, whose disks and links carry all of theirs"
 LEAST_COVERED = 0.5  # of the execution, at least, by samples
 MEMORY_STALLED = "memory_stalled_share"
 
@@ -73,13 +73,14 @@ LIMITS = (
 class Tick:
     """The means since the sample before, from `from_s` to `to_s` on the trial's clock.
 
-    None is what was not said. `cpu_others` is of all processors; `net_bytes_per_s` is without
-    loopback.
+    None is what was not said. `cpu_work` and `cpu_own` are of all processors; `net_bytes_per_s` is
+    without loopback.
     """
 
     from_s: float
     to_s: float
-    cpu_others: float | None
+    cpu_work: float | None
+    cpu_own: float | None
     host_disk_bytes_per_s: float | None
     own_disk_bytes_per_s: float | None
     disk_busy: float | None
@@ -103,7 +104,8 @@ def tick(from_s: float, to_s: float, rows: Iterable[Row]) -> Tick:
     return Tick(
         from_s,
         to_s,
-        cpu_others=_less(_sum(alone, _WORK), alone.get("own_cpu")),
+        cpu_work=_sum(alone, _WORK),
+        cpu_own=alone.get("own_cpu"),
         host_disk_bytes_per_s=sum(
             each.get(_READ, 0.0) + each.get(_WRITE, 0.0) for each in once
         ) if once else None,
@@ -135,45 +137,96 @@ def disturbance(
     `elsewhere` says why not all of the trial's own work is counted as its own, `network` why its
     own traffic cannot be told from others'. A figure that cannot be told has the reason.
     """
-    inside = [each for each in ticks if each.to_s > from_s and each.from_s < to_s]
-    covered_s = sum(min(each.to_s, to_s) - max(each.from_s, from_s) for each in inside)
-    too_short = None
-    if covered_s <= 0 or covered_s < LEAST_COVERED * (to_s - from_s):
-        too_short = "it executed for less time than lies between two samples of the host"
-        if covered_s or not ticks:
-            too_short = "the host was sampled for less than half of the execution"
+    window = _Window(ticks, from_s, to_s)
+    disk_bytes_per_s, disk_share = _disks(ticks, window)
+    own = window.too_short or elsewhere
+    return _judged(
+        window,
+        (CPU_OTHERS, window.cpu_others(), own),
+        (DISK_OTHERS, disk_share, own),
+        ("disk_others_bytes_per_s", disk_bytes_per_s, own),
+        ("net_others_bytes_per_s", window.mean(lambda each: each.net_bytes_per_s), own or network),
+    )
 
-    def mean(values: Iterable[float | None]) -> float | None:
+
+def disturbance_of_one_machine(
+    hosts: Sequence[Sequence[Tick]], from_s: float, to_s: float, *, elsewhere: str | None = None
+) -> Disturbance:
+    """What others did on the machine that all `hosts` of the trial are, each with its samples.
+
+    Each host sees what the whole machine did, and its own part of the trial's: the trial's own is
+    the sum of these. Transfers are not told apart so: a host's disk is a file on the machine's.
+    """
+    windows = [_Window(ticks, from_s, to_s) for ticks in hosts]
+    window = min(windows, key=lambda each: each.too_short is not None)
+    unwatched = next((each.too_short for each in windows if each.too_short), None)
+    work = window.mean(lambda each: each.cpu_work)
+    owns = [each.mean(lambda each: each.cpu_own) for each in windows]
+    known = [own for own in owns if own is not None]
+    others = None if work is None or len(known) < len(owns) else work - sum(known)
+    return _judged(
+        window,
+        (CPU_OTHERS, others, elsewhere or unwatched),
+        (DISK_OTHERS, None, elsewhere or ONE_MACHINE),
+        ("disk_others_bytes_per_s", None, elsewhere or ONE_MACHINE),
+        ("net_others_bytes_per_s", None, elsewhere or ONE_MACHINE),
+    )
+
+
+class _Window:
+    """The samples of a host's execution; `too_short` says why they tell nothing of it."""
+
+    def __init__(self, ticks: Sequence[Tick], from_s: float, to_s: float) -> None:
+        self.from_s, self.to_s = from_s, to_s
+        self.ticks = [each for each in ticks if each.to_s > from_s and each.from_s < to_s]
+        self._covered_s = sum(map(self._inside_s, self.ticks))
+        self.too_short = None
+        if self._covered_s <= 0 or self._covered_s < LEAST_COVERED * (to_s - from_s):
+            self.too_short = "it executed for less time than lies between two samples of the host"
+            if self._covered_s or not ticks:
+                self.too_short = "the host was sampled for less than half of the execution"
+
+    def _inside_s(self, tick: Tick) -> float:
+        return min(tick.to_s, self.to_s) - max(tick.from_s, self.from_s)
+
+    def mean(self, of: Callable[[Tick], float | None]) -> float | None:
+        """Over the execution, a part of a sample by its part; None if too few say it."""
         weighed = [
-            (value, min(each.to_s, to_s) - max(each.from_s, from_s))
-            for each, value in zip(inside, values, strict=True)
-            if value is not None
-        ]
+            (value, self._inside_s(each))
+            for each in self.ticks
+            if (value := of(each)) is not None
+        ]  # fmt: skip
         weight = sum(weight for _, weight in weighed)
-        if weight <= 0 or weight < LEAST_COVERED * covered_s:
+        if weight <= 0 or weight < LEAST_COVERED * self._covered_s:
             return None
         return sum(value * weight for value, weight in weighed) / weight
 
-    cpu = mean(each.cpu_others for each in inside)
-    disk_bytes_per_s, disk_share = _disks(ticks, inside, mean)
-    net = mean(each.net_bytes_per_s for each in inside)
-    silent = "the sampler does not say"
-    own = too_short or elsewhere
-    figures: list[tuple[str, float | None, str, str | None]] = [
-        (CPU_OTHERS, _least_0(cpu), "fraction", own),
-        (DISK_OTHERS, disk_share, "fraction", own),
-        ("disk_others_bytes_per_s", disk_bytes_per_s, "B/s", own),
-        ("net_others_bytes_per_s", net, "B/s", own or network),
-        *(
-            (name, mean(each.means[place] for each in inside), "fraction", too_short)
-            for place, (name, _) in enumerate(_MEANS)
-        ),
-    ]
-    samples = tuple(
-        Sample(metric, None if why else value, unit, missing_reason=_reason(value, why, silent))
-        for metric, value, unit, why in figures
+    def cpu_others(self) -> float | None:
+        return self.mean(
+            lambda each: (
+                None
+                if each.cpu_work is None or each.cpu_own is None
+                else each.cpu_work - each.cpu_own
+            )
+        )
+
+
+def _judged(window: _Window, *others: tuple[str, float | None, str | None]) -> Disturbance:
+    """`others`: metric, value and why it cannot be told, of what needs the trial's own."""
+    means = (
+        (name, window.mean(lambda each, place=place: each.means[place]), window.too_short)  # type: ignore[misc]
+        for place, (name, _) in enumerate(_MEANS)
     )
-    return Disturbance(samples, tuple(_warnings(samples, to_s - from_s)))
+    samples = tuple(
+        Sample(
+            metric,
+            None if why or value is None else max(0.0, value),
+            "B/s" if metric.endswith("_bytes_per_s") else "fraction",
+            missing_reason=why or ("the sampler does not say" if value is None else None),
+        )
+        for metric, value, why in (*others, *means)
+    )
+    return Disturbance(samples, tuple(_warnings(samples, window.to_s - window.from_s)))
 
 
 def unknown(reason: str) -> Disturbance:
@@ -199,19 +252,18 @@ def _warnings(samples: Iterable[Sample], executed_s: float) -> Iterable[TrialWar
             )
 
 
-def _disks(
-    ticks: Sequence[Tick], inside: Sequence[Tick], mean: _Mean
-) -> tuple[float | None, float | None]:
+def _disks(ticks: Sequence[Tick], window: _Window) -> tuple[float | None, float | None]:
     """Bytes a second that others moved, and the share of the busiest disk's time that took.
 
     A disk's time is shared out by bytes. What was written before the execution may reach the disk
     only during it: as much of the trial's own as had not by then is its own still.
     """
-    host = mean(each.host_disk_bytes_per_s for each in inside)
-    own = mean(each.own_disk_bytes_per_s for each in inside)
-    busy = mean(each.disk_busy for each in inside)
+    host = window.mean(lambda each: each.host_disk_bytes_per_s)
+    own = window.mean(lambda each: each.own_disk_bytes_per_s)
+    busy = window.mean(lambda each: each.disk_busy)
     if host is None or own is None:
         return None, None
+    inside = window.ticks
     waiting_bytes = 0.0
     for each in ticks:
         if inside and each.from_s >= inside[0].from_s:
@@ -222,18 +274,6 @@ def _disks(
     others = max(0.0, host - own - waiting_bytes / inside_s)
     share = others / host if host > 0 else 0.0
     return others, None if busy is None else busy * share
-
-
-def _reason(value: float | None, why: str | None, silent: str) -> str | None:
-    return why or (silent if value is None else None)
-
-
-def _less(all_: float | None, own: float | None) -> float | None:
-    return None if all_ is None or own is None else all_ - own
-
-
-def _least_0(value: float | None) -> float | None:
-    return None if value is None else max(0.0, value)
 
 
 def _sum(values: Mapping[str, float], metrics: Sequence[str]) -> float | None:

@@ -8,7 +8,7 @@ next start can tell.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,12 @@ from venturi.measure.hosts.agent import Agent, AgentResult, OnProgress
 from venturi.measure.hosts.at_once import on_all
 from venturi.measure.hosts.local import HERE
 from venturi.measure.hosts.owned import COPY_PREFIX, SERIES_PREFIX, sweep, temporary
-from venturi.measure.trial.disturbance import NOT_WATCHED, disturbance, unknown
+from venturi.measure.trial.disturbance import (
+    NOT_WATCHED,
+    disturbance,
+    disturbance_of_one_machine,
+    unknown,
+)
 from venturi.measure.trial.job import Attachment, Chosen, JobFailed, Report, Step, TrialJob
 from venturi.measure.trial.sampling import Sampler
 from venturi.record.cost import cost_of
@@ -44,7 +49,7 @@ if TYPE_CHECKING:
 
 _NETWORK_FILES = ("nfs", "cifs", "smb", "ceph", "lustre", "gluster", "9p", "fuse.")
 
-SHARED = "hosts of the trial share one machine: each sees what the others do"
+SHARED = "some hosts of the trial share a machine: each of them sees what the others do"
 
 FOUND = frozenset({"regime_expected"})
 """What a job adds to its trial's configuration once it has begun: it was found, not chosen."""
@@ -254,8 +259,9 @@ class _Life:
         self.trial = trial
         self._watched = tuple(zip(session.hosts, samplers, strict=True))
         self._of_several = bool(session.members)
-        machines = [member.host.facts.get("boot_id") for member in session.members]
-        self._shared = SHARED if len(set(machines)) < len(machines) else None
+        machines = {member.host.facts.get("boot_id") for member in session.members}
+        self._one_machine = self._of_several and machines != {None} and len(machines) == 1
+        self._shared = SHARED if len(machines) < len(session.members) else None
         self._chosen = chosen
         self._origin_s = origin_s
         self._executed: tuple[float, float | None] | None = None
@@ -308,7 +314,7 @@ class _Life:
         executed, self._executed = self._executed, None
         for member, sampler in watched:
             path, warning = (None, None) if sampler is None else sampler.stop()
-            if executed is not None:
+            if executed is not None and not self._one_machine:
                 self._judge(member, sampler, executed)
             if warning is not None:
                 self._warn_of(member, (warning,))
@@ -317,6 +323,8 @@ class _Life:
                     self.trial = self.repository.attach(self.trial, "series", path.name, path)
                 except VenturiError as error:
                     self.warn((TrialWarning(error.code, error.message),))
+        if executed is not None and watched and self._one_machine:
+            self._judge_machine([sampler for _, sampler in watched], executed)
 
     def _warn_of(self, member: Member, warnings: tuple[TrialWarning, ...]) -> None:
         """What is true of one host, by its name where there are several."""
@@ -327,14 +335,12 @@ class _Life:
         self, member: Member, sampler: Sampler | None, executed: tuple[float, float | None]
     ) -> None:
         """Says what others did on a host while the trial executed."""
-        began_s, ended_s = executed
         if sampler is None:
             found = unknown(NOT_WATCHED)
         else:
             found = disturbance(
                 sampler.ticks,
-                began_s - self._origin_s,
-                (ended_s or time.monotonic()) - self._origin_s,
+                *self._span_s(executed),
                 elsewhere=self._chosen.elsewhere or self._shared,
                 network=_no_own_traffic(self._chosen, member.host.facts),
             )
@@ -342,6 +348,24 @@ class _Life:
         samples = (replace(each, labels={**each.labels, **labels}) for each in found.samples)
         self.trial = replace(self.trial, samples=(*self.trial.samples, *samples))
         self._warn_of(member, found.warnings)
+
+    def _judge_machine(
+        self, samplers: Sequence[Sampler | None], executed: tuple[float, float | None]
+    ) -> None:
+        """Says what others did on the one machine that all hosts are."""
+        ticks = [sampler.ticks for sampler in samplers if sampler is not None]
+        found = unknown(NOT_WATCHED)
+        if ticks:
+            found = disturbance_of_one_machine(
+                ticks, *self._span_s(executed), elsewhere=self._chosen.elsewhere
+            )
+        self.trial = replace(self.trial, samples=(*self.trial.samples, *found.samples))
+        self.warn(found.warnings)
+
+    def _span_s(self, executed: tuple[float, float | None]) -> tuple[float, float]:
+        """From when to when it executed, in seconds of the trial."""
+        began_s, ended_s = executed
+        return began_s - self._origin_s, (ended_s or time.monotonic()) - self._origin_s
 
     def _advance(self, state: State, **changes: Any) -> None:
         self.trial = self.repository.save(self.trial.advance(state, **changes))

@@ -81,6 +81,7 @@ export interface HostUse {
   host: string | null;
   peers_busy: number | null;
   processor_shared: boolean;
+  cpu_own: number | null;
 }
 export interface HostsOverTime {
   t_s: number[];
