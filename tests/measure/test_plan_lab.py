@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import time
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from command_line import AGENT, started, venturi
 from torture.lab_remains import ADDRESSES, NAME, NEEDS, id_of, left, remains
 from venturi.measure.lab import lab
 from venturi.measure.lab.lab_file import lab_of
+from venturi.record.owner import current_owner
 from venturi.record.repository import Repository
 from venturi.record.trial import Trial
 from venturi.settings import load
@@ -136,6 +138,23 @@ def test_a_lab_of_that_name_is_left_alone(tmp_path: Path, plan: Path) -> None:
         assert f"line 12: the lab {FAST} is up already" in checked.stderr
     finally:
         lab.down(home, FAST)
+
+
+def test_a_lab_of_a_running_plan_is_taken_down_only_by_name(tmp_path: Path, plan: Path) -> None:
+    home, file = tmp_path / "home", tmp_path / "slow.toml"
+    lab.up(lab_of(file.read_text(), file), home, cores=2, agent=AGENT, owner=current_owner())
+    try:
+        refused = venturi("lab", "down", home=home)
+        assert refused.returncode == 1, refused.stderr
+        assert "VEN-LAB-BUSY" in refused.stderr
+        assert f"process {os.getpid()}" in refused.stderr
+        assert lab.look(home, SLOW).state == "up"
+        done = venturi("lab", "down", "--lab", SLOW, home=home)
+        assert done.returncode == 0, done.stderr
+        assert lab.labs(home) == ()
+    finally:
+        if lab.labs(home):
+            lab.down(home, SLOW)
 
 
 def test_what_a_kill_left_half_made_is_removed(tmp_path: Path, plan: Path) -> None:

@@ -131,13 +131,15 @@ def exec_command(name: str | None, host: str, words: tuple[str, ...]) -> None:
 def down_command(name: str | None, *, quiet: bool, as_json: bool) -> int:
     """Take the lab down: its processes end, its disks and all that was made for it are removed.
 
-    Also after a kill or a new start of the machine; nothing of the lab is left.
+    Also after a kill or a new start of the machine; nothing of the lab is left. A lab that a
+    running plan made is taken down only by its name.
     """
     from venturi.measure.lab import lab
 
     home = settings.load().home
     if name is None:
         name = lab.only(home)
+        lab.require_unowned(home, name)
     with _progress(quiet) as heard:
         lab.down(home, name, heard)
     if as_json:

@@ -282,6 +282,19 @@ def only(home: Path) -> str:
     raise VenturiError("VEN-LAB-UNKNOWN", what, hint=hint, exit_code=ExitCode.USAGE)
 
 
+def require_unowned(home: Path, name: str) -> None:
+    """VEN-LAB-BUSY if the lab was made for a process that is still at work."""
+    written = journal.read(folder_of(home, name))
+    owner = None if written is None else written.about.get("owner")
+    if owner is not None and is_alive(Owner(**owner)):
+        raise VenturiError(
+            "VEN-LAB-BUSY",
+            f"the lab {name} is in use: a plan made it and is running (process {owner['pid']})",
+            hint="the plan takes it down when its trials are done; "
+            f"`venturi lab down --lab {name}` takes it away now, and the trial in it fails",
+        )
+
+
 def enter(home: Path, name: str, host: str) -> tuple[str, ...]:
     """What to put before a command so that it runs in a host of a lab, in its namespaces and
     groups. It is never put into a group of blkio, where the limits of disks would not hold for it.
