@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from venturi.cli.main import cli, main
 
-PROGRAM = (sys.executable, "-m", "venturi.cli.main")
+PROGRAM = (sys.executable, "-m", "venturi")
 AGENT = Path(os.environ.get("VENTURI_AGENT") or Path(sys.executable).parent / "venturi-agent")
 FAKE_AGENT = Path(__file__).parent / "measure" / "fake_agent.py"
 

@@ -199,6 +199,21 @@ def test_ctrl_c_has_the_form_of_an_error(tmp_path: Path) -> None:
     assert json.loads(out)["error"]["code"] == "VEN-INTERRUPTED"
 
 
+def test_ctrl_c_while_libraries_load_is_no_traceback(tmp_path: Path) -> None:
+    """A library of a name that Venturi imports stands in the way, and waits."""
+    there = tmp_path / "there"
+    (tmp_path / "click.py").write_text(
+        f"open({str(there)!r}, 'w').close()\nimport time\ntime.sleep(60)"
+    )
+    process = started("ls", home=tmp_path, PYTHONPATH=str(tmp_path))
+    while not there.exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, "error[VEN-INTERRUPTED]: interrupted\n")
+
+
 @pytest.mark.parametrize("module", ["venturi", "venturi.cli.main"])
 @pytest.mark.parametrize("option", ["--version", "-V"])
 def test_the_version_is_an_option_too(module: str, option: str) -> None:

@@ -149,6 +149,8 @@ def main() -> None:
     sys.unraisablehook = _not_lost
     _OVER.clear()
     try:
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # see venturi/__main__.py
         if (text := _written_help(sys.argv)) is None:
             status = cli.main(standalone_mode=False)
         else:
