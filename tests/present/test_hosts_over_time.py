@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ from venturi.present.host_use import HostUse
 from venturi.present.hosts_over_time import hosts_over_time
 from venturi.present.watched_hosts import narrowest_of
 from venturi.record.repository import Repository
-from venturi.record.trial import Trial
+from venturi.record.series import SeriesWriter
+from venturi.record.trial import Cluster, Host, Trial
 
 
 @pytest.fixture
@@ -73,6 +75,40 @@ def test_series_are_those_of_one_host_at_its_own_moments(
     assert slow["lines"][1]["values"] == [0.97] * 25
     assert wrong.status_code == 404
     assert "node07" in wrong.json()["hint"]
+
+
+def test_a_host_of_a_lab_has_the_lines_of_its_own_disks(
+    repository: Repository, make_trial: Callable[..., Trial], tmp_path: Path
+) -> None:
+    """In a lab each host sees the disks of all, and the machine's own below them."""
+
+    def asked(*boots: str) -> list[str | None]:
+        hosts = tuple(
+            Host(
+                f"w{number}",
+                {
+                    "boot_id": boot,
+                    "file_systems": [{"mount_point": "/ssd", "block_device": f"loop{number}"}],
+                    "block_devices": [{"name": f"loop{number}"}],
+                },
+                disks={"ssd": ("/ssd",)},
+            )
+            for number, boot in enumerate(boots)
+        )
+        path = tmp_path / f"series.{hosts[1].name}.parquet"
+        with SeriesWriter(path) as writer:
+            for second in range(3):
+                for disk in ("vda", "loop0", "loop1"):
+                    writer.append(float(second), "disk_busy", disk, 0.5, "fraction")
+                writer.append(float(second), "cpu_user", None, 0.5, "fraction")
+        trial = make_trial(cluster=Cluster(hosts))
+        repository.add(repository.attach(trial, "series", path.name, path))
+        with client_of(repository) as client:
+            found = client.get(f"/api/trials/{trial.id}/series", params={"host": "w1"}).json()
+        return [line["device"] for line in found["lines"]]
+
+    assert asked("one", "one") == [None, "loop1"]
+    assert asked("one", "another") == [None, "loop0", "loop1", "vda"]
 
 
 def test_one_host_is_beside_no_other(repository: Repository, many: Trial) -> None:

@@ -148,15 +148,24 @@ def _members(trial: Trial, series: Sequence[Artifact]) -> list[_Member | None] |
 
 
 def _member(trial: Trial, host: Host) -> _Member:
+    link = trial.cluster.data_link(host)
+    return _Member(host.name, _disks_of(host), None if link is None else link.bytes_per_s)
+
+
+def _disks_of(host: Host) -> frozenset[str]:
+    """The disks under its folders."""
     folders = [folder for folders in host.disks.values() for folder in folders]
     mounts = (mount_of(host.facts, folder) for folder in folders)
     names = (device_of(host.facts, mount).get("name") for mount in mounts if mount is not None)
-    link = trial.cluster.data_link(host)
-    return _Member(
-        host.name,
-        frozenset(str(name) for name in names if name),
-        None if link is None else link.bytes_per_s,
-    )
+    return frozenset(str(name) for name in names if name)
+
+
+def disks_told(trial: Trial, name: str) -> frozenset[str] | None:
+    """The disks of a host that sees those of the trial's other hosts, too, as one of a lab does;
+    None: all that it sees are its own.
+    """
+    host = next((each for each in trial.cluster.hosts if each.name == name), None)
+    return None if host is None or not _share_processors(trial) else _disks_of(host) or None
 
 
 def _share_processors(trial: Trial) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from venturi.errors import VenturiError
 from venturi.present.api.shapes import SeriesData, SeriesLine
+from venturi.present.watched_hosts import disks_told
 from venturi.record.repository import Repository
 from venturi.record.series import host_of, read_parts, read_series, rows_of
 from venturi.record.trial import Artifact, Trial
@@ -47,7 +48,8 @@ def series_of(
     repository: Repository, trial: Trial, points: int, host: str | None = None
 ) -> SeriesData:
     """The series of one `host` of `trial`, by default of the first that was watched, at no more
-    than `points` moments; see `SeriesData`. VEN-RECORD-UNKNOWN if that host was not watched.
+    than `points` moments; see `SeriesData`. VEN-RECORD-UNKNOWN if that host was not watched. A host
+    of a lab sees the disks of all hosts: it has the lines of its own.
 
     An answer does not grow with the number of hosts. A moment at which nothing was learnt stays
     null. Files are read a part at a time, twice, so that the memory that it takes depends on what
@@ -68,20 +70,22 @@ def series_of(
             hint=did_you_mean(chosen, hosts, "hosts are"),
         )
     own = [artifact for artifact, name in zip(kept, whose, strict=True) if name == chosen]
-    return SeriesData(hosts, chosen, *_read(repository, own, points))
+    return SeriesData(hosts, chosen, *_read(repository, own, points, disks_told(trial, chosen)))
 
 
+Disks = frozenset[str] | None
+"""Those of the host; None: all that its series has."""
 _Found = tuple[tuple[float, ...], tuple[SeriesLine, ...], bool, str | None]
 """Moments, lines, whether they are thinned, why there are none: the rest of a `SeriesData`."""
 
 
-def _read(repository: Repository, kept: Sequence[Artifact], points: int) -> _Found:
+def _read(repository: Repository, kept: Sequence[Artifact], points: int, disks: Disks) -> _Found:
     try:
         paths = [repository.artifact_path(artifact) for artifact in kept]
         rows = sum(map(rows_of, paths))
         if rows > ROWS_MAX:
             return _none(f"the series has {rows:,} rows; at most {ROWS_MAX:,} are looked through")
-        return _thinned(paths, points)
+        return _thinned(paths, points, disks)
     except VenturiError as error:
         return _none(error.message)
 
@@ -98,10 +102,10 @@ def _host(trial: Trial, artifact: Artifact, kept: Sequence[Artifact]) -> str:
     return host_of(artifact.name, names)
 
 
-def _thinned(paths: Sequence[Path], points: int) -> _Found:
+def _thinned(paths: Sequence[Path], points: int, disks: Disks) -> _Found:
     from venturi.record.frames import pl
 
-    seen = _seen(paths)
+    seen = _seen(paths, disks)
     if seen.moments.is_empty():
         return _none("the series holds no values")
     if seen.lines * 2 > VALUES_MAX:
@@ -118,7 +122,7 @@ def _thinned(paths: Sequence[Path], points: int) -> _Found:
     begins_s: dict[int, float] = {}
     ends_s: dict[int, float] = {}
     found: list[pl.DataFrame] = []
-    for part in _parts(paths):
+    for part in _parts(paths, disks):
         placed = part.with_columns(at)
         limits = placed.group_by("place").agg(pl.col("t_s").min(), pl.col("t_s").max().alias("to"))
         for number, from_s, to_s in limits.select("place", "t_s", "to").iter_rows():
@@ -181,12 +185,12 @@ class _Seen:
     moments: pl.Series
 
 
-def _seen(paths: Sequence[Path]) -> _Seen:
+def _seen(paths: Sequence[Path], disks: Disks) -> _Seen:
     from venturi.record.frames import pl
 
     lines = pl.DataFrame(schema=dict.fromkeys(_LINE, pl.String))
     moments = pl.Series("t_s", [], pl.Float64)
-    for part in _parts(paths):
+    for part in _parts(paths, disks):
         if len(lines) <= VALUES_MAX:
             lines = pl.concat([lines, part.select(_LINE).unique()]).unique()
         moments = pl.concat([moments, part["t_s"]]).unique()
@@ -197,10 +201,14 @@ def _seen(paths: Sequence[Path]) -> _Seen:
     return _Seen(len(lines), moments)
 
 
-def _parts(paths: Sequence[Path]) -> Iterator[pl.DataFrame]:
-    """The rows of all files at moments that are some."""
+def _parts(paths: Sequence[Path], disks: Disks) -> Iterator[pl.DataFrame]:
+    """The rows of all files at moments that are some, of no other disks than `disks`."""
     from venturi.record.frames import pl
 
+    wanted = pl.col("t_s").is_finite()
+    if disks is not None:
+        of_disk = pl.col("metric").str.starts_with("disk_")
+        wanted &= ~of_disk | pl.col("device").is_in(list(disks)).fill_null(value=True)
     for path in paths:
         for part in read_parts(path):
-            yield part.filter(pl.col("t_s").is_finite())
+            yield part.filter(wanted)
