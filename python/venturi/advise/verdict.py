@@ -29,6 +29,7 @@ from venturi.record.one_host import of_host
 from venturi.record.trial import Link as HostLink
 from venturi.record.trial import Trial
 from venturi.units import format_bytes_decimal, format_line_rate, format_rate
+from venturi.wording import count_of
 
 Facts = Mapping[str, Any]
 
@@ -94,14 +95,14 @@ def _of_hosts(trial: Trial) -> Iterator[DeviceVerdict]:
     network = between_hosts(trial)
     if network is not None:
         standing = AgainstClass.SLOW_PEERS if network.slow else AgainstClass.ALIKE
-        subject = f"network of {len(network.standings)} hosts"
+        subject = f"network of {count_of(len(network.standings), 'host')}"
         yield DeviceVerdict(subject, standing, network.sentence)
         yield _stated_links(trial) or _network(trial, hosts[0].facts)
     disks = disks_of_hosts(trial)
     if disks is not None:
         slow = any(each.slow for each in disks.disks)
         standing = AgainstClass.SLOW_PEERS if slow else AgainstClass.ALIKE
-        yield DeviceVerdict(f"disks of {len(hosts)} hosts", standing, disks.sentence)
+        yield DeviceVerdict(f"disks of {count_of(len(hosts), 'host')}", standing, disks.sentence)
         for host in hosts:
             for each in verdicts(of_host(trial, host.name)):
                 if each.standing not in {AgainstClass.SLOWER, AgainstClass.FASTER}:

@@ -38,6 +38,7 @@ from venturi.record.trial import Trial
 from venturi.record.trial_json import MEND
 from venturi.record.vocabulary import resolve
 from venturi.units import format_duration
+from venturi.wording import count_of
 
 RECENT = 8
 LOOKED_AT = 12  # trials of which the newest that names its narrowest point is told
@@ -140,11 +141,6 @@ def where(**values: object) -> list[tuple[str, str]]:
     return [("where", f"{key}={'' if value is None else value}") for key, value in values.items()]
 
 
-def plural(n: int, one: str, many: str = "") -> str:
-    """`1 trial`, `37,047 trials`."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
-
-
 def _headline(kinds: Sequence[grouping.Group]) -> str:
     n = sum(kind.n for kind in kinds)
     works = {kind.values[0] for kind in kinds}
@@ -153,7 +149,7 @@ def _headline(kinds: Sequence[grouping.Group]) -> str:
     if not n:
         return "Nothing is recorded here yet"
     told = str(next(iter(works))) if len(works) == 1 else f"{len(works)} workloads"
-    return f"{plural(n, 'trial')} of {told}{on if engines != ['unknown'] else ''}"
+    return f"{count_of(n, 'trial')} of {told}{on if engines != ['unknown'] else ''}"
 
 
 def _figures(repository: Repository, kinds: Sequence[grouping.Group]) -> Iterator[StartFigure]:
@@ -196,7 +192,7 @@ _STATES: Mapping[str, str] = {
 def _findings(repository: Repository, kinds: Sequence[grouping.Group]) -> Iterator[StartFinding]:
     if unreadable := counting.undated(repository):
         yield StartFinding(
-            f"{plural(len(unreadable), 'trial')} cannot be read: {', '.join(unreadable)}; {MEND}",
+            f"{count_of(len(unreadable), 'trial')} cannot be read: {', '.join(unreadable)}; {MEND}",
             len(unreadable),
             "/trials",
         )
@@ -205,14 +201,14 @@ def _findings(repository: Repository, kinds: Sequence[grouping.Group]) -> Iterat
         if states.get(state):
             n = states[state]
             yield StartFinding(
-                f"{plural(n, 'trial')} {said}", n, url("/trials", where(state=state))
+                f"{count_of(n, 'trial')} {said}", n, url("/trials", where(state=state))
             )
     warned = counting.count(
         repository, Query((Condition("warnings", Op.ABOVE, (0,)),), with_excluded=True)
     )
     if warned:
         yield StartFinding(
-            f"{plural(warned, 'trial')} carry warnings"
+            f"{count_of(warned, 'trial')} carry warnings"
             if warned > 1
             else "1 trial carries warnings",
             warned,
@@ -289,7 +285,7 @@ def _cheapest(services: Services, kinds: Sequence[grouping.Group]) -> Iterator[S
     if not len(trials.logs):
         return
     if not rank_trials.has_recorded(repository, trials):
-        told = f"Cannot tell: none of {plural(len(trials.logs), 'trial')} of {most} has a price."
+        told = f"Cannot tell: none of {count_of(len(trials.logs), 'trial')} of {most} has a price."
         hint = "Next: open this and give what an hour of a node costs, or of the whole cluster."
         page = url("/cost", [*pairs, ("by", by), ("per", "node")])
         yield StartAnswer(question, (told, hint), False, page, url("/trials", pairs))
@@ -331,7 +327,7 @@ def _took(name: str, rows: Sequence[TrialRow]) -> str:
     times = [row.elapsed_s for row in rows if row.elapsed_s is not None]
     told = format_duration(median(times))
     return f"{name}: {told}, " + (
-        f"the median of {plural(len(times), 'trial')}." if len(times) > 1 else "one trial."
+        f"the median of {count_of(len(times), 'trial')}." if len(times) > 1 else "one trial."
     )
 
 
