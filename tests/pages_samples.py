@@ -10,6 +10,7 @@ from pathlib import Path
 import cluster_samples
 import own_samples
 import report_samples
+import tiers_samples
 from venturi.record.importing.take_in import import_file
 from venturi.record.repository import Repository
 from venturi.record.series import SeriesWriter
@@ -37,6 +38,7 @@ def filled(home: Path) -> None:
         repository.add_many([*lab_trials(), failed()])
         repository.add(watched(repository, home))
         own_samples.own_trial(repository)
+        tiers_samples.recorded(repository, home)
         cluster_samples.recorded(repository)
         for number, hosts in ((FORTY_NUMBER, 40), (SIXTEEN_NUMBER, 16)):
             cluster_samples.many(repository, home, hosts, number)

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 import cluster_samples
 import own_samples
 import pages_samples
+import tiers_samples
 
 LAB = urlencode([("where", f"source={pages_samples.LAB}"), ("where", "hosts=4")])
 ALL = urlencode([("where", f"source={pages_samples.LAB}")])
@@ -18,6 +19,7 @@ PAGES = {
     "trial": f"/trials/{pages_samples.WATCHED}",
     "failed": f"/trials/{pages_samples.FAILED}",
     "job": f"/trials/{own_samples.OWN}",
+    "tiers": f"/trials/{tiers_samples.TIERED}",
     "clusters": f"/clusters?{urlencode({'name': cluster_samples.LAB})}",
     "network": f"/trials/{cluster_samples.NET}",
     "sort": f"/trials/{cluster_samples.SORT}",
@@ -32,7 +34,7 @@ PAGES = {
     "exclusions": "/exclusions",
 }
 CHARTS = {
-    "start": 0, "trials": 0, "trial": 3, "failed": 0, "job": 1,
+    "start": 0, "trials": 0, "trial": 3, "failed": 0, "job": 1, "tiers": 2,
     "clusters": 0, "network": 2, "sort": 2, "forty": 2, "cost": 1, "published": 1,
     "compare": 2, "effect": 4, "scaling": 1, "advice": 2,
     "catalog": 1, "exclusions": 0,

@@ -165,6 +165,12 @@ def test_a_trial_tells_phases_validity_files_and_its_group(met: Finding) -> None
     assert "No: it is failed, not succeeded" in failed["text"]
 
 
+def test_a_trial_with_tiers_tells_what_lay_where_and_what_overflowed_when(met: Finding) -> None:
+    page = next(p for p in met["pages"] if p["name"] == "tiers")
+    for text in ("Local files by tier", "uses at most 800.0 MB", "takes what is left", "11.0 s"):
+        assert text in page["text"], text
+
+
 def test_a_cluster_tells_its_hosts_what_differs_and_its_probes(met: Finding) -> None:
     page = next(p for p in met["pages"] if p["name"] == "clusters")
     assert [text for text in hosts_reading.OF_THE_LAB if text not in page["text"]] == []

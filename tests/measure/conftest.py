@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 import pytest
 import spark_classes
 from engine_runs import wait_until_gone
-from event_log import Write
 from spark_session import local_spark
 from this_host import HOST
 
 from command_line import PROGRAM
+from event_log import Write
 from venturi.measure.engines.hadoop.install import installed
 from venturi.measure.engines.registry import engine
 from venturi.measure.hosts.agent import Agent

@@ -14,8 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from event_log import END, START, Write, event
 
+from event_log import END, START, Write, event
 from venturi.errors import VenturiError
 from venturi.record.accounts import spark
 from venturi.record.accounts.configuration import MASK

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from event_log import END, START, Write, event
 
-from venturi.model.stages.tiers import tier_uses
+from event_log import END, START, Write, event
+from venturi.model.stages.tiers import tier_levels, tier_uses
 from venturi.record.accounts import spark
 from venturi.record.accounts.find import Log
 from venturi.record.job_account import JobAccount, columns
@@ -68,6 +68,31 @@ def test_what_lay_on_which_tier(write: Write) -> None:
     assert account.reading.unknown == {}
     assert read(TINY).tiers is None
     assert tier_uses(read(TINY)) == ()
+
+
+def test_what_lay_on_which_tier_over_time(write: Write) -> None:
+    def at(at_ms: int, executor_id: str, ssd: int, last: int | None) -> bytes:
+        slow = {} if last is None else {"shuffle": (last, None)}
+        tiers = [on_tier("ssd", {"shuffle": (ssd, None)}), on_tier("last", slow)]
+        for tier in tiers:
+            for kind in tier["kinds"]:
+                kind["present_bytes"] = kind["seen_bytes"]
+        return tiered(at_ms, executor_id, *tiers)
+
+    log = at(2_000, "0", 10, None) + at(4_000, "1", 5, 7) + at(6_000, "0", 3, 2)
+    account = read(write(START + log + at(9_000, "1", 0, 0) + END))
+    levels = tier_levels(account, 400)
+    assert levels is not None
+    assert levels.t_s == (0.0, 1.0, 3.0, 5.0, 8.0)
+    assert [(line.tier, line.kind, line.present_bytes) for line in levels.lines] == [
+        ("ssd", "shuffle", (0, 10, 15, 8, 3)),
+        ("last", "shuffle", (0, 0, 7, 9, 2)),
+    ]
+    # Of fewer points each has the most until the next one.
+    few = tier_levels(account, 2)
+    assert few is not None
+    assert (few.t_s, few.lines[0].present_bytes) == ((0.0, 3.0), (10, 15))
+    assert tier_levels(read(TINY), 400) is None
 
 
 @pytest.mark.parametrize(

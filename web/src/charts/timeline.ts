@@ -1,15 +1,23 @@
 // Phases, stages, and what the host did meanwhile: a strip, bars and lanes on one time axis.
+import { bytes } from "../format";
 import type { Lane, PhaseSpan } from "../generated/types";
 import type { Known } from "../missing";
 import { duration, percent, rate } from "../units";
 import { type Bar, barSeries, nameRoom, rowHeight } from "./bars-in-time";
 import { base, type Drawing, quietAxis, tip, type View } from "./view";
 
+/** A moment that is marked in a lane, and why. */
+export interface Mark {
+  at: number;
+  text: string;
+}
+
 /** A lane with lines over time; `t_s` where they have other moments than those of the host. */
 export interface Track extends Omit<Lane, "unit" | "missing"> {
-  unit: Lane["unit"] | "tasks";
+  unit: Lane["unit"] | "tasks" | "B";
   unitName?: string;
   t_s?: readonly number[];
+  marks?: readonly Mark[];
 }
 
 /** What is drawn from 0 on, in seconds; only what lies in `window` is shown. */
@@ -29,15 +37,22 @@ const GAP_PX = 10;
 const LEFT_PX = 52;
 const RIGHT_PX = 10;
 
-const UNIT_NAMES = { fraction: "% of all cores", "B/s": "MB/s", tasks: "mean" } as const;
-const SCALES = { fraction: 100, "B/s": 1e-6, tasks: 1 } as const;
+const UNIT_NAMES = {
+  fraction: "% of all cores",
+  "B/s": "MB/s",
+  B: "MB",
+  tasks: "mean",
+} as const;
+const SCALES = { fraction: 100, "B/s": 1e-6, B: 1e-6, tasks: 1 } as const;
 
 const told = ({ unit }: Track, value: number) =>
   unit === "fraction"
     ? percent(value)
     : unit === "B/s"
       ? rate(value)
-      : value.toLocaleString("en-US", { maximumFractionDigits: 1 });
+      : unit === "B"
+        ? bytes(value)
+        : value.toLocaleString("en-US", { maximumFractionDigits: 1 });
 const scaled = ({ unit }: Track, value: Known) => (value === null ? null : value * SCALES[unit]);
 const endOf = (span: PhaseSpan) => span.started_s + span.elapsed_s;
 
@@ -133,6 +148,14 @@ function barEdges(edges: number[], gridIndex: number, view: View) {
   };
 }
 
+/** The moments that a lane marks, in words. */
+const marksOf = (marks: readonly Mark[], view: View) =>
+  marks.map(({ at, text }) => ({
+    xAxis: at,
+    lineStyle: { color: view.color("throat"), type: "solid" },
+    label: { show: true, formatter: text, position: "insideEndTop", color: view.color("throat") },
+  }));
+
 /** The lines of every lane, from the grid `first` on; the first of each draws the edges too. */
 function laneLines(
   lanes: Track[],
@@ -163,7 +186,7 @@ function laneLines(
               symbol: "none",
               label: { show: false },
               lineStyle: { color: view.color("outline"), type: "dashed", width: 1 },
-              data: edges.map((at) => ({ xAxis: at })),
+              data: [...edges.map((at) => ({ xAxis: at })), ...marksOf(lane.marks ?? [], view)],
             },
           }
         : {}),

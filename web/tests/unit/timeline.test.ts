@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { type Timed, timeAxis } from "../../src/charts/timeline";
 import type { Trial } from "../../src/generated/record";
 import type { JobData, JobStage, SeriesData } from "../../src/generated/types";
-import { sharesOf, stageBars, stageSpan } from "../../src/pages/trial/charts/job";
+import { sharesOf, stageBars, stageSpan, tierLanes } from "../../src/pages/trial/charts/job";
 import { lanesOf, stagesOf } from "../../src/pages/trial/charts/utilisation";
 import { drawn, view } from "./view";
 
@@ -20,7 +20,8 @@ const stage = (label: string, more: Partial<JobStage>): JobStage =>
     ...more,
   }) as JobStage;
 
-const job = (stages: JobStage[]) => ({ stages, running: null }) as unknown as JobData;
+const job = (stages: JobStage[], more: Partial<JobData> = {}) =>
+  ({ stages, running: null, tiers: [], tier_levels: null, ...more }) as unknown as JobData;
 
 const TIMED: Timed = {
   spans: [
@@ -96,6 +97,38 @@ test("of a window only the bars that reach into it have a row", () => {
   const some = drawn(timeAxis({ ...TIMED, bars, window: [40, 60] }, view()));
   expect((all.grid[1]?.height ?? 0) / (some.grid[1]?.height ?? 1)).toBe(2);
   expect(some.xAxis.map(({ min, max }) => [min, max])).toEqual(Array(4).fill([40, 60]));
+});
+
+test("each tier has a lane in its order, by kind of file, and marks what first overflowed to it", () => {
+  const use = (tier: string, kind: string, first: number | null) =>
+    ({ tier, kind, first_overflow_s: first }) as JobData["tiers"][number];
+  const told = job([stage("0", {})], {
+    tiers: [use("ssd", "shuffle", null), use("last", "shuffle", 7), use("last", "spill", 4)],
+    tier_levels: {
+      t_s: [0, 5],
+      lines: [
+        { tier: "ssd", kind: "shuffle", present_bytes: [0, 2_000_000] },
+        { tier: "ssd", kind: "spill", present_bytes: [0, 1_000_000] },
+        { tier: "last", kind: "shuffle_index", present_bytes: [0, 3_000_000] },
+      ],
+    },
+  });
+  const lanes = tierLanes(told, 100);
+  expect(lanes.map(({ title, marks }) => [title, marks])).toEqual([
+    ["On ssd", []],
+    ["On last", [{ at: 104, text: "spill overflowed" }]],
+  ]);
+  const { series, title } = drawn(
+    timeAxis({ spans: [], t_s: [100, 105], lanes, bars: stageBars(told, 100) }, view()),
+  );
+  const lines = series.filter(({ type }) => type === "line");
+  expect(lines.map(({ name }) => name)).toEqual(["shuffle", "spill", "shuffle index"]);
+  expect(lines[2]?.data).toEqual([
+    [100, 0],
+    [105, 3],
+  ]);
+  expect(title?.map(({ text }) => text)).toEqual(["On ssd, MB", "On last, MB"]);
+  expect(tierLanes(job([]), 0)).toEqual([]);
 });
 
 test("without phases and bars there is nothing to draw", () => {

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from venturi.record.job_account import JobAccount
 from venturi.units import format_bytes_decimal
 
+LINES_MAX = 40
+
 
 @dataclass(frozen=True, slots=True)
 class TierUse:
@@ -70,6 +72,61 @@ def tier_uses(account: JobAccount) -> tuple[TierUse, ...]:
         )
         for row in sums.iter_rows(named=True)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class TierLine:
+    """Bytes of one kind on one tier, of all processes, at the moments of its `TierLevels`."""
+
+    tier: str
+    kind: str
+    present_bytes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TierLevels:
+    """What lay on which tier over time; `t_s` from the start of the application.
+
+    Tier by tier in the order in which they are filled. Where there were more moments than points,
+    each value is the most until the next point.
+    """
+
+    t_s: tuple[float, ...]
+    lines: tuple[TierLine, ...]
+
+
+def tier_levels(account: JobAccount, points: int) -> TierLevels | None:
+    """The bytes on each tier at no more than `points` moments; None if that is not known.
+
+    A process's account holds until its next one. Of very many names of tiers and kinds the first
+    `LINES_MAX` are told.
+    """
+    began_ms = account.application.started_ms
+    if account.tiers is None or began_ms is None:
+        return None
+    import numpy as np
+
+    from venturi.record.frames import pl
+
+    present = pl.col("present_bytes").forward_fill().fill_null(0)
+    rows = account.tiers.sort("at_ms").with_columns(
+        change=(present - present.shift(1, fill_value=0)).over("executor_id", "tier", "kind")
+    )
+    moments_ms = np.unique(np.append(rows["at_ms"].to_numpy(), began_ms))
+    of_point = np.unique(np.linspace(0, len(moments_ms), points, endpoint=False).astype(int))
+    lines: list[TierLine] = []
+    for (_, tier, kind), own in rows.sort("order", "kind").group_by(
+        "order", "tier", "kind", maintain_order=True
+    ):
+        if len(lines) == LINES_MAX:
+            break
+        at = np.searchsorted(moments_ms, own["at_ms"].to_numpy())
+        changes = np.zeros(len(moments_ms), dtype=np.int64)
+        np.add.at(changes, at, own["change"].to_numpy())
+        most = np.maximum.reduceat(np.cumsum(changes), of_point)
+        lines.append(TierLine(str(tier), str(kind), tuple(most.tolist())))
+    t_s = (moments_ms[of_point] - began_ms) / 1e3
+    return TierLevels(tuple(t_s.tolist()), tuple(lines))
 
 
 def _rule(leave_free_bytes: int | None, use_at_most_bytes: int | None) -> str:

@@ -8,6 +8,7 @@ from venturi.errors import VenturiError
 from venturi.model.stages.analysis import analyse
 from venturi.model.stages.causes import Floats
 from venturi.model.stages.stage import Analysis, Stage
+from venturi.model.stages.tiers import tier_levels, tier_uses
 from venturi.model.stages.verdict import WORDS
 from venturi.present.api.shapes import (
     JobBound,
@@ -24,7 +25,8 @@ from venturi.record.repository import Repository
 from venturi.record.trial import CPU_OTHERS, Trial
 
 SHOWN_STAGES = 200
-RUNNING_POINTS = 400
+RUNNING_POINTS = TIER_POINTS = 400
+SHOWN_TIERS = 200
 TASK_TIME = "task time"
 NO_CLOCK = "an account that was ingested has no other beginning than its own"
 
@@ -42,7 +44,7 @@ def job_of(repository: Repository, trial: Trial) -> JobData:
 
 
 def _nothing(reason: str) -> JobData:
-    return JobData(None, reason, 1, None, None, None, None, (), (), 0, None, (), reason)
+    return JobData(None, reason, 1, None, None, None, None, (), (), 0, None, (), (), None, reason)
 
 
 def _data(account: JobAccount, found: Analysis, host: Meanwhile) -> JobData:
@@ -70,6 +72,8 @@ def _data(account: JobAccount, found: Analysis, host: Meanwhile) -> JobData:
         stages_left_out=len(found.stages) - len(shown),
         running=_running(account, found),
         bounds=tuple(JobBound(b.without, b.recorded_s, b.at_most_s) for b in found.bounds),
+        tiers=tier_uses(account)[:SHOWN_TIERS],
+        tier_levels=tier_levels(account, TIER_POINTS),
         missing_reason=None,
     )
 

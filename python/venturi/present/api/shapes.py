@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from venturi.model.scaling.between_hosts import BetweenHosts
 from venturi.model.scaling.disks_of_hosts import DisksOfHosts
+from venturi.model.stages.tiers import TierLevels, TierUse
 from venturi.present.cluster_page import ClusterCard, ProbeSeen
 from venturi.present.host_use import HostUse
 from venturi.record.cost import Cost
@@ -246,7 +247,8 @@ class JobData:
     `began_s` is when the application began, in seconds since the trial did: what stands between the
     two clocks. Null where that is not known, as for what was ingested. `applications` is how many
     the trial ran at once; this is one that failed, else the longest. `failure` says how it ended if
-    it did not succeed.
+    it did not succeed. `tiers` is empty where files were where the engine itself has them;
+    `tier_levels` has the bytes on them over time, on the application's clock.
     """
 
     began_s: float | None
@@ -261,6 +263,8 @@ class JobData:
     stages_left_out: int
     running: JobRunning | None
     bounds: tuple[JobBound, ...]
+    tiers: tuple[TierUse, ...]
+    tier_levels: TierLevels | None
     missing_reason: str | None
 
 

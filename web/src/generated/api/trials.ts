@@ -112,6 +112,8 @@ export interface JobData {
   stages_left_out: number;
   running: JobRunning | null;
   bounds: JobBound[];
+  tiers: TierUse[];
+  tier_levels: TierLevels | null;
   missing_reason: string | null;
 }
 export interface JobPart {
@@ -145,6 +147,27 @@ export interface JobStage {
 export interface JobRunning {
   t_s: number[];
   tasks: number[];
+}
+export interface TierUse {
+  order: number;
+  tier: string;
+  rule: string;
+  kind: string;
+  placements: number;
+  seen_bytes: number;
+  peak_bytes: number;
+  overflows: number;
+  first_overflow_s: number | null;
+  errors: number;
+}
+export interface TierLevels {
+  t_s: number[];
+  lines: TierLine[];
+}
+export interface TierLine {
+  tier: string;
+  kind: string;
+  present_bytes: number[];
 }
 export interface SeriesData {
   hosts: string[];

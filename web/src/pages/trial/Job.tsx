@@ -15,6 +15,7 @@ import {
   stageBars,
   stageSpan,
   tasksLane,
+  tierLanes,
   UNATTRIBUTED,
 } from "./charts/job";
 import { HostChoice, laneLegends, useHost, useJob } from "./Timeline";
@@ -245,6 +246,57 @@ function StagesOverHost({
   );
 }
 
+/** What lay on which tier of local storage over the stages, and what an earlier one had no room for. */
+function Tiers({ trial, data }: { trial: Trial; data: JobData }) {
+  const began = data.began_s ?? 0;
+  const lanes = useMemo(() => tierLanes(data, began), [data, began]);
+  const draw = useCallback(
+    (view: View) =>
+      timeAxis(
+        {
+          spans: data.began_s === null ? [] : trial.phases,
+          t_s: lanes[0]?.t_s ?? [],
+          lanes,
+          bars: stageBars(data, began),
+        },
+        view,
+      ),
+    [trial, data, lanes, began],
+  );
+  return (
+    <Figure
+      title="Local files by tier"
+      caption="What was there, as each process of Spark told at intervals; its tiers are filled in this order."
+      draw={draw}
+      file={`${trial.id}-tiers`}
+      legends={[["Stages", causeLegend(data)], ...laneLegends(lanes)]}
+      open
+      table={{
+        columns: [
+          { name: "Tier" },
+          { name: "Files of" },
+          { name: "Rule" },
+          number("Bytes"),
+          number("Most at once"),
+          number("Places"),
+          number("Overflowed"),
+          number("First"),
+        ],
+        rows: data.tiers.map((use): Cell[] => [
+          use.tier,
+          use.kind.replaceAll("_", " "),
+          use.rule,
+          { value: use.seen_bytes, show: bytes(use.seen_bytes) },
+          { value: use.peak_bytes, show: bytes(use.peak_bytes) },
+          use.placements,
+          use.overflows,
+          time(use.first_overflow_s === null ? null : began + use.first_overflow_s),
+        ]),
+      }}
+    />
+  );
+}
+
 /** What the engine's own account tells of a trial. */
 export function TrialJob({ trial, detail }: { trial: Trial; detail: TrialDetail }) {
   const { data, problem } = useJob(trial.id, detail);
@@ -349,6 +401,7 @@ function Account({ trial, detail, data }: { trial: Trial; detail: TrialDetail; d
       ) : (
         <StagesOverHost trial={trial} detail={detail} data={data} beganS={began} />
       )}
+      {data.tiers.length > 0 && <Tiers trial={trial} data={data} />}
       <Uneven stages={data.stages} />
       <h3>How much sooner it could have ended</h3>
       <DataTable

@@ -65,7 +65,7 @@ export function HostChoice({ hosts, host }: { hosts: readonly string[]; host: st
 /** The colours of each lane, but for one whose title says what its only line is. */
 export const laneLegends = (lanes: readonly Track[]): PartLegend[] =>
   lanes
-    .filter(({ unit, lines }) => unit === "B/s" || lines.length > 1)
+    .filter(({ unit, lines }) => unit === "B/s" || unit === "B" || lines.length > 1)
     .map(({ title, lines }) => [title, lines.map(({ role, name }) => [role, name] as const)]);
 
 /** Each phase with the means of what was seen during it. */

@@ -2,7 +2,7 @@
 import type { Bar } from "../../../charts/bars-in-time";
 import { type Row, rowsChart } from "../../../charts/rows";
 import { axisOf, timeUnit } from "../../../charts/scale";
-import type { Track } from "../../../charts/timeline";
+import type { Mark, Track } from "../../../charts/timeline";
 import type { Drawing, View } from "../../../charts/view";
 import { duration, percent, plain } from "../../../format";
 import type { JobData, JobStage } from "../../../generated/types";
@@ -101,6 +101,46 @@ export const tasksLane = ({ running }: JobData, beganS: number): Track[] =>
         },
       ]
     : [];
+
+/** The colour of each kind of local file; what has none is other. */
+const KIND_ROLES: Readonly<Record<string, string>> = {
+  shuffle: "read",
+  shuffle_index: "cpu-system",
+  spill: "write",
+  cached: "memory",
+};
+
+const words = (kind: string) => kind.replaceAll("_", " ");
+
+/** On each tier, the first moment at which an earlier one had no room, and of what. */
+function overflowOf({ tiers }: JobData, tier: string, beganS: number): Mark[] {
+  const [first] = tiers
+    .flatMap(({ tier: of, kind, first_overflow_s: at }) =>
+      of === tier && at !== null ? [{ at: beganS + at, text: `${words(kind)} overflowed` }] : [],
+    )
+    .sort((a, b) => a.at - b.at);
+  return first ? [first] : [];
+}
+
+/** What lay on each tier, by kind of file, on the same clock. */
+export function tierLanes(data: JobData, beganS: number): Track[] {
+  const { t_s = [], lines = [] } = data.tier_levels ?? {};
+  const tiers = [...new Set(lines.map(({ tier }) => tier))];
+  return tiers.map((tier) => ({
+    title: `On ${tier}`,
+    unit: "B",
+    stacked: true,
+    lines: lines
+      .filter((line) => line.tier === tier)
+      .map(({ kind, present_bytes: values }) => ({
+        name: words(kind),
+        role: KIND_ROLES[kind] ?? REST,
+        values: [...values],
+      })),
+    t_s: t_s.map((at) => beganS + at),
+    marks: overflowOf(data, tier, beganS),
+  }));
+}
 
 /** A row for each stage from its submission to its end; its colours are shares of task time. */
 export function jobStages(data: JobData, view: View): Drawing {
