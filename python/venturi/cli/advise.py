@@ -1,6 +1,7 @@
 """`venturi advise`: a command for each question.
 
-`hardware`: which machines, how many, for how much, with what certainty.
+`hardware`: which machines, how many, for how much, with what certainty. `tiers`: how much fast
+local storage.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
+from venturi.cli.advise_tiers import tiers
 from venturi.cli.html import PageFile, command_line, html_options
 from venturi.cli.machines import (
     DURABILITIES,
@@ -53,6 +55,9 @@ def command() -> None:
 
     Options without a command are those of `hardware`: `venturi advise --sort 100TB`.
     """
+
+
+command.add_command(tiers)
 
 
 @command.command()

@@ -58,7 +58,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "effect": ("effect", "What a setting brings, of trials that are alike in all else"),
     "rank": ("rank", "Rank many groups of trials by time or cost, with ties"),
     "scaling": ("scaling", "Tell how the time grows or falls with hosts, data or a number"),
-    "advise": ("advise", "Advise which machines to rent or buy for a job, and how many"),
+    "advise": ("advise", "Advise on a job: which machines, how many, how much fast storage"),
     "predict": ("predict", "Predict time and cost of a job on given machines, with formulas"),
     "simulate": ("simulate", "Simulate a job on uneven machines: stragglers, tails, lost nodes"),
     "catalog": ("catalog", "List, show, import, overlay and compare catalogues of machines"),

@@ -1,0 +1,308 @@
+"""How fast two classes of disks are, for a job's local files: as given, as probes of disks measured
+them, or else by what the hosts' own series say of the trial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median, quantiles
+from typing import TYPE_CHECKING
+
+from venturi.advise.devices import device_of, mount_of
+from venturi.errors import ExitCode, VenturiError
+from venturi.model.quantity import Kind, Quantity
+from venturi.model.stages.fast_storage import READ_AHEAD_BYTES, DiskRates, Requests
+from venturi.model.stages.local_bytes import JobLoad, StageLoad
+from venturi.record.series import host_of, read_parts
+from venturi.record.trial import State, Trial
+from venturi.units import parse_rate
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from venturi.record.repository import Repository
+
+EXAMPLE = "read=150MB/s,write=140MB/s,iops=120"
+# Our judgement, not measured: a disk busier than this does what it can; this much more of one
+# direction than of the other is that direction; fewer samples tell nothing.
+BUSY, MAINLY, SAMPLES = 0.8, 4.0, 3
+_RANDOM_BYTES = 4096  # of a request, where only requests a second are given
+_READ, _WRITE = "disk_read_bytes_per_s", "disk_write_bytes_per_s"
+_RANDOM = "disk_random_read_iops"
+
+
+@dataclass(frozen=True, slots=True)
+class Disks:
+    """The disks of a class: folders of the trial's hosts, and rates that somebody gave."""
+
+    name: str
+    folders: tuple[str, ...] = ()
+    given: tuple[DiskRates, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """As people name them."""
+        return f"{self.name} disks" + (f" ({', '.join(self.folders)})" if self.folders else "")
+
+
+def disks_given(name: str, texts: Sequence[str]) -> Disks:
+    """The disks that an option names: folders, or rates such as `EXAMPLE`, one for each disk."""
+    rates = [_given(name, text) for text in texts if "=" in text]
+    return Disks(name, tuple(text for text in texts if "=" not in text), tuple(rates))
+
+
+def _given(name: str, text: str) -> DiskRates:
+    """Rates of one disk, as they are written."""
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        key, _, amount = (word.strip() for word in part.partition("="))
+        if key not in {"read", "write", "iops"} or key in found:
+            raise _bad(name, text, f"{key!r} is {'given twice' if key in found else 'no rate'}")
+        try:
+            found[key] = float(amount) if key == "iops" else parse_rate(amount)
+        except (ValueError, VenturiError) as error:
+            what = "number" if key == "iops" else "rate"
+            raise _bad(name, text, f"{key} is no {what}: {amount!r}") from error
+        if not 0 < found[key] < float("inf"):
+            raise _bad(name, text, f"{key} must be above 0")
+
+    def quantity(key: str) -> Quantity | None:
+        value = found.get(key)
+        if value is None:
+            return None
+        return Quantity(value, value, value, Kind.ASSUMED, f"--{name}")
+
+    per_s = quantity("iops")
+    requests = () if per_s is None else (Requests(_RANDOM_BYTES, per_s),)
+    return DiskRates(quantity("read"), quantity("write"), requests)
+
+
+def _bad(name: str, text: str, problem: str) -> VenturiError:
+    return VenturiError(
+        "VEN-UNIT-SYNTAX",
+        f"--{name} {text[:80]!r}: {problem}",
+        where={"option": f"--{name}", "value": text[:80]},
+        hint=f"write it like {EXAMPLE}, or give a folder that `venturi probe disk` measured",
+        exit_code=ExitCode.USAGE,
+    )
+
+
+def rates_of(trial: Trial, probes: Sequence[Trial], disks: Disks, slots: int) -> DiskRates:
+    """What is given, and of the rest what `probes` (newest first) measured; see `with_series`.
+
+    Rates of several disks are added up. `slots` is how many tasks read at once.
+    """
+    probed = [_probed(trial, probes, folder, slots) for folder in disks.folders]
+    return replace(_together([*disks.given, *probed]), read_ahead_bytes=_read_ahead(trial, disks))
+
+
+def _together(each: Sequence[DiskRates]) -> DiskRates:
+    """All of these disks at once; what is not known of one of them is not known."""
+    if not each:
+        return DiskRates()
+    sizes = set.intersection(*({r.size_bytes for r in rates.requests} for rates in each))
+    by_size = {
+        size: _added(
+            [one.per_s for rates in each for one in rates.requests if one.size_bytes == size]
+        )
+        for size in sorted(sizes)
+    }
+    return DiskRates(
+        _added([rates.read for rates in each]),
+        _added([rates.write for rates in each]),
+        tuple(Requests(size, per_s) for size, per_s in by_size.items() if per_s is not None),
+        _added([rates.shuffle for rates in each]),
+    )
+
+
+def _added(found: Sequence[Quantity | None]) -> Quantity | None:
+    known = [quantity for quantity in found if quantity is not None]
+    if not known or len(known) < len(found):
+        return None
+    return Quantity(
+        sum(q.value for q in known), sum(q.low for q in known), sum(q.high for q in known),
+        min((q.kind for q in known), key=list(Kind).index),
+        "; ".join(dict.fromkeys(q.source for q in known)),
+    )  # fmt: skip
+
+
+def _read_ahead(trial: Trial, disks: Disks) -> float:
+    """What the kernel reads ahead on these disks, by the hosts' facts."""
+    known = [
+        device.get("read_ahead_bytes")
+        for host in trial.cluster.hosts
+        for folder in disks.folders
+        if (mount := mount_of(host.facts, folder)) is not None
+        for device in (device_of(host.facts, mount),)
+    ]
+    sizes = [size for size in known if isinstance(size, int) and size > 0]
+    return median(sizes) if sizes else READ_AHEAD_BYTES
+
+
+def _probed(trial: Trial, probes: Sequence[Trial], folder: str, slots: int) -> DiskRates:
+    """What the newest probe of the disk behind `folder` that has it measured."""
+    found = DiskRates()
+    for probe in probes:
+        if probe.state is not State.SUCCEEDED or not _same_hosts(trial, probe):
+            continue
+        labels = {str(sample.labels.get("dir")) for sample in probe.samples} - {"None"}
+        measured = next((each for each in sorted(labels) if _same_disk(trial, each, folder)), None)
+        if measured is None:
+            continue
+        source = f"probe {probe.id} of {measured}"
+        found = replace(
+            found,
+            read=found.read or _quantity(_values(probe, _READ, measured), source),
+            write=found.write or _quantity(_values(probe, _WRITE, measured), source),
+            requests=found.requests or _requests(probe, measured, slots, source),
+        )
+    return found
+
+
+def _same_hosts(trial: Trial, probe: Trial) -> bool:
+    names = {host.name for host in trial.cluster.hosts}
+    return not names.isdisjoint(host.name for host in probe.cluster.hosts)
+
+
+def _same_disk(trial: Trial, measured: str, folder: str) -> bool:
+    """Whether two folders lie on one file system of the trial's hosts."""
+    if measured == folder:
+        return True
+    mounts = [
+        [mount_of(host.facts, each) for each in (measured, folder)] for host in trial.cluster.hosts
+    ]
+    known = [(a, b) for a, b in mounts if a is not None and b is not None]
+    if known:
+        return all(a["mount_point"] == b["mount_point"] for a, b in known)
+    return folder.startswith(measured.rstrip("/") + "/")
+
+
+def _values(probe: Trial, metric: str, folder: str, **labels: object) -> list[float]:
+    """What was measured, of several hosts with all of them at work."""
+    wanted = {"dir": folder, **labels}
+    found = [
+        sample
+        for sample in probe.samples
+        if sample.metric == metric
+        and sample.value
+        and all(sample.labels.get(key) == value for key, value in wanted.items())
+    ]
+    most = max((int(s.labels.get("hosts_at_once") or 0) for s in found), default=0)
+    return [s.value for s in found if s.value and int(s.labels.get("hosts_at_once") or 0) == most]
+
+
+def _quantity(values: Sequence[float], source: str) -> Quantity | None:
+    if not values:
+        return None
+    return Quantity(median(values), min(values), max(values), Kind.MEASURED, source)
+
+
+def _requests(probe: Trial, folder: str, slots: int, source: str) -> tuple[Requests, ...]:
+    """Random reads by size: with about as many at once as tasks (the range: one to many)."""
+    shapes: dict[int, set[int]] = {}
+    for sample in probe.samples:
+        block, depth = (sample.labels.get(key) for key in ("block_bytes", "queue_depth"))
+        if sample.metric == _RANDOM and isinstance(block, int) and isinstance(depth, int):
+            shapes.setdefault(block, set()).add(depth)
+    found = []
+    for block, depths in sorted(shapes.items()):
+        by_depth = {
+            depth: median(values)
+            for depth in depths
+            if (values := _values(probe, _RANDOM, folder, block_bytes=block, queue_depth=depth))
+        }
+        if by_depth:
+            usual = by_depth[min(by_depth, key=lambda depth: abs(depth - slots))]
+            low, high = min(by_depth.values()), max(by_depth.values())
+            quantity = Quantity(usual, low, high, Kind.MEASURED, source)
+            found.append(Requests(block, quantity))
+    return tuple(found)
+
+
+class Series:
+    """What the disks of the trial's hosts did while its stages ran.
+
+    `began_s` is when the job began, on the clock of the series; None, and nothing is known.
+    """
+
+    def __init__(self, repository: Repository, trial: Trial, began_s: float | None) -> None:
+        self._trial, self._began_s = trial, began_s
+        self._frames: dict[str, pl.DataFrame] = {}
+        if began_s is None:
+            return
+        names = [host.name for host in trial.cluster.hosts]
+        for artifact in trial.artifacts:
+            if artifact.kind == "series":
+                host = names[0] if len(names) == 1 else host_of(artifact.name, names)
+                self._frames[host] = _of_disks(read_parts(repository.artifact_path(artifact)))
+
+    def rates(self, load: JobLoad, known: DiskRates, disks: Disks) -> DiskRates:
+        """`known`, and what it lacks by how fast the busy disks of this class were."""
+        found: dict[str, list[float]] = {"read": [], "write": [], "shuffle": []}
+        for t_s, busy, read, written in self._moments(disks.folders):
+            if busy < BUSY:
+                continue
+            if written > MAINLY * read:
+                found["write"].append(written / busy)
+            elif read > MAINLY * written:
+                shuffled = any(
+                    stage.shuffle.read_bytes and not stage.input_bytes
+                    for stage in load.stages
+                    if stage.started_s < t_s <= stage.started_s + stage.elapsed_s
+                )
+                found["shuffle" if shuffled else "read"].append(read / busy)
+        source = f"the disks of trial {self._trial.id} while they were busy"
+        own = {
+            name: Quantity(median(v), quantiles(v)[0], quantiles(v)[2], Kind.DERIVED, source)
+            for name, v in found.items()
+            if len(v) >= SAMPLES and quantiles(v)[0] > 0
+        }
+        shuffle = known.shuffle or (None if known.requests else own.get("shuffle"))
+        return replace(
+            known,
+            read=known.read or own.get("read"),
+            write=known.write or own.get("write"),
+            shuffle=shuffle,
+        )
+
+    def from_disk(self, stage: StageLoad, folders: Sequence[str]) -> float | None:
+        """The share of what `stage` read of local files that came from the disks behind `folders`.
+
+        None where it read its input, too, which may lie there as well, or too few samples tell.
+        """
+        wanted = stage.shuffle.read_bytes + stage.spill.read_bytes
+        end_s = stage.started_s + stage.elapsed_s
+        moments: dict[float, float] = {}
+        for t_s, _, read, _ in self._moments(folders):
+            if stage.started_s < t_s <= end_s:
+                moments[t_s] = moments.get(t_s, 0.0) + read
+        if stage.input_bytes or not wanted or len(moments) < SAMPLES:
+            return None
+        mean = sum(moments.values()) / len(moments) / max(len(self._frames), 1)
+        return min(mean * stage.elapsed_s / wanted, 1.0)
+
+    def _moments(self, folders: Sequence[str]) -> Iterable[tuple[float, float, float, float]]:
+        """Seconds since the job began, share busy, bytes/s read and written, of each disk."""
+        for host in self._trial.cluster.hosts:
+            mounts = [mount_of(host.facts, folder) for folder in folders]
+            devices = {device_of(host.facts, each).get("name") for each in mounts if each}
+            frame = self._frames.get(host.name)
+            if frame is not None:
+                for t_s, device, busy, read, written in frame.iter_rows():
+                    if device in devices and None not in (busy, read, written):
+                        yield t_s - (self._began_s or 0.0), busy, read, written
+
+
+def _of_disks(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    from venturi.record.frames import pl
+
+    metrics = ["disk_busy", _READ, _WRITE]
+    found = [part.filter(pl.col("metric").is_in(metrics)) for part in parts]
+    if not found:
+        raise VenturiError("VEN-RECORD-ARTIFACT", "the series holds no values")
+    rows = pl.concat(found)
+    by_metric: Mapping[str, pl.Expr] = {
+        metric: pl.col("value").filter(pl.col("metric") == metric).first() for metric in metrics
+    }
+    return rows.group_by("t_s", "device").agg(**by_metric).sort("t_s")

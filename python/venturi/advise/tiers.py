@@ -1,0 +1,378 @@
+"""How much fast local storage a job needs: its time with more and less of it, and what that costs.
+
+Everything is of one host: each is to have so much.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from venturi.advise.tier_rates import Disks, Series, rates_of
+from venturi.errors import VenturiError
+from venturi.model.catalog import Catalog
+from venturi.model.catalog.find import unknown
+from venturi.model.cost.charges import HOURS_PER_MONTH
+from venturi.model.cost.dataflow import Bounds
+from venturi.model.stages.analysis import analyse
+from venturi.model.stages.fast_storage import DiskRates, FastStorage, missing_rates
+from venturi.model.stages.local_bytes import JobLoad, job_load
+from venturi.model.stages.tiers import tier_uses
+from venturi.record.job_account import has_account, load
+from venturi.record.query.conditions import Condition
+from venturi.record.query.paging import whole_trials
+from venturi.record.trial import CLUSTER_HOUR, CPU_OTHERS, State, Trial
+from venturi.units import SECONDS_PER_HOUR
+
+if TYPE_CHECKING:
+    from venturi.record.job_account import JobAccount
+    from venturi.record.repository import Repository
+
+SETTING = "spark.storage.hierarchyStore"
+PROBES_MAX = 50
+ROWS = 10
+GB = 1_000_000_000
+_ROLE, _SPARK_FOLDERS = "scratch", "spark.local.dir"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What somebody wants to know. Without `fast` it is the trial's first tier, without `slow` what
+    is left of its folders; without `sizes` a row of round ones. `volumes` is the kind of network
+    volume whose price, in a catalogue, the fast storage has.
+    """
+
+    fast: Disks
+    slow: Disks
+    sizes: tuple[int, ...] = ()
+    catalogs: tuple[Catalog, ...] = ()
+    volumes: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """With `fast_bytes` in each host: the time, what it saves beside none, and the job's cost."""
+
+    fast_bytes: int
+    time_s: Bounds
+    saved_s: Bounds
+    usd: Bounds | None
+
+
+@dataclass(frozen=True, slots=True)
+class More:
+    """What `more_bytes` beyond what the trial had would save."""
+
+    more_bytes: int
+    saved_s: Bounds
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A rate that was used, in bytes/s or reads/s, and where it is from."""
+
+    disks: str
+    what: str
+    unit: str
+    value: float
+    low: float
+    high: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class OfStage:
+    """Local files of a stage in one host, by kind, and the share of what was written on fast."""
+
+    label: str
+    kind: str
+    written_bytes: float
+    read_bytes: float
+    written_fast: float
+
+
+@dataclass(frozen=True, slots=True)
+class TiersAdvice:
+    """The answer. `held_bytes` of fast storage is what the trial used of it; `all_bytes` holds all;
+    `knee_bytes` is where more begins to save much less (None: each byte saves alike).
+    """
+
+    trial: str
+    workload: str
+    engine: str
+    elapsed_s: float
+    hosts: int
+    held_bytes: int
+    all_bytes: int
+    knee_bytes: int | None
+    steps: tuple[Step, ...]
+    more: tuple[More, ...]
+    stages: tuple[OfStage, ...]
+    rates: tuple[Rate, ...]
+    notes: tuple[str, ...]
+    usd_missing_reason: str | None
+
+
+def advise_tiers(repository: Repository, trial: Trial, asked: Asked) -> TiersAdvice:
+    """The answer from the account of `trial`; VEN-MODEL-INPUT, cannot tell, says what is missing
+    and what to do.
+    """
+    account = _account(repository, trial)
+    analysis = analyse(account, next(iter(trial.values(CPU_OTHERS)), None))
+    elapsed_s = trial.elapsed_s or analysis.elapsed_s
+    if trial.state is not State.SUCCEEDED or not elapsed_s or not analysis.path:
+        raise _cannot_tell(
+            trial, f"it ended as {trial.state.value}, or its account does not say when",
+            "give a trial that succeeded",
+        )  # fmt: skip
+    fast, slow, tier = _classes(trial, account, asked)
+    folders = _folders(trial)
+    stock = sum(each in fast.folders for each in folders) / len(folders) if folders else 0.0
+    job = job_load(account, analysis, elapsed_s, frozenset({tier} if tier else ()), stock)
+    if job.all_bytes <= 0:
+        raise _cannot_tell(
+            trial, "no stage wrote or spilled anything to local disks, so none can save time",
+            "give a trial of a job that shuffles",
+        )  # fmt: skip
+    series = Series(repository, trial, account.began_s)
+    job = replace(
+        job, stages=tuple(replace(e, from_disk=series.from_disk(e, folders)) for e in job.stages)
+    )
+    probes = whole_trials(
+        repository, Condition.equal("workload", "diskbench"), most=PROBES_MAX, skip=lambda _: None
+    )
+    rates = []
+    for disks in (fast, slow):
+        found = series.rates(job, rates_of(trial, probes, disks, job.slots), disks)
+        if lacking := missing_rates(job, found):
+            raise _no_rates(trial, disks, lacking)
+        rates.append(found)
+    storage = FastStorage(job, *rates)
+    price, why = _price(trial, asked)
+    held = _held(job, account, tier, stock)
+    return TiersAdvice(
+        trial=trial.id,
+        workload=trial.workload.name,
+        engine=f"{trial.engine.name} {trial.engine.version}",
+        elapsed_s=elapsed_s,
+        hosts=job.hosts,
+        held_bytes=round(held),
+        all_bytes=math.ceil(job.all_bytes),
+        knee_bytes=None if (knee := storage.knee_bytes()) is None else round(knee),
+        steps=tuple(
+            _step(storage, size, price, job.hosts)
+            for size in asked.sizes or _row(job.all_bytes)
+        ),
+        more=tuple(
+            More(more, storage.saved_s(held, held + more)) for more in _amounts(job, held)
+        ),
+        stages=tuple(_of_stages(job)),
+        rates=tuple(
+            each
+            for disks, found in zip((fast, slow), rates, strict=True)
+            for each in _told(disks, found, job)
+        ),
+        notes=(*job.notes, *_notes(job)),
+        usd_missing_reason=why,
+    )  # fmt: skip
+
+
+def _account(repository: Repository, trial: Trial) -> JobAccount:
+    if not has_account(trial):
+        raise _cannot_tell(
+            trial, "no account of its engine was recorded with it",
+            "give a trial that ran on Spark (venturi run WORKLOAD --engine spark), or the event "
+            "log of an application (venturi ingest spark-eventlog FILE)",
+        )  # fmt: skip
+    return load(repository, trial)
+
+
+def _cannot_tell(trial: Trial, why: str, hint: str) -> VenturiError:
+    return VenturiError(
+        "VEN-MODEL-INPUT",
+        f"cannot tell how much fast storage trial {trial.id} needs: {why}",
+        where={"trial": trial.id},
+        hint=hint,
+    )
+
+
+def _no_rates(trial: Trial, disks: Disks, lacking: Sequence[str]) -> VenturiError:
+    probe = " ".join(f"--dir {folder}" for folder in disks.folders) or "--dir FOLDER"
+    return _cannot_tell(
+        trial, f"of its {disks.words} these rates are not known: {', '.join(lacking)}",
+        f"measure them on that host: venturi probe disk {probe} --mode read,write,random_read; or "
+        f"say them: --{disks.name} read=150MB/s,write=140MB/s,iops=120",
+    )  # fmt: skip
+
+
+def _folders(trial: Trial) -> tuple[str, ...]:
+    """The local folders of the trial's engine, as far as the trial says; of a cluster, a host's."""
+    told = trial.cluster.disks_by_role.get(_ROLE)
+    if told:
+        hosts = {host.name for host in trial.cluster.hosts}
+        split = [(each, *each.partition(":")) for each in told]
+        return tuple(
+            dict.fromkeys(path if host in hosts else each for each, host, _, path in split)
+        )
+    setting = str(trial.configuration.get(_SPARK_FOLDERS) or "")
+    return tuple(filter(None, (each.strip() for each in setting.split(","))))
+
+
+def _classes(trial: Trial, account: JobAccount, asked: Asked) -> tuple[Disks, Disks, str | None]:
+    """The fast and the slow disks, and the name of the tier that was fast."""
+    folders, fast, slow, tier = _folders(trial), asked.fast, asked.slow, None
+    own = fast.folders
+    if uses := tier_uses(account):
+        # Nothing fitted: no file says how the first tier is called.
+        tier = uses[0].tier if uses[0].order == 0 else _first_tier(trial)
+        own = tuple(each for each in folders if tier and tier.lower() in each.lower())
+        if not fast.folders and not fast.given:
+            fast = Disks("fast", own)
+    if not fast.folders and not fast.given:
+        raise _cannot_tell(
+            trial, "it does not say where its fast disks are",
+            "name them: --fast FOLDER (measured by venturi probe disk --dir FOLDER), or their "
+            "rates: --fast read=2GB/s,write=1.5GB/s,iops=90000",
+        )  # fmt: skip
+    if not slow.folders and not slow.given:
+        slow = Disks("slow", tuple(each for each in folders if each not in {*own, *fast.folders}))
+    return fast, slow, tier
+
+
+def _first_tier(trial: Trial) -> str | None:
+    """The keyword that the trial's setting begins with."""
+    words = str(trial.configuration.get(SETTING) or "").split()
+    return words[0] if words else None
+
+
+def _held(job: JobLoad, account: JobAccount, tier: str | None, stock: float) -> float:
+    """What the trial had of fast storage, as far as it used it: all, if nothing overflowed."""
+    if tier is None:
+        return stock * job.all_bytes
+    if not any(use.overflows for use in tier_uses(account)):
+        return job.all_bytes if job.held_bytes else 0.0
+    return min(job.held_bytes or 0.0, job.all_bytes)
+
+
+def _row(all_bytes: float) -> tuple[int, ...]:
+    """Round sizes from 0 to the first in which everything fits."""
+    step = _round_up(all_bytes / ROWS)
+    return tuple(range(0, math.ceil(all_bytes / step) * step + 1, step))
+
+
+def _round_up(size: float) -> int:
+    """The next of 1, 2, 5, 10, 20, ... bytes."""
+    power = 10 ** math.floor(math.log10(max(size, 1.0)))
+    return int(next(step * power for step in (1, 2, 5, 10) if step * power >= size))
+
+
+def _amounts(job: JobLoad, held: float) -> tuple[int, ...]:
+    """1, 2, 4, ... GB more, or of a small job a tenth of all, until everything fits."""
+    left = job.all_bytes - held
+    amount = min(GB, _round_up(job.all_bytes / ROWS))
+    found: list[int] = []
+    while left > 0 and (not found or found[-1] < left) and len(found) < ROWS:
+        found.append(amount)
+        amount *= 2
+    return tuple(found)
+
+
+def _step(storage: FastStorage, size: int, price: Price | None, hosts: int) -> Step:
+    time_s = storage.time_s(size)
+    usd = None
+    if price is not None:
+        per_s = price.per_hour(size, hosts) / SECONDS_PER_HOUR
+        usd = Bounds(time_s.value * per_s, time_s.low * per_s, time_s.high * per_s)
+    return Step(size, time_s, storage.saved_s(0, size), usd)
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars an hour of all machines, and of a GiB of fast storage (0: it is part of them)."""
+
+    machines: float
+    gib: float
+
+    def per_hour(self, fast_bytes: int, hosts: int) -> float:
+        """With so much fast storage in each of so many hosts."""
+        return self.machines + hosts * self.gib * fast_bytes / 2**30
+
+
+def _price(trial: Trial, asked: Asked) -> tuple[Price | None, str | None]:
+    """What an hour costs, or why that is not known."""
+    machines, why = _machines(trial, asked.catalogs)
+    if machines is None:
+        return None, why
+    if asked.volumes is None:
+        return Price(machines, 0.0), None
+    for catalog in asked.catalogs:
+        if (kind := catalog.volumes.get(asked.volumes)) is not None:
+            price = kind.fact("volume_price")
+            if not isinstance(price.value, float):
+                return None, f"{asked.volumes}: {price.note}"
+            return Price(machines, price.value / HOURS_PER_MONTH), None
+    names = [name for catalog in asked.catalogs for name in catalog.volumes]
+    raise unknown(
+        f"no catalogue has volumes of the kind {asked.volumes!r}",
+        asked.volumes, names, "they have", {"option": "--volumes", "volumes": asked.volumes},
+    )  # fmt: skip
+
+
+def _machines(trial: Trial, catalogs: Sequence[Catalog]) -> tuple[float | None, str | None]:
+    """US dollars an hour of the trial's machines."""
+    cluster = trial.cluster
+    if cluster.dilation is not None:
+        return None, "the cluster is emulated: its time is not that of machines with a price"
+    price = cluster.price
+    if price is not None and price.per == CLUSTER_HOUR and price.currency == "USD":
+        return price.amount, None
+    if price is not None:
+        return None, f"its price is in {price.currency}, per {price.per}"
+    if cluster.instance_type is None:
+        return None, "the trial does not say on which type of machine it ran"
+    for catalog in catalogs:
+        known = catalog.types.get(cluster.instance_type)
+        each = None if known is None else known.number("price")
+        if each is not None:
+            return each * len(cluster.hosts), None
+    return None, f"no catalogue given has a price of {cluster.instance_type}"
+
+
+def _of_stages(job: JobLoad) -> list[OfStage]:
+    return [
+        OfStage(stage.label, kind, moved.written_bytes, moved.read_bytes, moved.written_fast)
+        for stage in job.stages
+        for kind, moved in (
+            ("shuffle", stage.shuffle), ("spill", stage.spill), ("cached", stage.cached),
+        )
+        if moved.written_bytes or moved.read_bytes
+    ]  # fmt: skip
+
+
+def _told(disks: Disks, rates: DiskRates, job: JobLoad) -> list[Rate]:
+    """The rates that were used, of all disks of a class in a host."""
+    found = [
+        Rate(disks.words, what, "B/s", each.value, each.low, each.high, each.source)
+        for what, each in (("reading", rates.read), ("writing", rates.write))
+        if each is not None
+    ]
+    segments = [each.segment_bytes for each in job.stages if each.segment_bytes]
+    random = rates.shuffle_read(min(segments) if segments else None)
+    if random is not None:
+        source = rates.shuffle.source if rates.shuffle else rates.requests[0].per_s.source
+        found.append(Rate(disks.words, "shuffle reads", "B/s", *random, source))
+    return found
+
+
+def _notes(job: JobLoad) -> list[str]:
+    said = ["times are anchored at this one trial; how much its repeats differ is not in the range"]
+    if any(each.from_disk is None and each.shuffle.read_bytes for each in job.stages):
+        said.append(
+            "how much of what was read came from memory is not known: the ranges reach from "
+            "all of it to none"
+        )
+    if job.hosts > 1:
+        said.append(f"bytes are those of one of {job.hosts} hosts, which are taken to be alike")
+    return said
