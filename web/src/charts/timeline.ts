@@ -6,18 +6,15 @@ import { duration, percent, rate } from "../units";
 import { type Bar, barSeries, nameRoom, rowHeight } from "./bars-in-time";
 import { base, type Drawing, quietAxis, tip, type View } from "./view";
 
-/** A moment that is marked in a lane, and why. */
-export interface Mark {
-  at: number;
-  text: string;
-}
-
-/** A lane with lines over time; `t_s` where they have other moments than those of the host. */
+/**
+ * A lane with lines over time; `t_s` where they have other moments than those of the host, `marks`
+ * are moments of note.
+ */
 export interface Track extends Omit<Lane, "unit" | "missing"> {
   unit: Lane["unit"] | "tasks" | "B";
   unitName?: string;
   t_s?: readonly number[];
-  marks?: readonly Mark[];
+  marks?: readonly number[];
 }
 
 /** What is drawn from 0 on, in seconds; only what lies in `window` is shown. */
@@ -148,14 +145,6 @@ function barEdges(edges: number[], gridIndex: number, view: View) {
   };
 }
 
-/** The moments that a lane marks, in words. */
-const marksOf = (marks: readonly Mark[], view: View) =>
-  marks.map(({ at, text }) => ({
-    xAxis: at,
-    lineStyle: { color: view.color("throat"), type: "solid" },
-    label: { show: true, formatter: text, position: "insideEndTop", color: view.color("throat") },
-  }));
-
 /** The lines of every lane, from the grid `first` on; the first of each draws the edges too. */
 function laneLines(
   lanes: Track[],
@@ -164,6 +153,7 @@ function laneLines(
   edges: number[],
   view: View,
 ) {
+  const noted = { color: view.color("throat"), type: "solid", width: 2 };
   return lanes.flatMap((lane, place) =>
     lane.lines.map((line, number) => ({
       type: "line",
@@ -186,7 +176,10 @@ function laneLines(
               symbol: "none",
               label: { show: false },
               lineStyle: { color: view.color("outline"), type: "dashed", width: 1 },
-              data: [...edges.map((at) => ({ xAxis: at })), ...marksOf(lane.marks ?? [], view)],
+              data: [
+                ...edges.map((at) => ({ xAxis: at })),
+                ...(lane.marks ?? []).map((at) => ({ xAxis: at, lineStyle: noted })),
+              ],
             },
           }
         : {}),

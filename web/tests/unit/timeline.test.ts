@@ -99,7 +99,7 @@ test("of a window only the bars that reach into it have a row", () => {
   expect(some.xAxis.map(({ min, max }) => [min, max])).toEqual(Array(4).fill([40, 60]));
 });
 
-test("each tier has a lane in its order, by kind of file, and marks what first overflowed to it", () => {
+test("each tier has a lane in its order, by kind of file, and marks when it was first overflowed to", () => {
   const use = (tier: string, kind: string, first: number | null) =>
     ({ tier, kind, first_overflow_s: first }) as JobData["tiers"][number];
   const told = job([stage("0", {})], {
@@ -116,7 +116,7 @@ test("each tier has a lane in its order, by kind of file, and marks what first o
   const lanes = tierLanes(told, 100);
   expect(lanes.map(({ title, marks }) => [title, marks])).toEqual([
     ["On ssd", []],
-    ["On last", [{ at: 104, text: "spill overflowed" }]],
+    ["On last", [107, 104]],
   ]);
   const { series, title } = drawn(
     timeAxis({ spans: [], t_s: [100, 105], lanes, bars: stageBars(told, 100) }, view()),

@@ -266,7 +266,7 @@ function Tiers({ trial, data }: { trial: Trial; data: JobData }) {
   return (
     <Figure
       title="Local files by tier"
-      caption="What was there, as each process of Spark told at intervals; its tiers are filled in this order."
+      caption="What was there, as each process of Spark told at intervals. Tiers are filled in this order; a red line is when an earlier one first had no room for a kind of file."
       draw={draw}
       file={`${trial.id}-tiers`}
       legends={[["Stages", causeLegend(data)], ...laneLegends(lanes)]}
@@ -280,7 +280,7 @@ function Tiers({ trial, data }: { trial: Trial; data: JobData }) {
           number("Most at once"),
           number("Places"),
           number("Overflowed"),
-          number("First"),
+          number("First overflow"),
         ],
         rows: data.tiers.map((use): Cell[] => [
           use.tier,

@@ -2,7 +2,7 @@
 import type { Bar } from "../../../charts/bars-in-time";
 import { type Row, rowsChart } from "../../../charts/rows";
 import { axisOf, timeUnit } from "../../../charts/scale";
-import type { Mark, Track } from "../../../charts/timeline";
+import type { Track } from "../../../charts/timeline";
 import type { Drawing, View } from "../../../charts/view";
 import { duration, percent, plain } from "../../../format";
 import type { JobData, JobStage } from "../../../generated/types";
@@ -112,15 +112,11 @@ const KIND_ROLES: Readonly<Record<string, string>> = {
 
 const words = (kind: string) => kind.replaceAll("_", " ");
 
-/** On each tier, the first moment at which an earlier one had no room, and of what. */
-function overflowOf({ tiers }: JobData, tier: string, beganS: number): Mark[] {
-  const [first] = tiers
-    .flatMap(({ tier: of, kind, first_overflow_s: at }) =>
-      of === tier && at !== null ? [{ at: beganS + at, text: `${words(kind)} overflowed` }] : [],
-    )
-    .sort((a, b) => a.at - b.at);
-  return first ? [first] : [];
-}
+/** When an earlier tier first had no room for what went to `tier`, by kind of file. */
+const overflowsTo = ({ tiers }: JobData, tier: string, beganS: number) =>
+  tiers.flatMap(({ tier: of, first_overflow_s: at }) =>
+    of === tier && at !== null ? [beganS + at] : [],
+  );
 
 /** What lay on each tier, by kind of file, on the same clock. */
 export function tierLanes(data: JobData, beganS: number): Track[] {
@@ -138,7 +134,7 @@ export function tierLanes(data: JobData, beganS: number): Track[] {
         values: [...values],
       })),
     t_s: t_s.map((at) => beganS + at),
-    marks: overflowOf(data, tier, beganS),
+    marks: overflowsTo(data, tier, beganS),
   }));
 }
 
