@@ -136,6 +136,22 @@ def test_what_changes_only_with_the_setting_confounds_it_and_work_is_never_left_
     assert ask(works).effects[0].outcome is Outcome.CONFOUNDED
 
 
+def test_the_name_in_a_clusters_file_does_not_confound_the_plans_name_of_it() -> None:
+    names = {"HDD": "lab-hdd", "SSD": "lab-ssd"}
+    rows: list[Row] = [
+        ({"cluster": row["disk"], "maps": row["maps"], "cluster_name": names[row["disk"]]}, t)
+        for row, t in rows_of((0.5, 0.49, 0.51, 0.5, 0.5, 0.49))
+    ]
+    answer = ask(rows, "cluster", baseline=("HDD",))
+    assert answer.effects[0].outcome is Outcome.FASTER
+    assert answer.verdict.startswith("SSD takes 50 % less time than HDD")
+    by_disk: list[Row] = [
+        ({"disk": row["cluster"], "maps": row["maps"], "cluster_name": row["cluster_name"]}, t)
+        for row, t in rows
+    ]
+    assert ask(by_disk, baseline=("HDD",)).along == ("cluster_name",), "another cluster, too"
+
+
 def test_a_difference_under_the_margin_is_none_and_few_strata_say_why_not() -> None:
     rng = np.random.default_rng(3)
     alike = only(rows_of(np.exp(rng.normal(0, 0.03, 40)).tolist()))

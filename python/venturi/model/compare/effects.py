@@ -51,7 +51,7 @@ from venturi.model.compare.strata import (
 )
 from venturi.model.statistics.stats import ALPHA, Interval
 from venturi.model.statistics.two_groups import compare_samples
-from venturi.record.query.chosen import DISK_FOLDERS, HOST_NAMES, MACHINES, Chosen
+from venturi.record.query.chosen import CLUSTER_NAME, DISK_FOLDERS, HOST_NAMES, MACHINES, Chosen
 from venturi.record.query.columns import Column, combined, taken
 
 Integers = npt.NDArray[np.int64]
@@ -112,7 +112,7 @@ def effects_of(chosen: Chosen, asked: Asked) -> Effects:
     baseline, why = _baseline(asked, table, stratum, order)
     told: list[Effect] = []
     leads, warnings = None, []
-    named = _worth_naming(along, table)
+    named = _worth_naming(along, table, asked.keys)
     if baseline is not None:
         found = match(stratum, table.target, table.trials.logs, baseline)
         strata = np.bincount(found.value, minlength=len(counts))
@@ -229,8 +229,11 @@ def _baseline(
     return next((v for v in order if shared[v] > 0), order[0]), "the most frequent"
 
 
-def _worth_naming(along: frozenset[str], table: _Table) -> tuple[str, ...]:
-    """Without other names of the target, whose values are its own, and what the record says."""
+def _worth_naming(along: frozenset[str], table: _Table, keys: Sequence[str]) -> tuple[str, ...]:
+    """Without other names of the target, whose values are its own, and what the record says: also
+    that of the cluster's file, where `keys` have the plan's name of it.
+    """
+    recorded = {HOST_NAMES, DISK_FOLDERS, *([CLUSTER_NAME] if "cluster" in keys else [])}
     texts = [{str(part) for part in value} for value in table.values]
 
     def named(key: str) -> bool:
@@ -238,7 +241,7 @@ def _worth_naming(along: frozenset[str], table: _Table) -> tuple[str, ...]:
         mine = dict(zip(table.target.tolist(), column.codes.tolist(), strict=True))
         return any(str(column.values[code]) not in texts[value] for value, code in mine.items())
 
-    return tuple(sorted(key for key in along - {HOST_NAMES, DISK_FOLDERS} if named(key)))
+    return tuple(sorted(key for key in along - recorded if named(key)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 WORK = ("workload", "workload_version", "scale", "input_bytes")
 """Trials that differ in one of these did different work."""
 ORIGIN = ("provenance", "source")
-HOST_NAMES, DISK_FOLDERS, _ = OF_RECORDS
+HOST_NAMES, DISK_FOLDERS, CLUSTER_NAME = OF_RECORDS
 MACHINES = (HOST_NAMES, "instance_type", "hosts")
 CHOSEN = (*WORK, "engine", "engine_version", "instance_type", "network", "hosts", *ORIGIN)
 BELONGING = ("experiment", "group")
