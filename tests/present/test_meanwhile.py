@@ -174,6 +174,7 @@ def test_the_narrowest_of_several_hosts_is_named(
     assert "the processor that all hosts share was busy 97% (processor 97% (others 7%)" in (
         sentence(stage, use).replace(" meanwhile", "").replace("agree: ", "")
     )
+    assert use.disk_busy == pytest.approx(0.5), "beside it the busiest of the hosts' own devices"
 
 
 def recorded() -> tuple[Stage, ...]:

@@ -192,7 +192,8 @@ def _narrowest(uses: Sequence[HostUse], *, shared: bool) -> HostUse:
         return replace(use, host=None)
     device, _ = use.busiest
     if shared and device == PROCESSOR:
-        return replace(use, host=None, processor_shared=True)
+        own = max(uses, key=lambda each: max(each.disk_busy or 0.0, each.network_busy or 0.0))
+        return replace(own, host=None, processor_shared=True)
     kind = device.split()[0]
     peers = (
         busy
