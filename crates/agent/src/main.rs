@@ -68,6 +68,8 @@ enum Work {
     Facts(cmd::facts::Args),
     /// Tell at intervals what processor, memory, disks and network do, until stopped
     Sample(cmd::sample::Args),
+    /// What a job did to its disks: block-I/O traces
+    Trace(cmd::trace::Args),
     /// Serve image files with the service times of disks
     #[command(hide = true)]
     Spindle(cmd::spindle::Args),
@@ -88,6 +90,7 @@ impl Work {
             Self::Memory(_) => "memory",
             Self::Facts(_) => "facts",
             Self::Sample(_) => "sample",
+            Self::Trace(_) => "trace",
             Self::Spindle(_) => "spindle",
             Self::Errors => "errors",
         }
@@ -105,6 +108,7 @@ impl Work {
             Self::Memory(args) => cmd::memory::run(args, events),
             Self::Facts(args) => cmd::facts::run(args, events),
             Self::Sample(args) => cmd::sample::run(args, events),
+            Self::Trace(args) => cmd::trace::run(args, events),
             Self::Spindle(args) => cmd::spindle::run(args, events),
             Self::Errors => Ok(cmd::errors::run(events)),
         }

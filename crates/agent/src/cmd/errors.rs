@@ -21,6 +21,7 @@ pub fn run(events: &Events) -> u8 {
         iobench::CODES,
         hostmon::CODES,
         spindle::CODES,
+        blktrace::CODES,
     ]
     .concat()
     .iter()

@@ -12,5 +12,6 @@ pub mod pi;
 pub mod sample;
 pub mod sort;
 pub mod spindle;
+pub mod trace;
 mod used;
 pub mod validate;

@@ -1,0 +1,158 @@
+//! One event of a block device's queue, as every reader gives it.
+
+use std::fmt;
+
+/// Times from here on are damage: 36 years after the clock began.
+pub const TIME_LIMIT_NS: u64 = 1 << 60;
+/// Sectors from here on are damage: 128 PiB.
+pub const SECTOR_LIMIT: u64 = 1 << SECTOR_BITS;
+/// How many bits a sector's number has.
+pub const SECTOR_BITS: u32 = 48;
+/// The sector in which the block layer counts, whatever the device's.
+pub const SECTOR_BYTES: u64 = 512;
+
+/// It was read ahead of being asked for.
+pub const READAHEAD: u8 = 1;
+/// It is the file system's own data.
+pub const METADATA: u8 = 2;
+/// Somebody waits for it.
+pub const SYNC: u8 = 4;
+/// It must reach the medium, not only the device's cache.
+pub const FUA: u8 = 8;
+/// It completed with an error.
+pub const FAILED: u8 = 16;
+
+const KIND_BITS: u32 = 3;
+
+/// What happened to a request. Of events of one instant, the lower one came first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// Q: the request was made.
+    Queue,
+    /// X: it was split; `sectors` are those of the first part.
+    Split,
+    /// M: it was appended to another one.
+    BackMerge,
+    /// F: it was put in front of another one.
+    FrontMerge,
+    /// D: it went to the device's driver.
+    Issue,
+    /// R: the driver gave it back.
+    Requeue,
+    /// C: the device is done with it.
+    Complete,
+}
+
+impl Kind {
+    const ALL: [Self; 1 << KIND_BITS] = [
+        Self::Queue,
+        Self::Split,
+        Self::BackMerge,
+        Self::FrontMerge,
+        Self::Issue,
+        Self::Requeue,
+        Self::Complete,
+        Self::Complete,
+    ];
+}
+
+/// What a request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Operation {
+    /// Reads sectors.
+    Read,
+    /// Writes sectors.
+    Write,
+    /// Tells the device that sectors are no longer needed.
+    Discard,
+    /// Has the device empty its cache; has no sectors.
+    Flush,
+    /// Moves no data of a file system: zones, zeroes, commands passed through.
+    Other,
+}
+
+/// A block device by its number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Device(pub u32);
+
+impl Device {
+    const MINOR_BITS: u32 = 20;
+
+    /// The device of these numbers; `None` if the kernel knows no such.
+    pub fn of(major: u64, minor: u64) -> Option<Self> {
+        let fits = major < 1 << (u32::BITS - Self::MINOR_BITS) && minor < 1 << Self::MINOR_BITS;
+        fits.then_some(Self((major << Self::MINOR_BITS | minor) as u32))
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{},{}", self.0 >> Self::MINOR_BITS, self.0 & ((1 << Self::MINOR_BITS) - 1))
+    }
+}
+
+/// An event of those that the analysis needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Time and kind in one number, so that sorting compares one.
+    order: u64,
+    /// Where the request begins.
+    pub sector: u64,
+    /// How long it is; 0 if it has no data.
+    pub sectors: u32,
+    /// The device on which it happened.
+    pub device: Device,
+    /// What the request does.
+    pub operation: Operation,
+    /// [`READAHEAD`] and the others.
+    pub flags: u8,
+}
+
+impl Event {
+    /// An event at `time_ns`, which is below [`TIME_LIMIT_NS`], of a request without data.
+    #[inline]
+    pub fn new(time_ns: u64, kind: Kind, device: Device, operation: Operation) -> Self {
+        let order = time_ns << KIND_BITS | kind as u64;
+        Self { order, sector: 0, sectors: 0, device, operation, flags: 0 }
+    }
+
+    /// This event of the sectors given.
+    #[inline]
+    #[must_use]
+    pub fn at(self, sector: u64, sectors: u32) -> Self {
+        Self { sector, sectors, ..self }
+    }
+
+    /// This event with these flags.
+    #[inline]
+    #[must_use]
+    pub fn with(self, flags: u8) -> Self {
+        Self { flags, ..self }
+    }
+
+    /// This event of a command that is passed through to the device.
+    #[must_use]
+    pub fn passed_through(self) -> Self {
+        Self { operation: Operation::Other, ..self }
+    }
+
+    /// What events are sorted by: the time, and of one instant the kind.
+    #[inline]
+    pub fn order(&self) -> u64 {
+        self.order
+    }
+
+    /// When it happened, on the trace's clock.
+    #[inline]
+    pub fn time_ns(&self) -> u64 {
+        self.order >> KIND_BITS
+    }
+
+    /// What happened.
+    #[inline]
+    pub fn kind(&self) -> Kind {
+        Kind::ALL[(self.order & (Kind::ALL.len() as u64 - 1)) as usize]
+    }
+}

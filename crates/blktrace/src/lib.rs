@@ -1,0 +1,160 @@
+//! Traces of block devices: readers, pairing of events, and what they say of the I/O.
+//!
+//! A trace is read once, from beginning to end, in memory that does not grow with it:
+//!
+//! ```text
+//! input --> stream (one a file) --> merge --> analysis --> report
+//!            |  binary | text       by time    |  pairing: which events are one request
+//!            |  in order of time               |  group: sizes, latencies, locality, raster
+//!            tally: what is missing, damaged   |  depth: how much a device has at once
+//! ```
+//!
+//! | module | what |
+//! |---|---|
+//! | [`event`] | one event, as every reader gives it |
+//! | [`binary`] | blktrace's own format |
+//! | [`text`], [`blkparse`], [`tracepoints`], [`fields`] | text by blkparse, ftrace or perf |
+//! | [`input`], [`stream`], [`merge`] | files to events in order of time |
+//! | [`tally`] | records, and what is missing or damaged |
+//! | [`table`], [`pairing`] | what is under way |
+//! | [`histogram`], [`locality`], [`depth`], [`raster`], [`group`] | what is counted |
+//! | [`analysis`], [`verdict`], [`report`] | what it comes to |
+
+pub mod analysis;
+pub mod binary;
+pub mod blkparse;
+pub mod depth;
+mod error;
+pub mod event;
+pub mod fields;
+pub mod group;
+pub mod histogram;
+pub mod input;
+pub mod locality;
+pub mod merge;
+pub mod pairing;
+pub mod raster;
+pub mod report;
+pub mod stream;
+pub mod table;
+pub mod tally;
+pub mod text;
+pub mod tracepoints;
+pub mod verdict;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+pub use error::{CODES, TraceError};
+pub use input::Input;
+pub use report::{Report, Warning};
+
+use analysis::Analysis;
+use stream::Stream;
+use tally::{NOTE, Tally};
+
+/// So many warnings of single files are given.
+const FILES_NAMED: usize = 20;
+
+/// Reads a trace to its end. `progress` is told how many bytes were read, and of how many if that is
+/// known; once `stop` is raised it ends with [`TraceError::Interrupted`].
+pub fn analyze(
+    mut input: Input,
+    stop: &AtomicBool,
+    progress: &dyn Fn(u64, Option<u64>),
+) -> Result<Report, TraceError> {
+    let mut analysis = Analysis::default();
+    let mut done = 0;
+    merge::merge(
+        &mut input.streams,
+        |event| analysis.take(event),
+        |bytes| {
+            done += bytes;
+            progress(done, input.bytes);
+            if stop.load(Ordering::Relaxed) { Err(TraceError::Interrupted) } else { Ok(()) }
+        },
+    )?;
+    analysis.finish();
+    let mut tally = Tally::default();
+    input.streams.iter().for_each(|stream| tally.join(stream.tally()));
+    if analysis.started_ns().is_none() {
+        return Err(TraceError::Empty { path: input.path, records: tally.records });
+    }
+    let mut formats: Vec<String> = input.streams.iter().map(Stream::format).collect();
+    formats.sort();
+    formats.dedup();
+    let mut report = Report::new(&analysis, &tally, formats, input.files, input.missing_cpus);
+    report.warnings = input.warnings;
+    let mut of_files = of_files(&input.streams);
+    report.warnings.extend(of_files.by_ref().take(FILES_NAMED));
+    report.warnings.extend(of_more(of_files.count()));
+    report.warnings.extend(of_trace(&report, &tally));
+    Ok(report)
+}
+
+/// That as much is wrong with more files, if it is.
+fn of_more(warnings: usize) -> Option<Warning> {
+    let message = format!("{warnings} more warnings of other files of the trace are not shown");
+    (warnings > 0).then_some(Warning { code: "VEN-TRACE-DAMAGED", message })
+}
+
+/// What is wrong with single files.
+fn of_files(streams: &[Stream]) -> impl Iterator<Item = Warning> {
+    streams.iter().flat_map(|stream| {
+        let (path, tally) = (stream.path().display(), stream.tally());
+        let damaged = (tally.damaged_places > 0).then(|| {
+            let first = tally.first_damaged_byte.unwrap_or(0);
+            format!(
+                "{path}: {} bytes at {} places, the first at byte {first}, are no records: left out",
+                tally.damaged_bytes, tally.damaged_places
+            )
+        });
+        let truncated = (tally.truncated_bytes > 0).then(|| {
+            let bytes = tally.truncated_bytes;
+            format!("{path} ends within a record: its last {bytes} bytes were left out")
+        });
+        let unread = (tally.unread_lines > 0).then(|| {
+            let (lines, first) = (tally.unread_lines, tally.first_unread_line.unwrap_or(0));
+            format!("{path}: {lines} lines, the first is line {first}, are no events: left out")
+        });
+        let damage = [damaged, truncated, unread].into_iter().flatten();
+        let damage = damage.map(|message| Warning { code: "VEN-TRACE-DAMAGED", message });
+        let late = (tally.late > 0).then(|| Warning {
+            code: "VEN-TRACE-ORDER",
+            message: format!(
+                "{path}: time goes backwards: {} of {} records came after more than {} later ones, \
+                 and latencies are wrong where they belong to them; if files were joined by hand, \
+                 give their folder instead",
+                tally.late,
+                tally.records,
+                stream::HELD_BACK
+            ),
+        });
+        damage.chain(late).collect::<Vec<_>>()
+    })
+}
+
+/// What is wrong with the trace as a whole.
+fn of_trace(report: &Report, tally: &Tally) -> Vec<Warning> {
+    let lost = (report.losses.missing_records > 0).then(|| Warning {
+        code: "VEN-TRACE-LOST",
+        message: format!(
+            "{} records are missing, beside {} that are there, by their numbers or by what the \
+             trace says: they were lost, or left out when it was written",
+            report.losses.missing_records,
+            tally.records - tally.actions[NOTE]
+        ),
+    });
+    let no_issue = report.devices.iter().filter(|device| {
+        device.operations.iter().all(|each| each.issued.count == 0)
+            && device.operations.iter().any(|each| each.queued.count > 0)
+    });
+    let no_issue = no_issue.map(|device| Warning {
+        code: "VEN-TRACE-NO-ISSUE",
+        message: format!(
+            "device {}: requests were queued and none was issued: it hands them on to other devices \
+             (device mapper, md), which have to be traced, or issues (D) were not traced",
+            device.device
+        ),
+    });
+    lost.into_iter().chain(no_issue).collect()
+}

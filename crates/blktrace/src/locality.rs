@@ -1,0 +1,213 @@
+//! Whether requests follow one another on the device: how far each begins from where others ended,
+//! and how much is read or written in one go.
+
+use crate::histogram::{Histogram, Lengths};
+
+/// How many earlier requests, and how many streams, are looked at.
+pub const WINDOW: usize = 16;
+
+/// Distances between sectors, from an end to a beginning: exactly 0 apart, the others by direction.
+#[derive(Clone, Debug, Default)]
+pub struct Distances {
+    /// How many begin where the other one ended.
+    pub zero: u64,
+    /// Those that begin behind it.
+    pub forward: Histogram,
+    /// Those that begin before it, as if they were positive.
+    pub backward: Histogram,
+}
+
+impl Distances {
+    #[inline]
+    fn record(&mut self, distance: i64) {
+        match distance {
+            0 => self.zero += 1,
+            1.. => self.forward.record(distance.unsigned_abs()),
+            _ => self.backward.record(distance.unsigned_abs()),
+        }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.zero + self.forward.count() + self.backward.count()
+    }
+
+    /// The median by the nearest rank, with its sign; `None` if there is none. Of a bucket it is the
+    /// end that is farther from 0.
+    pub fn median(&self) -> Option<i64> {
+        let rank = self.count().div_ceil(2);
+        let (backward, zero) = (self.backward.count(), self.zero);
+        if rank <= backward {
+            // The least is the farthest backward.
+            self.backward.ranked(backward + 1 - rank).map(|distance| -(distance as i64))
+        } else if rank <= backward + zero {
+            Some(0)
+        } else {
+            self.forward.ranked(rank - backward - zero).map(|distance| distance as i64)
+        }
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Locality {
+    /// From the end of the request before.
+    pub plain: Distances,
+    /// From the nearest end of the 16 requests before.
+    pub window: Distances,
+    /// From the nearest end of the 16 streams that were continued last. A stream is continued by a
+    /// request that begins where it ends; any other one begins a stream.
+    pub streams: Distances,
+    /// How many sectors each stream had.
+    pub runs: Lengths,
+    ends: [u64; WINDOW],
+    ends_seen: usize,
+    stream_ends: [u64; WINDOW],
+    stream_sectors: [u64; WINDOW],
+    streams_seen: usize,
+}
+
+/// The end of no request: farther from every sector than any other end.
+const NOWHERE: u64 = 1 << 62;
+
+impl Default for Locality {
+    fn default() -> Self {
+        Self {
+            plain: Distances::default(),
+            window: Distances::default(),
+            streams: Distances::default(),
+            runs: Lengths::default(),
+            ends: [NOWHERE; WINDOW],
+            ends_seen: 0,
+            stream_ends: [NOWHERE; WINDOW],
+            stream_sectors: [0; WINDOW],
+            streams_seen: 0,
+        }
+    }
+}
+
+impl Locality {
+    /// A request was issued.
+    #[inline]
+    pub fn take(&mut self, sector: u64, sectors: u32) {
+        let end = sector + u64::from(sectors);
+        if self.ends_seen > 0 {
+            self.plain.record(sector as i64 - self.ends[(self.ends_seen - 1) % WINDOW] as i64);
+            self.window.record(nearest(&self.ends, sector));
+        }
+        self.ends[self.ends_seen % WINDOW] = end;
+        self.ends_seen += 1;
+        self.follow(sector, sectors.into());
+    }
+
+    /// The streams are kept with the one that was continued last first.
+    #[inline]
+    fn follow(&mut self, sector: u64, sectors: u64) {
+        if self.streams_seen > 0 {
+            self.streams.record(nearest(&self.stream_ends, sector));
+        }
+        let known = self.stream_ends.iter().position(|end| *end == sector);
+        let (at, length) = if let Some(at) = known {
+            (at, self.stream_sectors[at] + sectors)
+        } else {
+            if self.streams_seen == WINDOW {
+                self.runs.record(self.stream_sectors[WINDOW - 1]);
+            } else {
+                self.streams_seen += 1;
+            }
+            (self.streams_seen - 1, sectors)
+        };
+        self.stream_ends.copy_within(..at, 1);
+        self.stream_sectors.copy_within(..at, 1);
+        self.stream_ends[0] = sector + sectors;
+        self.stream_sectors[0] = length;
+    }
+
+    /// There are no more: what streams there are end.
+    pub fn finish(&mut self) {
+        for sectors in &self.stream_sectors[..self.streams_seen] {
+            self.runs.record(*sectors);
+        }
+        self.streams_seen = 0;
+    }
+}
+
+/// From the nearest of `ends` to `sector`, with the sign of the way.
+#[inline]
+fn nearest(ends: &[u64; WINDOW], sector: u64) -> i64 {
+    // What lies in the other direction wraps round to more than any distance.
+    let (mut forward, mut backward) = (u64::MAX, u64::MAX);
+    for end in ends {
+        forward = forward.min(sector.wrapping_sub(*end));
+        backward = backward.min(end.wrapping_sub(sector));
+    }
+    if forward <= backward { forward as i64 } else { -(backward as i64) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(requests: impl IntoIterator<Item = (u64, u32)>) -> Locality {
+        let mut locality = Locality::default();
+        for (sector, sectors) in requests {
+            locality.take(sector, sectors);
+        }
+        locality.finish();
+        locality
+    }
+
+    #[test]
+    fn one_stream_is_one_run_without_a_seek() {
+        let found = of((0..100).map(|n| (n * 256, 256)));
+        assert_eq!((found.plain.zero, found.window.zero, found.streams.zero), (99, 99, 99));
+        assert_eq!(found.plain.median(), Some(0));
+        assert_eq!(found.runs.buckets().len(), 1);
+        assert_eq!(found.runs.counts().max(), Some(25_600));
+    }
+
+    #[test]
+    fn interleaved_streams_seek_plainly_and_not_in_a_window() {
+        let far = 1 << 30;
+        let found = of((0..100_u64).map(|n| (n / 2 * 8 + n % 2 * far, 8)));
+        assert_eq!(found.plain.zero, 0);
+        assert_eq!((found.window.zero, found.streams.zero), (98, 98));
+        assert_eq!((found.window.count(), found.plain.count()), (99, 99));
+        assert_eq!(found.runs.counts().count(), 2);
+        assert_eq!(found.runs.median_by_sum(), Some(400));
+        assert_eq!((found.plain.forward.count(), found.plain.backward.count()), (50, 49));
+    }
+
+    #[test]
+    fn more_streams_than_are_looked_at_are_runs_of_one_request() {
+        let streams = WINDOW as u64 + 1;
+        let found = of((0..10 * streams).map(|n| (n / streams * 8 + ((n % streams) << 30), 8)));
+        assert_eq!((found.window.zero, found.streams.zero), (0, 0));
+        assert_eq!(found.runs.counts().count(), 10 * streams);
+    }
+
+    #[test]
+    fn a_stream_is_known_longer_than_its_last_request_is() {
+        // Two streams; of one there is nothing while the other has 20 requests.
+        let one = [(1 << 30, 8)].into_iter();
+        let found = of(one.clone().chain((0..20).map(|n| (n * 8, 8))).chain([((1 << 30) + 8, 8)]));
+        assert_eq!((found.window.zero, found.streams.zero), (19, 20));
+        assert_eq!(found.runs.counts().count(), 2);
+    }
+
+    #[test]
+    fn the_median_has_a_sign_and_is_exact_where_distances_are_small() {
+        let of_distances = |distances: &[i64]| {
+            let mut found = Distances::default();
+            for distance in distances {
+                found.record(*distance);
+            }
+            found.median()
+        };
+        assert_eq!(of_distances(&[]), None);
+        assert_eq!(of_distances(&[-3, -2, -1, 0, 1]), Some(-1));
+        assert_eq!(of_distances(&[-100, -7, -7, 5]), Some(-7));
+        assert_eq!(of_distances(&[-5, 0, 9]), Some(0));
+        assert_eq!(of_distances(&[-1, 0, 3, 7, 9]), Some(3));
+    }
+}

@@ -1,0 +1,357 @@
+//! Which events belong to one request.
+//!
+//! | event | what it means here |
+//! |---|---|
+//! | Q | a request waits from now on, by the sector with which it begins |
+//! | X | its second part waits as long as the first |
+//! | M | the waiting request is now a part of another one, which has waited longer |
+//! | F | it is the beginning of another one, and has waited as long as that |
+//! | D | the request that begins there is with the device |
+//! | R | it is not; the next D of it begins anew, and is no other request |
+//! | C | the device is done with so many sectors from there on: all, or the first of them |
+//!
+//! The same sector may be under way several times at once: the first that went is the first that
+//! came back. A C of no sectors is the end of a flush, and of nothing else.
+
+use crate::event::Operation;
+use crate::table::{Key, Table};
+
+/// So many requests may be under way. More are what lost records left behind; the oldest go.
+const UNDER_WAY: usize = 1 << 20;
+/// A request that was issued so long ago is given up when another one is issued at its sector: its
+/// end was lost. Linux gives a device 30 s for a request (`/sys/block/*/queue/io_timeout`).
+const GIVEN_UP_NS: u64 = 60_000_000_000;
+
+/// A request that is with the device.
+#[derive(Clone, Copy, Debug)]
+struct Issued {
+    since_ns: u64,
+    queued_ns: Option<u64>,
+    /// How many sectors the device has still to do.
+    sectors: u32,
+    operation: Operation,
+    /// Whether the driver gave it back.
+    requeued: bool,
+}
+
+impl Default for Issued {
+    fn default() -> Self {
+        Self {
+            since_ns: 0,
+            queued_ns: None,
+            sectors: 0,
+            operation: Operation::Other,
+            requeued: false,
+        }
+    }
+}
+
+/// What an issue is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Issue {
+    /// Of a request that was not with the device before.
+    New,
+    /// Of one that came back from it.
+    Again,
+}
+
+/// What a completion is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completion {
+    /// Of a whole request, or of the last part of one.
+    Whole {
+        /// What it did.
+        operation: Operation,
+        /// Since it was issued last.
+        issued_ns: u64,
+        /// Since its oldest part was queued; `None` if that was not traced.
+        queued_ns: Option<u64>,
+    },
+    /// Of the first part of a request.
+    Part,
+    /// Of a request whose issue was not traced, only that it was queued: the device has no queue of
+    /// its own (device mapper, md), or the issue was lost.
+    NeverIssued,
+    /// Of a request of which nothing was traced.
+    Unknown,
+}
+
+/// The requests that are under way.
+#[derive(Debug)]
+pub struct Pairing {
+    queued: Table<u64>,
+    issued: Table<Issued>,
+    /// Requests that were given up: their end was not traced.
+    pub given_up: u64,
+    limit: usize,
+}
+
+impl Default for Pairing {
+    fn default() -> Self {
+        Self::with_limit(UNDER_WAY)
+    }
+}
+
+impl Pairing {
+    fn with_limit(limit: usize) -> Self {
+        Self { queued: Table::default(), issued: Table::default(), given_up: 0, limit }
+    }
+
+    /// Q.
+    #[inline]
+    pub fn queue(&mut self, key: Key, now_ns: u64) {
+        if self.queued.count() >= self.limit {
+            self.forget_queued(now_ns);
+        }
+        self.queued.insert(key, now_ns);
+    }
+
+    /// X: `second` is where the second part begins.
+    pub fn split(&mut self, key: Key, second: Key) {
+        if let Some(at) = self.queued.find(key, |_| true) {
+            let since_ns = *self.queued.value(at);
+            self.queue(second, since_ns);
+        }
+    }
+
+    /// M.
+    #[inline]
+    pub fn back_merge(&mut self, key: Key) {
+        self.queued.remove(key);
+    }
+
+    /// F: `other` is where the request begins that it was put in front of.
+    pub fn front_merge(&mut self, key: Key, other: Key) {
+        let since_ns = [self.queued.remove(key), self.queued.remove(other)];
+        if let Some(since_ns) = since_ns.into_iter().flatten().min() {
+            self.queued.insert(key, since_ns);
+        }
+    }
+
+    /// D of a request that has sectors. `given_up` is told of requests of the same sector that are
+    /// not with the device any more, although nothing said so.
+    #[inline]
+    pub fn issue(
+        &mut self,
+        key: Key,
+        now_ns: u64,
+        sectors: u32,
+        operation: Operation,
+        mut given_up: impl FnMut(Key),
+    ) -> Issue {
+        let queued_ns = self.queued.remove(key);
+        let mut before = self.issued.find(key, |_| true);
+        if before.is_some() {
+            let again = self.issued.find(key, |issued| issued.requeued);
+            if let Some(at) = again {
+                let issued = self.issued.value(at);
+                *issued = Issued { since_ns: now_ns, sectors, requeued: false, ..*issued };
+                return Issue::Again;
+            }
+            while let Some(at) = before {
+                if now_ns.saturating_sub(self.issued.value(at).since_ns) < GIVEN_UP_NS {
+                    break;
+                }
+                self.issued.remove_at(at);
+                self.given_up += 1;
+                given_up(key);
+                before = self.issued.find(key, |_| true);
+            }
+        }
+        if self.issued.count() >= self.limit {
+            self.forget_issued(now_ns, given_up);
+        }
+        let issued = Issued { since_ns: now_ns, queued_ns, sectors, operation, requeued: false };
+        self.issued.insert(key, issued);
+        Issue::New
+    }
+
+    /// R; whether the request was with the device.
+    pub fn requeue(&mut self, key: Key) -> bool {
+        let Some(at) = self.issued.find(key, |issued| !issued.requeued) else { return false };
+        self.issued.value(at).requeued = true;
+        true
+    }
+
+    /// C of `sectors`, which are not 0; `rest` is where what is not done yet begins.
+    #[inline]
+    pub fn complete(
+        &mut self,
+        key: Key,
+        now_ns: u64,
+        sectors: u32,
+        rest: impl Fn() -> Key,
+    ) -> Completion {
+        let Some(at) = self.issued.find(key, |issued| !issued.requeued) else {
+            return match self.queued.remove(key) {
+                Some(_) => Completion::NeverIssued,
+                None => Completion::Unknown,
+            };
+        };
+        let found = self.issued.remove_at(at);
+        if sectors < found.sectors {
+            self.issued.insert(rest(), Issued { sectors: found.sectors - sectors, ..found });
+            return Completion::Part;
+        }
+        Completion::Whole {
+            operation: found.operation,
+            issued_ns: now_ns.saturating_sub(found.since_ns),
+            queued_ns: found.queued_ns.map(|since_ns| now_ns.saturating_sub(since_ns)),
+        }
+    }
+
+    /// How many requests are with the device, and how many wait.
+    pub fn open(&self) -> (u64, u64) {
+        (self.issued.count() as u64, self.queued.count() as u64)
+    }
+
+    #[cold]
+    fn forget_queued(&mut self, now_ns: u64) {
+        let oldest = cutoff(self.queued.values().copied(), now_ns);
+        let before = self.queued.count();
+        self.queued.retain(|_, since_ns| *since_ns > oldest);
+        self.given_up += (before - self.queued.count()) as u64;
+    }
+
+    #[cold]
+    fn forget_issued(&mut self, now_ns: u64, mut given_up: impl FnMut(Key)) {
+        let oldest = cutoff(self.issued.values().map(|issued| issued.since_ns), now_ns);
+        let before = self.issued.count();
+        self.issued.retain(|key, issued| {
+            let stays = issued.since_ns > oldest;
+            if !stays && !issued.requeued {
+                given_up(key);
+            }
+            stays
+        });
+        self.given_up += (before - self.issued.count()) as u64;
+    }
+}
+
+/// A time up to which at least half of `times` lie.
+fn cutoff(times: impl Iterator<Item = u64>, now_ns: u64) -> u64 {
+    let mut times: Vec<u64> = times.collect();
+    let middle = times.len() / 2;
+    if middle == 0 { now_ns } else { *times.select_nth_unstable(middle).1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const READ: Operation = Operation::Read;
+
+    fn key(sector: u64) -> Key {
+        Key::of(0, sector)
+    }
+
+    fn issue(pairing: &mut Pairing, sector: u64, now_ns: u64, sectors: u32) -> Issue {
+        pairing.issue(key(sector), now_ns, sectors, READ, |_| {})
+    }
+
+    fn complete(pairing: &mut Pairing, sector: u64, now_ns: u64, sectors: u32) -> Completion {
+        pairing.complete(key(sector), now_ns, sectors, || key(sector + u64::from(sectors)))
+    }
+
+    fn whole(issued_ns: u64, queued_ns: Option<u64>) -> Completion {
+        Completion::Whole { operation: READ, issued_ns, queued_ns }
+    }
+
+    #[test]
+    fn a_request_waits_and_then_is_served() {
+        let mut pairing = Pairing::default();
+        pairing.queue(key(8), 100);
+        assert_eq!(issue(&mut pairing, 8, 130, 8), Issue::New);
+        assert_eq!(complete(&mut pairing, 8, 180, 8), whole(50, Some(80)));
+        assert_eq!(pairing.open(), (0, 0));
+        assert_eq!(complete(&mut pairing, 8, 190, 8), Completion::Unknown);
+    }
+
+    #[test]
+    fn merged_requests_have_waited_as_long_as_the_oldest() {
+        let mut pairing = Pairing::default();
+        pairing.queue(key(16), 100);
+        pairing.queue(key(24), 110); // appended
+        pairing.back_merge(key(24));
+        pairing.queue(key(8), 120); // put in front
+        pairing.front_merge(key(8), key(16));
+        assert_eq!(issue(&mut pairing, 8, 130, 24), Issue::New);
+        assert_eq!(complete(&mut pairing, 8, 150, 24), whole(20, Some(50)));
+        assert_eq!(pairing.open(), (0, 0));
+    }
+
+    #[test]
+    fn both_parts_of_a_split_request_have_waited_since_it_was_queued() {
+        let mut pairing = Pairing::default();
+        pairing.queue(key(0), 5);
+        pairing.split(key(0), key(8));
+        issue(&mut pairing, 0, 10, 8);
+        issue(&mut pairing, 8, 11, 8);
+        assert_eq!(complete(&mut pairing, 8, 20, 8), whole(9, Some(15)));
+        assert_eq!(complete(&mut pairing, 0, 21, 8), whole(11, Some(16)));
+    }
+
+    #[test]
+    fn of_requests_of_one_sector_the_first_issued_is_the_first_done() {
+        let mut pairing = Pairing::default();
+        issue(&mut pairing, 8, 10, 8);
+        issue(&mut pairing, 8, 20, 8);
+        assert_eq!(complete(&mut pairing, 8, 30, 8), whole(20, None));
+        assert_eq!(complete(&mut pairing, 8, 31, 8), whole(11, None));
+    }
+
+    #[test]
+    fn a_request_is_done_when_its_last_part_is() {
+        let mut pairing = Pairing::default();
+        issue(&mut pairing, 8, 10, 24);
+        assert_eq!(complete(&mut pairing, 8, 20, 8), Completion::Part);
+        assert_eq!(complete(&mut pairing, 16, 25, 8), Completion::Part);
+        assert_eq!(complete(&mut pairing, 24, 30, 8), whole(20, None));
+    }
+
+    #[test]
+    fn a_request_that_came_back_is_timed_from_its_last_issue_and_is_one() {
+        let mut pairing = Pairing::default();
+        pairing.queue(key(8), 5);
+        issue(&mut pairing, 8, 10, 8);
+        assert!(pairing.requeue(key(8)));
+        assert!(!pairing.requeue(key(8)));
+        assert_eq!(issue(&mut pairing, 8, 40, 8), Issue::Again);
+        assert_eq!(complete(&mut pairing, 8, 50, 8), whole(10, Some(45)));
+    }
+
+    #[test]
+    fn a_device_without_a_queue_of_its_own_only_completes() {
+        let mut pairing = Pairing::default();
+        pairing.queue(key(8), 5);
+        assert_eq!(complete(&mut pairing, 8, 10, 8), Completion::NeverIssued);
+    }
+
+    #[test]
+    fn a_lost_end_does_not_shift_those_that_follow_for_ever() {
+        let mut pairing = Pairing::default();
+        let mut gone = 0;
+        issue(&mut pairing, 8, 0, 8);
+        let later_ns = GIVEN_UP_NS + 5;
+        pairing.issue(key(8), later_ns, 8, READ, |_| gone += 1);
+        assert_eq!(complete(&mut pairing, 8, later_ns + 7, 8), whole(7, None));
+        assert_eq!((pairing.given_up, gone), (1, 1));
+    }
+
+    #[test]
+    fn what_never_ends_takes_bounded_memory() {
+        let mut pairing = Pairing::with_limit(100);
+        let mut gone = 0;
+        for sector in 0..10_000 {
+            pairing.queue(key(sector), sector);
+            pairing.issue(key(20_000 + sector), sector, 8, READ, |_| gone += 1);
+            let (issued, queued) = pairing.open();
+            assert!(issued <= 100 && queued <= 100);
+        }
+        let (issued, queued) = pairing.open();
+        assert_eq!(pairing.given_up, 20_000 - issued - queued);
+        assert_eq!(gone, 10_000 - issued);
+        // Those that stayed are the newest.
+        assert!(matches!(complete(&mut pairing, 29_999, 10_001, 8), Completion::Whole { .. }));
+    }
+}

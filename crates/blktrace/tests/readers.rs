@@ -1,0 +1,140 @@
+//! Every way in which a trace can be written comes to the same.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+mod traces;
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use traces::{
+    LAYOUTS, Record, Request, analyzed, codes, encoded, file, of_requests, per_cpu, records,
+    requests,
+};
+
+/// Bytes and count of each size, by counting.
+fn sizes(requests: &[&Request]) -> Vec<(u64, u64)> {
+    let mut counts = BTreeMap::new();
+    for request in requests {
+        *counts.entry(u64::from(request.sectors) * 512).or_insert(0) += 1;
+    }
+    counts.into_iter().collect()
+}
+
+/// Mean, least and greatest of what was measured.
+fn spread(values: &[u64]) -> (f64, u64, u64) {
+    let sum: u128 = values.iter().map(|value| u128::from(*value)).sum();
+    let (min, max) = (values.iter().min().unwrap(), values.iter().max().unwrap());
+    (sum as f64 / values.len() as f64, *min, *max)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_way_of_writing_a_trace_comes_to_the_same(requests in requests()) {
+        let folder = tempfile::tempdir().unwrap();
+        let records = records(&requests);
+        let text: String = records.iter().map(Record::line).collect();
+        let expected = analyzed(&file(folder.path(), "trace.txt", text.as_bytes()));
+        prop_assert_eq!(&expected.formats, &["blkparse text"]);
+        prop_assert_eq!(codes(&expected), [""; 0]);
+        let expected = of_requests(&expected);
+        let text: String = records.iter().map(Record::tracepoint).collect();
+        let text = format!("# tracer: nop\n#\n{text}");
+        let found = analyzed(&file(folder.path(), "ftrace.txt", text.as_bytes()));
+        prop_assert_eq!((&found.formats, codes(&found)), (&vec!["tracepoints as text".to_owned()], vec![]));
+        prop_assert_eq!(of_requests(&found), expected.clone());
+        for layout in LAYOUTS {
+            let merged = analyzed(&file(folder.path(), "merged", &encoded(&records, layout)));
+            prop_assert_eq!(codes(&merged), [""; 0]);
+            prop_assert_eq!(of_requests(&merged), expected.clone(), "{:?}", layout);
+            let folder = per_cpu(folder.path(), &records, layout);
+            let split = analyzed(&folder);
+            prop_assert_eq!((split.files, codes(&split)), (4, vec![]));
+            prop_assert_eq!(of_requests(&split), expected.clone(), "{:?}", layout);
+        }
+    }
+
+    #[test]
+    fn sizes_and_latencies_are_those_of_the_requests(requests in requests()) {
+        let folder = tempfile::tempdir().unwrap();
+        let bytes = encoded(&records(&requests), LAYOUTS[0]);
+        let report = analyzed(&file(folder.path(), "trace", &bytes));
+        let [device] = report.devices.as_slice() else { panic!("{:?}", report.devices) };
+        prop_assert_eq!(&device.device, "8,32");
+        for (operation, writes) in [("read", false), ("write", true)] {
+            let chosen: Vec<&Request> =
+                requests.iter().filter(|each| each.writes == writes).collect();
+            let count = chosen.len() as u64;
+            let found = device.operations.iter().find(|each| each.operation == operation);
+            prop_assert_eq!(found.is_some(), !chosen.is_empty());
+            let Some(found) = found else { continue };
+            prop_assert_eq!(&found.sizes, &sizes(&chosen));
+            prop_assert_eq!(found.issued, found.queued);
+            prop_assert_eq!((found.issued.count, found.completed), (count, count));
+            let ahead = chosen.iter().filter(|each| each.ahead).count() as u64;
+            prop_assert_eq!(found.readahead.count, ahead);
+            let since = |began: fn(&Request) -> u64| -> Vec<u64> {
+                chosen.iter().map(|each| each.done_ns - began(each)).collect()
+            };
+            let times = [
+                (&found.issued_to_done, since(|each| each.issued_ns)),
+                (&found.queued_to_done, since(|each| each.queued_ns)),
+            ];
+            for (found, expected) in times {
+                let found = found.as_ref().unwrap();
+                prop_assert_eq!((found.mean_ns, found.min_ns, found.max_ns), spread(&expected));
+                prop_assert_eq!(found.count, count);
+                for (low, count) in &found.buckets {
+                    let width = 1 << (u64::BITS - low.leading_zeros()).saturating_sub(7);
+                    let within = expected.iter().filter(|ns| (*low..low + width).contains(ns));
+                    prop_assert_eq!(within.count() as u64, *count);
+                }
+                let in_buckets: u64 = found.buckets.iter().map(|(_, count)| count).sum();
+                prop_assert_eq!(in_buckets, found.count);
+            }
+            let in_cells: u64 = found.position.cells.iter().map(|(_, _, count, _)| count).sum();
+            prop_assert_eq!(in_cells, found.issued.count);
+            prop_assert_eq!(found.seek_plain.count, found.issued.count - 1);
+            let in_runs: u64 = found.runs.buckets.iter().map(|(_, _, bytes)| bytes).sum();
+            prop_assert_eq!(in_runs, found.issued.bytes);
+            prop_assert_eq!(found.runs.count + found.seek_streams.zero, found.issued.count);
+        }
+        prop_assert!((device.busy_s + device.idle_s - report.elapsed_s).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn the_lines_that_a_talk_prints_say_what_it_says() {
+    // Y. Yu, Intel, April 2016: `52090704 + 560` begins in the first line and ends in the ninth.
+    let lines = "8,32\t5\t13561\t43.740003038\t13615\tD\tW\t52090704 + 560\t[java]
+8,32\t5\t13567\t43.741721414\t13615\tD\tR\t13637888 + 256\t[java]
+8,32\t5\t13569\t43.741778543\t13615\tC\tR\t13637888 + 256\t[0]
+8,32\t5\t13570\t43.743476793\t13615\tC\tW\t52089584 + 560\t[0]
+8,32\t5\t13571\t43.743519464\t13615\tD\tW\t52091264 + 560\t[java]
+8,32\t5\t13577\t43.743901725\t13615\tD\tR\t13638144 + 256\t[java]
+8,32\t5\t13579\t43.745785309\t13615\tC\tW\t52090144 + 560\t[0]
+8,32\t5\t13585\t43.746306216\t13615\tD\tR\t13638400 + 256\t[java]
+8,32\t5\t13587\t43.748340765\t0\tC\tW\t52090704 + 560\t[0]
+8,32\t17\t5938\t43.761506738\t13449\tD\tR\t50251520 + 8\t[java]
+";
+    let folder = tempfile::tempdir().unwrap();
+    let report = analyzed(&file(folder.path(), "trace.txt", lines.as_bytes()));
+    assert_eq!((report.records, report.losses.not_done), (10, 4));
+    assert_eq!((report.losses.missing_records, report.losses.gaps), (18, 6));
+    assert_eq!(codes(&report), ["VEN-TRACE-LOST"]);
+    let [device] = report.devices.as_slice() else { panic!() };
+    assert_eq!((device.device.as_str(), device.begun_before), ("8,32", 2));
+    let [read, write] = device.operations.as_slice() else { panic!() };
+    assert_eq!(read.sizes, [(8 * 512, 1), (256 * 512, 3)]);
+    assert_eq!(write.sizes, [(560 * 512, 2)]);
+    assert_eq!((read.completed, write.completed), (1, 1));
+    assert_eq!(read.issued_to_done.as_ref().unwrap().max_ns, 57_129);
+    assert_eq!(write.issued_to_done.as_ref().unwrap().max_ns, 8_337_727);
+    assert_eq!((read.seek_plain.zero, read.seek_plain.count), (2, 3));
+    assert_eq!((write.seek_plain.zero, write.seek_plain.count), (1, 1));
+    assert!(write.queued_to_done.is_none());
+    assert!(write.issued_to_done.as_ref().unwrap().p50_ns.is_none()); // of one request
+    assert_eq!(device.depth_max, 4);
+}
