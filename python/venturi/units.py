@@ -201,6 +201,15 @@ def format_duration(value_s: float | None) -> str:
     return f"{minutes // 60} h {minutes % 60:02d} min"
 
 
+def format_latency(value_s: float | None) -> str:
+    """`value_s` of a single request, in three digits: `57.1 µs`, `8.34 ms`, `1.2 s`."""
+    if value_s is None:
+        return "—"
+    scales = ((1.0, "s"), (1e-3, "ms"))
+    scale, name = next((each for each in scales if value_s >= each[0]), (1e-6, "µs"))
+    return f"{value_s / scale:.3g} {name}"
+
+
 def format_line_rate(bytes_per_s: float | None) -> str:
     """`bytes_per_s` in bits, as links are sold: `10 Gbit/s`."""
     if bytes_per_s is None:

@@ -331,3 +331,137 @@ class NetReport:
     label: str
     measurements: list[NetMeasurement]
     sockets: list[SocketFacts | None] | None = None
+
+
+@dataclass(frozen=True)
+class Amount:
+    """Requests and their bytes."""
+
+    count: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class RequestTimes:
+    """Times of requests; a percentile that so few requests cannot tell is None."""
+
+    count: int
+    p50_ns: int | None
+    p99_ns: int | None
+    p99_9_ns: int | None
+    max_ns: int
+
+
+@dataclass(frozen=True)
+class Seeks:
+    """Distances between requests: how many there are, and how many of them are exactly 0."""
+
+    count: int
+    zero: int
+    median_sectors: int | None
+
+
+@dataclass(frozen=True)
+class RequestRuns:
+    """What was moved in one go; half of the bytes are in runs of up to `median_by_bytes`."""
+
+    count: int
+    mean_bytes: float | None
+    median_by_bytes: int | None
+
+
+@dataclass(frozen=True)
+class AccessVerdict:
+    """What a pattern is: `sequential`, `short_runs`, `random` or `cannot_tell`; and why."""
+
+    access: str
+    text: str
+    hard_disk_bytes_per_s: float | None
+
+
+@dataclass(frozen=True)
+class TracedOperation:
+    """The requests of a device that do the same. `sizes` are pairs of bytes and count."""
+
+    operation: str
+    queued: Amount
+    issued: Amount
+    readahead: Amount
+    metadata: Amount
+    back_merges: int
+    front_merges: int
+    completed: int
+    failed: int
+    sizes: list[tuple[int, int]]
+    size_median_bytes: int | None
+    issued_to_done: RequestTimes | None
+    queued_to_done: RequestTimes | None
+    seek_plain: Seeks
+    seek_window: Seeks
+    seek_streams: Seeks
+    runs: RequestRuns
+    verdict: AccessVerdict | None
+
+
+@dataclass(frozen=True)
+class TracedDevice:
+    """A device, `8,32` by its numbers."""
+
+    device: str
+    flushes: int
+    others: int
+    requeues: int
+    begun_before: int
+    busy_s: float
+    idle_s: float
+    depth_mean: float | None
+    depth_max: int
+    operations: list[TracedOperation]
+
+
+@dataclass(frozen=True)
+class TraceLosses:
+    """What is not in a trace, as far as it tells."""
+
+    missing_records: int
+    missing_cpus: list[str]
+    damaged_bytes: int
+    truncated_bytes: int
+    unread_lines: int
+    late_events: int
+    not_done: int
+    given_up: int
+
+
+@dataclass(frozen=True)
+class TraceThreshold:
+    """A number that verdicts depend on."""
+
+    name: str
+    value: float
+    unit: str
+    source: str
+
+
+@dataclass(frozen=True)
+class IoTrace:
+    """A trace of block I/O. `started_unix_s` is None if the trace does not say."""
+
+    formats: list[str]
+    files: int
+    bytes: int
+    records: int
+    started_unix_s: float | None
+    elapsed_s: float
+    losses: TraceLosses
+    thresholds: list[TraceThreshold]
+    devices: list[TracedDevice]
+
+
+@dataclass(frozen=True)
+class TraceAnalyzed:
+    """`trace analyze`."""
+
+    trace: IoTrace
+    analysis_s: float
+    cpu_s: float

@@ -1,0 +1,79 @@
+"""`venturi trace show`: what it prints of a trace, and of a damaged one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from command_line import venturi
+
+
+def lines(requests: int, *, sectors: int, apart: int) -> str:
+    """blkparse's text of reads, each `apart` sectors behind the end of the one before."""
+    made, place = [], 2048
+    for number in range(requests):
+        start_ns = number * 1_000_000
+        for letter, at_ns in (("Q", start_ns), ("D", start_ns + 1000), ("C", start_ns + 401_000)):
+            head = f"8,16 0 {len(made) + 1} 0.{at_ns:09} 7"
+            made.append(f"{head} {letter} R {place} + {sectors} [0]\n")
+        place += sectors + apart
+    return "".join(made)
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """100 reads of 128 KiB, one after the other."""
+    path = tmp_path / "trace.txt"
+    path.write_text(lines(100, sectors=256, apart=0))
+    return path
+
+
+def test_it_says_what_the_pattern_is_and_by_which_figures(
+    tmp_path: Path, trace: Path, agent_binary: Path
+) -> None:
+    shown = venturi("trace", "show", trace, home=tmp_path / "home", VENTURI_AGENT=str(agent_binary))
+    assert (shown.returncode, shown.stderr) == (0, "")
+    words = " ".join(shown.stdout.split())
+    assert "trace 1 file" in words and "blkparse text" in words
+    assert "not in it nothing, as far as it tells" in words
+    assert "read: sequential: 100 % of reads continue one of 16 streams, mean run 13.1 MB" in words
+    assert "device 8,16: busy 40 %, 0.4 requests at once on average, 1 at most" in words
+    assert "128 KiB 100 %" in words
+    assert "400 µs" in words
+
+
+def test_scattered_reads_are_called_so(tmp_path: Path, agent_binary: Path) -> None:
+    path = tmp_path / "trace.txt"
+    path.write_text(lines(100, sectors=8, apart=100_000))
+    shown = venturi("trace", "show", path, home=tmp_path / "home", VENTURI_AGENT=str(agent_binary))
+    assert "read: random: 0 % of reads continue one of 16 streams" in shown.stdout
+
+
+def test_what_is_not_in_it_is_told(tmp_path: Path, trace: Path, agent_binary: Path) -> None:
+    text = trace.read_text().splitlines(keepends=True)
+    trace.write_text("".join([*text[:100], "what is this\n", *text[110:]]))
+    shown = venturi("trace", "show", trace, home=tmp_path / "home", VENTURI_AGENT=str(agent_binary))
+    assert shown.returncode == 0
+    assert "10 records by their numbers; 1 line that is no event" in shown.stdout
+    assert "warning[VEN-TRACE-DAMAGED]" in shown.stderr and "line 101" in shown.stderr
+    assert "warning[VEN-TRACE-LOST]" in shown.stderr
+
+
+def test_json_has_all_of_it_with_thresholds_and_their_sources(
+    tmp_path: Path, trace: Path, agent_binary: Path
+) -> None:
+    done = venturi(
+        "trace", "show", trace, "--json", home=tmp_path / "home", VENTURI_AGENT=str(agent_binary)
+    )
+    answer = json.loads(done.stdout)
+    data = answer["data"]
+    (device,) = data["devices"]
+    (read,) = device["operations"]
+    assert read["sizes"] == [[131072, 100]]
+    assert read["seek_plain"]["zero"] == 99
+    assert read["verdict"]["access"] == "sequential"
+    assert sum(count for _, _, count, _ in read["position"]["cells"]) == 100
+    assert all(each["source"] and each["unit"] for each in data["thresholds"])
+    assert answer["warnings"] == []
