@@ -35,27 +35,31 @@ const COMPLETE: usize = 8;
 const SPLIT: usize = 13;
 
 /// Which kind of event an action is, by its number; `None` of those that the analysis does not need.
-const KINDS: [Option<Kind>; 19] = [
-    None,
-    Some(Kind::Queue),
-    Some(Kind::BackMerge),
-    Some(Kind::FrontMerge),
-    None,
-    None,
-    Some(Kind::Requeue),
-    Some(Kind::Issue),
-    Some(Kind::Complete),
-    None,
-    None,
-    None,
-    None,
-    Some(Kind::Split),
-    None,
-    None,
-    None,
-    None,
-    None,
-];
+const fn kind_of(action: usize) -> Option<Kind> {
+    match action {
+        1 => Some(Kind::Queue),
+        2 => Some(Kind::BackMerge),
+        3 => Some(Kind::FrontMerge),
+        6 => Some(Kind::Requeue),
+        7 => Some(Kind::Issue),
+        COMPLETE => Some(Kind::Complete),
+        SPLIT => Some(Kind::Split),
+        _ => None,
+    }
+}
+
+/// Kinds by action, and whether they are needed.
+const KINDS: [(Kind, bool); 32] = {
+    let mut kinds = [(Kind::Queue, false); 32];
+    let mut action = 0;
+    while action < kinds.len() {
+        if let Some(kind) = kind_of(action) {
+            kinds[action] = (kind, true);
+        }
+        action += 1;
+    }
+    kinds
+};
 
 /// How the records of a file are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,7 +189,7 @@ impl Record {
         let action = (self.action & 0xffff & !CONTROL_GROUP) as usize;
         tally.record(action, self.time_ns);
         tally.sequences.take(self.device, self.cpu, self.sequence);
-        let Some(&Some(kind)) = KINDS.get(action) else { return };
+        let (kind, needed) = KINDS.get(action).copied().unwrap_or(KINDS[0]);
         let mut sectors = self.bytes / SECTOR_BYTES as u32;
         if action == SPLIT {
             sectors = first_part(self.sector, behind);
@@ -195,7 +199,10 @@ impl Record {
         let event = Event::new(self.time_ns, kind, self.device, operation)
             .at(self.sector, sectors)
             .with(flags(categories) | if failed { FAILED } else { 0 });
+        // Without a branch: which action comes next is anybody's guess.
+        let before = events.len();
         events.push(event);
+        events.truncate(before + usize::from(needed));
     }
 
     #[cold]

@@ -14,7 +14,7 @@ use crate::tally::Tally;
 use crate::text;
 
 /// By how many places an event may be late.
-pub const HELD_BACK: usize = 1024;
+pub const HELD_BACK: usize = 512;
 /// The order of no event: what a stream's end has.
 pub const END: u64 = u64::MAX;
 /// A record of the binary format has at most 64 bytes and 65,535 behind it.
