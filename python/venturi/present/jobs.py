@@ -141,7 +141,7 @@ def _tiers(account: JobAccount) -> Table:
             "—" if first is None else f"after {format_duration(first)}",
         )  # fmt: skip
     if made.rows:
-        made.notes.append(("bytes", "bytes: of files that lived for half a second or longer"))
+        made.notes.append(("bytes", "bytes: of files that lived for some 50 ms or longer"))
         made.notes.append(("overflowed", "overflowed: an earlier tier had no room for them"))
     return made
 

@@ -15,10 +15,10 @@ class TierUse:
     """Files of one kind on one tier, of all processes of the job.
 
     `order` is the tier's place in the order in which they are filled. `seen_bytes` are of all files
-    but those that lived for less than half a second. `peak_bytes` is the most that was there at a
-    time, of each process, added up. `overflows` counts what an earlier tier had no room for;
-    `first_overflow_s` is when that was first so, in seconds from the start of the application
-    (None: never, or the log does not say when it started).
+    but those that were gone before they were looked at, within some 50 ms. `peak_bytes` is the most
+    that was there at a time, of each process, added up. `overflows` counts what an earlier tier had
+    no room for; `first_overflow_s` is when that was first so, in seconds from the start of the
+    application (None: never, or the log does not say when it started).
     """
 
     order: int

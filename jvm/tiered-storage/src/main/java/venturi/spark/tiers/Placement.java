@@ -8,10 +8,11 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -26,12 +27,6 @@ final class Placement {
   /** How long a tier that failed, or had no room where it said so, is passed over. */
   static final long PASSED_OVER_NS = TimeUnit.SECONDS.toNanos(60);
 
-  /** A name that was asked for and never written is a question, not a file. */
-  private static final long FORGOTTEN_NS = TimeUnit.MINUTES.toNanos(10);
-
-  /** What asks only whether a file is there gets a decision, too. A writer begins at once. */
-  private static final long ASKED_ONLY_NS = TimeUnit.SECONDS.toNanos(2);
-
   private static final long USABLE_KNOWN_NS = TimeUnit.MILLISECONDS.toNanos(20);
 
   /** Of directories in which a shuffle service deletes, as stock Spark has them. */
@@ -44,37 +39,14 @@ final class Placement {
   private final String[] subDirs;
   private final boolean links;
   private final KindSizes sizes = new KindSizes();
-  private final ConcurrentMap<String, Decision> decisions = new ConcurrentHashMap<>();
+  private final OpenFiles open;
+  private final ThreadLocal<OpenFile.Task> task = new ThreadLocal<>();
   private final boolean shared;
-  private long sweeps;
 
-  /** Where a name goes, from the first question on until its file is complete. */
-  static final class Decision {
-    final File file;
-    final int tier;
-    final FileKind kind;
-    final long madeNs = System.nanoTime();
+  private final PlacedNames placed = new PlacedNames();
 
-    // What follows is the sweeps'.
-
-    /** Bytes that are kept for it, beyond those that it has. */
-    private long charged;
-
-    /** Its bytes in the last sweep that saw it, and in the one before; which that was (0: none). */
-    private long bytes;
-    private long bytesBefore;
-    private long seenIn;
-
-    /** Whether it is still written under another name. */
-    private boolean isUnderWay;
-
-    Decision(File file, int tier, FileKind kind, long charged) {
-      this.file = file;
-      this.tier = tier;
-      this.kind = kind;
-      this.charged = charged;
-    }
-  }
+  /** Sub-directories that are there, by local directory. Threads may see one too late, and make it again. */
+  private final Map<File, boolean[]> made = new HashMap<>();
 
   /**
    * @param tiers in the order in which they are filled; the last one takes everything
@@ -92,6 +64,7 @@ final class Placement {
       boolean shared) {
     this.policy = policy;
     this.tiers = List.copyOf(tiers);
+    this.open = new OpenFiles(this.tiers, sizes);
     this.homes = homes.clone();
     this.links = links;
     this.shared = shared;
@@ -103,6 +76,9 @@ final class Placement {
       }
       tierOfHome[at] = tier;
     }
+    for (TierFolders tier : this.tiers) {
+      tier.folders().forEach(each -> made.put(each, new boolean[subDirs]));
+    }
     this.subDirs = new String[subDirs];
     Arrays.setAll(this.subDirs, at -> String.format("%02x", at));
   }
@@ -111,9 +87,22 @@ final class Placement {
     return tiers;
   }
 
+  /** Finds from now on what was put there by others, too. */
+  void noteWhatIsThere() {
+    for (TierFolders tier : tiers) {
+      for (File folder : tier.folders()) {
+        for (File sub : Objects.requireNonNullElse(folder.listFiles(), new File[0])) {
+          for (String name : Objects.requireNonNullElse(sub.list(), new String[0])) {
+            placed.add(hash(name));
+          }
+        }
+      }
+    }
+  }
+
   /** Where the file {@code name} is, or is to be written. */
   File locate(String name) {
-    Decision made = decisions.get(name);
+    OpenFile made = open.get(name);
     if (made != null) {
       return made.file;
     }
@@ -124,6 +113,9 @@ final class Placement {
   /** The complete file {@code name}, or null. */
   File existing(String name) {
     int hash = hash(name);
+    if (!placed.mayHave(hash)) {
+      return null;
+    }
     int home = hash % homes.length;
     for (int tier = 0; tier < tiers.size(); tier++) {
       if (tier != tierOfHome[home]) {
@@ -144,13 +136,21 @@ final class Placement {
   }
 
   private File candidate(int tier, int hash, String name) {
+    return within(folder(tier, hash), hash, name);
+  }
+
+  /** The local directory that a name with {@code hash} has on a tier. */
+  private File folder(int tier, int hash) {
     int home = hash % homes.length;
-    return within(tierOfHome[home] == tier ? homes[home] : tiers.get(tier).folder(hash), hash, name);
+    return tierOfHome[home] == tier ? homes[home] : tiers.get(tier).folder(hash);
   }
 
   private File within(File folder, int hash, String name) {
-    String sub = subDirs[hash / homes.length % subDirs.length];
-    return new File(folder.getPath() + File.separatorChar + sub + File.separatorChar + name);
+    return new File(folder.getPath() + File.separatorChar + subDirs[sub(hash)] + File.separatorChar + name);
+  }
+
+  private int sub(int hash) {
+    return hash / homes.length % subDirs.length;
   }
 
   /** As `JavaUtils.nonNegativeHash` of Spark. */
@@ -161,24 +161,25 @@ final class Placement {
 
   private File decide(String name) {
     FileKind kind = FileKind.of(name);
-    long expected = sizes.mean(kind);
     int hash = hash(name);
     int last = tiers.size() - 1;
     for (int tier = 0; ; tier++) {
       TierFolders asked = tiers.get(tier);
-      if (tier < last && !(asked.isWell() && hasRoom(tier, kind, expected))) {
+      long charged = asked.isBounded() ? charge(asked, kind) : 0;
+      if (charged < 0) {
         continue;
       }
-      File file = candidate(tier, hash, name);
-      if (!makeFolder(file.getParentFile()) && tier < last) {
-        asked.release(expected);
+      if (!makeFolder(folder(tier, hash), sub(hash)) && tier < last) {
+        asked.release(charged);
         asked.failed(PASSED_OVER_NS);
         continue;
       }
-      Decision mine = new Decision(file, tier, kind, tier < last ? expected : 0);
-      Decision other = decisions.putIfAbsent(name, mine);
+      File file = candidate(tier, hash, name);
+      placed.add(hash);
+      OpenFile mine = new OpenFile(name, file, asked, kind, task.get(), charged);
+      OpenFile other = open.add(mine);
       if (other != null) {
-        asked.release(mine.charged);
+        asked.release(charged);
         return other.file;
       }
       Usage usage = asked.usage(kind);
@@ -191,21 +192,29 @@ final class Placement {
     }
   }
 
-  /** Whether it has; then its bytes are charged before anyone else asks. */
-  private boolean hasRoom(int tier, FileKind kind, long expected) {
-    TierFolders asked = tiers.get(tier);
-    long usable = asked.usable(USABLE_KNOWN_NS);
-    long before = asked.charge(expected);
-    TierPolicy.Space space = new TierPolicy.Space(usable, asked.presentBytes(), before);
-    if (policy.fits(asked.rule, kind, expected, space)) {
-      return true;
+  /** The bytes that are kept now for a file of {@code kind}; negative: the tier takes none. */
+  private long charge(TierFolders asked, FileKind kind) {
+    if (!asked.isWell()) {
+      return -1;
     }
-    asked.release(expected);
-    return false;
+    long usable = asked.usable(USABLE_KNOWN_NS);
+    while (true) {
+      // Before what is present: a look moves bytes from here to there.
+      long before = asked.charged();
+      TierPolicy.Space space = new TierPolicy.Space(usable, asked.presentBytes(), before);
+      long room = policy.room(asked.rule, kind, space);
+      long wanted = sizes.wanted(kind, room);
+      if (wanted > room) {
+        return -1;
+      }
+      if (asked.charge(before, wanted)) {
+        return wanted;
+      }
+    }
   }
 
   /** Others look at home: nothing of an earlier decision is there, and a link where it is needed. */
-  private void forward(String name, int hash, Decision made) {
+  private void forward(String name, int hash, OpenFile made) {
     if (!links) {
       return;
     }
@@ -217,29 +226,48 @@ final class Placement {
       boolean isRead = made.kind == FileKind.SHUFFLE || made.kind == FileKind.SHUFFLE_INDEX
           || made.kind == FileKind.CACHED;
       if (isRead && !home.equals(made.file.toPath())) {
-        makeFolder(home.getParent().toFile());
+        makeFolder(homes[hash % homes.length], sub(hash));
         Files.createSymbolicLink(home, made.file.toPath());
       }
     } catch (FileAlreadyExistsException another) {
       // A thread that asked for the same name was first, and made the same decision.
     } catch (IOException error) {
-      tiers.get(made.tier).failed(0); // others get the file over the network
+      made.tier.failed(0); // others get the file over the network
     }
   }
 
-  private boolean makeFolder(File folder) {
-    if (folder.isDirectory()) {
-      return true;
+  private boolean makeFolder(File folder, int sub) {
+    boolean[] known = made.get(folder);
+    if (known[sub]) {
+      return true; // a disk that is gone has no usable space
     }
+    Path path = Path.of(folder.getPath(), subDirs[sub]);
     try {
       // Not its parent: where a disk was taken away, its mount point is on another one.
-      Files.createDirectory(folder.toPath());
+      Files.createDirectory(path);
       if (shared) {
-        Files.setPosixFilePermissions(folder.toPath(), SHARED);
+        Files.setPosixFilePermissions(path, SHARED);
       }
-      return true;
     } catch (IOException error) {
-      return folder.isDirectory();
+      if (!Files.isDirectory(path)) {
+        return false;
+      }
+    }
+    known[sub] = true;
+    return true;
+  }
+
+  /** This thread asks for a task from now on. */
+  void taskBegins() {
+    task.set(new OpenFile.Task());
+  }
+
+  /** What this thread asked for is complete, or will never be there. */
+  void taskEnds() {
+    OpenFile.Task ended = task.get();
+    if (ended != null) {
+      ended.hasEnded = true;
+      task.remove();
     }
   }
 
@@ -257,83 +285,23 @@ final class Placement {
       boolean noRoom = full && (named || each.usable(0) < sizes.largest());
       if (noRoom || broken && named || named && !each.isWritable()) {
         each.failed(PASSED_OVER_NS);
-        forget(tier);
+        open.forget(each);
       }
     }
+  }
+
+  /** `temporary`, beside `file`, is written first, and renamed when it is complete. */
+  void writes(File file, File temporary) {
+    open.writes(file.getName(), temporary);
   }
 
   /** Looks at every file: what is there, what is complete, what is gone. */
-  synchronized void sweep() {
-    sweeps++;
-    for (TierFolders tier : tiers) {
-      new Sweep(this::saw, decisions::containsKey).take(tier);
-    }
-    long[][] open = new long[tiers.size()][FileKind.values().length];
-    decisions.forEach((name, made) -> open[made.tier][made.kind.ordinal()] += settle(name, made));
-    for (int tier = 0; tier < open.length; tier++) {
-      for (FileKind kind : FileKind.values()) {
-        tiers.get(tier).usage(kind).openBytes = open[tier][kind.ordinal()];
-      }
-    }
+  void sweep() {
+    open.sweep();
   }
 
-  private void saw(String name, long bytes) {
-    String finalName = FileKind.finalName(name);
-    Decision made = decisions.get(finalName);
-    if (made == null) {
-      return;
-    }
-    if (made.seenIn != sweeps) {
-      made.bytesBefore = made.bytes;
-      made.bytes = 0;
-      made.seenIn = sweeps;
-      made.isUnderWay = false;
-    }
-    made.bytes += bytes;
-    made.isUnderWay |= !name.equals(finalName);
-  }
-
-  /** The bytes so far of a file that may still grow; one that is complete or gone needs no decision. */
-  private long settle(String name, Decision made) {
-    boolean isThere = made.seenIn == sweeps;
-    boolean grows = made.isUnderWay || made.bytes == 0 || made.bytes != made.bytesBefore;
-    if (isThere && grows) {
-      recharge(made, Math.max(0, sizes.mean(made.kind) - made.bytes));
-      return made.bytes;
-    }
-    long ageNs = System.nanoTime() - made.madeNs;
-    if (made.seenIn > 0) {
-      sizes.learn(made.kind, made.bytes);
-      tiers.get(made.tier).usage(made.kind).settledBytes.add(made.bytes);
-      drop(name, made);
-    } else if (ageNs > FORGOTTEN_NS) {
-      drop(name, made);
-    } else if (ageNs > ASKED_ONLY_NS) {
-      recharge(made, 0);
-    }
-    return 0;
-  }
-
-  private void drop(String name, Decision made) {
-    if (decisions.remove(name, made)) {
-      recharge(made, 0);
-    }
-  }
-
-  private void recharge(Decision made, long bytes) {
-    if (made.tier < tiers.size() - 1) {
-      tiers.get(made.tier).release(made.charged - bytes);
-      made.charged = bytes;
-    }
-  }
-
-  /** Takes back what was decided for files that are not there. */
-  private synchronized void forget(int tier) {
-    decisions.forEach(
-        (name, made) -> {
-          if (made.tier == tier && !made.file.exists()) {
-            drop(name, made);
-          }
-        });
+  /** Looks at the files that are being written. */
+  void look() {
+    open.look();
   }
 }

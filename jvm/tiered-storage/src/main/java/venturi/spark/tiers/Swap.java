@@ -1,14 +1,19 @@
 package venturi.spark.tiers;
 
 import java.io.File;
+import java.io.IOException;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.storage.BlockManager;
@@ -54,7 +59,7 @@ final class Swap {
     Field ofStore = only(DiskStore.class, DiskBlockManager.class);
     SparkConf conf = env.conf();
     File[] folders = stock.localDirs();
-    List<TierFolders> tiers = tiers(policy, folders, warn);
+    List<TierFolders> tiers = tiers(policy, folders, configured(conf), warn);
     if (tiers.size() < 2) {
       warn.accept("all local directories are of one tier: files are where Spark has them");
       return null;
@@ -70,6 +75,7 @@ final class Swap {
     if (register == null) {
       requireSameHomes(stock, placement);
     }
+    placement.noteWhatIsThere();
     String[] registered = Arrays.stream(homes).map(File::toString).toArray(String[]::new);
     TieredFiles ours = copyOf(stock);
     ours.begin(stock, placement, registered);
@@ -87,11 +93,29 @@ final class Swap {
     return placement;
   }
 
-  /** The tiers that have a directory, in their order; those without a keyword after all others. */
-  static List<TierFolders> tiers(TierPolicy policy, File[] folders, Consumer<String> warn) {
-    List<String> roots = Arrays.stream(folders).map(Swap::root).toList();
+  /** The local directories, as the user or the cluster manager wrote them. */
+  private static List<String> configured(SparkConf conf) {
+    Stream<String> said =
+        Stream.of(
+            System.getenv("LOCAL_DIRS"), System.getenv("SPARK_LOCAL_DIRS"), conf.get("spark.local.dir", null));
+    return said.filter(Objects::nonNull)
+        .flatMap(each -> Arrays.stream(each.split(",")))
+        .map(String::strip)
+        .filter(each -> !each.isEmpty())
+        .toList();
+  }
+
+  /**
+   * The tiers that have a directory, in their order; those without a keyword after all others.
+   *
+   * @param configured the directories as they were written, in which Spark made {@code folders}
+   */
+  static List<TierFolders> tiers(
+      TierPolicy policy, File[] folders, List<String> configured, Consumer<String> warn) {
+    List<String> roots = Arrays.stream(folders).map(each -> root(each, configured)).toList();
     int[] places = policy.tiersOf(roots);
     List<TierFolders> found = new ArrayList<>();
+    int last = Arrays.stream(places).max().orElse(0);
     for (int tier = 0; tier <= policy.tiers().size(); tier++) {
       List<File> own = new ArrayList<>();
       for (int at = 0; at < places.length; at++) {
@@ -101,7 +125,7 @@ final class Swap {
       }
       TierPolicy.Tier named = tier < policy.tiers().size() ? policy.tiers().get(tier) : null;
       if (!own.isEmpty()) {
-        found.add(new TierFolders(named, own));
+        found.add(new TierFolders(named, own, tier < last));
       } else if (named != null) {
         warn.accept("no local directory has \"" + named.keyword() + "\" in its path: " + roots);
       }
@@ -109,8 +133,17 @@ final class Swap {
     return found;
   }
 
-  /** The directory that was configured: without the part that Spark adds, which has no meaning. */
-  private static String root(File folder) {
+  /** The configured directory: without what Spark adds, and under the name that it has there, if it is a link. */
+  private static String root(File folder, List<String> configured) {
+    for (String each : configured) {
+      try {
+        if (folder.toPath().startsWith(Path.of(each).toRealPath())) {
+          return each;
+        }
+      } catch (IOException | InvalidPathException other) {
+        // It is not there, so this folder is not in it.
+      }
+    }
     String parent = folder.getParent();
     return folder.getName().startsWith("blockmgr-") && parent != null ? parent : folder.getPath();
   }

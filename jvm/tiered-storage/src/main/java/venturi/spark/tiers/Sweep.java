@@ -1,46 +1,42 @@
 package venturi.spark.tiers;
 
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
-import java.util.EnumMap;
 import java.util.Map;
-import java.util.function.ObjLongConsumer;
 import java.util.function.Predicate;
 
-/** One look at all files of a tier: the files and bytes of each kind. */
+/** One look at all files of a tier: how many are complete, of each kind. */
 final class Sweep extends SimpleFileVisitor<Path> {
   /** A link that was made for a file which is not yet there is no litter. */
   private static final long YOUNG_MS = 60_000;
 
-  private final ObjLongConsumer<String> seen;
-  private final Predicate<String> expected;
-  private final Map<FileKind, long[]> found = new EnumMap<>(FileKind.class);
+  private final Predicate<File> isOpen;
+  private final Predicate<String> isExpected;
+  private final Map<FileKind, Usage.Files> found = Usage.none();
 
   /**
-   * @param seen is told the name and the bytes of each file
-   * @param expected whether a file of that name is to be written
+   * @param isOpen whether a file is still written
+   * @param isExpected whether a file of that name is to be written
    */
-  Sweep(ObjLongConsumer<String> seen, Predicate<String> expected) {
-    this.seen = seen;
-    this.expected = expected;
-    for (FileKind kind : FileKind.values()) {
-      found.put(kind, new long[2]);
-    }
+  Sweep(Predicate<File> isOpen, Predicate<String> isExpected) {
+    this.isOpen = isOpen;
+    this.isExpected = isExpected;
   }
 
-  void take(TierFolders tier) {
-    for (var folder : tier.folders()) {
+  Map<FileKind, Usage.Files> take(TierFolders tier) {
+    for (File folder : tier.folders()) {
       try {
         Files.walkFileTree(folder.toPath(), this);
       } catch (IOException gone) {
         // A directory that cannot be read has no files of ours that anyone could read.
       }
     }
-    found.forEach((kind, sums) -> tier.usage(kind).present(sums[0], sums[1]));
+    return found;
   }
 
   @Override
@@ -48,14 +44,11 @@ final class Sweep extends SimpleFileVisitor<Path> {
     String name = file.getFileName().toString();
     if (attributes.isSymbolicLink()) {
       long age = System.currentTimeMillis() - attributes.lastModifiedTime().toMillis();
-      if (age > YOUNG_MS && !expected.test(name) && !Files.exists(file)) {
+      if (age > YOUNG_MS && !isExpected.test(name) && !Files.exists(file)) {
         remove(file);
       }
-    } else if (attributes.isRegularFile()) {
-      long[] sums = found.get(FileKind.of(name));
-      sums[0]++;
-      sums[1] += attributes.size();
-      seen.accept(name, attributes.size());
+    } else if (attributes.isRegularFile() && !isOpen.test(file.toFile())) {
+      found.computeIfPresent(FileKind.of(name), (kind, files) -> files.with(attributes.size()));
     }
     return FileVisitResult.CONTINUE;
   }

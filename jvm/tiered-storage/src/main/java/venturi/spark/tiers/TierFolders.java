@@ -16,6 +16,7 @@ final class TierFolders {
   final LongAdder errors = new LongAdder();
 
   private final List<File> folders;
+  private final boolean isBounded;
   private final Map<FileKind, Usage> usages = new EnumMap<>(FileKind.class);
   private final AtomicLong charged = new AtomicLong();
   private volatile long passedOverUntilNs = System.nanoTime();
@@ -23,8 +24,10 @@ final class TierFolders {
 
   private record Known(long bytes, long atNs) {}
 
-  TierFolders(TierPolicy.Tier rule, List<File> folders) {
+  /** @param isBounded whether the rule holds: the last tier takes everything */
+  TierFolders(TierPolicy.Tier rule, List<File> folders, boolean isBounded) {
     this.rule = rule;
+    this.isBounded = isBounded;
     this.folders = List.copyOf(folders);
     for (FileKind kind : FileKind.values()) {
       usages.put(kind, new Usage());
@@ -34,6 +37,10 @@ final class TierFolders {
   /** As metrics and events name it. */
   String name() {
     return rule == null ? "last" : rule.keyword();
+  }
+
+  boolean isBounded() {
+    return isBounded;
   }
 
   List<File> folders() {
@@ -65,18 +72,33 @@ final class TierFolders {
     return known.bytes();
   }
 
-  /** Bytes of our files here, at the last sweep. */
+  /** Bytes of our files here, when they were looked at last. */
   long presentBytes() {
-    return usages.values().stream().mapToLong(each -> each.presentBytes).sum();
+    long found = 0;
+    for (Usage each : usages.values()) {
+      found += each.presentBytes();
+    }
+    return found;
+  }
+
+  /** Our complete files, of each kind: a copy. */
+  Map<FileKind, Usage.Files> complete() {
+    Map<FileKind, Usage.Files> found = Usage.none();
+    usages.forEach((kind, usage) -> found.put(kind, usage.complete()));
+    return found;
+  }
+
+  void set(Map<FileKind, Usage.Files> complete, Map<FileKind, Usage.Files> open) {
+    usages.forEach((kind, usage) -> usage.set(complete.get(kind), open.get(kind)));
   }
 
   long charged() {
     return charged.get();
   }
 
-  /** Keeps {@code bytes} for a file that is to be written; what was kept before. */
-  long charge(long bytes) {
-    return charged.getAndAdd(bytes);
+  /** Keeps {@code bytes} more for a file that is to be written; false: {@code before} is no longer what is kept. */
+  boolean charge(long before, long bytes) {
+    return charged.compareAndSet(before, before + bytes);
   }
 
   void release(long bytes) {

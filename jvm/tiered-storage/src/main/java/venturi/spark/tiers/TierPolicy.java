@@ -111,11 +111,12 @@ record TierPolicy(List<Tier> tiers, Map<FileKind, Long> reserves) {
     return found;
   }
 
-  /** Whether a file of {@code kind} that is expected to have {@code bytes} fits into the tier {@code asked}. */
-  boolean fits(Tier asked, FileKind kind, long bytes, Space space) {
-    long needed = bytes + space.charged() + reserves.getOrDefault(kind, 0L);
-    long room = asked.allowance() ? asked.bound() - space.present() : space.usable() - asked.bound();
+  /** The bytes that files of {@code kind} may still take of the tier {@code asked}; negative: too much is there. */
+  long room(Tier asked, FileKind kind, Space space) {
     // An allowance does not make a disk larger.
-    return needed <= room && (!asked.allowance() || needed <= space.usable());
+    long room = asked.allowance()
+        ? Math.min(asked.bound() - space.present() - reserves.getOrDefault(kind, 0L), space.usable())
+        : space.usable() - asked.bound() - reserves.getOrDefault(kind, 0L);
+    return room - space.charged();
   }
 }

@@ -44,6 +44,13 @@ abstract class TieredFiles extends DiskBlockManager {
   }
 
   @Override
+  public final File createTempFileWith(File file) {
+    File temporary = super.createTempFileWith(file);
+    placement.writes(file, temporary);
+    return temporary;
+  }
+
+  @Override
   public final boolean containsBlock(BlockId block) {
     return placement.existing(block.name()) != null;
   }

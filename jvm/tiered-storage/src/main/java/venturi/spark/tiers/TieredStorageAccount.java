@@ -57,7 +57,7 @@ public final class TieredStorageAccount implements SparkListenerEvent {
     List<Object> kinds = new ArrayList<>();
     for (FileKind kind : FileKind.values()) {
       Usage usage = tier.usage(kind);
-      if (usage.placements.sum() > 0 || usage.peakBytes > 0) {
+      if (usage.placements.sum() > 0 || usage.peakBytes() > 0) {
         kinds.add(of(kind, usage));
       }
     }
@@ -70,9 +70,9 @@ public final class TieredStorageAccount implements SparkListenerEvent {
     long first = usage.firstOverflowMs.get();
     told.put("kind", kind.label);
     told.put("placements", usage.placements.sum());
-    told.put("seen_bytes", usage.settledBytes.sum() + usage.openBytes);
-    told.put("present_bytes", usage.presentBytes);
-    told.put("peak_bytes", usage.peakBytes);
+    told.put("seen_bytes", usage.settledBytes.sum() + usage.openBytes());
+    told.put("present_bytes", usage.presentBytes());
+    told.put("peak_bytes", usage.peakBytes());
     told.put("overflows", usage.overflows.sum());
     told.put("first_overflow_ms", first == 0 ? null : first);
     return told;

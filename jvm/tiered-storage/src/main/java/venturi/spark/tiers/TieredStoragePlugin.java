@@ -69,7 +69,9 @@ public final class TieredStoragePlugin implements SparkPlugin {
     }
     LOG.info("tiers: {}", placement.tiers());
     measure(context.metricRegistry(), placement);
-    return new Watch(placement, context.executorID(), context.hostname(), intervalMs, tell);
+    // An executor has no address of its own, for which a context asks; a driver has no block manager's yet.
+    String host = isDriver ? context.hostname() : SparkEnv.get().blockManager().blockManagerId().host();
+    return new Watch(placement, context.executorID(), host, intervalMs, tell);
   }
 
   /** Once, where the user reads it: executors see what the driver sees. */
@@ -87,8 +89,8 @@ public final class TieredStoragePlugin implements SparkPlugin {
       for (FileKind kind : FileKind.values()) {
         Usage usage = tier.usage(kind);
         String of = name + kind.label + '.';
-        gauge(registry, of + "present_bytes", usage, each -> each.presentBytes);
-        gauge(registry, of + "present_files", usage, each -> each.presentFiles);
+        gauge(registry, of + "present_bytes", usage, Usage::presentBytes);
+        gauge(registry, of + "present_files", usage, Usage::presentFiles);
         gauge(registry, of + "placements", usage, each -> each.placements.sum());
         gauge(registry, of + "overflows", usage, each -> each.overflows.sum());
       }
@@ -182,8 +184,23 @@ public final class TieredStoragePlugin implements SparkPlugin {
     }
 
     @Override
+    public void onTaskStart() {
+      if (placement != null) {
+        placement.taskBegins();
+      }
+    }
+
+    @Override
+    public void onTaskSucceeded() {
+      if (placement != null) {
+        placement.taskEnds();
+      }
+    }
+
+    @Override
     public void onTaskFailed(TaskFailedReason reason) {
       if (placement != null) {
+        placement.taskEnds();
         placement.taskFailed(reason.toErrorString());
       }
     }

@@ -1,9 +1,11 @@
 package venturi.spark.tiers;
 
+import java.util.EnumMap;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 
-/** Files of one kind on one tier. Bytes are those that a sweep saw: of a file that lives shorter, none. */
+/** Files of one kind on one tier. Bytes are those that a look saw: of a file that lives shorter, none. */
 final class Usage {
   /** Names that got a place here, also those that were asked for and never written. */
   final LongAdder placements = new LongAdder();
@@ -12,25 +14,60 @@ final class Usage {
   final LongAdder overflows = new LongAdder();
   final AtomicLong firstOverflowMs = new AtomicLong();
 
-  /** Bytes of files that are complete or gone. */
+  /** Bytes of files that were completed or are gone, since the beginning. */
   final LongAdder settledBytes = new LongAdder();
 
-  /** Bytes of files that are being written, at the last sweep. */
-  volatile long openBytes;
+  /** What is there now: complete files, and those that are being written. */
+  private volatile Files complete = new Files(0, 0);
+  private volatile Files open = new Files(0, 0);
+  private volatile long peakBytes;
 
-  /** Bytes, and files, that were there at the last sweep, and the most bytes at any. */
-  volatile long presentBytes;
-  volatile long presentFiles;
-  volatile long peakBytes;
+  /** How many, and their bytes together. */
+  record Files(long count, long bytes) {
+    Files with(long more) {
+      return new Files(count + 1, bytes + more);
+    }
+  }
+
+  /** No file of any kind. */
+  static Map<FileKind, Files> none() {
+    Map<FileKind, Files> found = new EnumMap<>(FileKind.class);
+    for (FileKind kind : FileKind.values()) {
+      found.put(kind, new Files(0, 0));
+    }
+    return found;
+  }
 
   void overflowed(long nowMs) {
     overflows.increment();
     firstOverflowMs.compareAndSet(0, nowMs);
   }
 
-  void present(long files, long bytes) {
-    presentFiles = files;
-    presentBytes = bytes;
-    peakBytes = Math.max(peakBytes, bytes);
+  Files complete() {
+    return complete;
+  }
+
+  /** First what is complete: a file that is read meanwhile counts twice, and never not at all. */
+  void set(Files nowComplete, Files nowOpen) {
+    complete = nowComplete;
+    open = nowOpen;
+    peakBytes = Math.max(peakBytes, presentBytes());
+  }
+
+  long presentBytes() {
+    // In this order, see above.
+    return open.bytes() + complete.bytes();
+  }
+
+  long presentFiles() {
+    return open.count() + complete.count();
+  }
+
+  long openBytes() {
+    return open.bytes();
+  }
+
+  long peakBytes() {
+    return peakBytes;
   }
 }

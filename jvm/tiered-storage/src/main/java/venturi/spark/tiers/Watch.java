@@ -11,8 +11,11 @@ import org.slf4j.LoggerFactory;
 /** A thread that looks at the files of a process now and then, and tells what it saw. */
 final class Watch implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Watch.class);
-  private static final long LEAST_PAUSE_MS = 500;
+  private static final long LEAST_PAUSE_MS = 50;
   private static final long LONGEST_PAUSE_MS = 10_000;
+
+  /** Between two looks at all files; the others are at those that are being written. */
+  private static final long SWEEP_PAUSE_MS = 500;
 
   /** A look at the files takes about one part of the time. */
   private static final long PARTS = 10;
@@ -30,6 +33,7 @@ final class Watch implements AutoCloseable {
   private final long tellEveryMs;
   private final Consumer<Map<String, Object>> tell;
   private long toldAtMs;
+  private long sweepAtMs;
   private Object toldKinds = "";
 
   Watch(
@@ -46,7 +50,12 @@ final class Watch implements AutoCloseable {
   private void look() {
     long beganMs = System.currentTimeMillis();
     try {
-      placement.sweep();
+      if (beganMs >= sweepAtMs) {
+        placement.sweep();
+        sweepAtMs = beganMs + Math.max(SWEEP_PAUSE_MS, pauseMs(beganMs));
+      } else {
+        placement.look();
+      }
       if (System.currentTimeMillis() - toldAtMs >= tellEveryMs) {
         toldAtMs = System.currentTimeMillis();
         Map<String, Object> account = TieredStorageAccount.of(executor, host, placement);
@@ -59,11 +68,15 @@ final class Watch implements AutoCloseable {
     } catch (RuntimeException error) {
       LOG.debug("the files of the tiers could not be looked at", error);
     }
-    long tookMs = System.currentTimeMillis() - beganMs;
     if (!thread.isShutdown()) {
-      long pauseMs = Math.min(Math.max(LEAST_PAUSE_MS, PARTS * tookMs), LONGEST_PAUSE_MS);
-      thread.schedule(this::look, pauseMs, TimeUnit.MILLISECONDS);
+      thread.schedule(this::look, pauseMs(beganMs), TimeUnit.MILLISECONDS);
     }
+  }
+
+  /** After what began then. */
+  private static long pauseMs(long beganMs) {
+    long tookMs = System.currentTimeMillis() - beganMs;
+    return Math.min(Math.max(LEAST_PAUSE_MS, PARTS * tookMs), LONGEST_PAUSE_MS);
   }
 
   /** How things are now. */

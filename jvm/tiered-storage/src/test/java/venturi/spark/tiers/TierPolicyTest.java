@@ -2,7 +2,6 @@ package venturi.spark.tiers;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -66,20 +65,20 @@ class TierPolicyTest {
   void leavesSpaceFree() {
     TierPolicy policy = TierPolicy.parse("ssd 100B", "spill 50B");
     Tier ssd = policy.tiers().get(0);
-    assertTrue(policy.fits(ssd, FileKind.SHUFFLE, 10, new Space(110, 7, 0)));
-    assertFalse(policy.fits(ssd, FileKind.SHUFFLE, 11, new Space(110, 7, 0)));
-    assertFalse(policy.fits(ssd, FileKind.SHUFFLE, 10, new Space(110, 7, 1)), "what is charged counts");
-    assertFalse(policy.fits(ssd, FileKind.SPILL, 10, new Space(110, 7, 0)), "spills leave more");
-    assertTrue(policy.fits(ssd, FileKind.SPILL, 10, new Space(160, 7, 0)));
+    assertEquals(10, policy.room(ssd, FileKind.SHUFFLE, new Space(110, 7, 0)));
+    assertEquals(9, policy.room(ssd, FileKind.SHUFFLE, new Space(110, 7, 1)), "what is charged counts");
+    assertEquals(-40, policy.room(ssd, FileKind.SPILL, new Space(110, 7, 0)), "spills leave more");
+    assertEquals(10, policy.room(ssd, FileKind.SPILL, new Space(160, 7, 0)));
   }
 
   @Test
   void usesNoMoreThanIsAllowedOrThere() {
-    TierPolicy policy = TierPolicy.parse("ssd max 100B", "");
+    TierPolicy policy = TierPolicy.parse("ssd max 100B", "cached 5B");
     Tier ssd = policy.tiers().get(0);
-    assertTrue(policy.fits(ssd, FileKind.CACHED, 20, new Space(1000, 70, 10)));
-    assertFalse(policy.fits(ssd, FileKind.CACHED, 21, new Space(1000, 70, 10)));
-    assertFalse(policy.fits(ssd, FileKind.CACHED, 20, new Space(19, 0, 0)));
+    assertEquals(20, policy.room(ssd, FileKind.SHUFFLE, new Space(1000, 70, 10)));
+    assertEquals(15, policy.room(ssd, FileKind.CACHED, new Space(1000, 70, 10)));
+    assertEquals(19, policy.room(ssd, FileKind.SHUFFLE, new Space(19, 0, 0)));
+    assertEquals(-1, policy.room(ssd, FileKind.SHUFFLE, new Space(19, 0, 20)));
   }
 
   @ParameterizedTest

@@ -1,0 +1,101 @@
+package venturi.spark.tiers;
+
+import java.io.File;
+import java.util.concurrent.TimeUnit;
+
+/** A file that has a place, from the first question on until it is complete. */
+final class OpenFile {
+  private static final long NOT_THERE = -1;
+
+  /** What asks only whether a file is there gets a place, too. A writer that is no task begins at once. */
+  private static final long ASKED_ONLY_NS = TimeUnit.SECONDS.toNanos(2);
+
+  /** A name that was asked for and never written is a question, not a file. */
+  private static final long FORGOTTEN_NS = TimeUnit.MINUTES.toNanos(10);
+
+  final String name;
+  final File file;
+  final TierFolders tier;
+  final FileKind kind;
+  private final Task task;
+  private final long madeNs = System.nanoTime();
+
+  /** Of Spark. When it has ended, what it asked for is complete, or will never be there. */
+  static final class Task {
+    volatile boolean hasEnded;
+  }
+
+  /** Where it is written, if under another name, and renamed when it is complete. */
+  volatile File temporary;
+
+  // What follows is of those who look, one at a time.
+
+  /** Bytes that are kept for it on its tier, beyond those that it has. */
+  long charged;
+
+  private long bytes = NOT_THERE;
+  private long sweptBytes = NOT_THERE;
+  private boolean isThere;
+  private boolean isRenamed;
+  private boolean isOver;
+
+  /** @param task that asked; null: what asked is no task */
+  OpenFile(String name, File file, TierFolders tier, FileKind kind, Task task, long charged) {
+    this.name = name;
+    this.file = file;
+    this.tier = tier;
+    this.kind = kind;
+    this.task = task;
+    this.charged = charged;
+  }
+
+  /** Asks the file system. */
+  void measure() {
+    isOver = task != null && task.hasEnded; // before: it may end, and write, meanwhile
+    File other = temporary;
+    long unfinished = other == null ? NOT_THERE : length(other);
+    long now = unfinished == NOT_THERE ? length(file) : unfinished;
+    isThere = now != NOT_THERE;
+    isRenamed = isThere && other != null && unfinished == NOT_THERE;
+    bytes = isThere ? now : bytes;
+  }
+
+  private static long length(File file) {
+    long found = file.length();
+    return found > 0 || file.exists() ? found : NOT_THERE;
+  }
+
+  boolean isThere() {
+    return isThere;
+  }
+
+  private boolean wasThere() {
+    return bytes != NOT_THERE;
+  }
+
+  /** Those that it has, or had when it was seen last. */
+  long bytes() {
+    return Math.max(0, bytes);
+  }
+
+  /** Whether it was renamed, or its task has ended; if no task asked, whether it rests between sweeps. */
+  boolean isComplete(boolean isSweep) {
+    boolean rests = isSweep && task == null && temporary == null && bytes > 0 && bytes == sweptBytes;
+    sweptBytes = isSweep ? bytes : sweptBytes;
+    return isThere && (isRenamed || isOver || rests);
+  }
+
+  /** Whether it was there, and is not any more; or has not come, and is not waited for. */
+  boolean isGone() {
+    return !isThere && (isOver || wasThere() || ageNs() > FORGOTTEN_NS && task == null);
+  }
+
+  /** Whether it may have been asked for only. */
+  boolean isQuestion() {
+    return !wasThere() && task == null && ageNs() > ASKED_ONLY_NS;
+  }
+
+  private long ageNs() {
+    return System.nanoTime() - madeNs;
+  }
+}
