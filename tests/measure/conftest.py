@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,8 +22,10 @@ from this_host import HOST
 
 from command_line import PROGRAM
 from event_log import Write
+from venturi.errors import VenturiError
 from venturi.measure.engines.hadoop.install import installed
 from venturi.measure.engines.registry import engine
+from venturi.measure.engines.spark import tiers
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.trial.runner import Session, open_session
 from venturi.record.repository import Repository
@@ -31,6 +34,7 @@ from venturi.settings import Settings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+ROOT = Path(__file__).parents[2]
 FAKE_AGENT = Path(__file__).parent / "fake_agent.py"
 
 
@@ -111,6 +115,21 @@ def spark() -> Iterator[None]:
         ).items():
             patch.setenv(name, value)
         yield
+
+
+@pytest.fixture(scope="session")
+def tiers_jar() -> Path:
+    """The plugin for the Spark of the tests; made if there is Maven and it is not there yet."""
+    try:
+        return tiers.jar("4.0")
+    except VenturiError as error:
+        if shutil.which("mvn") is None:
+            pytest.skip(error.message)
+    sys.path.insert(0, str(ROOT / "packaging"))
+    import venturi_build
+
+    venturi_build.build_plugin()
+    return tiers.jar("4.0")
 
 
 @pytest.fixture(scope="module")

@@ -5,46 +5,35 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from spark_session import local_jvm
 
-from venturi.errors import VenturiError
 from venturi.measure.engines.spark import tiers
 from venturi.model.stages.tiers import tier_uses
 from venturi.record.accounts import spark as event_log
 from venturi.record.accounts.find import Log
 
-ROOT = Path(__file__).parents[2]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 pytestmark = pytest.mark.engines
 Outcome = dict[str, Any]
 ROWS = 6_000
+WIDE_ROWS = 100_000
+Job = Callable[["SparkSession", Callable[[], object]], object]
 # Text of 2 kB that can hardly be compressed.
 COLUMNS = (
     f"id * 7919 % {ROWS} AS key",
     "concat_ws('', transform(sequence(1, 16), n -> sha2(concat(id, ':', n), 512))) AS text",
 )
-
-
-@pytest.fixture(scope="module")
-def jar() -> Path:
-    """The plugin for the Spark of the tests; made if there is Maven and it is not there yet."""
-    try:
-        return tiers.jar("4.0")
-    except VenturiError as error:
-        if shutil.which("mvn") is None:
-            pytest.skip(error.message)
-    sys.path.insert(0, str(ROOT / "packaging"))
-    import venturi_build
-
-    venturi_build.build_plugin()
-    return tiers.jar("4.0")
 
 
 @dataclass(frozen=True)
@@ -72,12 +61,12 @@ class Machine:
         store: str | None,
         between: Callable[[], object] = bool,
         settings: Mapping[str, str] | None = None,
+        job: Job | None = None,
     ) -> Outcome:
         """The job's result, and the files by disk before its end. None: stock Spark.
 
-        `between` is called when partitions have been cached, before they are sorted.
+        `between` is called by the job, before its last stage.
         """
-        from pyspark import StorageLevel
         from pyspark.sql import SparkSession
 
         before = len(self.said())
@@ -103,19 +92,14 @@ class Machine:
             builder = builder.config(key, value)
         session = builder.getOrCreate()
         try:
-            cached = session.range(0, ROWS, 1, 6).selectExpr(*COLUMNS)
-            cached = cached.persist(StorageLevel.DISK_ONLY)
-            sums = cached.selectExpr("sum(length(text))", "sum(hash(text))").first()
-            between()
-            ordered = cached.repartition(5, "key").sortWithinPartitions("text")
-            found = ordered.selectExpr("spark_partition_id()", "key").collect()
+            result = (job or cached_and_sorted)(session, between)
             during = self.files()
         finally:
             session.stop()
         (log,) = events.iterdir()
         account = event_log.read(Log(log, (log,)))
         return {
-            "result": (sums, found),
+            "result": result,
             "during": during,
             "uses": tier_uses(account),
             "account": account,
@@ -123,12 +107,65 @@ class Machine:
         }
 
 
+def cached_and_sorted(session: SparkSession, between: Callable[[], object]) -> object:
+    """Cached blocks, spills and shuffle files, of some MB in all; `between` after the caching."""
+    from pyspark import StorageLevel
+
+    cached = session.range(0, ROWS, 1, 6).selectExpr(*COLUMNS)
+    cached = cached.persist(StorageLevel.DISK_ONLY)
+    sums = cached.selectExpr("sum(length(text))", "sum(hash(text))").first()
+    between()
+    ordered = cached.repartition(5, "key").sortWithinPartitions("text")
+    return sums, ordered.selectExpr("spark_partition_id()", "key").collect()
+
+
+def wide_shuffle(session: SparkSession, between: Callable[[], object]) -> object:
+    """Two tasks at a time write files of 50 MB for 400 partitions."""
+    between()
+    text = "repeat(CAST(id % 10 AS string), 2000) AS text"
+    rows = session.range(0, WIDE_ROWS, 1, 4).selectExpr("id", text)
+    return rows.repartition(400, "id").selectExpr("count(*)", "sum(length(text))").first()
+
+
+WIDE = {
+    "spark.shuffle.compress": "false",
+    "spark.shuffle.spill.numElementsForceSpillThreshold": "2147483647",
+}
+WIDE_RESULT = (WIDE_ROWS, 2000 * WIDE_ROWS)
+
+
+@contextmanager
+def most_bytes(folder: Path) -> Iterator[dict[str, int]]:
+    """Meanwhile: the bytes that files below `folder` had together at most, and the largest one."""
+    found = {"together": 0, "largest": 0}
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.005):
+            sizes = []
+            for file in folder.glob("blockmgr-*/*/*"):
+                with suppress(OSError):
+                    sizes.append(file.stat().st_size)
+            found["together"] = max(found["together"], sum(sizes))
+            found["largest"] = max([found["largest"], *sizes])
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    try:
+        yield found
+    finally:
+        done.set()
+        watching.join()
+
+
 @pytest.fixture(scope="module")
-def machine(jar: Path, spark: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
-    made = Machine(tmp_path_factory.mktemp("machine"), jar)
+def machine(
+    tiers_jar: Path, spark: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Machine]:
+    made = Machine(tmp_path_factory.mktemp("machine"), tiers_jar)
     for disk in made.disks.values():
         disk.mkdir()
-    with local_jvm({"spark.jars": str(jar)}, made.folder / "stderr"):
+    with local_jvm({"spark.jars": str(tiers_jar)}, made.folder / "stderr"):
         yield made
 
 
@@ -160,13 +197,36 @@ def test_everything_fits(machine: Machine, stock: Outcome) -> None:
 
 
 def test_the_threshold_is_crossed_within_tasks(machine: Machine, stock: Outcome) -> None:
-    # Files whose size is not known yet are expected to have 16 MiB: one fits, then none.
+    # A file whose size is not known yet may need all that there is: one fits, then none.
     done = machine.run("ssd max 20MiB")
     assert done["result"] == stock["result"]
     assert set(done["during"]) == {"hdd", "ssd"}
     slow = [use for use in done["uses"] if use.tier == "last" and use.overflows]
     assert slow
     assert all(use.first_overflow_s is not None for use in slow)
+
+
+def test_an_allowance_is_overshot_by_one_file_at_most(machine: Machine) -> None:
+    with most_bytes(machine.disks["ssd"]) as most:
+        done = machine.run("ssd max 40MB", settings=WIDE, job=wide_shuffle)
+    assert done["result"] == WIDE_RESULT
+    assert 45_000_000 < most["largest"] <= most["together"] <= 40_000_000 + most["largest"]
+    assert any(use.overflows for use in done["uses"])
+
+
+def test_a_local_directory_that_is_a_link(machine: Machine, stock: Outcome) -> None:
+    """What it is called counts, not where it leads to."""
+    ssd, elsewhere = machine.disks["ssd"], machine.folder / "elsewhere"
+    ssd.rename(elsewhere)
+    ssd.symlink_to(elsewhere)
+    try:
+        done = machine.run("ssd 1MB")
+        assert list(elsewhere.glob("blockmgr-*")) == []
+    finally:
+        ssd.unlink()
+        elsewhere.rename(ssd)
+    assert done["result"] == stock["result"]
+    assert set(done["during"]) == {"ssd"}
 
 
 def test_nothing_fits(machine: Machine, stock: Outcome) -> None:
@@ -238,15 +298,31 @@ def test_another_scala_than_spark_s(machine: Machine) -> None:
     assert "tiers cannot be used with this Spark: this jar is for Scala 2.12" in done.stderr
 
 
-@pytest.mark.root
-@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a file system, which needs root")
-@pytest.mark.parametrize("change", ["gone", "read-only"])
+needs_root = [
+    pytest.mark.root,
+    pytest.mark.skipif(os.geteuid() != 0, reason="mounts a file system, which needs root"),
+]
+
+
+@contextmanager
+def small_disk(folder: Path, mib: int) -> Iterator[None]:
+    """A file system of `mib` in memory, at `folder`."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={mib}m", "tmpfs", folder], check=True)
+    try:
+        yield
+    finally:
+        if folder.is_mount():
+            subprocess.run(["umount", "-l", folder], check=True)
+
+
+@pytest.mark.parametrize(
+    "change", [pytest.param(each, marks=needs_root) for each in ("gone", "read-only")]
+)
 def test_the_fast_disk_fails_in_the_middle_of_a_job(
     machine: Machine, stock: Outcome, change: str
 ) -> None:
     ssd = machine.disks["ssd"]
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200m", "tmpfs", ssd], check=True)
-    try:
+    with small_disk(ssd, 200):
         command = ["umount", "-l", ssd] if change == "gone" else ["mount", "-o", "remount,ro", ssd]
         done = machine.run("ssd 1MB", between=lambda: subprocess.run(command, check=True))
         assert done["result"] == stock["result"]
@@ -254,6 +330,22 @@ def test_the_fast_disk_fails_in_the_middle_of_a_job(
         # It was in use before: what lay there may have been too short-lived to be seen.
         placed = {(use.tier, use.kind) for use in done["uses"] if use.placements}
         assert {("ssd", "cached"), ("last", "shuffle")} <= placed
-    finally:
-        if ssd.is_mount():
-            subprocess.run(["umount", "-l", ssd], check=True)
+
+
+@pytest.mark.parametrize("left_mib", [pytest.param(each, marks=needs_root) for each in (0, 8)])
+def test_the_fast_disk_is_full_to_the_last_byte(machine: Machine, left_mib: int) -> None:
+    """The first file is larger than what is left: its task is tried again, on the next tier."""
+    ssd = machine.disks["ssd"]
+    with small_disk(ssd, 32):
+        (ssd / "of-others").write_bytes(bytes((31 - left_mib) << 20))
+
+        def fill() -> None:
+            with suppress(OSError), (ssd / "more-of-others").open("wb", buffering=0) as file:
+                while left_mib == 0:
+                    file.write(bytes(4096))
+
+        done = machine.run("ssd 0B", between=fill, settings=WIDE, job=wide_shuffle)
+        assert done["result"] == WIDE_RESULT
+        assert done["during"]["hdd"] > 0
+        errors = sum(use.errors for use in done["uses"] if use.tier == "ssd")
+        assert (errors > 0) == (left_mib > 0)
