@@ -23,7 +23,7 @@ _OPENS = ("sun.nio.ch", "java.nio", "java.lang", "java.util")
 
 
 def cost_ns(store: str | None, names: int) -> dict[str, float]:
-    """Of a call, in ns of processor, by what is asked for. `store`: the tiers, None: stock Spark."""
+    """Of a call, in ns of processor, by what is asked for. `store`: tiers, or None: stock Spark."""
     with tempfile.TemporaryDirectory() as name:
         disks = [Path(name) / disk for disk in ("hdd", "ssd")]
         for disk in disks:
