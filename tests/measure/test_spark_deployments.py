@@ -11,11 +11,12 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
 import threading
 import time
 import zipfile
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from venturi.measure.engines.process_job import require_instances
 from venturi.measure.engines.protocol import Resources, TrialSpec
 from venturi.measure.engines.registry import engine
 from venturi.measure.engines.spark import deployment as spark_cluster
+from venturi.measure.engines.spark import tiers
 from venturi.measure.engines.spark.deployment import MIB, shares
 from venturi.measure.engines.spark.engine import Spark
 from venturi.measure.hosts import daemons
@@ -37,7 +39,7 @@ from venturi.measure.trial.folders import DataFolders
 from venturi.measure.trial.runner import Session, open_session, run_trial
 from venturi.measure.workloads.definition import Size
 from venturi.measure.workloads.inputs import inputs_of
-from venturi.measure.workloads.registry import size_of, workload, workloads_with
+from venturi.measure.workloads.registry import size_of, size_of_bytes, workload, workloads_with
 from venturi.record.query.conditions import Condition
 from venturi.record.query.paging import whole_trials
 from venturi.record.repository import Repository
@@ -131,6 +133,54 @@ def session(settings: Settings, agent_binary: Path) -> Iterator[Session]:
     real = replace(settings, agent=agent_binary, allow_debug=True)
     with Repository.open(real) as opened:
         yield open_session(Agent.find(real), opened)
+
+
+@dataclass(frozen=True)
+class Tiered:
+    """A Master and two Workers whose local directories are on a large disk and a small fast one."""
+
+    spark: Spark
+    hdd: Path
+    ssd: Path
+
+    def blocks(self) -> list[Path]:
+        """Files that hold blocks, of any executor, and links to them."""
+        return [
+            Path(folder, name)
+            for disk in (self.hdd, self.ssd)
+            for folder, _, names in os.walk(disk)
+            for name in names
+            if Path(folder).parent.name.startswith("blockmgr-")
+        ]
+
+    def wait(self, condition: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + 100
+        while not condition():
+            assert time.monotonic() < deadline, self.blocks()
+            time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def tiered(
+    spark: None, tiers_jar: Path, cluster_mark: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Tiered]:
+    if os.geteuid() != 0:
+        pytest.skip("mounts a file system, which needs root")
+    folder = tmp_path_factory.mktemp("tiered")
+    hdd, ssd = folder / "hdd", folder / "ssd"
+    hdd.mkdir()
+    ssd.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", str(ssd)]
+    subprocess.run(mount, check=True)
+    found = made("standalone")
+    try:
+        dirs = {"input": (hdd,), "scratch": (hdd, ssd), "output": (hdd,)}
+        found.start(Resources(dirs, 2, MEMORY_BYTES, 2))
+        yield Tiered(found, hdd, ssd)
+    finally:
+        found.stop()
+        subprocess.run(["umount", ssd], check=True)
+    assert list(hdd.iterdir()) == []
 
 
 def execute(
@@ -294,6 +344,71 @@ def test_a_worker_that_is_killed(
     trial = execute(standalone, session, tmp_path, "wordcount")
     assert trial.state is State.SUCCEEDED, trial.failure
     assert wait_for(cluster_mark, b"deploy.master.Master") != master
+
+
+# 80 MB over 32 MB on which nothing need stay free.
+TIERED = LIGHT | {
+    "spark.cores.max": "2",
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    "spark.sql.files.maxPartitionBytes": "8m",
+    tiers.SETTING: "ssd 0B",
+    f"{tiers.SETTING}.interval": "200ms",
+}
+SORTED_BYTES = 80_000_000
+
+
+def sorted_by_tiers(on: Tiered, session: Session, folder: Path) -> Trial:
+    size = size_of_bytes(workload("sort"), SORTED_BYTES)
+    return execute(on.spark, session, folder, "sort", size, settings=TIERED)
+
+
+@pytest.mark.root
+def test_two_executors_fill_one_fast_disk(tiered: Tiered, session: Session, tmp_path: Path) -> None:
+    """Neither knows what the other is about to write: who comes too late writes elsewhere."""
+    trial = sorted_by_tiers(tiered, session, tmp_path)
+    assert trial.state is State.SUCCEEDED, trial.failure
+    events = map(json.loads, kept(session, trial, "eventlog.json").splitlines())
+    accounts = [each["account"] for each in events if each["Event"].endswith("StorageAccount")]
+    placed = {
+        (account["executor_id"], tier["tier"])
+        for account in accounts
+        for tier in account["tiers"]
+        if any(kind["placements"] for kind in tier["kinds"])
+    }
+    assert {"0", "1"} <= {executor for executor, _ in placed}
+    assert {tier for _, tier in placed} == {"ssd", "last"}
+    tiered.wait(lambda: tiered.blocks() == [])
+
+
+@pytest.mark.root
+@pytest.mark.slow
+@pytest.mark.parametrize("killed", ["executor", "driver", "worker"])
+def test_nothing_is_left_on_a_tier_of_what_was_killed(
+    tiered: Tiered, session: Session, tmp_path: Path, cluster_mark: str, killed: str
+) -> None:
+    program = {
+        "executor": EXECUTOR,
+        "driver": b"org.apache.spark.deploy.SparkSubmit",
+        # One of this cluster: another one may be there.
+        "worker": b"--work-dir\0" + os.fsencode(tiered.hdd),
+    }[killed]
+
+    def kill() -> None:
+        tiered.wait(lambda: any(each.is_relative_to(tiered.ssd) for each in tiered.blocks()))
+        os.kill(wait_for(cluster_mark, program), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        if killed == "executor":
+            trial = sorted_by_tiers(tiered, session, tmp_path)
+            assert trial.state is State.SUCCEEDED, trial.failure
+        else:
+            with pytest.raises(VenturiError, match=r"killed by signal 9|ended unexpectedly"):
+                sorted_by_tiers(tiered, session, tmp_path)
+    finally:
+        killer.join()
+    tiered.wait(lambda: tiered.blocks() == [])
 
 
 def test_yarn(yarn: Spark, session: Session, tmp_path: Path) -> None:
