@@ -116,17 +116,16 @@ final class Placement {
     if (!placed.mayHave(hash)) {
       return null;
     }
-    int home = hash % homes.length;
+    int home = tierOfHome[hash % homes.length];
     for (int tier = 0; tier < tiers.size(); tier++) {
-      if (tier != tierOfHome[home]) {
-        File file = candidate(tier, hash, name);
-        if (file.exists()) {
-          return file;
-        }
+      File file = candidate(tier, hash, name);
+      // At home there may be a link to the file, which is on another tier.
+      if (!(links && tier == home) && file.exists()) {
+        return file;
       }
     }
-    File file = candidate(tierOfHome[home], hash, name);
-    return file.exists() && !(links && Files.isSymbolicLink(file.toPath())) ? file : null;
+    File file = candidate(home, hash, name);
+    return links && file.exists() && !Files.isSymbolicLink(file.toPath()) ? file : null;
   }
 
   /** Where stock Spark has the file {@code name}. */
