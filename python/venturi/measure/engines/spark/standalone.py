@@ -40,8 +40,10 @@ _MASTER, _WORKER = (
     f"org.apache.spark.deploy.{name}" for name in ("master.Master", "worker.Worker")
 )
 _DAEMON_OPTIONS = (
-    # Another port than the one asked for would not be found.
-    "-Dspark.port.maxRetries=0 -Dspark.deploy.maxExecutorRetries=3"
+    # Another port than the one asked for would not be found; and nobody submits over the Master's
+    # own service, whose port is the same for every Master of a machine.
+    "-Dspark.port.maxRetries=0 -Dspark.master.rest.enabled=false "
+    "-Dspark.deploy.maxExecutorRetries=3"
 )
 
 
