@@ -212,8 +212,13 @@ def test_a_disturbed_trial_says_so_and_can_be_found_by_it(
 
 @pytest.mark.parametrize(
     ("machines", "of_hosts", "found"),
-    [(("a", "a"), {None}, 0.31), (("a", "b"), {"h1", "h2"}, 0.61), (("a", "a", "b"), set(), None)],
-    ids=["one", "two", "mixed"],
+    [
+        (("a", "a"), {None}, 0.31),
+        (("a", "b"), {"h1", "h2"}, 0.61),
+        (("a", "a", "b"), set(), None),
+        (("a",), {"h1"}, 0.61),
+    ],
+    ids=["one", "two", "mixed", "alone"],
 )
 def test_what_others_did_on_several_hosts(
     session: Session,

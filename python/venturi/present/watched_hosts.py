@@ -63,7 +63,7 @@ class Watched:
     def __init__(self, repository: Repository, trial: Trial, spans: Sequence[Span]) -> None:
         self.hosts: tuple[WatchedHost, ...] = ()
         self.reason: str | None = None
-        self._shared = _share_processors(trial)
+        self._shared = trial.cluster.one_machine
         series = [artifact for artifact in trial.artifacts if artifact.kind == "series"]
         self.any_series = bool(series)
         members = _members(trial, series)
@@ -165,13 +165,7 @@ def disks_told(trial: Trial, name: str) -> frozenset[str] | None:
     None: all that it sees are its own.
     """
     host = next((each for each in trial.cluster.hosts if each.name == name), None)
-    return None if host is None or not _share_processors(trial) else _disks_of(host) or None
-
-
-def _share_processors(trial: Trial) -> bool:
-    """Whether the hosts are one machine, as those of a lab."""
-    machines = [host.facts.get("boot_id") for host in trial.cluster.hosts]
-    return len(machines) > 1 and len(set(machines)) == 1
+    return None if host is None or not trial.cluster.one_machine else _disks_of(host) or None
 
 
 def _of_shared_processors(use: HostUse, all_own: float | None) -> HostUse:

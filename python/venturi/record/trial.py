@@ -217,6 +217,12 @@ class Cluster:
         return host.links.get(self.network or "")
 
     @property
+    def one_machine(self) -> bool:
+        """Whether its several hosts are one machine, as those of a lab; by their facts."""
+        boots = {each.facts.get("boot_id") for each in self.hosts}
+        return len(self.hosts) > 1 and len(boots) == 1 and None not in boots
+
+    @property
     def layout(self) -> tuple[object, ...]:
         """What was chosen of it besides hosts, disks and network; empty where nothing was."""
         hosts = [

@@ -260,7 +260,6 @@ class _Life:
         self._watched = tuple(zip(session.hosts, samplers, strict=True))
         self._of_several = bool(session.members)
         machines = {member.host.facts.get("boot_id") for member in session.members}
-        self._one_machine = self._of_several and machines != {None} and len(machines) == 1
         self._shared = SHARED if len(machines) < len(session.members) else None
         self._chosen = chosen
         self._origin_s = origin_s
@@ -314,7 +313,7 @@ class _Life:
         executed, self._executed = self._executed, None
         for member, sampler in watched:
             path, warning = (None, None) if sampler is None else sampler.stop()
-            if executed is not None and not self._one_machine:
+            if executed is not None and not self.trial.cluster.one_machine:
                 self._judge(member, sampler, executed)
             if warning is not None:
                 self._warn_of(member, (warning,))
@@ -323,7 +322,7 @@ class _Life:
                     self.trial = self.repository.attach(self.trial, "series", path.name, path)
                 except VenturiError as error:
                     self.warn((TrialWarning(error.code, error.message),))
-        if executed is not None and watched and self._one_machine:
+        if executed is not None and watched and self.trial.cluster.one_machine:
             self._judge_machine([sampler for _, sampler in watched], executed)
 
     def _warn_of(self, member: Member, warnings: tuple[TrialWarning, ...]) -> None:
