@@ -89,7 +89,7 @@ def _bad(name: str, text: str, problem: str) -> VenturiError:
 
 
 def rates_of(trial: Trial, probes: Sequence[Trial], disks: Disks, slots: int) -> DiskRates:
-    """What is given, and of the rest what `probes` (newest first) measured; see `with_series`.
+    """What is given, and of the rest what `probes` (newest first) measured. `Series` may tell more.
 
     Rates of several disks are added up. `slots` is how many tasks read at once.
     """
@@ -220,6 +220,10 @@ def _requests(probe: Trial, folder: str, slots: int, source: str) -> tuple[Reque
     return tuple(found)
 
 
+_Moment = tuple[float, float, float, float]
+"""Seconds since the job began, share busy, bytes/s read and written, of a disk."""
+
+
 class Series:
     """What the disks of the trial's hosts did while its stages ran.
 
@@ -229,6 +233,7 @@ class Series:
     def __init__(self, repository: Repository, trial: Trial, began_s: float | None) -> None:
         self._trial, self._began_s = trial, began_s
         self._frames: dict[str, pl.DataFrame] = {}
+        self._known: dict[tuple[str, ...], tuple[_Moment, ...]] = {}
         if began_s is None:
             return
         names = [host.name for host in trial.cluster.hosts]
@@ -273,17 +278,25 @@ class Series:
         """
         wanted = stage.shuffle.read_bytes + stage.spill.read_bytes
         end_s = stage.started_s + stage.elapsed_s
+        if stage.input_bytes or not wanted:
+            return None
         moments: dict[float, float] = {}
         for t_s, _, read, _ in self._moments(folders):
             if stage.started_s < t_s <= end_s:
                 moments[t_s] = moments.get(t_s, 0.0) + read
-        if stage.input_bytes or not wanted or len(moments) < SAMPLES:
+        if len(moments) < SAMPLES:
             return None
         mean = sum(moments.values()) / len(moments) / max(len(self._frames), 1)
         return min(mean * stage.elapsed_s / wanted, 1.0)
 
-    def _moments(self, folders: Sequence[str]) -> Iterable[tuple[float, float, float, float]]:
-        """Seconds since the job began, share busy, bytes/s read and written, of each disk."""
+    def _moments(self, folders: Sequence[str]) -> Sequence[_Moment]:
+        """What is known of the disks behind `folders`, looked for once: each stage asks."""
+        key = tuple(folders)
+        if key not in self._known:
+            self._known[key] = tuple(self._found(key))
+        return self._known[key]
+
+    def _found(self, folders: Sequence[str]) -> Iterable[_Moment]:
         for host in self._trial.cluster.hosts:
             mounts = [mount_of(host.facts, folder) for folder in folders]
             devices = {device_of(host.facts, each).get("name") for each in mounts if each}

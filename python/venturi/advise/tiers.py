@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from venturi.advise.tier_rates import Disks, Series, rates_of
+from venturi.advise.tier_rates import EXAMPLE, Disks, Series, rates_of
 from venturi.errors import VenturiError
 from venturi.model.catalog import Catalog
 from venturi.model.catalog.find import unknown
@@ -203,7 +203,7 @@ def _no_rates(trial: Trial, disks: Disks, lacking: Sequence[str]) -> VenturiErro
     return _cannot_tell(
         trial, f"of its {disks.words} these rates are not known: {', '.join(lacking)}",
         f"measure them on that host: venturi probe disk {probe} --mode read,write,random_read; or "
-        f"say them: --{disks.name} read=150MB/s,write=140MB/s,iops=120",
+        f"say them: --{disks.name} {EXAMPLE}",
     )  # fmt: skip
 
 

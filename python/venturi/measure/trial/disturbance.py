@@ -213,10 +213,11 @@ class _Window:
 
 def _judged(window: _Window, *others: tuple[str, float | None, str | None]) -> Disturbance:
     """`others`: metric, value and why it cannot be told, of what needs the trial's own."""
-    means = (
-        (name, window.mean(lambda each, place=place: each.means[place]), window.too_short)  # type: ignore[misc]
-        for place, (name, _) in enumerate(_MEANS)
-    )
+
+    def mean(place: int) -> float | None:
+        return window.mean(lambda each: each.means[place])
+
+    means = ((name, mean(place), window.too_short) for place, (name, _) in enumerate(_MEANS))
     samples = tuple(
         Sample(
             metric,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from venturi.errors import VenturiError
 from venturi.model.stages.stage import Analysis, Stage
+from venturi.model.stages.tiers import TOLD_BY, last_told
 from venturi.record.job_account import JobAccount
 
 if TYPE_CHECKING:
@@ -211,15 +212,15 @@ class _Shares:
             return
         from venturi.record.frames import pl
 
-        order, by = pl.col("at_ms"), ("executor_id", "tier", "kind")
+        order = pl.col("at_ms")
         began_ms = account.application.started_ms or account.tiers["at_ms"].min()
         seen = pl.col("seen_bytes").forward_fill().fill_null(0)
         rows = account.tiers.sort(order).with_columns(
             t_s=(order - began_ms) / 1e3,
-            more=(seen - seen.shift(1, fill_value=0)).clip(0).over(*by),
+            more=(seen - seen.shift(1, fill_value=0)).clip(0).over(*TOLD_BY),
             fast=pl.col("tier").is_in(list(fast)),
         )
-        last = rows.unique(by, keep="last", maintain_order=True)
+        last = last_told(rows)
         self.held_bytes = float(last.filter("fast")["peak_bytes"].sum()) / hosts
         for (kind,), own in rows.group_by("kind", maintain_order=True):
             self._kinds[str(kind)] = _sums(own)

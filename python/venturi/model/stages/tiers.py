@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from venturi.record.job_account import JobAccount
 from venturi.units import format_bytes_decimal
 
+if TYPE_CHECKING:
+    import polars as pl
+
 LINES_MAX = 40
+TOLD_BY = ("executor_id", "tier", "kind")
+"""Whose account a row of `JobAccount.tiers` is, and of what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +48,9 @@ def tier_uses(account: JobAccount) -> tuple[TierUse, ...]:
         return ()
     from venturi.record.frames import pl
 
-    last = account.tiers.sort("at_ms").unique(
-        ["executor_id", "tier", "kind"], keep="last", maintain_order=True
-    )
     sums = (
-        last.group_by("order", "tier", "kind")
+        last_told(account.tiers)
+        .group_by("order", "tier", "kind")
         .agg(
             pl.col("placements", "seen_bytes", "peak_bytes", "overflows", "errors").sum(),
             pl.col("leave_free_bytes", "use_at_most_bytes").max(),
@@ -72,6 +76,11 @@ def tier_uses(account: JobAccount) -> tuple[TierUse, ...]:
         )
         for row in sums.iter_rows(named=True)
     )
+
+
+def last_told(tiers: pl.DataFrame) -> pl.DataFrame:
+    """What each process said last of each tier and kind."""
+    return tiers.sort("at_ms").unique(TOLD_BY, keep="last", maintain_order=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +119,7 @@ def tier_levels(account: JobAccount, points: int) -> TierLevels | None:
 
     present = pl.col("present_bytes").forward_fill().fill_null(0)
     rows = account.tiers.sort("at_ms").with_columns(
-        change=(present - present.shift(1, fill_value=0)).over("executor_id", "tier", "kind")
+        change=(present - present.shift(1, fill_value=0)).over(*TOLD_BY)
     )
     moments_ms = np.unique(np.append(rows["at_ms"].to_numpy(), began_ms))
     of_point = np.unique(np.linspace(0, len(moments_ms), points, endpoint=False).astype(int))
