@@ -16,6 +16,7 @@ import click
 import pyspark
 
 from venturi.measure.engines.spark import tiers
+from venturi.record.job_account import TIERS_SETTING
 
 _JARS = Path(pyspark.__file__).parent / "jars"
 _SOURCE = Path(__file__).with_name("LocateFiles.java")
@@ -36,7 +37,7 @@ def cost_ns(store: str | None, names: int) -> dict[str, float]:
             "spark.ui.enabled": "false",
         }
         if store is not None:
-            settings |= {"spark.plugins": tiers.PLUGIN, tiers.SETTING: store}
+            settings |= {"spark.plugins": tiers.PLUGIN, TIERS_SETTING: store}
         path = os.pathsep.join([name, f"{_JARS}/*", str(tiers.jar(pyspark.__version__))])
         subprocess.run(["javac", "-d", name, "-cp", path, _SOURCE], check=True)
         opens = [f"--add-opens=java.base/{each}=ALL-UNNAMED" for each in _OPENS]

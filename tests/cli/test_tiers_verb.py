@@ -11,6 +11,7 @@ import pytest
 from command_line import venturi as called
 from venturi.errors import VenturiError
 from venturi.measure.engines.spark import tiers
+from venturi.record.job_account import TIERS_SETTING
 
 
 def venturi(*words: str) -> CompletedProcess[str]:
@@ -33,7 +34,7 @@ def test_each_spark_has_its_jar(jars: Path, version: str, scala: str) -> None:
     done = venturi("tiers", "jar", "--spark", version)
     assert (done.returncode, done.stdout) == (0, f"{wanted}\n")
     told = json.loads(venturi("tiers", "jar", "--spark", version, "--json").stdout)["data"]
-    assert told == {"jar": str(wanted), "plugin": tiers.PLUGIN, "setting": tiers.SETTING}
+    assert told == {"jar": str(wanted), "plugin": tiers.PLUGIN, "setting": TIERS_SETTING}
 
 
 def test_an_installation_without_the_plugin_says_how_to_get_it(jars: Path) -> None:
@@ -67,9 +68,9 @@ def test_the_tier_that_is_wrong_is_named(text: str, number: int) -> None:
 
 def test_the_plugin_comes_beside_others(jars: Path) -> None:
     (jars / "venturi-tiered-storage_2.13.jar").touch()
-    given = {"spark.plugins": "a.B", tiers.SETTING: "ssd 1GB", "spark.jars": "/x.jar"}
+    given = {"spark.plugins": "a.B", TIERS_SETTING: "ssd 1GB", "spark.jars": "/x.jar"}
     made = tiers.with_plugin(given, "4.3.0")
     assert made["spark.plugins"] == f"a.B,{tiers.PLUGIN}"
     assert made["spark.jars"] == f"/x.jar,{jars}/venturi-tiered-storage_2.13.jar"
     assert tiers.with_plugin(made, "4.3.0") == made, "once is enough"
-    assert tiers.with_plugin({tiers.SETTING: "none"}, "4.3.0") == {tiers.SETTING: "none"}
+    assert tiers.with_plugin({TIERS_SETTING: "none"}, "4.3.0") == {TIERS_SETTING: "none"}

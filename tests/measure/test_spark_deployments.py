@@ -29,7 +29,6 @@ from venturi.measure.engines.process_job import require_instances
 from venturi.measure.engines.protocol import Resources, TrialSpec
 from venturi.measure.engines.registry import engine
 from venturi.measure.engines.spark import deployment as spark_cluster
-from venturi.measure.engines.spark import tiers
 from venturi.measure.engines.spark.deployment import MIB, shares
 from venturi.measure.engines.spark.engine import Spark
 from venturi.measure.hosts import daemons
@@ -40,6 +39,7 @@ from venturi.measure.trial.runner import Session, open_session, run_trial
 from venturi.measure.workloads.definition import Size
 from venturi.measure.workloads.inputs import inputs_of
 from venturi.measure.workloads.registry import size_of, size_of_bytes, workload, workloads_with
+from venturi.record.job_account import TIERS_SETTING
 from venturi.record.query.conditions import Condition
 from venturi.record.query.paging import whole_trials
 from venturi.record.repository import Repository
@@ -351,8 +351,8 @@ TIERED = LIGHT | {
     "spark.cores.max": "2",
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",
     "spark.sql.files.maxPartitionBytes": "8m",
-    tiers.SETTING: "ssd 0B",
-    f"{tiers.SETTING}.interval": "200ms",
+    TIERS_SETTING: "ssd 0B",
+    f"{TIERS_SETTING}.interval": "200ms",
 }
 SORTED_BYTES = 80_000_000
 

@@ -20,6 +20,7 @@ from venturi.measure.engines.spark import tiers
 from venturi.model.stages.tiers import tier_uses
 from venturi.record.accounts import spark as event_log
 from venturi.record.accounts.find import Log
+from venturi.record.job_account import TIERS_SETTING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -73,7 +74,7 @@ class Machine:
         events = self.folder / "events"
         shutil.rmtree(events, ignore_errors=True)
         events.mkdir()
-        own = {} if store is None else {"spark.plugins": tiers.PLUGIN, tiers.SETTING: store}
+        own = {} if store is None else {"spark.plugins": tiers.PLUGIN, TIERS_SETTING: store}
         builder = SparkSession.builder.master("local[2,4]")
         for key, value in {
             "spark.driver.host": "127.0.0.1",
@@ -239,7 +240,7 @@ def test_nothing_fits(machine: Machine, stock: Outcome) -> None:
 
 
 def test_a_kind_may_leave_the_fast_tier_before_others(machine: Machine, stock: Outcome) -> None:
-    done = machine.run("ssd 1MB", settings={f"{tiers.SETTING}.reserves": "cached 1000TB"})
+    done = machine.run("ssd 1MB", settings={f"{TIERS_SETTING}.reserves": "cached 1000TB"})
     assert done["result"] == stock["result"]
     seen = {(use.tier, use.kind) for use in done["uses"] if use.seen_bytes}
     assert ("last", "cached") in seen
@@ -259,7 +260,7 @@ def test_a_malformed_setting_stops_the_application(machine: Machine, store: str,
 
     with pytest.raises((IllegalArgumentException, Py4JJavaError)) as raised:
         machine.run(store)
-    assert f"{tiers.SETTING}: {said}" in str(raised.value)
+    assert f"{TIERS_SETTING}: {said}" in str(raised.value)
 
 
 def test_a_keyword_that_matches_nothing_warns(machine: Machine, stock: Outcome) -> None:
@@ -279,7 +280,7 @@ def test_another_scala_than_spark_s(machine: Machine) -> None:
     command = [
         Path(_find_spark_home()) / "bin" / "spark-submit",
         "--master", "local[2]", "--jars", wrong, "--conf", f"spark.plugins={tiers.PLUGIN}",
-        "--conf", f"{tiers.SETTING}=ssd 1MB", "--conf", "spark.ui.enabled=false",
+        "--conf", f"{TIERS_SETTING}=ssd 1MB", "--conf", "spark.ui.enabled=false",
         "--conf", f"spark.local.dir={','.join(map(str, machine.disks.values()))}",
     ]  # fmt: skip
     program = machine.folder / "program.py"
@@ -294,7 +295,7 @@ def test_another_scala_than_spark_s(machine: Machine) -> None:
     assert done.stdout.strip() == "3"
     assert done.stderr.count("tiers are off, files are where Spark has them") == 1
     assert "this jar is for Scala 2.12, and this Spark has another" in done.stderr
-    strict = ["--conf", f"{tiers.SETTING}.strict=true"]
+    strict = ["--conf", f"{TIERS_SETTING}.strict=true"]
     done = subprocess.run([*command, *strict, program], capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert "tiers cannot be used with this Spark: this jar is for Scala 2.12" in done.stderr

@@ -20,7 +20,7 @@ from venturi.model.stages.analysis import analyse
 from venturi.model.stages.fast_storage import DiskRates, FastStorage, missing_rates
 from venturi.model.stages.local_bytes import JobLoad, job_load
 from venturi.model.stages.tiers import tier_uses
-from venturi.record.job_account import has_account, load
+from venturi.record.job_account import TIERS_SETTING, has_account, load
 from venturi.record.query.conditions import Condition
 from venturi.record.query.paging import whole_trials
 from venturi.record.trial import CLUSTER_HOUR, CPU_OTHERS, State, Trial
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from venturi.record.job_account import JobAccount
     from venturi.record.repository import Repository
 
-SETTING = "spark.storage.hierarchyStore"
 PROBES_MAX = 50
 ROWS = 10
 GB = 1_000_000_000
@@ -243,7 +242,7 @@ def _classes(trial: Trial, account: JobAccount, asked: Asked) -> tuple[Disks, Di
 
 def _first_tier(trial: Trial) -> str | None:
     """The keyword that the trial's setting begins with."""
-    words = str(trial.configuration.get(SETTING) or "").split()
+    words = str(trial.configuration.get(TIERS_SETTING) or "").split()
     return words[0] if words else None
 
 

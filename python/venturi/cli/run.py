@@ -33,6 +33,7 @@ from venturi.measure.workloads.registry import workload as find_workload
 from venturi.model.compare.repeat_groups import compare_groups
 from venturi.present.table import Line, Table, pairs
 from venturi.present.terminal import narrowest_rows, outcome, repetitions
+from venturi.record.job_account import TIERS_SETTING
 from venturi.record.trial import State, Trial
 from venturi.units import format_bytes, format_bytes_decimal, format_duration
 from venturi.wording import count_of, near
@@ -299,7 +300,7 @@ def _as_setting(tiers: str | None, engines: Sequence[Engine]) -> Iterator[str]:
     if tiers is None:
         return
     of_spark.checked(tiers)
-    if not any(of_spark.SETTING.startswith(each.kind.prefixes) for each in engines):
+    if not any(TIERS_SETTING.startswith(each.kind.prefixes) for each in engines):
         raise VenturiError(
             "VEN-ENGINE-SETTING",
             f"--tiers {tiers}: no engine here has tiers",
@@ -307,7 +308,7 @@ def _as_setting(tiers: str | None, engines: Sequence[Engine]) -> Iterator[str]:
             hint="only Spark has them: add --engine spark",
             exit_code=ExitCode.USAGE,
         )
-    yield f"{of_spark.SETTING}={tiers}"
+    yield f"{TIERS_SETTING}={tiers}"
 
 
 def _settings(chosen: Sequence[str], engines: Sequence[Engine]) -> Mapping[str, dict[str, str]]:

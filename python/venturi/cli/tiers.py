@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from venturi.cli.options import json_option, print_json
+from venturi.record.job_account import TIERS_SETTING
 
 
 @click.group()
@@ -26,6 +27,6 @@ def jar(*, version: str, as_json: bool) -> None:
 
     found = tiers.jar(version)
     if as_json:
-        print_json({"jar": str(found), "plugin": tiers.PLUGIN, "setting": tiers.SETTING})
+        print_json({"jar": str(found), "plugin": tiers.PLUGIN, "setting": TIERS_SETTING})
     else:
         click.echo(str(found))

@@ -89,6 +89,8 @@ EXECUTORS = (
     Column("removed_ms", "int", MOMENT, "when it was gone"),
     Column("reason", "text", None, "why it was removed"),
 )
+TIERS_SETTING = "spark.storage.hierarchyStore"
+"""Spark's setting, of the plugin for tiered storage, that says which tiers a job has."""
 # Of the event `venturi.spark.tiers.TieredStorageAccount`, a row for each of its tiers and kinds.
 TIERS = (
     Column("at_ms", "int", MOMENT, "when it was so; all that is counted is counted from the start"),

@@ -19,6 +19,7 @@ from venturi.measure.studies.plan_clusters import Named, clusters_of, doubtful_p
 from venturi.measure.studies.study import LOCAL, OF_WORKLOAD, RETRYABLE, Combination, Order, Plan
 from venturi.measure.workloads.definition import SCALES
 from venturi.measure.workloads.registry import WORKLOADS, size_of_bytes, workload
+from venturi.record.job_account import TIERS_SETTING
 from venturi.record.trial import DISK_ROLES, Scalar
 from venturi.toml_file import (
     Bytes,
@@ -102,7 +103,7 @@ class _Factors(Strict):
     @property
     def chosen_settings(self) -> Mapping[str, tuple[str | int | float | bool, ...]]:
         """Those of the engines by their own names, tiers among them."""
-        return {**self.settings, **({of_spark.SETTING: self.tiers} if self.tiers else {})}
+        return {**self.settings, **({TIERS_SETTING: self.tiers} if self.tiers else {})}
 
 
 class _Cluster(Strict):
@@ -248,8 +249,8 @@ def _doubts(given: PlanFile, engines: Mapping[str, EngineWords]) -> Iterator[tup
     yield from _strangers("cluster", factors.cluster, (LOCAL, *given.clusters))
     if factors.scale and factors.bytes:
         yield ("factors", "bytes"), "give either scale or bytes"
-    if factors.tiers and of_spark.SETTING in factors.settings:
-        yield ("factors", "tiers"), f"give either tiers or {of_spark.SETTING}"
+    if factors.tiers and TIERS_SETTING in factors.settings:
+        yield ("factors", "tiers"), f"give either tiers or {TIERS_SETTING}"
     if given.warm_ups >= given.repeats:
         yield ("warm_ups",), f"warm_ups: {given.warm_ups} leaves nothing of {given.repeats} repeats"
     names = {split_spec(spec)[0] for spec in factors.engine} & engines.keys()
@@ -418,7 +419,7 @@ def _covers(rule: Mapping[str, Any], values: Mapping[str, Scalar]) -> bool:
 
 def _own_name(factor: str) -> str:
     """As combinations have it."""
-    return of_spark.SETTING if factor == "tiers" else factor
+    return TIERS_SETTING if factor == "tiers" else factor
 
 
 def _wanted(name: str, wanted: Any) -> list[Any]:
@@ -453,7 +454,7 @@ def _strangers(
 
 
 def _at(factor: str, given: PlanFile) -> KeyPath:
-    if factor == of_spark.SETTING and given.factors.tiers:
+    if factor == TIERS_SETTING and given.factors.tiers:
         return ("factors", "tiers")
     if factor in given.factors.settings:
         return ("factors", "settings", factor)

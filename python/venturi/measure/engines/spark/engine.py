@@ -37,6 +37,7 @@ from venturi.measure.workloads.checking import Portion
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.programs import Task
 from venturi.measure.workloads.registry import family
+from venturi.record.job_account import TIERS_SETTING
 from venturi.record.trial import Phase, Sample
 
 NAME = KIND.name
@@ -105,7 +106,7 @@ class Spark:
 
     def job(self, spec: TrialSpec) -> ProcessJob:
         if tiers.is_wanted(spec.settings):
-            tiers.checked(spec.settings[tiers.SETTING])
+            tiers.checked(spec.settings[TIERS_SETTING])
             tiers.jar(self.version)
         return ProcessJob(self, spec)
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from venturi.errors import ExitCode, VenturiError
 from venturi.measure.hosts.local import HERE
+from venturi.record.job_account import TIERS_SETTING
 
-SETTING = "spark.storage.hierarchyStore"
 PLUGIN = "venturi.spark.tiers.TieredStoragePlugin"
 NONE = "none"
 """What a plan writes for stock Spark."""
@@ -69,7 +69,7 @@ def checked(text: str) -> str:
 
 def is_wanted(settings: Mapping[str, str]) -> bool:
     """Whether tiers are asked for."""
-    return settings.get(SETTING, NONE).strip() not in {NONE, ""}
+    return settings.get(TIERS_SETTING, NONE).strip() not in {NONE, ""}
 
 
 def with_plugin(settings: Mapping[str, str], spark_version: str) -> dict[str, str]:
