@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from venturi.errors import VenturiError
 from venturi.model.stages.stage import Analysis, Stage
-from venturi.model.stages.tiers import TOLD_BY, last_told
+from venturi.model.stages.tiers import increments, last_told
 from venturi.record.job_account import JobAccount
 
 if TYPE_CHECKING:
@@ -212,12 +212,10 @@ class _Shares:
             return
         from venturi.record.frames import pl
 
-        order = pl.col("at_ms")
         began_ms = account.application.started_ms or account.tiers["at_ms"].min()
-        seen = pl.col("seen_bytes").forward_fill().fill_null(0)
-        rows = account.tiers.sort(order).with_columns(
-            t_s=(order - began_ms) / 1e3,
-            more=(seen - seen.shift(1, fill_value=0)).clip(0).over(*TOLD_BY),
+        rows = increments(account.tiers, "seen_bytes").with_columns(
+            t_s=(pl.col("at_ms") - began_ms) / 1e3,
+            more=pl.col("change").clip(0),
             fast=pl.col("tier").is_in(list(fast)),
         )
         last = last_told(rows)

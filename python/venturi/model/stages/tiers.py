@@ -83,6 +83,17 @@ def last_told(tiers: pl.DataFrame) -> pl.DataFrame:
     return tiers.sort("at_ms").unique(TOLD_BY, keep="last", maintain_order=True)
 
 
+def increments(tiers: pl.DataFrame, column: str) -> pl.DataFrame:
+    """`tiers` in the order of their moments, with `change`: by how much `column` of a process, a
+    tier and a kind is more than it was told before, at first than 0.
+    """
+    from venturi.record.frames import pl
+
+    told = pl.col(column).forward_fill().fill_null(0)
+    change = (told - told.shift(1, fill_value=0)).over(*TOLD_BY)
+    return tiers.sort("at_ms").with_columns(change=change)
+
+
 @dataclass(frozen=True, slots=True)
 class TierLine:
     """Bytes of one kind on one tier, of all processes, at the moments of its `TierLevels`."""
@@ -115,12 +126,7 @@ def tier_levels(account: JobAccount, points: int) -> TierLevels | None:
         return None
     import numpy as np
 
-    from venturi.record.frames import pl
-
-    present = pl.col("present_bytes").forward_fill().fill_null(0)
-    rows = account.tiers.sort("at_ms").with_columns(
-        change=(present - present.shift(1, fill_value=0)).over(*TOLD_BY)
-    )
+    rows = increments(account.tiers, "present_bytes")
     moments_ms = np.unique(np.append(rows["at_ms"].to_numpy(), began_ms))
     of_point = np.unique(np.linspace(0, len(moments_ms), points, endpoint=False).astype(int))
     lines: list[TierLine] = []
