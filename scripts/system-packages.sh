@@ -10,6 +10,7 @@ want mkfs.ext4 e2fsprogs
 want java openjdk-17-jre-headless
 want mvn maven
 want strace strace
+want mergerfs mergerfs
 want ssh openssh-client
 PATH="$PATH:/usr/sbin" want nginx nginx-light
 PATH="$PATH:/usr/sbin" want sshd openssh-server

@@ -354,6 +354,28 @@ def test_after_a_kill_no_server_of_disks_is_left(labs: Labs) -> None:
         assert labs.left() == [], events[instant - 1]
 
 
+POOLED = SMALL.replace(
+    "[[hosts]]",
+    '[disks.hdd]\nsize = "64MiB"\n[pools.all]\ndisks = ["ssd", "hdd"]\nfree = "40MB"\n[[hosts]]',
+).replace("{ ssd = 1 }", '{ ssd = 1, hdd = 1 }\npools = ["all"]')
+
+
+@pytest.mark.skipif(shutil.which("mergerfs") is None, reason="mergerfs is not installed")
+def test_a_pool_fills_its_disks_in_order_within_the_memory_of_its_host(labs: Labs) -> None:
+    labs.up(small(text=POOLED))
+    fill = "cd /venturi/all0 && for n in 1 2 3 4; do dd if=/dev/zero of=$n bs=1M count=8; done"
+    filled = inside(labs.home, NAME, "h1", "sh", "-c", f"{fill} && cd .. && ls ssd0/all0 hdd0/all0")
+    assert filled.returncode == 0, filled.stderr
+    on_hdd, on_ssd = filled.stdout.split("ssd0/all0:")
+    assert ("1" in on_ssd, "4" in on_hdd) == (True, True)
+    own = inside(labs.home, NAME, "h1", "grep", ":memory:", "/proc/self/cgroup").stdout
+    group = f"{machine.controller('memory')}{own.strip().rpartition(':')[2]}"
+    served_by = Path(group, "cgroup.procs").read_text().split()
+    assert any("mergerfs" in Path(f"/proc/{pid}/cmdline").read_text() for pid in served_by)
+    labs.down()
+    assert labs.left() == []
+
+
 @contextmanager
 def _file(tmp_path: Path) -> Iterator[Path]:
     file = tmp_path / "lab.toml"

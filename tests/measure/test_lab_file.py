@@ -65,6 +65,24 @@ cpus = 3
 """
 
 
+POOL = """
+[disks.ssd]
+size = "64MB"
+
+[disks.hdd]
+size = "64MB"
+
+[pools.all]
+disks = ["ssd", "hdd"]
+free = "10MB"
+
+[[hosts]]
+name = "h"
+disks = { ssd = 1, hdd = 2 }
+pools = ["all"]
+"""
+
+
 def lab(text: str = LAB) -> LabSpec:
     return lab_of(text, FILE)
 
@@ -108,6 +126,15 @@ def test_a_lab_is_a_cluster_too() -> None:
     }  # fmt: skip
 
 
+def test_a_pool_is_of_the_disks_of_a_host_one_for_each_of_the_last_class() -> None:
+    spec = lab(POOL)
+    (host,) = spec.hosts
+    assert [(pool.name, pool.disks, pool.free_bytes) for pool in host.pools] == [
+        ("all0", ("ssd0", "hdd0"), 10_000_000), ("all1", ("ssd0", "hdd1"), 10_000_000)]  # fmt: skip
+    cluster = tomllib.loads(cluster_text(spec, spec))
+    assert cluster["hosts"][0]["disks"]["all"] == ["/venturi/all0", "/venturi/all1"]
+
+
 def test_what_up_writes_is_read_as_a_cluster() -> None:
     spec = lab()
     cluster = cluster_of(cluster_text(spec, dilated(spec, cores=2)), FILE)
@@ -141,6 +168,7 @@ def test_the_connections_of_a_bond_are_shared_out_evenly_between_its_ports() -> 
 
 
 HOSTS = '[[hosts]]\nname = "h"\n'
+DISKS = "[disks.ssd]\nsize = '64MB'\n[disks.hdd]\nsize = '64MB'\n"
 
 
 @pytest.mark.parametrize(
@@ -180,6 +208,12 @@ HOSTS = '[[hosts]]\nname = "h"\n'
         ("[disks.d]\nsize = '1MB'\n" + HOSTS, 2, "16 MiB at least"),
         ("[[hosts]]\nname = 'machine'", 2, "machine is the name of another"),
         ("name = 'Two Words'\n" + HOSTS, 1, "is no name"),
+        (DISKS + "[pools.a]\ndisks = ['ssd', 'nvme']\n" + HOSTS, 6, "no class of disks 'nvme'"),
+        (DISKS + "[pools.a]\ndisks = ['ssd']\n" + HOSTS, 6, "pools.a.disks"),
+        (DISKS + "[pools.ssd]\ndisks = ['ssd', 'hdd']\n" + HOSTS, 5, "disks has this name"),
+        (DISKS + "[pools.a]\ndisks = ['ssd', 'hdd']\n" + HOSTS
+         + "disks = { hdd = 1 }\npools = ['a']", 10, "of disks that it has not: ssd"),
+        (HOSTS + "pools = ['a']", 3, "there is no pool 'a'"),
         ("dilation = 0.5\n" + HOSTS, 1, "dilation"),
         ("name = \n", 1, "Invalid value"),
         ("", 1, "hosts"),

@@ -56,6 +56,8 @@ def _host(spec: LabSpec, host: LabHost, port_bytes_per_s: float | None) -> Itera
     folders: dict[str, list[str]] = {}
     for disk in host.disks:
         folders.setdefault(disk.disk_class, []).append(str(FOLDER / disk.name))
+    for pool in host.pools:
+        folders.setdefault(pool.pool_class, []).append(str(FOLDER / pool.name))
     if folders:
         told = ", ".join(
             f"{json.dumps(name)} = {json.dumps(each)}" for name, each in folders.items()

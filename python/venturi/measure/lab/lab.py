@@ -159,6 +159,7 @@ def _require_machine(spec: LabSpec, cores: int) -> None:
         disks=bool(models),
         throttle="throttle" in models,
         groups=any(controllers(host) for host in dilated(spec, cores).hosts),
+        pools=any(host.pools for host in spec.hosts),
     )
 
 

@@ -61,6 +61,16 @@ class Disk:
 
 
 @dataclass(frozen=True, slots=True)
+class Pool:
+    """Disks of a host, filled in order, as one folder; all but the last keep `free_bytes`."""
+
+    name: str
+    pool_class: str
+    disks: tuple[str, ...]
+    free_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class LabHost:
     """A host: its link (bytes/s each way, None: not limited) to a switch, what it has."""
 
@@ -73,6 +83,7 @@ class LabHost:
     cpus: float | None
     roles: tuple[str, ...]
     images: Path | None
+    pools: tuple[Pool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +239,11 @@ class _Disk(Strict):
     dirty: Annotated[Bytes | None, Field(description="unwritten data that may be in memory")] = None
 
 
+class _Pool(Strict):
+    disks: Annotated[tuple[Text, ...], Field(min_length=2, description="a pool for each last one")]
+    free: Annotated[Bytes, Field(description="to be left free on all but the last")] = 0
+
+
 class _Host(Strict):
     name: Annotated[Text, Field(description="with a count: what its names begin with")]
     count: Annotated[int | None, Field(ge=1, le=MOST_HOSTS, strict=True)] = None
@@ -239,6 +255,7 @@ class _Host(Strict):
         dict[str, Annotated[int, Field(ge=1, le=64, strict=True)]],
         Field(description="how many of which class"),
     ] = Field(default={})
+    pools: tuple[Text, ...] = ()
     memory: Annotated[Bytes | None, Field(description="page cache included")] = None
     cpus: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
     roles: tuple[Literal["master", "worker", "client"], ...] = ("worker",)
@@ -256,11 +273,12 @@ class LabFile(Strict):
     racks: dict[str, _Rack] = Field(default={})
     bonds: dict[str, _Bond] = Field(default={})
     disks: dict[str, _Disk] = Field(default={})
+    pools: dict[str, _Pool] = Field(default={})
     hosts: tuple[_Host, ...] = Field(min_length=1)
 
 
 _PARTS = {"network": "a network", "racks": "a rack", "bonds": "a bond", "disks": "a class of disks",
-          "hosts": "a host"}  # fmt: skip
+          "pools": "a pool of disks", "hosts": "a host"}  # fmt: skip
 
 
 def lab_of(text: str, file: Path) -> LabSpec:
@@ -320,8 +338,11 @@ def _doubts(given: LabFile) -> Iterator[tuple[KeyPath, str]]:
     yield from _doubtful_speeds(given)
     for name, disk in given.disks.items():
         yield from _doubtful_disk(name, disk)
+    for name, pool in given.pools.items():
+        yield from _doubtful_pool(name, pool, given)
     for place, host in enumerate(given.hosts):
         yield from _doubtful_host(place, host, given)
+        yield from _doubtful_pools_of(place, host, given)
 
 
 def _doubtful_network(addresses: str) -> Iterator[tuple[KeyPath, str]]:
@@ -384,10 +405,15 @@ def _times(k: float) -> str:
     return "" if k == 1 else f", after a dilation of {k:g}"
 
 
+def _doubtful_class(table: str, name: str) -> Iterator[tuple[KeyPath, str]]:
+    if not NAME.fullmatch(name) or name[-1].isdigit():
+        said = "use small letters, digits and -, with a letter at the end"
+        yield (table, name), f"{table}.{name}: {said}"
+
+
 def _doubtful_disk(name: str, disk: _Disk) -> Iterator[tuple[KeyPath, str]]:
     at = ("disks", name)
-    if not NAME.fullmatch(name) or name[-1].isdigit():
-        yield at, f"disks.{name}: use small letters, digits and -, with a letter at the end"
+    yield from _doubtful_class("disks", name)
     for both, of_reads, of_writes in (("rate", "read_rate", "write_rate"),
                                       ("iops", "read_iops", "write_iops")):  # fmt: skip
         parts = [key for key in (of_reads, of_writes) if getattr(disk, key) is not None]
@@ -405,6 +431,16 @@ def _doubtful_disk(name: str, disk: _Disk) -> Iterator[tuple[KeyPath, str]]:
         yield at, f"disks.{name}: {said}"
     if disk.size < 16 * 2**20:
         yield (*at, "size"), f"disks.{name}.size: a file system needs 16 MiB at least"
+
+
+def _doubtful_pool(name: str, pool: _Pool, given: LabFile) -> Iterator[tuple[KeyPath, str]]:
+    yield from _doubtful_class("pools", name)
+    if name in given.disks:
+        yield ("pools", name), f"pools.{name}: a class of disks has this name"
+    for each in pool.disks:
+        if each not in given.disks:
+            hint = did_you_mean(each, given.disks, "one of")
+            yield ("pools", name, "disks"), f"there is no class of disks {each!r}; {hint}"
 
 
 def _doubtful_host(place: int, host: _Host, given: LabFile) -> Iterator[tuple[KeyPath, str]]:
@@ -434,6 +470,17 @@ def _doubtful_host(place: int, host: _Host, given: LabFile) -> Iterator[tuple[Ke
         if name not in given.disks:
             hint = did_you_mean(name, given.disks, "one of")
             yield (*at, "disks"), f"hosts.disks: there is no class of disks {name!r}; {hint}"
+
+
+def _doubtful_pools_of(place: int, host: _Host, given: LabFile) -> Iterator[tuple[KeyPath, str]]:
+    for name in host.pools:
+        said = ""
+        if name not in given.pools:
+            said = f"there is no pool {name!r}; {did_you_mean(name, given.pools, 'one of')}"
+        elif lacking := set(given.pools[name].disks) - set(host.disks):
+            said = f"the pool {name} is of disks that it has not: {', '.join(sorted(lacking))}"
+        if said:
+            yield ("hosts", place, "pools"), f"hosts.pools: {said}"
 
 
 def _hosts(
@@ -493,7 +540,17 @@ def _host(name: str, address: str, host: _Host, given: LabFile, folder: Path) ->
         cpus=host.cpus,
         roles=host.roles,
         images=None if host.images is None else folder / host.images,
+        pools=tuple(_pools(host, given)),
     )
+
+
+def _pools(host: _Host, given: LabFile) -> Iterator[Pool]:
+    for name in host.pools:
+        *before, last = given.pools[name].disks
+        first = [f"{each}{number}" for each in before for number in range(host.disks[each])]
+        for number in range(host.disks[last]):
+            own = (*first, f"{last}{number}")
+            yield Pool(f"{name}{number}", name, own, given.pools[name].free)
 
 
 def _disk(name: str, disk_class: str, disk: _Disk) -> Disk:

@@ -17,7 +17,7 @@ from venturi.errors import VenturiError
 
 PROGRAMS = {
     "ip": "iproute2", "tc": "iproute2", "nsenter": "util-linux", "unshare": "util-linux",
-    "mount": "mount", "sleep": "coreutils", "mkfs.ext4": "e2fsprogs",
+    "mount": "mount", "sleep": "coreutils", "mkfs.ext4": "e2fsprogs", "mergerfs": "mergerfs",
 }  # fmt: skip
 """Program -> Debian's package of it."""
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -40,12 +40,13 @@ def programs_path() -> str:
     return os.pathsep.join((os.environ.get("PATH", ""), _PATH)).strip(os.pathsep)
 
 
-def lacks(*, disks: bool, throttle: bool, groups: bool) -> Iterator[Lack]:
+def lacks(*, disks: bool, throttle: bool, groups: bool, pools: bool = False) -> Iterator[Lack]:
     """What a lab with such parts needs and is not here."""
     if os.geteuid() != 0:
         yield Lack("only root can make network namespaces, mounts and loop devices",
                    'type `sudo -E env "PATH=$PATH" venturi lab ...`')  # fmt: skip
-    needed = [name for name in PROGRAMS if disks or not name.startswith("mkfs")]
+    spared = {"mkfs.ext4": not disks, "mergerfs": not pools}
+    needed = [name for name in PROGRAMS if not spared.get(name)]
     if missing := [name for name in needed if not shutil.which(name, path=programs_path())]:
         packages = " ".join(dict.fromkeys(PROGRAMS[name] for name in missing))
         yield Lack(f"{', '.join(missing)}: not installed", f"type `apt install {packages}`")

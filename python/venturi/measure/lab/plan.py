@@ -14,6 +14,7 @@ from venturi.measure.lab.steps import (
     Holder,
     Image,
     Loop,
+    Merge,
     Mount,
     MountPoint,
     Network,
@@ -59,6 +60,9 @@ def steps_of(
     for host in spec.hosts:
         if host.disks:
             yield Mount(host.name, tuple(disk.name for disk in host.disks))
+        for pool in host.pools:
+            own = tuple(str(group_of(groups[name], id, host.name)) for name in controllers(host))
+            yield Merge(host.name, pool.name, pool.disks, pool.free_bytes, own)
 
 
 def group_of(root: Path, id: str, host: str) -> Path:

@@ -521,10 +521,52 @@ class Mount:
         return True
 
 
+_MERGED = "category.create=ff,moveonenospc=true,cache.files=partial,dropcacheonclose=true"
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Disks of a host as one folder, which mergerfs serves, in the host's namespace of mounts, with
+    which it goes, and in its `groups`, so that the pages it reads count there.
+
+    It has a folder of its own on each disk. It lives on, so it is not given the lock's descriptor.
+    """
+
+    host: str
+    name: str
+    disks: tuple[str, ...]
+    free_bytes: int
+    groups: tuple[str, ...]
+    kind: ClassVar[str] = "merge"
+
+    @property
+    def key(self) -> str:
+        return f"{self.host}/{self.name}"
+
+    def do(self, world: World, note: Note) -> None:
+        place = FOLDER / self.name
+        own = [FOLDER / disk / self.name for disk in self.disks]
+        *before, last = (f"{each}=RW" for each in own)
+        branches = ":".join((*(f"{each},{self.free_bytes}" for each in before), f"{last},0"))
+        commands = [
+            "set -eu",
+            *(f"echo $$ > {group}/cgroup.procs" for group in self.groups),
+            f"mkdir -m 1777 {place} {' '.join(map(str, own))}",
+            f"mergerfs -o {_MERGED},fsname={world.marker(self.name)} {branches} {place}",
+        ]
+        machine.run("nsenter", "-t", str(world.holder(self.host).pid), "-m", "sh", "-c",
+                    "\n".join(commands), what=f"the pool {self.key}")  # fmt: skip
+
+    def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
+        return True
+
+
 KINDS: Mapping[str, Callable[..., Step]] = {
     each.kind: each
-    for each in (Folder, MountPoint, Group, Image, Loop, Throttle, Spindle, Holder, Network, Mount)
-}
+    for each in (
+        Folder, MountPoint, Group, Image, Loop, Throttle, Spindle, Holder, Network, Mount, Merge,
+    )
+}  # fmt: skip
 
 
 def require_free_addresses(spec: LabSpec, held: int) -> None:
