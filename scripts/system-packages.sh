@@ -12,6 +12,7 @@ want mvn maven
 want strace strace
 want mergerfs mergerfs
 want ssh openssh-client
+want blkparse blktrace
 PATH="$PATH:/usr/sbin" want nginx nginx-light
 PATH="$PATH:/usr/sbin" want sshd openssh-server
 if [ "${1:-}" = bench ]; then
