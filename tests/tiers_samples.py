@@ -107,6 +107,8 @@ def _log(tiers: bytes) -> bytes:
 
 
 STOCK = _log(b"")
+ADAPTIVE = STOCK.replace(b'"Parent IDs":[0]', b'"Parent IDs":[7]')
+"""With adaptive execution: the stage that the second one names was skipped."""
 HALF = _log(
     _tiers(1_000, ("ssd", 0, 0))
     + _tiers(11_000, ("ssd", 800_000_000, 0))

@@ -113,6 +113,30 @@ def test_half_of_the_files_were_fast(home: Path, tmp_path: Path) -> None:
     assert found["stages"][0]["written_fast"] == pytest.approx(0.5, abs=0.01)
 
 
+def test_with_adaptive_execution_a_stage_reads_what_another_job_wrote(
+    home: Path, tmp_path: Path
+) -> None:
+    """So one segment of 1.6 GB is known; without it each seek would be for 128 KiB."""
+    trial = ingested(home, tmp_path, tiers_samples.ADAPTIVE)
+    seeks = SLOW.replace("iops=1000000000", "iops=100")
+    found = advised(home, trial, "--fast", FAST, "--slow", seeks, "--size", "1600MB")
+    (rate,) = (each for each in found["rates"]
+               if (each["disks"], each["what"]) == ("slow disks", "shuffle reads"))  # fmt: skip
+    assert rate["value"] == pytest.approx(100e6, rel=1e-3)
+    assert found["steps"][0]["time_s"]["value"] == pytest.approx(60 - 14 - 14, rel=1e-3)
+
+
+def test_more_disks_than_tasks_are_not_all_at_work(home: Path, tmp_path: Path) -> None:
+    trial = ingested(home, tmp_path, tiers_samples.STOCK)
+    slow = [word for _ in range(3) for word in ("--slow", SLOW)]
+    found = advised(home, trial, "--fast", FAST, *slow, "--size", "1600MB")
+    rates = {each["what"]: each for each in found["rates"] if each["disks"] == "slow disks"}
+    for what in ("writing", "shuffle reads"):
+        told = [rates[what][key] for key in ("value", "low", "high")]
+        assert told == pytest.approx([100e6, 100e6, 300e6], rel=1e-3)
+    assert found["steps"][0]["time_s"]["value"] == pytest.approx(60 - 14 - 14, rel=1e-3)
+
+
 def test_in_words(home: Path, tmp_path: Path) -> None:
     trial = ingested(home, tmp_path, tiers_samples.STOCK)
     done = venturi("advise", "tiers", trial, "--fast", FAST, "--slow", SLOW, home=home)
@@ -163,7 +187,9 @@ def test_what_probes_do_not_know_is_told_by_the_disks_while_they_were_busy(
     """The slow disk wrote 100 MB/s; of what the reduces read three quarters came from it."""
 
     def moved(second: int) -> tuple[float, float, float]:
-        return (1.0, 0.0, 100e6) if 1 < second <= 21 else (0.8, 40e6, 0.0)
+        if second <= 21:
+            return (1.0, 0.0, 100e6) if 1 < second <= 17 else (0.0, 0.0, 0.0)
+        return 0.8, 40e6, 0.0
 
     rows = [
         (float(second), metric, "sda", value, unit)

@@ -33,7 +33,7 @@ def sort(fast: float = 0.0, spilled: float = 0.0, **more: float) -> JobLoad:
     written, read = Moved(10 * GB, 0, fast, fast), Moved(0, 10 * GB, fast, fast)
     spill = Moved(spilled, spilled, fast, fast)
     maps = StageLoad((0, 0), "0", 100, 100, 20, shuffle=written, spill=spill,
-                     spill_at_once_bytes=spilled / 4, from_disk=1.0)  # fmt: skip
+                     spill_at_once_bytes=spilled / 4, from_disk=1.0, write_wait_s=80)  # fmt: skip
     reduces = StageLoad((1, 0), "1", 240, 240, 40, shuffle=read, parents=((0, 0),), from_disk=1.0)
     return JobLoad(350 + more.get("longer_s", 0), 1, 2, (maps, reduces))
 
@@ -55,7 +55,7 @@ def test_times_of_a_sort_by_hand(fast_gb: float, time_s: float) -> None:
 
 def test_what_was_hidden_behind_computing_stays_so() -> None:
     """80 s of writing and 60 of computing in 100 s: 40 of them at once."""
-    stage = StageLoad((0, 0), "0", 100, 100, 60, shuffle=Moved(10 * GB), from_disk=1.0)
+    stage = StageLoad((0, 0), "0", 100, 100, 60, shuffle=Moved(10 * GB), write_wait_s=80)
     found = FastStorage(JobLoad(100, 1, 2, (stage,)), FAST, SLOW).time_s(10 * GB)
     assert found.value == pytest.approx(60 + 20 * (1 - 40 / 60))
     assert found.low == pytest.approx(60)  # or only what did not show was hidden
@@ -68,6 +68,30 @@ def test_rates_that_say_more_than_the_trial_took_are_cut_to_it() -> None:
     storage = FastStorage(JobLoad(40, 1, 2, (stage,)), FAST, SLOW)
     assert storage.time_s(0).value == pytest.approx(40)
     assert storage.time_s(10 * GB).value == pytest.approx(10)
+
+
+def written(waited_s: float, to_disk: float | None = None) -> JobLoad:
+    """10 GB on fast disks, which take 20 s, beside 20 s of computing."""
+    stage = StageLoad((0, 0), "0", 40, 40, 20, shuffle=Moved(10 * GB, 0, 1.0, 1.0),
+                      write_wait_s=waited_s, to_disk=to_disk)  # fmt: skip
+    return JobLoad(40, 1, 2, (stage,))
+
+
+@pytest.mark.parametrize(
+    ("waited_s", "to_disk", "value_s", "low_s"),
+    [
+        (20, None, 20 + 80, 100),
+        (0, None, 20 + 80, 40),  # the kernel may have written all of it later
+        (5, None, 20 + 80, 15 + 20 + 20),
+        (0, 0.5, 10 + 20 + 40, 40),  # half of it was on the disks when the stage ended
+    ],
+)
+def test_what_the_kernel_writes_behind_a_stage_takes_none_of_its_time(
+    waited_s: float, to_disk: float | None, value_s: float, low_s: float
+) -> None:
+    found = FastStorage(written(waited_s, to_disk), FAST, SLOW).time_s(0)
+    assert (found.value, found.low) == pytest.approx((value_s, low_s))
+    assert found.high == pytest.approx(100)
 
 
 def test_spills_give_their_room_back_and_what_stays_does_not() -> None:
@@ -98,8 +122,9 @@ def test_random_reads_lie_between_the_sizes_that_were_measured() -> None:
     small = rates.shuffle_read(38_000)
     assert small is not None
     middle, low, high = small
-    assert middle == high  # what is read ahead
-    assert low < middle
+    assert low < middle < high
+    assert 131_072 / middle == pytest.approx(1 / 200 + (1 / 50 - 1 / 200) * 126_976 / 1044480)
+    assert high == 100e6  # a disk with one map output is read from its beginning to its end
     assert 38_000 / low == pytest.approx(1 / 200 + (1 / 50 - 1 / 200) * (38_000 - 4096) / 1044480)
     large = rates.shuffle_read(100e6)
     assert large is not None

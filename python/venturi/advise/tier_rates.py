@@ -4,7 +4,7 @@ them, or else by what the hosts' own series say of the trial.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median, quantiles
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from venturi.model.quantity import Kind, Quantity
 from venturi.model.stages.fast_storage import READ_AHEAD_BYTES, DiskRates, Requests
 from venturi.model.stages.local_bytes import JobLoad, StageLoad
 from venturi.record.series import host_of, read_parts
-from venturi.record.trial import State, Trial
+from venturi.record.trial import Host, State, Trial
 from venturi.units import parse_rate
 
 if TYPE_CHECKING:
@@ -91,28 +91,42 @@ def _bad(name: str, text: str, problem: str) -> VenturiError:
 def rates_of(trial: Trial, probes: Sequence[Trial], disks: Disks, slots: int) -> DiskRates:
     """What is given, and of the rest what `probes` (newest first) measured. `Series` may tell more.
 
-    Rates of several disks are added up. `slots` is how many tasks read at once.
+    Rates of several disks are added up, as far as there are tasks for them: `slots` of a host.
     """
     probed = [_probed(trial, probes, folder, slots) for folder in disks.folders]
-    return replace(_together([*disks.given, *probed]), read_ahead_bytes=_read_ahead(trial, disks))
+    found = _together([*disks.given, *probed], slots)
+    return replace(found, read_ahead_bytes=_read_ahead(trial, disks))
 
 
-def _together(each: Sequence[DiskRates]) -> DiskRates:
+def _at_work(all_of_them: Quantity | None, disks: int, slots: int) -> Quantity | None:
+    """Of so many disks, which can do so much together, those for which there is a task: each is at
+    one file at a time. At most all of them, for the kernel writes to all.
+    """
+    if all_of_them is None or disks <= slots:
+        return all_of_them
+    part = slots / disks
+    return replace(all_of_them, value=part * all_of_them.value, low=part * all_of_them.low)
+
+
+def _together(each: Sequence[DiskRates], slots: int) -> DiskRates:
     """All of these disks at once; what is not known of one of them is not known."""
     if not each:
         return DiskRates()
     sizes = set.intersection(*({r.size_bytes for r in rates.requests} for rates in each))
+
+    def added(found: Sequence[Quantity | None]) -> Quantity | None:
+        return _at_work(_added(found), len(each), slots)
+
     by_size = {
-        size: _added(
+        size: added(
             [one.per_s for rates in each for one in rates.requests if one.size_bytes == size]
         )
         for size in sorted(sizes)
     }
     return DiskRates(
-        _added([rates.read for rates in each]),
-        _added([rates.write for rates in each]),
+        added([rates.read for rates in each]),
+        added([rates.write for rates in each]),
         tuple(Requests(size, per_s) for size, per_s in by_size.items() if per_s is not None),
-        _added([rates.shuffle for rates in each]),
     )
 
 
@@ -258,10 +272,16 @@ class Series:
                 )
                 found["shuffle" if shuffled else "read"].append(read / busy)
         source = f"the disks of trial {self._trial.id} while they were busy"
+        n = max((len(self._devices(host, disks.folders)) for host in self._trial.cluster.hosts),
+                default=0)  # fmt: skip
         own = {
-            name: Quantity(median(v), quantiles(v)[0], quantiles(v)[2], Kind.DERIVED, source)
+            name: _at_work(
+                Quantity(n * median(v), n * low, n * high, Kind.DERIVED, source), n, load.host_slots
+            )
             for name, v in found.items()
-            if len(v) >= SAMPLES and quantiles(v)[0] > 0
+            if len(v) >= SAMPLES
+            for low, _, high in [quantiles(v)]
+            if low > 0
         }
         shuffle = known.shuffle or (None if known.requests else own.get("shuffle"))
         return replace(
@@ -277,17 +297,37 @@ class Series:
         None where it read its input, too, which may lie there as well, or too few samples tell.
         """
         wanted = stage.shuffle.read_bytes + stage.spill.read_bytes
-        end_s = stage.started_s + stage.elapsed_s
         if stage.input_bytes or not wanted:
             return None
+        share = self._share(stage, folders, wanted, lambda moment: moment[2])
+        return None if share is None else min(share, 1.0)
+
+    def to_disk(self, stage: StageLoad, folders: Sequence[str]) -> float | None:
+        """What those disks were given while `stage` ran, by what it wrote to local files.
+
+        None where it wrote output, too, or too few samples tell.
+        """
+        if stage.output_bytes or not stage.written_bytes:
+            return None
+        return self._share(stage, folders, stage.written_bytes, lambda moment: moment[3])
+
+    def _share(
+        self,
+        stage: StageLoad,
+        folders: Sequence[str],
+        wanted: float,
+        of: Callable[[_Moment], float],
+    ) -> float | None:
+        """What the disks of a host moved while `stage` ran, by so many bytes."""
+        end_s = stage.started_s + stage.elapsed_s
         moments: dict[float, float] = {}
-        for t_s, _, read, _ in self._moments(folders):
-            if stage.started_s < t_s <= end_s:
-                moments[t_s] = moments.get(t_s, 0.0) + read
+        for moment in self._moments(folders):
+            if stage.started_s < moment[0] <= end_s:
+                moments[moment[0]] = moments.get(moment[0], 0.0) + of(moment)
         if len(moments) < SAMPLES:
             return None
         mean = sum(moments.values()) / len(moments) / max(len(self._frames), 1)
-        return min(mean * stage.elapsed_s / wanted, 1.0)
+        return mean * stage.elapsed_s / wanted
 
     def _moments(self, folders: Sequence[str]) -> Sequence[_Moment]:
         """What is known of the disks behind `folders`, looked for once: each stage asks."""
@@ -296,10 +336,14 @@ class Series:
             self._known[key] = tuple(self._found(key))
         return self._known[key]
 
+    def _devices(self, host: Host, folders: Sequence[str]) -> set[object]:
+        """The names of the disks of a host behind `folders`."""
+        mounts = [mount_of(host.facts, folder) for folder in folders]
+        return {device_of(host.facts, each).get("name") for each in mounts if each}
+
     def _found(self, folders: Sequence[str]) -> Iterable[_Moment]:
         for host in self._trial.cluster.hosts:
-            mounts = [mount_of(host.facts, folder) for folder in folders]
-            devices = {device_of(host.facts, each).get("name") for each in mounts if each}
+            devices = self._devices(host, folders)
             frame = self._frames.get(host.name)
             if frame is not None:
                 for t_s, device, busy, read, written in frame.iter_rows():

@@ -137,14 +137,22 @@ def advise_tiers(repository: Repository, trial: Trial, asked: Asked) -> TiersAdv
         )  # fmt: skip
     series = Series(repository, trial, account.began_s)
     job = replace(
-        job, stages=tuple(replace(e, from_disk=series.from_disk(e, folders)) for e in job.stages)
+        job,
+        stages=tuple(
+            replace(
+                each,
+                from_disk=series.from_disk(each, folders),
+                to_disk=series.to_disk(each, folders),
+            )
+            for each in job.stages
+        ),
     )
     probes = whole_trials(
         repository, Condition.equal("workload", "diskbench"), most=PROBES_MAX, skip=lambda _: None
     )
     rates = []
     for disks in (fast, slow):
-        found = series.rates(job, rates_of(trial, probes, disks, job.slots), disks)
+        found = series.rates(job, rates_of(trial, probes, disks, job.host_slots), disks)
         if lacking := missing_rates(job, found):
             raise _no_rates(trial, disks, lacking)
         rates.append(found)

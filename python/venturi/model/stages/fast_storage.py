@@ -51,8 +51,9 @@ class DiskRates:
     def shuffle_read(self, segment_bytes: float | None) -> Rates | None:
         """Bytes/s of shuffle reads, middle, low and high; None if that is not known.
 
-        The low one fetches a segment at a time, the others at least what is read ahead: the next
-        task's segment lies behind this one's.
+        The low one fetches a segment at a time, the middle one at least what is read ahead: the
+        next task's segment lies behind this one's. Where a disk has few map outputs its head stays
+        in one of them, so the high one is reading in sequence.
         """
         if self.shuffle is not None:
             return self.shuffle.value, self.shuffle.low, self.shuffle.high
@@ -62,7 +63,7 @@ class DiskRates:
         return (
             self._random(ahead, lambda quantity: quantity.value),
             self._random(segment_bytes or ahead, lambda quantity: quantity.low),
-            self._random(ahead, lambda quantity: quantity.high),
+            max(self._random(ahead, lambda quantity: quantity.high), self.read.high),
         )
 
     def _random(self, size_bytes: float, of: Reading) -> float:
@@ -111,7 +112,10 @@ class FastStorage:
             )
         self.load = load
         self._measured = [_as_measured(stage) for stage in load.stages]
-        self._corners = [_corners(stage, fast, slow) for stage in load.stages]
+        self._corners = [
+            _corners(stage, before, fast, slow)
+            for stage, before in zip(load.stages, self._measured, strict=True)
+        ]
 
     def time_s(self, fast_bytes: float) -> Bounds:
         """The time with so many bytes of fast storage in each host."""
@@ -171,11 +175,14 @@ class _Disk:
 
 @dataclass(frozen=True, slots=True)
 class _Corner:
-    """One way in which what is not known may be; `unknown` is the share of such reads that are."""
+    """One way in which what is not known may be; `unknown` is the share of such reads that are from
+    disks, `written` of what is written that takes time of the stage, and not behind it.
+    """
 
     fast: _Disk
     slow: _Disk
     unknown: float
+    written: float
     overlapped: bool
 
 
@@ -264,7 +271,7 @@ def _disk_s(stage: StageLoad, placed: _Placed, corner: _Corner) -> float:
         + corner.unknown
         * _at_once(stage.cached.read_bytes, placed.cached_read, fast.read, slow.read)
     )
-    return written_s + from_disk * read_s
+    return corner.written * written_s + from_disk * read_s
 
 
 def _in_turn(size: float, share: float, fast: float, slow: float) -> float:
@@ -277,7 +284,7 @@ def _at_once(size: float, share: float, fast: float, slow: float) -> float:
     return max(size / fast, size * (1 - share) / slow)
 
 
-def _corners(stage: StageLoad, fast: DiskRates, slow: DiskRates) -> list[_Corner]:
+def _corners(stage: StageLoad, before: _Placed, fast: DiskRates, slow: DiskRates) -> list[_Corner]:
     disks = [_disks(rates, stage.segment_bytes) for rates in (fast, slow)]
     middle, low, high = range(3)
     found = []
@@ -291,8 +298,29 @@ def _corners(stage: StageLoad, fast: DiskRates, slow: DiskRates) -> list[_Corner
             min(slower.read, quick.read), min(slower.write, quick.write),
             min(slower.random, quick.random),
         )  # fmt: skip
-        found += [_Corner(quick, slower, unknown, overlapped) for overlapped in (True, False)]
+        shares = _written(stage, before, quick, slower)
+        found += [
+            _Corner(quick, slower, unknown, written, overlapped)
+            for written in shares for overlapped in (True, False)
+        ]  # fmt: skip
     return found
+
+
+def _written(
+    stage: StageLoad, before: _Placed, fast: _Disk, slow: _Disk
+) -> tuple[float, float, float]:
+    """The share of what the stage wrote that took its time: the middle, the least and the most.
+
+    The kernel writes behind the stage, as far as it has memory. What the disks were given meanwhile
+    it may have waited for; for as long as its tasks did nothing but write, it did.
+    """
+    middle = 1.0 if stage.to_disk is None else stage.to_disk
+    alone_s = _in_turn(stage.shuffle.written_bytes, before.shuffle_written, fast.write, slow.write)
+    least = 0.0
+    if alone_s > 0:
+        of_shuffle = stage.shuffle.written_bytes / stage.written_bytes
+        least = min(stage.write_wait_s / alone_s, 1.0) * of_shuffle
+    return middle, min(least, middle), max(middle, 1.0)
 
 
 def _disks(rates: DiskRates, segment_bytes: float | None) -> list[_Disk]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import isclose
 from typing import TYPE_CHECKING, Any
 
 from venturi.errors import VenturiError
@@ -46,10 +47,12 @@ class StageLoad:
     """A stage and its local files, of one host.
 
     `path_s` of its `elapsed_s` are on the critical path; in `compute_s` of them its slots did what
-    no disk can speed up. Shuffle data and cached blocks stay, spills do not: `spill_at_once_bytes`
-    of them are there at a time. `segment_bytes` is the mean of what a task reads of another's
-    output; `from_disk` is the share of what was read that did not come from memory. None: not
-    known. `input_bytes` are what it read of the job's input, or of cached blocks.
+    no disk can speed up, in `write_wait_s` nothing but write shuffle data. Shuffle data and cached
+    blocks stay, spills do not: `spill_at_once_bytes` of them are there at a time. `segment_bytes`
+    is the mean of what a task reads of another's output; `from_disk` is the share of what was read
+    that did not come from memory, `to_disk` what the disks were given meanwhile by what was written
+    (with temporary files it is above 1). None: not known. `input_bytes` are what it read of the
+    job's input, or of cached blocks, `output_bytes` what it wrote of the job's output.
     """
 
     key: Key
@@ -64,8 +67,16 @@ class StageLoad:
     parents: tuple[Key, ...] = ()
     segment_bytes: float | None = None
     from_disk: float | None = None
+    to_disk: float | None = None
+    write_wait_s: float = 0.0
     started_s: float = 0.0
     input_bytes: float = 0.0
+    output_bytes: float = 0.0
+
+    @property
+    def written_bytes(self) -> float:
+        """Of all kinds."""
+        return sum(each.written_bytes for each in (self.shuffle, self.spill, self.cached))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +92,11 @@ class JobLoad:
     stages: tuple[StageLoad, ...]
     held_bytes: float | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def host_slots(self) -> int:
+        """How many tasks a host has at once."""
+        return max(self.slots // self.hosts, 1)
 
     @property
     def all_bytes(self) -> float:
@@ -123,7 +139,8 @@ def job_load(
     stages: list[StageLoad] = []
     for stage in sorted(timed, key=lambda each: (each.started_s or 0.0, each.key)):
         parent_ids = frozenset(rows[stage.key]["parent_ids"] or ())
-        parents = [each for each in stages if each.key[0] in parent_ids]
+        read_bytes = moved.get(stage.key, {}).get("read", 0.0)
+        parents = _writers(stages, parent_ids, read_bytes)
         maps = sum(rows[each.key]["n_tasks"] or 0 for each in parents)
         segments = maps * (stage.n_tasks or 0)
         made = _load(stage, moved.get(stage.key, {}), shares, parents)
@@ -140,6 +157,23 @@ def job_load(
     )
 
 
+def _writers(
+    stages: list[StageLoad], parent_ids: frozenset[int], read_bytes: float
+) -> list[StageLoad]:
+    """The stages whose output a stage reads. With adaptive execution these were in jobs of their
+    own, and it names copies of them that never ran: then it is the one that wrote as much as this
+    one read, or else all that wrote.
+    """
+    named = [each for each in stages if each.key[0] in parent_ids]
+    if named or not read_bytes:
+        return named
+    wrote = [each for each in stages if each.shuffle.written_bytes]
+    alike = [
+        each for each in wrote if isclose(each.shuffle.written_bytes, read_bytes, rel_tol=0.01)
+    ]
+    return alike[-1:] or wrote
+
+
 def _load(
     stage: Stage, of: Mapping[str, float], shares: _Shares, parents: list[StageLoad]
 ) -> StageLoad:
@@ -152,7 +186,8 @@ def _load(
     if from_parents:
         fast = sum(each.shuffle.written_bytes * each.shuffle.written_fast for each in parents)
         read_fast = fast / from_parents
-    written, read, spilled, taken = (of.get(name, 0.0) for name in _COLUMNS)
+    written, read, spilled, taken, put, waited_ns = (of.get(name, 0.0) for name in _COLUMNS)
+    waited = waited_ns / 1e9 * shares.hosts / stage.task_s if stage.task_s else 0.0
     spill_fast = shares.within("spill", from_s, to_s)
     return StageLoad(
         key=stage.key,
@@ -170,8 +205,10 @@ def _load(
         ),
         spill_at_once_bytes=spilled / max(stage.waves or 1.0, 1.0),
         parents=tuple(each.key for each in parents),
+        write_wait_s=elapsed_s * min(waited, 1.0),
         started_s=from_s,
         input_bytes=taken,
+        output_bytes=put,
     )
 
 
@@ -180,6 +217,8 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "read": ("shuffleLocalBytesRead", "shuffleRemoteBytesRead"),
     "spilled": ("diskBytesSpilled",),
     "input": ("inputBytesRead",),
+    "output": ("outputBytesWritten",),
+    "waited": ("shuffleWriteTime",),
 }
 
 
@@ -204,7 +243,7 @@ class _Shares:
     def __init__(
         self, account: JobAccount, fast: frozenset[str], stock_fast: float, hosts: int
     ) -> None:
-        self._stock, self._hosts = stock_fast, hosts
+        self._stock, self.hosts = stock_fast, hosts
         self._kinds: dict[str, tuple[Any, Any, Any]] = {}
         self._whole: dict[str, float] = {}
         self.held_bytes: float | None = None
@@ -242,7 +281,7 @@ class _Shares:
 
     def bytes_in(self, kind: str, from_s: float, to_s: float) -> float:
         """How much was made in that time; 0 where nothing tells."""
-        return self._added(kind, from_s, to_s)[0] / self._hosts
+        return self._added(kind, from_s, to_s)[0] / self.hosts
 
     def _added(self, kind: str, from_s: float, to_s: float) -> tuple[float, float]:
         import numpy as np
