@@ -172,7 +172,7 @@ docs: .tools/docs/.synced ## Write the documentation as a site that opens withou
 screenshots: setup system-packages ## Take the pictures of the documentation anew, of what it measures here
 	$(PY) scripts/screenshots.py
 
-studies: setup system-packages ## Write the results of the studies that VENTURI_HOME has into their pages, and take their pictures
+studies: setup ## Write the results of the studies that VENTURI_HOME has into their pages, and draw them
 	$(PY) scripts/studies.py
 
 locks: $(UV) ## Write the lock files anew

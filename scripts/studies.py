@@ -1,24 +1,23 @@
-"""Writes the results of the studies into their pages: tables, what Venturi said, and pictures, from
-the repository in which their trials were recorded.
+"""Writes the results of the studies into their pages, tables and what Venturi said, from the
+repository in which their trials were recorded, and draws each page's first table.
 
-Usage: python scripts/studies.py [--tables] [NAME...]. The repository is that of VENTURI_HOME. A
+Usage: python scripts/studies.py [--pictures] [NAME...]. The repository is that of VENTURI_HOME. A
 page is docs/guide/studies/NAME.md; what stands between its two comments `results` is replaced.
---tables: no pictures.
+--pictures: only draw what the pages have.
 """
 
 from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-from urllib.parse import urlencode
 
-from screenshots import ROOT, VENTURI, served, take
+from screenshots import IMAGES, ROOT, VENTURI
+from study_pictures import picture
 
 STUDIES = ROOT / "docs/guide/studies"
 PUBLISHED = ROOT / "python/venturi/record/starter"
@@ -292,12 +291,10 @@ def _killed(job: Any) -> int:
 
 
 RESULTS = {"aloja": aloja, "vm-layout": vm_layout, "uneven": uneven}
-BY = {"aloja": ("cluster", "disk"), "vm-layout": ("cluster",),
-      "uneven": ("cluster", "mapreduce.map.speculative")}  # fmt: skip
 
 
-def write(name: str) -> str:
-    """Writes the results of a study into its page; the condition that chooses its trials."""
+def write(name: str) -> None:
+    """Writes the results of a study into its page."""
     where = f"experiment={experiment(name)}"
     page = STUDIES / f"{name}.md"
     text, count = BETWEEN.subn(
@@ -307,27 +304,16 @@ def write(name: str) -> str:
     if count != 1:
         raise SystemExit(f"{page}: the two comments for results are not there once each")
     page.write_text(text, encoding="utf-8")
-    return where
 
 
 def main(arguments: Sequence[str]) -> int:
     """Exit status: 0."""
-    names = [each for each in arguments if each != "--tables"] or list(RESULTS)
-    chosen = {name: write(name) for name in names}
-    if "--tables" in arguments:
-        return 0
-    with served(os.environ) as server:
-        take(
-            [
-                {
-                    "name": f"study-{name}",
-                    "url": f"{server}/compare?"
-                    + urlencode([*(("by", key) for key in BY[name]), ("where", where)]),
-                    "until": ".chart",
-                }
-                for name, where in chosen.items()
-            ]
-        )
+    names = [each for each in arguments if each != "--pictures"] or list(RESULTS)
+    for name in names:
+        if "--pictures" not in arguments:
+            write(name)
+        text = (STUDIES / f"{name}.md").read_text(encoding="utf-8")
+        (IMAGES / f"study-{name}.svg").write_text(picture(text), encoding="utf-8")
     return 0
 
 
