@@ -11,13 +11,16 @@ from __future__ import annotations
 import csv
 import json
 import re
+import statistics
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from screenshots import IMAGES, ROOT, VENTURI
 from study_pictures import picture
+
+from venturi.record.job_account import TIERS_SETTING
 
 STUDIES = ROOT / "docs/guide/studies"
 PUBLISHED = ROOT / "python/venturi/record/starter"
@@ -86,6 +89,19 @@ def trials(group: Group) -> int:
     if "summaries" in group:
         return max(int(each["n"]) for each in group["summaries"].values())
     return int(group["trials"])
+
+
+def listed(where: str, *more: str) -> Any:
+    """The trials that succeeded."""
+    return asked("ls", "--where", where, *more, "--state", "succeeded", "--limit", "0")
+
+
+def middle(where: str, group: Group) -> str:
+    """The id of the trial of a group whose time is nearest to its median."""
+    keys = (f"{key}={value or ''}" for key, value in group["key"].items())
+    found = listed(where, *(word for key in keys for word in ("--where", key)))
+    took_s = central(group)
+    return str(min(found, key=lambda trial: abs(trial["elapsed_s"] - took_s))["id"])
 
 
 def between(group: Group, metric: str = TIME) -> str:
@@ -254,13 +270,9 @@ def uneven(where: str) -> str:
     rows = []
     for group in answer["groups"]:
         cluster, second = group["key"][by[0]], str(group["key"][by[1]])
-        took_s = central(group)
-        found = asked("ls", "--where", where, "--where", f"{by[0]}={cluster}", "--where",
-                      f"{by[1]}={second}", "--state", "succeeded", "--limit", "0")  # fmt: skip
-        middle = min(found, key=lambda trial: abs(trial["elapsed_s"] - took_s))
-        job = asked("show", middle["id"]).get("job") or {"stages": ()}
+        job = asked("show", middle(where, group)).get("job") or {"stages": ()}
         rows.append((cluster, "yes" if second.lower() == "true" else "no", trials(group),
-                     f"{took_s:.1f}", between(group), standing(group),
+                     f"{central(group):.1f}", between(group), standing(group),
                      _tail(job, 0), _tail(job, 1), _killed(job)))  # fmt: skip
     head = ("cluster", "second copies", "trials", "median (s)", "interval",
             "standing", "map: longest / median", "reduce: longest / median",
@@ -290,15 +302,127 @@ def _killed(job: Any) -> int:
     return sum(stage["attempts_by_outcome"].get("killed", 0) for stage in job["stages"])
 
 
-RESULTS = {"aloja": aloja, "vm-layout": vm_layout, "uneven": uneven}
+def tiers(*wheres: str) -> str:
+    """Workload by workload: the layouts, the ratios that matter, what lay where, what was foretold.
+
+    Workloads of which nothing was measured are left out.
+    """
+    return "\n".join(of_tiers(where) for where in wheres if listed(where)) or UNMEASURED
+
+
+def of_tiers(where: str) -> str:
+    """The results of one workload."""
+    answer = ranked(where, TIERS_BY)
+    groups = {tier_layout(each["key"]): each for each in answer["groups"]}
+    middles = {name: middle(where, each) for name, each in groups.items()}
+    hdd_s = central(groups[HDDS]) if HDDS in groups else None
+    rows = [
+        (name, trials(each), f"{central(each):.1f}", between(each), standing(each),
+         "-" if hdd_s is None else f"{hdd_s / central(each):.2f}")
+        for name, each in groups.items()
+    ]  # fmt: skip
+    head = ("local files", "trials", "median (s)", "interval", "standing", f"{HDDS} / it")
+    workload = listed(where)[0]["workload"]
+    return "\n".join(
+        (
+            f"### {workload}\n", table(head, rows), "`venturi rank`:\n", said(answer),
+            "Ratios of medians (`venturi compare`):\n",
+            table(("ratio", "is", "interval", "bar"), ratios(middles)),
+            "What lay where, all files that a trial wrote (`venturi show`):\n", placed(middles),
+            "Foretold of the trial in which half fitted (`venturi advise tiers`):\n",
+            foretold(middles[HALF], groups) if HALF in middles else "nothing: there is none\n",
+        )
+    )  # fmt: skip
+
+
+def tier_layout(key: Mapping[str, Any]) -> str:
+    """What a page calls a layout."""
+    disk, tiers_ = (str(key[name]) for name in TIERS_BY)
+    return STOCK[disk] if tiers_ == "none" else f"tiers, {FITS.get(tiers_, tiers_)}"
+
+
+def ratios(middles: Mapping[str, str]) -> Iterable[Sequence[object]]:
+    """Those of which something was expected, with what it was; `middles` are trials by layout."""
+    for over, under, bar in EXPECTED:
+        if over not in middles or under not in middles:
+            continue
+        answer = asked("compare", middles[under], middles[over])
+        verdict = answer["groups"][1]["against_first"]
+        ratio, found = verdict["ratio"], verdict["interval"]
+        told = "-" if found is None else f"{found['low']:.2f} to {found['high']:.2f}"
+        yield f"{over} / {under}", "-" if ratio is None else f"{ratio:.2f}", told, bar
+
+
+def placed(middles: Mapping[str, str]) -> str:
+    """Bytes by kind and tier, of the layouts with tiers."""
+    rows = [
+        (name, use["kind"], use["tier"], f"{use['seen_bytes'] / 1e6:.0f}",
+         f"{use['peak_bytes'] / 1e6:.0f}", use["overflows"])
+        for name, trial in middles.items()
+        for use in (asked("show", trial).get("job") or {}).get("tiers", ())
+        if use["seen_bytes"]
+    ]  # fmt: skip
+    return table(("layout", "kind", "tier", "MB in all", "MB at most", "overflows"), rows)
+
+
+def foretold(trial: str, groups: Mapping[str, Group]) -> str:
+    """The time by fast storage as it is foretold of `trial`, in which half fitted, beside what was
+    measured.
+    """
+    sizes = {name: size for name in groups if (size := fast_bytes(groups[name])) is not None}
+    words = [word for size in dict.fromkeys(sizes.values()) for word in ("--size", f"{size}B")]
+    try:
+        answer = asked("advise", "tiers", trial, *words)
+    except subprocess.CalledProcessError as error:
+        return f"nothing: exit status {error.returncode}\n"
+    steps = {step["fast_bytes"]: step["time_s"] for step in answer["steps"]}
+    rows, off = [], []
+    for name, size in sizes.items():
+        found, took_s = steps[size], central(groups[name])
+        if name != HALF:
+            off.append(abs(found["value"] / took_s - 1))
+        rows.append((name, f"{found['value']:.1f}", f"{found['low']:.1f} to {found['high']:.1f}",
+                     f"{took_s:.1f}", f"{found['value'] / took_s:.2f}"))  # fmt: skip
+    head = ("local files", "foretold (s)", "range", "measured (s)", "foretold / measured")
+    told = f"Off by {100 * statistics.median(off):.0f} % (median of the others)." if off else ""
+    return f"{table(head, rows)}\n{told}\n"
+
+
+def fast_bytes(group: Group) -> int | None:
+    """How much fast storage a layout is, for `advise tiers`; None: it is no amount of it."""
+    disk, tiers_ = (str(group["key"][name]) for name in TIERS_BY)
+    if disk == "hdd" or FITS.get(tiers_) == NOTHING:
+        return 0
+    if tiers_ == "none":
+        return None
+    return round(float(tiers_.removeprefix("ssd max ").removesuffix("MB")) * 1e6)
+
+
+UNMEASURED = "Not measured yet: `make studies` writes what the repository has.\n"
+TIERS_BY = ("disk", TIERS_SETTING)
+HDDS, SSD, EVENLY, MERGED = "HDDs only", "SSD only", "stock, spread evenly", "mergerfs, half fits"
+STOCK = {"hdd": HDDS, "ssd": SSD, "mixed": EVENLY, "merged": MERGED}
+NOTHING, SOME, EVERYTHING = "nothing fits", "half fits", "everything fits"
+FITS = {"ssd 100GB": NOTHING, "ssd max 150MB": SOME, "ssd max 1000MB": EVERYTHING}
+NONE_FIT, HALF, ALL_FIT = (f"tiers, {fits}" for fits in (NOTHING, SOME, EVERYTHING))
+EXPECTED = (
+    (ALL_FIT, SSD, "at most 1.02"), (NONE_FIT, HDDS, "at most 1.02"),
+    (HDDS, ALL_FIT, "at least 1.8"), (HDDS, HALF, "at least 1.4"),
+    (EVENLY, HALF, "at least 1.1"), (MERGED, HALF, "-"),
+)  # fmt: skip
+RESULTS: Mapping[str, Callable[..., str]] = {
+    "aloja": aloja, "vm-layout": vm_layout, "uneven": uneven, "tiers": tiers,
+}  # fmt: skip
+# A study has a plan of its name, or these.
+PLANS = {"tiers": ("tiers-terasort", "tiers-nweight", "tiers-sql-analysis", "tiers-kmeans")}
 
 
 def write(name: str) -> None:
     """Writes the results of a study into its page."""
-    where = f"experiment={experiment(name)}"
+    wheres = [f"experiment={experiment(plan)}" for plan in PLANS.get(name, (name,))]
     page = STUDIES / f"{name}.md"
     text, count = BETWEEN.subn(
-        lambda found: f"{found[1]}\n{RESULTS[name](where)}\n{found[2]}",
+        lambda found: f"{found[1]}\n{RESULTS[name](*wheres)}\n{found[2]}",
         page.read_text(encoding="utf-8"),
     )
     if count != 1:
@@ -313,7 +437,8 @@ def main(arguments: Sequence[str]) -> int:
         if "--pictures" not in arguments:
             write(name)
         text = (STUDIES / f"{name}.md").read_text(encoding="utf-8")
-        (IMAGES / f"study-{name}.svg").write_text(picture(text), encoding="utf-8")
+        if UNMEASURED not in text:
+            (IMAGES / f"study-{name}.svg").write_text(picture(text), encoding="utf-8")
     return 0
 
 

@@ -1,5 +1,5 @@
-"""Draws the results of a study as its page states them: for each layout its median, its interval and,
-where the page has them, what others published, each as a multiple of its column's least.
+"""Draws the results of a study as its page states them: the median and the interval of each layout
+and, where the page has them, what others published, as multiples of each column's least.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ MEDIAN, INTERVAL, LEAST = "median (s)", "interval", "of the least: here"
 RANGE = re.compile(r"([0-9.]+) to ([0-9.]+)")
 FIGURE = re.compile(r"[0-9.]+")
 WIDTH, LABELS, RIGHT, LINE, TOP, BOTTOM = 760, 230, 24, 26, 40, 44
+# What a cell says where the head of its column is not beside it.
+SAID = {"machines a host": "{} a host", "ports": "ports {}", "disks a DataNode": "{} disks each",
+        "second copies": "second copies: {}"}  # fmt: skip
 # Legible on white and on black, and by those who tell few colours apart: shapes differ as well.
 STYLE = """text{font:13px system-ui,sans-serif;fill:#777}.label{fill:#888;font-weight:600}
 .grid{stroke:#8886;stroke-width:1}.interval{stroke:#3b7dd8;stroke-width:3;stroke-linecap:round}
@@ -59,20 +62,13 @@ def _lines(page: str) -> tuple[str, list[_Line]]:
         ends = RANGE.match(cells[INTERVAL])
         found.append(
             _Line(
-                ", ".join(f"{cells[head]}{_unit(head)}" for head in labels),
+                ", ".join(SAID.get(head, "{}").format(cells[head]) for head in labels),
                 float(cells[MEDIAN]) / scale,
                 (float(ends[1]) / scale, float(ends[2]) / scale) if ends else None,
                 {name: float(cells[name]) for name in others},
             )
         )
     return ("time, as a multiple of the shortest" if multiples else "time in s"), found
-
-
-def _unit(head: str) -> str:
-    """What a cell of a column is called beside others' cells."""
-    named = {"machines a host": " a host", "ports": " ports", "disks a DataNode": " disks each",
-             "second copies": " second copies"}  # fmt: skip
-    return named.get(head, "")
 
 
 def _drawn(unit: str, found: Sequence[_Line]) -> str:
