@@ -7,6 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from venturi.record.accounts import spark
+from venturi.record.accounts.find import Log
+from venturi.record.job_account import JobAccount
+
 Write = Callable[[bytes], Path]
 
 
@@ -19,3 +23,116 @@ START = event("SparkListenerLogStart", **{"Spark Version": "4.0.0"}) + event(
     "SparkListenerApplicationStart", **{"App Name": "a", "App ID": "a1", "Timestamp": 1_000}
 )
 END = event("SparkListenerApplicationEnd", Timestamp=61_000)
+
+ORIGIN_MS = 1_700_000_000_000
+
+
+def at(moment_s: float) -> int:
+    """A moment of a `SparkLog`."""
+    return ORIGIN_MS + round(moment_s * 1e3)
+
+
+class SparkLog:
+    """The log of one application that began at 0 s; all moments are seconds since then.
+
+    What is left out, as the end of a task, is not in the log.
+    """
+
+    def __init__(self, **settings: str) -> None:
+        started = {"App Name": "a", "App ID": "a1", "Timestamp": at(0)}
+        self.lines = [
+            event("SparkListenerLogStart", **{"Spark Version": "4.0.0"}),
+            event("SparkListenerApplicationStart", **started),
+            event("SparkListenerEnvironmentUpdate", **{"Spark Properties": settings}),
+        ]
+        self._tasks = 0
+
+    def add(self, name: str, **fields: Any) -> None:
+        """Appends an event of Spark's own."""
+        self.lines.append(event(f"SparkListener{name}", **fields))
+
+    def executor(
+        self, name: str, cores: int, added_s: float, removed_s: float | None = None, why: str = ""
+    ) -> None:
+        """An executor, on host `hNAME`."""
+        info = {"Host": f"h{name}", "Total Cores": cores}
+        added = {"Timestamp": at(added_s), "Executor ID": name, "Executor Info": info}
+        self.add("ExecutorAdded", **added)
+        if removed_s is not None:
+            gone = {"Timestamp": at(removed_s), "Executor ID": name, "Removed Reason": why}
+            self.add("ExecutorRemoved", **gone)
+
+    def job(
+        self, id_: int, from_s: float, to_s: float | None, stages: list[int], failed: str = ""
+    ) -> None:
+        """A job of the stages with the ids `stages`."""
+        infos = [self._stage(each, 0) for each in stages]
+        begun = {"Job ID": id_, "Submission Time": at(from_s), "Stage IDs": stages}
+        self.add("JobStart", **begun, **{"Stage Infos": infos, "Properties": {}})
+        if to_s is not None:
+            result: dict[str, Any] = {"Result": "JobSucceeded"}
+            if failed:
+                result = {"Result": "JobFailed", "Exception": {"Message": failed}}
+            ended = {"Job ID": id_, "Completion Time": at(to_s), "Job Result": result}
+            self.add("JobEnd", **ended)
+
+    def stage(
+        self, id_: int, from_s: float, to_s: float | None, tasks: int, failed: str = ""
+    ) -> None:
+        """The first attempt at a stage."""
+        info = self._stage(id_, tasks) | {"Submission Time": at(from_s)}
+        self.add("StageSubmitted", **{"Stage Info": info})
+        if to_s is not None:
+            info |= {"Completion Time": at(to_s)} | ({"Failure Reason": failed} if failed else {})
+            self.add("StageCompleted", **{"Stage Info": info})
+
+    def task(
+        self,
+        stage: int,
+        from_s: float,
+        to_s: float | None,
+        *,
+        executor: str = "1",
+        index: int | None = None,
+        end: Any = None,
+        metrics: Any = None,
+    ) -> int:
+        """An attempt at a task, the next one of its stage by default; it computes to its end.
+
+        `end` is its "Task End Reason", by default success. Gives the attempt's number.
+        """
+        task = {
+            "Task ID": self._tasks, "Index": self._tasks if index is None else index, "Attempt": 0,
+            "Launch Time": at(from_s), "Executor ID": executor, "Host": f"h{executor}",
+            "Locality": "ANY", "Speculative": False,
+        }  # fmt: skip
+        self._tasks += 1
+        of = {"Stage ID": stage, "Stage Attempt ID": 0}
+        self.add("TaskStart", **of, **{"Task Info": task})
+        if to_s is not None:
+            ran_ms = round((to_s - from_s) * 1e3)
+            ran = {"Executor Run Time": ran_ms, "Executor CPU Time": ran_ms * 10**6}
+            ended = {
+                "Task End Reason": end or {"Reason": "Success"},
+                "Task Info": task | {"Finish Time": at(to_s)},
+                "Task Metrics": ran if metrics is None else metrics,
+            }
+            self.add("TaskEnd", **of, **ended)
+        return self._tasks - 1
+
+    def end(self, moment_s: float) -> None:
+        """The end of the application."""
+        self.add("ApplicationEnd", Timestamp=at(moment_s))
+
+    def account(self, folder: Path) -> JobAccount:
+        """What is read from it, written into `folder`."""
+        path = folder / "application_1_0001"
+        path.write_bytes(b"".join(self.lines))
+        return spark.read(Log(path, (path,)))
+
+    @staticmethod
+    def _stage(id_: int, tasks: int) -> dict[str, Any]:
+        return {
+            "Stage ID": id_, "Stage Attempt ID": 0, "Stage Name": f"collect at app.py:{id_}",
+            "Number of Tasks": tasks, "Parent IDs": [],
+        }  # fmt: skip

@@ -125,7 +125,8 @@ def test_show_tells_where_the_time_went(venturi: Venturi) -> None:
     status, shown, _ = venturi("show", id_)
     assert status == 0
     for wanted in (
-        "the driver (no stage active) took 70% of 20.1 s", "Critical path", "Stages",
+        "the driver (no stage active) took 67% of 20.1 s: the program before its first job 58%",
+        "Cores: offered, used, unused", "Critical path", "Stages",
         "unattributed", "shuffle fetch", "Skew: the largest task by the median", "Stragglers",
         "waiting for disks", "events of no use here",
     ):  # fmt: skip

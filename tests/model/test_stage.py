@@ -105,6 +105,7 @@ def test_causes_and_the_rest_are_the_stage_task_time(job: tuple[JobAccount, Anal
             (pl.col("stage_id") == stage.key[0]) & (pl.col("stage_attempt") == stage.key[1])
         )
         task_s = ((tasks["finished_ms"] - tasks["launched_ms"]).sum() or 0) / 1e3
+        task_s += sum(task.age_s for task in stage.unfinished)
         parts_s = sum(each.time_s or 0.0 for each in stage.causes) + stage.unattributed_s
         assert stage.task_s == pytest.approx(task_s, rel=1e-6, abs=1e-6)
         assert parts_s == pytest.approx(task_s, rel=1e-6, abs=1e-6)
@@ -202,27 +203,54 @@ spark_tasks = st.lists(
             "resultSerializationTime": metric, "shuffleFetchWaitTime": metric,
             "executorCpuTime": st.one_of(st.none(), st.integers(0, 10**10)),
             "shuffleWriteTime": st.one_of(st.none(), st.integers(0, 10**10)),
-            "outcome": st.sampled_from(["succeeded", "failed", "killed"]),
+            "outcome": st.sampled_from(["succeeded", "failed", "killed", "unfinished"]),
+            "stage_id": st.integers(0, 1), "executor_id": st.sampled_from("12"),
         },
     ),
     max_size=12,
 )  # fmt: skip
 
 
-@given(spark_tasks)
-def test_whatever_is_recorded_adds_up(rows: list[dict[str, Any]]) -> None:
+executor = st.fixed_dictionaries(
+    {"cores": st.integers(0, 4)},
+    optional={"added_ms": st.floats(-5, 120), "removed_ms": st.floats(0, 120)},
+)
+
+
+@given(spark_tasks, st.lists(executor, max_size=2), st.floats(0, 100))
+def test_whatever_is_recorded_adds_up(
+    rows: list[dict[str, Any]], executors: list[dict[str, Any]], other_s: float
+) -> None:
     tasks = []
     for row in rows:
         lasted = row.pop("lasted")
-        tasks.append(row | {"finished_ms": row["launched_ms"] + lasted})
-    found = account(tasks, [{"stage_id": 0, "submitted_ms": 0, "ended_ms": 80}])
-    (stage,) = analyse(found).stages
-    parts_s = sum(each.time_s or 0.0 for each in stage.causes) + stage.unattributed_s
-    assert parts_s == pytest.approx(stage.task_s, abs=1e-6)
-    assert stage.unattributed_s >= -1e-9
-    for bound in stage.bounds:
-        assert 0 <= (bound.recorded_s or 0.0) <= bound.at_most_s + 1e-6 <= 80 + 1e-5
-    assert sum(stage.verdict.shares.values()) == pytest.approx(1.0 if tasks else 0.0)
+        end = (
+            {}
+            if row.get("outcome") == "unfinished"
+            else {"finished_ms": row["launched_ms"] + lasted}
+        )
+        tasks.append(row | end)
+    stages = [
+        {"stage_id": 0, "submitted_ms": 0, "ended_ms": 80},
+        {"stage_id": 1, "submitted_ms": other_s, "outcome": "unfinished"},
+    ]
+    there = [each | {"executor_id": str(n)} for n, each in enumerate(executors, 1)]
+    analysis = analyse(account(tasks, stages, executors=there))
+    assert sum(analysis.verdict.shares.values()) == pytest.approx(1.0)
+    assert min(analysis.verdict.shares.values()) >= 0
+    for stage in analysis.stages:
+        parts_s = sum(each.time_s or 0.0 for each in stage.causes) + stage.unattributed_s
+        assert parts_s == pytest.approx(stage.task_s, abs=1e-6)
+        assert stage.unattributed_s >= -1e-9
+        for bound in stage.bounds:
+            assert 0 <= (bound.recorded_s or 0.0) <= bound.at_most_s + 1e-6
+            assert bound.at_most_s <= (stage.elapsed_s or 0.0) + 1e-5
+        whole = 1.0 if stage.n_attempts and stage.elapsed_s else 0.0
+        assert sum(stage.verdict.shares.values()) == pytest.approx(whole)
+    if (cores := analysis.cores) is not None:
+        used_s, unused_s = (sum(c.time_s for c in part) for part in (cores.used, cores.unused))
+        assert used_s == pytest.approx(cores.used_s)
+        assert used_s + unused_s == pytest.approx(cores.offered_s)
 
 
 def test_each_cause_is_taken_from_its_metric() -> None:

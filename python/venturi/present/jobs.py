@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from venturi.model.stages.causes import WITHOUT_END
 from venturi.model.stages.stage import Analysis, Bound, Skew, Stage, Straggler
 from venturi.model.stages.tiers import tier_uses
-from venturi.model.stages.verdict import WORDS
+from venturi.model.stages.verdict import in_words
 from venturi.present.meanwhile import Meanwhile, sentence
 from venturi.present.table import Line, Table, pairs, table
 from venturi.record.job_account import JobAccount
@@ -26,7 +27,9 @@ def parts(account: JobAccount, analysis: Analysis, host: Meanwhile) -> Iterator[
         ("Narrowest point", _verdict(analysis)),
         ("Narrowest host", pairs([("", host.narrowest.sentence)] if host.narrowest else [])),
         (_watched_in(host), _meanwhile(analysis, host)),
-        ("Where the time on the critical path went", _shares(analysis)),
+        ("Where the time went", _shares(analysis)),
+        ("Cores: offered, used, unused", _cores(analysis)),
+        ("Tasks without an end", _unfinished(stages)),
         ("Critical path", _path(analysis)),
         ("Stages" + left_out, _stages(stages)),
         ("Task time by cause, share of the stage's task time", _causes(stages)),
@@ -92,7 +95,36 @@ def _shares(analysis: Analysis) -> Table:
     for part, share in analysis.verdict.shares.items():
         if share >= _LEAST_SHARE and analysis.verdict.of_s is not None:
             time = format_duration(share * analysis.verdict.of_s)
-            made.add(WORDS[part], time, f"{share:.0%}")
+            made.add(in_words(part), time, f"{share:.0%}")
+    return made
+
+
+def _cores(analysis: Analysis) -> Table:
+    """Core-hours; "used" and "unused" add up to what was offered."""
+    made = table("cores", "core-hours", "share")
+    if (cores := analysis.cores) is None or cores.offered_s <= 0:
+        return made
+
+    def add(what: str, time_s: float) -> None:
+        made.add(what, f"{time_s / 3600:,.4g}", f"{time_s / cores.offered_s:.1%}")
+
+    add("offered", cores.offered_s)
+    for kind, parts in (("used", cores.used), ("unused", cores.unused)):
+        for each in parts:
+            add(f"{kind}: {each.what}", each.time_s)
+    return made
+
+
+def _unfinished(stages: Sequence[Stage]) -> Table:
+    made = table("stage", "task", "host", "executor", "had run for", "medians", "when", left=4,
+                 prose=("host", "when"), spare=("medians",))  # fmt: skip
+    for stage in stages:
+        for each in stage.unfinished:
+            made.add(
+                stage.label, _count(each.index), each.host or "—", each.executor_id or "—",
+                format_duration(each.age_s), "—" if each.ratio is None else f"{each.ratio:.1f}",
+                each.until,
+            )  # fmt: skip
     return made
 
 
@@ -112,15 +144,16 @@ def _path(analysis: Analysis) -> Table:
 
 def _stages(stages: Sequence[Stage]) -> Table:
     made = table(
-        "stage", "name", "outcome", "started", "took", "tasks", "attempts", "slots", "offered",
+        "stage", "name", "outcome", "started", "took", "tasks", "attempts", "at once", "slots",
         "waves", "slot use", "task time", "spilled", left=3, prose=("name", "attempts"),
-        spare=("offered", "slots", "waves", "slot use", "started", "attempts"),
+        spare=("at once", "slots", "waves", "slot use", "started", "attempts"),
     )  # fmt: skip
     for stage in stages:
         made.add(
             stage.label, _cut(stage.name), stage.outcome,
             format_duration(stage.started_s), format_duration(stage.elapsed_s),
-            _count(stage.n_tasks), _attempts(stage), str(stage.slots), _count(stage.offered_slots),
+            _count(stage.n_tasks), _attempts(stage), f"{stage.at_once:,}",
+            _count(stage.offered_slots),
             "—" if stage.waves is None else f"{stage.waves:.1f}",
             "—" if stage.slot_use is None else f"{stage.slot_use:.0%}",
             format_duration(stage.task_s), format_bytes(stage.spilled_bytes),
@@ -152,17 +185,24 @@ def _attempts(stage: Stage) -> str:
 
 
 def _causes(stages: Sequence[Stage]) -> Table:
-    names = [each.cause for each in stages[0].causes] if stages else []
+    # Of no interest where no attempt is without an end.
+    without = {each for each in WITHOUT_END if not any(_time(stage, each) for stage in stages)}
+    names = [each.cause for each in stages[0].causes if each.cause not in without] if stages else []
     made = table("stage", *names, "unattributed", "without metrics")
     for stage in stages:
         if stage.task_s > 0:
             shares = [
                 "—" if each.time_s is None else f"{each.time_s / stage.task_s:.1%}"
                 for each in stage.causes
+                if each.cause not in without
             ]
             rest = f"{stage.unattributed_s / stage.task_s:.1%}"
             made.add(stage.label, *shares, rest, f"{stage.n_without_metrics} tasks")
     return made
+
+
+def _time(stage: Stage, cause: str) -> float:
+    return next((each.time_s or 0.0 for each in stage.causes if each.cause == cause), 0.0)
 
 
 def _skews(stages: Sequence[Stage]) -> Table:

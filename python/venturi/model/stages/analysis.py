@@ -7,8 +7,6 @@ reason where one can be given.
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,16 +17,16 @@ import numpy.typing as npt
 from venturi.errors import VenturiError
 from venturi.model.stages.causes import (
     CAUSES,
+    WITHOUT_END,
     Floats,
     Seconds,
     TaskTimes,
-    bytes_read,
-    bytes_spilled,
-    task_times,
     total,
 )
+from venturi.model.stages.elapsed import Elapsed, elapsed_parts
 from venturi.model.stages.path import StageSpan, Step, critical_path, without_stage_s
 from venturi.model.stages.replay import Schedule, schedule, slots_used
+from venturi.model.stages.slots import Offered, core_use, offered
 from venturi.model.stages.stage import (
     Analysis,
     Bound,
@@ -38,6 +36,7 @@ from venturi.model.stages.stage import (
     Stage,
     Straggler,
 )
+from venturi.model.stages.tasks import Tasks
 from venturi.model.stages.verdict import application_verdict, beside_others, stage_verdict
 from venturi.record.job_account import JobAccount
 
@@ -68,25 +67,31 @@ def analyse(account: JobAccount, others: float | None = None) -> Analysis:
     end_s = None
     if application.ended_ms is not None:
         end_s = (application.ended_ms - origin_ms) / 1e3
-    tasks = _Tasks(account, origin_ms)
-    stages, spans = [], []
-    for row in account.stages.iter_rows(named=True):
-        stage = _stage(row, account, tasks, origin_ms, end_s)
-        stages.append(stage)
-        if stage.started_s is not None and stage.elapsed_s is not None:
-            to_s = stage.started_s + stage.elapsed_s
-            spans.append(
-                StageSpan(stage.key, tuple(row["parent_ids"] or ()), stage.started_s, to_s)
-            )
+    tasks = Tasks(account, origin_ms)
+    there = offered(account, origin_ms)
+    rows = account.stages.rows(named=True)
+    spans = {row_key(row): span for row in rows if (span := _span(row, origin_ms, end_s))}
     elapsed_s = end_s if end_s is not None and end_s > 0 else None
-    path = critical_path(spans, elapsed_s) if elapsed_s else ()
-    verdict = application_verdict(stages, path, elapsed_s, application.engine)
+    parts, cores = Elapsed({}, {}, {}), None
+    if elapsed_s:
+        timed = list(spans.values())
+        parts = elapsed_parts(account, tasks, timed, there, elapsed_s)
+        if there is not None:
+            n_tasks = [row["n_tasks"] for row in rows if row_key(row) in spans]
+            cores = core_use(tasks, timed, n_tasks, there, elapsed_s)
+    stages = [
+        _stage(row, tasks, spans.get(row_key(row)), there, parts.shares.get(row_key(row), {}))
+        for row in rows
+    ]
+    path = critical_path(list(spans.values()), elapsed_s) if elapsed_s else ()
+    verdict = application_verdict(stages, parts, elapsed_s, application.engine)
     verdict = beside_others(verdict, others)
     return Analysis(
         elapsed_s=elapsed_s,
         stages=tuple(stages),
         path=path,
-        driver_s=without_stage_s(spans, elapsed_s) if elapsed_s else None,
+        driver_s=without_stage_s(list(spans.values()), elapsed_s) if elapsed_s else None,
+        cores=cores,
         bounds=_on_path(stages, path),
         speculation=Speculation(
             sum(stage.speculation.launched for stage in stages),
@@ -100,6 +105,22 @@ def analyse(account: JobAccount, others: float | None = None) -> Analysis:
     )
 
 
+def row_key(row: Mapping[str, Any]) -> tuple[int, int]:
+    """Which attempt at which stage a row of the stage table tells of."""
+    return row["stage_id"], row["attempt"]
+
+
+def _span(row: Mapping[str, Any], origin_ms: float, end_s: float | None) -> StageSpan | None:
+    """When a stage was active; one without an end, to the end of the application."""
+    if row["submitted_ms"] is None:
+        return None
+    from_s = (row["submitted_ms"] - origin_ms) / 1e3
+    to_s = end_s if row["ended_ms"] is None else (row["ended_ms"] - origin_ms) / 1e3
+    if to_s is None or to_s < from_s:
+        return None
+    return StageSpan(row_key(row), tuple(row["parent_ids"] or ()), from_s, to_s)
+
+
 def _origin_ms(account: JobAccount) -> int:
     """When the application began; where that is not recorded, when its first stage did."""
     if account.application.started_ms is not None:
@@ -107,86 +128,43 @@ def _origin_ms(account: JobAccount) -> int:
     return min(account.stages["submitted_ms"].drop_nulls().to_list(), default=0)
 
 
-class _Tasks:
-    """The tasks of an application as arrays, sorted by stage; and what a stage asks about them."""
-
-    def __init__(self, account: JobAccount, origin_ms: float) -> None:
-        self.engine = account.application.engine
-        self.rows = account.tasks.sort("stage_id", "stage_attempt", maintain_order=True)
-        self.times = task_times(self.rows, self.engine, origin_ms)
-        self.succeeded = (self.rows["outcome"] == "succeeded").to_numpy()
-        self.speculative = self.rows["speculative"].fill_null(value=False).to_numpy()
-        self.index = self.rows["index"].to_numpy()
-        self.bytes_read = bytes_read(self.rows, self.engine)
-        self.bytes_spilled = bytes_spilled(self.rows, self.engine)
-        self.executors = account.executors.select("cores", "added_ms", "removed_ms").rows()
-        self._places = _places(self.rows)
-        self._outcomes: dict[tuple[int, int], dict[str, int]] = {}
-        counted = self.rows.group_by("stage_id", "stage_attempt", "outcome", maintain_order=True)
-        for stage_id, attempt, outcome, count in counted.len().iter_rows():
-            self._outcomes.setdefault((stage_id, attempt), {})[str(outcome)] = count
-
-    def of(self, key: tuple[int, int]) -> slice:
-        """Where the tasks of a stage are."""
-        return self._places.get(key, slice(0, 0))
-
-    def outcomes(self, key: tuple[int, int]) -> dict[str, int]:
-        """How many of its attempts had which outcome."""
-        return self._outcomes.get(key, {})
-
-
-def _places(tasks: Any) -> dict[tuple[int, int], slice]:
-    """Where the tasks of each stage lie in `tasks`, which is sorted by stage."""
-    keys = np.column_stack([tasks["stage_id"].to_numpy(), tasks["stage_attempt"].to_numpy()])
-    if not len(keys):
-        return {}
-    starts = np.flatnonzero(np.any(np.diff(keys, axis=0, prepend=keys[:1] - 1) != 0, axis=1))
-    ends = np.append(starts[1:], len(keys))
-    return {
-        (int(keys[start][0]), int(keys[start][1])): slice(start, end)
-        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
-    }
-
-
 def _stage(
     row: Mapping[str, Any],
-    account: JobAccount,
-    tasks: _Tasks,
-    origin_ms: float,
-    end_s: float | None,
+    tasks: Tasks,
+    span: StageSpan | None,
+    there: Offered | None,
+    shares: Mapping[str, float],
 ) -> Stage:
-    key = (row["stage_id"], row["attempt"])
-    started_s = None if row["submitted_ms"] is None else (row["submitted_ms"] - origin_ms) / 1e3
-    ended_s = end_s if row["ended_ms"] is None else (row["ended_ms"] - origin_ms) / 1e3
-    elapsed_s = None
-    if started_s is not None and ended_s is not None and ended_s >= started_s:
-        elapsed_s = ended_s - started_s
+    key = row_key(row)
     here = tasks.of(key)
     times = tasks.times.at(here)
     # The places, in all tasks, of those whose time is known.
     done = here.start + np.flatnonzero(~np.isnan(times.elapsed_s))
     ran, succeeded = tasks.times.at(done), tasks.succeeded[done]
-    offered = _offered(account, tasks.executors, row)
-    slots = slots_used(ran.launched_s, ran.finished_s)
-    if offered:  # a launch may precede the end of the task before it, which is told a little late
-        slots = min(slots, offered)
-    slot_use = None
+    at_once = slots_used(ran.launched_s, ran.finished_s)
+    started_s = elapsed_s = slot_use = slots = None
+    if row["submitted_ms"] is not None:
+        started_s = (row["submitted_ms"] - tasks.origin_ms) / 1e3
     bounds: tuple[Bound, ...] = ()
-    if elapsed_s and slots and started_s is not None and ended_s is not None:
-        inside_s = np.clip(ran.finished_s, started_s, ended_s) - np.clip(
-            ran.launched_s, started_s, ended_s
-        )
-        slot_use = min(total(inside_s) / (slots * elapsed_s), 1.0)
+    if span is not None:
+        elapsed_s = span.to_s - span.from_s
+        slots = None if there is None else there.most(span.from_s, span.to_s) or None
+    if slots:  # a launch may precede the end of the task before it, which is told a little late
+        at_once = min(at_once, slots)
+    if span is not None and elapsed_s and at_once:
+        slot_use = _slot_use(ran, span, there, at_once)
         needed = succeeded if succeeded.any() else np.ones_like(succeeded)
-        plan = schedule(ran, needed, slots, (started_s, ended_s))
+        plan = schedule(ran, needed, at_once, (span.from_s, span.to_s))
         bounds = _bounds(ran, plan, tasks.engine)
     causes = _causes(ran, tasks.engine)
-    unattributed_s = total(ran.unattributed_s)
+    # What hangs has taken its time, whatever becomes of it.
+    counted = succeeded | tasks.hanging[done]
     skews = (
-        _skew("task time", "s", ran.elapsed_s[succeeded]),
+        _skew("task time", "s", ran.elapsed_s[counted]),
         _skew("bytes read", "B", tasks.bytes_read[done][succeeded]),
     )
     n_stragglers, stragglers = _stragglers(tasks, done, ran.elapsed_s, succeeded)
+    unfinished = tasks.unfinished_of(key)
     return Stage(
         key=key,
         name=row["name"] or "",
@@ -199,21 +177,30 @@ def _stage(
         attempts_by_outcome=tasks.outcomes(key),
         task_s=total(ran.elapsed_s),
         causes=causes,
-        unattributed_s=unattributed_s,
+        unattributed_s=total(ran.unattributed_s),
         overlap_s=total(ran.overlap_s),
         n_without_metrics=int((~ran.measured).sum()),
         skews=skews,
         n_stragglers=n_stragglers,
         stragglers=stragglers,
-        slots=slots,
-        offered_slots=offered,
-        waves=len(done) / slots if slots else None,
+        unfinished=unfinished,
+        at_once=at_once,
+        offered_slots=slots,
+        waves=len(done) / (slots or at_once) if at_once else None,
         slot_use=slot_use,
         speculation=_speculation(tasks, here),
         spilled_bytes=_spilled(tasks.bytes_spilled[here]),
         bounds=bounds,
-        verdict=stage_verdict(elapsed_s, slot_use, causes, unattributed_s, skews),
+        verdict=stage_verdict(elapsed_s, shares if len(done) else {}, skews, unfinished),
     )
+
+
+def _slot_use(ran: TaskTimes, span: StageSpan, there: Offered | None, at_once: int) -> float:
+    inside_s = np.clip(ran.finished_s, span.from_s, span.to_s) - np.clip(
+        ran.launched_s, span.from_s, span.to_s
+    )
+    offered_s = 0.0 if there is None else there.between(span.from_s, span.to_s)
+    return min(total(inside_s) / (offered_s or at_once * (span.to_s - span.from_s)), 1.0)
 
 
 def _causes(times: TaskTimes, engine: str) -> tuple[CauseTime, ...]:
@@ -224,6 +211,7 @@ def _causes(times: TaskTimes, engine: str) -> tuple[CauseTime, ...]:
             found.append(CauseTime(cause, None, "the engine did not record it"))
         else:
             found.append(CauseTime(cause, total(values)))
+    found += [CauseTime(cause, total(times.causes[cause])) for cause in WITHOUT_END]
     return tuple(found)
 
 
@@ -240,7 +228,7 @@ def _skew(what: str, unit: str, values: Seconds) -> Skew:
 
 
 def _stragglers(
-    tasks: _Tasks,
+    tasks: Tasks,
     done: npt.NDArray[np.intp],
     elapsed_s: Seconds,
     succeeded: npt.NDArray[np.bool_],
@@ -274,40 +262,16 @@ def _stragglers(
     return len(found), tuple(shown)
 
 
-def _offered(
-    account: JobAccount, executors: Sequence[tuple[Any, ...]], row: Mapping[str, Any]
-) -> int | None:
-    """Task slots of the executors that were there at the same time while the stage ran."""
-    start, end = row["submitted_ms"], row["ended_ms"]
-    if start is None:
-        return None
-    there = [
-        (cores, max(added or start, start), math.inf if removed is None else removed)
-        for cores, added, removed in executors
-        if (removed is None or removed > start)
-        and (added is None or added <= (start if end is None else end))
-    ]
-    if not there or any(cores is None for cores, _, _ in there):
-        return None
-    text = account.configuration.get("spark.task.cpus", "1")
-    cpus = int(text) if text.isdecimal() and int(text) > 0 else 1
-    # One that replaces another comes after it: at one moment, those that go are gone first.
-    changes = sorted(
-        change
-        for cores, added, removed in there
-        for change in ((added, int(cores) // cpus), (removed, -(int(cores) // cpus)))
-    )
-    return max(itertools.accumulate(slots for _, slots in changes))
-
-
-def _speculation(tasks: _Tasks, here: slice) -> Speculation:
+def _speculation(tasks: Tasks, here: slice) -> Speculation:
     copies = tasks.speculative[here]
     if not copies.any():
         return Speculation(0, 0, 0.0, 0)
     won, index = tasks.succeeded[here], tasks.index[here]
-    lost_s = tasks.times.at(here).elapsed_s[np.isin(index, index[copies]) & ~won]
+    lost = np.isin(index, index[copies]) & ~won
+    lost_s = tasks.times.at(here).elapsed_s[lost]
+    unended = tasks.unfinished[here][lost] | np.isnan(lost_s)
     return Speculation(
-        int(copies.sum()), int((copies & won).sum()), total(lost_s), int(np.isnan(lost_s).sum())
+        int(copies.sum()), int((copies & won).sum()), total(lost_s), int(unended.sum())
     )
 
 
@@ -325,7 +289,7 @@ def _bounds(times: TaskTimes, plan: Schedule, engine: str) -> tuple[Bound, ...]:
         return max(whole_s - plan.stage_s(np.sum(present, axis=0)), 0.0)
 
     cause = times.causes.get
-    unknown = times.unattributed_s
+    unknown = np.sum([times.unattributed_s, *(times.causes[each] for each in WITHOUT_END)], axis=0)
     silent = f"{engine} records no such time"
     gc = cause("garbage collection")
     write, fetch, result = (

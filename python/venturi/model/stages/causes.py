@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 Seconds = Floats
 
+Truths = npt.NDArray[np.bool_]
+
 UNATTRIBUTED = "unattributed"
+UNFINISHED = "unfinished"
+NOT_IN_LOG = "not in the log"
 CAUSES: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "spark": MappingProxyType(
@@ -46,6 +50,13 @@ CAUSES: Mapping[str, Mapping[str, str]] = MappingProxyType(
     }
 )
 """The causes that an engine records, and from which of its metrics they are taken."""
+WITHOUT_END: Mapping[str, str] = MappingProxyType(
+    {
+        UNFINISHED: "attempts without an end, to where `tasks.Tasks` says that they lasted",
+        NOT_IN_LOG: "attempts that did end, but not in this log",
+    }
+)
+"""What is told of the time of attempts whose end is not recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +71,7 @@ class TaskTimes:
     causes: Mapping[str, Seconds]
     unattributed_s: Seconds
     overlap_s: Seconds
-    measured: npt.NDArray[np.bool_]
+    measured: Truths
 
     @property
     def elapsed_s(self) -> Seconds:

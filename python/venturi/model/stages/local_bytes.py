@@ -150,7 +150,7 @@ def job_load(
     return JobLoad(
         elapsed_s=elapsed_s,
         hosts=hosts,
-        slots=max((stage.slots for stage in timed), default=1),
+        slots=max((stage.at_once for stage in timed), default=1),
         stages=tuple(stages),
         held_bytes=shares.held_bytes,
         notes=() if account.tiers is not None else (NO_CACHED,),

@@ -61,6 +61,46 @@ class Straggler:
 
 
 @dataclass(frozen=True, slots=True)
+class Unfinished:
+    """An attempt at a task of which no end is recorded.
+
+    `age_s` is for how long it had run when what `until` says happened, `ratio` that by the median
+    of those that succeeded. `hanging`: its stage still waited for it.
+    """
+
+    task_id: str
+    index: int | None
+    host: str | None
+    executor_id: str | None
+    age_s: float
+    ratio: float | None
+    until: str
+    hanging: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CoreTime:
+    """Core-seconds, and what for or why."""
+
+    what: str
+    time_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class CoreUse:
+    """What became of the cores that executors offered, in core-seconds.
+
+    `used` adds up to `used_s`, and that and `unused` to `offered_s`: every core at every moment
+    is in one of them.
+    """
+
+    offered_s: float
+    used_s: float
+    used: tuple[CoreTime, ...]
+    unused: tuple[CoreTime, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Bound:
     """How much sooner it could have ended at most without one kind of waiting.
 
@@ -79,7 +119,7 @@ class Speculation:
     """Copies started because another was slow: how many, how many of them won, what was wasted.
 
     `wasted_s` is the time of the attempts that lost, originals too; `unended` of them have no
-    recorded end, because the application was over before, and are not in it.
+    recorded end, because the application was over before.
     """
 
     launched: int
@@ -93,10 +133,10 @@ class Stage:
     """One attempt at a stage.
 
     `task_s` is the time of all its attempts at tasks, and equals the sum of `causes` and
-    `unattributed_s`. `overlap_s` was recorded under two causes at once and is counted once. `slots`
-    is how many tasks ran at once at most, though no more than the executors offered
-    (`offered_slots`); `waves` is attempts / slots, and `slot_use` the share of slots x elapsed in
-    which a task ran.
+    `unattributed_s`. `overlap_s` was recorded under two causes at once and is counted once.
+    `at_once` is how many tasks ran at once at most, `offered_slots` how many the executors offered
+    at most while it ran (None: not recorded). `waves` is attempts by slots, `slot_use` the share of
+    the slots offered, at each moment, in which one of its tasks ran.
     """
 
     key: tuple[int, int]
@@ -116,7 +156,8 @@ class Stage:
     skews: tuple[Skew, ...]
     n_stragglers: int
     stragglers: tuple[Straggler, ...]
-    slots: int
+    unfinished: tuple[Unfinished, ...]
+    at_once: int
     offered_slots: int | None
     waves: float | None
     slot_use: float | None
@@ -124,6 +165,11 @@ class Stage:
     spilled_bytes: int | None
     bounds: tuple[Bound, ...]
     verdict: NarrowestPoint
+
+    @property
+    def slots(self) -> int:
+        """Those that were offered; where that is not recorded, what ran at once at most."""
+        return self.at_once if self.offered_slots is None else self.offered_slots
 
     @property
     def label(self) -> str:
@@ -135,13 +181,15 @@ class Stage:
 class Analysis:
     """An application. The steps of `path` add up to `elapsed_s`; `driver_s` is without any stage.
 
-    `bounds` are sums over the stages on the path: no other part can make the end come sooner.
+    `cores` is None where the account does not say which executors were there. `bounds` are sums
+    over the stages on the path: no other part can make the end come sooner.
     """
 
     elapsed_s: float | None
     stages: tuple[Stage, ...]
     path: tuple[Step, ...]
     driver_s: float | None
+    cores: CoreUse | None
     bounds: tuple[Bound, ...]
     speculation: Speculation
     verdict: NarrowestPoint

@@ -1,7 +1,7 @@
 """The narrowest point of a stage and of an application in one sentence, or "cannot tell".
 
-The time along the critical path is divided exactly: what the driver took; of each stage, the share
-in which slots stood idle; and the rest by the causes of its tasks' time.
+The elapsed time is divided exactly (`elapsed`): what the driver took; of each stage, the slots that
+stood idle; and the rest by the causes of its tasks' time.
 """
 
 from __future__ import annotations
@@ -9,9 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from venturi.model.stages.causes import UNATTRIBUTED
-from venturi.model.stages.path import Step
-from venturi.model.stages.stage import CauseTime, NarrowestPoint, Skew, Stage
+from venturi.model.stages.causes import NOT_IN_LOG, UNATTRIBUTED, UNFINISHED
+from venturi.model.stages.elapsed import (
+    AFTER,
+    BEFORE,
+    BETWEEN,
+    IDLE,
+    NO_EXECUTOR,
+    ON_DRIVER,
+    OTHER_STAGES,
+    SCHEDULING,
+    START_UP,
+    Elapsed,
+)
+from venturi.model.stages.stage import NarrowestPoint, Skew, Stage, Unfinished
 from venturi.units import format_duration
 
 # Our judgement, not measured: two parts within MARGIN of the whole cannot be told apart by one
@@ -20,7 +31,8 @@ MARGIN = 0.05
 LEAST = 0.2
 OTHERS = 0.1  # of the processor time, from where on a trial is disturbed
 DRIVER = "driver"
-IDLE = "idle slots"
+_FEW_SLOTS = 0.5  # of the slots: with fewer tasks than that it is said how few
+_SHOWN_PARTS = 3
 
 WORDS = {
     "cpu": "the processor",
@@ -32,8 +44,17 @@ WORDS = {
     "result serialisation": "serialising results",
     "getting result": "fetching results to the driver",
     DRIVER: "the driver (no stage active)",
+    START_UP: "start-up, until the first executor was there",
+    BEFORE: "the program before its first job",
+    SCHEDULING: "a job without an active stage",
+    BETWEEN: "the program between jobs",
+    AFTER: "the program after its last job",
+    NO_EXECUTOR: "waiting for executors",
     IDLE: "idle slots",
+    OTHER_STAGES: "tasks of other stages",
     UNATTRIBUTED: "time the engine gives no cause for",
+    UNFINISHED: "tasks without an end",
+    NOT_IN_LOG: "time that is not in the log",
 }
 _SILENCE = {
     "spark": "Spark records no time for reading input, writing output, spilling or Python workers",
@@ -41,53 +62,80 @@ _SILENCE = {
 }
 
 
+def in_words(part: str) -> str:
+    """A part of the application's time for a table."""
+    return f"the driver: {WORDS[part]}" if part in ON_DRIVER else WORDS[part]
+
+
 def stage_verdict(
     elapsed_s: float | None,
-    slot_use: float | None,
-    causes: Sequence[CauseTime],
-    unattributed_s: float,
+    shares: Mapping[str, float],
     skews: Sequence[Skew],
+    unfinished: Sequence[Unfinished],
 ) -> NarrowestPoint:
-    """The narrowest point of one stage."""
-    if not elapsed_s or slot_use is None:
+    """The narrowest point of one stage, whose time `shares` divides."""
+    if not elapsed_s or not shares:
         return NarrowestPoint(None, "cannot tell: no task of it has a recorded time", {}, elapsed_s)
-    parts = _parts(slot_use, causes, unattributed_s)
-    return _judge(parts, elapsed_s, _skewed(skews), None)
+    return _judge(shares, elapsed_s, _skewed(skews, unfinished), None)
 
 
 def application_verdict(
-    stages: Sequence[Stage], path: Sequence[Step], elapsed_s: float | None, engine: str
+    stages: Sequence[Stage], elapsed: Elapsed, elapsed_s: float | None, engine: str
 ) -> NarrowestPoint:
-    """The narrowest point of the whole."""
+    """The narrowest point of the whole, whose time `elapsed` divides."""
     if not elapsed_s:
         return NarrowestPoint(
             None, "cannot tell: start or end of the application is not known", {}, None
         )
-    by_key = {stage.key: stage for stage in stages}
-    whole: dict[str, float] = {}
-    where: dict[str, dict[str, float]] = {}
-    for step in path:
-        stage = None if step.key is None else by_key[step.key]
-        shares = {DRIVER: 1.0}
-        if stage is not None:
-            shares = {IDLE: 1.0}
-            if stage.slot_use is not None:
-                shares = _parts(stage.slot_use, stage.causes, stage.unattributed_s)
-        for part, share in shares.items():
-            taken = share * step.elapsed_s / elapsed_s
-            whole[part] = whole.get(part, 0.0) + taken
-            if stage is not None:
-                here = where.setdefault(part, {})
-                here[stage.label] = here.get(stage.label, 0.0) + taken
-    top = max(whole, key=lambda part: whole[part], default=DRIVER)
-    evidence = ""
-    if where.get(top):
-        label = max(where[top], key=lambda each: where[top][each])
-        stage = next(each for each in stages if each.label == label)
-        evidence = f"most of it in stage {label} ({stage.name})"
-        if top == IDLE and _skewed(stage.skews):
-            evidence += f", {_skewed(stage.skews)}"
-    return _judge(whole, elapsed_s, evidence, _SILENCE[engine])
+    shares = {part: time_s / elapsed_s for part, time_s in elapsed.parts.items()}
+    hanging = _hanging(stages, elapsed_s)
+    judged = {DRIVER: sum(shares.get(part, 0.0) for part in ON_DRIVER)}
+    judged |= {part: share for part, share in shares.items() if part not in ON_DRIVER}
+    top = max(judged, key=lambda part: judged[part])
+    in_stages = {stage.key: elapsed.of_stages.get(stage.key, {}).get(top, 0.0) for stage in stages}
+    evidence = _driver_parts(shares) if top == DRIVER else ""
+    if any(in_stages.values()):
+        stage = max(stages, key=lambda each: in_stages[each.key])
+        evidence = f"most of it in stage {stage.label} ({stage.name})"
+        if top == IDLE:
+            evidence += _few(stage)
+    found = _judge(judged, elapsed_s, evidence, _SILENCE[engine])
+    if hanging is not None:
+        found = replace(found, narrowest=UNFINISHED, sentence=f"{hanging}; {found.sentence}")
+    return replace(found, shares=dict(sorted(shares.items(), key=lambda each: -each[1])))
+
+
+def _driver_parts(shares: Mapping[str, float]) -> str:
+    largest = sorted((part for part in ON_DRIVER if part in shares), key=lambda part: -shares[part])
+    shown = [part for part in largest if shares[part] >= MARGIN / 2][:_SHOWN_PARTS] or largest[:1]
+    return ", ".join(f"{WORDS[part]} {shares[part]:.0%}" for part in shown)
+
+
+def _few(stage: Stage) -> str:
+    """Why slots of `stage` stood idle, as far as that can be told."""
+    said = ""
+    slots = stage.offered_slots
+    if slots is not None and stage.at_once <= slots * _FEW_SLOTS:
+        tasks = "1 task" if stage.at_once == 1 else f"{stage.at_once:,} tasks"
+        said = f", where no more than {tasks} ran at once on {slots:,} slots"
+    skewed = _skewed(stage.skews, stage.unfinished)
+    return said + (f", {skewed}" if skewed else "")
+
+
+def _hanging(stages: Sequence[Stage], elapsed_s: float) -> str | None:
+    """What is said first where the application waited for a task that has no end."""
+    hung = [(each, stage) for stage in stages for each in stage.unfinished[:1] if each.hanging]
+    if not hung:
+        return None
+    oldest, stage = max(hung, key=lambda each: each[0].age_s)
+    if oldest.age_s / elapsed_s < LEAST:
+        return None
+    beside = "" if oldest.ratio is None else f", {oldest.ratio:.1f} times the median of the others"
+    where = f"executor {oldest.executor_id} on {oldest.host}" if oldest.host else "no known host"
+    return (
+        f"task {oldest.index} of stage {stage.label} ({stage.name}) has no end: it had run for "
+        f"{format_duration(oldest.age_s)}{beside}, on {where}, when {oldest.until}"
+    )
 
 
 def beside_others(verdict: NarrowestPoint, others: float | None) -> NarrowestPoint:
@@ -104,24 +152,13 @@ def beside_others(verdict: NarrowestPoint, others: float | None) -> NarrowestPoi
     return replace(verdict, sentence=f"{verdict.sentence}; {said}")
 
 
-def _parts(slot_use: float, causes: Sequence[CauseTime], unattributed_s: float) -> dict[str, float]:
-    """The shares of a stage's slots x elapsed."""
-    times = {each.cause: each.time_s for each in causes if each.time_s}
-    times[UNATTRIBUTED] = unattributed_s
-    task_s = sum(times.values())
-    if task_s <= 0:
-        return {IDLE: 1.0}
-    return {
-        IDLE: 1.0 - slot_use,
-        **{cause: slot_use * time_s / task_s for cause, time_s in times.items()},
-    }
-
-
-def _skewed(skews: Sequence[Skew]) -> str:
+def _skewed(skews: Sequence[Skew], unfinished: Sequence[Unfinished]) -> str:
     for skew in skews:
         if skew.unit == "s" and skew.ratio is not None and skew.largest is not None:
+            hangs = any(each.hanging and each.age_s >= skew.largest for each in unfinished)
+            took = "has run for" if hangs else "took"
             return (
-                f"where the longest task took {format_duration(skew.largest)}, "
+                f"where the longest task {took} {format_duration(skew.largest)}, "
                 f"{skew.ratio:.1f} times the median"
             )
     return ""
@@ -144,7 +181,8 @@ def _judge(
         second, next_share = others[0]
         why = f"cannot tell: {said} and {WORDS[second]} {next_share:.0%}"
         return NarrowestPoint(None, why, shares, of_s)
-    sentence = said + (f", {evidence}" if evidence and (silence or top == IDLE) else "")
+    joint = ": " if top == DRIVER else ", "
+    sentence = said + (f"{joint}{evidence}" if evidence and (silence or top == IDLE) else "")
     if others:
         sentence += f"; next is {WORDS[others[0][0]]} with {others[0][1]:.0%}"
     return NarrowestPoint(top, sentence, shares, of_s)

@@ -8,8 +8,9 @@ from venturi.errors import VenturiError
 from venturi.model.stages.analysis import analyse
 from venturi.model.stages.causes import Floats
 from venturi.model.stages.stage import Analysis, Stage
+from venturi.model.stages.tasks import Tasks
 from venturi.model.stages.tiers import tier_levels, tier_uses
-from venturi.model.stages.verdict import WORDS
+from venturi.model.stages.verdict import in_words
 from venturi.present.api.shapes import (
     JobBound,
     JobCause,
@@ -60,7 +61,7 @@ def _data(account: JobAccount, found: Analysis, host: Meanwhile) -> JobData:
         driver_s=found.driver_s,
         verdict=found.verdict.sentence,
         parts=tuple(
-            JobPart(part, WORDS[part], share * whole_s, share)
+            JobPart(part, in_words(part), share * whole_s, share)
             for part, share in found.verdict.shares.items()
             if whole_s is not None
         ),
@@ -88,21 +89,21 @@ def _failure(account: JobAccount) -> str | None:
 def _running(account: JobAccount, found: Analysis) -> JobRunning | None:
     """The exact mean number of tasks at work in each of equal parts of the application's time."""
     began_ms = account.application.started_ms
-    moments_ms = account.tasks.select("launched_ms", "finished_ms")  # unfinished: to the end
-    tasks = moments_ms.fill_null(account.application.ended_ms).drop_nulls().to_numpy()
-    if began_ms is None or not found.elapsed_s or not len(tasks):
+    if began_ms is None or not found.elapsed_s or not len(account.tasks):
         return None
+    times = Tasks(account, began_ms).times
+    tasks_s = np.column_stack([times.launched_s, times.finished_s])[~np.isnan(times.elapsed_s)]
     edges_s = np.linspace(0.0, found.elapsed_s, RUNNING_POINTS + 1)
 
-    def passed_s(moments_ms: Floats) -> Floats:
+    def passed_s(moments_s: Floats) -> Floats:
         """At each edge the sum of the times since those of the moments that are over."""
-        moments_s = np.sort((moments_ms - began_ms) / 1e3)
+        moments_s = np.sort(moments_s)
         sums_s = np.concatenate([[0.0], np.cumsum(moments_s)])
         over = np.searchsorted(moments_s, edges_s)
         passed: Floats = over * edges_s - sums_s[over]
         return passed
 
-    worked_s = passed_s(tasks[:, 0]) - passed_s(tasks[:, 1])
+    worked_s = passed_s(tasks_s[:, 0]) - passed_s(tasks_s[:, 1])
     means = np.diff(worked_s) / np.diff(edges_s)
     middles_s = (edges_s[1:] + edges_s[:-1]) / 2
     return JobRunning(tuple(middles_s.tolist()), tuple(np.maximum(means, 0.0).round(6).tolist()))

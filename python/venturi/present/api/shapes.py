@@ -176,7 +176,7 @@ class SeriesData:
 
 @dataclass(frozen=True, slots=True)
 class JobPart:
-    """A part of the critical path: the driver, idle slots, or a cause of the tasks' time."""
+    """A part of the application's time: of the driver, idle slots, or a cause of the tasks' time."""
 
     part: str
     words: str
@@ -196,9 +196,10 @@ class JobCause:
 class JobStage:
     """One attempt at a stage; seconds since the application began.
 
-    `reason` says why it failed. `task_s`, of all its tasks, is the sum of `causes` and
-    `unattributed_s`. `skew` is the longest task by the median one. `meanwhile` puts what the host
-    did beside the `verdict`; null where the stage is too short for the series, or there is none.
+    `reason` says why it failed. `slots` are those that executors offered, where that is recorded.
+    `task_s`, of all its tasks, is the sum of `causes` and `unattributed_s`. `skew` is the longest
+    task by the median one. `meanwhile` puts what the host did beside the `verdict`; null where the
+    stage is too short for the series, or there is none.
     """
 
     label: str

@@ -387,8 +387,8 @@ function Account({ trial, detail, data }: { trial: Trial; detail: TrialDetail; d
         )}
       </ul>
       <DataTable
-        caption="Parts of the critical path"
-        columns={[{ name: "On the critical path" }, number("Time"), number("Share")]}
+        caption="Where the time went"
+        columns={[{ name: "Where the time went" }, number("Time"), number("Share")]}
         rows={data.parts
           .filter((part) => part.share >= LEAST_SHARE)
           .map((part): Cell[] => [part.words, time(part.time_s), share(part.share)])}

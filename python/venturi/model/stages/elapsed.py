@@ -1,0 +1,217 @@
+"""Where an application's elapsed time went: every moment belongs to one part.
+
+The time is cut wherever something begins or ends. While a stage is active, a piece is divided over
+the slots that there are: each is held by a task, whose time goes to its causes, or stands idle. The
+rest is the driver's, told apart by what was open: a job, or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from venturi.model.stages.causes import UNATTRIBUTED, Floats, Seconds, TaskTimes, Truths
+from venturi.model.stages.path import StageSpan
+from venturi.model.stages.replay import slots_used
+from venturi.model.stages.slots import Offered
+from venturi.model.stages.tasks import Tasks
+from venturi.record.job_account import JobAccount
+
+IDLE = "idle slots"
+OTHER_STAGES = "tasks of other stages"
+NO_EXECUTOR = "waiting for executors"
+START_UP = "start-up"
+BEFORE = "before the first job"
+SCHEDULING = "between stages"
+BETWEEN = "between jobs"
+AFTER = "after the last job"
+ON_DRIVER = (START_UP, BEFORE, SCHEDULING, BETWEEN, AFTER)
+"""The parts in which the driver does something, or nothing does."""
+Key = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Elapsed:
+    """Seconds by part, which add up to the elapsed time; those of them in each stage.
+
+    `shares` divides the elapsed time of each stage by itself, and adds up to 1.
+    """
+
+    parts: Mapping[str, float]
+    of_stages: Mapping[Key, Mapping[str, float]]
+    shares: Mapping[Key, Mapping[str, float]]
+
+
+def elapsed_parts(
+    account: JobAccount,
+    tasks: Tasks,
+    spans: Sequence[StageSpan],
+    there: Offered | None,
+    elapsed_s: float,
+) -> Elapsed:
+    """Where the time of `account`, of which `tasks` are, from its start to `elapsed_s` went.
+
+    `there` are the slots; where they are not known, those that the active stages used at once.
+    """
+    jobs = _Open(account, tasks.origin_ms, elapsed_s)
+    edges = np.concatenate([
+        [0.0, elapsed_s], jobs.moments, [] if there is None else there.from_s,
+        [moment for span in spans for moment in (span.from_s, span.to_s)],
+    ])  # fmt: skip
+    pieces = _Pieces(np.unique(edges[(edges >= 0) & (edges <= elapsed_s)]))
+    work = {span.key: _Work(tasks.times.at(tasks.of(span.key))) for span in spans}
+    slots, used_s, active = np.zeros((3, len(pieces.length_s)))
+    for span in spans:
+        here = pieces.between(span.from_s, span.to_s)
+        active[here] += 1
+        used_s[here] += work[span.key].within(pieces, here).sum(axis=1)
+        slots[here] += max(work[span.key].at_once, 1)
+    if there is not None:
+        slots = np.maximum(there.at(pieces.edges[:-1]), 0.0)
+    filled = _Filled(np.maximum(slots * pieces.length_s, used_s), used_s, active)
+    parts: dict[str, float] = {}
+    of_stages, shares = {}, {}
+    for span in spans:
+        here = pieces.between(span.from_s, span.to_s)
+        of_stages[span.key], shares[span.key] = _divided(work[span.key], pieces, here, filled)
+        for part, time_s in of_stages[span.key].items():
+            parts[part] = parts.get(part, 0.0) + time_s
+    for part, time_s in jobs.driver(pieces, active > 0, spans).items():
+        parts[part] = parts.get(part, 0.0) + time_s
+    return Elapsed(parts, of_stages, shares)
+
+
+@dataclass(frozen=True, slots=True)
+class _Filled:
+    """For each piece the slot-seconds that there are, those used, and how many stages are active."""
+
+    whole_s: Floats
+    used_s: Floats
+    active: Floats
+
+
+def _divided(
+    work: _Work, pieces: _Pieces, here: slice, filled: _Filled
+) -> tuple[dict[str, float], dict[str, float]]:
+    """The seconds of the application in a stage, by part; and the shares of the stage's own."""
+    length_s, whole_s = pieces.length_s[here], filled.whole_s[here]
+    used_s, active = filled.used_s[here], filled.active[here]
+    there = whole_s > 0
+    per_slot_s = np.divide(length_s, whole_s, out=np.zeros_like(length_s), where=there)
+    own_s = per_slot_s @ work.within(pieces, here)
+    found = dict(zip(work.names, own_s.tolist(), strict=True))
+    # What stands idle while several stages are active is as much one's as another's.
+    idle_s = np.where(there, length_s - used_s * per_slot_s, 0.0)
+    free = {IDLE: float((idle_s / active).sum())}
+    free[NO_EXECUTOR] = float((np.where(there, 0.0, length_s) / active).sum())
+    elapsed_s = float(length_s.sum())
+    if elapsed_s <= 0:
+        return {}, {}
+    alone = {
+        IDLE: float(idle_s.sum()) / elapsed_s,
+        NO_EXECUTOR: float(length_s[~there].sum()) / elapsed_s,
+        OTHER_STAGES: max(float(used_s @ per_slot_s) - float(own_s.sum()), 0.0) / elapsed_s,
+        **{name: time_s / elapsed_s for name, time_s in found.items()},
+    }
+    return _there(found | free), _there(alone)
+
+
+def _there(parts: Mapping[str, float]) -> dict[str, float]:
+    return {part: value for part, value in parts.items() if value > 0}
+
+
+class _Pieces:
+    """The time cut at `edges`."""
+
+    def __init__(self, edges: Seconds) -> None:
+        self.edges = edges
+        self.length_s: Seconds = np.diff(edges)
+
+    def between(self, from_s: float, to_s: float) -> slice:
+        """The pieces from one edge to another."""
+        first, last = np.searchsorted(self.edges, [max(from_s, 0.0), to_s])
+        return slice(int(first), max(min(int(last), len(self.length_s)), int(first)))
+
+
+class _Work:
+    """Task time by cause, as much of it as lies between moments; evenly spread over each task."""
+
+    def __init__(self, times: TaskTimes) -> None:
+        self.names = [*times.causes, UNATTRIBUTED]
+        lasted_s = times.elapsed_s
+        known = lasted_s > 0  # NaN is not
+        parts = np.array([*times.causes.values(), times.unattributed_s]).T[known]
+        rates = parts / lasted_s[known, None]
+        starts, ends = times.launched_s[known], times.finished_s[known]
+        self.at_once = slots_used(starts, ends)
+        moments = np.concatenate([starts, ends])
+        order = np.argsort(moments, kind="stable")
+        self._moments = moments[order]
+        changes = np.concatenate([rates, -rates])[order]
+        nothing = np.zeros((1, len(self.names)))
+        self._rates = np.concatenate([nothing, np.cumsum(changes, axis=0)])
+        shifts = changes * self._moments[:, None]
+        self._shifts = np.concatenate([nothing, np.cumsum(shifts, axis=0)])
+
+    def within(self, pieces: _Pieces, here: slice) -> Floats:
+        """Task seconds in the pieces `here`: a row for each, a column for each of `names`."""
+        edges = pieces.edges[here.start : here.stop + 1]
+        places = np.searchsorted(self._moments, edges, "right")
+        done_s = self._rates[places] * edges[:, None] - self._shifts[places]
+        passed: Floats = np.maximum(np.diff(done_s, axis=0), 0.0)
+        return passed
+
+
+@dataclass(slots=True)
+class _Open:
+    """What of an application was open when no stage was active."""
+
+    account: JobAccount
+    origin_ms: float
+    elapsed_s: float
+    jobs: list[tuple[float, float]] = field(init=False)
+    first_executor_s: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        spark = self.account.application.engine == "spark"
+        # A job of MapReduce is the application: that it is open says nothing.
+        rows = self.account.jobs.select("submitted_ms", "ended_ms").rows() if spark else []
+        self.jobs = [
+            (self._s(start), self.elapsed_s if end is None else self._s(end))
+            for start, end in rows
+            if start is not None
+        ]
+        added = self.account.executors["added_ms"].drop_nulls().to_list()
+        self.first_executor_s = self._s(min(added)) if added else 0.0
+
+    def _s(self, moment_ms: float) -> float:
+        return min(max((moment_ms - self.origin_ms) / 1e3, 0.0), self.elapsed_s)
+
+    @property
+    def moments(self) -> Seconds:
+        """Where what is open changes."""
+        return np.array([*(each for job in self.jobs for each in job), self.first_executor_s])
+
+    def driver(
+        self, pieces: _Pieces, active: Truths, spans: Sequence[StageSpan]
+    ) -> dict[str, float]:
+        """The seconds in which no stage was `active`, by part."""
+        open_jobs = np.zeros(len(pieces.length_s), bool)
+        for from_s, to_s in self.jobs:
+            open_jobs[pieces.between(from_s, to_s)] = True
+        began = [*(from_s for from_s, _ in self.jobs), *(span.from_s for span in spans)]
+        ended = [*(to_s for _, to_s in self.jobs), *(span.to_s for span in spans)]
+        starts = pieces.edges[:-1]
+        part = np.select(
+            [
+                open_jobs, starts < self.first_executor_s,
+                starts < min(began, default=self.elapsed_s),
+                starts >= max(ended, default=self.elapsed_s),
+            ],
+            [SCHEDULING, START_UP, BEFORE, AFTER], BETWEEN,
+        )  # fmt: skip
+        left = ~active
+        found = {name: float(pieces.length_s[left & (part == name)].sum()) for name in ON_DRIVER}
+        return _there(found)

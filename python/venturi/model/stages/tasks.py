@@ -1,0 +1,161 @@
+"""The tasks of an application as arrays, by stage; and those of which no end is recorded.
+
+A task without an end held its slot all the same. It counts until its executor was removed, else
+until its stage ended, else until the log does. What it did meanwhile nobody recorded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from venturi.model.stages.causes import (
+    NOT_IN_LOG,
+    UNFINISHED,
+    TaskTimes,
+    Truths,
+    bytes_read,
+    bytes_spilled,
+    task_times,
+)
+from venturi.model.stages.stage import Unfinished
+from venturi.record.job_account import JobAccount
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SHOWN_UNFINISHED = 10
+_UNTIL = {
+    "removed": "its executor was removed",
+    "stage": "its stage ended",
+    "log": "the log ends",
+}
+
+
+class Tasks:
+    """The tasks of an application as arrays, sorted by stage; and what a stage asks about them.
+
+    `unfinished` have no recorded end; of these, `hanging` are what their stage still waited for: it
+    did not succeed, and neither did another attempt at the same task.
+    """
+
+    def __init__(self, account: JobAccount, origin_ms: float) -> None:
+        self.engine = account.application.engine
+        self.origin_ms = origin_ms
+        self.rows = account.tasks.sort("stage_id", "stage_attempt", maintain_order=True)
+        ends = _ends(self.rows, account)
+        self.unfinished = ends["unfinished"].to_numpy()
+        self.hanging = ends["hanging"].to_numpy()
+        self._until = ends["until"]
+        ended = self.rows.with_columns(ends["finished_ms"])
+        self.times = _told_apart(
+            task_times(ended, self.engine, origin_ms), self.unfinished, ends["lost"].to_numpy()
+        )
+        self.succeeded = (self.rows["outcome"] == "succeeded").to_numpy()
+        self.speculative = self.rows["speculative"].fill_null(value=False).to_numpy()
+        self.index = self.rows["index"].to_numpy()
+        self.bytes_read = bytes_read(self.rows, self.engine)
+        self.bytes_spilled = bytes_spilled(self.rows, self.engine)
+        self._places = _places(self.rows)
+        self._outcomes: dict[tuple[int, int], dict[str, int]] = {}
+        counted = self.rows.group_by("stage_id", "stage_attempt", "outcome", maintain_order=True)
+        for stage_id, attempt, outcome, count in counted.len().iter_rows():
+            self._outcomes.setdefault((stage_id, attempt), {})[str(outcome)] = count
+
+    def of(self, key: tuple[int, int]) -> slice:
+        """Where the tasks of a stage are."""
+        return self._places.get(key, slice(0, 0))
+
+    def outcomes(self, key: tuple[int, int]) -> dict[str, int]:
+        """How many of its attempts had which outcome."""
+        return self._outcomes.get(key, {})
+
+    def unfinished_of(self, key: tuple[int, int]) -> tuple[Unfinished, ...]:
+        """The tasks without an end of a stage, the oldest first."""
+        here = self.of(key)
+        elapsed_s = self.times.elapsed_s[here]
+        places = np.flatnonzero(self.unfinished[here] & ~np.isnan(elapsed_s))
+        done_s = elapsed_s[self.succeeded[here]]
+        done_s = done_s[~np.isnan(done_s)]
+        usual_s = float(np.median(done_s)) if len(done_s) else 0.0
+        found = []
+        for place in places[np.argsort(-elapsed_s[places], kind="stable")].tolist():
+            row = self.rows.row(here.start + place, named=True)
+            age_s = float(elapsed_s[place])
+            found.append(
+                Unfinished(
+                    row["task_id"], row["index"], row["host"], row["executor_id"], age_s,
+                    age_s / usual_s if usual_s > 0 else None,
+                    _UNTIL[self._until[here.start + place]], bool(self.hanging[here][place]),
+                )
+            )  # fmt: skip
+            if len(found) == SHOWN_UNFINISHED:
+                break
+        return tuple(found)
+
+
+def _ends(rows: pl.DataFrame, account: JobAccount) -> pl.DataFrame:
+    """For each of `rows` its end and, if that is not recorded, what is known of it.
+
+    `hanging` are those at whose task no other attempt succeeded. If their stage did all the same,
+    they are `lost` instead: they did end, and the log lacks it.
+    """
+    from venturi.record.frames import pl
+
+    stages = account.stages.select(
+        "stage_id",
+        stage_attempt="attempt",
+        stage_ms="ended_ms",
+        stage_succeeded=pl.col("outcome") == "succeeded",
+    ).unique(["stage_id", "stage_attempt"], keep="last")
+    executors = account.executors.select("executor_id", "removed_ms").unique("executor_id")
+    same_task = ("stage_id", "stage_attempt", "index")
+    log = pl.lit(account.application.ended_ms, pl.Int64)
+    joined = rows.select(*same_task, "executor_id", "outcome", "launched_ms", "finished_ms")
+    of_stage = ["stage_id", "stage_attempt"]
+    joined = joined.join(stages, on=of_stage, how="left", maintain_order="left")
+    joined = joined.join(executors, on="executor_id", how="left", maintain_order="left")
+    launched = pl.col("launched_ms")
+    joined = joined.with_columns(
+        unfinished=(pl.col("outcome") == "unfinished").fill_null(value=False),
+        removed=pl.when(pl.col("removed_ms") >= launched).then("removed_ms"),
+        stage=pl.when(pl.col("stage_ms") >= launched).then("stage_ms"),
+        log=pl.when(log >= launched).then(log),
+        alone=~(pl.col("outcome") == "succeeded").any().over(same_task),
+        done=pl.col("stage_succeeded").fill_null(value=False),
+    ).with_columns(first=pl.min_horizontal("removed", "stage", "log"))
+    return joined.select(
+        "unfinished",
+        finished_ms=pl.when("unfinished").then("first").otherwise("finished_ms"),
+        until=pl.when(pl.col("first") == pl.col("removed"))
+        .then(pl.lit("removed"))
+        .when(pl.col("first") == pl.col("stage"))
+        .then(pl.lit("stage"))
+        .otherwise(pl.lit("log")),
+        hanging=pl.col("unfinished") & pl.col("alone") & ~pl.col("done"),
+        lost=pl.col("unfinished") & pl.col("alone") & pl.col("done"),
+    )
+
+
+def _told_apart(times: TaskTimes, unfinished: Truths, lost: Truths) -> TaskTimes:
+    """`times` with the time of tasks without a recorded end as a cause of its own."""
+    causes = dict(times.causes)
+    rest_s = times.unattributed_s
+    for cause, which in ((UNFINISHED, unfinished & ~lost), (NOT_IN_LOG, lost)):
+        causes[cause] = np.where(which, rest_s, 0.0)
+    return replace(times, causes=causes, unattributed_s=np.where(unfinished, 0.0, rest_s))
+
+
+def _places(tasks: Any) -> dict[tuple[int, int], slice]:
+    """Where the tasks of each stage lie in `tasks`, which is sorted by stage."""
+    keys = np.column_stack([tasks["stage_id"].to_numpy(), tasks["stage_attempt"].to_numpy()])
+    if not len(keys):
+        return {}
+    starts = np.flatnonzero(np.any(np.diff(keys, axis=0, prepend=keys[:1] - 1) != 0, axis=1))
+    ends = np.append(starts[1:], len(keys))
+    return {
+        (int(keys[start][0]), int(keys[start][1])): slice(start, end)
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+    }
