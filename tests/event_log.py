@@ -120,6 +120,27 @@ class SparkLog:
             self.add("TaskEnd", **of, **ended)
         return self._tasks - 1
 
+    def query(
+        self, id_: int, from_s: float, to_s: float | None, *, failed: str = "", **timers_ms: int
+    ) -> None:
+        """An SQL query; `timers_ms`, as `metadata_time`, are what the driver says of it."""
+        sql = "org.apache.spark.sql.execution.ui.SparkListener"
+        names = [name.replace("_", " ") for name in timers_ms]
+        metrics = [
+            {"name": name, "accumulatorId": 100 * id_ + n, "metricType": "timing"}
+            for n, name in enumerate(names)
+        ]
+        plan = {"nodeName": "Scan", "children": [], "metadata": {}, "metrics": metrics}
+        begun = {"executionId": id_, "description": f"collect at app.py:{id_}"}
+        self.lines.append(
+            event(f"{sql}SQLExecutionStart", **begun, sparkPlanInfo=plan, time=at(from_s))
+        )
+        told = [[100 * id_ + n, value] for n, value in enumerate(timers_ms.values())]
+        self.lines.append(event(f"{sql}DriverAccumUpdates", executionId=id_, accumUpdates=told))
+        if to_s is not None:
+            ended = {"executionId": id_, "time": at(to_s), "errorMessage": failed}
+            self.lines.append(event(f"{sql}SQLExecutionEnd", **ended))
+
     def end(self, moment_s: float) -> None:
         """The end of the application."""
         self.add("ApplicationEnd", Timestamp=at(moment_s))

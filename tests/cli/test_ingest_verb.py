@@ -52,12 +52,12 @@ def test_an_event_log_becomes_a_trial(venturi: Venturi, settings: Settings) -> N
     status, stdout, stderr = venturi("ingest", "spark-eventlog", SPARK / "join.log")
     assert (status, stdout) == (0, "")
     assert "added: trial spark-eventlog-" in stderr
-    assert "4 stages, 18 attempts at tasks, 58 events, of them 7 of no use, 0 unknown" in stderr
+    assert "4 stages, 18 attempts at tasks, 58 events, of them 2 of no use, 0 unknown" in stderr
     with Repository.open(settings) as repository:
         (trial,) = whole_trials(repository)
         assert trial.provenance.kind is ProvenanceKind.IMPORTED
         assert {artifact.name for artifact in trial.artifacts} == {
-            ACCOUNT_NAME, *(f"{name}.parquet" for name in TABLES),
+            ACCOUNT_NAME, "queries.parquet", *(f"{name}.parquet" for name in TABLES),
         }  # fmt: skip
         account = load(repository, trial)
         assert len(account.tasks) == 18
@@ -125,8 +125,8 @@ def test_show_tells_where_the_time_went(venturi: Venturi) -> None:
     status, shown, _ = venturi("show", id_)
     assert status == 0
     for wanted in (
-        "the driver (no stage active) took 67% of 20.1 s: the program before its first job 58%",
-        "Cores: offered, used, unused", "Critical path", "Stages",
+        "the driver (no stage active) took 67% of 20.1 s: the program before its first query or",
+        "Cores: offered, used, unused", "SQL queries", "Critical path", "Stages",
         "unattributed", "shuffle fetch", "Skew: the largest task by the median", "Stragglers",
         "waiting for disks", "events of no use here",
     ):  # fmt: skip

@@ -135,7 +135,7 @@ def test_what_cannot_be_read_is_a_warning(keep: Keep, tmp_path: Path) -> None:
     assert kept.attachments == ()
     assert [warning.code for warning in kept.warnings] == ["VEN-INGEST-FORMAT"]
     both = keep(("eventlog-1.json", nonsense), ("eventlog-2.json", own_samples.LOG))
-    assert len(both.attachments) == 1 + len(job_account.TABLES)
+    assert len(both.attachments) == 1 + len(own_samples.account().there)
     assert len(both.warnings) == 1
     kept = keep(("eventlog.json", own_samples.LOG))  # the folder is there already: a full disk
     assert kept.attachments == ()

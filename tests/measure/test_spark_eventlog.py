@@ -272,7 +272,7 @@ def test_a_task_told_again_is_counted_once(write: Write) -> None:
 def test_what_is_of_no_use_is_skipped_and_counted(write: Write) -> None:
     lines = (
         event("SparkListenerBlockUpdated"),
-        event("org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd"),
+        event("org.apache.spark.sql.execution.ui.SparkListenerSQLAdaptiveSQLMetricUpdates"),
         event("SparkListenerInvented"),
         event("com.example.Listener"),
         event("com.example.Listener"),

@@ -55,7 +55,7 @@ def test_what_hangs_when_the_application_is_killed_is_named_first(tmp_path: Path
     )
     assert seconds(found) == {
         "cpu": 7.5, "unfinished": 10.0, "idle slots": 22.5, "start-up": 2.0,
-        "before the first job": 2.0,
+        "before the first query": 2.0,
     }  # fmt: skip
     (stage,) = found.stages
     assert "has run for 40.0 s, 4.0 times the median" in stage.verdict.sentence
@@ -166,3 +166,50 @@ def test_without_an_executor_a_stage_waits(tmp_path: Path) -> None:
     assert seconds(found) == {
         "waiting for executors": 40.0, "cpu": 10.0, "between stages": 5.0, "start-up": 5.0,
     }  # fmt: skip
+
+
+def test_the_driver_s_time_is_told_apart(tmp_path: Path) -> None:
+    log = SparkLog()
+    log.executor("1", 1, 3)
+    log.query(0, 10, 30, metadata_time=2_000, job_commit_time=5_000, time_to_build=500)
+    log.job(0, 14, 20, [0])
+    log.stage(0, 15, 20, 1)
+    log.task(0, 15, 20)
+    log.query(1, 35, None)
+    log.end(41)
+    found = of(log, tmp_path)
+    assert seconds(found) == {
+        "before the first query": 7.0, "committing output": 5.0, "listing files": 2.0,
+        "broadcasting": 0.5, "planning queries": 6.5 + 6.0, "between stages": 1.0,
+        "between queries": 5.0, "start-up": 3.0, "cpu": 5.0,
+    }  # fmt: skip
+    assert found.verdict.narrowest == "driver"
+    assert found.verdict.sentence.startswith(
+        "the driver (no stage active) took 88% of 41.0 s: planning queries and taking their "
+        "results 30%, the program before its first query or job 17%, "
+    )
+
+
+def test_a_timer_of_the_driver_takes_no_more_than_its_query_has(tmp_path: Path) -> None:
+    """Two queries at once share the time; a commit while a job runs is the job's time."""
+    log = SparkLog()
+    log.executor("1", 1, 0)
+    log.query(0, 0, 10, job_commit_time=9_000)
+    log.query(1, 0, 10)
+    log.end(10)
+    assert seconds(of(log, tmp_path)) == {"committing output": 5.0, "planning queries": 5.0}
+
+
+def test_a_program_that_uses_no_spark_for_long_is_named(tmp_path: Path) -> None:
+    log = SparkLog()
+    log.executor("1", 1, 1)
+    for number in range(10):
+        log.job(number, 4 + 10 * number, 5 + 10 * number, [number])
+        log.stage(number, 4 + 10 * number, 5 + 10 * number, 1)
+        log.task(number, 4 + 10 * number, 5 + 10 * number)
+    log.end(95)
+    found = of(log, tmp_path)
+    assert found.verdict.sentence.startswith(
+        "the driver (no stage active) took 89% of 95.0 s: the program between queries 85%"
+    )
+    assert seconds(found)["between queries"] == 81.0

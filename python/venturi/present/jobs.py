@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from venturi.model.stages.causes import WITHOUT_END
 from venturi.model.stages.stage import Analysis, Bound, Skew, Stage, Straggler
 from venturi.model.stages.tiers import tier_uses
 from venturi.model.stages.verdict import in_words
@@ -14,6 +13,7 @@ from venturi.record.job_account import JobAccount
 from venturi.units import format_bytes, format_bytes_decimal, format_duration
 
 SHOWN_STAGES = 30
+SHOWN_QUERIES = 20
 SHOWN_MEANWHILE = 5
 _LEAST_SHARE = 0.005
 _NAME = 40
@@ -30,6 +30,7 @@ def parts(account: JobAccount, analysis: Analysis, host: Meanwhile) -> Iterator[
         ("Where the time went", _shares(analysis)),
         ("Cores: offered, used, unused", _cores(analysis)),
         ("Tasks without an end", _unfinished(stages)),
+        ("SQL queries", _queries(account)),
         ("Critical path", _path(analysis)),
         ("Stages" + left_out, _stages(stages)),
         ("Task time by cause, share of the stage's task time", _causes(stages)),
@@ -128,6 +129,28 @@ def _unfinished(stages: Sequence[Stage]) -> Table:
     return made
 
 
+def _queries(account: JobAccount) -> Table:
+    """The longest, in their own order; what the driver says that it did for them."""
+    made = table("query", "name", "outcome", "took", "listing files", "broadcasts", "commit",
+                 left=3, prose=("name",), spare=("listing files", "broadcasts"))  # fmt: skip
+    if account.queries is None:
+        return made
+    took = (account.queries["ended_ms"] - account.queries["submitted_ms"]).to_list()
+    rows = list(zip(account.queries.rows(named=True), took, strict=True))
+    longest = sorted(range(len(rows)), key=lambda place: -(took[place] or 0))[:SHOWN_QUERIES]
+    for place in sorted(longest):
+        row, lasted_ms = rows[place]
+        outcome = row["outcome"] or "—"
+        if row["reason"]:
+            outcome += f": {row['reason']}"
+        times = (lasted_ms, row["listing_ms"], row["broadcast_ms"], row["commit_ms"])
+        made.add(
+            str(row["query_id"]), _cut(row["name"] or "—"), outcome,
+            *("—" if each is None else format_duration(each / 1e3) for each in times),
+        )  # fmt: skip
+    return made
+
+
 def _path(analysis: Analysis) -> Table:
     labels = {stage.key: stage for stage in analysis.stages}
     made = table("step", "name", "from", "took", left=2, prose=("name",))
@@ -185,24 +208,17 @@ def _attempts(stage: Stage) -> str:
 
 
 def _causes(stages: Sequence[Stage]) -> Table:
-    # Of no interest where no attempt is without an end.
-    without = {each for each in WITHOUT_END if not any(_time(stage, each) for stage in stages)}
-    names = [each.cause for each in stages[0].causes if each.cause not in without] if stages else []
+    names = [each.cause for each in stages[0].causes] if stages else []
     made = table("stage", *names, "unattributed", "without metrics")
     for stage in stages:
         if stage.task_s > 0:
             shares = [
                 "—" if each.time_s is None else f"{each.time_s / stage.task_s:.1%}"
                 for each in stage.causes
-                if each.cause not in without
             ]
             rest = f"{stage.unattributed_s / stage.task_s:.1%}"
             made.add(stage.label, *shares, rest, f"{stage.n_without_metrics} tasks")
     return made
-
-
-def _time(stage: Stage, cause: str) -> float:
-    return next((each.time_s or 0.0 for each in stage.causes if each.cause == cause), 0.0)
 
 
 def _skews(stages: Sequence[Stage]) -> Table:

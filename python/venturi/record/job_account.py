@@ -89,6 +89,17 @@ EXECUTORS = (
     Column("removed_ms", "int", MOMENT, "when it was gone"),
     Column("reason", "text", None, "why it was removed"),
 )
+QUERIES = (
+    Column("query_id", "int", None, "the engine's number of the execution of a query"),
+    Column("name", "text", None, "its description or call site"),
+    Column("submitted_ms", "int", MOMENT, "when it began"),
+    Column("ended_ms", "int", MOMENT, "when it ended"),
+    Column("outcome", "text", None, "succeeded, failed or unfinished; null: not recorded"),
+    Column("reason", "text", None, "why it failed"),
+    Column("commit_ms", "int", "ms", "the driver's time to commit what its jobs wrote"),
+    Column("listing_ms", "int", "ms", "the driver's time to list the files that it reads"),
+    Column("broadcast_ms", "int", "ms", "the driver's time to build and send its broadcasts"),
+)
 TIERS_SETTING = "spark.storage.hierarchyStore"
 """Spark's setting, of the plugin for tiered storage, that says which tiers a job has."""
 # Of the event `venturi.spark.tiers.TieredStorageAccount`, a row for each of its tiers and kinds.
@@ -163,11 +174,11 @@ TASK_METRICS: Mapping[str, tuple[Column, ...]] = MappingProxyType(
     {"spark": SPARK_TASK_METRICS, "mapreduce": MAPREDUCE_TASK_METRICS}
 )
 TABLES = ("jobs", "stages", "tasks", "executors")
-TIERS_TABLE = "tiers"
-"""A table that only accounts of jobs with tiered storage have."""
+OPTIONAL_TABLES = ("queries", "tiers")
+"""Tables that only accounts with SQL queries or with tiered storage have."""
 ACCOUNT_NAME = "job-account.json"
 """The artifact with the application's own facts; its tables lie beside it."""
-ACCOUNT_TABLES = frozenset(f"{name}.parquet" for name in (*TABLES, TIERS_TABLE))
+ACCOUNT_TABLES = frozenset(f"{name}.parquet" for name in (*TABLES, *OPTIONAL_TABLES))
 """The names of the artifacts that are an account's tables."""
 
 
@@ -176,10 +187,12 @@ PEAKS = frozenset({"peakExecutionMemory", "PHYSICAL_MEMORY_BYTES"})
 
 
 def columns(table: str, engine: str) -> tuple[Column, ...]:
-    """The columns of a table in `TABLES` or of tiers, for an engine in `TASK_METRICS`."""
+    """The columns of a table in `TABLES` or `OPTIONAL_TABLES`, for an engine in `TASK_METRICS`."""
     if table == "tasks":
         return TASKS + TASK_METRICS[engine]
-    return {"jobs": JOBS, "stages": STAGES, "executors": EXECUTORS, "tiers": TIERS}[table]
+    return {
+        "jobs": JOBS, "stages": STAGES, "executors": EXECUTORS, "queries": QUERIES, "tiers": TIERS,
+    }[table]  # fmt: skip
 
 
 def polars_schema(table: str, engine: str) -> dict[str, Any]:
@@ -263,8 +276,8 @@ class JobAccount:
 
     `origin_ms` is when the trial began, on the account's clock: phases and series count from there.
     None, with a reason, where that is not known; an ingested account has no other beginning than
-    its own. `applications` is how many the trial ran at once, of which this is one. `tiers` is None
-    where files were where the engine itself has them.
+    its own. `applications` is how many the trial ran at once, of which this is one. `queries` is
+    None where the engine records none, `tiers` where files were where the engine itself has them.
     """
 
     application: Application
@@ -278,6 +291,7 @@ class JobAccount:
     origin_ms: float | None = None
     origin_reason: str | None = None
     applications: int = 1
+    queries: pl.DataFrame | None = None
     tiers: pl.DataFrame | None = None
 
     @property
@@ -288,14 +302,14 @@ class JobAccount:
         return (self.application.started_ms - self.origin_ms) / 1e3
 
     def table(self, name: str) -> pl.DataFrame:
-        """The table called `name`, one of `TABLES`."""
+        """The table called `name`, one of those that are `there`."""
         found: pl.DataFrame = getattr(self, name)
         return found
 
     @property
     def there(self) -> tuple[str, ...]:
         """The names of the tables that it has."""
-        return TABLES if self.tiers is None else (*TABLES, TIERS_TABLE)
+        return (*TABLES, *(name for name in OPTIONAL_TABLES if getattr(self, name) is not None))
 
 
 def files(account: JobAccount) -> Iterator[tuple[str, bytes]]:
@@ -334,6 +348,7 @@ _KEYS = {
     "stages": ("stage_id", "attempt"),
     "tasks": ("stage_id", "stage_attempt", "task_id"),
     "executors": ("executor_id",),
+    "queries": ("query_id",),
     "tiers": ("at_ms", "executor_id", "tier", "order", "kind"),
 }
 
@@ -354,7 +369,7 @@ def load(repository: Repository, trial: Trial) -> JobAccount:
                 repository.artifact_path(paths[f"{name}.parquet"]),
                 list(polars_schema(name, application.engine)),
             )
-            for name in (*TABLES, TIERS_TABLE)
+            for name in (*TABLES, *OPTIONAL_TABLES)
             if name in TABLES or f"{name}.parquet" in paths
         }
         for name, table in tables.items():

@@ -156,7 +156,7 @@ def _stage(
         needed = succeeded if succeeded.any() else np.ones_like(succeeded)
         plan = schedule(ran, needed, at_once, (span.from_s, span.to_s))
         bounds = _bounds(ran, plan, tasks.engine)
-    causes = _causes(ran, tasks.engine)
+    causes = _causes(ran, tasks)
     # What hangs has taken its time, whatever becomes of it.
     counted = succeeded | tasks.hanging[done]
     skews = (
@@ -203,15 +203,17 @@ def _slot_use(ran: TaskTimes, span: StageSpan, there: Offered | None, at_once: i
     return min(total(inside_s) / (offered_s or at_once * (span.to_s - span.from_s)), 1.0)
 
 
-def _causes(times: TaskTimes, engine: str) -> tuple[CauseTime, ...]:
+def _causes(times: TaskTimes, tasks: Tasks) -> tuple[CauseTime, ...]:
     found = []
-    for cause in CAUSES[engine]:
+    for cause in CAUSES[tasks.engine]:
         values = times.causes.get(cause)
         if values is None or not len(values):
             found.append(CauseTime(cause, None, "the engine did not record it"))
         else:
             found.append(CauseTime(cause, total(values)))
-    found += [CauseTime(cause, total(times.causes[cause])) for cause in WITHOUT_END]
+    for cause in WITHOUT_END:
+        if total(tasks.times.causes[cause]) > 0:  # of some stage
+            found.append(CauseTime(cause, total(times.causes[cause])))
     return tuple(found)
 
 

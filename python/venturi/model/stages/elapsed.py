@@ -2,7 +2,8 @@
 
 The time is cut wherever something begins or ends. While a stage is active, a piece is divided over
 the slots that there are: each is held by a task, whose time goes to its causes, or stands idle. The
-rest is the driver's, told apart by what was open: a job, or nothing.
+rest is the driver's, told apart by what was open: a job, a query, or nothing. In a query without a
+job, the driver's own timers are taken off first.
 """
 
 from __future__ import annotations
@@ -23,11 +24,16 @@ IDLE = "idle slots"
 OTHER_STAGES = "tasks of other stages"
 NO_EXECUTOR = "waiting for executors"
 START_UP = "start-up"
-BEFORE = "before the first job"
+BEFORE = "before the first query"
 SCHEDULING = "between stages"
-BETWEEN = "between jobs"
-AFTER = "after the last job"
-ON_DRIVER = (START_UP, BEFORE, SCHEDULING, BETWEEN, AFTER)
+COMMIT = "committing output"
+LISTING = "listing files"
+BROADCAST = "broadcasting"
+IN_QUERY = "planning queries"
+BETWEEN = "between queries"
+AFTER = "after the last query"
+DRIVER_TIMERS = (COMMIT, LISTING, BROADCAST)
+ON_DRIVER = (START_UP, BEFORE, *DRIVER_TIMERS, IN_QUERY, SCHEDULING, BETWEEN, AFTER)
 """The parts in which the driver does something, or nothing does."""
 Key = tuple[int, int]
 
@@ -85,7 +91,7 @@ def elapsed_parts(
 
 @dataclass(frozen=True, slots=True)
 class _Filled:
-    """For each piece the slot-seconds that there are, those used, and how many stages are active."""
+    """For each piece the slot-seconds that there are, those used, and its active stages."""
 
     whole_s: Floats
     used_s: Floats
@@ -164,6 +170,15 @@ class _Work:
         return passed
 
 
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """When a query was open, and what of that the driver says that it did, in this order."""
+
+    from_s: float
+    to_s: float
+    did: tuple[tuple[str, float], ...]
+
+
 @dataclass(slots=True)
 class _Open:
     """What of an application was open when no stage was active."""
@@ -172,46 +187,72 @@ class _Open:
     origin_ms: float
     elapsed_s: float
     jobs: list[tuple[float, float]] = field(init=False)
+    queries: list[_Query] = field(init=False)
     first_executor_s: float = field(init=False)
 
     def __post_init__(self) -> None:
         spark = self.account.application.engine == "spark"
         # A job of MapReduce is the application: that it is open says nothing.
         rows = self.account.jobs.select("submitted_ms", "ended_ms").rows() if spark else []
-        self.jobs = [
-            (self._s(start), self.elapsed_s if end is None else self._s(end))
-            for start, end in rows
-            if start is not None
-        ]
+        self.jobs = [self._span(*row) for row in rows if row[0] is not None]
+        self.queries = []
+        if self.account.queries is not None:
+            names = ("submitted_ms", "ended_ms", "commit_ms", "listing_ms", "broadcast_ms")
+            for start, end, *times in self.account.queries.select(names).rows():
+                if start is not None:
+                    did = zip(DRIVER_TIMERS, ((each or 0) / 1e3 for each in times), strict=True)
+                    self.queries.append(_Query(*self._span(start, end), tuple(did)))
         added = self.account.executors["added_ms"].drop_nulls().to_list()
         self.first_executor_s = self._s(min(added)) if added else 0.0
+
+    def _span(self, start_ms: float, end_ms: float | None) -> tuple[float, float]:
+        return self._s(start_ms), self.elapsed_s if end_ms is None else self._s(end_ms)
 
     def _s(self, moment_ms: float) -> float:
         return min(max((moment_ms - self.origin_ms) / 1e3, 0.0), self.elapsed_s)
 
     @property
+    def spans(self) -> list[tuple[float, float]]:
+        """From when to when each job and each query was open."""
+        return [*self.jobs, *((query.from_s, query.to_s) for query in self.queries)]
+
+    @property
     def moments(self) -> Seconds:
         """Where what is open changes."""
-        return np.array([*(each for job in self.jobs for each in job), self.first_executor_s])
+        return np.array([*(each for span in self.spans for each in span), self.first_executor_s])
 
     def driver(
         self, pieces: _Pieces, active: Truths, spans: Sequence[StageSpan]
     ) -> dict[str, float]:
         """The seconds in which no stage was `active`, by part."""
-        open_jobs = np.zeros(len(pieces.length_s), bool)
+        open_jobs, open_queries = np.zeros((2, len(pieces.length_s)))
         for from_s, to_s in self.jobs:
-            open_jobs[pieces.between(from_s, to_s)] = True
-        began = [*(from_s for from_s, _ in self.jobs), *(span.from_s for span in spans)]
-        ended = [*(to_s for _, to_s in self.jobs), *(span.to_s for span in spans)]
+            open_jobs[pieces.between(from_s, to_s)] += 1
+        for query in self.queries:
+            open_queries[pieces.between(query.from_s, query.to_s)] += 1
+        every = [*self.spans, *((span.from_s, span.to_s) for span in spans)]
         starts = pieces.edges[:-1]
         part = np.select(
             [
-                open_jobs, starts < self.first_executor_s,
-                starts < min(began, default=self.elapsed_s),
-                starts >= max(ended, default=self.elapsed_s),
+                open_jobs > 0, open_queries > 0, starts < self.first_executor_s,
+                starts < min((from_s for from_s, _ in every), default=self.elapsed_s),
+                starts >= max((to_s for _, to_s in every), default=self.elapsed_s),
             ],
-            [SCHEDULING, START_UP, BEFORE, AFTER], BETWEEN,
+            [SCHEDULING, IN_QUERY, START_UP, BEFORE, AFTER], BETWEEN,
         )  # fmt: skip
         left = ~active
         found = {name: float(pieces.length_s[left & (part == name)].sum()) for name in ON_DRIVER}
-        return _there(found)
+        in_query = left & (part == IN_QUERY)
+        return _there(found | self._in_queries(pieces, in_query, open_queries))
+
+    def _in_queries(self, pieces: _Pieces, there: Truths, n_open: Floats) -> dict[str, float]:
+        """The seconds of the pieces `there`, in which `n_open` queries were open, by part."""
+        own_s = np.divide(pieces.length_s, n_open, out=np.zeros_like(n_open), where=there)
+        found = dict.fromkeys((*DRIVER_TIMERS, IN_QUERY), 0.0)
+        for query in self.queries:
+            left_s = float(own_s[pieces.between(query.from_s, query.to_s)].sum())
+            for name, time_s in query.did:
+                found[name] += min(time_s, left_s)
+                left_s -= min(time_s, left_s)
+            found[IN_QUERY] += left_s
+        return found

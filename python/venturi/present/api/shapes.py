@@ -176,7 +176,7 @@ class SeriesData:
 
 @dataclass(frozen=True, slots=True)
 class JobPart:
-    """A part of the application's time: of the driver, idle slots, or a cause of the tasks' time."""
+    """A part of the application's time: of the driver, idle slots, or a cause of tasks' time."""
 
     part: str
     words: str

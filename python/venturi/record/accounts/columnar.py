@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from venturi.record.job_account import polars_schema
 from venturi.record.limits import UNPRINTABLE
@@ -10,6 +10,8 @@ from venturi.record.limits import UNPRINTABLE
 if TYPE_CHECKING:
     import polars as pl
 
+Key = TypeVar("Key")
+Row = TypeVar("Row")
 TOO_MANY = " (too many)"
 """Behind the name of an event whose like filled its table: `Reading.damaged` counts it so."""
 _ROWS_A_CHUNK = 16_384
@@ -52,6 +54,17 @@ class TableBuilder:
         self._rows.clear()
 
 
+class TooManyError(Exception):
+    """There is no room left for what an event tells."""
+
+
+def row_of(rows: dict[Key, Row], key: Key, most: int, new: Row) -> Row:
+    """The row of `key`, a new one if there is room for it."""
+    if key not in rows and len(rows) >= most:
+        raise TooManyError
+    return rows.setdefault(key, new)
+
+
 def whole(value: object) -> int | None:
     """`value` if it is a whole number that a table can hold; a log may hold anything."""
     if isinstance(value, int) and not isinstance(value, bool) and -_INT64 <= value < _INT64:
@@ -59,16 +72,24 @@ def whole(value: object) -> int | None:
     return None
 
 
+def number(value: object) -> int:
+    """`value` as `whole` has it; TypeError if it is none."""
+    found = whole(value)
+    if found is None:
+        raise TypeError("not a whole number")
+    return found
+
+
 def moment(value: object) -> int | None:
     """Milliseconds since 1970; engines write 0 or less for a moment that has not come."""
-    number = whole(value)
-    return number if number is not None and number > 0 else None
+    found = whole(value)
+    return found if found is not None and found > 0 else None
 
 
 def amount(value: object) -> int | None:
     """A time or size; engines write a negative one where it is not known."""
-    number = whole(value)
-    return number if number is not None and number >= 0 else None
+    found = whole(value)
+    return found if found is not None and found >= 0 else None
 
 
 def word(value: object, characters: int = 500) -> str | None:

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic_core import from_json
 
@@ -18,19 +18,28 @@ from venturi.errors import VenturiError
 from venturi.record.accounts.columnar import (
     TOO_MANY,
     TableBuilder,
+    TooManyError,
     amount,
     ends,
     moment,
+    number,
+    row_of,
     whole,
     word,
 )
 from venturi.record.accounts.configuration import masked, spark_chosen
 from venturi.record.accounts.find import Log, spark_logs
+from venturi.record.accounts.spark_queries import (
+    DRIVER_VALUES,
+    ENDED,
+    PLAN_CHANGED,
+    STARTED,
+    Queries,
+    without_plan,
+)
 from venturi.record.accounts.streams import LIMITS, Limits, Oversized, Text
 from venturi.record.job_account import Application, JobAccount, Outcome, Reading
 
-Key = TypeVar("Key")
-Row = TypeVar("Row")
 Event = Mapping[str, Any]
 Progress = Callable[[int], None]
 """Called with the bytes of text read so far."""
@@ -49,7 +58,7 @@ TIERED_STORAGE = "venturi.spark.tiers.TieredStorageAccount"
 """Venturi's own event, of its plugin for tiered storage: jvm/tiered-storage."""
 _KINDS = 200  # of event types that are counted by name
 _RUNNING = 200_000  # tasks that may be running at once
-# A table of a log has no more rows. What is beyond is counted, see `_TooManyError`.
+# A table of a log has no more rows. What is beyond is counted, see `TooManyError`.
 _JOBS = _STAGES = 100_000
 _EXECUTORS = 20_000
 _TIERS = 500_000
@@ -93,15 +102,15 @@ def read(log: Log, limits: Limits = LIMITS, progress: Progress | None = None) ->
     """
     text = Text(log.files, limits)
     told = _Told()
-    for number, line in enumerate(text.lines()):
-        if number == 0 and not _NAME.match(line):
+    for count, line in enumerate(text.lines()):
+        if count == 0 and not _NAME.match(line):
             raise VenturiError(
                 "VEN-INGEST-FORMAT",
                 f"{log.path} is not a Spark event log: it does not begin with an event",
                 where={"file": str(log.path)},
             )
         told.take(line)
-        if progress is not None and number % _STEP == 0:
+        if progress is not None and count % _STEP == 0:
             progress(text.text_bytes)
     if not told.events:
         raise VenturiError(
@@ -110,10 +119,6 @@ def read(log: Log, limits: Limits = LIMITS, progress: Progress | None = None) ->
             where={"file": str(log.path)},
         )
     return told.account(text, log)
-
-
-class _TooManyError(Exception):
-    """There is no room left for what an event tells."""
 
 
 @dataclass(slots=True)
@@ -138,6 +143,7 @@ class _Told:
     jobs_left_out: bool = False
     running: dict[int, tuple[Any, ...]] = field(default_factory=dict)
     tasks: TableBuilder = field(default_factory=lambda: TableBuilder("tasks", "spark"))
+    queries: Queries = field(default_factory=Queries)
     tiers: TableBuilder = field(default_factory=lambda: TableBuilder("tiers", "spark"))
     tier_rows: int = 0
     last_ms: int | None = None
@@ -159,15 +165,17 @@ class _Told:
             self.oversized += 1
             return
         try:
-            event = from_json(_without_accumulables(line))
+            event = from_json(without_plan(_without_accumulables(line)))
         except ValueError:
             self.malformed += 1
             return
         try:
+            if name in {STARTED, PLAN_CHANGED}:
+                self.queries.note_timers(line)
             handle(self, event)
         except (KeyError, TypeError, AttributeError):
             self.damaged[name] += 1
-        except _TooManyError:
+        except TooManyError:
             self.damaged[name + TOO_MANY] += 1
 
     def log_start(self, event: Event) -> None:
@@ -185,10 +193,10 @@ class _Told:
         self.environment = event
 
     def job_start(self, event: Event) -> None:
-        job_id = _number(event["Job ID"])
-        stage_ids = [_number(each) for each in event["Stage IDs"]]
+        job_id = number(event["Job ID"])
+        stage_ids = [number(each) for each in event["Stage IDs"]]
         properties = event.get("Properties") or {}
-        infos = sorted(event.get("Stage Infos") or (), key=lambda each: -_number(each["Stage ID"]))
+        infos = sorted(event.get("Stage Infos") or (), key=lambda each: -number(each["Stage ID"]))
         name = properties.get("spark.job.description")
         if not name and infos:
             name = _call_site(infos[0].get("Stage Name"))
@@ -198,11 +206,11 @@ class _Told:
         job["submitted_ms"] = moment(event.get("Submission Time"))
         self._keep_ids(job, "stage_ids", stage_ids)
         for stage_id in stage_ids:
-            _row(self.job_of_stage, stage_id, _IDS, job_id)
+            row_of(self.job_of_stage, stage_id, _IDS, job_id)
 
     def job_end(self, event: Event) -> None:
         self._saw(event.get("Completion Time"))
-        job = self._job(_number(event["Job ID"]))
+        job = self._job(number(event["Job ID"]))
         job["ended_ms"] = moment(event.get("Completion Time"))
         result = event["Job Result"]
         if result["Result"] == "JobSucceeded":
@@ -214,13 +222,13 @@ class _Told:
 
     def stage(self, event: Event) -> None:
         info = event["Stage Info"]
-        key = _number(info["Stage ID"]), _number(info["Stage Attempt ID"])
+        key = number(info["Stage ID"]), number(info["Stage Attempt ID"])
         failure = ends(info.get("Failure Reason"))
         ended_ms = moment(info.get("Completion Time"))
         outcome = "failed" if failure else "unfinished" if ended_ms is None else "succeeded"
-        parent_ids = [_number(each) for each in info.get("Parent IDs") or ()]
+        parent_ids = [number(each) for each in info.get("Parent IDs") or ()]
         self._saw(ended_ms or info.get("Submission Time"))
-        stage = _row(self.stages, key, _STAGES, {})
+        stage = row_of(self.stages, key, _STAGES, {})
         stage |= {
             "name": _call_site(info.get("Stage Name")),
             "n_tasks": amount(info.get("Number of Tasks")),
@@ -233,7 +241,7 @@ class _Told:
 
     def task_start(self, event: Event) -> None:
         info = event["Task Info"]
-        task_id = _number(info["Task ID"])
+        task_id = number(info["Task ID"])
         row = (*_identity(event, info), "unfinished", None, moment(info.get("Launch Time")), None)
         self.running[task_id] = (*row, None, *_NO_METRICS)
         self._saw(info.get("Launch Time"))
@@ -259,7 +267,7 @@ class _Told:
 
     def executor_added(self, event: Event) -> None:
         info = event["Executor Info"]
-        executor = _row(
+        executor = row_of(
             self.executors, str(event["Executor ID"])[:_NAME_CHARACTERS], _EXECUTORS, {}
         )
         executor |= {
@@ -270,25 +278,36 @@ class _Told:
 
     def executor_removed(self, event: Event) -> None:
         self._saw(event.get("Timestamp"))
-        executor = _row(
+        executor = row_of(
             self.executors, str(event["Executor ID"])[:_NAME_CHARACTERS], _EXECUTORS, {}
         )
         executor["removed_ms"] = moment(event.get("Timestamp"))
         executor["reason"] = word(event.get("Removed Reason"))
 
+    def query_start(self, event: Event) -> None:
+        self._saw(event.get("time"))
+        self.queries.begin(event, _call_site(event.get("description")))
+
+    def query_end(self, event: Event) -> None:
+        self._saw(event.get("time"))
+        self.queries.end(event)
+
+    def driver_values(self, event: Event) -> None:
+        self.queries.driver_values(event)
+
     def tiered_storage(self, event: Event) -> None:
         account = event["account"]
         rows = list(_tier_rows(account))
         if self.tier_rows + len(rows) > _TIERS:
-            raise _TooManyError
+            raise TooManyError
         self.tier_rows += len(rows)
         for row in rows:
             self.tiers.append(row)
 
     def _job(self, job_id: int) -> dict[str, Any]:
         try:
-            job = _row(self.jobs, job_id, _JOBS, {})
-        except _TooManyError:
+            job = row_of(self.jobs, job_id, _JOBS, {})
+        except TooManyError:
             self.jobs_left_out = True
             raise
         job.setdefault("outcome", "unfinished")
@@ -298,7 +317,7 @@ class _Told:
         more = len(stage_ids) - len(row.get(name, ()))
         if self.ids + more > _IDS:
             row.setdefault(name, [])
-            raise _TooManyError
+            raise TooManyError
         self.ids += more
         row[name] = stage_ids
 
@@ -344,6 +363,7 @@ class _Told:
             executors=executors.finish(),
             configuration=configuration,
             chosen=spark_chosen(configuration),
+            queries=self.queries.table(),
             tiers=self.tiers.finish() if self.tier_rows else None,
         )
 
@@ -416,18 +436,17 @@ _HANDLERS: Mapping[str, Callable[[_Told, Event], None]] = {
         ("ExecutorAdded", _Told.executor_added),
         ("ExecutorRemoved", _Told.executor_removed),
     )
-} | {TIERED_STORAGE: _Told.tiered_storage}
+} | {
+    STARTED: _Told.query_start,
+    ENDED: _Told.query_end,
+    PLAN_CHANGED: lambda _told, _event: None,  # only the timers in its plan are of use
+    DRIVER_VALUES: _Told.driver_values,
+    TIERED_STORAGE: _Told.tiered_storage,
+}
 
 
 def _count(counter: Counter[str], name: str) -> None:
     counter[name if name in counter or len(counter) < _KINDS else "others"] += 1
-
-
-def _row(rows: dict[Key, Row], key: Key, most: int, new: Row) -> Row:
-    """The row of `key`, a new one if there is room for it."""
-    if key not in rows and len(rows) >= most:
-        raise _TooManyError
-    return rows.setdefault(key, new)
 
 
 def _call_site(value: object) -> str | None:
@@ -438,13 +457,6 @@ def _call_site(value: object) -> str | None:
     call, _, path = name.partition(" at /")
     _, slash, file = path.rpartition("/")
     return word(f"{call} at {file}" if slash and _LINE_OF_FILE.fullmatch(file) else name)
-
-
-def _number(value: object) -> int:
-    number = whole(value)
-    if number is None:
-        raise TypeError("not a whole number")
-    return number
 
 
 def _without_accumulables(line: bytes) -> bytes:
@@ -464,7 +476,7 @@ def _tier_rows(account: Event) -> Iterator[tuple[Any, ...]]:
     """The rows of `job_account.TIERS` that an account of tiered storage tells."""
     for order, tier in enumerate(account["tiers"]):
         before = (
-            _number(account["at_ms"]), str(account["executor_id"])[:_NAME_CHARACTERS],
+            number(account["at_ms"]), str(account["executor_id"])[:_NAME_CHARACTERS],
             word(account.get("host")), str(tier["tier"])[:_NAME_CHARACTERS], order,
             amount(tier.get("leave_free_bytes")), amount(tier.get("use_at_most_bytes")),
         )  # fmt: skip
@@ -480,8 +492,8 @@ def _identity(event: Event, info: Event) -> tuple[Any, ...]:
     """The columns of a task up to `speculative`."""
     attempt = event.get("Stage Attempt ID")
     return (
-        _number(event["Stage ID"]), 0 if attempt is None else _number(attempt),
-        str(_number(info["Task ID"])), _number(info["Index"]), amount(info.get("Attempt")),
+        number(event["Stage ID"]), 0 if attempt is None else number(attempt),
+        str(number(info["Task ID"])), number(info["Index"]), amount(info.get("Attempt")),
         word(info.get("Executor ID")), word(info.get("Host")), word(info.get("Locality")),
         info.get("Speculative") is True,
     )  # fmt: skip
