@@ -77,10 +77,19 @@ class SparkLog:
             self.add("JobEnd", **ended)
 
     def stage(
-        self, id_: int, from_s: float, to_s: float | None, tasks: int, failed: str = ""
+        self,
+        id_: int,
+        from_s: float,
+        to_s: float | None,
+        tasks: int,
+        *,
+        failed: str = "",
+        attempt: int = 0,
     ) -> None:
-        """The first attempt at a stage."""
-        info = self._stage(id_, tasks) | {"Submission Time": at(from_s)}
+        """An attempt at a stage."""
+        info = self._stage(id_, tasks) | {
+            "Submission Time": at(from_s), "Stage Attempt ID": attempt,
+        }  # fmt: skip
         self.add("StageSubmitted", **{"Stage Info": info})
         if to_s is not None:
             info |= {"Completion Time": at(to_s)} | ({"Failure Reason": failed} if failed else {})
@@ -94,12 +103,14 @@ class SparkLog:
         *,
         executor: str = "1",
         index: int | None = None,
+        attempt: int = 0,
         end: Any = None,
         metrics: Any = None,
     ) -> int:
         """An attempt at a task, the next one of its stage by default; it computes to its end.
 
-        `end` is its "Task End Reason", by default success. Gives the attempt's number.
+        `attempt` is that at its stage, `end` its "Task End Reason", by default success. Gives the
+        number of the attempt at the task.
         """
         task = {
             "Task ID": self._tasks, "Index": self._tasks if index is None else index, "Attempt": 0,
@@ -107,7 +118,7 @@ class SparkLog:
             "Locality": "ANY", "Speculative": False,
         }  # fmt: skip
         self._tasks += 1
-        of = {"Stage ID": stage, "Stage Attempt ID": 0}
+        of = {"Stage ID": stage, "Stage Attempt ID": attempt}
         self.add("TaskStart", **of, **{"Task Info": task})
         if to_s is not None:
             ran_ms = round((to_s - from_s) * 1e3)

@@ -238,6 +238,34 @@ def test_an_attempt_whose_number_no_table_holds_is_damage(tmp_path: Path) -> Non
         assert account.tasks.height == read(PI).tasks.height - 1
 
 
+def test_what_nobody_looked_at_is_not_zero(tmp_path: Path) -> None:
+    """Without an account of processes Hadoop writes 0 for what they used."""
+    path = tmp_path / "job_1_1.jhist"
+    zeros = re.sub(
+        r'("(?:CPU_MILL|PHYSICAL_MEM)[A-Z_]+",[^}]*"value":)\d+', r"\g<1>0", PI.read_text()
+    )
+    path.write_text(zeros)
+    tasks = read(path).tasks
+    assert tasks["CPU_MILLISECONDS"].count() == tasks["PHYSICAL_MEMORY_BYTES"].count() == 0
+    assert tasks["GC_TIME_MILLIS"].equals(read(PI).tasks["GC_TIME_MILLIS"])
+
+
+def test_a_job_that_failed_without_diagnostics_has_its_attempt_s_reason(tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in PI.read_text().splitlines()[2:] if line]
+    attempt = next(each for each in lines if each["type"] == "MAP_ATTEMPT_FINISHED")
+    ((_, told),) = attempt["event"].items()
+    attempt["type"] = "MAP_ATTEMPT_FAILED"
+    told["error"] = "Container is running beyond physical memory limits"
+    end = {"finishTime": told["finishTime"], "jobStatus": "FAILED", "diagnostics": {"string": ""}}
+    lines[-1] = {"type": "JOB_FAILED", "event": {"JobUnsuccessfulCompletion": end}}
+    path = tmp_path / "job_1_1.jhist"
+    path.write_text("Avro-Json\n{}\n" + "\n".join(map(json.dumps, lines)) + "\n")
+    account = read(path)
+    assert account.application.reason == f"FAILED: {told['attemptId']}: {told['error']}"
+    failed = account.tasks.filter(account.tasks["outcome"] == "failed")
+    assert failed["reason"].to_list() == [told["error"]]
+
+
 def write_conf(folder: Path, text: str) -> Path:
     path = folder / "job_1_1_conf.xml"
     path.write_text(text)

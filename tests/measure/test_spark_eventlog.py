@@ -22,7 +22,7 @@ from venturi.record.accounts.configuration import MASK
 from venturi.record.accounts.find import Log, spark_logs
 from venturi.record.accounts.streams import Limits, Oversized, Text
 from venturi.record.accounts.trial import lost, trial_of
-from venturi.record.job_account import JobAccount, columns
+from venturi.record.job_account import OUTPUT_LOST, JobAccount, columns
 from venturi.record.trial import State
 from venturi.record.trial_json import decode, encode
 
@@ -265,8 +265,8 @@ def test_zeros_of_a_lost_executor_are_no_measurements(write: Write) -> None:
 def test_a_task_told_again_is_counted_once(write: Write) -> None:
     again = task_line(**{"Task End Reason": {"Reason": "Resubmitted"}})
     account = read(write(START + task_line() + again + END))
-    assert len(account.tasks) == 1
-    assert account.reading.skipped == {"SparkListenerTaskEnd (Resubmitted)": 1}
+    assert account.tasks["outcome"].to_list() == ["succeeded"]
+    assert account.tasks["reason"].to_list() == [OUTPUT_LOST]
 
 
 def test_what_is_of_no_use_is_skipped_and_counted(write: Write) -> None:

@@ -14,6 +14,7 @@ from venturi.units import format_bytes, format_bytes_decimal, format_duration
 
 SHOWN_STAGES = 30
 SHOWN_QUERIES = 20
+SHOWN_LOSSES = SHOWN_EXECUTORS = 20
 SHOWN_MEANWHILE = 5
 _LEAST_SHARE = 0.005
 _NAME = 40
@@ -30,6 +31,8 @@ def parts(account: JobAccount, analysis: Analysis, host: Meanwhile) -> Iterator[
         ("Where the time went", _shares(analysis)),
         ("Cores: offered, used, unused", _cores(analysis)),
         ("Tasks without an end", _unfinished(stages)),
+        ("Task time in vain", _losses(analysis)),
+        ("Executors that were lost", _lost_executors(analysis)),
         ("SQL queries", _queries(account)),
         ("Critical path", _path(analysis)),
         ("Stages" + left_out, _stages(stages)),
@@ -126,6 +129,27 @@ def _unfinished(stages: Sequence[Stage]) -> Table:
                 format_duration(each.age_s), "—" if each.ratio is None else f"{each.ratio:.1f}",
                 each.until,
             )  # fmt: skip
+    return made
+
+
+def _losses(analysis: Analysis) -> Table:
+    made = table("what", "attempts", "task time", "said", "means", prose=("what", "said", "means"))
+    for each in analysis.losses[:SHOWN_LOSSES]:
+        made.add(
+            each.what, f"{each.n:,}", format_duration(each.time_s), each.said or "—",
+            each.meaning or "—",
+        )  # fmt: skip
+    return made
+
+
+def _lost_executors(analysis: Analysis) -> Table:
+    made = table("executor", "host", "at", "reason", "means", left=2,
+                 prose=("host", "reason", "means"))  # fmt: skip
+    for each in analysis.lost_executors[:SHOWN_EXECUTORS]:
+        made.add(
+            each.executor_id, each.host or "—", format_duration(each.at_s), each.reason,
+            each.meaning or "—",
+        )  # fmt: skip
     return made
 
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["int", "text", "truth", "ints"]
 Outcome = Literal["succeeded", "failed", "unfinished"]
+OUTPUT_LOST = "what it wrote was lost with its executor"
+"""The reason of a task that succeeded, and in vain."""
 MOMENT = "ms since 1970"
 """The unit of moments: they can be compared and subtracted, never added up."""
 
@@ -77,7 +79,7 @@ TASKS = (
     Column("locality", "text", None, "how near its data was, in the engine's words"),
     Column("speculative", "truth", None, "a copy started because another was slow"),
     Column("outcome", "text", None, "succeeded, failed, killed or unfinished"),
-    Column("reason", "text", None, "why it did not succeed"),
+    Column("reason", "text", None, "why it did not succeed, or did so in vain"),
     Column("launched_ms", "int", MOMENT, "when it was launched"),
     Column("finished_ms", "int", MOMENT, "when it was over"),
 )

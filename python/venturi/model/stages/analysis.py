@@ -24,6 +24,7 @@ from venturi.model.stages.causes import (
     total,
 )
 from venturi.model.stages.elapsed import Elapsed, elapsed_parts
+from venturi.model.stages.losses import losses, lost_executors, with_losses
 from venturi.model.stages.path import StageSpan, Step, critical_path, without_stage_s
 from venturi.model.stages.replay import Schedule, schedule, slots_used
 from venturi.model.stages.slots import Offered, core_use, offered
@@ -86,12 +87,16 @@ def analyse(account: JobAccount, others: float | None = None) -> Analysis:
     path = critical_path(list(spans.values()), elapsed_s) if elapsed_s else ()
     verdict = application_verdict(stages, parts, elapsed_s, application.engine)
     verdict = beside_others(verdict, others)
+    lost, executors = losses(tasks), lost_executors(account, origin_ms)
+    verdict = with_losses(verdict, lost, executors, sum(stage.task_s for stage in stages))
     return Analysis(
         elapsed_s=elapsed_s,
         stages=tuple(stages),
         path=path,
         driver_s=without_stage_s(list(spans.values()), elapsed_s) if elapsed_s else None,
         cores=cores,
+        losses=lost,
+        lost_executors=executors,
         bounds=_on_path(stages, path),
         speculation=Speculation(
             sum(stage.speculation.launched for stage in stages),

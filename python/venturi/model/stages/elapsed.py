@@ -32,8 +32,9 @@ BROADCAST = "broadcasting"
 IN_QUERY = "planning queries"
 BETWEEN = "between queries"
 AFTER = "after the last query"
+MASTER = "application master"
 DRIVER_TIMERS = (COMMIT, LISTING, BROADCAST)
-ON_DRIVER = (START_UP, BEFORE, *DRIVER_TIMERS, IN_QUERY, SCHEDULING, BETWEEN, AFTER)
+ON_DRIVER = (START_UP, BEFORE, *DRIVER_TIMERS, IN_QUERY, SCHEDULING, BETWEEN, AFTER, MASTER)
 """The parts in which the driver does something, or nothing does."""
 Key = tuple[int, int]
 
@@ -191,9 +192,7 @@ class _Open:
     first_executor_s: float = field(init=False)
 
     def __post_init__(self) -> None:
-        spark = self.account.application.engine == "spark"
-        # A job of MapReduce is the application: that it is open says nothing.
-        rows = self.account.jobs.select("submitted_ms", "ended_ms").rows() if spark else []
+        rows = self.account.jobs.select("submitted_ms", "ended_ms").rows()
         self.jobs = [self._span(*row) for row in rows if row[0] is not None]
         self.queries = []
         if self.account.queries is not None:
@@ -225,6 +224,9 @@ class _Open:
         self, pieces: _Pieces, active: Truths, spans: Sequence[StageSpan]
     ) -> dict[str, float]:
         """The seconds in which no stage was `active`, by part."""
+        left = ~active
+        if self.account.application.engine != "spark":
+            return _there({MASTER: float(pieces.length_s[left].sum())})
         open_jobs, open_queries = np.zeros((2, len(pieces.length_s)))
         for from_s, to_s in self.jobs:
             open_jobs[pieces.between(from_s, to_s)] += 1
@@ -240,7 +242,6 @@ class _Open:
             ],
             [SCHEDULING, IN_QUERY, START_UP, BEFORE, AFTER], BETWEEN,
         )  # fmt: skip
-        left = ~active
         found = {name: float(pieces.length_s[left & (part == name)].sum()) for name in ON_DRIVER}
         in_query = left & (part == IN_QUERY)
         return _there(found | self._in_queries(pieces, in_query, open_queries))

@@ -17,11 +17,11 @@ from venturi.model.stages.causes import Floats, Seconds
 from venturi.model.stages.path import StageSpan
 from venturi.model.stages.stage import CoreTime, CoreUse
 from venturi.model.stages.tasks import Tasks
-from venturi.record.job_account import JobAccount
+from venturi.record.job_account import OUTPUT_LOST, JobAccount
 
-COUNTED = "tasks that succeeded"
 OUTCOMES = {
-    "succeeded": COUNTED,
+    "succeeded": "tasks that succeeded",
+    OUTPUT_LOST: "tasks that succeeded, and what they wrote was lost",
     "failed": "attempts that failed",
     "killed": "attempts that were killed",
     "unfinished": "attempts without an end",
@@ -142,7 +142,7 @@ def _by_outcome(tasks: Tasks, used_s: float, elapsed_s: float) -> tuple[CoreTime
     )
     inside = np.where(np.isnan(inside), 0.0, np.maximum(inside, 0.0))
     whole = float(inside.sum())
-    outcomes = tasks.rows["outcome"].to_numpy()
+    outcomes = np.where(tasks.output_lost, OUTPUT_LOST, tasks.rows["outcome"].to_numpy())
     found = []
     for outcome, said in OUTCOMES.items():
         part = float(inside[outcomes == outcome].sum())

@@ -79,6 +79,28 @@ class Unfinished:
 
 
 @dataclass(frozen=True, slots=True)
+class Loss:
+    """Task time in vain: of how many attempts, what they said and what that means, if known."""
+
+    what: str
+    n: int
+    time_s: float
+    said: str | None
+    meaning: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LostExecutor:
+    """An executor that was removed though nobody wanted it gone, `at_s` after the start."""
+
+    executor_id: str
+    host: str | None
+    at_s: float
+    reason: str
+    meaning: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class CoreTime:
     """Core-seconds, and what for or why."""
 
@@ -190,6 +212,8 @@ class Analysis:
     path: tuple[Step, ...]
     driver_s: float | None
     cores: CoreUse | None
+    losses: tuple[Loss, ...]
+    lost_executors: tuple[LostExecutor, ...]
     bounds: tuple[Bound, ...]
     speculation: Speculation
     verdict: NarrowestPoint

@@ -21,7 +21,7 @@ from venturi.model.stages.causes import (
     task_times,
 )
 from venturi.model.stages.stage import Unfinished
-from venturi.record.job_account import JobAccount
+from venturi.record.job_account import OUTPUT_LOST, JobAccount
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,7 +38,8 @@ class Tasks:
     """The tasks of an application as arrays, sorted by stage; and what a stage asks about them.
 
     `unfinished` have no recorded end; of these, `hanging` are what their stage still waited for: it
-    did not succeed, and neither did another attempt at the same task.
+    did not succeed, and neither did another attempt at the same task. `output_lost` succeeded in
+    vain. `places` says where the tasks of each stage are.
     """
 
     def __init__(self, account: JobAccount, origin_ms: float) -> None:
@@ -54,11 +55,14 @@ class Tasks:
             task_times(ended, self.engine, origin_ms), self.unfinished, ends["lost"].to_numpy()
         )
         self.succeeded = (self.rows["outcome"] == "succeeded").to_numpy()
+        self.output_lost: Truths = (
+            (self.rows["reason"] == OUTPUT_LOST).fill_null(value=False).to_numpy()
+        )
         self.speculative = self.rows["speculative"].fill_null(value=False).to_numpy()
         self.index = self.rows["index"].to_numpy()
         self.bytes_read = bytes_read(self.rows, self.engine)
         self.bytes_spilled = bytes_spilled(self.rows, self.engine)
-        self._places = _places(self.rows)
+        self.places = _places(self.rows)
         self._outcomes: dict[tuple[int, int], dict[str, int]] = {}
         counted = self.rows.group_by("stage_id", "stage_attempt", "outcome", maintain_order=True)
         for stage_id, attempt, outcome, count in counted.len().iter_rows():
@@ -66,7 +70,7 @@ class Tasks:
 
     def of(self, key: tuple[int, int]) -> slice:
         """Where the tasks of a stage are."""
-        return self._places.get(key, slice(0, 0))
+        return self.places.get(key, slice(0, 0))
 
     def outcomes(self, key: tuple[int, int]) -> dict[str, int]:
         """How many of its attempts had which outcome."""

@@ -47,6 +47,7 @@ _TASK = re.compile(r"task_\d+_\d+_([mr])_(\d+)")
 _ATTEMPT = re.compile(r"attempt_\d+_\d+_([mr])_(\d{1,18})_(\d{1,18})")
 _MOMENTS = ("mapFinishTime", "shuffleFinishTime", "sortFinishTime")
 _COUNTERS = tuple(each.name for each in MAPREDUCE_TASK_METRICS[len(_MOMENTS) :])
+_OF_PROCESSES = ("CPU_MILLISECONDS", "PHYSICAL_MEMORY_BYTES")
 # Also the groups of file systems and formats, whose names are unique too.
 _GROUPS = re.compile(
     r"org\.apache\.hadoop\.mapreduce\.(TaskCounter|FileSystemCounter"
@@ -290,8 +291,20 @@ class _Job:
         kind, event = self.end
         if kind == "JOB_FINISHED":
             return "succeeded", None
-        said = ends(event.get("diagnostics")) or "no reason is recorded"
+        said = ends(event.get("diagnostics")) or self._error() or "no reason is recorded"
         return "failed", f"{word(event.get('jobStatus')) or kind}: {' '.join(said.split())}"
+
+    def _error(self) -> str | None:
+        """What the last attempt said that failed."""
+        failed = [
+            (attempt.get("finished_ms") or 0, name, attempt["reason"])
+            for name, attempt in self.attempts.items()
+            if attempt.get("outcome") == "failed" and attempt.get("reason")
+        ]
+        if not failed:
+            return None
+        _, name, reason = max(failed)
+        return f"{name}: {reason}"
 
     def tables(self) -> dict[str, Any]:
         """The tables, by name."""
@@ -365,4 +378,7 @@ def _counters(counters: object) -> dict[str, int | None]:
             for each in group["counts"]:
                 if each["name"] in _COUNTERS:
                     found[each["name"]] = amount(each["value"])
+    if not any(map(found.get, _OF_PROCESSES)):  # its processes were not looked at
+        for name in _OF_PROCESSES:
+            found.pop(name, None)
     return found

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
@@ -38,7 +38,16 @@ from venturi.record.accounts.spark_queries import (
     without_plan,
 )
 from venturi.record.accounts.streams import LIMITS, Limits, Oversized, Text
-from venturi.record.job_account import Application, JobAccount, Outcome, Reading
+from venturi.record.job_account import (
+    OUTPUT_LOST,
+    Application,
+    JobAccount,
+    Outcome,
+    Reading,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Event = Mapping[str, Any]
 Progress = Callable[[int], None]
@@ -142,6 +151,7 @@ class _Told:
     ids: int = 0
     jobs_left_out: bool = False
     running: dict[int, tuple[Any, ...]] = field(default_factory=dict)
+    resubmitted: set[str] = field(default_factory=set)
     tasks: TableBuilder = field(default_factory=lambda: TableBuilder("tasks", "spark"))
     queries: Queries = field(default_factory=Queries)
     tiers: TableBuilder = field(default_factory=lambda: TableBuilder("tiers", "spark"))
@@ -252,7 +262,9 @@ class _Told:
         info = event["Task Info"]
         reason = event["Task End Reason"]
         if reason["Reason"] == "Resubmitted":  # told again, of a task that had succeeded
-            _count(self.skipped, "SparkListenerTaskEnd (Resubmitted)")
+            if len(self.resubmitted) >= _RUNNING:
+                raise TooManyError
+            self.resubmitted.add(str(number(info["Task ID"])))
             return
         outcome = _OUTCOMES.get(reason["Reason"], "failed")
         finished_ms = moment(info.get("Finish Time"))
@@ -359,13 +371,26 @@ class _Told:
             ),
             jobs=jobs.finish(),
             stages=stages.finish(),
-            tasks=self.tasks.finish(),
+            tasks=self._tasks(),
             executors=executors.finish(),
             configuration=configuration,
             chosen=spark_chosen(configuration),
             queries=self.queries.table(),
             tiers=self.tiers.finish() if self.tier_rows else None,
         )
+
+    def _tasks(self) -> pl.DataFrame:
+        """The tasks, with what became of the output of those that were submitted again."""
+        from venturi.record.frames import pl
+
+        tasks = self.tasks.finish()
+        if not self.resubmitted:
+            return tasks
+        in_vain = pl.col("task_id").is_in(list(self.resubmitted)) & (
+            pl.col("outcome") == "succeeded"
+        )
+        reason = pl.when(in_vain).then(pl.lit(OUTPUT_LOST)).otherwise("reason")
+        return tasks.with_columns(reason=reason)
 
     def _application(self, text: Text, log: Log) -> Application:
         outcome, reason = self._outcome(log)
