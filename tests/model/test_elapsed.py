@@ -91,6 +91,7 @@ def test_a_task_whose_end_was_lost_hangs_not(tmp_path: Path) -> None:
     log.end(20)
     found = of(log, tmp_path)
     assert seconds(found) == {"cpu": 10.0, "not in the log": 10.0}
+    assert found.verdict.narrowest is None
     assert "has no end" not in found.verdict.sentence
 
 
@@ -213,3 +214,66 @@ def test_a_program_that_uses_no_spark_for_long_is_named(tmp_path: Path) -> None:
         "the driver (no stage active) took 89% of 95.0 s: the program between queries 85%"
     )
     assert seconds(found)["between queries"] == 81.0
+
+
+def three_jobs(*, left_out: int | None = None, stage: bool = True) -> SparkLog:
+    """Jobs of 10 s at 10, 30 and 50 s; of `left_out` nothing is in the log, or all but its job."""
+    log = SparkLog()
+    log.executor("1", 1, 2)
+    for number in range(3):
+        from_s = 10 + 20 * number
+        if number != left_out or not stage:
+            log.job(number, from_s, from_s + 10, [number])
+        if number != left_out:
+            log.stage(number, from_s, from_s + 10, 1)
+        log.task(number, from_s, from_s + 10)
+        if number == left_out:
+            del log.lines[-2:]
+    log.end(60)
+    return log
+
+
+def test_lost_jobs_are_neither_the_driver_nor_success(tmp_path: Path) -> None:
+    whole = of(three_jobs(), tmp_path)
+    assert whole.verdict.sentence.startswith("cannot tell: the driver (no stage active) took 50%")
+    assert "not in the log" not in seconds(whole)
+    found = of(three_jobs(left_out=1), tmp_path)
+    assert found.verdict.sentence == (
+        "the log lacks the events of 1 job and 1 task; cannot tell: time that is not in the log "
+        "took 50% of 60.0 s"
+    )
+    assert seconds(found) == {
+        "not in the log": 30.0, "cpu": 20.0, "before the first query": 8.0, "start-up": 2.0,
+    }  # fmt: skip
+    first = of(three_jobs(left_out=0), tmp_path)
+    assert seconds(first)["not in the log"] == 28.0, "the start is known"
+
+
+def test_a_job_whose_last_stage_is_not_there_is_not_the_drivers(tmp_path: Path) -> None:
+    found = of(three_jobs(left_out=1, stage=False), tmp_path)
+    assert found.verdict.sentence.startswith("the log lacks the events of 1 stage and 1 task; ")
+    assert seconds(found)["not in the log"] == 10.0
+    skipped = SparkLog()
+    skipped.executor("1", 1, 0)
+    skipped.job(0, 0, 10, [0, 1, 2])
+    skipped.stage(2, 0, 10, 1)
+    skipped.task(2, 0, 10)
+    skipped.end(10)
+    assert seconds(of(skipped, tmp_path)) == {"cpu": 10.0}, "stages 0 and 1 are skipped, not lost"
+
+
+def test_a_stage_of_which_tasks_are_missing_is_not_idle(tmp_path: Path) -> None:
+    log = SparkLog()
+    log.executor("1", 2, 0)
+    log.job(0, 0, 20, [0])
+    log.stage(0, 0, 20, 3)
+    log.task(0, 0, 20)
+    for _ in range(2):
+        log.task(0, 0, 10)
+        del log.lines[-2:]
+    log.task(0, 30, 30)
+    log.end(40)
+    found = of(log, tmp_path)
+    assert found.verdict.sentence.startswith("the log lacks the events of 2 tasks; cannot tell: ")
+    assert seconds(found)["not in the log"] == 10.0
+    assert "idle slots" not in seconds(found)

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from venturi.model.stages.causes import UNATTRIBUTED, Floats, Seconds, TaskTimes, Truths
+from venturi.model.stages.causes import NOT_IN_LOG, UNATTRIBUTED, Floats, Seconds, TaskTimes, Truths
+from venturi.model.stages.gaps import Gaps, gaps_of
 from venturi.model.stages.path import StageSpan
 from venturi.model.stages.replay import slots_used
 from venturi.model.stages.slots import Offered
@@ -43,12 +44,14 @@ Key = tuple[int, int]
 class Elapsed:
     """Seconds by part, which add up to the elapsed time; those of them in each stage.
 
-    `shares` divides the elapsed time of each stage by itself, and adds up to 1.
+    `shares` divides the elapsed time of each stage by itself, and adds up to 1. `lacking` says what
+    the log is known to lack, None if nothing.
     """
 
     parts: Mapping[str, float]
     of_stages: Mapping[Key, Mapping[str, float]]
     shares: Mapping[Key, Mapping[str, float]]
+    lacking: str | None = None
 
 
 def elapsed_parts(
@@ -62,7 +65,8 @@ def elapsed_parts(
 
     `there` are the slots; where they are not known, those that the active stages used at once.
     """
-    jobs = _Open(account, tasks.origin_ms, elapsed_s)
+    gaps = gaps_of(account)
+    jobs = _Open(account, gaps, tasks.origin_ms, elapsed_s)
     edges = np.concatenate([
         [0.0, elapsed_s], jobs.moments, [] if there is None else there.from_s,
         [moment for span in spans for moment in (span.from_s, span.to_s)],
@@ -82,12 +86,13 @@ def elapsed_parts(
     of_stages, shares = {}, {}
     for span in spans:
         here = pieces.between(span.from_s, span.to_s)
-        of_stages[span.key], shares[span.key] = _divided(work[span.key], pieces, here, filled)
+        free = NOT_IN_LOG if span.key in gaps.stages else IDLE
+        of_stages[span.key], shares[span.key] = _divided(work[span.key], pieces, here, filled, free)
         for part, time_s in of_stages[span.key].items():
             parts[part] = parts.get(part, 0.0) + time_s
     for part, time_s in jobs.driver(pieces, active > 0, spans).items():
         parts[part] = parts.get(part, 0.0) + time_s
-    return Elapsed(parts, of_stages, shares)
+    return Elapsed(parts, of_stages, shares, gaps.sentence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +105,12 @@ class _Filled:
 
 
 def _divided(
-    work: _Work, pieces: _Pieces, here: slice, filled: _Filled
+    work: _Work, pieces: _Pieces, here: slice, filled: _Filled, free: str
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """The seconds of the application in a stage, by part; and the shares of the stage's own."""
+    """The seconds of the application in a stage, by part; and the shares of the stage's own.
+
+    What no task held goes to `free`.
+    """
     length_s, whole_s = pieces.length_s[here], filled.whole_s[here]
     used_s, active = filled.used_s[here], filled.active[here]
     there = whole_s > 0
@@ -111,18 +119,15 @@ def _divided(
     found = dict(zip(work.names, own_s.tolist(), strict=True))
     # What stands idle while several stages are active is as much one's as another's.
     idle_s = np.where(there, length_s - used_s * per_slot_s, 0.0)
-    free = {IDLE: float((idle_s / active).sum())}
-    free[NO_EXECUTOR] = float((np.where(there, 0.0, length_s) / active).sum())
+    shared = found | {NO_EXECUTOR: float((np.where(there, 0.0, length_s) / active).sum())}
+    shared[free] = shared.get(free, 0.0) + float((idle_s / active).sum())
     elapsed_s = float(length_s.sum())
     if elapsed_s <= 0:
         return {}, {}
-    alone = {
-        IDLE: float(idle_s.sum()) / elapsed_s,
-        NO_EXECUTOR: float(length_s[~there].sum()) / elapsed_s,
-        OTHER_STAGES: max(float(used_s @ per_slot_s) - float(own_s.sum()), 0.0) / elapsed_s,
-        **{name: time_s / elapsed_s for name, time_s in found.items()},
-    }
-    return _there(found | free), _there(alone)
+    alone = found | {NO_EXECUTOR: float(length_s[~there].sum())}
+    alone[free] = alone.get(free, 0.0) + float(idle_s.sum())
+    alone[OTHER_STAGES] = max(float(used_s @ per_slot_s) - float(own_s.sum()), 0.0)
+    return _there(shared), _there({part: time_s / elapsed_s for part, time_s in alone.items()})
 
 
 def _there(parts: Mapping[str, float]) -> dict[str, float]:
@@ -185,6 +190,7 @@ class _Open:
     """What of an application was open when no stage was active."""
 
     account: JobAccount
+    gaps: Gaps
     origin_ms: float
     elapsed_s: float
     jobs: list[tuple[float, float]] = field(init=False)
@@ -218,7 +224,13 @@ class _Open:
     @property
     def moments(self) -> Seconds:
         """Where what is open changes."""
-        return np.array([*(each for span in self.spans for each in span), self.first_executor_s])
+        spans = [*self.spans, *self._missing]
+        return np.array([*(each for span in spans for each in span), self.first_executor_s])
+
+    @property
+    def _missing(self) -> list[tuple[float, float]]:
+        """From when to when something is not in the log."""
+        return [self._span(start or self.origin_ms, end) for start, end in self.gaps.spans]
 
     def driver(
         self, pieces: _Pieces, active: Truths, spans: Sequence[StageSpan]
@@ -232,17 +244,22 @@ class _Open:
             open_jobs[pieces.between(from_s, to_s)] += 1
         for query in self.queries:
             open_queries[pieces.between(query.from_s, query.to_s)] += 1
+        missing = np.zeros(len(pieces.length_s), bool)
+        for from_s, to_s in self._missing:
+            missing[pieces.between(from_s, to_s)] = True
         every = [*self.spans, *((span.from_s, span.to_s) for span in spans)]
         starts = pieces.edges[:-1]
         part = np.select(
             [
+                missing & (starts >= self.first_executor_s),
                 open_jobs > 0, open_queries > 0, starts < self.first_executor_s,
                 starts < min((from_s for from_s, _ in every), default=self.elapsed_s),
                 starts >= max((to_s for _, to_s in every), default=self.elapsed_s),
             ],
-            [SCHEDULING, IN_QUERY, START_UP, BEFORE, AFTER], BETWEEN,
+            [NOT_IN_LOG, SCHEDULING, IN_QUERY, START_UP, BEFORE, AFTER], BETWEEN,
         )  # fmt: skip
-        found = {name: float(pieces.length_s[left & (part == name)].sum()) for name in ON_DRIVER}
+        names = (*ON_DRIVER, NOT_IN_LOG)
+        found = {name: float(pieces.length_s[left & (part == name)].sum()) for name in names}
         in_query = left & (part == IN_QUERY)
         return _there(found | self._in_queries(pieces, in_query, open_queries))
 

@@ -112,6 +112,8 @@ def application_verdict(
     found = _judge(judged, elapsed_s, evidence, _SILENCE[engine])
     if hanging is not None:
         found = replace(found, narrowest=UNFINISHED, sentence=f"{hanging}; {found.sentence}")
+    if elapsed.lacking:
+        found = replace(found, sentence=f"{elapsed.lacking}; {found.sentence}")
     return replace(found, shares=dict(sorted(shares.items(), key=lambda each: -each[1])))
 
 
@@ -183,6 +185,11 @@ def _judge(
     if top == UNATTRIBUTED:
         why = f"cannot tell: {said}" + (f" ({silence})" if silence else "")
         return NarrowestPoint(None, why, shares, of_s)
+    missing = shares.get(NOT_IN_LOG, 0.0)
+    known = [each for part, each in shares.items() if part != NOT_IN_LOG]
+    if missing and (top == NOT_IN_LOG or missing >= share - sum(known[1:2])):
+        why = "" if top == NOT_IN_LOG else f" and {WORDS[NOT_IN_LOG]} {missing:.0%}"
+        return NarrowestPoint(None, f"cannot tell: {said}{why}", shares, of_s)
     if share < LEAST:
         return NarrowestPoint(
             None, f"cannot tell: no part stands out; {said} at most", shares, of_s

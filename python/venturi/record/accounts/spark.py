@@ -80,6 +80,7 @@ _ACCUMULABLES = b',"Accumulables":['
 _AFTER_ACCUMULABLES = (b']},"Task Executor Metrics":{', b']},"Task Metrics":{')
 _TASK_END = b'{"Event":"SparkListenerTaskEnd"'
 _COMPACTED = "it was compacted: events of jobs that had ended may be left out"
+_ANOTHER = "another application begins in it, of which nothing is read"
 _LINE_OF_FILE = re.compile(r"[^/]+:\d+")
 _CANCELLED = re.compile(r"\bcancell?ed\b", re.IGNORECASE)
 
@@ -130,6 +131,26 @@ def read(log: Log, limits: Limits = LIMITS, progress: Progress | None = None) ->
     return told.account(text, log)
 
 
+class _Numbers:
+    """A set of numbers from 0, a bit for each; those beyond `_MOST` are never in it."""
+
+    _MOST = 1 << 26
+
+    def __init__(self) -> None:
+        self._bits = bytearray()
+
+    def has(self, value: int) -> bool:
+        place = value >> 3
+        return 0 <= place < len(self._bits) and bool(self._bits[place] >> (value & 7) & 1)
+
+    def add(self, value: int) -> None:
+        if 0 <= value < self._MOST:
+            place = value >> 3
+            if place >= len(self._bits):
+                self._bits.extend(bytes(place + 1 - len(self._bits)))
+            self._bits[place] |= 1 << (value & 7)
+
+
 @dataclass(slots=True)
 class _Told:
     """What a log told so far."""
@@ -151,6 +172,8 @@ class _Told:
     ids: int = 0
     jobs_left_out: bool = False
     running: dict[int, tuple[Any, ...]] = field(default_factory=dict)
+    ended: _Numbers = field(default_factory=_Numbers)
+    another: bool = False
     resubmitted: set[str] = field(default_factory=set)
     tasks: TableBuilder = field(default_factory=lambda: TableBuilder("tasks", "spark"))
     queries: Queries = field(default_factory=Queries)
@@ -165,6 +188,8 @@ class _Told:
             self.malformed += 1
             return
         self.events += 1
+        if self.another:
+            return
         name = word(match[1].decode("utf-8", "replace"), 100) or ""
         handle = _HANDLERS.get(name)
         if handle is None:
@@ -192,6 +217,9 @@ class _Told:
         self.version = word(event["Spark Version"])
 
     def application_start(self, event: Event) -> None:
+        if self.start and self.start.get("App ID") != event.get("App ID"):
+            self.another = True
+            return
         self.start = event
         self._saw(event.get("Timestamp"))
 
@@ -239,6 +267,8 @@ class _Told:
         parent_ids = [number(each) for each in info.get("Parent IDs") or ()]
         self._saw(ended_ms or info.get("Submission Time"))
         stage = row_of(self.stages, key, _STAGES, {})
+        if ended_ms is None and stage.get("ended_ms") is not None:
+            return  # out of order: its end has been told
         stage |= {
             "name": _call_site(info.get("Stage Name")),
             "n_tasks": amount(info.get("Number of Tasks")),
@@ -252,6 +282,8 @@ class _Told:
     def task_start(self, event: Event) -> None:
         info = event["Task Info"]
         task_id = number(info["Task ID"])
+        if self.ended.has(task_id):
+            return  # out of order
         row = (*_identity(event, info), "unfinished", None, moment(info.get("Launch Time")), None)
         self.running[task_id] = (*row, None, *_NO_METRICS)
         self._saw(info.get("Launch Time"))
@@ -266,6 +298,9 @@ class _Told:
                 raise TooManyError
             self.resubmitted.add(str(number(info["Task ID"])))
             return
+        if self.ended.has(task_id := number(info["Task ID"])):
+            _count(self.skipped, "SparkListenerTaskEnd (told twice)")
+            return
         outcome = _OUTCOMES.get(reason["Reason"], "failed")
         finished_ms = moment(info.get("Finish Time"))
         row = (
@@ -274,7 +309,8 @@ class _Told:
             *_metrics(event.get("Task Metrics"), outcome),
         )  # fmt: skip
         self.tasks.append(row)
-        self.running.pop(info["Task ID"], None)
+        self.ended.add(task_id)
+        self.running.pop(task_id, None)
         self._saw(finished_ms)
 
     def executor_added(self, event: Event) -> None:
@@ -367,7 +403,10 @@ class _Told:
                 damaged=dict(self.damaged),
                 malformed=self.malformed,
                 oversized=self.oversized,
-                truncated=log.missing or text.truncated or (_COMPACTED if log.compacted else None),
+                truncated=log.missing
+                or text.truncated
+                or (_COMPACTED if log.compacted else None)
+                or (_ANOTHER if self.another else None),
             ),
             jobs=jobs.finish(),
             stages=stages.finish(),

@@ -1,0 +1,52 @@
+"""Logs of which lines are doubled, out of order, or another application's."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from event_log import SparkLog
+from venturi.record.job_account import JobAccount
+
+
+def a_log() -> SparkLog:
+    log = SparkLog()
+    log.executor("1", 2, 1, 30, "Command exited with code 137")
+    log.query(0, 2, 29)
+    for number in range(2):
+        log.job(number, 3 + 10 * number, 12 + 10 * number, [number])
+        log.stage(number, 3 + 10 * number, 12 + 10 * number, 4)
+        for index in range(4):
+            log.task(number, 3 + 10 * number, 8 + 10 * number + index, index=index)
+    log.end(31)
+    return log
+
+
+def tables(account: JobAccount) -> list[object]:
+    keys = {"jobs": "job_id", "stages": "stage_id", "tasks": "task_id", "queries": "query_id"}
+    found = [account.table(name).sort(key).to_dicts() for name, key in keys.items()]
+    return [*found, account.executors.to_dicts(), account.application]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_lines_that_are_doubled_and_out_of_order_count_once(seed: int, tmp_path: Path) -> None:
+    told, log = tables(a_log().account(tmp_path)), a_log()
+    first, *rest = log.lines
+    rest += rest
+    random.Random(seed).shuffle(rest)
+    log.lines = [first, *rest]
+    account = log.account(tmp_path)
+    assert tables(account) == told
+    assert account.reading.skipped == {"SparkListenerTaskEnd (told twice)": 8}
+
+
+def test_of_two_applications_in_a_file_the_first_is_read_and_it_is_said(tmp_path: Path) -> None:
+    log, other = a_log(), a_log()
+    other.job(2, 40, 50, [2])
+    log.lines += [line.replace(b'"App ID":"a1"', b'"App ID":"a2"') for line in other.lines]
+    account = log.account(tmp_path)
+    assert tables(account) == tables(a_log().account(tmp_path))
+    assert "another application" in (account.reading.truncated or "")
+    assert account.reading.lost
