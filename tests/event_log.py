@@ -85,10 +85,12 @@ class SparkLog:
         *,
         failed: str = "",
         attempt: int = 0,
+        rdds: tuple[str, ...] = (),
     ) -> None:
-        """An attempt at a stage."""
+        """An attempt at a stage of RDDs of the types `rdds`."""
         info = self._stage(id_, tasks) | {
             "Submission Time": at(from_s), "Stage Attempt ID": attempt,
+            "RDD Info": [{"Name": name} for name in rdds],
         }  # fmt: skip
         self.add("StageSubmitted", **{"Stage Info": info})
         if to_s is not None:
@@ -106,11 +108,12 @@ class SparkLog:
         attempt: int = 0,
         end: Any = None,
         metrics: Any = None,
+        **timers: int,
     ) -> int:
         """An attempt at a task, the next one of its stage by default; it computes to its end.
 
-        `attempt` is that at its stage, `end` its "Task End Reason", by default success. Gives the
-        number of the attempt at the task.
+        `timers`, as `scan_time`, are accumulables of it. `attempt` is that at its stage, `end` its
+        "Task End Reason", by default success. Gives the number of the attempt at the task.
         """
         task = {
             "Task ID": self._tasks, "Index": self._tasks if index is None else index, "Attempt": 0,
@@ -121,11 +124,16 @@ class SparkLog:
         of = {"Stage ID": stage, "Stage Attempt ID": attempt}
         self.add("TaskStart", **of, **{"Task Info": task})
         if to_s is not None:
+            told = [
+                {"ID": n, "Name": name.replace("_", " ").replace("python", "Python"),
+                 "Update": str(value), "Value": "99999", "Metadata": "sql"}
+                for n, (name, value) in enumerate(timers.items())
+            ]  # fmt: skip
             ran_ms = round((to_s - from_s) * 1e3)
             ran = {"Executor Run Time": ran_ms, "Executor CPU Time": ran_ms * 10**6}
             ended = {
                 "Task End Reason": end or {"Reason": "Success"},
-                "Task Info": task | {"Finish Time": at(to_s)},
+                "Task Info": task | {"Finish Time": at(to_s), "Accumulables": told},
                 "Task Metrics": ran if metrics is None else metrics,
             }
             self.add("TaskEnd", **of, **ended)

@@ -102,6 +102,14 @@ QUERIES = (
     Column("listing_ms", "int", "ms", "the driver's time to list the files that it reads"),
     Column("broadcast_ms", "int", "ms", "the driver's time to build and send its broadcasts"),
 )
+TIMERS = (
+    Column("stage_id", "int", None, "the stage of the task"),
+    Column("stage_attempt", "int", None, "and the attempt at it"),
+    Column("task_id", "text", None, "the attempt at the task; null: each of the stage"),
+    Column("python", "truth", None, "Python workers ran for it"),
+    Column("python_ms", "int", "ms", "time in which these ran; null: not recorded"),
+    Column("scan_ms", "int", "ms", "time to read and decode files; null: not recorded"),
+)
 TIERS_SETTING = "spark.storage.hierarchyStore"
 """Spark's setting, of the plugin for tiered storage, that says which tiers a job has."""
 # Of the event `venturi.spark.tiers.TieredStorageAccount`, a row for each of its tiers and kinds.
@@ -176,8 +184,8 @@ TASK_METRICS: Mapping[str, tuple[Column, ...]] = MappingProxyType(
     {"spark": SPARK_TASK_METRICS, "mapreduce": MAPREDUCE_TASK_METRICS}
 )
 TABLES = ("jobs", "stages", "tasks", "executors")
-OPTIONAL_TABLES = ("queries", "tiers")
-"""Tables that only accounts with SQL queries or with tiered storage have."""
+OPTIONAL_TABLES = ("queries", "timers", "tiers")
+"""Tables that only accounts with SQL queries, Python or scans, or tiered storage have."""
 ACCOUNT_NAME = "job-account.json"
 """The artifact with the application's own facts; its tables lie beside it."""
 ACCOUNT_TABLES = frozenset(f"{name}.parquet" for name in (*TABLES, *OPTIONAL_TABLES))
@@ -193,7 +201,8 @@ def columns(table: str, engine: str) -> tuple[Column, ...]:
     if table == "tasks":
         return TASKS + TASK_METRICS[engine]
     return {
-        "jobs": JOBS, "stages": STAGES, "executors": EXECUTORS, "queries": QUERIES, "tiers": TIERS,
+        "jobs": JOBS, "stages": STAGES, "executors": EXECUTORS, "queries": QUERIES,
+        "timers": TIMERS, "tiers": TIERS,
     }[table]  # fmt: skip
 
 
@@ -278,8 +287,9 @@ class JobAccount:
 
     `origin_ms` is when the trial began, on the account's clock: phases and series count from there.
     None, with a reason, where that is not known; an ingested account has no other beginning than
-    its own. `applications` is how many the trial ran at once, of which this is one. `queries` is
-    None where the engine records none, `tiers` where files were where the engine itself has them.
+    its own. `applications` is how many the trial ran at once, of which this is one. `queries` and
+    `timers` are None where the engine records none, `tiers` where files were where the engine
+    itself has them.
     """
 
     application: Application
@@ -294,6 +304,7 @@ class JobAccount:
     origin_reason: str | None = None
     applications: int = 1
     queries: pl.DataFrame | None = None
+    timers: pl.DataFrame | None = None
     tiers: pl.DataFrame | None = None
 
     @property
@@ -351,6 +362,7 @@ _KEYS = {
     "tasks": ("stage_id", "stage_attempt", "task_id"),
     "executors": ("executor_id",),
     "queries": ("query_id",),
+    "timers": ("stage_id", "stage_attempt"),
     "tiers": ("at_ms", "executor_id", "tier", "order", "kind"),
 }
 

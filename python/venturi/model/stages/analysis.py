@@ -16,8 +16,12 @@ import numpy.typing as npt
 
 from venturi.errors import VenturiError
 from venturi.model.stages.causes import (
+    BY_ELIMINATION,
     CAUSES,
+    READING,
+    SPILLING,
     WITHOUT_END,
+    WRITING,
     Floats,
     Seconds,
     TaskTimes,
@@ -216,8 +220,8 @@ def _causes(times: TaskTimes, tasks: Tasks) -> tuple[CauseTime, ...]:
             found.append(CauseTime(cause, None, "the engine did not record it"))
         else:
             found.append(CauseTime(cause, total(values)))
-    for cause in WITHOUT_END:
-        if total(tasks.times.causes[cause]) > 0:  # of some stage
+    for cause in (*BY_ELIMINATION, *WITHOUT_END):
+        if total(tasks.times.causes.get(cause, np.zeros(0))) > 0:  # of some stage
             found.append(CauseTime(cause, total(times.causes[cause])))
     return tuple(found)
 
@@ -313,13 +317,14 @@ def _bounds(times: TaskTimes, plan: Schedule, engine: str) -> tuple[Bound, ...]:
         Bound(
             "waiting for disks",
             saved(write) if write is not None else None,
-            saved(write, fetch, unknown),  # a fetch may wait for the disk at the other end
+            # a fetch may wait for the disk at the other end
+            saved(write, fetch, unknown, cause(READING), cause(SPILLING), cause(WRITING)),
             none,
         ),
         Bound(
             "waiting for the network",
             saved(fetch, result) if fetch is not None else None,
-            saved(fetch, result, unknown),
+            saved(fetch, result, unknown, cause(READING), cause(WRITING)),
             None if fetch is not None else silent,
         ),
     )

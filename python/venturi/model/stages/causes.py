@@ -50,6 +50,19 @@ CAUSES: Mapping[str, Mapping[str, str]] = MappingProxyType(
     }
 )
 """The causes that an engine records, and from which of its metrics they are taken."""
+PYTHON, READING, SPILLING, WRITING = (
+    "Python workers", "reading input", "spilling", "writing output"
+)  # fmt: skip
+BY_ELIMINATION: Mapping[str, str] = MappingProxyType(
+    {
+        PYTHON: "time to run Python workers; without it, the rest where they run",
+        READING: "scan time; without it, the rest where input is read",
+        SPILLING: "the rest where diskBytesSpilled is not 0",
+        WRITING: "the rest where outputBytesWritten is not 0",
+    }
+)
+"""Causes of what Spark's metrics leave, in the order in which they are taken: the thread was off
+the processor, and nothing else that the log tells of was done."""
 WITHOUT_END: Mapping[str, str] = MappingProxyType(
     {
         UNFINISHED: "attempts without an end, to where `tasks.Tasks` says that they lasted",
@@ -91,7 +104,10 @@ class TaskTimes:
 
 
 def task_times(tasks: pl.DataFrame, engine: str, origin_ms: float) -> TaskTimes:
-    """The times of `tasks` (a table of `record.job_account`) by cause; 0 s is at `origin_ms`."""
+    """The times of `tasks` by cause; 0 s is at `origin_ms`.
+
+    They are a table of `record.job_account`, those of Spark with the columns of its timers.
+    """
     launched_s = (_column(tasks, "launched_ms") - origin_ms) / 1e3
     finished_s = (_column(tasks, "finished_ms") - origin_ms) / 1e3
     # A clock that was set back gives no time, not a negative one.
@@ -126,10 +142,31 @@ def _spark(
         if not np.isnan(values).all():
             causes[cause] = inside.take(values)
     ordered = {cause: causes[cause] for cause in CAUSES["spark"] if cause in causes}
+    ordered |= _off_the_processor(tasks, inside)
     return TaskTimes(
         launched_s, finished_s, ordered, inside.left + unmeasured, outside.cut + inside.cut,
         measured,
     )  # fmt: skip
+
+
+def _off_the_processor(tasks: pl.DataFrame, inside: _Budget) -> dict[str, Seconds]:
+    """What is left of the time in which tasks ran, by `BY_ELIMINATION`."""
+    python = tasks["python"].fill_null(value=False).to_numpy()
+    run_s, scan_s = (_column(tasks, name) / 1e3 for name in ("python_ms", "scan_ms"))
+    reads, spills, writes = (
+        _column(tasks, name) > 0
+        for name in ("inputBytesRead", "diskBytesSpilled", "outputBytesWritten")
+    )
+    found = {}
+    for cause, there, timer_s in (
+        (PYTHON, python, run_s),
+        (READING, reads | ~np.isnan(scan_s), scan_s),
+        (SPILLING, spills, np.full_like(run_s, np.nan)),
+        (WRITING, writes, np.full_like(run_s, np.nan)),
+    ):
+        at_most = np.where(np.isnan(timer_s), inside.left, np.minimum(timer_s, inside.left))
+        found[cause] = inside.take(np.where(there, at_most, 0.0))
+    return found
 
 
 def _mapreduce(

@@ -50,7 +50,7 @@ class Tasks:
         self.unfinished = ends["unfinished"].to_numpy()
         self.hanging = ends["hanging"].to_numpy()
         self._until = ends["until"]
-        ended = self.rows.with_columns(ends["finished_ms"])
+        ended = _with_timers(self.rows.with_columns(ends["finished_ms"]), account)
         self.times = _told_apart(
             task_times(ended, self.engine, origin_ms), self.unfinished, ends["lost"].to_numpy()
         )
@@ -141,6 +141,24 @@ def _ends(rows: pl.DataFrame, account: JobAccount) -> pl.DataFrame:
         hanging=pl.col("unfinished") & pl.col("alone") & ~pl.col("done"),
         lost=pl.col("unfinished") & pl.col("alone") & pl.col("done"),
     )
+
+
+def _with_timers(rows: pl.DataFrame, account: JobAccount) -> pl.DataFrame:
+    """`rows` with what is known of Python workers and scans."""
+    from venturi.record.frames import pl
+
+    timers = account.timers
+    if timers is None:
+        none = {"python": pl.Boolean(), "python_ms": pl.Int64(), "scan_ms": pl.Int64()}
+        return rows.with_columns(pl.lit(None, type_).alias(name) for name, type_ in none.items())
+    own = timers.drop_nulls("task_id").unique("task_id", keep="last")
+    own = own.select("task_id", "python", "python_ms", "scan_ms")
+    of_stages = timers.filter(pl.col("task_id").is_null())
+    whole = of_stages.select("stage_id", "stage_attempt", of_stage="python").unique()
+    joined = rows.join(own, on="task_id", how="left", maintain_order="left")
+    on = ["stage_id", "stage_attempt"]
+    joined = joined.join(whole, on=on, how="left", maintain_order="left")
+    return joined.with_columns(python=pl.col("python").fill_null(value=False) | pl.col("of_stage"))
 
 
 def _told_apart(times: TaskTimes, unfinished: Truths, lost: Truths) -> TaskTimes:

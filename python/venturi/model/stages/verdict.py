@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from venturi.model.stages.causes import NOT_IN_LOG, UNATTRIBUTED, UNFINISHED
+from venturi.model.stages.causes import (
+    NOT_IN_LOG,
+    PYTHON,
+    READING,
+    SPILLING,
+    UNATTRIBUTED,
+    UNFINISHED,
+    WRITING,
+)
 from venturi.model.stages.elapsed import (
     AFTER,
     BEFORE,
@@ -62,12 +70,17 @@ WORDS = {
     NO_EXECUTOR: "waiting for executors",
     IDLE: "idle slots",
     OTHER_STAGES: "tasks of other stages",
+    PYTHON: "Python workers",
+    READING: "reading and decoding input",
+    SPILLING: "spilling to disk (by elimination)",
+    WRITING: "writing output (by elimination)",
     UNATTRIBUTED: "time the engine gives no cause for",
     UNFINISHED: "tasks without an end",
     NOT_IN_LOG: "time that is not in the log",
 }
 _SILENCE = {
-    "spark": "Spark records no time for reading input, writing output, spilling or Python workers",
+    "spark": "tasks were off the processor, and read, wrote and spilled nothing then: a core or "
+    "memory may have been waited for",
     "mapreduce": "Hadoop records no time for reading, writing, copying or waiting",
 }
 

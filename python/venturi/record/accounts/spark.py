@@ -37,6 +37,7 @@ from venturi.record.accounts.spark_queries import (
     Queries,
     without_plan,
 )
+from venturi.record.accounts.spark_timers import Timers
 from venturi.record.accounts.streams import LIMITS, Limits, Oversized, Text
 from venturi.record.job_account import (
     OUTPUT_LOST,
@@ -74,11 +75,6 @@ _TIERS = 500_000
 _IDS = 2_000_000  # of stages that jobs and stages name, in all
 _NAME_CHARACTERS = 500
 _STEP = 2_000  # lines between two calls of progress
-# About half of a task's event repeats its metrics as accumulables. Their names and ends are
-# unescaped, so that no text in the event can be taken for them.
-_ACCUMULABLES = b',"Accumulables":['
-_AFTER_ACCUMULABLES = (b']},"Task Executor Metrics":{', b']},"Task Metrics":{')
-_TASK_END = b'{"Event":"SparkListenerTaskEnd"'
 _COMPACTED = "it was compacted: events of jobs that had ended may be left out"
 _ANOTHER = "another application begins in it, of which nothing is read"
 _LINE_OF_FILE = re.compile(r"[^/]+:\d+")
@@ -176,6 +172,7 @@ class _Told:
     another: bool = False
     resubmitted: set[str] = field(default_factory=set)
     tasks: TableBuilder = field(default_factory=lambda: TableBuilder("tasks", "spark"))
+    timers: Timers = field(default_factory=Timers)
     queries: Queries = field(default_factory=Queries)
     tiers: TableBuilder = field(default_factory=lambda: TableBuilder("tiers", "spark"))
     tier_rows: int = 0
@@ -200,7 +197,7 @@ class _Told:
             self.oversized += 1
             return
         try:
-            event = from_json(without_plan(_without_accumulables(line)))
+            event = from_json(without_plan(self.timers.without_accumulables(line)))
         except ValueError:
             self.malformed += 1
             return
@@ -269,6 +266,8 @@ class _Told:
         stage = row_of(self.stages, key, _STAGES, {})
         if ended_ms is None and stage.get("ended_ms") is not None:
             return  # out of order: its end has been told
+        if not stage:
+            self.timers.of_stage(key, info)
         stage |= {
             "name": _call_site(info.get("Stage Name")),
             "n_tasks": amount(info.get("Number of Tasks")),
@@ -309,6 +308,7 @@ class _Told:
             *_metrics(event.get("Task Metrics"), outcome),
         )  # fmt: skip
         self.tasks.append(row)
+        self.timers.of_task((row[0], row[1]), str(task_id))
         self.ended.add(task_id)
         self.running.pop(task_id, None)
         self._saw(finished_ms)
@@ -415,6 +415,7 @@ class _Told:
             configuration=configuration,
             chosen=spark_chosen(configuration),
             queries=self.queries.table(),
+            timers=self.timers.table(),
             tiers=self.tiers.finish() if self.tier_rows else None,
         )
 
@@ -521,19 +522,6 @@ def _call_site(value: object) -> str | None:
     call, _, path = name.partition(" at /")
     _, slash, file = path.rpartition("/")
     return word(f"{call} at {file}" if slash and _LINE_OF_FILE.fullmatch(file) else name)
-
-
-def _without_accumulables(line: bytes) -> bytes:
-    if not line.startswith(_TASK_END):
-        return line
-    start = line.find(_ACCUMULABLES)
-    if start < 0:
-        return line
-    for after in _AFTER_ACCUMULABLES:
-        end = line.find(after, start)
-        if end >= 0:
-            return line[:start] + line[end + 1 :]
-    return line
 
 
 def _tier_rows(account: Event) -> Iterator[tuple[Any, ...]]:

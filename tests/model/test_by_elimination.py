@@ -1,0 +1,81 @@
+"""What a task did while it was off the processor, as far as the log tells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from event_log import SparkLog
+from venturi.model.stages.analysis import analyse
+from venturi.model.stages.stage import Analysis
+
+RAN = {"Executor Run Time": 20_000, "Executor CPU Time": 4 * 10**9}
+READ = {"Input Metrics": {"Bytes Read": 100, "Records Read": 1}}
+WROTE = {"Output Metrics": {"Bytes Written": 100, "Records Written": 1}}
+SPILT = {"Disk Bytes Spilled": 100}
+
+
+def one_task(
+    folder: Path, rdds: tuple[str, ...] = (), metrics: Any = None, **timers: int
+) -> Analysis:
+    """A task that ran 20 s, 4 of them on the processor."""
+    log = SparkLog()
+    log.executor("1", 1, 0)
+    log.job(0, 0, 20, [0])
+    log.stage(0, 0, 20, 1, rdds=rdds)
+    log.task(0, 0, 20, metrics=RAN | (metrics or {}), **timers)
+    log.end(20)
+    return analyse(log.account(folder))
+
+
+def causes(found: Analysis) -> dict[str, float]:
+    """All parts of the time of its stage's tasks."""
+    (stage,) = found.stages
+    parts = {each.cause: each.time_s for each in stage.causes if each.time_s}
+    if stage.unattributed_s:
+        parts["unattributed"] = stage.unattributed_s
+    assert sum(parts.values()) == stage.task_s == 20.0
+    assert stage.overlap_s == 0.0
+    return parts
+
+
+@pytest.mark.parametrize(
+    ("rdds", "metrics", "timers", "parts"),
+    [
+        ((), {}, {}, {"unattributed": 16.0}),
+        # Spark 4 has a timer, 3.5 only sizes, RDDs nothing.
+        ((), {}, {"time_to_run_python_workers": 15_000},
+         {"Python workers": 15.0, "unattributed": 1.0}),
+        ((), {}, {"time_to_run_python_workers": 19_000}, {"Python workers": 16.0}),
+        ((), {}, {"data_sent_to_python_workers": 7}, {"Python workers": 16.0}),
+        (("MapPartitionsRDD", "PythonRDD"), {}, {}, {"Python workers": 16.0}),
+        ((), READ, {"scan_time": 3_000}, {"reading input": 3.0, "unattributed": 13.0}),
+        ((), READ, {}, {"reading input": 16.0}),
+        ((), SPILT, {}, {"spilling": 16.0}),
+        ((), WROTE, {}, {"writing output": 16.0}),
+        ((), READ | WROTE | SPILT, {"scan_time": 2_000, "time_to_run_python_workers": 5_000},
+         {"Python workers": 5.0, "reading input": 2.0, "spilling": 9.0}),
+    ],
+)  # fmt: skip
+def test_the_rest_is_what_the_log_does_not_rule_out(
+    rdds: tuple[str, ...], metrics: Any, timers: dict[str, int], parts: dict[str, float],
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    assert causes(one_task(tmp_path, rdds, metrics, **timers)) == {"cpu": 4.0} | parts
+
+
+def test_what_is_found_so_can_be_the_narrowest_point(tmp_path: Path) -> None:
+    found = one_task(tmp_path, ("PythonRDD",))
+    assert found.verdict.narrowest == "Python workers"
+    assert found.verdict.sentence.startswith("Python workers took 80% of 20.0 s, most of it in")
+    nothing = one_task(tmp_path)
+    assert nothing.verdict.narrowest is None
+    assert "a core or memory may have been waited for" in nothing.verdict.sentence
+
+
+def test_of_disks_what_reads_or_writes_may_be_waiting(tmp_path: Path) -> None:
+    bounds = {each.without: each.at_most_s for each in one_task(tmp_path, (), SPILT).bounds}
+    assert bounds["waiting for disks"] == 16.0
+    assert bounds["waiting for the network"] == 0.0
