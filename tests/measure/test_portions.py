@@ -17,13 +17,14 @@ from venturi.measure.hosts.remote import connected
 from venturi.measure.trial.job import Step
 from venturi.measure.workloads import outputs
 from venturi.measure.workloads.checking import Checking, CheckResult, Portion
+from venturi.measure.workloads.definition import Definition
 from venturi.measure.workloads.inputs import InputData
 from venturi.measure.workloads.registry import size_of_bytes, workload
 
 RECORD_BYTES = 100
 RECORDS = 3_000
-TERASORT = workload("terasort")
-Check = Callable[[Sequence[bytes]], CheckResult]
+TERASORT, TERAGEN = workload("terasort"), workload("teragen")
+Check = Callable[..., CheckResult]
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +51,7 @@ def check(given: tuple[Step, InputData], hosts: tuple[Host, ...], tmp_path: Path
     """The verdict on these contents of the hosts, in this order."""
     step, data = given
 
-    def checked(contents: Sequence[bytes]) -> CheckResult:
+    def checked(contents: Sequence[bytes], definition: Definition = TERASORT) -> CheckResult:
         portions = []
         for number, (host, content) in enumerate(zip(hosts, contents, strict=False)):
             folder = tmp_path / f"w{number}"
@@ -61,9 +62,9 @@ def check(given: tuple[Step, InputData], hosts: tuple[Host, ...], tmp_path: Path
             for part, some in zip(parts, (content[:half], content[half:]), strict=True):
                 part.write_bytes(some)
             portions.append(Portion(f"w{number}", host, folder, parts))
-        size = size_of_bytes(TERASORT, RECORDS * RECORD_BYTES)
+        size = size_of_bytes(definition, RECORDS * RECORD_BYTES)
         return outputs.check(
-            Checking(step, TERASORT, size, data, tmp_path / "none", {}, tuple(portions))
+            Checking(step, definition, size, data, tmp_path / "none", {}, tuple(portions))
         )
 
     return checked
@@ -83,6 +84,19 @@ def test_what_several_hosts_have_is_judged_as_a_whole(
     wrong = c[:-1] + bytes([c[-1] ^ 1])
     assert (check([a, b, wrong]).invalid or "").startswith("checksum ")
     assert check([]).invalid == "there is no output"
+
+
+def test_records_that_were_made_on_several_hosts_need_no_order(
+    check: Check, given: tuple[Step, InputData]
+) -> None:
+    content = given[1].files[0].read_bytes()
+    a, b, c = (content[at : at + 100_000] for at in range(0, len(content), 100_000))
+    assert check([c, a, b], TERAGEN) == CheckResult(None)
+    few = check([c, a, b[:-RECORD_BYTES]], TERAGEN).invalid
+    assert few == "2999 records are on disk, 3000 were asked for"
+    wrong = b[:-1] + bytes([b[-1] ^ 1])
+    assert (check([c, a, wrong], TERAGEN).invalid or "").startswith("checksum ")
+    assert check([], TERAGEN).invalid == "there is no output"
 
 
 def test_a_host_that_cannot_read_its_part_is_named(

@@ -35,7 +35,7 @@ class Portion:
 class Checking:
     """What a check may look at: what went in, the folder that came out, and what the program said.
 
-    The output of a sort may be on several hosts instead, in `portions` in the order of the keys.
+    Records of one length may be on several hosts instead, in `portions`, by the files' order.
 
     `answer` is what a workload without output files found: for pi the points inside.
     """

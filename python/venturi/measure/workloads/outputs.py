@@ -7,19 +7,13 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from venturi.errors import VenturiError
-from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.agent_results import Validated
-from venturi.measure.hosts.at_once import on_all
-from venturi.measure.hosts.owned import COPY_PREFIX, temporary
 from venturi.measure.trial.job import Step
 from venturi.measure.workloads.checking import Checking, CheckResult, Portion
 from venturi.measure.workloads.definition import Format
 from venturi.measure.workloads.inputs import InputData
+from venturi.measure.workloads.portions import inputs, validated
 from venturi.measure.workloads.registry import family
-from venturi.record.trial import TrialWarning
-
-_SUMMARY = ".summary"
 
 
 def check(checking: Checking) -> CheckResult:
@@ -82,7 +76,7 @@ def _sorted(
         return CheckResult("there is no output")
     # Lines of a generated workload have one length, line break included: records as any others.
     framing = "kv" if format_ == "kv" else "fixed"
-    arguments = [*_inputs(files), "--format", framing]
+    arguments = [*inputs(files), "--format", framing]
     if framing == "fixed":
         arguments += ["--record-bytes", record_bytes, "--key-bytes", key_bytes]
     result = step.run("validate", *arguments)
@@ -92,38 +86,10 @@ def _sorted(
 def _sorted_there(
     step: Step, given: InputData, portions: Sequence[Portion], framing: Sequence[object]
 ) -> CheckResult:
-    """As `_sorted`, by the agents of all hosts at once; their summaries give the verdict."""
     if not portions:
         return CheckResult("there is no output")
-    seen = on_all(
-        {each.name: Agent.of(each.host, step.agent) for each in portions},
-        "validate",
-        {
-            # They have just come from HDFS: what is still in memory need not be read from disk.
-            each.name: (
-                *_inputs(each.files), *framing, "--buffered", "--summary-out",
-                each.folder / _SUMMARY,
-            )
-            for each in portions
-        },
-    )  # fmt: skip
-    warnings: list[TrialWarning] = []
-    for name, found in seen.items():
-        if isinstance(found, VenturiError):
-            found.where = {"host": name, **found.where}
-            raise found
-        warnings += found.warnings
-    files = step.host.files
-    with temporary(files, COPY_PREFIX) as folder:
-        summaries = [folder / f"{number}{_SUMMARY}" for number in range(len(portions))]
-        for path, each in zip(summaries, portions, strict=True):
-            files.write(path, each.host.files.read(each.folder / _SUMMARY))
-        result = step.run("validate", "--summaries", *_inputs(summaries), *framing)
-    return CheckResult(_difference(given, result.read(Validated)), (*warnings, *result.warnings))
-
-
-def _inputs(files: Sequence[Path]) -> list[object]:
-    return [part for file in files for part in ("--input", file)]
+    seen, warnings = validated(step, portions, framing)
+    return CheckResult(_difference(given, seen), warnings)
 
 
 def _difference(given: InputData, seen: Validated) -> str | None:

@@ -1,4 +1,4 @@
-"""The sorted output of a job in HDFS, read again on the hosts of its cluster.
+"""The records that a job left in HDFS, read again on the hosts of its cluster.
 
     HDFS --- a part of its files each ---> a folder of each worker, where its agent validates them
 
@@ -25,11 +25,11 @@ _SHELL = "org.apache.hadoop.fs.FsShell"
 
 
 def spreads(cluster: Cluster, task: Task) -> bool:
-    """Whether what `task` has written is read again by the workers: of records of one length, whose
-    order on one host and on the next can be put together, and if it is not to be kept.
+    """Whether what `task` has written is read again by the workers: records of one length, of which
+    number and order can be told on one host and on the next, if they are not to be kept.
     """
-    is_sorted = task.definition.job == "sort" and task.definition.format != "kv"
-    return is_sorted and not task.keep and isinstance(cluster, OwnCluster) and bool(cluster.clients)
+    made = task.definition.job in {"sort", "teragen"} and task.definition.format != "kv"
+    return made and not task.keep and isinstance(cluster, OwnCluster) and bool(cluster.clients)
 
 
 def portions(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from venturi.measure.hosts.agent_results import Generated, Validated
+from venturi.measure.workloads.portions import inputs, validated
 
 if TYPE_CHECKING:
     from venturi.measure.workloads.checking import Checking
@@ -19,12 +20,14 @@ def check(checking: Checking) -> str | None:
 
 def _check_records(checking: Checking) -> str | None:
     """Reads them again. They are in no order; nobody said that they were."""
-    files = checking.parts()
-    if not files:
-        return "there is no output"
     step, records = checking.step, checking.size.records
-    inputs = [part for file in files for part in ("--input", file)]
-    seen = step.run("validate", *inputs).read(Validated)
+    if checking.portions is None:
+        files = checking.parts()
+        seen = step.run("validate", *inputs(files)).read(Validated) if files else None
+    else:
+        seen = validated(step, checking.portions)[0] if checking.portions else None
+    if seen is None:
+        return "there is no output"
     if seen.records != records:
         return f"{seen.records} records are on disk, {records} were asked for"
     expected = checking.answer.get("checksum")

@@ -1,0 +1,55 @@
+"""What agents read of an output that lies on several hosts, all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from venturi.errors import VenturiError
+from venturi.measure.hosts.agent import Agent
+from venturi.measure.hosts.agent_results import Validated
+from venturi.measure.hosts.at_once import on_all
+from venturi.measure.hosts.owned import COPY_PREFIX, temporary
+from venturi.measure.trial.job import Step
+from venturi.measure.workloads.checking import Portion
+from venturi.record.trial import TrialWarning
+
+_SUMMARY = ".summary"
+
+
+def validated(
+    step: Step, portions: Sequence[Portion], framing: Sequence[object] = ()
+) -> tuple[Validated, tuple[TrialWarning, ...]]:
+    """What `validate` says of all `portions` together, put together from each host's summary, and
+    what was noticed on the way. `framing`: its options for records other than of TeraSort.
+    """
+    seen = on_all(
+        {each.name: Agent.of(each.host, step.agent) for each in portions},
+        "validate",
+        {
+            # They have just come from HDFS: what is still in memory need not be read from disk.
+            each.name: (
+                *inputs(each.files), *framing, "--buffered", "--summary-out",
+                each.folder / _SUMMARY,
+            )
+            for each in portions
+        },
+    )  # fmt: skip
+    warnings: list[TrialWarning] = []
+    for name, found in seen.items():
+        if isinstance(found, VenturiError):
+            found.where = {"host": name, **found.where}
+            raise found
+        warnings += found.warnings
+    files = step.host.files
+    with temporary(files, COPY_PREFIX) as folder:
+        summaries = [folder / f"{number}{_SUMMARY}" for number in range(len(portions))]
+        for path, each in zip(summaries, portions, strict=True):
+            files.write(path, each.host.files.read(each.folder / _SUMMARY))
+        result = step.run("validate", "--summaries", *inputs(summaries), *framing)
+    return result.read(Validated), (*warnings, *result.warnings)
+
+
+def inputs(files: Sequence[Path]) -> list[object]:
+    """Each of `files` as an option of the agent."""
+    return [part for file in files for part in ("--input", file)]
