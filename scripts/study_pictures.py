@@ -13,8 +13,8 @@ MEDIAN, INTERVAL, LEAST = "median (s)", "interval", "of the least: here"
 RANGE = re.compile(r"([0-9.]+) to ([0-9.]+)")
 FIGURE = re.compile(r"[0-9.]+")
 WIDTH, LABELS, RIGHT, LINE, TOP, BOTTOM = 760, 230, 24, 26, 40, 44
-# What a cell says where the head of its column is not beside it.
-SAID = {"machines a host": "{} a host", "ports": "ports {}", "disks a DataNode": "{} disks each",
+# What a cell says where the head of its column is not beside it; what follows from others, nothing.
+SAID = {"machines a host": "{} a host", "ports": "ports {}", "disks a DataNode": "",
         "second copies": "second copies: {}"}  # fmt: skip
 # Legible on white and on black, and by those who tell few colours apart: shapes differ as well.
 STYLE = """text{font:13px system-ui,sans-serif;fill:#777}.label{fill:#888;font-weight:600}
@@ -62,7 +62,9 @@ def _lines(page: str) -> tuple[str, list[_Line]]:
         ends = RANGE.match(cells[INTERVAL])
         found.append(
             _Line(
-                ", ".join(SAID.get(head, "{}").format(cells[head]) for head in labels),
+                ", ".join(
+                    filter(None, (SAID.get(head, "{}").format(cells[head]) for head in labels))
+                ),
                 float(cells[MEDIAN]) / scale,
                 (float(ends[1]) / scale, float(ends[2]) / scale) if ends else None,
                 {name: float(cells[name]) for name in others},
