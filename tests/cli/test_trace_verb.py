@@ -1,13 +1,15 @@
-"""`venturi trace show`: what it prints of a trace, and of a damaged one."""
+"""`venturi trace`: what it prints of a trace, and of a damaged one; recording."""
 
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from command_line import venturi
+from loop_disks import loop_disk, needs_recording
 
 
 def lines(requests: int, *, sectors: int, apart: int) -> str:
@@ -80,3 +82,39 @@ def test_json_has_all_of_it_with_thresholds_and_their_sources(
     assert sum(count for _, _, count, _ in read["position"]["cells"]) == 100
     assert all(each["source"] and each["unit"] for each in data["thresholds"])
     assert answer["warnings"] == []
+
+
+@needs_recording
+def test_what_a_command_does_to_a_disk_is_recorded(tmp_path: Path, agent_binary: Path) -> None:
+    def run(*args: object) -> subprocess.CompletedProcess[str]:
+        return venturi(*args, home=tmp_path / "home", VENTURI_AGENT=str(agent_binary))
+
+    with loop_disk(tmp_path / "image", 8 << 20) as device:
+        reads = ("dd", f"if={device}", "of=/dev/null", "bs=4096", "count=50", "iflag=direct")
+        options = ("trace", "record", "--device", device, "-o")
+        recorded = run(*options, tmp_path / "out", "--", *reads)
+        assert recorded.returncode == 0, recorded.stderr
+        assert "0 lost" in recorded.stdout
+        assert f"venturi trace show {tmp_path / 'out'}" in recorded.stdout
+        failed = run(*options, tmp_path / "failed", "--", "sh", "-c", "exit 7")
+        assert failed.returncode == 1
+        assert "error[VEN-TRACE-COMMAND]: sh ended with status 7" in failed.stderr
+        timed = run(*options, tmp_path / "timed", "--for", "10ms", "--json")
+        assert (json.loads(timed.stdout)["data"]["lost"], timed.returncode) == (0, 0)
+    shown = run("trace", "show", tmp_path / "out")
+    words = " ".join(shown.stdout.split())
+    assert "tracepoints as venturi records them" in words
+    assert "not in it nothing, as far as it tells" in words
+    assert "read: " in words
+
+
+def test_a_recording_needs_a_disk_and_one_end(tmp_path: Path) -> None:
+    def refused(*args: object) -> str:
+        run = venturi("trace", "record", "-o", tmp_path / "out", *args, home=tmp_path / "home")
+        assert run.returncode in {1, 2}
+        assert not (tmp_path / "out").exists()
+        return run.stderr
+
+    assert "--dir or --device" in refused()
+    assert "which of them" in refused("--dir", "/", "--for", "1s", "--", "true")
+    assert "VEN-TRACE-COMMAND" in refused("--dir", "/", "--", "no-such-program-here")

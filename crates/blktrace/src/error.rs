@@ -44,6 +44,53 @@ pub enum TraceError {
         /// How many may be.
         limit: usize,
     },
+    /// It is on no block device, or none.
+    #[error("{}: {found}", path.display())]
+    NoDevice {
+        /// The folder or file.
+        path: PathBuf,
+        /// What it is instead.
+        found: &'static str,
+    },
+    /// The kernel's tracepoints are not to be seen.
+    #[error("tracefs is mounted neither at /sys/kernel/tracing nor at /sys/kernel/debug/tracing")]
+    NoTracefs,
+    /// This user may not record.
+    #[error("{} is not for this user: {reason}", path.display())]
+    Rights {
+        /// The file or folder of tracefs.
+        path: PathBuf,
+        /// What the system said.
+        reason: io::Error,
+    },
+    /// Nobody may record.
+    #[error("the kernel is locked down for confidentiality, so that nobody may trace it")]
+    Lockdown,
+    /// The kernel does not do what is needed.
+    #[error("the kernel refused {}: {reason}", path.display())]
+    Kernel {
+        /// The file of tracefs.
+        path: PathBuf,
+        /// What the system said.
+        reason: io::Error,
+    },
+    /// The kernel's events are not as they are known.
+    #[error("what the kernel records cannot be read: {0}")]
+    Unknown(String),
+    /// The folder of a recording has something in it.
+    #[error("{} is not empty", path.display())]
+    Occupied {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A recording cannot be written.
+    #[error("{} cannot be written: {reason}", path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        reason: io::Error,
+    },
     /// The user stopped it.
     #[error("interrupted")]
     Interrupted,
@@ -58,6 +105,13 @@ impl TraceError {
             Self::Version { .. } => "VEN-TRACE-VERSION",
             Self::Empty { .. } => "VEN-TRACE-EMPTY",
             Self::Devices { .. } => "VEN-TRACE-DEVICES",
+            Self::NoDevice { .. } => "VEN-TRACE-DEVICE",
+            Self::NoTracefs => "VEN-TRACE-TRACEFS",
+            Self::Rights { .. } => "VEN-TRACE-RIGHTS",
+            Self::Lockdown => "VEN-TRACE-LOCKDOWN",
+            Self::Kernel { .. } | Self::Unknown(_) => "VEN-TRACE-KERNEL",
+            Self::Occupied { .. } => "VEN-TRACE-OCCUPIED",
+            Self::Write { .. } => "VEN-TRACE-WRITE",
             Self::Interrupted => "VEN-INTERRUPTED",
         }
     }
@@ -68,8 +122,17 @@ impl TraceError {
             Self::Read { path, .. }
             | Self::Format { path, .. }
             | Self::Version { path, .. }
-            | Self::Empty { path, .. } => Some(path),
-            Self::Devices { .. } | Self::Interrupted => None,
+            | Self::Empty { path, .. }
+            | Self::NoDevice { path, .. }
+            | Self::Rights { path, .. }
+            | Self::Kernel { path, .. }
+            | Self::Occupied { path }
+            | Self::Write { path, .. } => Some(path),
+            Self::Devices { .. }
+            | Self::NoTracefs
+            | Self::Lockdown
+            | Self::Unknown(_)
+            | Self::Interrupted => None,
         }
     }
 
@@ -78,13 +141,35 @@ impl TraceError {
         match self {
             Self::Read { .. } => "check the name and the rights",
             Self::Format { .. } => {
-                "give the folder with blktrace's files (DEVICE.blktrace.CPU), one such file, what \
-                 `blkparse -d` wrote, or text by blkparse (in its default format), ftrace or \
+                "give the folder of `venturi trace record`, that with blktrace's files \
+                 (DEVICE.blktrace.CPU), one such file, what `blkparse -d` wrote, or text by blkparse (in its default format), ftrace or \
                  `perf script --ns`"
             }
             Self::Version { .. } => "blkparse of the traced host can write it as text",
             Self::Empty { .. } => "was the right device traced, while something used it?",
             Self::Devices { .. } => "the trace is damaged, or of many hosts: give one host's",
+            Self::NoDevice { .. } => "name the disks below it with --device",
+            Self::NoTracefs => {
+                "as root: mount -t tracefs none /sys/kernel/tracing (a container needs it from its \
+                 host); a kernel without CONFIG_FTRACE has none"
+            }
+            Self::Rights { .. } => {
+                "record as root; in a container also with CAP_SYS_ADMIN, and tracefs mounted to be \
+                 written"
+            }
+            Self::Lockdown => {
+                "boot without lockdown=confidentiality (cat /sys/kernel/security/lockdown); with \
+                 integrity, as Secure Boot has it, recording works"
+            }
+            Self::Kernel { .. } => {
+                "if memory is short, choose a smaller --buffer; an event that is missing needs \
+                 CONFIG_BLK_DEV_IO_TRACE or a newer kernel"
+            }
+            Self::Unknown(_) => "tell us the kernel's release; `perf record` may do meanwhile",
+            Self::Occupied { .. } => "name a folder that is not there yet",
+            Self::Write { .. } => {
+                "what was recorded before is in the folder and can be read; give it more room"
+            }
             Self::Interrupted => "",
         }
     }
@@ -93,13 +178,23 @@ impl TraceError {
 /// Every code of traces with its meaning.
 pub const CODES: &[(&str, &str)] = &[
     ("VEN-TRACE-CPUS", "A trace has no files for some processors (a warning)."),
+    ("VEN-TRACE-CUT", "A recording was cut short: its end is missing (a warning)."),
     ("VEN-TRACE-DAMAGED", "Parts of a trace cannot be read, and were left out (a warning)."),
+    ("VEN-TRACE-DEVICE", "What is to be recorded is on no block device."),
     ("VEN-TRACE-DEVICES", "A trace has more devices than one host."),
     ("VEN-TRACE-EMPTY", "A trace has no request in it."),
     ("VEN-TRACE-FORMAT", "A file or folder is no trace of a known format."),
+    ("VEN-TRACE-GONE", "A disk vanished while it was recorded (a warning)."),
+    ("VEN-TRACE-ITSELF", "A recording is written to a disk that it records (a warning)."),
+    ("VEN-TRACE-KERNEL", "The kernel refused to record, or records what cannot be read."),
+    ("VEN-TRACE-LOCKDOWN", "The kernel is locked down, so that nobody may trace it."),
     ("VEN-TRACE-LOST", "Records are missing in a trace: lost, or left out (a warning)."),
     ("VEN-TRACE-NO-ISSUE", "A device's requests were queued and never issued (a warning)."),
+    ("VEN-TRACE-OCCUPIED", "The folder for a recording is not empty."),
     ("VEN-TRACE-ORDER", "Time goes backwards in a trace (a warning)."),
     ("VEN-TRACE-READ", "A trace cannot be opened or read."),
+    ("VEN-TRACE-RIGHTS", "This user may not record the kernel's tracepoints."),
+    ("VEN-TRACE-TRACEFS", "The kernel's tracepoints are not mounted."),
     ("VEN-TRACE-VERSION", "A trace is of an unknown version of blktrace's format."),
+    ("VEN-TRACE-WRITE", "A recording cannot be written any further; what was written is kept."),
 ];

@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use crate::bundle::Bundle;
 use crate::error::TraceError;
 use crate::report::Warning;
+use crate::ring;
 use crate::stream::{Source, Stream};
 
 /// What is read of a file at once.
@@ -57,43 +60,55 @@ impl Input {
     /// The trace at `path`: a file, or a folder with a file for each processor.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         if !metadata(path)?.is_dir() {
-            return Self::of(path, &[path.to_path_buf()], Vec::new(), alone(path));
+            let files = vec![(path.to_path_buf(), None)];
+            return Self::of(path, files, Vec::new(), alone(path));
+        }
+        if let Some(bundle) = Bundle::open(path)? {
+            let missing = ranges(&bundle.missing).map(|cpus| format!("processors {cpus}"));
+            let files = bundle.files.into_iter().map(|(path, decoder)| (path, Some(decoder)));
+            let mut input = Self::of(path, files.collect(), missing.into_iter().collect(), None)?;
+            input.warnings.extend(bundle.warnings);
+            return Ok(input);
         }
         let devices = per_cpu(path)?;
         if devices.is_empty() {
-            let found = format!("no file in it is called DEVICE{INFIX}CPU");
+            let found = format!("no file in it is called trace.json or DEVICE{INFIX}CPU");
             return Err(TraceError::Format { path: path.to_path_buf(), found });
         }
-        let paths: Vec<PathBuf> =
-            devices.values().flat_map(|files| files.values().cloned()).collect();
+        let paths = devices.values().flat_map(|files| files.values());
+        let paths = paths.map(|path| (path.clone(), None)).collect();
         let missing: Vec<String> = devices
             .iter()
             .filter_map(|(name, files)| {
                 Some(format!("{name}: {}", missing(files.keys().copied())?))
             })
             .collect();
-        Self::of(path, &paths, missing, None)
+        Self::of(path, paths, missing, None)
     }
 
     fn of(
         path: &Path,
-        paths: &[PathBuf],
+        paths: Vec<(PathBuf, Option<ring::Decoder>)>,
         missing_cpus: Vec<String>,
         alone: Option<String>,
     ) -> Result<Self, TraceError> {
         allow_files(paths.len() as u64);
-        let at_once = if paths.len() < MANY { READ_BYTES } else { READ_BYTES_OF_MANY };
+        let files = paths.len();
+        let at_once = if files < MANY { READ_BYTES } else { READ_BYTES_OF_MANY };
         let (mut streams, mut bytes) = (Vec::new(), 0);
-        for path in paths {
-            let about = metadata(path)?;
+        for (path, decoder) in paths {
+            let about = metadata(&path)?;
             // A processor that had nothing to do has an empty file. A pipe has no size.
-            if about.is_file() && about.len() == 0 && paths.len() > 1 {
+            if about.is_file() && about.len() == 0 && files > 1 {
                 continue;
             }
             bytes += about.len();
-            let file = File::open(path).map_err(|reason| unreadable(path, reason))?;
-            let source = Source { path: path.clone(), reader: Box::new(file) };
-            streams.push(Stream::open(source, at_once)?);
+            let file = File::open(&path).map_err(|reason| unreadable(&path, reason))?;
+            let source = Source { path, reader: Box::new(file) };
+            streams.push(match decoder {
+                Some(decoder) => Stream::of_pages(source, at_once, decoder)?,
+                None => Stream::open(source, at_once)?,
+            });
         }
         let of_cpus = (!missing_cpus.is_empty()).then(|| {
             format!(
@@ -106,7 +121,7 @@ impl Input {
         Ok(Self {
             path: path.to_path_buf(),
             streams,
-            files: paths.len(),
+            files,
             bytes: Some(bytes),
             missing_cpus,
             warnings,
@@ -150,22 +165,33 @@ fn alone(path: &Path) -> Option<String> {
 
 /// The numbers below the greatest that are not among `cpus`, which are in order: `0, 4-7`.
 fn missing(cpus: impl Iterator<Item = u32>) -> Option<String> {
-    let mut next = 0;
-    let mut ranges = Vec::new();
+    let (mut next, mut missing) = (0, Vec::new());
     for cpu in cpus {
-        match cpu - next {
-            0 => {}
-            1 => ranges.push(next.to_string()),
-            _ => ranges.push(format!("{next}-{}", cpu - 1)),
+        if cpu > next {
+            missing.push(next..=cpu - 1);
         }
         next = cpu.saturating_add(1);
     }
-    let more = ranges.len().saturating_sub(RANGES_NAMED);
-    ranges.truncate(RANGES_NAMED);
-    if more > 0 {
-        ranges.push(format!("and {more} more"));
+    in_words(&missing)
+}
+
+/// Numbers that are in order: `0, 4-7`.
+fn ranges(cpus: &[u32]) -> Option<String> {
+    let runs = cpus.chunk_by(|cpu, next| cpu + 1 == *next);
+    let runs: Vec<RangeInclusive<u32>> = runs.map(|run| run[0]..=run[run.len() - 1]).collect();
+    in_words(&runs)
+}
+
+fn in_words(ranges: &[RangeInclusive<u32>]) -> Option<String> {
+    let word = |range: &RangeInclusive<u32>| match (range.start(), range.end()) {
+        (first, last) if first == last => first.to_string(),
+        (first, last) => format!("{first}-{last}"),
+    };
+    let mut words: Vec<String> = ranges.iter().take(RANGES_NAMED).map(word).collect();
+    if let Some(more @ 1..) = ranges.len().checked_sub(RANGES_NAMED) {
+        words.push(format!("and {more} more"));
     }
-    (!ranges.is_empty()).then(|| ranges.join(", "))
+    (!words.is_empty()).then(|| words.join(", "))
 }
 
 /// Has the system allow `files` to be open, as far as it does; if not, opening says so.
@@ -204,6 +230,12 @@ mod tests {
         ] {
             assert_eq!(of(name), None, "{name}");
         }
+    }
+
+    #[test]
+    fn numbers_that_follow_one_another_are_one_range() {
+        assert_eq!(ranges(&[]), None);
+        assert_eq!(ranges(&[0, 1, 2, 5, 7, 8]), Some("0-2, 5, 7-8".to_owned()));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Traces of block devices: readers, pairing of events, and what they say of the I/O.
+//! Traces of block devices: recording, readers, pairing of events, and what they say of the I/O.
 //!
 //! A trace is read once, from beginning to end, in memory that does not grow with it:
 //!
@@ -14,6 +14,8 @@
 //! | [`event`] | one event, as every reader gives it |
 //! | [`binary`] | blktrace's own format |
 //! | [`text`], [`blkparse`], [`tracepoints`], [`fields`] | text by blkparse, ftrace or perf |
+//! | [`disks`], [`tracefs`], [`record`] | recording, through the kernel's tracepoints |
+//! | [`bundle`], [`format`], [`ring`] | what was recorded: pages of the kernel's ring buffers |
 //! | [`input`], [`stream`], [`merge`] | files to events in order of time |
 //! | [`tally`] | records, and what is missing or damaged |
 //! | [`table`], [`pairing`] | what is under way |
@@ -23,10 +25,13 @@
 pub mod analysis;
 pub mod binary;
 pub mod blkparse;
+pub mod bundle;
 pub mod depth;
+pub mod disks;
 mod error;
 pub mod event;
 pub mod fields;
+pub mod format;
 pub mod group;
 pub mod histogram;
 pub mod input;
@@ -34,11 +39,14 @@ pub mod locality;
 pub mod merge;
 pub mod pairing;
 pub mod raster;
+pub mod record;
 pub mod report;
+pub mod ring;
 pub mod stream;
 pub mod table;
 pub mod tally;
 pub mod text;
+pub mod tracefs;
 pub mod tracepoints;
 pub mod verdict;
 
@@ -46,6 +54,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use error::{CODES, TraceError};
 pub use input::Input;
+pub use record::{Ended, Plan, Recording};
 pub use report::{Report, Warning};
 
 use analysis::Analysis;

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use crate::binary::{self, Layout, VERSIONS};
 use crate::error::TraceError;
 use crate::event::Event;
+use crate::ring;
 use crate::tally::Tally;
 use crate::text;
 
@@ -25,6 +26,7 @@ const BUFFER_MAX_BYTES: usize = 128 << 10;
 enum Decoder {
     Binary(binary::Decoder),
     Text(text::Decoder),
+    Ring(ring::Decoder),
 }
 
 /// Where a trace's bytes come from.
@@ -52,7 +54,24 @@ pub struct Stream {
 
 impl Stream {
     /// Reads the beginning of `source` and sees what it is; `buffer_bytes` are read at once.
-    pub fn open(mut source: Source, buffer_bytes: usize) -> Result<Self, TraceError> {
+    pub fn open(source: Source, buffer_bytes: usize) -> Result<Self, TraceError> {
+        Self::begin(source, buffer_bytes, None)
+    }
+
+    /// Reads pages of a ring buffer.
+    pub fn of_pages(
+        source: Source,
+        buffer_bytes: usize,
+        decoder: ring::Decoder,
+    ) -> Result<Self, TraceError> {
+        Self::begin(source, buffer_bytes, Some(Decoder::Ring(decoder)))
+    }
+
+    fn begin(
+        mut source: Source,
+        buffer_bytes: usize,
+        decoder: Option<Decoder>,
+    ) -> Result<Self, TraceError> {
         let mut buffer = vec![0; buffer_bytes];
         let mut filled = 0;
         let mut ended = false;
@@ -62,7 +81,10 @@ impl Stream {
             filled += read;
             ended = read == 0;
         }
-        let decoder = recognise(&source, &buffer[..filled], ended)?;
+        let decoder = match decoder {
+            Some(decoder) => decoder,
+            None => recognise(&source, &buffer[..filled], ended)?,
+        };
         let tally = Tally { bytes: filled as u64, ..Tally::default() };
         let events = Vec::new();
         let mut stream = Self {
@@ -90,6 +112,7 @@ impl Stream {
         match &self.decoder {
             Decoder::Binary(decoder) => decoder.name(),
             Decoder::Text(decoder) => decoder.name().to_owned(),
+            Decoder::Ring(_) => "tracepoints as venturi records them".to_owned(),
         }
     }
 
@@ -162,6 +185,7 @@ impl Stream {
             Decoder::Text(decoder) => {
                 decoder.decode(bytes, self.ended, &mut self.tally, &mut self.events)
             }
+            Decoder::Ring(decoder) => decoder.decode(bytes, &mut self.tally, &mut self.events),
         };
         let late = |event: &&Event| event.order() < self.handed_on;
         self.tally.late += self.events[before..].iter().filter(late).count() as u64;

@@ -23,7 +23,7 @@ static NAMES: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"block_"
 pub fn event(line: &[u8], tally: &mut Tally, events: &mut Vec<Event>) -> Option<()> {
     let (at, time_ns) = NAMES.find_iter(line).find_map(|at| Some((at, time_before(line, at)?)))?;
     let mut fields = Fields::of(line, at);
-    let (action, kind) = action(fields.word());
+    let (action, kind) = action(fields.word().strip_suffix(b":")?);
     let Some(kind) = kind else {
         tally.record(action, time_ns);
         return Some(());
@@ -103,23 +103,24 @@ fn time_token(before: &[u8]) -> Option<&[u8]> {
     Some(&before[start..])
 }
 
-/// The number of an event in blktrace's format, and which kind it is. It ends with a colon.
+/// The number of an event in blktrace's format, and which kind it is.
+/// 0 is that of all others.
 #[inline]
-fn action(name: &[u8]) -> (usize, Option<Kind>) {
+pub fn action(name: &[u8]) -> (usize, Option<Kind>) {
     match name {
-        b"block_bio_queue:" => (1, Some(Kind::Queue)),
-        b"block_bio_backmerge:" | b"block_rq_merge:" => (2, Some(Kind::BackMerge)),
-        b"block_bio_frontmerge:" => (3, Some(Kind::FrontMerge)),
-        b"block_getrq:" => (4, None),
-        b"block_rq_requeue:" => (6, Some(Kind::Requeue)),
-        b"block_rq_issue:" => (7, Some(Kind::Issue)),
-        b"block_rq_complete:" | b"block_bio_complete:" => (8, Some(Kind::Complete)),
-        b"block_plug:" => (9, None),
-        b"block_unplug:" => (10, None),
-        b"block_rq_insert:" => (12, None),
-        b"block_split:" => (13, Some(Kind::Split)),
-        b"block_bio_bounce:" => (14, None),
-        b"block_bio_remap:" | b"block_rq_remap:" => (15, None),
+        b"block_bio_queue" => (1, Some(Kind::Queue)),
+        b"block_bio_backmerge" | b"block_rq_merge" => (2, Some(Kind::BackMerge)),
+        b"block_bio_frontmerge" => (3, Some(Kind::FrontMerge)),
+        b"block_getrq" => (4, None),
+        b"block_rq_requeue" => (6, Some(Kind::Requeue)),
+        b"block_rq_issue" => (7, Some(Kind::Issue)),
+        b"block_rq_complete" | b"block_bio_complete" => (8, Some(Kind::Complete)),
+        b"block_plug" => (9, None),
+        b"block_unplug" => (10, None),
+        b"block_rq_insert" => (12, None),
+        b"block_split" => (13, Some(Kind::Split)),
+        b"block_bio_bounce" => (14, None),
+        b"block_bio_remap" | b"block_rq_remap" => (15, None),
         _ => (0, None),
     }
 }

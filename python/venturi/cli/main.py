@@ -54,7 +54,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "ls": ("ls", "List recorded trials"),
     "keys": ("keys", "List the keys of trials to filter and group by, and their values"),
     "show": ("show", "Show one trial: phases, stages, narrowest point"),
-    "trace": ("trace", "Tell what a job did to its disks, of a trace of its block I/O"),
+    "trace": ("trace", "Record what a job does to its disks; read traces of its block I/O"),
     "compare": ("compare", "Compare repeat groups: which is better, and by how much"),
     "effect": ("effect", "What a setting brings, of trials that are alike in all else"),
     "rank": ("rank", "Rank many groups of trials by time or cost, with ties"),

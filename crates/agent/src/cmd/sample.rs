@@ -41,7 +41,8 @@ pub struct Args {
     root: PathBuf,
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+/// A number of seconds.
+pub fn seconds(text: &str) -> Result<Duration, String> {
     let value: f64 = text.parse().map_err(|_| "not a number of seconds")?;
     Duration::try_from_secs_f64(value).map_err(|error| error.to_string())
 }

@@ -1,13 +1,20 @@
 //! `venturi-agent trace`: what a job did to its disks, from a trace of its block I/O.
 
+use std::io;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use blktrace::{Input, TraceError, analyze};
+use blktrace::{Input, Plan, Recording, TraceError, analyze};
 use hostmon::process_cpu_s;
 use serde_json::{Value, json};
 
+use super::sample::seconds;
 use crate::events::{EXIT_INTERRUPTED, EXIT_OK, EXIT_USER, Events, Failure};
-use crate::signals::stop_flag;
+use crate::signals::{Stop, stop_flag};
+
+/// How often what there is is taken: a buffer of 16 MiB has room for 1.2 s of 200,000 events.
+const TAKE: Duration = Duration::from_millis(200);
 
 /// Arguments of `venturi-agent trace`.
 #[derive(Debug, clap::Args)]
@@ -20,16 +27,44 @@ pub struct Args {
 enum What {
     /// Sizes, latencies, distances, runs and depth of what was traced
     Analyze {
-        /// Folder with blktrace's files, one of them, what `blkparse -d` wrote, or text by blkparse,
+        /// Folder of a recording, or with blktrace's files, one of them, what `blkparse -d` wrote, or text by blkparse,
         /// ftrace or perf script; `-` is standard input
         #[arg(value_name = "PATH")]
         path: PathBuf,
     },
+    /// Record the requests to disks, until `--for` is over, SIGTERM, or nobody reads any longer
+    Record(Record),
+}
+
+#[derive(Debug, clap::Args)]
+struct Record {
+    /// Folder whose disk is recorded; may be given again
+    #[arg(long = "dir", value_name = "DIR", required_unless_present = "devices")]
+    folders: Vec<PathBuf>,
+    /// Disk that is recorded, such as /dev/sdb; may be given again
+    #[arg(long = "device", value_name = "DEVICE")]
+    devices: Vec<PathBuf>,
+    /// How long; otherwise until SIGTERM
+    #[arg(long = "for", value_name = "S", value_parser = seconds)]
+    duration: Option<Duration>,
+    /// Buffer of each processor in bytes, in place of 16 MiB or 1/32 of the memory for all
+    #[arg(long = "buffer", value_name = "BYTES",
+          value_parser = clap::value_parser!(u64).range(1 << 12..=1 << 32))]
+    buffer_bytes: Option<u64>,
+    /// Folder for the recording: a new one, or an empty one
+    #[arg(short, long, value_name = "FOLDER")]
+    output: PathBuf,
 }
 
 /// Runs the command; the exit status when it could say something useful.
 pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
-    let What::Analyze { path } = &args.what;
+    match &args.what {
+        What::Analyze { path } => read(path, events),
+        What::Record(record) => write(record, events),
+    }
+}
+
+fn read(path: &Path, events: &Events) -> Result<u8, Failure> {
     let stop = stop_flag()?;
     let (started_s, cpu_before_s) = (events.elapsed_s(), process_cpu_s());
     let opened = if path == Path::new("-") { Input::stdin() } else { Input::open(path) };
@@ -46,6 +81,54 @@ pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
     }
     events.result(&json!({"trace": report, "analysis_s": elapsed_s, "cpu_s": cpu_s}));
     Ok(EXIT_OK)
+}
+
+fn write(args: &Record, events: &Events) -> Result<u8, Failure> {
+    let stop = Stop::on_signals()?;
+    let plan = Plan {
+        folders: args.folders.clone(),
+        devices: args.devices.clone(),
+        buffer_bytes: args.buffer_bytes,
+        output: args.output.clone(),
+    };
+    let mut recording = Recording::start(&plan).map_err(|error| failure(&error))?;
+    let (started, started_s, cpu_before_s) = (Instant::now(), events.elapsed_s(), process_cpu_s());
+    let disks: Vec<String> = recording.disks().map(str::to_owned).collect();
+    let itself = recording.records_itself();
+    let instance = recording.instance();
+    events.emit("ready", &json!({"output": args.output, "disks": disks, "instance": instance}));
+    let mut cut = None;
+    while cut.is_none() {
+        let next = started.elapsed() + TAKE;
+        let last = args.duration.filter(|duration| *duration <= next);
+        // Nobody may want to read any longer.
+        let stopped = stop.wait(started + last.unwrap_or(next), Some(io::stdout().as_fd()));
+        if stopped || last.is_some() {
+            break;
+        }
+        cut = recording.copy().err();
+        events.progress("record", recording.bytes(), None, "bytes");
+    }
+    let ended = recording.end(cut).map_err(|error| failure(&error))?;
+    events.phase("record", started_s, ended.end.elapsed_s);
+    for warning in itself.iter().chain(&ended.warnings) {
+        events.warning(warning.code, &warning.message);
+    }
+    let cpus = ended.end.cpus.values();
+    let lost = cpus.clone().map(|cpu| cpu.lost).sum::<u64>();
+    if lost > 0 {
+        let message = format!("{lost} events were lost: a larger --buffer may keep them");
+        events.warning("VEN-TRACE-LOST", &message);
+    }
+    events.result(&json!({
+        "disks": disks,
+        "elapsed_s": ended.end.elapsed_s,
+        "bytes": cpus.clone().map(|cpu| cpu.bytes).sum::<u64>(),
+        "events": cpus.map(|cpu| cpu.events).sum::<u64>(),
+        "lost": lost,
+        "cpu_s": process_cpu_s() - cpu_before_s,
+    }));
+    Ok(if stop.interrupted() { EXIT_INTERRUPTED } else { EXIT_OK })
 }
 
 fn failure(error: &TraceError) -> Failure {

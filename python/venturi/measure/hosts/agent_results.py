@@ -459,6 +459,18 @@ class IoTrace:
 
 
 @dataclass(frozen=True)
+class TraceRecorded:
+    """`trace record`. `events` are those that were recorded, `lost` those that were not."""
+
+    disks: list[str]
+    elapsed_s: float
+    bytes: int
+    events: int
+    lost: int
+    cpu_s: float
+
+
+@dataclass(frozen=True)
 class TraceAnalyzed:
     """`trace analyze`."""
 

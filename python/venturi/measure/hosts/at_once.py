@@ -8,7 +8,13 @@ from contextlib import suppress
 
 from venturi.errors import Interrupted, VenturiError, refused
 from venturi.measure.hosts import threads
-from venturi.measure.hosts.agent import CLEAN_UP_GRACE_S, Agent, AgentResult, OnProgress
+from venturi.measure.hosts.agent import (
+    CLEAN_UP_GRACE_S,
+    Agent,
+    AgentResult,
+    OnEvent,
+    OnProgress,
+)
 from venturi.measure.hosts.host import Process
 
 Outcome = AgentResult | VenturiError
@@ -18,9 +24,15 @@ class Following:
     """An agent's command on a host, read in a thread of its own."""
 
     def __init__(
-        self, agent: Agent, command: str, *args: object, on_progress: OnProgress | None = None
+        self,
+        agent: Agent,
+        command: str,
+        *args: object,
+        on_progress: OnProgress | None = None,
+        on_event: OnEvent | None = None,
     ) -> None:
-        self._agent, self._command, self._on_progress = agent, command, on_progress
+        self._agent, self._command = agent, command
+        self._on_progress, self._on_event = on_progress, on_event
         self.outcome: Outcome | None = None
         self._process: Process | None = None
         self._thread = threading.Thread(target=self._follow, daemon=True)
@@ -39,7 +51,10 @@ class Following:
         assert self._process is not None
         try:
             self.outcome = self._agent.follow(
-                self._process, self._command, on_progress=self._on_progress
+                self._process,
+                self._command,
+                on_progress=self._on_progress,
+                on_event=self._on_event,
             )
         except Interrupted:
             self.outcome = VenturiError("VEN-AGENT-DIED", f"{self._command} was interrupted there")
@@ -54,6 +69,11 @@ class Following:
             self._thread.join(0.5)  # not for ever, or Ctrl-C would wait too
         assert self.outcome is not None
         return self.outcome
+
+    def end(self) -> None:
+        """Asks what goes on until it is asked to end for its result."""
+        if self._process is not None and self._thread.is_alive():
+            self._process.terminate()
 
     def stop(self) -> None:
         """Interrupts it; it cleans up first."""

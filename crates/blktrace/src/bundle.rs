@@ -1,0 +1,198 @@
+//! A recording as it lies on disk: a folder with
+//!
+//! | file | what |
+//! |---|---|
+//! | `trace.json` | what was recorded, by which clock, and where the kernel puts what; there from the start |
+//! | `cpuN.ring` | pages of a processor's ring buffer, as the kernel gave them; none if there were none |
+//! | `end.json` | how it ended and what was lost; blank until then |
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::disks::Disk;
+use crate::error::TraceError;
+use crate::event::Device;
+use crate::format::Format;
+use crate::report::Warning;
+use crate::ring::{Decoder, Layout};
+use crate::tally::CPUS;
+
+/// The version of the folder's format.
+pub const VERSION: u32 = 1;
+/// What was recorded.
+pub const MANIFEST: &str = "trace.json";
+/// How it ended.
+pub const END: &str = "end.json";
+/// These files are not longer.
+const JSON_BYTES: u64 = 16 << 20;
+
+/// What was recorded, and how it is to be read.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`VERSION`]
+    pub version: u32,
+    /// The host's name.
+    pub host: String,
+    /// The kernel's release.
+    pub kernel: String,
+    /// How its times become times of day.
+    pub clock: Clock,
+    /// The disks.
+    pub disks: Vec<Disk>,
+    /// tracefs' `header_page`.
+    pub header_page: String,
+    /// Of each event, by its system and name, tracefs' `format`.
+    pub events: BTreeMap<String, String>,
+}
+
+/// A moment by the clock of the events and by that of the day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clock {
+    /// On the monotonic clock.
+    pub monotonic_ns: u64,
+    /// Since 1970.
+    pub unix_ns: u64,
+    /// How far the two may be apart.
+    pub within_ns: u64,
+}
+
+/// How a recording ended.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct End {
+    /// From the beginning.
+    pub elapsed_s: f64,
+    /// What ended it too early, if anything did.
+    pub cut: Option<String>,
+    /// By processor.
+    pub cpus: BTreeMap<u32, CpuEnd>,
+}
+
+/// What came of a processor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuEnd {
+    /// Bytes of pages.
+    pub bytes: u64,
+    /// Events that the kernel handed on.
+    pub events: u64,
+    /// Events that were lost.
+    pub lost: u64,
+}
+
+/// A recording to be read.
+pub struct Bundle {
+    /// The files that there are, and what reads each.
+    pub files: Vec<(PathBuf, Decoder)>,
+    /// Processors whose file is gone.
+    pub missing: Vec<u32>,
+    /// What was noticed.
+    pub warnings: Vec<Warning>,
+}
+
+/// What a processor's file is called.
+pub fn file_name(cpu: u32) -> String {
+    format!("cpu{cpu}.ring")
+}
+
+impl Bundle {
+    /// The recording in a folder; `None` if it has none.
+    pub fn open(folder: &Path) -> Result<Option<Self>, TraceError> {
+        let refused = |found: String| TraceError::Format { path: folder.join(MANIFEST), found };
+        let Some(text) = content(&folder.join(MANIFEST))? else { return Ok(None) };
+        let version: Version = read(&text).map_err(refused)?;
+        if version.version != VERSION {
+            return Err(refused(format!(
+                "it is of version {}, and version {VERSION} is known: read it with the Venturi that \
+                 recorded it",
+                version.version
+            )));
+        }
+        let manifest: Manifest = read(&text).map_err(refused)?;
+        let layout = Arc::new(manifest.layout().map_err(refused)?);
+        let end = content(&folder.join(END))?.and_then(|text| read::<End>(&text).ok());
+        let said = end.as_ref().map(|end| &end.cpus);
+        let there = cpus(folder)?;
+        let decoder = |cpu| {
+            let lost = said.map(|cpus| cpus.get(&cpu).copied().unwrap_or_default().lost);
+            Decoder::new(Arc::clone(&layout), lost)
+        };
+        let files = there.iter().map(|&cpu| (folder.join(file_name(cpu)), decoder(cpu))).collect();
+        let gone = |(cpu, end): &(&u32, &CpuEnd)| end.bytes > 0 && !there.contains(cpu);
+        let missing = said.into_iter().flatten().filter(gone).map(|(cpu, _)| *cpu).collect();
+        let cut = match end {
+            None => Some("it has no end: whoever recorded it was killed".to_owned()),
+            Some(End { cut: Some(why), elapsed_s, .. }) => {
+                Some(format!("it was ended after {elapsed_s:.1} s by this: {why}"))
+            }
+            Some(_) => None,
+        };
+        let warning = |cut| Warning {
+            code: "VEN-TRACE-CUT",
+            message: format!("the recording was cut short, and what came last is not in it: {cut}"),
+        };
+        Ok(Some(Self { files, missing, warnings: cut.map(warning).into_iter().collect() }))
+    }
+}
+
+/// All that is read of a recording before it is known to be of this version.
+#[derive(Deserialize)]
+struct Version {
+    version: u32,
+}
+
+impl Manifest {
+    /// Where its pages have what.
+    pub fn layout(&self) -> Result<Layout, String> {
+        let wall = (self.clock.monotonic_ns, self.clock.unix_ns as f64 / 1e9);
+        let header = Format::of(&self.header_page);
+        let mut layout = Layout::of(&header, wall)
+            .ok_or("the pages of this kernel's buffers are not as they are known to be")?;
+        for (name, text) in &self.events {
+            let (_, event) = name.rsplit_once('/').unwrap_or(("", name));
+            layout
+                .add(event, &Format::of(text))
+                .ok_or_else(|| format!("this kernel's event {name} is not as it is known to be"))?;
+        }
+        for disk in &self.disks {
+            for partition in disk.partitions.values() {
+                layout.join(Device(*partition), Device(disk.number));
+            }
+        }
+        Ok(layout)
+    }
+}
+
+/// The processors that have a file, in order.
+fn cpus(folder: &Path) -> Result<Vec<u32>, TraceError> {
+    let unreadable = |reason| TraceError::Read { path: folder.to_path_buf(), reason };
+    let number = |name: &str| -> Option<u32> {
+        name.strip_prefix("cpu")?.strip_suffix(".ring")?.parse().ok()
+    };
+    let mut cpus = Vec::new();
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        let name = entry.map_err(unreadable)?.file_name();
+        cpus.extend(name.to_str().and_then(number).filter(|cpu| *cpu < CPUS));
+    }
+    cpus.sort_unstable();
+    Ok(cpus)
+}
+
+/// The content of a file; `None` if it is not there.
+fn content(path: &Path) -> Result<Option<Vec<u8>>, TraceError> {
+    let mut text = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(JSON_BYTES).read_to_end(&mut text));
+    match read {
+        Ok(_) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(reason) => Err(TraceError::Read { path: path.to_path_buf(), reason }),
+    }
+}
+
+fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {
+    serde_json::from_slice(text).map_err(|error| format!("it is not as it was written: {error}"))
+}

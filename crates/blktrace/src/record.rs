@@ -1,0 +1,346 @@
+//! Recording: the kernel's tracepoints of some disks, page by page into the files of a [bundle].
+//!
+//! [bundle]: crate::bundle
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use rustix::system::{sysinfo, uname};
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+use crate::bundle::{Clock, CpuEnd, END, End, MANIFEST, Manifest, VERSION, file_name};
+use crate::disks::{Disk, disks, is_there};
+use crate::error::TraceError;
+use crate::report::Warning;
+use crate::ring::Layout;
+use crate::tracefs::Instance;
+
+/// What is recorded, where the kernel has it. Extents tell which file a sector is of.
+const EVENTS: [&str; 10] = [
+    "block/block_bio_queue",
+    "block/block_bio_backmerge",
+    "block/block_bio_frontmerge",
+    "block/block_rq_merge",
+    "block/block_split",
+    "block/block_rq_insert",
+    "block/block_rq_issue",
+    "block/block_rq_requeue",
+    "block/block_rq_complete",
+    "ext4/ext4_es_insert_extent",
+];
+/// Without these there is nothing to say.
+const NEEDED: [&str; 2] = ["block/block_rq_issue", "block/block_rq_complete"];
+const SYS: &str = "/sys";
+
+/// The buffer of a processor: a second of 200,000 events, of 65 bytes each.
+const BUFFER_KIB: u64 = 16 << 10;
+const BUFFER_MIN_KIB: u64 = 1 << 10;
+/// All buffers together have at most this part of the memory.
+const MEMORY_PART: u64 = 32;
+/// How much is written at once, and how often until it is the next processor's turn.
+const ROOM_BYTES: usize = 256 << 10;
+const TURNS: usize = 64;
+/// What the end is given room for, with which the disk may be full by then.
+const END_BYTES: usize = 4 << 10;
+const END_BYTES_OF_CPU: usize = 128;
+
+/// What is to be recorded.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Folders: the disks under them.
+    pub folders: Vec<PathBuf>,
+    /// Block devices.
+    pub devices: Vec<PathBuf>,
+    /// Bytes of each processor's buffer; chosen by the memory if there are none.
+    pub buffer_bytes: Option<u64>,
+    /// Folder that is made for the recording, or is empty.
+    pub output: PathBuf,
+}
+
+/// A recording under way. What [`Recording::copy`] does not take in time is lost; when it is dropped,
+/// tracefs is as before.
+pub struct Recording {
+    // Before the instance: as long as its buffers are open it cannot go.
+    cpus: Vec<Cpu>,
+    instance: Instance,
+    layout: Layout,
+    /// Where pages are on their way from a buffer to a file.
+    room: Vec<u8>,
+    disks: Vec<Disk>,
+    output: PathBuf,
+    end: File,
+    started: Instant,
+}
+
+/// What is recorded of a processor.
+struct Cpu {
+    number: u32,
+    pages: File,
+    /// The file, once there is something for it.
+    file: Option<File>,
+    path: PathBuf,
+    bytes: u64,
+}
+
+/// A recording that has ended.
+pub struct Ended {
+    /// As the folder has it.
+    pub end: End,
+    /// What the reader must know.
+    pub warnings: Vec<Warning>,
+}
+
+impl Recording {
+    /// Begins. The folder is made only if the kernel lets us record.
+    pub fn start(plan: &Plan) -> Result<Self, TraceError> {
+        let disks = disks(Path::new(SYS), &plan.folders, &plan.devices)?;
+        let instance = Instance::create()?;
+        instance.set("tracing_on", "0")?;
+        instance.set("trace_clock", "mono")?;
+        let buffer_kib = plan.buffer_bytes.map_or_else(fitting_buffer_kib, |bytes| bytes >> 10);
+        instance.set("buffer_size_kb", &buffer_kib.max(1).to_string())?;
+        let manifest = manifest(&instance, &disks)?;
+        let layout = manifest.layout().map_err(TraceError::Unknown)?;
+        for event in manifest.events.keys() {
+            instance.set(&format!("events/{event}/filter"), &filter(&disks))?;
+            instance.set(&format!("events/{event}/enable"), "1")?;
+        }
+        let output = plan.output.clone();
+        let of_cpu = |(number, pages)| {
+            let path = output.join(file_name(number));
+            Cpu { number, pages, path, file: None, bytes: 0 }
+        };
+        let cpus: Vec<Cpu> = instance.pages()?.into_iter().map(of_cpu).collect();
+        let end = make(&output, &manifest, cpus.len())?;
+        instance.set("tracing_on", "1")?;
+        let (room, started) = (vec![0; ROOM_BYTES], Instant::now());
+        Ok(Self { cpus, instance, layout, room, disks, output, end, started })
+    }
+
+    /// Names of the disks that are recorded.
+    pub fn disks(&self) -> impl Iterator<Item = &str> {
+        self.disks.iter().map(|disk| disk.name.as_str())
+    }
+
+    /// The instance of tracefs that records.
+    pub fn instance(&self) -> &Path {
+        self.instance.path()
+    }
+
+    /// That the recording is written to a disk that is recorded, if it is.
+    pub fn records_itself(&self) -> Option<Warning> {
+        let own = disks(Path::new(SYS), std::slice::from_ref(&self.output), &[]).ok()?;
+        let own = own.iter().find(|own| self.disks.iter().any(|disk| disk.number == own.number))?;
+        let message = format!(
+            "the recording is written to a disk that is recorded, {}, so that its own writes are in it",
+            own.name
+        );
+        Some(Warning { code: "VEN-TRACE-ITSELF", message })
+    }
+
+    /// How many bytes were recorded.
+    pub fn bytes(&self) -> u64 {
+        self.cpus.iter().map(|cpu| cpu.bytes).sum()
+    }
+
+    /// Takes what the buffers have; how many bytes it is. Each time a processor may add a page that is
+    /// not full, so that this is to be called often, but not too often.
+    pub fn copy(&mut self) -> Result<u64, TraceError> {
+        let mut copied = 0;
+        for cpu in &mut self.cpus {
+            copied += cpu.copy(&self.layout, &mut self.room)?;
+        }
+        Ok(copied)
+    }
+
+    /// Ends it, with all that was recorded until now, or as far as `cut` left off.
+    pub fn end(mut self, cut: Option<TraceError>) -> Result<Ended, TraceError> {
+        let elapsed_s = self.started.elapsed().as_secs_f64();
+        self.instance.set("tracing_on", "0")?;
+        // Nothing comes any longer: what is left is taken page by page.
+        let cut = cut.map_or_else(|| self.drain(), Err).err();
+        let mut cpus = BTreeMap::new();
+        for cpu in &mut self.cpus {
+            cpu.keep_whole(self.layout.page_bytes())?;
+            let seen = self.instance.seen(cpu.number)?;
+            let (bytes, events, lost) = (cpu.bytes, seen.read, seen.lost);
+            let end = CpuEnd { bytes, events, lost };
+            if end != CpuEnd::default() {
+                cpus.insert(cpu.number, end);
+            }
+        }
+        let end = End { elapsed_s, cut: cut.as_ref().map(ToString::to_string), cpus };
+        let text = serde_json::to_vec(&end).map_err(io::Error::from);
+        let written = text.and_then(|text| {
+            self.end.write_all_at(&text, 0)?;
+            self.end.set_len(text.len() as u64)
+        });
+        written.map_err(|reason| unwritable(&self.output.join(END), reason))?;
+        let gone = self.disks.iter().filter(|disk| !is_there(Path::new(SYS), disk));
+        let gone = gone.map(|disk| Warning {
+            code: "VEN-TRACE-GONE",
+            message: format!(
+                "disk {} vanished, or changed its size, while it was recorded",
+                disk.name
+            ),
+        });
+        let warnings = gone.collect();
+        cut.map_or(Ok(Ended { end, warnings }), Err)
+    }
+
+    fn drain(&mut self) -> Result<(), TraceError> {
+        while self.copy()? > 0 {}
+        Ok(())
+    }
+}
+
+impl Cpu {
+    /// Takes what there is, but not for ever; how many bytes it has.
+    fn copy(&mut self, layout: &Layout, room: &mut [u8]) -> Result<u64, TraceError> {
+        let before = self.bytes;
+        for _ in 0..TURNS {
+            let (filled, more) = self.fill(layout, room)?;
+            if filled > 0 {
+                let written = self.file()?.write_all(&room[..filled]);
+                written.map_err(|reason| unwritable(&self.path, reason))?;
+                self.bytes += filled as u64;
+            }
+            if !more {
+                break;
+            }
+        }
+        Ok(self.bytes - before)
+    }
+
+    /// Reads pages into the room; how many bytes, and whether there may be more. A page that is not
+    /// full is the last one for now: the next would have what came within a few microseconds.
+    fn fill(&mut self, layout: &Layout, room: &mut [u8]) -> Result<(usize, bool), TraceError> {
+        let mut filled = 0;
+        for page in room.chunks_exact_mut(layout.page_bytes()) {
+            match self.pages.read(page) {
+                Ok(0) => return Ok((filled, false)),
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Ok((filled, false));
+                }
+                Err(reason) => {
+                    let path = PathBuf::from(format!("per_cpu/cpu{}/trace_pipe_raw", self.number));
+                    return Err(TraceError::Kernel { path, reason });
+                }
+            }
+            if !layout.is_full(page) {
+                return Ok((filled, false));
+            }
+        }
+        Ok((filled, true))
+    }
+
+    /// Cuts off a page of which only a part could be written.
+    fn keep_whole(&mut self, page_bytes: usize) -> Result<(), TraceError> {
+        let Some(file) = &self.file else { return Ok(()) };
+        self.bytes -= self.bytes % page_bytes as u64;
+        file.set_len(self.bytes).map_err(|reason| unwritable(&self.path, reason))
+    }
+
+    fn file(&mut self) -> Result<&mut File, TraceError> {
+        match &mut self.file {
+            Some(file) => Ok(file),
+            none => {
+                let file = File::create(&self.path);
+                Ok(none.insert(file.map_err(|reason| unwritable(&self.path, reason))?))
+            }
+        }
+    }
+}
+
+/// What is recorded, as tracefs describes it.
+fn manifest(instance: &Instance, disks: &[Disk]) -> Result<Manifest, TraceError> {
+    let mut events = BTreeMap::new();
+    for event in EVENTS {
+        let file = format!("events/{event}/format");
+        // The modules of other file systems need not be there.
+        if NEEDED.contains(&event) || instance.has(&file) {
+            events.insert(event.to_owned(), instance.text(&file)?);
+        }
+    }
+    let about = uname();
+    Ok(Manifest {
+        version: VERSION,
+        host: about.nodename().to_string_lossy().into_owned(),
+        kernel: about.release().to_string_lossy().into_owned(),
+        clock: clock(),
+        disks: disks.to_vec(),
+        header_page: instance.text("events/header_page")?,
+        events,
+    })
+}
+
+/// The closest of some pairs of readings of both clocks.
+fn clock() -> Clock {
+    const PAIRS: usize = 16;
+    let now_ns = |clock| {
+        let Timespec { tv_sec, tv_nsec } = clock_gettime(clock);
+        tv_sec as u64 * 1_000_000_000 + tv_nsec as u64
+    };
+    let mut closest = Clock { monotonic_ns: 0, unix_ns: 0, within_ns: u64::MAX };
+    for _ in 0..PAIRS {
+        let before_ns = now_ns(ClockId::Monotonic);
+        let unix_ns = now_ns(ClockId::Realtime);
+        let within_ns = now_ns(ClockId::Monotonic) - before_ns;
+        if within_ns < closest.within_ns {
+            closest = Clock { monotonic_ns: before_ns + within_ns / 2, unix_ns, within_ns };
+        }
+    }
+    closest
+}
+
+/// Events of these disks, and of partitions of them.
+fn filter(disks: &[Disk]) -> String {
+    let numbers = disks.iter().flat_map(Disk::numbers);
+    let terms: Vec<String> = numbers.map(|number| format!("dev == {number}")).collect();
+    terms.join(" || ")
+}
+
+/// A processor's buffer, smaller where there are many for the memory.
+fn fitting_buffer_kib() -> u64 {
+    let about = sysinfo();
+    let memory_kib = (about.totalram as u64 * u64::from(about.mem_unit)) >> 10;
+    let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
+    (memory_kib / MEMORY_PART / cpus).clamp(BUFFER_MIN_KIB, BUFFER_KIB)
+}
+
+/// Makes the folder, and in it what there is from the start; the file for how it ends.
+fn make(output: &Path, manifest: &Manifest, cpus: usize) -> Result<File, TraceError> {
+    let refused = |reason| unwritable(output, reason);
+    match fs::create_dir(output) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            if fs::read_dir(output).map_err(refused)?.next().is_some() {
+                return Err(TraceError::Occupied { path: output.to_path_buf() });
+            }
+        }
+        made => made.map_err(refused)?,
+    }
+    let write = |name, content: &[u8]| {
+        let file = File::create(output.join(name))?;
+        file.write_all_at(content, 0).map(|()| file)
+    };
+    let room = vec![b' '; END_BYTES + END_BYTES_OF_CPU * cpus];
+    let made = serde_json::to_vec_pretty(manifest)
+        .map_err(io::Error::from)
+        .and_then(|text| write(MANIFEST, &text))
+        .and_then(|_| write(END, &room));
+    made.map_err(|reason| {
+        for name in [MANIFEST, END] {
+            let _ = fs::remove_file(output.join(name));
+        }
+        refused(reason)
+    })
+}
+
+fn unwritable(path: &Path, reason: io::Error) -> TraceError {
+    TraceError::Write { path: path.to_path_buf(), reason }
+}

@@ -1,0 +1,281 @@
+"""`venturi-agent trace record`, and reading what it recorded."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loop_disks import BLOCK_BYTES, INSTANCES, loop_disk, needs_recording, read_blocks
+
+MIB = 1 << 20
+NOBODY = 65534
+RECORDING = Path(__file__).parents[1] / "data" / "blktrace" / "6.18" / "recording"
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A disk of 64 MiB that nobody else uses."""
+    with loop_disk(tmp_path_factory.mktemp("disk") / "image", 64 * MIB) as device:
+        yield device
+
+
+def begin(agent: Any, *args: object) -> tuple[subprocess.Popen[bytes], dict[str, Any]]:
+    """A recording, and what it said when it had begun."""
+    process = agent.start("trace", "record", *args)
+    return process, until(process, "ready")
+
+
+def until(process: subprocess.Popen[bytes], kind: str) -> dict[str, Any]:
+    """The next event of this kind."""
+    assert process.stdout is not None
+    for line in iter(process.stdout.readline, b""):
+        event: dict[str, Any] = json.loads(line)
+        if event["event"] == kind:
+            return event
+    raise AssertionError(f"it ended before {kind}")
+
+
+def end(agent: Any, process: subprocess.Popen[bytes]) -> Any:
+    """Ends a recording as a user's program does."""
+    process.terminate()
+    return agent.end(process, time.monotonic())
+
+
+def warned(ended: Any) -> set[str]:
+    return {event["code"] for event in ended.events if event["event"] == "warning"}
+
+
+@needs_recording
+def test_every_request_is_recorded_and_nothing_is_left(
+    agent: Any, tmp_path: Path, disk: Path
+) -> None:
+    before_s = time.time()
+    process, ready = begin(agent, "--device", disk, "-o", tmp_path / "out")
+    instance = Path(ready["instance"])
+    assert (ready["disks"], instance.parent) == ([disk.name], INSTANCES)
+    read_blocks(disk, 500)
+    recorded = end(agent, process).result
+    assert not instance.exists()
+    assert recorded["lost"] == 0
+    read = agent.run("trace", "analyze", tmp_path / "out")
+    result = read.result["trace"]
+    assert warned(read) == set()
+    assert (result["records"], result["bytes"]) == (recorded["events"], recorded["bytes"])
+    assert before_s <= result["started_unix_s"] <= time.time()
+    (device,) = result["devices"]
+    (reads,) = device["operations"]
+    number = disk.stat().st_rdev
+    assert device["device"] == f"{os.major(number)},{os.minor(number)}"
+    all_of_them = {"count": 500, "bytes": 500 * BLOCK_BYTES}
+    assert (reads["operation"], reads["queued"], reads["issued"]) == (
+        "read", all_of_them, all_of_them
+    )  # fmt: skip
+    assert reads["completed"] == 500
+    assert result["losses"]["missing_records"] == result["losses"]["not_done"] == 0
+
+
+@needs_recording
+def test_what_the_buffers_could_not_hold_is_counted(agent: Any, tmp_path: Path, disk: Path) -> None:
+    count = 5000
+    process, _ = begin(agent, "--device", disk, "--buffer", 8192, "-o", tmp_path / "out")
+    read_blocks(disk, count)
+    ended = end(agent, process)
+    recorded = ended.result
+    assert recorded["lost"] > 0
+    assert warned(ended) == {"VEN-TRACE-LOST"}
+    # Queue, issue and complete; insert only where it does not go to the driver at once.
+    assert 3 * count <= recorded["events"] + recorded["lost"] <= 4 * count
+    result = agent.run("trace", "analyze", tmp_path / "out").result["trace"]
+    assert result["losses"]["missing_records"] == recorded["lost"]
+    assert result["records"] == recorded["events"]
+
+
+@needs_recording
+def test_a_folder_is_recorded_by_its_disk_with_the_extents_of_files(
+    agent: Any, tmp_path: Path, disk: Path
+) -> None:
+    if shutil.which("mkfs.ext4") is None:
+        pytest.skip("needs mkfs.ext4 (Debian: e2fsprogs)")
+    folder = tmp_path / "mounted"
+    folder.mkdir()
+    subprocess.run(["mkfs.ext4", "-q", "-F", disk], check=True)
+    subprocess.run(["mount", disk, folder], check=True)
+    try:
+        process, ready = begin(agent, "--dir", folder, "-o", folder / "out")
+        with (folder / "file").open("wb") as file:
+            file.write(os.urandom(4 * MIB))
+            file.flush()
+            os.fsync(file.fileno())
+        ended = end(agent, process)
+        result = agent.run("trace", "analyze", folder / "out").result["trace"]
+    finally:
+        subprocess.run(["umount", folder], check=True)
+    assert ready["disks"] == [disk.name]
+    assert warned(ended) == {"VEN-TRACE-ITSELF"}
+    (device,) = result["devices"]
+    (writes,) = (each for each in device["operations"] if each["operation"] == "write")
+    assert writes["issued"]["bytes"] >= 4 * MIB
+    assert result["actions"]["note"] > 0  # extents
+
+
+@needs_recording
+def test_what_a_killed_one_left_is_removed_by_the_next_and_nothing_else(
+    agent: Any, tmp_path: Path, disk: Path
+) -> None:
+    others = INSTANCES / f"others-{uuid.uuid4().hex}"
+    others.mkdir()
+    try:
+        process, killed = begin(agent, "--device", disk, "-o", tmp_path / "killed")
+        read_blocks(disk, 2000)
+        while until(process, "progress")["done"] == 0:
+            pass
+        process.kill()
+        process.communicate()
+        assert Path(killed["instance"]).is_dir()
+        living, first = begin(agent, "--device", disk, "-o", tmp_path / "first")
+        # Its place is free again, and one that lives keeps its own.
+        assert first["instance"] == killed["instance"] or not Path(killed["instance"]).exists()
+        second = agent.run("trace", "record", "--device", disk, "--for", 0, "-o", tmp_path / "2")
+        assert second.result["lost"] == 0
+        assert Path(first["instance"]).is_dir()
+        assert end(agent, living).status == 0
+        assert not Path(first["instance"]).exists()
+        assert others.is_dir()
+    finally:
+        others.rmdir()
+    read = agent.run("trace", "analyze", tmp_path / "killed")
+    assert warned(read) >= {"VEN-TRACE-CUT"}
+    assert read.result["trace"]["records"] > 0
+
+
+@needs_recording
+def test_a_full_disk_ends_it_and_what_was_recorded_can_be_read(
+    agent: Any, tmp_path: Path, disk: Path
+) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "none", small], check=True)
+    try:
+        process, ready = begin(agent, "--device", disk, "-o", small / "out")
+        read_blocks(disk, 10_000)
+        error = agent.end(process, time.monotonic()).refused("VEN-TRACE-WRITE")
+        assert error["where"]["file"].startswith(str(small / "out"))
+        assert not Path(ready["instance"]).exists()
+        read = agent.run("trace", "analyze", small / "out")
+    finally:
+        subprocess.run(["umount", small], check=True)
+    assert warned(read) >= {"VEN-TRACE-CUT"}
+    assert read.result["trace"]["records"] > 1000
+    assert read.result["trace"]["losses"]["damaged_bytes"] == 0
+
+
+@needs_recording
+def test_a_disk_that_vanishes_is_told(agent: Any, tmp_path: Path) -> None:
+    with loop_disk(tmp_path / "image", 8 * MIB) as device:
+        process, _ = begin(agent, "--device", device, "-o", tmp_path / "out")
+        read_blocks(device, 10)
+        subprocess.run(["losetup", "--detach", device], check=True)
+        ended = end(agent, process)
+    assert warned(ended) == {"VEN-TRACE-GONE"}
+    assert ended.result["events"] >= 30
+
+
+@needs_recording
+def test_a_refusal_says_why_and_makes_nothing(agent: Any, tmp_path: Path, disk: Path) -> None:
+    def refused(code: str, *args: object, **options: Any) -> str:
+        out = tmp_path / "out"
+        error = agent.run("trace", "record", "-o", out, *args, **options).refused(code)
+        assert not out.exists()
+        assert error["hint"]
+        return str(error["hint"])
+
+    assert "--device" in refused("VEN-TRACE-DEVICE", "--dir", "/proc")
+    refused("VEN-TRACE-DEVICE", "--device", "/dev/null")
+    refused("VEN-TRACE-READ", "--dir", tmp_path / "none")
+    nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    assert "root" in refused("VEN-TRACE-RIGHTS", "--device", disk, **nobody)
+    unmount = 'umount -l /sys/kernel/tracing; umount -lq /sys/kernel/debug; exec "$@"'
+    without = ("unshare", "--mount", "sh", "-c", unmount, "sh")
+    assert "mount -t" in refused("VEN-TRACE-TRACEFS", "--device", disk, prefix=without)
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "file").touch()
+    agent.run("trace", "record", "--device", disk, "-o", full).refused("VEN-TRACE-OCCUPIED")
+
+
+# --- a recording that was made before, of 16 reads of 64 KiB and a file that was written --------
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(RECORDING, tmp_path / "recording"))
+
+
+def test_a_recording_says_what_was_done(agent: Any) -> None:
+    read = agent.run("trace", "analyze", RECORDING)
+    result = read.result["trace"]
+    assert warned(read) == set()
+    said = json.loads((RECORDING / "end.json").read_text())
+    assert result["records"] == sum(cpu["events"] for cpu in said["cpus"].values())
+    (device,) = result["devices"]
+    sizes = {each["operation"]: dict(each["sizes"]) for each in device["operations"]}
+    assert sizes["read"] == {64 * 1024: 16}
+    assert sum(size * count for size, count in sizes["write"].items()) >= 256 * 1024
+    for each in device["operations"]:
+        assert each["queued"]["bytes"] == each["issued"]["bytes"]
+        assert each["completed"] == each["issued"]["count"]
+
+
+def test_what_a_recording_lacks_is_told(agent: Any, recording: Path) -> None:
+    said = json.loads((recording / "end.json").read_text())
+    said["cpus"]["0"]["lost"] = 12
+    (recording / "end.json").write_text(json.dumps(said))
+    read = agent.run("trace", "analyze", recording)
+    assert warned(read) == {"VEN-TRACE-LOST"}
+    assert read.result["trace"]["losses"]["missing_records"] == 12
+    (recording / "end.json").write_text(" " * 100)
+    (recording / "cpu0.ring").write_bytes((recording / "cpu0.ring").read_bytes() + b"x" * 100)
+    read = agent.run("trace", "analyze", recording)
+    assert warned(read) == {"VEN-TRACE-CUT", "VEN-TRACE-DAMAGED"}
+    assert read.result["trace"]["losses"]["truncated_bytes"] == 100
+    (recording / "end.json").write_text(json.dumps(said))
+    (recording / "cpu0.ring").unlink()
+    read = agent.run("trace", "analyze", recording)
+    assert warned(read) == {"VEN-TRACE-CPUS"}
+    assert read.result["trace"]["losses"]["missing_cpus"] == ["processors 0"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"version": 2}', "version 2"),
+        ("[]", "not as it was written"),
+        ('{"version": 1}', "missing field"),
+        ("", "not as it was written"),
+    ],
+)
+def test_what_is_no_recording_is_refused(
+    agent: Any, recording: Path, text: str, found: str
+) -> None:
+    (recording / "trace.json").write_text(text)
+    error = agent.run("trace", "analyze", recording).refused("VEN-TRACE-FORMAT")
+    assert found in error["message"]
+
+
+@pytest.mark.parametrize("gone", ["u64 timestamp", "rwbs", "sector_t sector", "ID: "])
+def test_a_kernel_whose_events_are_not_known_is_refused(
+    agent: Any, recording: Path, gone: str
+) -> None:
+    path = recording / "trace.json"
+    path.write_text(path.read_text().replace(gone, "other"))
+    error = agent.run("trace", "analyze", recording).refused("VEN-TRACE-FORMAT")
+    assert "not as" in error["message"]
