@@ -14,6 +14,11 @@ from venturi.record.importing.recognise import refuse_special
 ROLLING = "eventlog_v2_"
 # Source: RollingEventLogFilesWriter and EventLogFileCompactor.
 _SEGMENT = re.compile(r"events_(\d+)_.*?(\.compact)?")
+# Databricks delivers the log of a context into a folder of its own: `eventlog`, from which every so
+# often a part is cut off and named after that minute; so `eventlog` is the last. Source: NVIDIA's
+# spark-rapids-tools, EventLogPathProcessor.
+_CUT_OFF = re.compile(r"eventlog-(\d{4}-\d\d-\d\d--\d\d-\d\d)(\.\w+)?")
+_CURRENT = re.compile(r"eventlog(\.\w+)?")
 _FILES = 100_000
 
 
@@ -31,19 +36,30 @@ class Log:
 
 
 def spark_logs(path: Path) -> list[Log]:
-    """The event logs at `path`: a file, a rolling folder, or a folder of both."""
+    """The event logs at `path`: a file, a rolling folder, or a folder of both.
+
+    Parts of a log that Databricks cut off are one log, beside others in their folder.
+    """
     if not path.is_dir():
         return [_single(path)]
     if path.name.startswith(ROLLING):
         return [_rolling(path)]
-    logs = []
-    for entry in _entries(path):
-        if entry.is_dir():
-            if entry.name.startswith(ROLLING):
-                logs.append(_rolling(entry))
-        elif entry.is_file() and not entry.name.endswith(".crc"):
-            logs.append(Log(entry, (entry,)))
-    return _some(logs, path, "Spark event log")
+    entries = [each for each in _entries(path) if each.suffix != ".crc"]
+    files = [each for each in entries if each.is_file()]
+    parts = _cut_off(files)
+    logs = [Log(path, parts)] if parts else []
+    logs += [Log(file, (file,)) for file in files if file not in parts]
+    logs += [_rolling(each) for each in entries if each.is_dir() and each.name.startswith(ROLLING)]
+    return _some(sorted(logs, key=lambda log: log.path), path, "Spark event log")
+
+
+def _cut_off(files: list[Path]) -> tuple[Path, ...]:
+    """Those among `files` that are parts of a log of Databricks, in their order; of one, none."""
+    parts = {match[1]: file for file in files if (match := _CUT_OFF.fullmatch(file.name))}
+    if not parts:
+        return ()
+    last = [file for file in files if _CURRENT.fullmatch(file.name)]
+    return (*(parts[minute] for minute in sorted(parts)), *last)
 
 
 def histories(path: Path) -> list[Log]:
