@@ -215,6 +215,13 @@ def test_an_allowance_is_overshot_by_one_file_at_most(machine: Machine) -> None:
     assert done["result"] == WIDE_RESULT
     assert 45_000_000 < most["largest"] <= most["together"] <= 40_000_000 + most["largest"]
     assert any(use.overflows for use in done["uses"])
+    # Each map task renames its only spill to be its output, which is not to count twice. What the
+    # last stage's writers make for one partition each is some bytes.
+    seen: Counter[str] = Counter()
+    for use in done["uses"]:
+        seen[use.kind] += use.seen_bytes
+    assert 200_000_000 < seen["shuffle"] < 210_000_000
+    assert seen["spill"] < 1000
 
 
 def test_a_local_directory_that_is_a_link(machine: Machine, stock: Outcome) -> None:

@@ -123,7 +123,7 @@ TIERS = (
     Column("use_at_most_bytes", "int", "B", "the space to use there at most"),
     Column("kind", "text", None, "what files are: shuffle, shuffle_index, spill, cached, other"),
     Column("placements", "int", "1", "names that got a place there, asked for or written"),
-    Column("seen_bytes", "int", "B", "of all files so far; of one that lived under 0.5 s, nothing"),
+    Column("seen_bytes", "int", "B", "of all files so far; of one that lived under 50 ms, nothing"),
     Column("present_bytes", "int", "B", "of the files that were there"),
     Column("peak_bytes", "int", "B", "the most of these until then"),
     Column("overflows", "int", "1", "placements that an earlier tier had no room for"),

@@ -1,6 +1,11 @@
 package venturi.spark.tiers;
 
 import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /** A file that has a place, from the first question on until it is complete. */
@@ -23,6 +28,9 @@ final class OpenFile {
   /** Of Spark. When it has ended, what it asked for is complete, or will never be there. */
   static final class Task {
     volatile boolean hasEnded;
+
+    /** The last spill that it asked for, in its own thread. */
+    OpenFile spill;
   }
 
   /** Where it is written, if under another name, and renamed when it is complete. */
@@ -39,6 +47,15 @@ final class OpenFile {
   private boolean isRenamed;
   private boolean isOver;
 
+  private boolean isSettled;
+  private boolean isMoved;
+  private long told;
+
+  /** The spill that may be renamed to be this file; null: none, or it is known whether it was. */
+  private Origin origin;
+
+  private record Origin(OpenFile spill, List<Object> identity) {}
+
   /** @param task that asked; null: what asked is no task */
   OpenFile(String name, File file, TierFolders tier, FileKind kind, Task task, long charged) {
     this.name = name;
@@ -47,6 +64,10 @@ final class OpenFile {
     this.kind = kind;
     this.task = task;
     this.charged = charged;
+    // A map task with a single spill renames that: written once, it is to count once.
+    OpenFile spill = task == null || kind != FileKind.SHUFFLE ? null : task.spill;
+    List<Object> there = spill == null ? null : identity(spill.file);
+    this.origin = there == null ? null : new Origin(spill, there);
   }
 
   /** Asks the file system. */
@@ -58,6 +79,37 @@ final class OpenFile {
     isThere = now != NOT_THERE;
     isRenamed = isThere && other != null && unfinished == NOT_THERE;
     bytes = isThere ? now : bytes;
+    if (isThere && origin != null) {
+      List<Object> there = identity(isRenamed || other == null ? file : other);
+      if (there != null) {
+        origin.spill.isMoved = there.equals(origin.identity);
+        origin.spill.tell();
+        origin = null;
+      }
+    }
+  }
+
+  /** Device and inode, and when it was written last, as inodes are used again; null: it is not there. */
+  private static List<Object> identity(File file) {
+    try {
+      BasicFileAttributes found = Files.readAttributes(file.toPath(), BasicFileAttributes.class);
+      return Arrays.asList(found.fileKey(), found.lastModifiedTime(), found.size());
+    } catch (IOException gone) {
+      return null;
+    }
+  }
+
+  /** It is complete or gone. */
+  void settle() {
+    isSettled = true;
+    tell();
+  }
+
+  /** Adds what was seen of it to all that was seen, or mends what was added. */
+  private void tell() {
+    long counted = isSettled && !isMoved ? bytes() : 0;
+    tier.usage(kind).settledBytes.add(counted - told);
+    told = counted;
   }
 
   private static long length(File file) {

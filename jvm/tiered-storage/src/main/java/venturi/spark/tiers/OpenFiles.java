@@ -79,7 +79,7 @@ final class OpenFiles {
       boolean isComplete = each.isComplete(isSweep);
       if (isComplete || each.isGone()) {
         sizes.learn(each.kind, each.bytes());
-        each.tier.usage(each.kind).settledBytes.add(each.bytes());
+        each.settle();
         done.add(each);
       } else {
         largest.merge(each.kind, each.bytes(), Math::max);

@@ -175,11 +175,15 @@ final class Placement {
       }
       File file = candidate(tier, hash, name);
       placed.add(hash);
-      OpenFile mine = new OpenFile(name, file, asked, kind, task.get(), charged);
+      OpenFile.Task asking = task.get();
+      OpenFile mine = new OpenFile(name, file, asked, kind, asking, charged);
       OpenFile other = open.add(mine);
       if (other != null) {
         asked.release(charged);
         return other.file;
+      }
+      if (asking != null && kind == FileKind.SPILL) {
+        asking.spill = mine;
       }
       Usage usage = asked.usage(kind);
       usage.placements.increment();

@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -18,6 +19,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class PlacementTest {
   private static final String UUID = ".8f14e45f-ceea-467f-a8f4-2b1c3d4e5f60";
@@ -187,6 +190,38 @@ class PlacementTest {
     placement.look();
     assertEquals(0, fast.charged());
     assertEquals(1_000_000, fast.presentBytes());
+  }
+
+  /** A map task with a single spill renames it; with more, or from another disk, it writes once more. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aSpillThatBecomesAShuffleFileCountsOnce(boolean isSeenAtOnce) throws IOException {
+    Placement placement = placement("ssd 0B", false);
+    placement.taskBegins();
+    for (int map = 0; map < 2; map++) {
+      File spill = placement.locate("temp_shuffle_" + map);
+      write(spill, 1_000);
+      placement.look();
+      File data = placement.locate("shuffle_0_" + map + "_0.data");
+      File written = new File(data.getPath() + UUID);
+      if (map == 0) { // Spark does not say where it moves it to
+        Files.move(spill.toPath(), written.toPath());
+      } else {
+        placement.writes(data, written);
+        Files.copy(spill.toPath(), written.toPath(), StandardCopyOption.COPY_ATTRIBUTES);
+        assertTrue(spill.delete());
+      }
+      if (isSeenAtOnce) {
+        placement.look();
+      }
+      assertTrue(written.renameTo(data));
+      placement.look();
+    }
+    placement.taskEnds();
+    placement.look();
+    TierFolders fast = placement.tiers().get(0);
+    assertEquals(1_000, fast.usage(FileKind.SPILL).settledBytes.sum());
+    assertEquals(2_000, fast.usage(FileKind.SHUFFLE).settledBytes.sum());
   }
 
   /** `count` files of `bytes`, one after another, that are gone. */
