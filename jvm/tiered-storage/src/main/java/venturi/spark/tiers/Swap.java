@@ -66,7 +66,8 @@ final class Swap {
     }
     boolean service = conf.getBoolean("spark.shuffle.service.enabled", false);
     String master = conf.get("spark.master", "");
-    boolean peers = !master.startsWith("local") && !master.startsWith("k8s")
+    boolean alone = master.equals("local") || master.startsWith("local["); // not local-cluster
+    boolean peers = !alone && !master.startsWith("k8s")
         && (service || conf.getBoolean("spark.shuffle.readHostLocalDisk", true));
     Method register = service && !isDriver && peers ? registration() : null;
     File[] homes = register == null ? folders : weighted(tiers, folders);
