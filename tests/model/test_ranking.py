@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from venturi.errors import VenturiError
@@ -41,6 +41,7 @@ def worse(ranking: Ranking) -> set[Key]:
 
 @settings(deadline=None)
 @given(many)
+@example([[1.0, 1.0, 1.0, 2.0, 4.0], [3.0, 3.0, 5.0, 5.0, 1.0000000000000002]])
 def test_rank_is_the_order_of_the_medians(samples: list[list[float]]) -> None:
     ranking = rank_groups(groups_of(samples), Objective.TIME)
     medians = [one.summaries[Axis.ELAPSED_S].median for one in ranking.groups]

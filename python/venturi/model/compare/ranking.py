@@ -251,7 +251,7 @@ def _standing(entry: _Entry, rank: int, above: Sequence[_Entry], each_alpha: flo
             for verdict in verdicts.values()
             if verdict.outcome is not Outcome.HIGHER
         ),
-        None,
+        None if standing is Rank.WORSE else "the difference is at the edge of what they can tell",
     )
     return Ranked(entry.group.key, rank, standing, why, entry.summaries, best.group.key, verdicts)
 
