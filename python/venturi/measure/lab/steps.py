@@ -398,6 +398,9 @@ class Holder:
             if time.monotonic() > until_s:
                 return False
             _wait_for_end(found)
+        # It may be a child of ours; what else ran there is its own parent's to wait for.
+        with suppress(ChildProcessError, KeyError):
+            os.waitpid(notes["pid"], os.WNOHANG)
         return True
 
 
@@ -449,8 +452,6 @@ def _wait_for_end(pids: list[int]) -> None:
                 select.select([opened], [], [], 1.0)
             finally:
                 os.close(opened)
-        with suppress(ChildProcessError):
-            os.waitpid(pid, os.WNOHANG)
 
 
 @dataclass(frozen=True, slots=True)
