@@ -179,3 +179,17 @@ def test_what_a_kill_leaves_of_a_removal_the_check_finds(
     assert left == [(Kind.LEFTOVER, str(repository.artifacts_dir / gone.id / "its.log"))]
     assert check(repository).findings == ()
     assert repository.artifact_path(kept.artifacts[0]).is_file()
+
+
+def test_files_that_a_killed_removal_left_are_ours_and_removed(
+    repository: Repository, make_trial: MakeTrial
+) -> None:
+    trial = ended(repository, make_trial())
+    left = repository.artifact_path(trial.artifacts[0])
+    remove(repository, f"id={trial.id}")
+    left.parent.mkdir()
+    left.write_bytes(b"what it said")
+    (finding,) = check(repository, mend=True).findings
+    assert (finding.kind, finding.mended) == (Kind.LEFTOVER, True)
+    assert finding.message == f"trial {trial.id} was removed"
+    assert not left.parent.exists()

@@ -33,6 +33,7 @@ from venturi.record.tables import (
     EXCLUSIONS,
     QUARANTINE,
     RECORDS,
+    REMOVED,
     TRIALS,
     VIEWS,
     configuration_rows,
@@ -101,9 +102,11 @@ def widest(limits: Limits) -> Limits:
 @dataclass(slots=True)
 class _Known:
     """What the database says lies among the artifacts: by trial the names of its files, or None
-    for a trial whose files are left alone, whatever they are."""
+    for a trial whose files are left alone, whatever they are; and which trials were `removed`,
+    whose files a killed removal may have left."""
 
     files: dict[str, frozenset[str] | None] = field(default_factory=dict)
+    removed: frozenset[str] = frozenset()
 
 
 class _Check:
@@ -131,6 +134,7 @@ class _Check:
             self._shared = connection.dialect.name == "postgresql"
             quarantined = _quarantined(connection)
             self._known.files |= dict.fromkeys(quarantined)
+            self._known.removed = frozenset(connection.scalars(sa.select(REMOVED.c.trial)))
             artifacts: list[tuple[str, Artifact]] = []
             findings += self._of_trials(connection, artifacts)
         findings += self._of_artifacts(artifacts)
@@ -332,12 +336,13 @@ def _names(id_: str, record: str) -> frozenset[str] | None:
 
 
 def _of_another(home: Path, found: Iterable[tuple[str, Path]], known: _Known) -> Iterator[Finding]:
-    """Whether there are files, and not one in the folder of a trial that this database knows: then
-    they are another database's, as where VENTURI_DATABASE_URL is set, or not set, by mistake. Only
-    a killed restore leaves such files, too, and something beside them.
+    """Whether there are files, and not one in the folder of a trial that this database knows or has
+    removed: then they are another database's, as where VENTURI_DATABASE_URL is set, or not set, by
+    mistake. Only a killed restore leaves such files, too, and something beside them.
     """
     whole = {id_ for id_, path in found if not path.name.startswith(".") and not path.is_dir()}
-    if whole and whole.isdisjoint(known.files) and not any(home.glob(f"{RESTORING}*")):
+    ours = known.files.keys() | known.removed
+    if whole and whole.isdisjoint(ours) and not any(home.glob(f"{RESTORING}*")):
         what = f"files of {count_of(len(whole), 'trial')}, none of which is in this database"
         yield Finding(Kind.FOREIGN, "artifacts", f"{what}: is it the one that belongs to them?")
 
@@ -347,9 +352,12 @@ def _leftovers(found: Iterable[tuple[str, Path]], known: _Known) -> Iterator[Fin
         names = known.files.get(id_, frozenset())
         if names is None or path.name in names or not os.path.lexists(path):
             continue
-        who = (
-            f"trial {id_} does not name it" if id_ in known.files else f"no trial {id_} is recorded"
-        )
+        if id_ in known.files:
+            who = f"trial {id_} does not name it"
+        elif id_ in known.removed:
+            who = f"trial {id_} was removed"
+        else:
+            who = f"no trial {id_} is recorded"
         if path.name.endswith(TEMPORARY_SUFFIX):
             if _is_written(path):
                 continue
