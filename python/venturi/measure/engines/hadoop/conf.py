@@ -136,7 +136,7 @@ def write(
     for name, properties in (
         ("core-site.xml", _core(master, ports, folder / RACKS)),
         ("hdfs-site.xml", _hdfs(master, ports)),
-        ("yarn-site.xml", _yarn(master, ports, sizes, hadoop.jars)),
+        ("yarn-site.xml", _yarn(master, ports, sizes, hadoop.jars, folder / "node-attributes")),
         ("mapred-site.xml", _mapred(nodes, ports, sizes, hadoop)),
         ("capacity-scheduler.xml", _SCHEDULER),
     ):
@@ -221,8 +221,12 @@ def _hdfs(master: str, ports: Ports) -> dict[str, str]:
     }
 
 
-def _yarn(master: str, ports: Ports, sizes: Containers, jars: tuple[str, ...]) -> dict[str, str]:
+def _yarn(
+    master: str, ports: Ports, sizes: Containers, jars: tuple[str, ...], attributes: Path
+) -> dict[str, str]:
     return {
+        # By default all ResourceManagers of a machine's user write into one folder, and fail so.
+        "yarn.node-attribute.fs-store.root-dir": attributes.as_uri(),
         "yarn.resourcemanager.hostname": master,
         "yarn.resourcemanager.address": f"{master}:{ports.resource_manager}",
         "yarn.resourcemanager.scheduler.address": f"{master}:{ports.scheduler}",
