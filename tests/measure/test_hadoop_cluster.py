@@ -25,7 +25,7 @@ from this_host import FILES, HOST
 from venturi.errors import VenturiError
 from venturi.measure.engines.hadoop import cluster as hadoop_cluster
 from venturi.measure.engines.hadoop import engine as mapreduce
-from venturi.measure.engines.hadoop.conf import containers
+from venturi.measure.engines.hadoop.conf import block_bytes, containers
 from venturi.measure.engines.hadoop.engine import MapReduce
 from venturi.measure.engines.hadoop.place import OnCluster
 from venturi.measure.engines.protocol import Resources, TrialSpec
@@ -207,6 +207,14 @@ def cluster_of(on: MapReduce) -> Any:
     return on._place._cluster
 
 
+@pytest.mark.parametrize(
+    ("setting", "size_bytes"),
+    [("8388608", 8 << 20), ("8m", 8 << 20), ("1G", 1 << 30), ("8 m", None), ("much", None), (None, None)],
+)  # fmt: skip
+def test_sizes_of_blocks(setting: str | None, size_bytes: int | None) -> None:
+    assert block_bytes(setting) == size_bytes
+
+
 def test_containers_share_the_memory() -> None:
     one = containers(threads=2, memory_bytes=4 << 30, workers=1)
     assert (one.master_mib, one.task_mib, one.node_mib) == (512, 1792, 4096)
@@ -218,7 +226,11 @@ def test_containers_share_the_memory() -> None:
 
 
 def test_terasort(hadoop: MapReduce, session: Session, folders: DataFolders, killed: Path) -> None:
-    trial = execute(hadoop, session, folders, "terasort", settings=BRIEF)
+    trial = execute(
+        hadoop, session, folders, "terasort", settings={**BRIEF, "dfs.blocksize": "1m"}
+    )
+    stored = cluster_of(hadoop).hdfs._entries("/venturi/input")
+    assert {each["blockSize"] for each in stored} == {1 << 20}, "input is stored as output is"
     assert trial.state is State.SUCCEEDED, trial.failure
     assert not killed.exists()  # the start of the cluster removed it
     names = [phase.name for phase in trial.phases]

@@ -47,11 +47,16 @@ class Hdfs:
 
     def put(self, files: Files, source: Path, path: str, *, block_bytes: int | None = None) -> None:
         """Copies one of `files` into HDFS, replacing what is there."""
-        self._put(files, source, path, Event(), block_bytes)
+        self._put(files, source, path, Event(), block_bytes=block_bytes)
 
-    def put_all(self, files: Files, sources: Mapping[str, Path]) -> None:
+    def put_all(
+        self, files: Files, sources: Mapping[str, Path], *, block_bytes: int | None = None
+    ) -> None:
         """Copies some of `files` into HDFS, several at once, by their paths there."""
-        _at_once(partial(self._put, files, source, path) for path, source in sources.items())
+        _at_once(
+            partial(self._put, files, source, path, block_bytes=block_bytes)
+            for path, source in sources.items()
+        )
 
     def get(self, files: Files, path: str, target: Path) -> None:
         """Copies a file out of HDFS, to be one of `files`."""
@@ -62,7 +67,7 @@ class Hdfs:
         _at_once(partial(self._get, files, path, target) for path, target in targets.items())
 
     def _put(
-        self, files: Files, source: Path, path: str, given_up: Event, block_bytes: int | None = None
+        self, files: Files, source: Path, path: str, given_up: Event, *, block_bytes: int | None
     ) -> None:
         with files.open(source) as given, self.create(path, block_bytes=block_bytes) as target:
             _copy(given, target, given_up)
@@ -84,8 +89,14 @@ class Hdfs:
         address = self._pointed("PUT", path, "CREATE", overwrite="true", **more)
         with _connected(address.netloc, path) as connection:
             writer = Writer(connection, f"{address.path}?{address.query}")
-            yield writer
-            _checked(writer.end(), path, self.namenode)
+            try:
+                yield writer
+                answer = writer.end()
+            except (BrokenPipeError, ConnectionResetError):
+                # A DataNode that cannot go on says why and hangs up, whatever is still to come.
+                _checked(connection.getresponse(), path, self.namenode)
+                raise
+            _checked(answer, path, self.namenode)
 
     def files(self, path: str) -> list[tuple[str, int]]:
         """Names and bytes of the files directly in a folder, by name."""

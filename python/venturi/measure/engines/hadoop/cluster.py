@@ -41,6 +41,8 @@ ANSWER_S = 5.0
 HEARTBEATS_S = 4.0  # a little more than Hadoop's three seconds between two
 BLOCK_BYTES = 128 * 2**20  # HDFS's default
 _LOOKS = 3
+_KILL_S = 10.0
+_ALIVE = "NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING"
 _DONE_DEPTH = 4
 
 _NAMENODE = "org.apache.hadoop.hdfs.server.namenode.NameNode"
@@ -82,8 +84,8 @@ class Cluster(Protocol):
     def logs(self) -> tuple[Attachment, ...]:
         """Logs of our daemons."""
 
-    def kill(self, application: str) -> None:
-        """Ends a YARN application; nothing if it has ended."""
+    def kill(self, tag: str) -> None:
+        """Ends the YARN applications with a tag, and waits some seconds for their end."""
 
     def history(self, job: str, folder: Path) -> tuple[Path, Path] | None:
         """The history of a MapReduce job and its configuration, copied; None: it has none."""
@@ -137,9 +139,20 @@ class _Answering:
         """Whether the JobHistoryServer answers."""
         return _got(self._addresses.history, "/ws/v1/history/info") is not None
 
-    def kill(self, application: str) -> None:
-        path = f"/ws/v1/cluster/apps/{application}/state?user.name={self.user}"
-        _got(self._addresses.resource_manager, path, {"state": "KILLED"})
+    def kill(self, tag: str) -> None:
+        # A busy ResourceManager may not answer, or end what it was told to only when asked again.
+        deadline_s = time.monotonic() + _KILL_S
+        while (alive := self._alive(tag)) != [] and time.monotonic() < deadline_s:
+            for application in alive or ():
+                path = f"/ws/v1/cluster/apps/{application}/state?user.name={self.user}"
+                _got(self._addresses.resource_manager, path, {"state": "KILLED"})
+            time.sleep(POLL_S)
+
+    def _alive(self, tag: str) -> list[str] | None:
+        """Applications with a tag that have not ended; None: the ResourceManager does not say."""
+        path = f"/ws/v1/cluster/apps?applicationTags={tag}&states={_ALIVE}"
+        said = _got(self._addresses.resource_manager, path)
+        return None if said is None else [each["id"] for each in (said["apps"] or {}).get("app", ())]
 
     def history(self, job: str, folder: Path) -> tuple[Path, Path] | None:
         # The history server may move both files away while we look. Where it moves them, not every

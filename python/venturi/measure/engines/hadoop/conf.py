@@ -40,6 +40,8 @@ log4j.appender.stderr.layout.ConversionPattern=%d{yyyy-MM-dd HH:mm:ss,SSS} %p %c
 log4j.logger.http.requests=WARN
 log4j.logger.org.apache.hadoop.hdfs.server.namenode.FSNamesystem.audit=WARN
 """
+BLOCK_SIZE = "dfs.blocksize"
+_SIZE = re.compile(r"(\d{1,15})([kmgtpe]?)", re.IGNORECASE)
 # What Hadoop 3.4 and its Guice reach into.
 _OPENED = ("java.lang", "java.io", "java.net", "java.nio", "java.util", "sun.nio.ch")
 DEFAULT_RACK = "default-rack"
@@ -105,6 +107,12 @@ def containers(threads: int, memory_bytes: int, workers: int) -> Containers:
         task_mib=task_mib // _STEP_MIB * _STEP_MIB,
         master_mib=master_mib // _STEP_MIB * _STEP_MIB,
     )
+
+
+def block_bytes(setting: str | None) -> int | None:
+    """The size that a setting of Hadoop (`8m`) means; None: none that it would take."""
+    found = _SIZE.fullmatch((setting or "").strip())
+    return int(found[1]) << 10 * " kmgtpe".index(found[2].lower() or " ") if found else None
 
 
 def java_options(java: Java, hosts: Path | str) -> tuple[str, ...]:

@@ -12,13 +12,13 @@ from typing import Protocol
 from venturi.errors import VenturiError
 from venturi.measure.engines.account import HISTORY, HISTORY_CONF
 from venturi.measure.engines.hadoop.cluster import Cluster
-from venturi.measure.engines.hadoop.conf import LIGHT, containers
+from venturi.measure.engines.hadoop.conf import BLOCK_SIZE, LIGHT, block_bytes, containers
 from venturi.measure.engines.hadoop.job_log import CLUSTER, LOCAL, read_counters, read_phases
 from venturi.measure.engines.hadoop.spread import portions, spreads
 from venturi.measure.engines.protocol import Collected
 from venturi.measure.hosts.host import Files
 from venturi.measure.hosts.logs import tail
-from venturi.measure.trial.job import Attachment
+from venturi.measure.trial.job import Attachment, JobFailed
 from venturi.measure.trial.programs import ProcessResult
 from venturi.measure.workloads.checking import Portion
 from venturi.measure.workloads.definition import Definition
@@ -35,7 +35,6 @@ CLIENT_BYTES = 512 * MIB
 # Of a container's memory, as mapreduce.job.heap.memory-mb.ratio has it.
 HEAP_SHARE = 0.8
 
-_APPLICATION = re.compile(r"Submitted application (application_\d+_\d+)")
 _JOB = re.compile(r"Running job: (job_\d+_\d+)")
 
 
@@ -193,7 +192,7 @@ class OnCluster:
         }
 
     def settings(self, task: Task) -> dict[str, str]:
-        return {"hadoop.tmp.dir": str(task.scratch)}
+        return {"hadoop.tmp.dir": str(task.scratch), "mapreduce.job.tags": _tag(task)}
 
     def client_bytes(self, task: Task) -> int:
         return CLIENT_BYTES
@@ -205,16 +204,24 @@ class OnCluster:
         return self._uri(self._output(task))
 
     def prepare(self, task: Task) -> None:
-        hdfs, key = self._cluster.hdfs, _files_key(self._files, task)
+        hdfs, files = self._cluster.hdfs, _files_key(self._files, task)
+        size_bytes = block_bytes(task.configuration.get(BLOCK_SIZE))
         hdfs.remove(self._output(task))
-        if not key or key == self._uploaded[0]:
+        if not files or (key := (size_bytes, *files)) == self._uploaded[0]:
             return
         folder = f"{self._cluster.root}/input"
         self._uploaded = ((), "")
         hdfs.remove(folder)
         hdfs.mkdir(folder)
         given = [each.path for each in self._files.entries(task.input)]
-        hdfs.put_all(self._files, {f"{folder}/{path.name}": path for path in given})
+        try:
+            sources = {f"{folder}/{path.name}": path for path in given}
+            hdfs.put_all(self._files, sources, block_bytes=size_bytes)
+        except VenturiError as error:
+            raise JobFailed(
+                error.code, error.message, where=error.where, hint=error.hint,
+                attachments=self._cluster.logs(),
+            ) from error  # fmt: skip
         self._uploaded = (key, folder)
 
     def collect(
@@ -250,8 +257,7 @@ class OnCluster:
         return self._cluster.logs()
 
     def abandon(self, task: Task, log: Path) -> None:
-        for application in _APPLICATION.findall(tail(self._files, log)):
-            self._cluster.kill(application)
+        self._cluster.kill(_tag(task))
         # The failure may be that HDFS does not answer.
         with suppress(VenturiError):
             self._cluster.hdfs.remove(self._output(task))
@@ -280,11 +286,19 @@ class OnCluster:
         )
 
     def _output(self, task: Task) -> str:
-        digest = hashlib.sha256(str(task.output).encode()).hexdigest()[:16]
-        return f"{self._cluster.root}/output-{digest}"
+        return f"{self._cluster.root}/output-{_digest(task)}"
 
     def _uri(self, path: str) -> str:
         return self._cluster.fs + path
+
+
+def _digest(task: Task) -> str:
+    return hashlib.sha256(str(task.output).encode()).hexdigest()[:16]
+
+
+def _tag(task: Task) -> str:
+    """What YARN finds the task's application by, also before its client told of it."""
+    return f"venturi-{_digest(task)}"
 
 
 def _buffer_mib(most_bytes: float) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from venturi.measure.engines.hadoop.cluster import Cluster
+from venturi.measure.engines.hadoop.conf import BLOCK_SIZE, block_bytes
 from venturi.measure.engines.hadoop.spread import portions, spreads
 from venturi.measure.hosts.hdfs import Hdfs
 from venturi.measure.hosts.host import Files
@@ -31,7 +32,7 @@ class InHdfs:
     def __init__(self, files: Files, cluster: Cluster) -> None:
         self._files = files
         self._cluster = cluster
-        self._brought: list[tuple[str, int, int]] | None = None
+        self._brought: object = None
 
     def data(self, task: Task) -> Data:
         """Where the program finds what `task` names."""
@@ -45,13 +46,15 @@ class InHdfs:
         hdfs.remove(self._output(task))
         given = [each for each in files.find(task.input, "**/*") if each.kind == "file"]
         content = [(str(files.resolve(each.path)), each.bytes, each.modified_ns) for each in given]
-        if self._brought != content:
+        size_bytes = block_bytes(task.configuration.get(f"spark.hadoop.{BLOCK_SIZE}"))
+        if self._brought != (size_bytes, content):
             self._brought = None
             hdfs.remove(self._input())
             paths = [each.path for each in given]
             root = self._input()
-            hdfs.put_all(files, {f"{root}/{path.relative_to(task.input)}": path for path in paths})
-            self._brought = content
+            sources = {f"{root}/{path.relative_to(task.input)}": path for path in paths}
+            hdfs.put_all(files, sources, block_bytes=size_bytes)
+            self._brought = (size_bytes, content)
 
     def fetch(self, task: Task) -> None:
         """Moves the output to the host's own files, unless workers read it again."""
