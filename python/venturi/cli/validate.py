@@ -55,8 +55,10 @@ def command(
 
     Exit status 3 if they are not.
     """
-    arguments: list[object] = [part for path in inputs for part in ("--input", path)]
-    arguments += ["--format", format_, "--record-bytes", record_bytes, "--key-bytes", key_bytes]
+    from venturi.measure.hosts.agent import repeated
+
+    framing = ("--format", format_, "--record-bytes", record_bytes, "--key-bytes", key_bytes)
+    arguments = [*repeated("--input", inputs), *framing]
     if threads is not None:
         arguments += ["--threads", threads]
     if summary_out is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -20,6 +20,11 @@ from venturi.settings import Settings
 SCHEMA_VERSION = 1
 CLEAN_UP_GRACE_S = 30.0
 R = TypeVar("R")
+
+
+def repeated(option: str, values: Iterable[object]) -> list[object]:
+    """`option` before each of `values`, as arguments of the agent."""
+    return [part for value in values for part in (option, value)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from venturi.errors import VenturiError, refused, unreadable
-from venturi.measure.hosts.agent import Progress
+from venturi.measure.hosts.agent import Progress, repeated
 from venturi.measure.hosts.agent_results import Generated, Validated
 from venturi.measure.hosts.host import Files, Info
 from venturi.measure.trial.folders import DataFolders
@@ -304,8 +304,7 @@ def _sorted(step: Step, files: Files, data: InputData) -> InputData:
     folders = [file.with_name("sorted") for file in data.files]
     for folder in folders:
         files.mkdir(folder)
-    step.run("sort", *(part for file in data.files for part in ("--input", file)),
-             *(part for folder in folders for part in ("--output", folder)))  # fmt: skip
+    step.run("sort", *repeated("--input", data.files), *repeated("--output", folders))
     for file in data.files:
         files.remove(file)
     parts = (each.path for folder in folders for each in files.find(folder, "part-*"))

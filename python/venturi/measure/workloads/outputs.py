@@ -7,12 +7,13 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
+from venturi.measure.hosts.agent import repeated
 from venturi.measure.hosts.agent_results import Validated
 from venturi.measure.trial.job import Step
 from venturi.measure.workloads.checking import Checking, CheckResult, Portion
 from venturi.measure.workloads.definition import Format
 from venturi.measure.workloads.inputs import InputData
-from venturi.measure.workloads.portions import inputs, validated
+from venturi.measure.workloads.portions import validated
 from venturi.measure.workloads.registry import family
 
 
@@ -76,7 +77,7 @@ def _sorted(
         return CheckResult("there is no output")
     # Lines of a generated workload have one length, line break included: records as any others.
     framing = "kv" if format_ == "kv" else "fixed"
-    arguments = [*inputs(files), "--format", framing]
+    arguments = [*repeated("--input", files), "--format", framing]
     if framing == "fixed":
         arguments += ["--record-bytes", record_bytes, "--key-bytes", key_bytes]
     result = step.run("validate", *arguments)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from venturi.errors import VenturiError
-from venturi.measure.hosts.agent import Agent
+from venturi.measure.hosts.agent import Agent, repeated
 from venturi.measure.hosts.agent_results import Validated
 from venturi.measure.hosts.at_once import on_all
 from venturi.measure.hosts.owned import COPY_PREFIX, temporary
@@ -29,7 +28,7 @@ def validated(
         {
             # They have just come from HDFS: what is still in memory need not be read from disk.
             each.name: (
-                *inputs(each.files), *framing, "--buffered", "--summary-out",
+                *repeated("--input", each.files), *framing, "--buffered", "--summary-out",
                 each.folder / _SUMMARY,
             )
             for each in portions
@@ -46,10 +45,5 @@ def validated(
         summaries = [folder / f"{number}{_SUMMARY}" for number in range(len(portions))]
         for path, each in zip(summaries, portions, strict=True):
             files.write(path, each.host.files.read(each.folder / _SUMMARY))
-        result = step.run("validate", "--summaries", *inputs(summaries), *framing)
+        result = step.run("validate", "--summaries", *repeated("--input", summaries), *framing)
     return result.read(Validated), (*warnings, *result.warnings)
-
-
-def inputs(files: Sequence[Path]) -> list[object]:
-    """Each of `files` as an option of the agent."""
-    return [part for file in files for part in ("--input", file)]

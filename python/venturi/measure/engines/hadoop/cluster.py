@@ -152,7 +152,9 @@ class _Answering:
         """Applications with a tag that have not ended; None: the ResourceManager does not say."""
         path = f"/ws/v1/cluster/apps?applicationTags={tag}&states={_ALIVE}"
         said = _got(self._addresses.resource_manager, path)
-        return None if said is None else [each["id"] for each in (said["apps"] or {}).get("app", ())]
+        return (
+            None if said is None else [each["id"] for each in (said["apps"] or {}).get("app", ())]
+        )
 
     def history(self, job: str, folder: Path) -> tuple[Path, Path] | None:
         # The history server may move both files away while we look. Where it moves them, not every

@@ -11,7 +11,7 @@ from venturi.measure.engines.native import KIND, rehearsal
 from venturi.measure.engines.native.command import CommandJob
 from venturi.measure.engines.nodes import Nodes
 from venturi.measure.engines.protocol import Availability, Missing, Resources, TrialSpec
-from venturi.measure.hosts.agent import Agent
+from venturi.measure.hosts.agent import Agent, repeated
 from venturi.measure.hosts.agent_results import MemoryTouched, Sorted, SortPlan, SortStage
 from venturi.measure.hosts.host import Host
 from venturi.measure.trial import space
@@ -318,10 +318,10 @@ class NativeJob:
         assert self._input is not None
         options = self.options
         arguments: list[object] = [
-            *_repeated("--input", self._input.files),
-            *_repeated("--output", outputs or self._dirs("output")),
-            *_repeated("--scratch", self._dirs("scratch")),
-            *_repeated("--replica", self._dirs("replica")),
+            *repeated("--input", self._input.files),
+            *repeated("--output", outputs or self._dirs("output")),
+            *repeated("--scratch", self._dirs("scratch")),
+            *repeated("--replica", self._dirs("replica")),
             "--job", self.definition.job,
             *self._framing(),
         ]  # fmt: skip
@@ -419,10 +419,6 @@ def sorts(definition: Definition) -> bool:
     return runs(definition.name, KIND.programs) and isinstance(
         program(definition, KIND.programs), Sort
     )
-
-
-def _repeated(flag: str, values: Sequence[object]) -> list[object]:
-    return [part for value in values for part in (flag, value)]
 
 
 def _totals(data: Sorted) -> tuple[Sample, ...]:

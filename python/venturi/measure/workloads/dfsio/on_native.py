@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from statistics import fmean, pstdev
 
-from venturi.measure.hosts.agent import AgentResult
+from venturi.measure.hosts.agent import AgentResult, repeated
 from venturi.measure.hosts.agent_results import FilesMoved
 from venturi.measure.trial.usage import usage_samples
 from venturi.measure.workloads.programs import AgentProgram, AgentTask, Findings
@@ -15,9 +15,8 @@ from venturi.record.trial import Sample
 def _files(operation: str) -> Callable[[AgentTask], Sequence[object]]:
     def arguments(task: AgentTask) -> Sequence[object]:
         files = task.size.parts or 1
-        dirs = [part for folder in task.outputs for part in ("--dir", folder)]
         each = ("--count", files, "--bytes", (task.size.bytes or 0) // files)
-        return operation, *dirs, *each, *task.threads_option
+        return operation, *repeated("--dir", task.outputs), *each, *task.threads_option
 
     return arguments
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from venturi.measure.hosts.agent import repeated
 from venturi.measure.hosts.agent_results import Generated, Validated
-from venturi.measure.workloads.portions import inputs, validated
+from venturi.measure.workloads.portions import validated
 
 if TYPE_CHECKING:
     from venturi.measure.workloads.checking import Checking
@@ -21,13 +22,13 @@ def check(checking: Checking) -> str | None:
 def _check_records(checking: Checking) -> str | None:
     """Reads them again. They are in no order; nobody said that they were."""
     step, records = checking.step, checking.size.records
-    if checking.portions is None:
-        files = checking.parts()
-        seen = step.run("validate", *inputs(files)).read(Validated) if files else None
-    else:
-        seen = validated(step, checking.portions)[0] if checking.portions else None
-    if seen is None:
+    there = checking.parts() if checking.portions is None else checking.portions
+    if not there:
         return "there is no output"
+    if checking.portions is None:
+        seen = step.run("validate", *repeated("--input", there)).read(Validated)
+    else:
+        seen = validated(step, checking.portions)[0]
     if seen.records != records:
         return f"{seen.records} records are on disk, {records} were asked for"
     expected = checking.answer.get("checksum")

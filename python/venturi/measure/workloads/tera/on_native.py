@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from venturi.measure.hosts.agent import AgentResult
+from venturi.measure.hosts.agent import AgentResult, repeated
 from venturi.measure.hosts.agent_results import Generated, Validated
 from venturi.measure.workloads.programs import AgentProgram, AgentTask, Findings, Sort
 from venturi.record.trial import Sample, Scalar
@@ -22,7 +22,7 @@ def _made(task: AgentTask, result: AgentResult) -> Findings:
 
 
 def _inputs(task: AgentTask) -> Sequence[object]:
-    return [part for file in task.given.files for part in ("--input", file)]
+    return repeated("--input", task.given.files)
 
 
 def _seen(task: AgentTask, result: AgentResult) -> Findings:
