@@ -116,6 +116,14 @@ def test_another_folder_and_a_talkative_login(tmp_path: Path, agent_binary: Path
         assert output_of(host.start(["echo", "it works"])) == (b"it works\n", 0)
 
 
+def test_a_login_that_ends_is_told_in_its_words(tmp_path: Path, agent_binary: Path) -> None:
+    shell = "ForceCommand echo Welcome.; printf 'This account is closed.'; exit 1"
+    with sshd(tmp_path / "sshd", options=[shell]) as server:
+        error = _refused(server, agent_binary)
+    assert error.code == "VEN-HOST-SSH"
+    assert error.message == "far cannot be reached: This account is closed."
+
+
 def _refused(server: Sshd, agent: Path, name: str = "far", **more: float) -> VenturiError:
     with pytest.raises(VenturiError) as caught, connected(name, agent, ssh=server.ssh, **more):  # type: ignore[arg-type]
         pytest.fail("it is connected")

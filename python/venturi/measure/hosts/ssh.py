@@ -169,6 +169,7 @@ class _Opening:
         self._agent = agent
         self._patience_s = 2 * connect_s
         self._deadline_s = time.monotonic() + self._patience_s
+        self._heard = ""  # the last line that was not ours
 
     def until_it_starts(self) -> None:
         """Says why it does not."""
@@ -215,6 +216,7 @@ class _Opening:
             if line.startswith(f"{_MARK} "):
                 return line.split()[1:]
             noise += len(line)
+            self._heard = line or self._heard
         raise self._error("VEN-HOST-SSH", "says too much at its login", "make its shell's "
                           "start-up files silent when no terminal is there")  # fmt: skip
 
@@ -230,6 +232,7 @@ class _Opening:
             if not more and time.monotonic() > self._deadline_s:
                 raise self._silent()
             if not more:
+                self._heard = line.decode(errors="replace").strip() or self._heard
                 raise self._refused()
             line += more
         return line.decode(errors="replace").strip()
@@ -269,7 +272,7 @@ class _Opening:
             if any(sign in said for sign in signs):
                 return self._error(code, sentence, hint.format(ssh=self._ssh))
         status = self._far.status()
-        last = said.rpartition("\n")[2] or f"status {status}"
+        last = said.rpartition("\n")[2] or self._heard or f"status {status}"
         return self._error("VEN-HOST-SSH", f"cannot be reached: {last}",
                            f"{self._ssh} says more")  # fmt: skip
 
