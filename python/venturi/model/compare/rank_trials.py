@@ -23,7 +23,7 @@ from venturi.model.compare.groups import Group, Key
 from venturi.model.compare.names import Names, name_groups
 from venturi.model.compare.printed import KEY as PRINTED
 from venturi.model.compare.printed import no_repeats
-from venturi.model.compare.ranking import Objective, Rank, Ranking, rank_groups
+from venturi.model.compare.ranking import LEAST_TRIALS, Objective, Rank, Ranking, rank_groups
 from venturi.model.compare.strata import Trials
 from venturi.record.query.checks import require_conditions, require_keys
 from venturi.record.query.chosen import chosen, column_for
@@ -423,8 +423,8 @@ def _groups(trials: Trials, keys: Sequence[str], rates: Floats | None) -> list[G
 
 
 def _feasible(ranking: Ranking) -> list[str]:
-    """What so many groups need before any can be called worse."""
-    needed = 2
+    """What so many groups need to have places, and before any can be called worse."""
+    needed = LEAST_TRIALS
     while 1 / math.comb(2 * needed, needed) > ranking.each_alpha:
         needed += 1
     few = [one for one in ranking.groups
