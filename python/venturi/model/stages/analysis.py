@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from venturi.errors import VenturiError
 from venturi.model.stages.causes import (
     BY_ELIMINATION,
     CAUSES,
@@ -31,7 +30,7 @@ from venturi.model.stages.elapsed import Elapsed, elapsed_parts
 from venturi.model.stages.losses import losses, lost_executors, with_losses
 from venturi.model.stages.path import StageSpan, Step, critical_path, without_stage_s
 from venturi.model.stages.replay import Schedule, schedule, slots_used
-from venturi.model.stages.slots import Offered, core_use, offered
+from venturi.model.stages.slots import Offered, core_use
 from venturi.model.stages.stage import (
     Analysis,
     Bound,
@@ -42,6 +41,7 @@ from venturi.model.stages.stage import (
     Straggler,
 )
 from venturi.model.stages.tasks import Tasks
+from venturi.model.stages.timeline import Timeline, timeline
 from venturi.model.stages.verdict import application_verdict, beside_others, stage_verdict
 from venturi.record.job_account import JobAccount
 
@@ -56,48 +56,39 @@ LEAST_SKEW = 2
 SHOWN_STRAGGLERS = 10
 
 
-def analyse(account: JobAccount, others: float | None = None) -> Analysis:
+def analyse(
+    account: JobAccount, others: float | None = None, line: Timeline | None = None
+) -> Analysis:
     """What `account` tells about its application; VEN-MODEL-INPUT if its engine is not known.
 
-    `others` is the share of its host's processor time that others had meanwhile, if that is known.
+    `others` is the share of its host's processor time that others had meanwhile, if that is known,
+    `line` the account's timeline, if there is one already.
     """
     application = account.application
-    if application.engine not in CAUSES:
-        raise VenturiError(
-            "VEN-MODEL-INPUT",
-            f"nothing is known about the accounts of engine {application.engine!r}",
-            where={"engine": application.engine},
-        )
-    origin_ms = _origin_ms(account)
-    end_s = None
-    if application.ended_ms is not None:
-        end_s = (application.ended_ms - origin_ms) / 1e3
-    tasks = Tasks(account, origin_ms)
-    there = offered(account, origin_ms)
-    rows = account.stages.rows(named=True)
-    spans = {row_key(row): span for row in rows if (span := _span(row, origin_ms, end_s))}
-    elapsed_s = end_s if end_s is not None and end_s > 0 else None
+    line = line or timeline(account)
+    tasks, spans, there, elapsed_s = line.tasks, line.spans, line.there, line.elapsed_s
+    timed = list(spans.values())
+    rows = {(row["stage_id"], row["attempt"]): row for row in account.stages.rows(named=True)}
     parts, cores = Elapsed({}, {}, {}), None
     if elapsed_s:
-        timed = list(spans.values())
         parts = elapsed_parts(account, tasks, timed, there, elapsed_s)
         if there is not None:
-            n_tasks = [row["n_tasks"] for row in rows if row_key(row) in spans]
+            n_tasks = [rows[key]["n_tasks"] for key in spans]
             cores = core_use(tasks, timed, n_tasks, there, elapsed_s)
     stages = [
-        _stage(row, tasks, spans.get(row_key(row)), there, parts.shares.get(row_key(row), {}))
-        for row in rows
+        _stage(key, row, tasks, spans.get(key), there, parts.shares.get(key, {}))
+        for key, row in rows.items()
     ]
-    path = critical_path(list(spans.values()), elapsed_s) if elapsed_s else ()
+    path = critical_path(timed, elapsed_s) if elapsed_s else ()
     verdict = application_verdict(stages, parts, elapsed_s, application.engine)
     verdict = beside_others(verdict, others)
-    lost, executors = losses(tasks), lost_executors(account, origin_ms)
+    lost, executors = losses(tasks), lost_executors(account, tasks.origin_ms)
     verdict = with_losses(verdict, lost, executors, sum(stage.task_s for stage in stages))
     return Analysis(
         elapsed_s=elapsed_s,
         stages=tuple(stages),
         path=path,
-        driver_s=without_stage_s(list(spans.values()), elapsed_s) if elapsed_s else None,
+        driver_s=without_stage_s(timed, elapsed_s) if elapsed_s else None,
         cores=cores,
         losses=lost,
         lost_executors=executors,
@@ -114,37 +105,14 @@ def analyse(account: JobAccount, others: float | None = None) -> Analysis:
     )
 
 
-def row_key(row: Mapping[str, Any]) -> tuple[int, int]:
-    """Which attempt at which stage a row of the stage table tells of."""
-    return row["stage_id"], row["attempt"]
-
-
-def _span(row: Mapping[str, Any], origin_ms: float, end_s: float | None) -> StageSpan | None:
-    """When a stage was active; one without an end, to the end of the application."""
-    if row["submitted_ms"] is None:
-        return None
-    from_s = (row["submitted_ms"] - origin_ms) / 1e3
-    to_s = end_s if row["ended_ms"] is None else (row["ended_ms"] - origin_ms) / 1e3
-    if to_s is None or to_s < from_s:
-        return None
-    return StageSpan(row_key(row), tuple(row["parent_ids"] or ()), from_s, to_s)
-
-
-def _origin_ms(account: JobAccount) -> int:
-    """When the application began; where that is not recorded, when its first stage did."""
-    if account.application.started_ms is not None:
-        return account.application.started_ms
-    return min(account.stages["submitted_ms"].drop_nulls().to_list(), default=0)
-
-
 def _stage(
+    key: tuple[int, int],
     row: Mapping[str, Any],
     tasks: Tasks,
     span: StageSpan | None,
     there: Offered | None,
     shares: Mapping[str, float],
 ) -> Stage:
-    key = row_key(row)
     here = tasks.of(key)
     times = tasks.times.at(here)
     # The places, in all tasks, of those whose time is known.

@@ -124,13 +124,12 @@ def _run_again(tasks: Tasks) -> Truths:
     if not (tasks.rows["stage_attempt"] > 0).any():
         return again
     done: set[tuple[int, int]] = set()
-    stage_ids = tasks.rows["stage_id"].to_list()
     # Sorted by stage and attempt: those of one attempt count only for the next ones.
     for key in sorted(tasks.places):
         here = tasks.places[key]
         own = [place for place in range(here.start, here.stop) if tasks.succeeded[place]]
         again[[place for place in own if (key[0], tasks.index[place]) in done]] = True
-        done |= {(stage_ids[place], tasks.index[place]) for place in own}
+        done |= {(key[0], tasks.index[place]) for place in own}
     return again
 
 

@@ -8,8 +8,8 @@ from venturi.errors import VenturiError
 from venturi.model.stages.analysis import analyse
 from venturi.model.stages.causes import Floats
 from venturi.model.stages.stage import Analysis, Stage
-from venturi.model.stages.tasks import Tasks
 from venturi.model.stages.tiers import tier_levels, tier_uses
+from venturi.model.stages.timeline import Timeline, timeline
 from venturi.model.stages.verdict import in_words
 from venturi.present.api.shapes import (
     JobBound,
@@ -38,8 +38,9 @@ def job_of(repository: Repository, trial: Trial) -> JobData:
         return _nothing("no account of its engine was recorded with this trial")
     try:
         account = load(repository, trial)
-        found = analyse(account, next(iter(trial.values(CPU_OTHERS)), None))
-        return _data(account, found, meanwhile(repository, trial, account, found))
+        line = timeline(account)
+        found = analyse(account, next(iter(trial.values(CPU_OTHERS)), None), line)
+        return _data(line, found, meanwhile(repository, trial, account, found))
     except VenturiError as error:
         return _nothing(error.message)
 
@@ -48,7 +49,8 @@ def _nothing(reason: str) -> JobData:
     return JobData(None, reason, 1, None, None, None, None, (), (), 0, None, (), (), None, reason)
 
 
-def _data(account: JobAccount, found: Analysis, host: Meanwhile) -> JobData:
+def _data(line: Timeline, found: Analysis, host: Meanwhile) -> JobData:
+    account = line.account
     longest = sorted(found.stages, key=lambda each: -each.task_s)[:SHOWN_STAGES]
     shown, path = {each.key for each in longest}, {step.key for step in found.path}
     whole_s = found.verdict.of_s
@@ -71,7 +73,7 @@ def _data(account: JobAccount, found: Analysis, host: Meanwhile) -> JobData:
             if each.key in shown
         ),
         stages_left_out=len(found.stages) - len(shown),
-        running=_running(account, found),
+        running=_running(line),
         bounds=tuple(JobBound(b.without, b.recorded_s, b.at_most_s) for b in found.bounds),
         tiers=tier_uses(account)[:SHOWN_TIERS],
         tier_levels=tier_levels(account, TIER_POINTS),
@@ -86,14 +88,13 @@ def _failure(account: JobAccount) -> str | None:
     return f"{application.outcome}: {application.reason or 'no reason is recorded'}"
 
 
-def _running(account: JobAccount, found: Analysis) -> JobRunning | None:
+def _running(line: Timeline) -> JobRunning | None:
     """The exact mean number of tasks at work in each of equal parts of the application's time."""
-    began_ms = account.application.started_ms
-    if began_ms is None or not found.elapsed_s or not len(account.tasks):
+    times = line.tasks.times
+    if line.account.application.started_ms is None or not line.elapsed_s or not len(times.measured):
         return None
-    times = Tasks(account, began_ms).times
     tasks_s = np.column_stack([times.launched_s, times.finished_s])[~np.isnan(times.elapsed_s)]
-    edges_s = np.linspace(0.0, found.elapsed_s, RUNNING_POINTS + 1)
+    edges_s = np.linspace(0.0, line.elapsed_s, RUNNING_POINTS + 1)
 
     def passed_s(moments_s: Floats) -> Floats:
         """At each edge the sum of the times since those of the moments that are over."""
