@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,6 +24,7 @@ from venturi.record.job_account import JobAccount, has_account, load
 from venturi.record.trial import CPU_OTHERS, Cluster, Link, Sample, Trial
 
 if TYPE_CHECKING:
+    from venturi.advise.diagnosis.find import Diagnosis
     from venturi.present.meanwhile import Meanwhile
     from venturi.record.authors import Author
     from venturi.record.repository import Repository
@@ -64,11 +65,11 @@ def command(*, id_: str, html: PageFile | None, as_json: bool) -> None:
             data = ADAPTER.dump_python(trial, mode="json")
             data |= several_hosts.data(trial)
             if (job := _job(repository, trial)) is not None:
-                account, analysis, host = job
-                data["job"] = asdict(analysis)
-                data["job"]["began_s"] = account.began_s
-                data["job"]["host"] = _host(analysis, host)
-                data["job"]["tiers"] = [asdict(each) for each in tier_uses(account)]
+                data["job"] = asdict(job.analysis)
+                data["job"]["diagnosis"] = asdict(job.diagnosis)
+                data["job"]["began_s"] = job.account.began_s
+                data["job"]["host"] = _host(job.analysis, job.host)
+                data["job"]["tiers"] = [asdict(each) for each in tier_uses(job.account)]
             print_json(data)
             return
         from venturi.record.actions import added_by
@@ -78,16 +79,28 @@ def command(*, id_: str, html: PageFile | None, as_json: bool) -> None:
         show(*_parts(trial, by, _job(repository, trial)))
 
 
-def _job(repository: Repository, trial: Trial) -> tuple[JobAccount, Analysis, Meanwhile] | None:
+@dataclass(frozen=True, slots=True)
+class _Job:
+    account: JobAccount
+    analysis: Analysis
+    host: Meanwhile
+    diagnosis: Diagnosis
+
+
+def _job(repository: Repository, trial: Trial) -> _Job | None:
     """The engine's own account of `trial`, if it has one, and what can be told from it."""
     if not has_account(trial):
         return None
+    from venturi.advise.diagnosis.find import diagnose
     from venturi.model.stages.analysis import analyse
+    from venturi.model.stages.timeline import timeline
     from venturi.present.meanwhile import meanwhile
 
     account = load(repository, trial)
-    analysis = analyse(account, next(iter(trial.values(CPU_OTHERS)), None))
-    return account, analysis, meanwhile(repository, trial, account, analysis)
+    line = timeline(account)
+    analysis = analyse(account, next(iter(trial.values(CPU_OTHERS)), None), line)
+    host = meanwhile(repository, trial, account, analysis)
+    return _Job(account, analysis, host, diagnose(line, analysis))
 
 
 def _host(analysis: Analysis, host: Meanwhile) -> dict[str, Any]:
@@ -99,11 +112,14 @@ def _host(analysis: Analysis, host: Meanwhile) -> dict[str, Any]:
     return {"stages": uses, "narrowest": narrowest, "missing_reason": host.reason}
 
 
-def _parts(
-    trial: Trial, by: Author | None, job: tuple[JobAccount, Analysis, Meanwhile] | None
-) -> Iterator[Line | Table]:
+def _parts(trial: Trial, by: Author | None, job: _Job | None) -> Iterator[Line | Table]:
     from venturi.advise.verdict import verdicts
 
+    if job is not None:
+        from venturi.present.findings import opening
+
+        yield from opening(job.analysis, job.diagnosis)
+        yield Line("")
     for verdict in verdicts(trial):
         yield Line(f"{verdict.subject}: {verdict.text}")
     yield _facts(trial, by)
@@ -111,7 +127,7 @@ def _parts(
     if job is not None:
         from venturi.present.jobs import parts
 
-        yield from parts(*job)
+        yield from parts(job.account, job.analysis, job.host)
     for title, body in (
         ("Hosts", _hosts(trial.cluster)),
         ("Racks", _racks(trial.cluster)),

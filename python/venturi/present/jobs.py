@@ -25,7 +25,6 @@ def parts(account: JobAccount, analysis: Analysis, host: Meanwhile) -> Iterator[
     stages, left_out = _shown(analysis.stages)
     for title, content in (
         ("What failed", _failures(account, analysis)),
-        ("Narrowest point", _verdict(analysis)),
         ("Narrowest host", pairs([("", host.narrowest.sentence)] if host.narrowest else [])),
         (_watched_in(host), _meanwhile(analysis, host)),
         ("Where the time went", _shares(analysis)),
@@ -69,10 +68,6 @@ def _failures(account: JobAccount, analysis: Analysis) -> Table:
         if stage.reason is not None
     ]
     return pairs(rows[:SHOWN_STAGES])
-
-
-def _verdict(analysis: Analysis) -> Table:
-    return pairs([("", analysis.verdict.sentence)])
 
 
 def _watched_in(host: Meanwhile) -> str:

@@ -110,6 +110,22 @@ TIMERS = (
     Column("python_ms", "int", "ms", "time in which these ran; null: not recorded"),
     Column("scan_ms", "int", "ms", "time to read and decode files; null: not recorded"),
 )
+OPERATORS = (
+    Column("query_id", "int", None, "the query that it is of"),
+    Column("node", "int", None, "its place in the plan that ran, from 0, each before its children"),
+    Column("parent", "int", None, "the operator that takes its rows"),
+    Column("name", "text", None, "what it is, in the engine's words"),
+    Column("text", "text", None, "the same with its arguments, cut to 300 characters"),
+)
+OPERATOR_METRICS = (
+    Column("query_id", "int", None, "the query"),
+    Column("node", "int", None, "the operator"),
+    Column("stage_id", "int", None, "the stage that brought it in; null: the driver did"),
+    Column("stage_attempt", "int", None, "and the attempt at it"),
+    Column("metric", "text", None, "the engine's name of what was counted"),
+    Column("unit", "text", None, "its unit: 1, B, ms or ns"),
+    Column("value", "int", None, "the sum over all tasks of the stage"),
+)
 TIERS_SETTING = "spark.storage.hierarchyStore"
 """Spark's setting, of the plugin for tiered storage, that says which tiers a job has."""
 # Of the event `venturi.spark.tiers.TieredStorageAccount`, a row for each of its tiers and kinds.
@@ -184,7 +200,7 @@ TASK_METRICS: Mapping[str, tuple[Column, ...]] = MappingProxyType(
     {"spark": SPARK_TASK_METRICS, "mapreduce": MAPREDUCE_TASK_METRICS}
 )
 TABLES = ("jobs", "stages", "tasks", "executors")
-OPTIONAL_TABLES = ("queries", "timers", "tiers")
+OPTIONAL_TABLES = ("queries", "operators", "operator_metrics", "timers", "tiers")
 """Tables that only accounts with SQL queries, Python or scans, or tiered storage have."""
 ACCOUNT_NAME = "job-account.json"
 """The artifact with the application's own facts; its tables lie beside it."""
@@ -202,7 +218,8 @@ def columns(table: str, engine: str) -> tuple[Column, ...]:
         return TASKS + TASK_METRICS[engine]
     return {
         "jobs": JOBS, "stages": STAGES, "executors": EXECUTORS, "queries": QUERIES,
-        "timers": TIMERS, "tiers": TIERS,
+        "operators": OPERATORS, "operator_metrics": OPERATOR_METRICS, "timers": TIMERS,
+        "tiers": TIERS,
     }[table]  # fmt: skip
 
 
@@ -287,9 +304,9 @@ class JobAccount:
 
     `origin_ms` is when the trial began, on the account's clock: phases and series count from there.
     None, with a reason, where that is not known; an ingested account has no other beginning than
-    its own. `applications` is how many the trial ran at once, of which this is one. `queries` and
-    `timers` are None where the engine records none, `tiers` where files were where the engine
-    itself has them.
+    its own. `applications` is how many the trial ran at once, of which this is one. `queries`, with
+    the operators of their plans and the metrics of these, and `timers` are None where the engine
+    records none, `tiers` where files were where the engine itself has them.
     """
 
     application: Application
@@ -304,6 +321,8 @@ class JobAccount:
     origin_reason: str | None = None
     applications: int = 1
     queries: pl.DataFrame | None = None
+    operators: pl.DataFrame | None = None
+    operator_metrics: pl.DataFrame | None = None
     timers: pl.DataFrame | None = None
     tiers: pl.DataFrame | None = None
 
@@ -362,6 +381,8 @@ _KEYS = {
     "tasks": ("stage_id", "stage_attempt", "task_id"),
     "executors": ("executor_id",),
     "queries": ("query_id",),
+    "operators": ("query_id", "node", "name"),
+    "operator_metrics": ("query_id", "node", "metric", "value"),
     "timers": ("stage_id", "stage_attempt"),
     "tiers": ("at_ms", "executor_id", "tier", "order", "kind"),
 }

@@ -76,7 +76,7 @@ def analyse(
             n_tasks = [rows[key]["n_tasks"] for key in spans]
             cores = core_use(tasks, timed, n_tasks, there, elapsed_s)
     stages = [
-        _stage(key, row, tasks, spans.get(key), there, parts.shares.get(key, {}))
+        _stage(row, tasks, spans.get(key), there, parts.shares.get(key, {}))
         for key, row in rows.items()
     ]
     path = critical_path(timed, elapsed_s) if elapsed_s else ()
@@ -106,13 +106,13 @@ def analyse(
 
 
 def _stage(
-    key: tuple[int, int],
     row: Mapping[str, Any],
     tasks: Tasks,
     span: StageSpan | None,
     there: Offered | None,
     shares: Mapping[str, float],
 ) -> Stage:
+    key = row["stage_id"], row["attempt"]
     here = tasks.of(key)
     times = tasks.times.at(here)
     # The places, in all tasks, of those whose time is known.

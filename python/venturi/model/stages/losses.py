@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from venturi.model.stages.causes import Truths
 from venturi.model.stages.stage import Loss, LostExecutor, NarrowestPoint
@@ -92,9 +93,7 @@ def losses(tasks: Tasks) -> tuple[Loss, ...]:
     elapsed_s = np.nan_to_num(tasks.times.elapsed_s)
     found: dict[_Part, list[int]] = {}
     outcomes, reasons = tasks.rows["outcome"].to_list(), tasks.rows["reason"].to_list()
-    again = _run_again(tasks)
-    concerned = np.isin(tasks.rows["outcome"].to_numpy(), ["failed", "killed"])
-    for place in np.flatnonzero(concerned | tasks.output_lost | again).tolist():
+    for place in _places(tasks):
         part = _part(outcomes[place], reasons[place])
         if part not in found and len(found) >= _DISTINCT:
             part = _Part(part.what, "something else")
@@ -106,6 +105,20 @@ def losses(tasks: Tasks) -> tuple[Loss, ...]:
         for part, places in found.items()
     ]
     return tuple(sorted(whole, key=lambda each: -each.time_s))
+
+
+def in_vain(tasks: Tasks, what: Sequence[str]) -> npt.NDArray[np.intp]:
+    """The places of the attempts that were in vain for one of the reasons `what`."""
+    outcomes, reasons = tasks.rows["outcome"].to_list(), tasks.rows["reason"].to_list()
+    found = [each for each in _places(tasks) if _part(outcomes[each], reasons[each]).what in what]
+    return np.array(found, dtype=np.intp)
+
+
+def _places(tasks: Tasks) -> list[int]:
+    """Of all attempts that were in vain."""
+    concerned = np.isin(tasks.rows["outcome"].to_numpy(), ["failed", "killed"])
+    found: list[int] = np.flatnonzero(concerned | tasks.output_lost | _run_again(tasks)).tolist()
+    return found
 
 
 def _part(outcome: str, reason: str | None) -> _Part:

@@ -29,13 +29,13 @@ from venturi.record.accounts.columnar import (
 )
 from venturi.record.accounts.configuration import masked, spark_chosen
 from venturi.record.accounts.find import Log, spark_logs
+from venturi.record.accounts.spark_plans import Plans, without_plan
 from venturi.record.accounts.spark_queries import (
     DRIVER_VALUES,
     ENDED,
     PLAN_CHANGED,
     STARTED,
     Queries,
-    without_plan,
 )
 from venturi.record.accounts.spark_timers import Timers
 from venturi.record.accounts.streams import LIMITS, Limits, Oversized, Text
@@ -174,6 +174,7 @@ class _Told:
     tasks: TableBuilder = field(default_factory=lambda: TableBuilder("tasks", "spark"))
     timers: Timers = field(default_factory=Timers)
     queries: Queries = field(default_factory=Queries)
+    plans: Plans = field(default_factory=Plans)
     tiers: TableBuilder = field(default_factory=lambda: TableBuilder("tiers", "spark"))
     tier_rows: int = 0
     last_ms: int | None = None
@@ -204,6 +205,8 @@ class _Told:
         try:
             if name in {STARTED, PLAN_CHANGED}:
                 self.queries.note_timers(line)
+                if not self.plans.take(line):
+                    _count(self.skipped, f"{name} (the plan in it)")
             handle(self, event)
         except (KeyError, TypeError, AttributeError):
             self.damaged[name] += 1
@@ -277,6 +280,8 @@ class _Told:
             "reason": failure,
         }
         self._keep_ids(stage, "parent_ids", parent_ids)
+        if ended_ms is not None:
+            self.plans.of_stage(key, info)
 
     def task_start(self, event: Event) -> None:
         info = event["Task Info"]
@@ -341,7 +346,11 @@ class _Told:
         self.queries.end(event)
 
     def driver_values(self, event: Event) -> None:
-        self.queries.driver_values(event)
+        query = number(event["executionId"])
+        for id_, value in event["accumUpdates"]:
+            if (known := amount(value)) is not None:
+                self.queries.driver_value(query, id_, known)
+                self.plans.of_driver(id_, known)
 
     def tiered_storage(self, event: Event) -> None:
         account = event["account"]
@@ -415,6 +424,8 @@ class _Told:
             configuration=configuration,
             chosen=spark_chosen(configuration),
             queries=self.queries.table(),
+            operators=self.plans.operators(),
+            operator_metrics=self.plans.metrics(),
             timers=self.timers.table(),
             tiers=self.tiers.finish() if self.tier_rows else None,
         )

@@ -1,7 +1,7 @@
 """SQL queries in Spark event logs: when each was executed, and what the driver itself did for it.
 
-The plans of queries are not decoded: of these events, a fifth of a log, only the timers that run on
-the driver are looked for. Source of their names: SQLMetrics of the nodes in
+Of their plans only the timers that run on the driver are looked for; `spark_plans` has the rest.
+Source of their names: SQLMetrics of the nodes in
 sql/core/src/main/scala/org/apache/spark/sql/execution; all are in milliseconds.
 """
 
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from venturi.record.accounts.columnar import (
     TableBuilder,
-    amount,
     ends,
     moment,
     number,
@@ -40,18 +39,8 @@ _COLUMNS = {
     b"time to build": "broadcast_ms",
     b"time to broadcast": "broadcast_ms",
 }
-_EVENT = f'{{"Event":"{_PREFIX}'.encode()
-_PLAN, _AFTER_PLAN = b',"sparkPlanInfo":{', b'},"time":'
 _FIELDS = ("name", "submitted_ms", "ended_ms", "outcome", "reason")
 _SUMS = ("commit_ms", "listing_ms", "broadcast_ms")
-
-
-def without_plan(line: bytes) -> bytes:
-    """A query's event without its plan, which may be nested too deeply."""
-    if not line.startswith(_EVENT) or (start := line.find(_PLAN)) < 0:
-        return line
-    end = line.find(_AFTER_PLAN, start)
-    return line[:start] + (line[end + 1 :] if end >= 0 else b"}")
 
 
 class Queries:
@@ -82,12 +71,10 @@ class Queries:
         row = self._row(event)
         row |= told
 
-    def driver_values(self, event: Mapping[str, Any]) -> None:
-        """The driver tells values of accumulators; the last one of each counts."""
-        query = number(event["executionId"])
-        for id_, value in event["accumUpdates"]:
-            if id_ in self._timers and (known := amount(value)) is not None:
-                self._values[id_] = query, known
+    def driver_value(self, query: int, id_: int, value: int) -> None:
+        """The driver tells the value of an accumulator; the last one of each counts."""
+        if id_ in self._timers:
+            self._values[id_] = query, value
 
     def _row(self, event: Mapping[str, Any]) -> dict[str, Any]:
         return row_of(self._rows, number(event["executionId"]), _QUERIES, {})

@@ -1,0 +1,127 @@
+"""A job as the rules look at it, and what a rule says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from venturi.advise.diagnosis.rules import Rule
+from venturi.model.stages.causes import Seconds, TaskTimes
+from venturi.model.stages.plans import Plans
+from venturi.model.stages.replay import Schedule, schedule
+from venturi.model.stages.stage import Analysis, Stage
+from venturi.model.stages.timeline import Key, Timeline
+
+Places = npt.NDArray[np.intp]
+
+
+class Confidence(StrEnum):
+    """How far what would be saved is known: recorded, estimated, or by elimination alone."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What the evidence is of; None is "not of one"."""
+
+    stage: str | None = None
+    task: str | None = None
+    host: str | None = None
+    executor: str | None = None
+    query: int | None = None
+    operator: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """What a rule found at one place, and by how much sooner the job could have ended at most.
+
+    `variant` is which of the rule's advices fits, with `values` for the names in it.
+    """
+
+    says: str
+    where: tuple[Where, ...]
+    saves_s: float
+    confidence: Confidence
+    variant: str = "any"
+    values: Mapping[str, str] = field(default_factory=dict)
+
+
+class Case:
+    """An application: its timeline, what was found out about it, its plans."""
+
+    def __init__(self, line: Timeline, analysis: Analysis, rules: Mapping[str, Rule]) -> None:
+        self.line = line
+        self.analysis = analysis
+        self.plans = Plans(line.account)
+        self._rules = rules
+        self._on_path_s: dict[Key, float] = {}
+        for step in analysis.path:
+            if step.key is not None:
+                self._on_path_s[step.key] = self._on_path_s.get(step.key, 0.0) + step.elapsed_s
+        self._stages = {stage.key: stage for stage in analysis.stages}
+        self._schedules: dict[Key, tuple[Places, Schedule]] = {}
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """Those on the critical path in which tasks ran: no other can make the end come sooner."""
+        return tuple(
+            stage
+            for stage in self.analysis.stages
+            if self._on_path_s.get(stage.key) and stage.at_once and stage.elapsed_s
+        )
+
+    def limit(self, rule: str, name: str) -> float:
+        """A threshold of a rule."""
+        return self._rules[rule].thresholds[name].default
+
+    def setting(self, key: str) -> str | None:
+        """A setting of the application, None if it was not made."""
+        return self.line.account.configuration.get(key)
+
+    def named(self, stage: Stage) -> str:
+        """A stage as it is called in a sentence."""
+        return f"stage {stage.label} ({self.plans.does(stage.key) or stage.name})"
+
+    def ran(self, key: Key) -> tuple[Places, TaskTimes]:
+        """The attempts of a stage whose time is known: their places in all tasks, and times."""
+        tasks = self.line.tasks
+        here = tasks.of(key)
+        places = here.start + np.flatnonzero(~np.isnan(tasks.times.at(here).elapsed_s))
+        return places, tasks.times.at(places)
+
+    def saved_s(self, key: Key, shorter_s: Seconds) -> float:
+        """How much sooner the job would have ended at most if attempts of a stage were shorter.
+
+        `shorter_s` has a value for each attempt of `ran`. The stage is replayed on its slots; more
+        than what it takes of the critical path cannot be saved.
+        """
+        span = self.line.spans.get(key)
+        if span is None:
+            return 0.0
+        if key not in self._schedules:
+            places, times = self.ran(key)
+            needed = self.line.tasks.succeeded[places]
+            needed = needed if needed.any() else np.ones_like(needed)
+            stage = span.from_s, span.to_s
+            plan = schedule(times, needed, self._stages[key].at_once, stage)
+            self._schedules[key] = places, plan
+        plan = self._schedules[key][1]
+        return self.at_most_s(key, plan.stage_s() - plan.stage_s(shorter_s))
+
+    def at_most_s(self, key: Key, saved_s: float) -> float:
+        """`saved_s` of a stage, cut to what it takes of the critical path."""
+        return max(min(saved_s, self._on_path_s.get(key, 0.0)), 0.0)
+
+    def spread_s(self, key: Key) -> float:
+        """How much sooner a stage would have ended if its work had always filled all slots."""
+        stage = self._stages[key]
+        whole_s = stage.task_s / max(stage.slots, 1)
+        return self.at_most_s(key, (stage.elapsed_s or 0.0) - whole_s)

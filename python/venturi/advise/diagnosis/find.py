@@ -1,0 +1,117 @@
+"""All findings of a job, those that cost the most time of its critical path first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from venturi.advise.diagnosis import operators, partitions, repeated, waits
+from venturi.advise.diagnosis.case import Case, Confidence, Hit, Where
+from venturi.advise.diagnosis.rules import Rule, load_rules
+from venturi.model.stages.gaps import gaps_of
+from venturi.model.stages.stage import Analysis
+from venturi.model.stages.timeline import Timeline
+from venturi.units import format_duration
+
+# Our judgement: what would save less is not worth an effort.
+LEAST_S, LEAST_SHARE = 1.0, 0.02
+_MOST_PLACES = 20
+RULES: Mapping[str, Callable[[Case], Iterator[Hit]]] = MappingProxyType(
+    {
+        "skew": partitions.skew,
+        "one-task": partitions.one_task,
+        "too-few-tasks": partitions.too_few_tasks,
+        "too-many-tasks": partitions.too_many_tasks,
+        "small-files-written": partitions.small_files_written,
+        "small-files-read": partitions.small_files_read,
+        "spill": waits.spill,
+        "python-rows": operators.python_rows,
+        "broadcast-missed": operators.broadcast_missed,
+        "failed-attempts": repeated.failed_attempts,
+        "executor-lost": repeated.executor_lost,
+        "driver-loop": repeated.driver_loop,
+        "slow-host": waits.slow_host,
+        "garbage-collection": waits.garbage_collection,
+        "fetch-wait": waits.fetch_wait,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a rule found: its evidence, what to do, and by how much sooner the job could have ended.
+
+    `saves_s` is a bound under the assumption `assumes`, and `share` that of the elapsed time. What
+    several findings save must not be added up: they may save the same seconds.
+    """
+
+    rule: str
+    title: str
+    says: str
+    where: tuple[Where, ...]
+    costs: str
+    do: str
+    saves_s: float
+    share: float
+    assumes: str
+    confidence: Confidence
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """`findings`, the most costly first; `silence` says why there is none, and `unseen` what could
+    not be looked at."""
+
+    findings: tuple[Finding, ...]
+    silence: str | None
+    unseen: tuple[str, ...]
+
+
+def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
+    """What to do about the time of the job of which `analysis` was made on `line`."""
+    if line.account.application.engine != "spark":
+        return Diagnosis((), "the rules know Spark's logs only", ())
+    if not line.elapsed_s:
+        return Diagnosis((), "start or end of the application is not known", ())
+    rules = load_rules()
+    case = Case(line, analysis, rules)
+    least_s = max(LEAST_S, LEAST_SHARE * line.elapsed_s)
+    found = []
+    for id_, look in RULES.items():
+        hits = sorted(look(case), key=lambda hit: -hit.saves_s)
+        if sum(hit.saves_s for hit in hits) >= least_s:
+            found.append(_finding(rules[id_], hits, line.elapsed_s))
+    found.sort(key=lambda each: -each.saves_s)
+    silence = None
+    if not found:
+        silence = f"nothing that is looked for would have saved {format_duration(least_s)} or more"
+    return Diagnosis(tuple(found), silence, tuple(_unseen(line)))
+
+
+def _finding(rule: Rule, hits: Sequence[Hit], elapsed_s: float) -> Finding:
+    """All that a rule found in a job as one: what is said is of where it costs the most."""
+    first, *others = (hit for hit in hits if hit.saves_s > 0)
+    more = f"; the same in {len(others):,} more places" if others else ""
+    saves_s = min(sum(hit.saves_s for hit in hits), elapsed_s)
+    return Finding(
+        rule=rule.id,
+        title=rule.title,
+        says=first.says + more,
+        where=tuple(place for hit in hits for place in hit.where)[:_MOST_PLACES],
+        costs=rule.costs,
+        do=rule.do[first.variant].format_map(first.values),
+        saves_s=saves_s,
+        share=saves_s / elapsed_s,
+        assumes=rule.assumes,
+        confidence=first.confidence,
+        source=rule.source,
+    )
+
+
+def _unseen(line: Timeline) -> Iterator[str]:
+    if (lacking := gaps_of(line.account).sentence) is not None:
+        yield f"{lacking}, so that what happened then is not looked at"
+    if line.account.queries is not None and line.account.operators is None:
+        yield "the log has no plan of a query: joins, files and Python functions are not looked at"

@@ -1,0 +1,100 @@
+"""What a query's plan makes a stage do that it need not: Python row by row, a shuffled join."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from venturi.advise.diagnosis.case import Case, Confidence, Hit, Where
+from venturi.model.stages.causes import PYTHON, total
+from venturi.model.stages.plans import Operator
+from venturi.units import format_bytes, format_duration
+
+_JOINS = ("SortMergeJoin", "ShuffledHashJoin")
+# Which sides, left (0) and right (1), can be broadcast for which type of join: JoinSelectionHelper.
+_SIDES = {
+    "Inner": (0, 1), "LeftOuter": (1,), "LeftSemi": (1,), "LeftAnti": (1,), "RightOuter": (0,),
+}  # fmt: skip
+_TYPE = re.compile(r"\b(Inner|LeftOuter|RightOuter|FullOuter|LeftSemi|LeftAnti|ExistenceJoin)\b")
+_FUNCTION = re.compile(r"\[([^\[\]]*)\]")
+_ID = re.compile(r"#\d+L?")
+_MARGIN = 1.2  # of the small side's size, so that the threshold is above it
+
+
+def python_rows(case: Case) -> Iterator[Hit]:
+    """Functions of Python's that are called for each row."""
+    for stage in case.stages:
+        there = case.plans.of_stage(stage.key)
+        operator = next((each for each in there if each.name == "BatchEvalPython"), None)
+        if operator is None:
+            continue
+        _, times = case.ran(stage.key)
+        python_s = times.causes[PYTHON]
+        share = total(python_s) / stage.task_s
+        if share < case.limit("python-rows", "share"):
+            continue
+        timed = "time to run Python workers" in operator.timed
+        function = _FUNCTION.search(operator.text)
+        name = _ID.sub("", function[1]) if function else "it"
+        yield Hit(
+            f"in {case.named(stage)} Python workers took {share:.0%} of the tasks' time, "
+            f"{format_duration(total(python_s))}, for {name}",
+            (Where(stage=stage.label, query=operator.query_id, operator=operator.text),),
+            case.saved_s(stage.key, python_s),
+            Confidence.MEDIUM if timed else Confidence.LOW,
+            values={"function": name},
+        )
+
+
+def broadcast_missed(case: Case) -> Iterator[Hit]:
+    """Joins that shuffle a large table though the other side is small."""
+    for join in case.plans.operators.values():
+        kind = _TYPE.search(join.text)
+        if join.name not in _JOINS or kind is None:
+            continue
+        sides = case.plans.exchanges(join)
+        if len(sides) != 2 or sides[0] is None or sides[1] is None:
+            continue
+        sizes = [side.counted.get("data size") for side in sides if side is not None]
+        small = min(
+            (place for place in _SIDES.get(kind[1], ()) if sizes[place] is not None),
+            key=lambda place: sizes[place] or 0,
+            default=None,
+        )
+        if small is None:
+            continue
+        size, other = sizes[small], sizes[1 - small]
+        if size is None or other is None or size >= case.limit("broadcast-missed", "small_bytes"):
+            continue
+        large = sides[1 - small]
+        if large is None or other < size * case.limit("broadcast-missed", "size_ratio"):
+            continue
+        threshold = max(int(size * _MARGIN), 10 << 20)
+        yield Hit(
+            f"query {join.query_id} shuffled {format_bytes(other)} to join them with "
+            f"{format_bytes(size)}: {_ID.sub('', join.text)}",
+            (Where(query=join.query_id, operator=join.text), *_stages(case, join, large)),
+            _saved_s(case, join, large),
+            Confidence.MEDIUM,
+            values={"threshold": f"{threshold >> 20}m"},
+        )
+
+
+def _saved_s(case: Case, join: Operator, large: Operator) -> float:
+    """The large side's shuffle writes, and the stages that read it to join."""
+    saved_s = 0.0
+    for stage in case.stages:
+        here = case.plans.of_stage(stage.key)
+        if join in here:
+            saved_s += case.at_most_s(stage.key, stage.elapsed_s or 0.0)
+        elif large in here:
+            write_s = case.ran(stage.key)[1].causes.get("shuffle write")
+            saved_s += 0.0 if write_s is None else case.saved_s(stage.key, write_s)
+    return saved_s
+
+
+def _stages(case: Case, join: Operator, large: Operator) -> Iterator[Where]:
+    for stage in case.stages:
+        here = case.plans.of_stage(stage.key)
+        if join in here or large in here:
+            yield Where(stage=stage.label)

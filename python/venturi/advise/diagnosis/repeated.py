@@ -1,0 +1,123 @@
+"""What is done more than once: failed attempts, what was lost with an executor, small queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from venturi.advise.diagnosis.case import Case, Confidence, Hit, Places, Where
+from venturi.model.stages import losses
+from venturi.model.stages.stage import Loss
+from venturi.units import format_duration
+
+_OF_EXECUTORS = (losses.EXECUTOR, losses.OUTPUT, losses.FETCH, losses.AGAIN)
+_SHOWN = 5
+
+
+def failed_attempts(case: Case) -> Iterator[Hit]:
+    """Attempts that raised an error."""
+    found = [loss for loss in case.analysis.losses if loss.what == losses.ERROR]
+    if not _matter(case, "failed-attempts", found):
+        return
+    places = losses.in_vain(case.line.tasks, (losses.ERROR,))
+    time_s, n = sum(each.time_s for each in found), sum(each.n for each in found)
+    yield Hit(
+        f"{n:,} attempts failed after {format_duration(time_s)} in all, "
+        f"{found[0].n:,} of them with: {found[0].said}",
+        _tasks(case, places),
+        _without(case, places),
+        Confidence.HIGH,
+        values={"said": str(found[0].said)},
+    )
+
+
+def executor_lost(case: Case) -> Iterator[Hit]:
+    """What was lost with executors that nobody wanted gone."""
+    gone = case.analysis.lost_executors
+    found = [loss for loss in case.analysis.losses if loss.what in _OF_EXECUTORS]
+    if not gone or not _matter(case, "executor-lost", found):
+        return
+    places = losses.in_vain(case.line.tasks, _OF_EXECUTORS)
+    first = gone[0]
+    time_s, n = sum(each.time_s for each in found), sum(each.n for each in found)
+    what = "executor" if len(gone) == 1 else f"{len(gone):,} executors, the first one"
+    yield Hit(
+        f"{what} {first.executor_id} on {first.host} was lost after {format_duration(first.at_s)} "
+        f"({first.meaning or first.reason}), and with it {n:,} attempts of "
+        f"{format_duration(time_s)}",
+        (
+            *(Where(host=each.host, executor=each.executor_id) for each in gone[:_SHOWN]),
+            *_tasks(case, places),
+        ),
+        _without(case, places),
+        Confidence.MEDIUM,
+        "memory" if "memory" in (first.meaning or "") else "other",
+        {"reason": first.meaning or first.reason},
+    )
+
+
+def _matter(case: Case, rule: str, found: Iterable[Loss]) -> bool:
+    task_s = sum(stage.task_s for stage in case.analysis.stages)
+    lost_s = sum(each.time_s for each in found)
+    return lost_s > 0 and lost_s >= case.limit(rule, "share") * task_s
+
+
+def _without(case: Case, vain: Places) -> float:
+    """What would be saved if the attempts `vain` had taken no time."""
+    saved_s = 0.0
+    for stage in case.stages:
+        places, times = case.ran(stage.key)
+        here = np.isin(places, vain)
+        if here.any():
+            saved_s += case.saved_s(stage.key, np.where(here, times.elapsed_s, 0.0))
+    return saved_s
+
+
+def _tasks(case: Case, places: Places) -> tuple[Where, ...]:
+    """The longest of some attempts."""
+    tasks = case.line.tasks
+    elapsed_s = np.nan_to_num(tasks.times.elapsed_s[places])
+    rows = (tasks.rows.row(int(p), named=True) for p in places[np.argsort(-elapsed_s)[:_SHOWN]])
+    return tuple(
+        Where(str(row["stage_id"]), row["task_id"], row["host"], row["executor_id"]) for row in rows
+    )
+
+
+def driver_loop(case: Case) -> Iterator[Hit]:
+    """Many small queries of one line, one after another, and what the program does between them."""
+    rows = _queries(case)
+    for name in dict.fromkeys(name for name, *_ in rows):
+        spans = [(from_s, to_s) for each, from_s, to_s in rows if each == name]
+        lasted_s = [to_s - from_s for from_s, to_s in spans]
+        if len(spans) < case.limit("driver-loop", "queries"):
+            continue
+        if float(np.median(lasted_s)) > case.limit("driver-loop", "query_s"):
+            continue
+        busy_s = between_s = 0.0
+        last_s, last = 0.0, None
+        for each, from_s, to_s in rows:
+            if each == name:
+                busy_s += max(to_s - max(from_s, last_s), 0.0)
+                if last == name:
+                    between_s += max(from_s - last_s, 0.0)
+            last_s, last = max(last_s, to_s), each
+        yield Hit(
+            f"{len(spans):,} times {name}, which took {format_duration(busy_s)}, and the program "
+            f"between them {format_duration(between_s)}",
+            (Where(operator=name),),
+            busy_s * (1 - 1 / len(spans)) + between_s,
+            Confidence.MEDIUM,
+            values={"n": f"{len(spans):,}"},
+        )
+
+
+def _queries(case: Case) -> list[tuple[str, float, float]]:
+    """The queries that ended, or jobs where there are none: name, begin and end, in time order."""
+    account, origin_ms = case.line.account, case.line.tasks.origin_ms
+    table = account.jobs if account.queries is None else account.queries
+    rows = table.select("name", "submitted_ms", "ended_ms").drop_nulls().rows()
+    spans = [
+        (name, (start - origin_ms) / 1e3, (end - origin_ms) / 1e3) for name, start, end in rows
+    ]
+    return sorted(spans, key=lambda each: each[1])

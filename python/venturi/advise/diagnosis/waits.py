@@ -1,0 +1,130 @@
+"""What tasks wait for: memory that is too small, its collection, other hosts, a slow host."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from venturi.advise.diagnosis.case import Case, Confidence, Hit, Where
+from venturi.model.stages.causes import SPILLING, total
+from venturi.model.stages.stage import Stage
+from venturi.units import format_bytes, format_duration
+
+_SIZE = re.compile(r"(\d+)([kmgt]?)b?", re.IGNORECASE)
+_UNITS = {"": 20, "k": 10, "m": 20, "g": 30, "t": 40}  # Spark: MiB where no unit is said
+_RESERVED = 300 << 20  # UnifiedMemoryManager
+_FRACTION = 0.6  # the default of spark.memory.fraction
+_DEFAULT_HEAP = "1g"
+
+
+def spill(case: Case) -> Iterator[Hit]:
+    """Stages whose tasks spilled to disk, and the time that it took."""
+    for stage in case.stages:
+        spilled = stage.spilled_bytes or 0
+        if spilled < case.limit("spill", "disk_bytes"):
+            continue
+        places, times = case.ran(stage.key)
+        rows = case.line.tasks.rows
+        needs = [
+            rows[name].cast(float).fill_null(0).to_numpy()[places]
+            for name in ("peakExecutionMemory", "memoryBytesSpilled")
+        ]
+        need = float(np.sum(needs, axis=0).max())
+        spilling = int((case.line.tasks.bytes_spilled[places] > 0).sum())
+        variant, values = _memory(case, stage, need)
+        yield Hit(
+            f"{spilling:,} of {len(places):,} tasks of {case.named(stage)} spilled "
+            f"{format_bytes(spilled)} to disk, and were off the processor for "
+            f"{format_duration(total(times.causes[SPILLING]))}",
+            (Where(stage=stage.label),),
+            case.saved_s(stage.key, times.causes[SPILLING]),
+            Confidence.LOW,
+            variant,
+            values,
+        )
+
+
+def _memory(case: Case, stage: Stage, need: float) -> tuple[str, dict[str, str]]:
+    """How many partitions would fit into memory, as far as it is known how large that is."""
+    local = (case.setting("spark.master") or "").startswith("local[")
+    heap = _bytes(
+        case.setting("spark.driver.memory" if local else "spark.executor.memory") or _DEFAULT_HEAP
+    )
+    text = case.setting("spark.memory.fraction")
+    try:
+        fraction = _FRACTION if text is None else float(text)
+    except ValueError:
+        fraction = 0.0
+    cores = case.line.account.executors["cores"].drop_nulls().to_list()
+    if heap is None or heap <= _RESERVED or not 0 < fraction <= 1 or not cores:
+        return "unknown", {}
+    share = (heap - _RESERVED) * fraction / max(*cores, 1)
+    wanted = math.ceil((stage.n_tasks or 1) * max(need / share, 1.0))
+    values = {
+        "partitions": f"{wanted:,}", "need": format_bytes(int(need)),
+        "share": format_bytes(int(share)), "fraction": str(text),
+    }  # fmt: skip
+    return "fraction" if fraction < _FRACTION else "partitions", values
+
+
+def _bytes(text: str) -> int | None:
+    match = _SIZE.fullmatch(text.strip())
+    return int(match[1]) << _UNITS[match[2].lower()] if match and len(match[1]) < 10 else None
+
+
+def garbage_collection(case: Case) -> Iterator[Hit]:
+    """Stages whose tasks stood still while memory was collected."""
+    yield from _recorded(case, "garbage-collection", "garbage collection")
+
+
+def fetch_wait(case: Case) -> Iterator[Hit]:
+    """Stages whose tasks waited for shuffle data."""
+    yield from _recorded(case, "fetch-wait", "shuffle fetch wait")
+
+
+def _recorded(case: Case, rule: str, cause: str) -> Iterator[Hit]:
+    for stage in case.stages:
+        _, times = case.ran(stage.key)
+        cause_s = times.causes.get(cause)
+        if cause_s is None or total(cause_s) < case.limit(rule, "share") * stage.task_s:
+            continue
+        yield Hit(
+            f"{cause} took {total(cause_s) / stage.task_s:.0%} of the tasks' time of "
+            f"{case.named(stage)}, {format_duration(total(cause_s))}",
+            (Where(stage=stage.label),),
+            case.saved_s(stage.key, cause_s),
+            Confidence.HIGH,
+        )
+
+
+def slow_host(case: Case) -> Iterator[Hit]:
+    """A host whose tasks take longer than the others' with as much data."""
+    tasks = case.line.tasks
+    least = case.limit("slow-host", "tasks")
+    for stage in case.stages:
+        places, times = case.ran(stage.key)
+        hosts = tasks.rows["host"].to_numpy()[places]
+        done, read = tasks.succeeded[places], tasks.bytes_read[places]
+        for host in sorted({each for each in hosts.tolist() if each}):
+            own, others = done & (hosts == host), done & (hosts != host)
+            if own.sum() < least or others.sum() < least:
+                continue
+            own_s, others_s = (float(np.median(times.elapsed_s[each])) for each in (own, others))
+            if others_s <= 0 or own_s < case.limit("slow-host", "ratio") * others_s:
+                continue
+            bytes_own, bytes_others = float(read[own].mean()), float(read[others].mean())
+            if bytes_own > bytes_others * case.limit("slow-host", "bytes_ratio"):
+                continue
+            yield Hit(
+                f"in {case.named(stage)} tasks took {format_duration(own_s)} on {host}, "
+                f"{own_s / others_s:.1f} times as long as on the others with no more data",
+                (Where(stage=stage.label, host=host),),
+                case.saved_s(
+                    stage.key, np.where(hosts == host, times.elapsed_s * (1 - others_s / own_s), 0)
+                ),
+                Confidence.MEDIUM,
+                values={"host": host},
+            )

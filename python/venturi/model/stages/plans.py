@@ -1,0 +1,149 @@
+"""Which operators of SQL queries each stage ran, what they counted, and what the stage so does.
+
+An operator belongs to the stages that brought in its metrics. One without any is in the stages of
+its neighbours: rows leave a stage only through an exchange, which writes in one and is read in the
+next.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from venturi.record.job_account import JobAccount
+
+Key = tuple[int, int]
+_PER_UNIT = {"ms": 1e-3, "ns": 1e-9}
+_BORDER = re.compile(
+    r"Exchange|BroadcastExchange|ReusedExchange|Subquery|SubqueryBroadcast|AdaptiveSparkPlan"
+)
+# Of the operators of a stage, those that say best what it does come first.
+_WHAT = (
+    (re.compile(r"SortMergeJoin|ShuffledHashJoin"), "join"),
+    (re.compile(r"BroadcastHashJoin"), "join with a broadcast"),
+    (re.compile(r"CartesianProduct|BroadcastNestedLoopJoin"), "join without a key"),
+    (re.compile(r"Window"), "window"),
+    (re.compile(r".*(?:Pandas|Arrow|EvalPython|Python).*"), "Python"),
+    (re.compile(r"(?:Hash|Sort|ObjectHash)Aggregate"), "aggregate"),
+    (re.compile(r"Sort"), "sort"),
+    (re.compile(r"Generate"), "explode"),
+    (re.compile(r"Scan .*|FileScan.*|BatchScan.*"), "scan"),
+    (re.compile(r"InMemoryTableScan"), "read what is cached"),
+    (re.compile(r"Range"), "make rows"),
+)  # fmt: skip
+_KEYS = re.compile(r"\[([^\]]*)\]")
+_ID = re.compile(r"#\d+L?")
+_SHOWN_KEYS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """An operator of the plan that ran; `counted` has bytes and counts, `timed` seconds."""
+
+    query_id: int
+    node: int
+    parent: int | None
+    name: str
+    text: str
+    counted: Mapping[str, int]
+    timed: Mapping[str, float]
+    stages: frozenset[Key]
+
+
+class Plans:
+    """The operators of all queries of an application, empty where its log has no plan."""
+
+    def __init__(self, account: JobAccount) -> None:
+        self.operators: dict[tuple[int, int], Operator] = {}
+        self.children: dict[tuple[int, int], list[Operator]] = {}
+        self._of_stages: dict[Key, list[Operator]] = {}
+        if account.operators is None or account.operator_metrics is None:
+            return
+        counted: dict[tuple[int, int], dict[str, int]] = {}
+        timed: dict[tuple[int, int], dict[str, float]] = {}
+        stages: dict[tuple[int, int], set[Key]] = {}
+        for query, node, *stage, name, unit, value in account.operator_metrics.rows():
+            place = query, node
+            if stage[0] is not None:
+                stages.setdefault(place, set()).add((stage[0], stage[1]))
+            if unit in _PER_UNIT:
+                times = timed.setdefault(place, {})
+                times[name] = times.get(name, 0.0) + value * _PER_UNIT[unit]
+            else:
+                counts = counted.setdefault(place, {})
+                counts[name] = counts.get(name, 0) + value
+        rows = account.operators.sort("query_id", "node").rows()
+        for query, node, parent, name, text in rows:
+            place = query, node
+            self.operators[place] = Operator(
+                query, node, parent, name, text or name, counted.get(place, {}),
+                timed.get(place, {}), frozenset(stages.get(place, ())),
+            )  # fmt: skip
+        for each in self.operators.values():
+            if each.parent is not None:
+                self.children.setdefault((each.query_id, each.parent), []).append(each)
+        self._place_in_stages()
+
+    def _place_in_stages(self) -> None:
+        """Puts the operators between exchanges into the stages of any of them."""
+        region: dict[tuple[int, int], tuple[int, int]] = {}
+        for place, each in self.operators.items():
+            above = None if each.parent is None else (each.query_id, each.parent)
+            starts = above is None or _BORDER.fullmatch(self.operators[above].name)
+            # An exchange itself is of both sides: it is put where its metrics are.
+            region[place] = place if starts or above is None else region[above]
+        of_regions: dict[tuple[int, int], set[Key]] = {}
+        for place, each in self.operators.items():
+            if not _BORDER.fullmatch(each.name):
+                of_regions.setdefault(region[place], set()).update(each.stages)
+        for place, each in self.operators.items():
+            border = _BORDER.fullmatch(each.name)
+            for key in each.stages if border else of_regions[region[place]]:
+                self._of_stages.setdefault(key, []).append(each)
+
+    def of_stage(self, key: Key) -> Sequence[Operator]:
+        """The operators that a stage ran, each before those that it takes rows from."""
+        return self._of_stages.get(key, ())
+
+    def below(self, operator: Operator) -> Iterator[Operator]:
+        """Those that `operator` takes rows from, in the same stage: down to exchanges."""
+        for child in self.children.get((operator.query_id, operator.node), ()):
+            yield child
+            if not _BORDER.fullmatch(child.name):
+                yield from self.below(child)
+
+    def exchanges(self, join: Operator) -> list[Operator | None]:
+        """For each side of a join the exchange that it reads first, None if there is none."""
+        return [
+            child
+            if child.name == "Exchange"
+            else next((each for each in self.below(child) if each.name == "Exchange"), None)
+            for child in self.children.get((join.query_id, join.node), ())
+        ]
+
+    def does(self, key: Key) -> str | None:
+        """What a stage does in some words: "join on k", "scan parquet, aggregate"."""
+        there = self.of_stage(key)
+        if not there:
+            return None
+        said: list[str] = []
+        for pattern, word in _WHAT:
+            found = next((each for each in there if pattern.fullmatch(each.name)), None)
+            if found is not None:
+                said.append(_with_keys(word, found))
+        writes = any("number of written files" in each.counted for each in there)
+        if any(each.name.startswith("Execute InsertInto") for each in there) or writes:
+            said.append("write files")
+        return ", ".join(said[:3]) or None
+
+
+def _with_keys(word: str, operator: Operator) -> str:
+    keys = _KEYS.search(operator.text)
+    if word == "join" and keys and keys[1]:
+        return f"join on {_ID.sub('', keys[1])[:_SHOWN_KEYS]}"
+    if word == "scan":
+        return operator.name.lower().replace("  ", " ").strip()[:_SHOWN_KEYS]
+    if word == "aggregate" and (found := re.search(r"keys=\[([^\]]+)\]", operator.text)):
+        return f"aggregate by {_ID.sub('', found[1])[:_SHOWN_KEYS]}"
+    return word

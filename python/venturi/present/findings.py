@@ -1,0 +1,37 @@
+"""What a terminal says of a job before all else: what took the time, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from venturi.advise.diagnosis.find import Diagnosis, Finding
+from venturi.model.stages.stage import Analysis
+from venturi.present.table import Line, Table, pairs
+from venturi.units import format_duration
+
+SHOWN = 3
+
+
+def opening(analysis: Analysis, found: Diagnosis) -> Iterator[Line | Table]:
+    """The narrowest point, then the findings that cost the most time, or why there is none."""
+    yield Line("\nNarrowest point", "bold")
+    yield pairs([("", analysis.verdict.sentence)])
+    yield Line("\nWhat to do, by the time that it costs", "bold")
+    rows = [row for n, each in enumerate(found.findings[:SHOWN], 1) for row in _rows(n, each)]
+    if len(found.findings) > SHOWN:
+        rest = ", ".join(bound(each) for each in found.findings[SHOWN:])
+        rows.append(("and", rest))
+    if found.silence is not None:
+        rows.append(("", found.silence))
+    yield pairs([*rows, *(("not seen", each) for each in found.unseen)])
+
+
+def bound(finding: Finding) -> str:
+    """A finding with what it costs: "uneven partitions (at most 3.4 s, 9%)"."""
+    return f"{finding.title} (at most {format_duration(finding.saves_s)}, {finding.share:.0%})"
+
+
+def _rows(number: int, finding: Finding) -> Iterator[tuple[str, str]]:
+    yield f"{number}.", f"{bound(finding)}: {finding.says}"
+    yield "do", finding.do
+    yield "if", f"{finding.assumes}; {finding.confidence} confidence"

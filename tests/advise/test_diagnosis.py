@@ -1,0 +1,145 @@
+"""What is found in logs of jobs with a planted fault, and in those of the same jobs without it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from event_log import SparkLog
+from venturi.advise.diagnosis.find import RULES, Diagnosis, Finding, diagnose
+from venturi.advise.diagnosis.rules import load_rules
+from venturi.model.stages.analysis import analyse
+from venturi.model.stages.timeline import timeline
+from venturi.record.accounts import spark
+from venturi.record.accounts.find import spark_logs
+from venturi.record.job_account import JobAccount
+
+LOGS = Path(__file__).parents[1] / "data" / "spark" / "4.3.0" / "faults"
+# What is found first, and what its evidence and its advice have to name.
+PLANTED = {
+    "skewed-join": ("skew", "6.2 times the median", "skewedPartitionThresholdInBytes = 242m"),
+    "one-task-window": ("one-task", "5,000,000 records", "PARTITION BY"),
+    "python-udf": ("python-rows", "88% of the tasks' time", "<lambda>(cast(id as string))"),
+    "driver-loop": ("driver-loop", "60 times collect at programs.py:", "all 60"),
+    "small-files": ("small-files-written", "1,000 files of 70.3 KiB", "repartition into 2"),
+    "spill": ("spill", "2 of 2 tasks", "spark.memory.fraction = 0.03"),
+    "executor-killed": ("executor-lost", "signal 9", "memoryOverhead"),
+    "retried-failures": ("failed-attempts", "3 attempts failed", "ValueError: no such record"),
+    "partition-count": ("too-many-tasks", "2,000 tasks", "spark.sql.adaptive.enabled"),
+    "missed-broadcast": ("broadcast-missed", "671.4 MiB", "autoBroadcastJoinThreshold = 10m"),
+}
+
+
+def diagnosis(account: JobAccount) -> Diagnosis:
+    line = timeline(account)
+    return diagnose(line, analyse(account, None, line))
+
+
+def found(folder: Path, log: SparkLog) -> list[Finding]:
+    return list(diagnosis(log.account(folder)).findings)
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_the_first_finding_is_the_planted_fault(name: str) -> None:
+    account = spark.read(spark_logs(LOGS / f"{name}-faulty.zstd")[0])
+    told = diagnosis(account)
+    rule, evidence, advice = PLANTED[name]
+    first = told.findings[0]
+    assert first.rule == rule
+    assert evidence in first.says
+    assert advice in first.do
+    assert first.where
+    assert first.saves_s == pytest.approx(first.share * (account.application.elapsed_s or 0))
+    assert [each.saves_s for each in told.findings] == sorted(
+        (each.saves_s for each in told.findings), reverse=True
+    )
+    assert told.silence is None
+
+
+@pytest.mark.parametrize("name", sorted(PLANTED.keys() - {"partition-count", "small-files"}))
+def test_without_the_fault_nothing_is_found(name: str) -> None:
+    account = spark.read(spark_logs(LOGS / f"{name}-sound.zstd")[0])
+    told = diagnosis(account)
+    assert [each.rule for each in told.findings if each.share > 0.1] == []
+
+
+def test_each_rule_of_the_table_is_looked_for_and_each_advice_has_its_values() -> None:
+    rules = load_rules()
+    assert set(rules) == set(RULES)
+    for rule in rules.values():
+        assert rule.do
+        assert all(each.source for each in rule.thresholds.values())
+
+
+def reading(n_bytes: int) -> dict[str, object]:
+    return {"Shuffle Read Metrics": {"Local Bytes Read": n_bytes, "Total Records Read": 1}}
+
+
+def uneven(folder: Path, long_s: float, long_bytes: int) -> list[Finding]:
+    """Seven tasks of 10 s on four slots, and a longer one on its own slot."""
+    log = SparkLog()
+    log.executor("1", 4, 0)
+    log.job(0, 0, long_s, [0])
+    log.stage(0, 0, long_s, 8)
+    ran = {"Executor Run Time": 10_000, "Executor CPU Time": 10**10}
+    log.task(0, 0, long_s, metrics=ran | reading(long_bytes))
+    for place in range(7):
+        log.task(0, 10 * (place // 3), 10 * (place // 3) + 10, metrics=ran | reading(1_000_000))
+    log.end(long_s)
+    return found(folder, log)
+
+
+def test_a_long_task_with_more_data_is_skew_and_saves_what_it_takes_alone(tmp_path: Path) -> None:
+    (told,) = uneven(tmp_path, 90, 9_000_000)
+    assert told.rule == "skew"
+    assert told.saves_s == pytest.approx(90 - (90 + 70) / 4)
+    assert told.share == pytest.approx(told.saves_s / 90)
+    assert told.where[0].stage == "0"
+    assert told.where[0].host == "h1"
+
+
+def test_a_long_task_without_more_data_is_not_skew(tmp_path: Path) -> None:
+    assert uneven(tmp_path, 90, 1_000_000) == []
+
+
+def test_a_stage_off_the_critical_path_costs_nothing(tmp_path: Path) -> None:
+    log = SparkLog()
+    log.executor("1", 4, 0)
+    log.job(0, 0, 100, [0, 1])
+    log.stage(0, 0, 100, 4)
+    log.stage(1, 0, 60, 1)
+    for _ in range(3):
+        log.task(0, 0, 100)
+    log.task(1, 0, 60, metrics={"Executor Run Time": 60_000, **reading(1 << 30)})
+    log.end(100)
+    told = diagnosis(log.account(tmp_path))
+    assert told.findings == ()
+    assert told.silence == "nothing that is looked for would have saved 2.0 s or more"
+
+
+def test_one_task_for_much_data_is_told_by_its_slots(tmp_path: Path) -> None:
+    log = SparkLog()
+    log.executor("1", 128, 0)
+    log.job(0, 0, 100, [0])
+    log.stage(0, 0, 100, 1)
+    log.task(0, 0, 100, metrics={"Executor Run Time": 100_000, **reading(1 << 30)})
+    log.end(100)
+    (told,) = found(tmp_path, log)
+    assert told.rule == "one-task"
+    assert "on 128 slots" in told.says
+    assert "repartition into 128" in told.do
+    assert told.saves_s == pytest.approx(100 * 127 / 128)
+
+
+def test_what_a_log_lacks_is_said_beside_the_findings(tmp_path: Path) -> None:
+    log = SparkLog()
+    log.executor("1", 1, 0)
+    log.job(3, 50, 100, [0])
+    log.stage(0, 50, 100, 1)
+    log.task(0, 50, 100)
+    log.end(100)
+    told = diagnosis(log.account(tmp_path))
+    assert told.unseen == (
+        "the log lacks the events of 3 jobs, so that what happened then is not looked at",
+    )
