@@ -57,7 +57,8 @@ def test_an_event_log_becomes_a_trial(venturi: Venturi, settings: Settings) -> N
         (trial,) = whole_trials(repository)
         assert trial.provenance.kind is ProvenanceKind.IMPORTED
         assert {artifact.name for artifact in trial.artifacts} == {
-            ACCOUNT_NAME, "queries.parquet", *(f"{name}.parquet" for name in TABLES),
+            ACCOUNT_NAME, "queries.parquet", "operators.parquet", "operator_metrics.parquet",
+            *(f"{name}.parquet" for name in TABLES),
         }  # fmt: skip
         account = load(repository, trial)
         assert len(account.tasks) == 18

@@ -14,7 +14,7 @@ SHOWN = 3
 
 def opening(analysis: Analysis, found: Diagnosis) -> Iterator[Line | Table]:
     """The narrowest point, then the findings that cost the most time, or why there is none."""
-    yield Line("\nNarrowest point", "bold")
+    yield Line("Narrowest point", "bold")
     yield pairs([("", analysis.verdict.sentence)])
     yield Line("\nWhat to do, by the time that it costs", "bold")
     rows = [row for n, each in enumerate(found.findings[:SHOWN], 1) for row in _rows(n, each)]

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from venturi.advise.diagnosis.rules import Rule
 from venturi.model.stages.causes import Seconds, TaskTimes
-from venturi.model.stages.plans import Plans
 from venturi.model.stages.replay import Schedule, schedule
 from venturi.model.stages.stage import Analysis, Stage
 from venturi.model.stages.timeline import Key, Timeline
@@ -60,7 +59,7 @@ class Case:
     def __init__(self, line: Timeline, analysis: Analysis, rules: Mapping[str, Rule]) -> None:
         self.line = line
         self.analysis = analysis
-        self.plans = Plans(line.account)
+        self.plans = line.plans
         self._rules = rules
         self._on_path_s: dict[Key, float] = {}
         for step in analysis.path:
@@ -85,10 +84,6 @@ class Case:
     def setting(self, key: str) -> str | None:
         """A setting of the application, None if it was not made."""
         return self.line.account.configuration.get(key)
-
-    def named(self, stage: Stage) -> str:
-        """A stage as it is called in a sentence."""
-        return f"stage {stage.label} ({self.plans.does(stage.key) or stage.name})"
 
     def ran(self, key: Key) -> tuple[Places, TaskTimes]:
         """The attempts of a stage whose time is known: their places in all tasks, and times."""

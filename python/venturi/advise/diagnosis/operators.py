@@ -37,7 +37,7 @@ def python_rows(case: Case) -> Iterator[Hit]:
         function = _FUNCTION.search(operator.text)
         name = _ID.sub("", function[1]) if function else "it"
         yield Hit(
-            f"in {case.named(stage)} Python workers took {share:.0%} of the tasks' time, "
+            f"in {stage.title} Python workers took {share:.0%} of the tasks' time, "
             f"{format_duration(total(python_s))}, for {name}",
             (Where(stage=stage.label, query=operator.query_id, operator=operator.text),),
             case.saved_s(stage.key, python_s),

@@ -51,7 +51,7 @@ def skew(case: Case) -> Iterator[Hit]:
         if variant == "other" and any(each.name in _AGGREGATE for each in there):
             variant = "aggregate"
         yield Hit(
-            f"in {case.named(stage)} task {rows['index'][int(places[top])]} took "
+            f"in {stage.title} task {rows['index'][int(places[top])]} took "
             f"{format_duration(float(elapsed_s[top]))}, beside {format_duration(usual_s)} of "
             f"those with usual data, and read {amount}, {ratio:.1f} times the median",
             tuple(_task(case, stage, int(place)) for place in places[worst[:_SHOWN_TASKS]]),
@@ -83,7 +83,7 @@ def one_task(case: Case) -> Iterator[Hit]:
         wanted = max(math.ceil(read_bytes / (128 * _MIB)), stage.slots)
         window = next((o for o in case.plans.of_stage(stage.key) if o.name == "Window"), None)
         yield Hit(
-            f"{case.named(stage)} had a single task of {format_duration(stage.task_s)} on "
+            f"{stage.title} had a single task of {format_duration(stage.task_s)} on "
             f"{stage.slots} slots, which read {format_bytes(int(read_bytes))} in "
             f"{int(records):,} records",
             (_task(case, stage, int(places[0]), window),),
@@ -105,8 +105,7 @@ def too_few_tasks(case: Case) -> Iterator[Hit]:
         if usual_s < case.limit("too-few-tasks", "task_s"):
             continue
         yield Hit(
-            f"{case.named(stage)} had {n:,} tasks of {format_duration(usual_s)} on "
-            f"{stage.slots:,} slots",
+            f"{stage.title} had {n:,} tasks of {format_duration(usual_s)} on {stage.slots:,} slots",
             (Where(stage=stage.label),),
             min(
                 case.saved_s(stage.key, times.elapsed_s * (1 - n / stage.slots)),
@@ -136,7 +135,7 @@ def too_many_tasks(case: Case) -> Iterator[Hit]:
         shuffled = any(each.name == "Exchange" for each in there)
         adaptive = case.setting("spark.sql.adaptive.enabled") != "false"
         yield Hit(
-            f"{case.named(stage)} had {n:,} tasks, half of them shorter than "
+            f"{stage.title} had {n:,} tasks, half of them shorter than "
             f"{format_duration(usual_s)}, for {format_bytes(int(read_bytes))}",
             (Where(stage=stage.label),),
             case.saved_s(stage.key, _fixed_s(times.elapsed_s, n, wanted)),

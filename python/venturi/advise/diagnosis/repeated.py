@@ -23,8 +23,8 @@ def failed_attempts(case: Case) -> Iterator[Hit]:
     places = losses.in_vain(case.line.tasks, (losses.ERROR,))
     time_s, n = sum(each.time_s for each in found), sum(each.n for each in found)
     yield Hit(
-        f"{n:,} attempts failed after {format_duration(time_s)} in all, "
-        f"{found[0].n:,} of them with: {found[0].said}",
+        f"{_attempts(n)} failed after {format_duration(time_s)} in all, {found[0].n:,} with: "
+        f"{found[0].said}",
         _tasks(case, places),
         _without(case, places),
         Confidence.HIGH,
@@ -44,7 +44,7 @@ def executor_lost(case: Case) -> Iterator[Hit]:
     what = "executor" if len(gone) == 1 else f"{len(gone):,} executors, the first one"
     yield Hit(
         f"{what} {first.executor_id} on {first.host} was lost after {format_duration(first.at_s)} "
-        f"({first.meaning or first.reason}), and with it {n:,} attempts of "
+        f"({first.meaning or first.reason}), and with it {_attempts(n)} of "
         f"{format_duration(time_s)}",
         (
             *(Where(host=each.host, executor=each.executor_id) for each in gone[:_SHOWN]),
@@ -55,6 +55,10 @@ def executor_lost(case: Case) -> Iterator[Hit]:
         "memory" if "memory" in (first.meaning or "") else "other",
         {"reason": first.meaning or first.reason},
     )
+
+
+def _attempts(n: int) -> str:
+    return "1 attempt" if n == 1 else f"{n:,} attempts"
 
 
 def _matter(case: Case, rule: str, found: Iterable[Loss]) -> bool:

@@ -36,7 +36,7 @@ def spill(case: Case) -> Iterator[Hit]:
         spilling = int((case.line.tasks.bytes_spilled[places] > 0).sum())
         variant, values = _memory(case, stage, need)
         yield Hit(
-            f"{spilling:,} of {len(places):,} tasks of {case.named(stage)} spilled "
+            f"{spilling:,} of {len(places):,} tasks of {stage.title} spilled "
             f"{format_bytes(spilled)} to disk, and were off the processor for "
             f"{format_duration(total(times.causes[SPILLING]))}",
             (Where(stage=stage.label),),
@@ -93,7 +93,7 @@ def _recorded(case: Case, rule: str, cause: str) -> Iterator[Hit]:
             continue
         yield Hit(
             f"{cause} took {total(cause_s) / stage.task_s:.0%} of the tasks' time of "
-            f"{case.named(stage)}, {format_duration(total(cause_s))}",
+            f"{stage.title}, {format_duration(total(cause_s))}",
             (Where(stage=stage.label),),
             case.saved_s(stage.key, cause_s),
             Confidence.HIGH,
@@ -119,7 +119,7 @@ def slow_host(case: Case) -> Iterator[Hit]:
             if bytes_own > bytes_others * case.limit("slow-host", "bytes_ratio"):
                 continue
             yield Hit(
-                f"in {case.named(stage)} tasks took {format_duration(own_s)} on {host}, "
+                f"in {stage.title} tasks took {format_duration(own_s)} on {host}, "
                 f"{own_s / others_s:.1f} times as long as on the others with no more data",
                 (Where(stage=stage.label, host=host),),
                 case.saved_s(

@@ -75,10 +75,7 @@ def analyse(
         if there is not None:
             n_tasks = [rows[key]["n_tasks"] for key in spans]
             cores = core_use(tasks, timed, n_tasks, there, elapsed_s)
-    stages = [
-        _stage(row, tasks, spans.get(key), there, parts.shares.get(key, {}))
-        for key, row in rows.items()
-    ]
+    stages = [_stage(row, line, parts.shares.get(key, {})) for key, row in rows.items()]
     path = critical_path(timed, elapsed_s) if elapsed_s else ()
     verdict = application_verdict(stages, parts, elapsed_s, application.engine)
     verdict = beside_others(verdict, others)
@@ -107,12 +104,11 @@ def analyse(
 
 def _stage(
     row: Mapping[str, Any],
-    tasks: Tasks,
-    span: StageSpan | None,
-    there: Offered | None,
+    line: Timeline,
     shares: Mapping[str, float],
 ) -> Stage:
     key = row["stage_id"], row["attempt"]
+    tasks, there, span = line.tasks, line.there, line.spans.get(key)
     here = tasks.of(key)
     times = tasks.times.at(here)
     # The places, in all tasks, of those whose time is known.
@@ -144,7 +140,7 @@ def _stage(
     unfinished = tasks.unfinished_of(key)
     return Stage(
         key=key,
-        name=row["name"] or "",
+        name=line.plans.name(key, row["name"] or ""),
         outcome=row["outcome"] or "unknown",
         reason=row["reason"],
         started_s=started_s,

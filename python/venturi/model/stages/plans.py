@@ -32,6 +32,8 @@ _WHAT = (
     (re.compile(r"InMemoryTableScan"), "read what is cached"),
     (re.compile(r"Range"), "make rows"),
 )  # fmt: skip
+# Call sites inside Spark and PySpark, which say nothing of the program.
+_OF_SPARK = re.compile(r"NativeMethodAccessorImpl|CompletableFuture|\$anonfun|ThreadPoolExecutor")
 _KEYS = re.compile(r"\[([^\]]*)\]")
 _ID = re.compile(r"#\d+L?")
 _SHOWN_KEYS = 40
@@ -121,6 +123,13 @@ class Plans:
             else next((each for each in self.below(child) if each.name == "Exchange"), None)
             for child in self.children.get((join.query_id, join.node), ())
         ]
+
+    def name(self, key: Key, call_site: str) -> str:
+        """What a stage is called: what it does, and the line of the program that wanted it."""
+        does = self.does(key)
+        if does is None:
+            return call_site
+        return does if not call_site or _OF_SPARK.search(call_site) else f"{does}; {call_site}"
 
     def does(self, key: Key) -> str | None:
         """What a stage does in some words: "join on k", "scan parquet, aggregate"."""

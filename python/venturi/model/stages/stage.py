@@ -198,6 +198,11 @@ class Stage:
         """`3`, or `3.1` for another attempt than the first."""
         return str(self.key[0]) if self.key[1] == 0 else f"{self.key[0]}.{self.key[1]}"
 
+    @property
+    def title(self) -> str:
+        """The stage as it is called in a sentence: "stage 3 (join on k)"."""
+        return f"stage {self.label} ({self.name})"
+
 
 @dataclass(frozen=True, slots=True)
 class Analysis:

@@ -1,4 +1,4 @@
-"""An application's tasks, stages and slots on one clock: what everything else is found out from."""
+"""An application's tasks, stages and slots on one clock, and its plans: what all is found from."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from venturi.errors import VenturiError
 from venturi.model.stages.causes import CAUSES
 from venturi.model.stages.path import StageSpan
+from venturi.model.stages.plans import Plans
 from venturi.model.stages.slots import Offered, offered
 from venturi.model.stages.tasks import Tasks
 from venturi.record.job_account import JobAccount
@@ -27,6 +28,7 @@ class Timeline:
     account: JobAccount
     elapsed_s: float | None
     tasks: Tasks
+    plans: Plans
     spans: Mapping[Key, StageSpan]
     there: Offered | None
 
@@ -53,6 +55,7 @@ def timeline(account: JobAccount) -> Timeline:
         account,
         end_s if end_s is not None and end_s > 0 else None,
         Tasks(account, origin_ms),
+        Plans(account),
         spans,
         offered(account, origin_ms),
     )

@@ -119,7 +119,7 @@ def application_verdict(
     evidence = _driver_parts(shares) if top == DRIVER else ""
     if any(in_stages.values()):
         stage = max(stages, key=lambda each: in_stages[each.key])
-        evidence = f"most of it in stage {stage.label} ({stage.name})"
+        evidence = f"most of it in {stage.title}"
         if top == IDLE:
             evidence += _few(stage)
     found = _judge(judged, elapsed_s, evidence, _SILENCE[engine])
@@ -158,7 +158,7 @@ def _hanging(stages: Sequence[Stage], elapsed_s: float) -> str | None:
     beside = "" if oldest.ratio is None else f", {oldest.ratio:.1f} times the median of the others"
     where = f"executor {oldest.executor_id} on {oldest.host}" if oldest.host else "no known host"
     return (
-        f"task {oldest.index} of stage {stage.label} ({stage.name}) has no end: it had run for "
+        f"task {oldest.index} of {stage.title} has no end: it had run for "
         f"{format_duration(oldest.age_s)}{beside}, on {where}, when {oldest.until}"
     )
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from venturi.advise.diagnosis.find import Finding, diagnose
 from venturi.errors import VenturiError
 from venturi.model.stages.analysis import analyse
 from venturi.model.stages.causes import Floats
@@ -14,8 +17,13 @@ from venturi.model.stages.verdict import in_words
 from venturi.present.api.shapes import (
     JobBound,
     JobCause,
+    JobCores,
     JobData,
+    JobFinding,
+    JobLoss,
+    JobLostExecutor,
     JobPart,
+    JobPlace,
     JobRunning,
     JobStage,
 )
@@ -27,7 +35,7 @@ from venturi.record.trial import CPU_OTHERS, Trial
 
 SHOWN_STAGES = 200
 RUNNING_POINTS = TIER_POINTS = 400
-SHOWN_TIERS = 200
+SHOWN_TIERS = SHOWN_LOSSES = SHOWN_EXECUTORS = 200
 TASK_TIME = "task time"
 NO_CLOCK = "an account that was ingested has no other beginning than its own"
 
@@ -46,7 +54,12 @@ def job_of(repository: Repository, trial: Trial) -> JobData:
 
 
 def _nothing(reason: str) -> JobData:
-    return JobData(None, reason, 1, None, None, None, None, (), (), 0, None, (), (), None, reason)
+    return JobData(
+        began_s=None, began_reason=reason, applications=1, failure=None, elapsed_s=None,
+        driver_s=None, verdict=None, findings=(), silence=reason, unseen=(), parts=(), cores=(),
+        losses=(), lost_executors=(), stages=(), stages_left_out=0, running=None, bounds=(),
+        tiers=(), tier_levels=None, missing_reason=reason,
+    )  # fmt: skip
 
 
 def _data(line: Timeline, found: Analysis, host: Meanwhile) -> JobData:
@@ -54,6 +67,7 @@ def _data(line: Timeline, found: Analysis, host: Meanwhile) -> JobData:
     longest = sorted(found.stages, key=lambda each: -each.task_s)[:SHOWN_STAGES]
     shown, path = {each.key for each in longest}, {step.key for step in found.path}
     whole_s = found.verdict.of_s
+    told = diagnose(line, found)
     return JobData(
         began_s=account.began_s,
         began_reason=None if account.began_s is not None else account.origin_reason or NO_CLOCK,
@@ -62,10 +76,22 @@ def _data(line: Timeline, found: Analysis, host: Meanwhile) -> JobData:
         elapsed_s=found.elapsed_s,
         driver_s=found.driver_s,
         verdict=found.verdict.sentence,
+        findings=tuple(map(_finding, told.findings)),
+        silence=told.silence,
+        unseen=told.unseen,
         parts=tuple(
             JobPart(part, in_words(part), share * whole_s, share)
             for part, share in found.verdict.shares.items()
             if whole_s is not None
+        ),
+        cores=tuple(_cores(found)),
+        losses=tuple(
+            JobLoss(each.what, each.n, each.time_s, each.said, each.meaning)
+            for each in found.losses[:SHOWN_LOSSES]
+        ),
+        lost_executors=tuple(
+            JobLostExecutor(each.executor_id, each.host, each.at_s, each.reason, each.meaning)
+            for each in found.lost_executors[:SHOWN_EXECUTORS]
         ),
         stages=tuple(
             _stage(each, each.key in path, host.uses.get(each.key))
@@ -79,6 +105,32 @@ def _data(line: Timeline, found: Analysis, host: Meanwhile) -> JobData:
         tier_levels=tier_levels(account, TIER_POINTS),
         missing_reason=None,
     )
+
+
+def _finding(each: Finding) -> JobFinding:
+    return JobFinding(
+        rule=each.rule,
+        title=each.title,
+        says=each.says,
+        where=tuple(
+            JobPlace(at.stage, at.task, at.host, at.executor, at.query, at.operator)
+            for at in each.where
+        ),
+        costs=each.costs,
+        do=each.do,
+        saves_s=each.saves_s,
+        share=each.share,
+        assumes=each.assumes,
+        confidence=each.confidence.value,
+        source=each.source,
+    )
+
+
+def _cores(found: Analysis) -> Iterator[JobCores]:
+    if found.cores is not None:
+        for used, parts in ((True, found.cores.used), (False, found.cores.unused)):
+            for part in parts:
+                yield JobCores(part.what, used, part.time_s)
 
 
 def _failure(account: JobAccount) -> str | None:

@@ -242,6 +242,70 @@ class JobBound:
 
 
 @dataclass(frozen=True, slots=True)
+class JobPlace:
+    """What the evidence of a finding is of; null is "not of one". `stage` is a stage's label."""
+
+    stage: str | None
+    task: str | None
+    host: str | None
+    executor: str | None
+    query: int | None
+    operator: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobFinding:
+    """What can be done about a job's time, and what that would save at most under `assumes`.
+
+    What several findings save must not be added up. `confidence` is high (recorded), medium
+    (estimated) or low (by elimination).
+    """
+
+    rule: str
+    title: str
+    says: str
+    where: tuple[JobPlace, ...]
+    costs: str
+    do: str
+    saves_s: float
+    share: float
+    assumes: str
+    confidence: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobCores:
+    """Core-seconds of executors, and what for or why: `used` and unused make what was offered."""
+
+    what: str
+    used: bool
+    time_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class JobLoss:
+    """Task time in vain, of `n` attempts: what they said, and what that means, if it is known."""
+
+    what: str
+    n: int
+    time_s: float
+    said: str | None
+    meaning: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobLostExecutor:
+    """An executor that was removed though nobody wanted it gone, `at_s` after the start."""
+
+    executor_id: str
+    host: str | None
+    at_s: float
+    reason: str
+    meaning: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class JobData:
     """What the engine's own account tells; `stages_left_out` with less task time are not shown.
 
@@ -249,7 +313,9 @@ class JobData:
     two clocks. Null where that is not known, as for what was ingested. `applications` is how many
     the trial ran at once; this is one that failed, else the longest. `failure` says how it ended if
     it did not succeed. `tiers` is empty where files were where the engine itself has them;
-    `tier_levels` has the bytes on them over time, on the application's clock.
+    `tier_levels` has the bytes on them over time, on the application's clock. `findings` are in the
+    order of what they save; `silence` says why there is none, `unseen` what could not be looked at.
+    `cores` is empty where it is not recorded which executors were there.
     """
 
     began_s: float | None
@@ -259,7 +325,13 @@ class JobData:
     elapsed_s: float | None
     driver_s: float | None
     verdict: str | None
+    findings: tuple[JobFinding, ...]
+    silence: str | None
+    unseen: tuple[str, ...]
     parts: tuple[JobPart, ...]
+    cores: tuple[JobCores, ...]
+    losses: tuple[JobLoss, ...]
+    lost_executors: tuple[JobLostExecutor, ...]
     stages: tuple[JobStage, ...]
     stages_left_out: int
     running: JobRunning | None

@@ -99,6 +99,11 @@ export interface JobCause {
   cause: string;
   time_s: number | null;
 }
+export interface JobCores {
+  what: string;
+  used: boolean;
+  time_s: number;
+}
 export interface JobData {
   began_s: number | null;
   began_reason: string | null;
@@ -107,7 +112,13 @@ export interface JobData {
   elapsed_s: number | null;
   driver_s: number | null;
   verdict: string | null;
+  findings: JobFinding[];
+  silence: string | null;
+  unseen: string[];
   parts: JobPart[];
+  cores: JobCores[];
+  losses: JobLoss[];
+  lost_executors: JobLostExecutor[];
   stages: JobStage[];
   stages_left_out: number;
   running: JobRunning | null;
@@ -116,11 +127,46 @@ export interface JobData {
   tier_levels: TierLevels | null;
   missing_reason: string | null;
 }
+export interface JobFinding {
+  rule: string;
+  title: string;
+  says: string;
+  where: JobPlace[];
+  costs: string;
+  do: string;
+  saves_s: number;
+  share: number;
+  assumes: string;
+  confidence: string;
+  source: string;
+}
+export interface JobPlace {
+  stage: string | null;
+  task: string | null;
+  host: string | null;
+  executor: string | null;
+  query: number | null;
+  operator: string | null;
+}
 export interface JobPart {
   part: string;
   words: string;
   time_s: number;
   share: number;
+}
+export interface JobLoss {
+  what: string;
+  n: number;
+  time_s: number;
+  said: string | null;
+  meaning: string | null;
+}
+export interface JobLostExecutor {
+  executor_id: string;
+  host: string | null;
+  at_s: number;
+  reason: string;
+  meaning: string | null;
 }
 export interface JobStage {
   label: string;

@@ -18,6 +18,7 @@ import {
   tierLanes,
   UNATTRIBUTED,
 } from "./charts/job";
+import { Cores, Findings, Losses } from "./Findings";
 import { HostChoice, laneLegends, useHost, useJob } from "./Timeline";
 
 type View = Parameters<typeof jobStages>[1];
@@ -30,6 +31,16 @@ const rated = (value: number | null | undefined): Cell =>
   value == null ? null : { value, show: rate(value) };
 const tenths = (value: number | null): Cell =>
   value === null ? null : { value, show: plain(Number(value.toFixed(1))) };
+
+/** A text that is cut to one line on the page; the mouse shows the rest, the CSV has it. */
+const oneLine = (text: string): Cell => ({
+  value: text,
+  show: (
+    <span className="one-line" title={text}>
+      {text}
+    </span>
+  ),
+});
 
 const HOST_COLUMNS: Column[] = [
   number("Host: processor"),
@@ -54,7 +65,7 @@ const hostCells = ({ host, meanwhile }: JobStage): Cell[] => [
   rated(host?.disk_write_bytes_per_s),
   rated(host?.net_receive_bytes_per_s),
   rated(host?.net_transmit_bytes_per_s),
-  meanwhile,
+  meanwhile === null ? null : oneLine(meanwhile),
 ];
 
 /** Every stage with all that is known of it; on the trial's clock with what its host did. */
@@ -63,7 +74,7 @@ function tableOf({ stages, began_s: began }: JobData) {
   const rows = stages.map((stage): Cell[] => {
     const shares = new Map(sharesOf(stage).map((part) => [part.cause, part.share]));
     return [
-      `${stage.label} ${stage.name}`,
+      oneLine(`${stage.label} ${stage.name}`),
       stage.outcome,
       time(stage.started_s === null ? null : stage.started_s + (began ?? 0)),
       time(stage.elapsed_s),
@@ -81,7 +92,7 @@ function tableOf({ stages, began_s: began }: JobData) {
         ({ cause, time_s }): Cell => (time_s === null ? null : share(shares.get(cause) ?? 0)),
       ),
       share(shares.get(UNATTRIBUTED) ?? 0),
-      stage.verdict,
+      oneLine(stage.verdict),
       ...(began === null ? [] : hostCells(stage)),
     ];
   });
@@ -386,6 +397,7 @@ function Account({ trial, detail, data }: { trial: Trial; detail: TrialDetail; d
           </li>
         )}
       </ul>
+      <Findings data={data} />
       <DataTable
         caption="Where the time went"
         columns={[{ name: "Where the time went" }, number("Time"), number("Share")]}
@@ -403,6 +415,8 @@ function Account({ trial, detail, data }: { trial: Trial; detail: TrialDetail; d
       )}
       {data.tiers.length > 0 && <Tiers trial={trial} data={data} />}
       <Uneven stages={data.stages} />
+      <Losses data={data} />
+      <Cores data={data} />
       <h3>How much sooner it could have ended</h3>
       <DataTable
         caption="Bounds"

@@ -1,0 +1,138 @@
+// What can be done about a job's time, what was done in vain, and what its cores did.
+import { count, duration, percent } from "../../format";
+import type { JobData, JobFinding } from "../../generated/types";
+import { type Cell, DataTable, number } from "../../parts/Table";
+
+const SHOWN = 3;
+
+const placeOf = ({ stage, task, host, executor, query }: JobFinding["where"][number]): string =>
+  [
+    stage !== null && `stage ${stage}`,
+    task !== null && `task ${task}`,
+    host !== null && `host ${host}`,
+    executor !== null && `executor ${executor}`,
+    query !== null && `query ${query}`,
+  ]
+    .filter(Boolean)
+    .join(", ");
+
+function Finding({ finding }: { finding: JobFinding }) {
+  const places = [...new Set(finding.where.map(placeOf))].filter(Boolean);
+  return (
+    <li>
+      <h3>
+        {finding.title}: at most {duration(finding.saves_s)} sooner ({percent(finding.share)})
+      </h3>
+      <p>{finding.says}.</p>
+      <p>
+        <strong>Do:</strong> {finding.do}.
+      </p>
+      <details>
+        <summary>Why, and how sure</summary>
+        <p>{finding.costs}</p>
+        <p>
+          Assumed: {finding.assumes}. Confidence: {finding.confidence}. Rule: {finding.rule}, after{" "}
+          {finding.source}.
+        </p>
+        {places.length > 0 && <p>Seen at {places.join("; ")}.</p>}
+      </details>
+    </li>
+  );
+}
+
+/** The findings that cost the most time, or why there is none. */
+export function Findings({ data }: { data: JobData }) {
+  const { findings, silence, unseen } = data;
+  const [first, rest] = [findings.slice(0, SHOWN), findings.slice(SHOWN)];
+  return (
+    <>
+      <h3>What to do, by the time that it costs</h3>
+      {silence !== null && <p className="nothing">{silence}</p>}
+      <ol className="findings">
+        {first.map((finding) => (
+          <Finding key={finding.rule} finding={finding} />
+        ))}
+      </ol>
+      {rest.length > 0 && (
+        <details>
+          <summary>{count(rest.length)} more</summary>
+          <ol className="findings" start={SHOWN + 1}>
+            {rest.map((finding) => (
+              <Finding key={finding.rule} finding={finding} />
+            ))}
+          </ol>
+        </details>
+      )}
+      {unseen.map((said) => (
+        <p key={said} className="aside">
+          {said}
+        </p>
+      ))}
+    </>
+  );
+}
+
+const HOUR_S = 3600;
+
+/** What executors offered, by what became of it; nothing where that is not recorded. */
+export function Cores({ data: { cores } }: { data: JobData }) {
+  const offered = cores.reduce((sum, { time_s: time }) => sum + time, 0);
+  if (offered <= 0) return null;
+  return (
+    <DataTable
+      caption="Cores: used and unused"
+      columns={[{ name: "Cores" }, number("Core-hours"), number("Share")]}
+      rows={cores.map(({ what, used, time_s: time }): Cell[] => [
+        `${used ? "used" : "unused"}: ${what}`,
+        { value: time / HOUR_S, show: (time / HOUR_S).toPrecision(3) },
+        { value: time / offered, show: percent(time / offered) },
+      ])}
+    />
+  );
+}
+
+/** What was done in vain, and the executors that were lost. */
+export function Losses({ data: { losses, lost_executors: gone } }: { data: JobData }) {
+  return (
+    <>
+      {losses.length > 0 && (
+        <DataTable
+          caption="Task time in vain"
+          columns={[
+            { name: "Task time in vain" },
+            number("Attempts"),
+            number("Time"),
+            { name: "Said" },
+            { name: "Means" },
+          ]}
+          rows={losses.map((each): Cell[] => [
+            each.what,
+            each.n,
+            { value: each.time_s, show: duration(each.time_s) },
+            each.said,
+            each.meaning,
+          ])}
+        />
+      )}
+      {gone.length > 0 && (
+        <DataTable
+          caption="Executors that were lost"
+          columns={[
+            { name: "Executor that was lost" },
+            { name: "Host" },
+            number("After"),
+            { name: "Reason" },
+            { name: "Means" },
+          ]}
+          rows={gone.map((each): Cell[] => [
+            each.executor_id,
+            each.host,
+            { value: each.at_s, show: duration(each.at_s) },
+            each.reason,
+            each.meaning,
+          ])}
+        />
+      )}
+    </>
+  );
+}
