@@ -209,7 +209,10 @@ def cluster_of(on: MapReduce) -> Any:
 
 @pytest.mark.parametrize(
     ("setting", "size_bytes"),
-    [("8388608", 8 << 20), ("8m", 8 << 20), ("1G", 1 << 30), ("8 m", None), ("much", None), (None, None)],
+    [
+        ("8388608", 8 << 20), ("8m", 8 << 20), ("1G", 1 << 30), ("8 m", None), ("much", None),
+        (None, None),
+    ],
 )  # fmt: skip
 def test_sizes_of_blocks(setting: str | None, size_bytes: int | None) -> None:
     assert block_bytes(setting) == size_bytes
