@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from event_log import SparkLog
+from event_log import END, START, SparkLog, Write, event
+from venturi.record.accounts import spark
+from venturi.record.accounts.find import spark_logs
 from venturi.record.job_account import JobAccount
 
 
@@ -50,3 +52,21 @@ def test_of_two_applications_in_a_file_the_first_is_read_and_it_is_said(tmp_path
     assert tables(account) == tables(a_log().account(tmp_path))
     assert "another application" in (account.reading.truncated or "")
     assert account.reading.lost
+
+
+def test_a_value_of_a_wrong_type_is_named_with_its_line(write: Write) -> None:
+    info = {"Task ID": 0, "Index": 0, "Attempt": "zero", "Launch Time": 2_000, "Host": 7}
+    ended = {
+        "Stage ID": 0, "Stage Attempt ID": 0, "Task End Reason": {"Reason": "Success"},
+        "Task Info": info, "Task Metrics": {"Executor Run Time": "12", "Result Size": True},
+    }  # fmt: skip
+    lines = [event("SparkListenerTaskEnd", **ended)] * 2
+    account = spark.read(spark_logs(write(START + b"".join(lines) + END))[0])
+    told = [said for said in account.reading.wrong if "'Executor Run Time'" in said]
+    assert told == [
+        "2 values of 'Executor Run Time' in events SparkListenerTaskEnd are of a wrong type and "
+        "were left out; the first stands in line 3: '12'"
+    ]
+    assert len(account.reading.wrong) == 4
+    assert account.reading.lost
+    assert account.tasks["executorRunTime"].to_list() == [None]

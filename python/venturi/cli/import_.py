@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
+from venturi.cli.job import job_of
 from venturi.cli.options import json_option, print_json
 from venturi.cli.repository import counting, open_repository
 from venturi.errors import ExitCode, VenturiError, unreadable
+from venturi.present.table import plain
 from venturi.record.importing.formats import AUTO, FORMATS, Format, Kind
 from venturi.record.importing.recognise import recognise
 from venturi.wording import did_you_mean
@@ -113,7 +115,7 @@ def import_all(format_: Format | None, files: Sequence[Path]) -> tuple[list[Outc
         for outcome in _outcomes(repository, format_, files):
             outcomes.append(outcome)
             if outcome.imported is not None:
-                _tell_imported(outcome, outcome.imported)
+                _tell_imported(repository, outcome, outcome.imported)
                 continue
             assert outcome.error is not None
             if len(files) == 1 and outcome.file == files[0]:
@@ -182,10 +184,11 @@ def _tell(line: str) -> None:
     click.echo(line, err=True)
 
 
-def _tell_imported(outcome: Outcome, imported: Imported) -> None:
+def _tell_imported(repository: Repository, outcome: Outcome, imported: Imported) -> None:
     if imported.trials and imported.trials[0].account:
         for arrival in imported.trials:
             _tell_account(outcome.file, arrival)
+            _tell_job(repository, arrival)
         return
     _tell(
         f"{outcome.file or 'tables of publications'} ({outcome.format}): {imported.added:,} added, "
@@ -230,6 +233,24 @@ def _tell_refused(imported: Imported) -> None:
             _tell(f"  {where}: [{refusal.code}] {refusal.reason}")
         else:
             _tell(f"    line {refusal.line}: {refusal.field or 'row'} {refusal.value!r}")
+
+
+def _tell_job(repository: Repository, arrival: Arrival) -> None:
+    """What took the time, and what to do."""
+    from venturi.present.findings import SHOWN, bound
+
+    try:
+        job = job_of(repository, repository.get(arrival.trial))
+    except VenturiError:  # it was taken in; `show` says what is wrong with it
+        return
+    if job is None:
+        return
+    _tell(f"  {plain(job.analysis.verdict.sentence)}")
+    for n, finding in enumerate(job.diagnosis.findings[:SHOWN], 1):
+        _tell(f"  {n}. {plain(f'{bound(finding)}: {finding.says}')}")
+        _tell(f"     do: {plain(finding.do)}")
+    if job.diagnosis.silence is not None:
+        _tell(f"  {job.diagnosis.silence}")
 
 
 def _tell_account(file: Path | None, arrival: Arrival) -> None:

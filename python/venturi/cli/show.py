@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from venturi import units
 from venturi.cli.html import PageFile, html_options
+from venturi.cli.job import Job, job_of
 from venturi.cli.options import json_option, print_json
 from venturi.cli.repository import open_repository
 from venturi.cli.screen import show
@@ -20,15 +21,13 @@ from venturi.present import several_hosts
 from venturi.present.table import UNKNOWN, Line, Table, pairs, table
 from venturi.record.cost import recorded_cost
 from venturi.record.dilation import real_rate, real_time_s
-from venturi.record.job_account import JobAccount, has_account, load
-from venturi.record.trial import CPU_OTHERS, Cluster, Link, Sample, Trial
+from venturi.record.trial import Cluster, Link, Sample, Trial
 
 if TYPE_CHECKING:
-    from venturi.advise.diagnosis.find import Diagnosis
     from venturi.present.meanwhile import Meanwhile
     from venturi.record.authors import Author
-    from venturi.record.repository import Repository
 
+_LONGEST_SETTING = 200  # characters
 # Columns of the stage table: metric, title.
 _STAGE_COLUMNS = (
     ("stage_workers", "workers"),
@@ -60,13 +59,15 @@ def command(*, id_: str, html: PageFile | None, as_json: bool) -> None:
         if html is not None:
             html.write_answers(f"/trials/{trial.id}", repository)
         if as_json:
+            from venturi.model.stages.outlook import outlooks
             from venturi.record.trial_json import ADAPTER
 
             data = ADAPTER.dump_python(trial, mode="json")
             data |= several_hosts.data(trial)
-            if (job := _job(repository, trial)) is not None:
+            if (job := job_of(repository, trial)) is not None:
                 data["job"] = asdict(job.analysis)
                 data["job"]["diagnosis"] = asdict(job.diagnosis)
+                data["job"]["outlook"] = asdict(outlooks(job.line))
                 data["job"]["began_s"] = job.account.began_s
                 data["job"]["host"] = _host(job.analysis, job.host)
                 data["job"]["tiers"] = [asdict(each) for each in tier_uses(job.account)]
@@ -76,31 +77,7 @@ def command(*, id_: str, html: PageFile | None, as_json: bool) -> None:
 
         with repository.reading() as connection:
             by = added_by(connection, trial.id)
-        show(*_parts(trial, by, _job(repository, trial)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Job:
-    account: JobAccount
-    analysis: Analysis
-    host: Meanwhile
-    diagnosis: Diagnosis
-
-
-def _job(repository: Repository, trial: Trial) -> _Job | None:
-    """The engine's own account of `trial`, if it has one, and what can be told from it."""
-    if not has_account(trial):
-        return None
-    from venturi.advise.diagnosis.find import diagnose
-    from venturi.model.stages.analysis import analyse
-    from venturi.model.stages.timeline import timeline
-    from venturi.present.meanwhile import meanwhile
-
-    account = load(repository, trial)
-    line = timeline(account)
-    analysis = analyse(account, next(iter(trial.values(CPU_OTHERS)), None), line)
-    host = meanwhile(repository, trial, account, analysis)
-    return _Job(account, analysis, host, diagnose(line, analysis))
+        show(*_parts(trial, by, job_of(repository, trial)))
 
 
 def _host(analysis: Analysis, host: Meanwhile) -> dict[str, Any]:
@@ -112,7 +89,7 @@ def _host(analysis: Analysis, host: Meanwhile) -> dict[str, Any]:
     return {"stages": uses, "narrowest": narrowest, "missing_reason": host.reason}
 
 
-def _parts(trial: Trial, by: Author | None, job: _Job | None) -> Iterator[Line | Table]:
+def _parts(trial: Trial, by: Author | None, job: Job | None) -> Iterator[Line | Table]:
     from venturi.advise.verdict import verdicts
 
     if job is not None:
@@ -125,13 +102,16 @@ def _parts(trial: Trial, by: Author | None, job: _Job | None) -> Iterator[Line |
     yield _facts(trial, by)
     yield from several_hosts.parts(trial)
     if job is not None:
-        from venturi.present.jobs import parts
+        from venturi.model.stages.outlook import outlooks
+        from venturi.present.jobs import outlook, parts
 
         yield from parts(job.account, job.analysis, job.host)
+        yield Line("\nWith fewer and more slots", "bold")
+        yield from outlook(outlooks(job.line))
     for title, body in (
         ("Hosts", _hosts(trial.cluster)),
         ("Racks", _racks(trial.cluster)),
-        ("Configuration", pairs((key, _scalar(v)) for key, v in trial.configuration.items())),
+        ("Configuration", pairs((key, _setting(v)) for key, v in trial.configuration.items())),
         ("Phases", _phases(trial)),
         ("Narrowest point", _narrowest(trial)),
         ("Stages (times summed over workers)", _stages(trial)),
@@ -365,6 +345,14 @@ _WRITTEN: dict[str, Callable[[float], str]] = {
     "fraction": lambda value: f"{value:.1%}",
     "1/s": lambda value: f"{value:,.0f}/s",
 }
+
+
+def _setting(value: object) -> str:
+    """A setting's value, of a very long one the beginning: Spark's own options fill a screen."""
+    text = _scalar(value)
+    if len(text) <= _LONGEST_SETTING:
+        return text
+    return f"{text[:_LONGEST_SETTING]}… ({len(text):,} characters)"
 
 
 def _scalar(value: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from venturi.model.stages.outlook import Outlooks
 from venturi.model.stages.stage import Analysis, Bound, Skew, Stage, Straggler
 from venturi.model.stages.tiers import tier_uses
 from venturi.model.stages.verdict import in_words
@@ -47,6 +48,26 @@ def parts(account: JobAccount, analysis: Analysis, host: Meanwhile) -> Iterator[
         if content.rows:
             yield Line(f"\n{title}", "bold")
             yield content
+
+
+def outlook(found: Outlooks) -> Iterator[Line | Table]:
+    """The application's time on other numbers of slots, and how far to trust it."""
+    if found.reason is not None or found.replayed_s is None:
+        yield pairs([("", f"cannot tell: {found.reason}")])
+        return
+    made = table("slots", "executors", "time", "at least (Amdahl)", "core-hours", "use", left=0)
+    for each in found.found:
+        made.add(
+            f"{each.slots:,}", _count(each.executors), format_duration(each.time_s),
+            format_duration(each.bound_s), f"{each.cores * each.time_s / 3600:,.4g}",
+            f"{each.use(found.task_s):.0%}",
+        )  # fmt: skip
+    yield made
+    yield Line(
+        "by replay of the tasks as they were: their times are kept, though beside fewer or more "
+        "others they would differ; on the slots that there were it gives "
+        f"{format_duration(found.replayed_s)}"
+    )
 
 
 def _shown(stages: Sequence[Stage]) -> tuple[list[Stage], str]:

@@ -273,8 +273,9 @@ class Reading:
     `sha256` is that of the uncompressed text, so that it does not depend on the compression.
     `skipped` counts the events that are of no use here, by type; `unknown`, those whose type no
     version up to 4.x has; `malformed`, lines that are no event; `oversized`, lines beyond the
-    limit; `damaged`, events known by name that lack what they need. `truncated` says how the text
-    ended too early, None if it did not.
+    limit; `damaged`, events known by name that lack what they need. `wrong` says which values were
+    of a wrong type, and so left out. `truncated` says how the text ended too early, None if it did
+    not.
     """
 
     files: tuple[str, ...]
@@ -287,12 +288,15 @@ class Reading:
     damaged: Mapping[str, int] = field(default_factory=dict)
     malformed: int = 0
     oversized: int = 0
+    wrong: tuple[str, ...] = ()
     truncated: str | None = None
 
     @property
     def lost(self) -> bool:
         """Whether something that may matter was not read."""
-        return bool(self.damaged or self.malformed or self.oversized or self.truncated)
+        return bool(
+            self.damaged or self.malformed or self.oversized or self.wrong or self.truncated
+        )
 
 
 @dataclass(frozen=True, slots=True)

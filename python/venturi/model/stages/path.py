@@ -61,6 +61,14 @@ def critical_path(spans: Sequence[StageSpan], elapsed_s: float) -> tuple[Step, .
     return tuple(reversed(steps))
 
 
+def waited_for(spans: Sequence[StageSpan]) -> dict[tuple[int, int], tuple[int, int] | None]:
+    """For each stage the one that it waited for, as `critical_path` has it; None: the driver."""
+    ordered = sorted(spans, key=_end)
+    walk = _Walk(ordered)
+    places = ((span, walk.before(place, span.to_s)) for place, span in enumerate(ordered))
+    return {span.key: ordered[before].key if before >= 0 else None for span, before in places}
+
+
 def _end(span: StageSpan) -> tuple[float, tuple[int, int]]:
     return span.to_s, span.key
 

@@ -29,6 +29,7 @@ from venturi.record.accounts.columnar import (
 )
 from venturi.record.accounts.configuration import masked, spark_chosen
 from venturi.record.accounts.find import Log, spark_logs
+from venturi.record.accounts.spark_fields import NO_METRICS, WrongTypes, metrics_of
 from venturi.record.accounts.spark_plans import Plans, without_plan
 from venturi.record.accounts.spark_queries import (
     DRIVER_VALUES,
@@ -76,27 +77,12 @@ _IDS = 2_000_000  # of stages that jobs and stages name, in all
 _NAME_CHARACTERS = 500
 _STEP = 2_000  # lines between two calls of progress
 _COMPACTED = "it was compacted: events of jobs that had ended may be left out"
-_ANOTHER = "another application begins in it, of which nothing is read"
+_ANOTHER = (
+    "another application begins in it, of which nothing is read: cut the file before its second "
+    "SparkListenerLogStart, and import both parts"
+)
 _LINE_OF_FILE = re.compile(r"[^/]+:\d+")
 _CANCELLED = re.compile(r"\bcancell?ed\b", re.IGNORECASE)
-
-_METRICS = (
-    "Executor Deserialize Time", "Executor Deserialize CPU Time", "Executor Run Time",
-    "Executor CPU Time", "Peak Execution Memory", "Result Size", "JVM GC Time",
-    "Result Serialization Time", "Memory Bytes Spilled", "Disk Bytes Spilled",
-)  # fmt: skip
-_PARTS = {
-    "Shuffle Read Metrics": (
-        "Remote Bytes Read", "Local Bytes Read", "Remote Bytes Read To Disk", "Fetch Wait Time",
-        "Total Records Read",
-    ),
-    "Shuffle Write Metrics": (
-        "Shuffle Bytes Written", "Shuffle Write Time", "Shuffle Records Written",
-    ),
-    "Input Metrics": ("Bytes Read", "Records Read"),
-    "Output Metrics": ("Bytes Written", "Records Written"),
-}  # fmt: skip
-_NO_METRICS = (None,) * (len(_METRICS) + sum(map(len, _PARTS.values())))
 
 
 def read(log: Log, limits: Limits = LIMITS, progress: Progress | None = None) -> JobAccount:
@@ -115,7 +101,7 @@ def read(log: Log, limits: Limits = LIMITS, progress: Progress | None = None) ->
                 f"{log.path} is not a Spark event log: it does not begin with an event",
                 where={"file": str(log.path)},
             )
-        told.take(line)
+        told.take(line, count + 1)
         if progress is not None and count % _STEP == 0:
             progress(text.text_bytes)
     if not told.events:
@@ -157,6 +143,7 @@ class _Told:
     damaged: Counter[str] = field(default_factory=Counter)
     malformed: int = 0
     oversized: int = 0
+    wrong: WrongTypes = field(default_factory=WrongTypes)
     version: str | None = None
     start: Event = field(default_factory=dict)
     end: Event | None = None
@@ -179,8 +166,8 @@ class _Told:
     tier_rows: int = 0
     last_ms: int | None = None
 
-    def take(self, line: bytes) -> None:
-        """Takes in the event that `line` is."""
+    def take(self, line: bytes, count: int) -> None:
+        """Takes in the event that `line` is, the `count`th of the log."""
         match = _NAME.match(line)
         if match is None:
             self.malformed += 1
@@ -203,6 +190,7 @@ class _Told:
             self.malformed += 1
             return
         try:
+            self.wrong.look(name, event, count)
             if name in {STARTED, PLAN_CHANGED}:
                 self.queries.note_timers(line)
                 if not self.plans.take(line):
@@ -289,7 +277,7 @@ class _Told:
         if self.ended.has(task_id):
             return  # out of order
         row = (*_identity(event, info), "unfinished", None, moment(info.get("Launch Time")), None)
-        self.running[task_id] = (*row, None, *_NO_METRICS)
+        self.running[task_id] = (*row, None, *NO_METRICS)
         self._saw(info.get("Launch Time"))
         if len(self.running) > _RUNNING:  # their ends were lost
             self.tasks.append(self.running.pop(next(iter(self.running))))
@@ -310,7 +298,7 @@ class _Told:
         row = (
             *_identity(event, info), outcome, _reason(reason),
             moment(info.get("Launch Time")), finished_ms, moment(info.get("Getting Result Time")),
-            *_metrics(event.get("Task Metrics"), outcome),
+            *metrics_of(event.get("Task Metrics"), outcome),
         )  # fmt: skip
         self.tasks.append(row)
         self.timers.of_task((row[0], row[1]), str(task_id))
@@ -412,6 +400,7 @@ class _Told:
                 damaged=dict(self.damaged),
                 malformed=self.malformed,
                 oversized=self.oversized,
+                wrong=self.wrong.told(),
                 truncated=log.missing
                 or text.truncated
                 or (_COMPACTED if log.compacted else None)
@@ -574,18 +563,3 @@ def _reason(reason: Event) -> str | None:
     )
     parts = (word(kind), word(reason.get("Class Name")), ends(said))
     return ": ".join(part for part in parts if part)
-
-
-def _metrics(metrics: object, outcome: str) -> tuple[int | None, ...]:
-    if not isinstance(metrics, dict):
-        return _NO_METRICS
-    found = [amount(metrics.get(name)) for name in _METRICS]
-    if outcome != "succeeded" and not any(found):
-        return _NO_METRICS  # its executor was lost, or it never began: Spark writes zeros
-    for part, names in _PARTS.items():
-        values = metrics.get(part)
-        if isinstance(values, dict):
-            found += [amount(values.get(name)) for name in names]
-        else:
-            found += [None] * len(names)
-    return tuple(found)

@@ -84,6 +84,7 @@ def _told(account: JobAccount, trial: Trial) -> dict[str, Any]:
         "damaged": dict(reading.damaged),
         "malformed": reading.malformed,
         "oversized": reading.oversized,
+        "wrong": list(reading.wrong),
         "truncated": reading.truncated,
         "warnings": [warning.message for warning in trial.warnings],
     }
@@ -205,5 +206,6 @@ def lost(reading: Reading) -> Iterator[str]:
         kind = name.removesuffix(TOO_MANY)
         why = "lack what they should have" if kind == name else "are too many and were left out"
         yield f"{count:,} events {kind} {why}"
+    yield from reading.wrong
     for name, count in sorted(reading.unknown.items()):
         yield f"{count:,} events of the unknown type {name} were left out"

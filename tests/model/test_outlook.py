@@ -1,0 +1,66 @@
+"""How long an application would have taken with fewer or more slots."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from event_log import SparkLog
+from venturi.model.stages.outlook import Outlooks, outlooks
+from venturi.model.stages.timeline import timeline
+
+
+def two_stages(**executors: int) -> SparkLog:
+    """Eight tasks of 10 s on two slots, 5 s of the driver, and two tasks of 20 s: 70 s in all."""
+    log = SparkLog()
+    for name, cores in executors.items():
+        log.executor(name[1:], cores, 0)
+    log.job(0, 0, 65, [0, 1])
+    log.stage(0, 0, 40, 8)
+    for place in range(8):
+        log.task(0, 10 * (place // 2), 10 * (place // 2) + 10)
+    log.stage(1, 45, 65, 2)
+    for _ in range(2):
+        log.task(1, 45, 65)
+    log.end(70)
+    return log
+
+
+def times(found: Outlooks) -> dict[int, float]:
+    return {each.slots: round(each.time_s, 3) for each in found.found}
+
+
+def test_stages_are_laid_on_other_numbers_of_slots(tmp_path: Path) -> None:
+    found = outlooks(timeline(two_stages(e1=2).account(tmp_path)))
+    assert found.replayed_s == pytest.approx(70)
+    assert times(found) == {1: 130.0, 2: 70.0, 4: 50.0, 8: 40.0, 16: 40.0}
+    one, two, *_ = found.found
+    assert one.use(found.task_s) == pytest.approx(120 / 130)
+    assert (two.executors, two.cores) == (None, 2)
+    # Ten seconds of the driver, and all work divided evenly.
+    assert [round(each.bound_s, 3) for each in found.found] == [130.0, 70.0, 40.0, 25.0, 17.5]
+
+
+def test_executors_of_one_size_are_kept_whole(tmp_path: Path) -> None:
+    found = outlooks(timeline(two_stages(e1=1, e2=1).account(tmp_path)))
+    assert [each.executors for each in found.found] == [1, 2, 4, 8, 16]
+
+
+def test_a_stage_waits_for_the_one_before_it_on_any_number_of_slots(tmp_path: Path) -> None:
+    log = SparkLog()
+    log.executor("1", 4, 0)
+    log.job(0, 0, 30, [0, 1])
+    log.stage(0, 0, 20, 1)
+    log.task(0, 0, 20)
+    log.stage(1, 0, 30, 1)
+    log.task(1, 0, 30)
+    log.end(30)
+    # The two stages ran beside one another; on one slot one comes after the other.
+    assert times(outlooks(timeline(log.account(tmp_path))))[1] == 50.0
+
+
+def test_without_executors_nothing_can_be_told(tmp_path: Path) -> None:
+    found = outlooks(timeline(two_stages().account(tmp_path)))
+    assert found.found == ()
+    assert found.reason == "it is not recorded which executors were there, and when"
