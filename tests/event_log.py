@@ -140,17 +140,23 @@ class SparkLog:
         return self._tasks - 1
 
     def query(
-        self, id_: int, from_s: float, to_s: float | None, *, failed: str = "", **timers_ms: int
+        self,
+        id_: int,
+        from_s: float,
+        to_s: float | None,
+        *,
+        name: str = "",
+        failed: str = "",
+        **timers_ms: int,
     ) -> None:
         """An SQL query; `timers_ms`, as `metadata_time`, are what the driver says of it."""
         sql = "org.apache.spark.sql.execution.ui.SparkListener"
-        names = [name.replace("_", " ") for name in timers_ms]
         metrics = [
-            {"name": name, "accumulatorId": 100 * id_ + n, "metricType": "timing"}
-            for n, name in enumerate(names)
+            {"name": each.replace("_", " "), "accumulatorId": 100 * id_ + n, "metricType": "timing"}
+            for n, each in enumerate(timers_ms)
         ]
         plan = {"nodeName": "Scan", "children": [], "metadata": {}, "metrics": metrics}
-        begun = {"executionId": id_, "description": f"collect at app.py:{id_}"}
+        begun = {"executionId": id_, "description": name or f"collect at app.py:{id_}"}
         self.lines.append(
             event(f"{sql}SQLExecutionStart", **begun, sparkPlanInfo=plan, time=at(from_s))
         )

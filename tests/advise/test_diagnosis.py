@@ -132,6 +132,60 @@ def test_one_task_for_much_data_is_told_by_its_slots(tmp_path: Path) -> None:
     assert told.saves_s == pytest.approx(100 * 127 / 128)
 
 
+def test_a_task_that_only_takes_some_rows_needs_no_others(tmp_path: Path) -> None:
+    log = SparkLog()
+    log.executor("1", 8, 0)
+    log.job(0, 0, 100, [0])
+    log.stage(0, 0, 100, 1)
+    log.task(0, 0, 100, metrics={"Executor Run Time": 100_000, **reading(1 << 30)})
+    log.end(100)
+    log.lines = [line.replace(b"collect at app.py", b"take at app.py") for line in log.lines]
+    assert found(tmp_path, log) == []
+
+
+def short_tasks(folder: Path, cpu_ms: int) -> list[Finding]:
+    """A thousand tasks of 150 ms on two slots, of which 10 ms to deserialise, some of them work."""
+    log = SparkLog()
+    log.executor("1", 2, 0)
+    log.job(0, 0, 75, [0])
+    log.stage(0, 0, 75, 1_000)
+    ran = {
+        "Executor Deserialize Time": 10, "Executor Run Time": cpu_ms,
+        "Executor CPU Time": cpu_ms * 10**6,
+    }  # fmt: skip
+    for place in range(1_000):
+        begin_s = 0.15 * (place // 2)
+        log.task(0, begin_s, begin_s + 0.15, metrics=ran)
+    log.end(75)
+    return found(folder, log)
+
+
+def test_many_short_tasks_cost_what_starting_them_does_not_their_work(tmp_path: Path) -> None:
+    (told,) = short_tasks(tmp_path, 20)
+    assert told.rule == "too-many-tasks"
+    assert told.saves_s == pytest.approx(500 * 0.13 * (1 - 2 / 1_000), rel=0.01)
+    (told,) = short_tasks(tmp_path, 140)
+    assert told.saves_s == pytest.approx(500 * 0.01 * (1 - 2 / 1_000), rel=0.01)
+
+
+def loop(folder: Path, pause_s: float) -> list[Finding]:
+    """Forty queries of a second from one line, with a pause between them."""
+    log = SparkLog()
+    log.executor("1", 1, 0)
+    for id_ in range(40):
+        begin_s = id_ * (1 + pause_s)
+        log.query(id_, begin_s, begin_s + 1, name="collect at app.py:7")
+    log.end(40 * (1 + pause_s))
+    return found(folder, log)
+
+
+def test_a_loop_of_queries_is_one_but_somebody_who_thinks_is_none(tmp_path: Path) -> None:
+    (told,) = loop(tmp_path, 1)
+    assert told.rule == "driver-loop"
+    assert told.saves_s == pytest.approx(39 + 39)
+    assert loop(tmp_path, 60) == []
+
+
 def test_what_a_log_lacks_is_said_beside_the_findings(tmp_path: Path) -> None:
     log = SparkLog()
     log.executor("1", 1, 0)

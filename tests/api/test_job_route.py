@@ -21,6 +21,7 @@ from venturi.record.repository import Repository
 from venturi.record.trial import Trial
 from venturi.settings import Settings
 
+FAULTS = Path(__file__).parents[1] / "data" / "spark" / "4.3.0" / "faults"
 LOG = Path(__file__).parents[1] / "data" / "spark" / "4.3.0" / "join.log"
 
 
@@ -53,6 +54,27 @@ def test_the_parts_of_every_stage_add_up(
     assert job["began_s"] is None
     assert "ingested" in job["began_reason"]
     assert {stage["host"] for stage in job["stages"]} == {None}
+
+
+def test_findings_come_with_where_they_were_seen_and_cores_add_up(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trial = _ingested(settings, monkeypatch, FAULTS / "executor-killed-faulty.zstd")
+    with Repository.open(settings) as repository, client_of(repository) as client:
+        job: dict[str, Any] = client.get(f"/api/trials/{trial.id}/job").json()
+    first = job["findings"][0]
+    assert (first["rule"], first["confidence"]) == ("executor-lost", "medium")
+    assert first["saves_s"] == pytest.approx(first["share"] * job["elapsed_s"])
+    assert first["where"][0]["executor"] == "0"
+    assert (job["silence"], job["unseen"]) == (None, [])
+    assert {each["what"] for each in job["losses"]} == {
+        "attempts that succeeded, and what they wrote was lost",
+        "attempts whose executor was lost",
+    }
+    (gone,) = job["lost_executors"]
+    assert "signal 9" in gone["meaning"]
+    used_s = sum(each["time_s"] for each in job["cores"] if each["used"])
+    assert 0 < used_s < sum(each["time_s"] for each in job["cores"])
 
 
 def test_a_trial_without_an_account_says_so(

@@ -174,3 +174,22 @@ def test_text_of_a_log_cannot_command_a_terminal(venturi: Venturi, tmp_path: Pat
     assert "\x1b" not in stderr
     id_ = data(stdout)[0]["trial"]
     assert "\x1b[2J" not in venturi("show", id_)[1]
+
+
+def test_what_to_do_is_said_when_a_log_is_taken_in_and_shown_first(venturi: Venturi) -> None:
+    log = SPARK / "faults" / "one-task-window-faulty.zstd"
+    status, _, stderr = venturi("ingest", "spark-eventlog", log)
+    assert status == 0
+    assert (
+        "  1. a stage of a single task (at most 4.5 s, 19%): stage 2 (window, sort) had" in stderr
+    )
+    assert "     do: give the window a PARTITION BY" in stderr
+    _, shown, _ = venturi("show", "last")
+    assert shown.startswith("Narrowest point\n")
+    assert shown.index("give the window a PARTITION BY") < shown.index("spark-eventlog-")
+    assert "at least (Amdahl)" in shown
+    _, told, _ = venturi("show", "last", "--json")
+    job = json.loads(told)["data"]["job"]
+    assert [each["rule"] for each in job["diagnosis"]["findings"]] == ["one-task"]
+    now = next(each for each in job["outlook"]["found"] if each["slots"] == 2)
+    assert now["time_s"] == job["outlook"]["replayed_s"]

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from venturi.advise.diagnosis.case import Case, Confidence, Hit, Places, Where
-from venturi.model.stages.causes import Floats, total
+from venturi.model.stages.causes import PYTHON, READING, Floats, Seconds, TaskTimes, total
 from venturi.model.stages.plans import Operator
 from venturi.model.stages.stage import Stage
 from venturi.units import format_bytes, format_duration
 
 _JOIN = ("SortMergeJoin", "ShuffledHashJoin")
 _AGGREGATE = ("HashAggregate", "ObjectHashAggregate", "SortAggregate")
+_LIMITS = ("CollectLimit", "TakeOrderedAndProject", "CollectTail")
+_SOME = re.compile(r"(?:^|; )(?:take|first|head|isEmpty|show)\w* at ")
+_OWN = ("cpu", PYTHON, READING)
+_STARTING = ("scheduler delay", "deserialisation", "result serialisation")
+_FILE_METRICS = {
+    "written": ("number of written files", "written output"),
+    "read": ("number of files read", "size of files read"),
+}
 _MIB = 1 << 20
 _SHOWN_TASKS = 5
 _OF_CONFIGURED = 0.8  # of the hot task's bytes and ratio: below them, so that it is caught
-_SHORTEST = 10  # percent of the tasks
+_LEAST = 10  # percent of the tasks
 
 
 def skew(case: Case) -> Iterator[Hit]:
@@ -70,7 +80,7 @@ def one_task(case: Case) -> Iterator[Hit]:
     """Much data in a single task."""
     for stage in case.stages:
         places, times = case.ran(stage.key)
-        if stage.n_tasks != 1 or stage.slots < 2:
+        if stage.n_tasks != 1 or stage.slots < 2 or _takes_some(case, stage):
             continue
         read_bytes = total(case.line.tasks.bytes_read[places])
         records = total(_records(case, places))
@@ -92,6 +102,12 @@ def one_task(case: Case) -> Iterator[Hit]:
             "other" if window is None else "window",
             {"partitions": f"{wanted:,}"},
         )
+
+
+def _takes_some(case: Case, stage: Stage) -> bool:
+    """Whether a stage only looks at the first partition, as for `show` and `take`."""
+    there = case.plans.of_stage(stage.key)
+    return any(each.name in _LIMITS for each in there) or bool(_SOME.search(stage.name))
 
 
 def too_few_tasks(case: Case) -> Iterator[Hit]:
@@ -118,7 +134,8 @@ def too_few_tasks(case: Case) -> Iterator[Hit]:
 
 def too_many_tasks(case: Case) -> Iterator[Hit]:
     """Many short tasks with little data. Those of small files have rules of their own."""
-    of_files = {key for each in _with_files(case) for key in each[1]}
+    kinds = ("written", "read")
+    of_files = {key for kind in kinds for each in _with_files(case, kind) for key in each.stages}
     for stage in case.stages:
         n = stage.n_tasks or 0
         slots = max(stage.slots, 1)
@@ -138,87 +155,120 @@ def too_many_tasks(case: Case) -> Iterator[Hit]:
             f"{stage.title} had {n:,} tasks, half of them shorter than "
             f"{format_duration(usual_s)}, for {format_bytes(int(read_bytes))}",
             (Where(stage=stage.label),),
-            case.saved_s(stage.key, _fixed_s(times.elapsed_s, n, wanted)),
-            Confidence.MEDIUM,
+            case.saved_s(stage.key, _fixed_s(_of_causes(times, _STARTING), n, wanted)),
+            Confidence.HIGH,
             "other" if not shuffled else "partitions" if adaptive else "adaptive",
             {"partitions": f"{wanted:,}"},
         )
 
 
 def small_files_written(case: Case) -> Iterator[Hit]:
-    """Files far smaller than what is read at once."""
-    for operator, keys, n, size in _with_files(case):
-        if "number of written files" not in operator.counted:
+    """Files far smaller than what is read at once; with what reads them again."""
+    for files in _with_files(case, "written"):
+        at_once = max((s.slots for s in case.analysis.stages if s.key in files.stages), default=1)
+        wanted = max(math.ceil(files.size / case.limit(files.rule, "file_bytes")), at_once)
+        if wanted >= files.n:
             continue
-        at_once = max(stage.slots for stage in case.analysis.stages if stage.key in keys)
-        wanted = math.ceil(size / case.limit("small-files-written", "file_bytes"))
-        wanted = max(wanted, at_once)
-        if wanted >= n:
-            continue
-        saved_s = sum(
-            case.saved_s(key, _fixed_s(times.elapsed_s, n, wanted))
-            for key in keys
-            for _, times in [case.ran(key)]
-            if len(times.elapsed_s)
-        )
-        commit_s = operator.timed.get("job commit time", 0.0)
+        saved_s = 0.0
+        for key in files.stages:
+            _, times = case.ran(key)
+            if len(times.elapsed_s):
+                own_s = times.elapsed_s - _of_causes(times, _OWN)
+                saved_s += case.saved_s(key, _fixed_s(own_s, files.n, wanted))
+        commit_s = files.operator.timed.get("job commit time", 0.0)
+        again = [each for each in _with_files(case, "read") if each.n == files.n]
         yield Hit(
-            f"query {operator.query_id} wrote {n:,} files of {format_bytes(int(size / n))} on "
-            f"average, and took {format_duration(commit_s)} to commit them",
-            (_operator(operator), *_stages(case, keys)),
-            saved_s + commit_s * (1 - wanted / n),
+            f"query {files.operator.query_id} wrote {files}, and took {format_duration(commit_s)} "
+            "to commit them" + ("; they are read again" if again else ""),
+            (*files.places(case), *(place for each in again for place in each.places(case))),
+            saved_s
+            + commit_s * (1 - wanted / files.n)
+            + sum(_reading_s(case, each, wanted) for each in again),
             Confidence.MEDIUM,
-            values=_sizes(n, size, wanted),
+            values=files.advice(wanted),
         )
 
 
 def small_files_read(case: Case) -> Iterator[Hit]:
     """The same, for those that are read."""
-    for operator, keys, n, size in _with_files(case):
-        if "number of files read" not in operator.counted:
-            continue
-        wanted = max(math.ceil(size / case.limit("small-files-read", "file_bytes")), 1)
-        saved_s = 0.0
-        for key in keys:
-            _, times = case.ran(key)
-            if len(times.elapsed_s):
-                reading_s = times.causes["reading input"]
-                saved_s += case.saved_s(key, reading_s * (1 - wanted / n))
+    for files in _with_files(case, "read"):
+        wanted = max(math.ceil(files.size / case.limit(files.rule, "file_bytes")), 1)
         yield Hit(
-            f"query {operator.query_id} read {n:,} files of {format_bytes(int(size / n))} on "
-            "average",
-            (_operator(operator), *_stages(case, keys)),
-            saved_s + operator.timed.get("metadata time", 0.0) * (1 - wanted / n),
-            Confidence.MEDIUM,
-            values=_sizes(n, size, wanted),
+            f"query {files.operator.query_id} read {files}",
+            files.places(case),
+            _reading_s(case, files, wanted),
+            Confidence.LOW,
+            values=files.advice(wanted),
         )
 
 
-def _with_files(case: Case) -> Iterator[tuple[Operator, frozenset[tuple[int, int]], int, int]]:
-    """Operators that read or write small files: the stages of that, how many, and their bytes."""
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """The small files, `n` of `size` bytes in all, that an operator reads or writes."""
+
+    rule: str
+    operator: Operator
+    n: int
+    size: int
+
+    @property
+    def stages(self) -> frozenset[tuple[int, int]]:
+        """In which it does that."""
+        return self.operator.stages
+
+    def __str__(self) -> str:
+        return f"{self.n:,} files of {format_bytes(int(self.size / self.n))} on average"
+
+    def places(self, case: Case) -> tuple[Where, ...]:
+        """Of the operator and its stages."""
+        labels = [each.label for each in case.analysis.stages if each.key in self.stages]
+        at = Where(query=self.operator.query_id, operator=self.operator.text)
+        return (at, *(Where(stage=label) for label in labels))
+
+    def advice(self, wanted: int) -> dict[str, str]:
+        """How many of which size they should be."""
+        sizes = (self.size / wanted, self.size / self.n)
+        size, mean = (format_bytes(int(each)) for each in sizes)
+        return {"files": f"{wanted:,}", "size": size, "mean": mean}
+
+
+def _reading_s(case: Case, files: _Files, wanted: int) -> float:
+    """What would be saved if `wanted` files were read instead."""
+    saved_s = files.operator.timed.get("metadata time", 0.0) * (1 - wanted / files.n)
+    for key in files.stages:
+        _, times = case.ran(key)
+        if len(times.elapsed_s):
+            saved_s += case.saved_s(key, times.causes[READING] * (1 - wanted / files.n))
+    return saved_s
+
+
+def _with_files(case: Case, what: str) -> Iterator[_Files]:
+    """The operators that have small files `written` or `read`."""
+    rule = f"small-files-{what}"
+    number, size = _FILE_METRICS[what]
     for operator in case.plans.operators.values():
-        for rule, files, size in (
-            ("small-files-written", "number of written files", "written output"),
-            ("small-files-read", "number of files read", "size of files read"),
-        ):
-            n, n_bytes = operator.counted.get(files, 0), operator.counted.get(size, 0)
-            if n <= case.limit(rule, "files") or n_bytes / n >= case.limit(rule, "mean_bytes"):
-                continue
-            yield operator, operator.stages, n, n_bytes
+        n, n_bytes = operator.counted.get(number), operator.counted.get(size)
+        if n is None or n_bytes is None or n <= case.limit(rule, "files"):
+            continue
+        if n_bytes / n < case.limit(rule, "mean_bytes"):
+            yield _Files(rule, operator, n, n_bytes)
 
 
-def _fixed_s(elapsed_s: Floats, n: int, wanted: int) -> Floats:
-    """What each task would be spared if only `wanted` of the `n` had to be started."""
-    fixed_s = float(np.percentile(elapsed_s, _SHORTEST))
-    return np.minimum(elapsed_s, fixed_s * (1 - wanted / n))
+def _fixed_s(spent_s: Seconds, n: int, wanted: int) -> Seconds:
+    """What each task would be spared if only `wanted` of the `n` had to be started.
+
+    `spent_s` is the time of each that is not its data's; what even the tenth that spent the least
+    did is the cost of a task.
+    """
+    fixed_s = float(np.percentile(spent_s, _LEAST))
+    return np.minimum(spent_s, fixed_s * (1 - wanted / n))
 
 
-def _sizes(n: int, size: int, wanted: int) -> dict[str, str]:
-    return {
-        "files": f"{wanted:,}",
-        "size": format_bytes(int(size / wanted)),
-        "mean": format_bytes(int(size / n)),
-    }
+def _of_causes(times: TaskTimes, causes: Sequence[str]) -> Seconds:
+    """The time of each task that went to some causes."""
+    found = [times.causes[cause] for cause in causes if cause in times.causes]
+    whole: Seconds = np.sum([np.zeros_like(times.elapsed_s), *found], axis=0)
+    return whole
 
 
 def _median(values: Floats) -> float:
@@ -247,11 +297,3 @@ def _task(case: Case, stage: Stage, place: int, operator: Operator | None = None
         None if operator is None else operator.query_id,
         None if operator is None else operator.text,
     )  # fmt: skip
-
-
-def _operator(operator: Operator) -> Where:
-    return Where(query=operator.query_id, operator=operator.text)
-
-
-def _stages(case: Case, keys: frozenset[tuple[int, int]]) -> tuple[Where, ...]:
-    return tuple(Where(stage=each.label) for each in case.analysis.stages if each.key in keys)

@@ -13,6 +13,7 @@ from venturi.units import format_duration
 
 _OF_EXECUTORS = (losses.EXECUTOR, losses.OUTPUT, losses.FETCH, losses.AGAIN)
 _SHOWN = 5
+_Alike = tuple[str, tuple[str, ...]]
 
 
 def failed_attempts(case: Case) -> Iterator[Hit]:
@@ -91,8 +92,9 @@ def _tasks(case: Case, places: Places) -> tuple[Where, ...]:
 def driver_loop(case: Case) -> Iterator[Hit]:
     """Many small queries of one line, one after another, and what the program does between them."""
     rows = _queries(case)
-    for name in dict.fromkeys(name for name, *_ in rows):
-        spans = [(from_s, to_s) for each, from_s, to_s in rows if each == name]
+    longest_s = case.limit("driver-loop", "gap_s")
+    for alike in dict.fromkeys(each for each, *_ in rows):
+        spans = [(from_s, to_s) for each, from_s, to_s in rows if each == alike]
         lasted_s = [to_s - from_s for from_s, to_s in spans]
         if len(spans) < case.limit("driver-loop", "queries"):
             continue
@@ -101,11 +103,12 @@ def driver_loop(case: Case) -> Iterator[Hit]:
         busy_s = between_s = 0.0
         last_s, last = 0.0, None
         for each, from_s, to_s in rows:
-            if each == name:
+            if each == alike:
                 busy_s += max(to_s - max(from_s, last_s), 0.0)
-                if last == name:
-                    between_s += max(from_s - last_s, 0.0)
+                if last == alike and 0 < from_s - last_s <= longest_s:
+                    between_s += from_s - last_s
             last_s, last = max(last_s, to_s), each
+        name = alike[0]
         yield Hit(
             f"{len(spans):,} times {name}, which took {format_duration(busy_s)}, and the program "
             f"between them {format_duration(between_s)}",
@@ -116,12 +119,22 @@ def driver_loop(case: Case) -> Iterator[Hit]:
         )
 
 
-def _queries(case: Case) -> list[tuple[str, float, float]]:
-    """The queries that ended, or jobs where there are none: name, begin and end, in time order."""
+def _queries(case: Case) -> list[tuple[_Alike, float, float]]:
+    """The queries that ended, or jobs where there are none: what is alike, begin and end.
+
+    Alike are those of one line of the program with the same operators: a shell runs any query from
+    one line.
+    """
     account, origin_ms = case.line.account, case.line.tasks.origin_ms
-    table = account.jobs if account.queries is None else account.queries
-    rows = table.select("name", "submitted_ms", "ended_ms").drop_nulls().rows()
+    shapes: dict[int, list[str]] = {}
+    for operator in case.plans.operators.values():
+        shapes.setdefault(operator.query_id, []).append(operator.name)
+    table = account.jobs.rename({"job_id": "id"})
+    if account.queries is not None:
+        table = account.queries.rename({"query_id": "id"})
+    rows = table.select("id", "name", "submitted_ms", "ended_ms").drop_nulls().rows()
     spans = [
-        (name, (start - origin_ms) / 1e3, (end - origin_ms) / 1e3) for name, start, end in rows
+        ((name, tuple(shapes.get(id_, ()))), (start - origin_ms) / 1e3, (end - origin_ms) / 1e3)
+        for id_, name, start, end in rows
     ]
     return sorted(spans, key=lambda each: each[1])

@@ -116,7 +116,7 @@ def slow_host(case: Case) -> Iterator[Hit]:
             if others_s <= 0 or own_s < case.limit("slow-host", "ratio") * others_s:
                 continue
             bytes_own, bytes_others = float(read[own].mean()), float(read[others].mean())
-            if bytes_own > bytes_others * case.limit("slow-host", "bytes_ratio"):
+            if not bytes_own <= bytes_others * case.limit("slow-host", "bytes_ratio"):
                 continue
             yield Hit(
                 f"in {stage.title} tasks took {format_duration(own_s)} on {host}, "
