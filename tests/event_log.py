@@ -86,8 +86,9 @@ class SparkLog:
         failed: str = "",
         attempt: int = 0,
         rdds: tuple[str, ...] = (),
+        metrics: dict[int, int] | None = None,
     ) -> None:
-        """An attempt at a stage of RDDs of the types `rdds`."""
+        """An attempt at a stage of RDDs of the types `rdds`, which brings in `metrics` of SQL."""
         info = self._stage(id_, tasks) | {
             "Submission Time": at(from_s), "Stage Attempt ID": attempt,
             "RDD Info": [{"Name": name} for name in rdds],
@@ -95,6 +96,10 @@ class SparkLog:
         self.add("StageSubmitted", **{"Stage Info": info})
         if to_s is not None:
             info |= {"Completion Time": at(to_s)} | ({"Failure Reason": failed} if failed else {})
+            info["Accumulables"] = [
+                {"ID": id_, "Name": "a", "Value": str(value), "Metadata": "sql"}
+                for id_, value in (metrics or {}).items()
+            ]
             self.add("StageCompleted", **{"Stage Info": info})
 
     def task(
@@ -165,6 +170,23 @@ class SparkLog:
         if to_s is not None:
             ended = {"executionId": id_, "time": at(to_s), "errorMessage": failed}
             self.lines.append(event(f"{sql}SQLExecutionEnd", **ended))
+
+    def plan(self, query: int, *operators: tuple[str, str, dict[str, int]]) -> None:
+        """The plan of a query: operators, each above the next, as name, text, numbers of counts."""
+        plan: list[dict[str, Any]] = []
+        for name, text, counts in reversed(operators):
+            told = [
+                {
+                    "name": each,
+                    "accumulatorId": id_,
+                    "metricType": "size" if "size" in each else "sum",
+                }
+                for each, id_ in counts.items()
+            ]
+            plan = [{"nodeName": name, "simpleString": text, "children": plan, "metadata": {},
+                     "metrics": told}]  # fmt: skip
+        name = "org.apache.spark.sql.execution.ui.SparkListenerSQLAdaptiveExecutionUpdate"
+        self.lines.append(event(name, executionId=query, sparkPlanInfo=plan[0]))
 
     def end(self, moment_s: float) -> None:
         """The end of the application."""

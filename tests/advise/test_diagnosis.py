@@ -186,6 +186,46 @@ def test_a_loop_of_queries_is_one_but_somebody_who_thinks_is_none(tmp_path: Path
     assert loop(tmp_path, 60) == []
 
 
+def twice(folder: Path, other: str) -> list[Finding]:
+    """Two queries that scan a table for 20 s each, and filter it; the second by `other`."""
+    log = SparkLog()
+    log.executor("1", 1, 0)
+    for id_, condition in enumerate(("(a#7 > 1)", other)):
+        begin_s = 20.0 * id_
+        log.query(id_, begin_s, begin_s + 20)
+        scan = f"FileScan parquet [a#{id_}L] Location: /t"
+        log.plan(
+            id_, ("Filter", f"Filter {condition}", {"number of output rows": 10 * id_}),
+            ("Scan parquet ", scan, {"number of files read": 10 * id_ + 1}),
+        )  # fmt: skip
+        log.job(id_, begin_s, begin_s + 20, [id_])
+        log.stage(id_, begin_s, begin_s + 20, 1, metrics={10 * id_: 5, 10 * id_ + 1: 1})
+        log.task(id_, begin_s, begin_s + 20)
+    log.end(40)
+    return found(folder, log)
+
+
+def test_what_two_queries_read_and_filter_alike_is_computed_twice(tmp_path: Path) -> None:
+    (told,) = twice(tmp_path, "(a#8 > 1)")
+    assert told.rule == "recomputed"
+    assert told.saves_s == pytest.approx(20)
+    assert "stage 0 (scan parquet; collect at app.py:0)" in told.says
+    assert twice(tmp_path, "(a#8 > 2)") == []
+    # What is cut off may differ.
+    assert twice(tmp_path, "(a#8 > 1)" + " " * 300) == []
+
+
+def test_the_driver_s_time_with_files_is_told_by_what_took_most(tmp_path: Path) -> None:
+    log = SparkLog()
+    log.executor("1", 1, 0)
+    log.query(0, 0, 20, metadata_time=2_000, job_commit_time=6_000)
+    log.end(40)
+    (told,) = found(tmp_path, log)
+    assert (told.rule, told.confidence) == ("driver-files", "high")
+    assert told.saves_s == pytest.approx(8)
+    assert "fileoutputcommitter" in told.do
+
+
 def test_what_a_log_lacks_is_said_beside_the_findings(tmp_path: Path) -> None:
     log = SparkLog()
     log.executor("1", 1, 0)

@@ -103,9 +103,10 @@ def _parts(trial: Trial, by: Author | None, job: Job | None) -> Iterator[Line | 
     yield from several_hosts.parts(trial)
     if job is not None:
         from venturi.model.stages.outlook import outlooks
-        from venturi.present.jobs import outlook, parts
+        from venturi.present.jobs import operators, outlook, parts
 
         yield from parts(job.account, job.analysis, job.host)
+        yield from operators(job.line, job.analysis)
         yield Line("\nWith fewer and more slots", "bold")
         yield from outlook(outlooks(job.line))
     for title, body in (

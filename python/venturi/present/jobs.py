@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from venturi.model.stages.outlook import Outlooks
 from venturi.model.stages.stage import Analysis, Bound, Skew, Stage, Straggler
 from venturi.model.stages.tiers import tier_uses
+from venturi.model.stages.timeline import Timeline
 from venturi.model.stages.verdict import in_words
 from venturi.present.meanwhile import Meanwhile, sentence
 from venturi.present.table import Line, Table, pairs, table
@@ -16,7 +17,8 @@ from venturi.units import format_bytes, format_bytes_decimal, format_duration
 SHOWN_STAGES = 30
 SHOWN_QUERIES = 20
 SHOWN_LOSSES = SHOWN_EXECUTORS = 20
-SHOWN_MEANWHILE = 5
+SHOWN_MEANWHILE = SHOWN_TIMED = 5
+LEAST_TIMED = 0.05
 _LEAST_SHARE = 0.005
 _NAME = 40
 
@@ -48,6 +50,22 @@ def parts(account: JobAccount, analysis: Analysis, host: Meanwhile) -> Iterator[
         if content.rows:
             yield Line(f"\n{title}", "bold")
             yield content
+
+
+def operators(line: Timeline, analysis: Analysis) -> Iterator[Line | Table]:
+    """What the operators of the longest stages timed themselves."""
+    made = table("stage", "operator", "timer", "time", "of its task time", left=3,
+                 prose=("operator",))  # fmt: skip
+    for stage in sorted(analysis.stages, key=lambda each: -each.task_s)[:SHOWN_TIMED]:
+        for each in line.plans.of_stage(stage.key):
+            for timer, time_s in each.timed.items():
+                # That of generated code is from its making to its end, whatever it did meanwhile.
+                if timer != "duration" and time_s >= LEAST_TIMED * stage.task_s > 0:
+                    share = f"{time_s / stage.task_s:.0%}"
+                    made.add(stage.label, _cut(each.text), timer, format_duration(time_s), share)
+    if made.rows:
+        yield Line("\nWhat operators timed: one holds what is below it, so do not add up", "bold")
+        yield made
 
 
 def outlook(found: Outlooks) -> Iterator[Line | Table]:

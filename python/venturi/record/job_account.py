@@ -110,12 +110,14 @@ TIMERS = (
     Column("python_ms", "int", "ms", "time in which these ran; null: not recorded"),
     Column("scan_ms", "int", "ms", "time to read and decode files; null: not recorded"),
 )
+OPERATOR_TEXT = 300
+"""How many characters of an operator's text are kept."""
 OPERATORS = (
     Column("query_id", "int", None, "the query that it is of"),
     Column("node", "int", None, "its place in the plan that ran, from 0, each before its children"),
     Column("parent", "int", None, "the operator that takes its rows"),
     Column("name", "text", None, "what it is, in the engine's words"),
-    Column("text", "text", None, "the same with its arguments, cut to 300 characters"),
+    Column("text", "text", None, f"the same with its arguments, cut to {OPERATOR_TEXT}"),
 )
 OPERATOR_METRICS = (
     Column("query_id", "int", None, "the query"),

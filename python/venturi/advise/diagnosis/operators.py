@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from venturi.advise.diagnosis.case import Case, Confidence, Hit, Where
 from venturi.model.stages.causes import PYTHON, total
 from venturi.model.stages.plans import Operator
+from venturi.model.stages.stage import Stage
+from venturi.record.job_account import OPERATOR_TEXT
 from venturi.units import format_bytes, format_duration
 
 _JOINS = ("SortMergeJoin", "ShuffledHashJoin")
@@ -18,6 +20,8 @@ _SIDES = {
 _TYPE = re.compile(r"\b(Inner|LeftOuter|RightOuter|FullOuter|LeftSemi|LeftAnti|ExistenceJoin)\b")
 _FUNCTION = re.compile(r"\[([^\[\]]*)\]")
 _ID = re.compile(r"#\d+L?")
+_SCAN = re.compile(r"(?:File|Batch)?Scan\b")
+_NUMBERED = re.compile(r"#\d+L?|, \[(?:plan_id=|id=#)\d+\]")
 _MARGIN = 1.2  # of the small side's size, so that the threshold is above it
 
 
@@ -77,6 +81,29 @@ def broadcast_missed(case: Case) -> Iterator[Hit]:
             _saved_s(case, join, large),
             Confidence.MEDIUM,
             values={"threshold": f"{threshold >> 20}m"},
+        )
+
+
+def recomputed(case: Case) -> Iterator[Hit]:
+    """Stages of several queries that read the same and compute the same from it."""
+    alike: dict[tuple[str, ...], list[Stage]] = {}
+    for stage in case.stages:
+        texts = [each.text for each in case.plans.of_stage(stage.key)]
+        # What is cut may differ where it is not seen.
+        if any(map(_SCAN.match, texts)) and all(len(text) < OPERATOR_TEXT for text in texts):
+            alike.setdefault(tuple(_NUMBERED.sub("", text) for text in texts), []).append(stage)
+    for stages in alike.values():
+        queries = {each.query_id for stage in stages for each in case.plans.of_stage(stage.key)}
+        if len(queries) < case.limit("recomputed", "queries"):
+            continue
+        costs_s = [case.at_most_s(stage.key, stage.elapsed_s or 0.0) for stage in stages]
+        yield Hit(
+            f"{len(queries):,} queries compute the same, each in a stage of its own; the first is "
+            f"{stages[0].title}",
+            tuple(Where(stage=stage.label) for stage in stages),
+            sum(costs_s) - max(costs_s),
+            Confidence.MEDIUM,
+            values={"n": f"{len(queries):,}"},
         )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from venturi.advise.diagnosis.case import Case, Confidence, Hit, Where
 from venturi.model.stages.causes import SPILLING, total
+from venturi.model.stages.elapsed import COMMIT, LISTING
 from venturi.model.stages.stage import Stage
 from venturi.units import format_bytes, format_duration
 
@@ -78,6 +79,23 @@ def _bytes(text: str) -> int | None:
 def garbage_collection(case: Case) -> Iterator[Hit]:
     """Stages whose tasks stood still while memory was collected."""
     yield from _recorded(case, "garbage-collection", "garbage collection")
+
+
+def driver_files(case: Case) -> Iterator[Hit]:
+    """What the driver takes to list the files that are read, and to commit those written."""
+    shares, elapsed_s = case.analysis.verdict.shares, case.line.elapsed_s or 0.0
+    parts = [(name, shares.get(name, 0.0)) for name in (LISTING, COMMIT)]
+    share = sum(each for _, each in parts)
+    if share < case.limit("driver-files", "share"):
+        return
+    name, most = max(parts, key=lambda each: each[1])
+    yield Hit(
+        f"{name} took the driver {format_duration(most * elapsed_s)}",
+        (),
+        share * elapsed_s,
+        Confidence.HIGH,
+        "listing" if name == LISTING else "commit",
+    )
 
 
 def fetch_wait(case: Case) -> Iterator[Hit]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json
 
 from venturi.record.accounts.columnar import TableBuilder, TooManyError, amount, number, word
+from venturi.record.job_account import OPERATOR_TEXT
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,7 +24,6 @@ Key = tuple[int, int]
 _OPERATORS = 200_000
 _METRICS = 2_000_000
 _VALUES = 1_000_000
-_TEXT = 300
 _EVENT = b'{"Event":"org.apache.spark.sql.execution.ui.SparkListenerSQL'
 _QUERY = re.compile(rb'"executionId":(\d{1,18}),')
 # Between quotes that no text of a plan can hold unescaped.
@@ -161,8 +161,8 @@ def _operators(plan: Any) -> Iterator[_Operator]:
             raise ValueError("no operator")
         yield _Operator(
             parent,
-            word(node.get("nodeName"), _TEXT) or "unnamed",
-            word(node.get("simpleString"), _TEXT),
+            word(node.get("nodeName"), OPERATOR_TEXT) or "unnamed",
+            word(node.get("simpleString"), OPERATOR_TEXT),
             tuple(_metrics(node.get("metrics"))),
         )
         children = node.get("children")
