@@ -75,6 +75,9 @@ def test_findings_come_with_where_they_were_seen_and_cores_add_up(
     assert "signal 9" in gone["meaning"]
     used_s = sum(each["time_s"] for each in job["cores"] if each["used"])
     assert 0 < used_s < sum(each["time_s"] for each in job["cores"])
+    now = next(each for each in job["outlook"]["slots"] if each["slots"] == 2)
+    assert now["time_s"] == job["outlook"]["replayed_s"]
+    assert (now["executors"], now["time_s"] > now["bound_s"]) == (2, True)
 
 
 def test_a_trial_without_an_account_says_so(

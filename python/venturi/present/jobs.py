@@ -77,7 +77,7 @@ def outlook(found: Outlooks) -> Iterator[Line | Table]:
     for each in found.found:
         made.add(
             f"{each.slots:,}", _count(each.executors), format_duration(each.time_s),
-            format_duration(each.bound_s), f"{each.cores * each.time_s / 3600:,.4g}",
+            format_duration(each.bound_s), f"{each.core_hours:,.4g}",
             f"{each.use(found.task_s):.0%}",
         )  # fmt: skip
     yield made

@@ -16,9 +16,10 @@ import numpy as np
 
 from venturi.model.stages.path import StageSpan, waited_for, without_stage_s
 from venturi.model.stages.timeline import Key, Timeline
+from venturi.units import SECONDS_PER_HOUR
 
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-_MOST_TASKS = 200_000
+MOST_TASKS = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,11 @@ class Outlook:
     executors: int | None
     time_s: float
     bound_s: float
+
+    @property
+    def core_hours(self) -> float:
+        """What its slots' cores are there for."""
+        return self.cores * self.time_s / SECONDS_PER_HOUR
 
     def use(self, task_s: float) -> float:
         """The share of the slots' time that tasks took, of `task_s` in all."""
@@ -52,12 +58,16 @@ class Outlooks:
     reason: str | None = None
 
 
-def outlooks(line: Timeline) -> Outlooks:
-    """What more and fewer executors would have meant for the application of `line`."""
+def outlooks(line: Timeline, most_tasks: int = MOST_TASKS) -> Outlooks:
+    """What more and fewer executors would have meant for the application of `line`.
+
+    Of one with more attempts at tasks than `most_tasks` nothing is replayed: it takes some
+    microseconds for each, number of slots and attempt.
+    """
     if line.there is None or not line.elapsed_s or not line.spans:
         return Outlooks((), None, 0.0, "it is not recorded which executors were there, and when")
-    if len(line.tasks.index) > _MOST_TASKS:
-        return Outlooks((), None, 0.0, f"it has more than {_MOST_TASKS:,} tasks")
+    if len(line.tasks.index) > most_tasks:
+        return Outlooks((), None, 0.0, f"it has more than {most_tasks:,} attempts at tasks")
     replay = _Replay(line, line.elapsed_s)
     now = line.there.most(0.0, line.elapsed_s)
     if now < 1 or not replay.task_s:

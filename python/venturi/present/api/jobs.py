@@ -10,6 +10,7 @@ from venturi.advise.diagnosis.find import Finding, diagnose
 from venturi.errors import VenturiError
 from venturi.model.stages.analysis import analyse
 from venturi.model.stages.causes import Floats
+from venturi.model.stages.outlook import Outlooks, outlooks
 from venturi.model.stages.stage import Analysis, Stage
 from venturi.model.stages.tiers import tier_levels, tier_uses
 from venturi.model.stages.timeline import Timeline, timeline
@@ -22,9 +23,11 @@ from venturi.present.api.shapes import (
     JobFinding,
     JobLoss,
     JobLostExecutor,
+    JobOutlook,
     JobPart,
     JobPlace,
     JobRunning,
+    JobSlots,
     JobStage,
 )
 from venturi.present.host_use import HostUse
@@ -35,6 +38,7 @@ from venturi.record.trial import CPU_OTHERS, Trial
 
 SHOWN_STAGES = 200
 RUNNING_POINTS = TIER_POINTS = 400
+REPLAYED_TASKS = 20_000  # of more, a page would wait too long
 SHOWN_TIERS = SHOWN_LOSSES = SHOWN_EXECUTORS = 200
 TASK_TIME = "task time"
 NO_CLOCK = "an account that was ingested has no other beginning than its own"
@@ -58,7 +62,7 @@ def _nothing(reason: str) -> JobData:
         began_s=None, began_reason=reason, applications=1, failure=None, elapsed_s=None,
         driver_s=None, verdict=None, findings=(), silence=reason, unseen=(), parts=(), cores=(),
         losses=(), lost_executors=(), stages=(), stages_left_out=0, running=None, bounds=(),
-        tiers=(), tier_levels=None, missing_reason=reason,
+        outlook=JobOutlook((), None, reason), tiers=(), tier_levels=None, missing_reason=reason,
     )  # fmt: skip
 
 
@@ -101,6 +105,7 @@ def _data(line: Timeline, found: Analysis, host: Meanwhile) -> JobData:
         stages_left_out=len(found.stages) - len(shown),
         running=_running(line),
         bounds=tuple(JobBound(b.without, b.recorded_s, b.at_most_s) for b in found.bounds),
+        outlook=_outlook(outlooks(line, REPLAYED_TASKS)),
         tiers=tier_uses(account)[:SHOWN_TIERS],
         tier_levels=tier_levels(account, TIER_POINTS),
         missing_reason=None,
@@ -124,6 +129,17 @@ def _finding(each: Finding) -> JobFinding:
         confidence=each.confidence.value,
         source=each.source,
     )
+
+
+def _outlook(found: Outlooks) -> JobOutlook:
+    slots = (
+        JobSlots(
+            each.slots, each.executors, each.time_s, each.bound_s, each.core_hours,
+            each.use(found.task_s),
+        )
+        for each in found.found
+    )  # fmt: skip
+    return JobOutlook(tuple(slots), found.replayed_s, found.reason)
 
 
 def _cores(found: Analysis) -> Iterator[JobCores]:

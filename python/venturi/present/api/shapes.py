@@ -306,6 +306,34 @@ class JobLostExecutor:
 
 
 @dataclass(frozen=True, slots=True)
+class JobSlots:
+    """The application on another number of slots, by replay; `bound_s` is Amdahl's.
+
+    `executors` are null where their sizes differed or there was one; `use` is the share of the
+    slots' time that tasks took.
+    """
+
+    slots: int
+    executors: int | None
+    time_s: float
+    bound_s: float
+    core_hours: float
+    use: float
+
+
+@dataclass(frozen=True, slots=True)
+class JobOutlook:
+    """With fewer and more slots. `replayed_s`, on those that there were, says how far to trust it.
+
+    Without any, `missing_reason` says why.
+    """
+
+    slots: tuple[JobSlots, ...]
+    replayed_s: float | None
+    missing_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class JobData:
     """What the engine's own account tells; `stages_left_out` with less task time are not shown.
 
@@ -336,6 +364,7 @@ class JobData:
     stages_left_out: int
     running: JobRunning | None
     bounds: tuple[JobBound, ...]
+    outlook: JobOutlook
     tiers: tuple[TierUse, ...]
     tier_levels: TierLevels | None
     missing_reason: str | None

@@ -123,6 +123,7 @@ export interface JobData {
   stages_left_out: number;
   running: JobRunning | null;
   bounds: JobBound[];
+  outlook: JobOutlook;
   tiers: TierUse[];
   tier_levels: TierLevels | null;
   missing_reason: string | null;
@@ -193,6 +194,19 @@ export interface JobStage {
 export interface JobRunning {
   t_s: number[];
   tasks: number[];
+}
+export interface JobOutlook {
+  slots: JobSlots[];
+  replayed_s: number | null;
+  missing_reason: string | null;
+}
+export interface JobSlots {
+  slots: number;
+  executors: number | null;
+  time_s: number;
+  bound_s: number;
+  core_hours: number;
+  use: number;
 }
 export interface TierUse {
   order: number;

@@ -20,9 +20,9 @@ function Finding({ finding }: { finding: JobFinding }) {
   const places = [...new Set(finding.where.map(placeOf))].filter(Boolean);
   return (
     <li>
-      <h3>
+      <h4>
         {finding.title}: at most {duration(finding.saves_s)} sooner ({percent(finding.share)})
-      </h3>
+      </h4>
       <p>{finding.says}.</p>
       <p>
         <strong>Do:</strong> {finding.do}.
@@ -48,11 +48,13 @@ export function Findings({ data }: { data: JobData }) {
     <>
       <h3>What to do, by the time that it costs</h3>
       {silence !== null && <p className="nothing">{silence}</p>}
-      <ol className="findings">
-        {first.map((finding) => (
-          <Finding key={finding.rule} finding={finding} />
-        ))}
-      </ol>
+      {first.length > 0 && (
+        <ol className="findings">
+          {first.map((finding) => (
+            <Finding key={finding.rule} finding={finding} />
+          ))}
+        </ol>
+      )}
       {rest.length > 0 && (
         <details>
           <summary>{count(rest.length)} more</summary>
@@ -88,6 +90,46 @@ export function Cores({ data: { cores } }: { data: JobData }) {
         { value: time / offered, show: percent(time / offered) },
       ])}
     />
+  );
+}
+
+/** The application on other numbers of slots, by replay of its tasks. */
+export function Outlook({ data: { outlook, elapsed_s: elapsed } }: { data: JobData }) {
+  const { slots, replayed_s: replayed, missing_reason: missing } = outlook;
+  return (
+    <>
+      <h3>With fewer and more slots</h3>
+      {missing !== null || replayed === null ? (
+        <p className="nothing">{missing}</p>
+      ) : (
+        <>
+          <DataTable
+            caption="With fewer and more slots"
+            columns={[
+              number("Slots"),
+              number("Executors"),
+              number("Time"),
+              number("At least (Amdahl)"),
+              number("Core-hours"),
+              number("Use"),
+            ]}
+            rows={slots.map((each): Cell[] => [
+              each.slots,
+              each.executors,
+              { value: each.time_s, show: duration(each.time_s) },
+              { value: each.bound_s, show: duration(each.bound_s) },
+              { value: each.core_hours, show: each.core_hours.toPrecision(3) },
+              { value: each.use, show: percent(each.use) },
+            ])}
+          />
+          <p className="aside">
+            By replay: tasks keep their times, though beside fewer or more others they would differ.
+            On the slots that there were it gives {duration(replayed)}
+            {elapsed !== null && `, and ${duration(elapsed)} were recorded`}.
+          </p>
+        </>
+      )}
+    </>
   );
 }
 

@@ -18,7 +18,7 @@ import {
   tierLanes,
   UNATTRIBUTED,
 } from "./charts/job";
-import { Cores, Findings, Losses } from "./Findings";
+import { Cores, Findings, Losses, Outlook } from "./Findings";
 import { HostChoice, laneLegends, useHost, useJob } from "./Timeline";
 
 type View = Parameters<typeof jobStages>[1];
@@ -417,6 +417,7 @@ function Account({ trial, detail, data }: { trial: Trial; detail: TrialDetail; d
       <Uneven stages={data.stages} />
       <Losses data={data} />
       <Cores data={data} />
+      <Outlook data={data} />
       <h3>How much sooner it could have ended</h3>
       <DataTable
         caption="Bounds"
