@@ -12,9 +12,10 @@ import numpy.typing as npt
 from venturi.advise.diagnosis.rules import Rule
 from venturi.model.stages.causes import Seconds, TaskTimes
 from venturi.model.stages.replay import Schedule, schedule
-from venturi.model.stages.stage import Analysis, Stage
+from venturi.model.stages.stage import Analysis
 from venturi.model.stages.timeline import Key, Timeline
 
+MOST_STAGES = 1_000
 Places = npt.NDArray[np.intp]
 
 
@@ -66,16 +67,18 @@ class Case:
             if step.key is not None:
                 self._on_path_s[step.key] = self._on_path_s.get(step.key, 0.0) + step.elapsed_s
         self._stages = {stage.key: stage for stage in analysis.stages}
-        self._schedules: dict[Key, tuple[Places, Schedule]] = {}
-
-    @property
-    def stages(self) -> tuple[Stage, ...]:
-        """Those on the critical path in which tasks ran: no other can make the end come sooner."""
-        return tuple(
+        self._ran: dict[Key, tuple[Places, TaskTimes]] = {}
+        self._schedules: dict[Key, Schedule] = {}
+        there = [
             stage
-            for stage in self.analysis.stages
+            for stage in analysis.stages
             if self._on_path_s.get(stage.key) and stage.at_once and stage.elapsed_s
-        )
+        ]
+        there.sort(key=lambda stage: -self._on_path_s[stage.key])
+        self.stages = tuple(sorted(there[:MOST_STAGES], key=lambda stage: stage.key))
+        """Those on the critical path in which tasks ran, of very many the longest there: no other
+        can make the end come sooner."""
+        self.n_left_out = len(there) - len(self.stages)
 
     def limit(self, rule: str, name: str) -> float:
         """A threshold of a rule."""
@@ -87,10 +90,12 @@ class Case:
 
     def ran(self, key: Key) -> tuple[Places, TaskTimes]:
         """The attempts of a stage whose time is known: their places in all tasks, and times."""
-        tasks = self.line.tasks
-        here = tasks.of(key)
-        places = here.start + np.flatnonzero(~np.isnan(tasks.times.at(here).elapsed_s))
-        return places, tasks.times.at(places)
+        if key not in self._ran:
+            tasks = self.line.tasks
+            here = tasks.of(key)
+            places = here.start + np.flatnonzero(~np.isnan(tasks.times.at(here).elapsed_s))
+            self._ran[key] = places, tasks.times.at(places)
+        return self._ran[key]
 
     def saved_s(self, key: Key, shorter_s: Seconds) -> float:
         """How much sooner the job would have ended at most if attempts of a stage were shorter.
@@ -106,9 +111,8 @@ class Case:
             needed = self.line.tasks.succeeded[places]
             needed = needed if needed.any() else np.ones_like(needed)
             stage = span.from_s, span.to_s
-            plan = schedule(times, needed, self._stages[key].at_once, stage)
-            self._schedules[key] = places, plan
-        plan = self._schedules[key][1]
+            self._schedules[key] = schedule(times, needed, self._stages[key].at_once, stage)
+        plan = self._schedules[key]
         return self.at_most_s(key, plan.stage_s() - plan.stage_s(shorter_s))
 
     def at_most_s(self, key: Key, saved_s: float) -> float:

@@ -89,7 +89,7 @@ def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
     silence = None
     if not found:
         silence = f"nothing that is looked for would have saved {format_duration(least_s)} or more"
-    return Diagnosis(tuple(found), silence, tuple(_unseen(line)))
+    return Diagnosis(tuple(found), silence, tuple(_unseen(line, case)))
 
 
 def _finding(rule: Rule, hits: Sequence[Hit], elapsed_s: float) -> Finding:
@@ -112,7 +112,9 @@ def _finding(rule: Rule, hits: Sequence[Hit], elapsed_s: float) -> Finding:
     )
 
 
-def _unseen(line: Timeline) -> Iterator[str]:
+def _unseen(line: Timeline, case: Case) -> Iterator[str]:
+    if case.n_left_out:
+        yield f"{case.n_left_out:,} stages with the least time on the critical path"
     if (lacking := gaps_of(line.account).sentence) is not None:
         yield f"{lacking}, so that what happened then is not looked at"
     if line.account.queries is not None and line.account.operators is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -91,32 +92,38 @@ def _tasks(case: Case, places: Places) -> tuple[Where, ...]:
 
 def driver_loop(case: Case) -> Iterator[Hit]:
     """Many small queries of one line, one after another, and what the program does between them."""
-    rows = _queries(case)
-    longest_s = case.limit("driver-loop", "gap_s")
-    for alike in dict.fromkeys(each for each, *_ in rows):
-        spans = [(from_s, to_s) for each, from_s, to_s in rows if each == alike]
-        lasted_s = [to_s - from_s for from_s, to_s in spans]
-        if len(spans) < case.limit("driver-loop", "queries"):
+    found: dict[_Alike, _Loop] = {}
+    last_s, last = 0.0, None
+    for alike, from_s, to_s in _queries(case):
+        loop = found.setdefault(alike, _Loop())
+        loop.lasted_s.append(to_s - from_s)
+        loop.busy_s += max(to_s - max(from_s, last_s), 0.0)
+        if last == alike and 0 < from_s - last_s <= case.limit("driver-loop", "gap_s"):
+            loop.between_s += from_s - last_s
+        last_s, last = max(last_s, to_s), alike
+    for (name, _), loop in found.items():
+        n = len(loop.lasted_s)
+        if n < case.limit("driver-loop", "queries"):
             continue
-        if float(np.median(lasted_s)) > case.limit("driver-loop", "query_s"):
+        if float(np.median(loop.lasted_s)) > case.limit("driver-loop", "query_s"):
             continue
-        busy_s = between_s = 0.0
-        last_s, last = 0.0, None
-        for each, from_s, to_s in rows:
-            if each == alike:
-                busy_s += max(to_s - max(from_s, last_s), 0.0)
-                if last == alike and 0 < from_s - last_s <= longest_s:
-                    between_s += from_s - last_s
-            last_s, last = max(last_s, to_s), each
-        name = alike[0]
         yield Hit(
-            f"{len(spans):,} times {name}, which took {format_duration(busy_s)}, and the program "
-            f"between them {format_duration(between_s)}",
+            f"{n:,} times {name}, which took {format_duration(loop.busy_s)}, and the program "
+            f"between them {format_duration(loop.between_s)}",
             (Where(operator=name),),
-            busy_s * (1 - 1 / len(spans)) + between_s,
+            loop.busy_s * (1 - 1 / n) + loop.between_s,
             Confidence.MEDIUM,
-            values={"n": f"{len(spans):,}"},
+            values={"n": f"{n:,}"},
         )
+
+
+@dataclass(slots=True)
+class _Loop:
+    """Queries that are alike: how long each took, all took, and passed between two of them."""
+
+    lasted_s: list[float] = field(default_factory=list)
+    busy_s: float = 0.0
+    between_s: float = 0.0
 
 
 def _queries(case: Case) -> list[tuple[_Alike, float, float]]:
