@@ -8,7 +8,7 @@ next.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from venturi.record.job_account import JobAccount
@@ -76,8 +76,10 @@ class Plans:
                 counts = counted.setdefault(place, {})
                 counts[name] = counts.get(name, 0) + value
         rows = account.operators.sort("query_id", "node").rows()
-        for query, node, parent, name, text in rows:
+        for query, node, above, name, text in rows:
             place = query, node
+            # Of a table that somebody sent: an operator stands below one before it, or below none.
+            parent = above if (query, above) in self.operators else None
             self.operators[place] = Operator(
                 query, node, parent, name, text or name, counted.get(place, {}),
                 timed.get(place, {}), frozenset(stages.get(place, ())),
@@ -108,21 +110,19 @@ class Plans:
         """The operators that a stage ran, each before those that it takes rows from."""
         return self._of_stages.get(key, ())
 
-    def below(self, operator: Operator) -> Iterator[Operator]:
-        """Those that `operator` takes rows from, in the same stage: down to exchanges."""
-        for child in self.children.get((operator.query_id, operator.node), ()):
-            yield child
-            if not _BORDER.fullmatch(child.name):
-                yield from self.below(child)
-
     def exchanges(self, join: Operator) -> list[Operator | None]:
-        """For each side of a join the exchange that it reads first, None if there is none."""
-        return [
-            child
-            if child.name == "Exchange"
-            else next((each for each in self.below(child) if each.name == "Exchange"), None)
-            for child in self.children.get((join.query_id, join.node), ())
-        ]
+        """For each side of a join the exchange of its rows; None if it has none of its own."""
+        sides = self.children.get((join.query_id, join.node), ())
+        return [self._exchange(side) for side in sides]
+
+    def _exchange(self, operator: Operator) -> Operator | None:
+        """The exchange that feeds `operator` alone, if nothing is joined in between."""
+        while operator.name != "Exchange":
+            children = self.children.get((operator.query_id, operator.node), ())
+            if len(children) != 1:
+                return None
+            operator = children[0]
+        return operator
 
     def name(self, key: Key, call_site: str) -> str:
         """What a stage is called: what it does, and the line of the program that wanted it."""
