@@ -10,7 +10,7 @@ CARGO := cargo
 PYTEST := $(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo serve test test-rust test-web test-jvm test-daily check lint lint-rust lint-types lint-python lint-web wheel release audit torture bench curves verdicts docs screenshots studies locks clean system-packages
+.PHONY: help setup demo serve test test-rust test-web test-jvm test-daily check lint lint-rust lint-types lint-python lint-web wheel release audit torture bench curves verdicts faults docs screenshots studies locks clean system-packages
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | column -t -s $$'\t'
@@ -156,6 +156,9 @@ curves: setup ## Foretell points left out of public and simulated curves (docs/m
 
 verdicts: setup ## Count wrong verdicts of simulated pairs of groups (docs/method/statistics.md)
 	$(PY) -m benchmarks.verdicts
+
+faults: setup ## Plant faults in ten Spark programs and compare what is found (docs/guide/diagnosis.md)
+	$(PY) -m benchmarks.diagnosis
 
 generated: setup ## Write the generated files anew (schema, reference pages)
 	$(PY) scripts/generated.py
