@@ -226,6 +226,17 @@ def test_the_driver_s_time_with_files_is_told_by_what_took_most(tmp_path: Path) 
     assert "fileoutputcommitter" in told.do
 
 
+@pytest.mark.parametrize(("master", "rules"), [("yarn", ["late-executors"]), ("local[2]", [])])
+def test_only_a_cluster_manager_can_be_late(tmp_path: Path, master: str, rules: list[str]) -> None:
+    log = SparkLog(**{"spark.master": master})
+    log.executor("1", 1, 30)
+    log.job(0, 30, 100, [0])
+    log.stage(0, 30, 100, 1)
+    log.task(0, 30, 100)
+    log.end(100)
+    assert [each.rule for each in found(tmp_path, log)] == rules
+
+
 def test_what_a_log_lacks_is_said_beside_the_findings(tmp_path: Path) -> None:
     log = SparkLog()
     log.executor("1", 1, 0)

@@ -33,6 +33,7 @@ RULES: Mapping[str, Callable[[Case], Iterator[Hit]]] = MappingProxyType(
         "executor-lost": repeated.executor_lost,
         "driver-loop": repeated.driver_loop,
         "driver-files": waits.driver_files,
+        "late-executors": waits.late_executors,
         "slow-host": waits.slow_host,
         "garbage-collection": waits.garbage_collection,
         "fetch-wait": waits.fetch_wait,

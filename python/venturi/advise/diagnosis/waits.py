@@ -10,7 +10,7 @@ import numpy as np
 
 from venturi.advise.diagnosis.case import Case, Confidence, Hit, Where
 from venturi.model.stages.causes import SPILLING, total
-from venturi.model.stages.elapsed import COMMIT, LISTING
+from venturi.model.stages.elapsed import COMMIT, LISTING, NO_EXECUTOR, START_UP
 from venturi.model.stages.stage import Stage
 from venturi.units import format_bytes, format_duration
 
@@ -19,6 +19,7 @@ _UNITS = {"": 20, "k": 10, "m": 20, "g": 30, "t": 40}  # Spark: MiB where no uni
 _RESERVED = 300 << 20  # UnifiedMemoryManager
 _FRACTION = 0.6  # the default of spark.memory.fraction
 _DEFAULT_HEAP = "1g"
+_MANAGED = ("yarn", "k8s://", "spark://", "mesos://")
 
 
 def spill(case: Case) -> Iterator[Hit]:
@@ -95,6 +96,24 @@ def driver_files(case: Case) -> Iterator[Hit]:
         share * elapsed_s,
         Confidence.HIGH,
         "listing" if name == LISTING else "commit",
+    )
+
+
+def late_executors(case: Case) -> Iterator[Hit]:
+    """Waiting for executors that a cluster manager had to start."""
+    shares, elapsed_s = case.analysis.verdict.shares, case.line.elapsed_s or 0.0
+    share = shares.get(START_UP, 0.0) + shares.get(NO_EXECUTOR, 0.0)
+    managed = (case.setting("spark.master") or "").startswith(_MANAGED)
+    if not managed or share < case.limit("late-executors", "share"):
+        return
+    if share * elapsed_s < case.limit("late-executors", "wait_s"):
+        return
+    yield Hit(
+        f"no executor was there for {format_duration(share * elapsed_s)}, "
+        f"{format_duration(shares.get(START_UP, 0.0) * elapsed_s)} of it at the beginning",
+        (),
+        share * elapsed_s,
+        Confidence.HIGH,
     )
 
 
