@@ -15,7 +15,7 @@ from venturi.model.stages.stage import Analysis, Stage
 from venturi.model.stages.tiers import tier_levels, tier_uses
 from venturi.model.stages.timeline import Timeline, timeline
 from venturi.model.stages.verdict import in_words
-from venturi.present.api.shapes import (
+from venturi.present.api.job_shapes import (
     JobBound,
     JobCause,
     JobCores,

@@ -18,6 +18,7 @@ from venturi.present.api import shapes
 from venturi.present.api.analysis.spreads import spread_of
 from venturi.present.api.asking import NAME_LENGTH_MAX, Parameter
 from venturi.present.api.context import Asker, SelectionDep, Services
+from venturi.present.api.job_shapes import JobData
 from venturi.present.api.moved import moved
 from venturi.present.api.presets import presets
 from venturi.present.api.series import series_of
@@ -184,7 +185,7 @@ def hosts(services: Services, id: Id) -> HostsOverTime:
     return hosts_over_time(services.repository, trial_of(services, id))
 
 
-def job(services: Services, id: Id) -> shapes.JobData:
+def job(services: Services, id: Id) -> JobData:
     """Where the job's time went, stage by stage, from its engine's own account."""
     from venturi.present.api.jobs import job_of
 

@@ -1,0 +1,204 @@
+"""What the interface answers about a job, as `shapes` has the other answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from venturi.model.stages.tiers import TierLevels, TierUse
+from venturi.present.host_use import HostUse
+
+
+@dataclass(frozen=True, slots=True)
+class JobPart:
+    """A part of the application's time: of the driver, idle slots, or a cause of tasks' time."""
+
+    part: str
+    words: str
+    time_s: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class JobCause:
+    """Task time of one cause; null where the engine did not record it."""
+
+    cause: str
+    time_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobStage:
+    """One attempt at a stage; seconds since the application began.
+
+    `reason` says why it failed. `slots` are those that executors offered, where that is recorded.
+    `task_s`, of all its tasks, is the sum of `causes` and `unattributed_s`. `skew` is the longest
+    task by the median one. `meanwhile` puts what the host did beside the `verdict`; null where the
+    stage is too short for the series, or there is none.
+    """
+
+    label: str
+    name: str
+    outcome: str
+    reason: str | None
+    started_s: float | None
+    elapsed_s: float | None
+    tasks: int
+    slots: int
+    waves: float | None
+    slot_use: float | None
+    task_s: float
+    causes: tuple[JobCause, ...]
+    unattributed_s: float
+    skew: float | None
+    stragglers: int
+    spilled_bytes: int | None
+    on_critical_path: bool
+    verdict: str
+    host: HostUse | None
+    meanwhile: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobRunning:
+    """How many tasks ran: means over the equal times that the moments `t_s` are the middles of."""
+
+    t_s: tuple[float, ...]
+    tasks: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JobBound:
+    """How much sooner it could have ended at most without one kind of waiting."""
+
+    without: str
+    recorded_s: float | None
+    at_most_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class JobPlace:
+    """What the evidence of a finding is of; null is "not of one". `stage` is a stage's label."""
+
+    stage: str | None
+    task: str | None
+    host: str | None
+    executor: str | None
+    query: int | None
+    operator: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobFinding:
+    """What can be done about a job's time, and what that would save at most under `assumes`.
+
+    What several findings save must not be added up. `confidence` is high (recorded), medium
+    (estimated) or low (by elimination).
+    """
+
+    rule: str
+    title: str
+    says: str
+    where: tuple[JobPlace, ...]
+    costs: str
+    do: str
+    saves_s: float
+    share: float
+    assumes: str
+    confidence: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobCores:
+    """Core-seconds of executors, and what for or why: `used` and unused make what was offered."""
+
+    what: str
+    used: bool
+    time_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class JobLoss:
+    """Task time in vain, of `n` attempts: what they said, and what that means, if it is known."""
+
+    what: str
+    n: int
+    time_s: float
+    said: str | None
+    meaning: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobLostExecutor:
+    """An executor that was removed though nobody wanted it gone, `at_s` after the start."""
+
+    executor_id: str
+    host: str | None
+    at_s: float
+    reason: str
+    meaning: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobSlots:
+    """The application on another number of slots, by replay; `bound_s` is Amdahl's.
+
+    `executors` are null where their sizes differed or there was one; `use` is the share of the
+    slots' time that tasks took.
+    """
+
+    slots: int
+    executors: int | None
+    time_s: float
+    bound_s: float
+    core_hours: float
+    use: float
+
+
+@dataclass(frozen=True, slots=True)
+class JobOutlook:
+    """With fewer and more slots. `replayed_s`, on those that there were, says how far to trust it.
+
+    Without any, `missing_reason` says why.
+    """
+
+    slots: tuple[JobSlots, ...]
+    replayed_s: float | None
+    missing_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobData:
+    """What the engine's own account tells; `stages_left_out` with less task time are not shown.
+
+    `began_s` is when the application began, in seconds since the trial did: what stands between the
+    two clocks. Null where that is not known, as for what was ingested. `applications` is how many
+    the trial ran at once; this is one that failed, else the longest. `failure` says how it ended if
+    it did not succeed. `tiers` is empty where files were where the engine itself has them;
+    `tier_levels` has the bytes on them over time, on the application's clock. `findings` are in the
+    order of what they save; `silence` says why there is none, `unseen` what could not be looked at.
+    `cores` is empty where it is not recorded which executors were there.
+    """
+
+    began_s: float | None
+    began_reason: str | None
+    applications: int
+    failure: str | None
+    elapsed_s: float | None
+    driver_s: float | None
+    verdict: str | None
+    findings: tuple[JobFinding, ...]
+    silence: str | None
+    unseen: tuple[str, ...]
+    parts: tuple[JobPart, ...]
+    cores: tuple[JobCores, ...]
+    losses: tuple[JobLoss, ...]
+    lost_executors: tuple[JobLostExecutor, ...]
+    stages: tuple[JobStage, ...]
+    stages_left_out: int
+    running: JobRunning | None
+    bounds: tuple[JobBound, ...]
+    outlook: JobOutlook
+    tiers: tuple[TierUse, ...]
+    tier_levels: TierLevels | None
+    missing_reason: str | None
