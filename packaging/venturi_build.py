@@ -40,7 +40,12 @@ ASSETS = ROOT / "python/venturi/present/assets"
 PAGES = (ASSETS / "page.js", ASSETS / "app/index.html")
 PLUGIN = ROOT / "jvm/tiered-storage"
 JARS = ROOT / "python/venturi/measure/engines/spark/jars"
-SCALAS = ("2.12", "2.13")
+# What each module of the plugin makes.
+MODULES = {
+    "scala-2.12": "venturi-tiered-storage_2.12.jar",
+    "scala-2.13": "venturi-tiered-storage_2.13.jar",
+    "service": "venturi-tiered-storage-service.jar",
+}
 
 Settings = Mapping[str, Any] | None
 
@@ -142,7 +147,7 @@ def plugin_is_old() -> bool:
     """Whether the plugin for Spark is missing, or older than its sources."""
     if not PLUGIN.is_dir():  # a source distribution, which has it or was made without Maven
         return False
-    jars = [JARS / f"venturi-tiered-storage_{scala}.jar" for scala in SCALAS]
+    jars = [JARS / name for name in MODULES.values()]
     if not all(jar.is_file() for jar in jars):
         return True
     sources = [*PLUGIN.rglob("pom.xml"), *PLUGIN.rglob("*.java")]
@@ -161,10 +166,9 @@ def build_plugin() -> None:
         sys.stderr.write(f"warning: {said}. All else is there\n")
         return
     JARS.mkdir(exist_ok=True)
-    for scala in SCALAS:
-        name = f"venturi-tiered-storage_{scala}.jar"
+    for module, name in MODULES.items():
         part = JARS / f"{name}.part"
-        shutil.copyfile(PLUGIN / f"scala-{scala}" / "target" / name, part)
+        shutil.copyfile(PLUGIN / module / "target" / name, part)
         part.replace(JARS / name)
 
 

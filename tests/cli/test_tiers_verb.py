@@ -37,8 +37,19 @@ def test_each_spark_has_its_jar(jars: Path, version: str, scala: str) -> None:
     assert told == {"jar": str(wanted), "plugin": tiers.PLUGIN, "setting": TIERS_SETTING}
 
 
-def test_an_installation_without_the_plugin_says_how_to_get_it(jars: Path) -> None:
-    done = venturi("tiers", "jar", "--spark", "4.1")
+def test_shuffle_services_have_theirs(jars: Path) -> None:
+    wanted = jars / "venturi-tiered-storage-service.jar"
+    wanted.touch()
+    assert venturi("tiers", "service-jar").stdout == f"{wanted}\n"
+    told = json.loads(venturi("tiers", "service-jar", "--json").stdout)["data"]
+    assert told == {"jar": str(wanted)}
+
+
+@pytest.mark.parametrize("words", [("jar", "--spark", "4.1"), ("service-jar",)])
+def test_an_installation_without_the_plugin_says_how_to_get_it(
+    jars: Path, words: tuple[str, ...]
+) -> None:
+    done = venturi("tiers", *words)
     assert (done.returncode, done.stdout) == (1, "")
     assert "error[VEN-ENGINE-MISSING]" in done.stderr
     assert "install Maven" in done.stderr

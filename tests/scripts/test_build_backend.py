@@ -121,9 +121,9 @@ def test_neither_pages_nor_sources_is_a_damaged_source_distribution(clone: Path)
 
 MVN = """#!/bin/sh
 echo "$@" >> "$0.log"
-for scala in 2.12 2.13; do
-  mkdir -p scala-$scala/target
-  echo jar > scala-$scala/target/venturi-tiered-storage_$scala.jar
+for module in scala-2.12/_2.12 scala-2.13/_2.13 service/-service; do
+  mkdir -p ${module%/*}/target
+  echo jar > ${module%/*}/target/venturi-tiered-storage${module#*/}.jar
 done
 """
 
@@ -145,8 +145,8 @@ def test_the_plugin_is_built_when_it_is_old(with_plugin: Path) -> None:
     tool(with_plugin, "mvn", MVN)
     for _ in range(2):
         assert call(with_plugin, "build_plugin").returncode == 0
-    both = ["venturi-tiered-storage_2.12.jar", "venturi-tiered-storage_2.13.jar"]
-    assert jars(with_plugin) == both
+    names = ("-service", "_2.12", "_2.13")
+    assert jars(with_plugin) == [f"venturi-tiered-storage{each}.jar" for each in names]
     log = with_plugin / "bin/mvn.log"
     assert len(log.read_text().splitlines()) == 1
     later = time.time() + 10

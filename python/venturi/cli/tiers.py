@@ -30,3 +30,20 @@ def jar(*, version: str, as_json: bool) -> None:
         print_json({"jar": str(found), "plugin": tiers.PLUGIN, "setting": TIERS_SETTING})
     else:
         click.echo(str(found))
+
+
+@command.command("service-jar")
+@json_option
+def service_jar(*, as_json: bool) -> None:
+    """Print the path of a class for external shuffle services, which need not have it.
+
+    With it a service deletes a shuffle's files on every tier at once, without it only at the end of
+    the application. On standalone Workers its path is SPARK_DAEMON_CLASSPATH.
+    """
+    from venturi.measure.engines.spark import tiers
+
+    found = tiers.service_jar()
+    if as_json:
+        print_json({"jar": str(found)})
+    else:
+        click.echo(str(found))

@@ -37,8 +37,19 @@ def jar(spark_version: str) -> Path:
             exit_code=ExitCode.USAGE,
         )
     scala = SCALA_OF_SPARK_3 if version[1] == "3" else SCALA_OF_SPARK_4
-    found = JARS / f"venturi-tiered-storage_{scala}.jar"
-    if not any(HERE.find(JARS, found.name)):
+    return _installed(f"venturi-tiered-storage_{scala}.jar")
+
+
+def service_jar() -> Path:
+    """One class for an external shuffle service of any Spark, which then deletes files wherever
+    they are; VEN-ENGINE-MISSING if this installation has none.
+    """
+    return _installed("venturi-tiered-storage-service.jar")
+
+
+def _installed(name: str) -> Path:
+    found = JARS / name
+    if not any(HERE.find(JARS, name)):
         raise VenturiError(
             "VEN-ENGINE-MISSING",
             "this installation of Venturi has no plugin for tiered storage",
