@@ -10,7 +10,7 @@ CARGO := cargo
 PYTEST := $(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo serve test test-rust test-web test-jvm test-daily check lint lint-rust lint-types lint-python lint-web wheel release audit torture bench curves verdicts faults docs screenshots studies locks clean system-packages
+.PHONY: help setup demo serve test test-rust test-web test-jvm test-daily test-spark-suites check lint lint-rust lint-types lint-python lint-web wheel release audit torture bench curves verdicts faults docs screenshots studies locks clean system-packages
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | column -t -s $$'\t'
@@ -37,7 +37,7 @@ $(WEB_PAGES): web/node_modules/.package-lock.json $(WEB_SOURCES)
 	@touch $@
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
-JVM_SOURCES := $(shell find jvm -name '*.java' -o -name pom.xml)
+JVM_SOURCES := $(shell find jvm/tiered-storage -name '*.java' -o -name pom.xml)
 $(VENV)/.installed: $(VENV)/.synced $(WEB_PAGES) $(RUST_SOURCES) $(JVM_SOURCES) pyproject.toml
 	$(UV) pip install --quiet --compile-bytecode --python $(PY) --no-deps --no-build-isolation --reinstall-package venturi --editable .
 	@touch $@
@@ -78,6 +78,9 @@ test-web: web/node_modules/.package-lock.json
 test-jvm:
 	@if command -v mvn > /dev/null; then mvn --quiet --batch-mode --file jvm/tiered-storage/pom.xml test; \
 	else echo "test-jvm: skipped, there is no Maven (Debian package maven)"; fi
+
+test-spark-suites: setup ## Run suites of Spark's own with the plugin of tiered storage and without, and compare: an hour
+	$(PY) -u scripts/spark_suites.py $(if $(SPARK),--spark $(SPARK)) $(SUITES)
 
 test-daily:
 	$(PYTEST) --durations 5 -m "not (slow or engines or browser)"

@@ -32,7 +32,7 @@ final class Placement {
   /** Of directories in which a shuffle service deletes, as stock Spark has them. */
   private static final Set<PosixFilePermission> SHARED = PosixFilePermissions.fromString("rwxrwx---");
 
-  private final TierPolicy policy;
+  private final Room room;
   private final List<TierFolders> tiers;
   private final File[] homes;
   private final int[] tierOfHome;
@@ -44,6 +44,12 @@ final class Placement {
   private final boolean shared;
 
   private final PlacedNames placed = new PlacedNames();
+
+  /** The bytes that files of a kind may still take of a tier; negative: too much is there. */
+  @FunctionalInterface
+  interface Room {
+    long of(TierPolicy.Tier asked, FileKind kind, TierPolicy.Space space);
+  }
 
   /** Sub-directories that are there, by local directory. Threads may see one too late, and make it again. */
   private final Map<File, boolean[]> made = new HashMap<>();
@@ -62,7 +68,7 @@ final class Placement {
       int subDirs,
       boolean links,
       boolean shared) {
-    this.policy = policy;
+    this.room = policy::room;
     this.tiers = List.copyOf(tiers);
     this.open = new OpenFiles(this.tiers, sizes);
     this.homes = homes.clone();
@@ -205,9 +211,9 @@ final class Placement {
       // Before what is present: a look moves bytes from here to there.
       long before = asked.charged();
       TierPolicy.Space space = new TierPolicy.Space(usable, asked.presentBytes(), before);
-      long room = policy.room(asked.rule, kind, space);
-      long wanted = sizes.wanted(kind, room);
-      if (wanted > room) {
+      long left = room.of(asked.rule, kind, space);
+      long wanted = sizes.wanted(kind, left);
+      if (wanted > left) {
         return -1;
       }
       if (asked.charge(before, wanted)) {
