@@ -119,13 +119,17 @@ def yarn(
 ) -> Iterator[Spark]:
     """Spark on a Hadoop cluster of its own."""
     folder = tmp_path_factory.mktemp("yarn")
+    disks = folder / "hdd", folder / "ssd"
+    for disk in disks:
+        disk.mkdir()
     found = made("yarn", engines_home)
     try:
-        found.start(resources(folder))
+        found.start(replace(resources(folder), dirs={**resources(folder).dirs, "scratch": disks}))
         yield found
     finally:
         found.stop()
-    assert list(folder.iterdir()) == []
+    assert [each for disk in disks for each in disk.iterdir()] == []
+    assert sorted(folder.iterdir()) == sorted(disks)
 
 
 @pytest.fixture
@@ -202,6 +206,12 @@ def execute(
 def kept(session: Session, trial: Trial, name: str) -> str:
     (artifact,) = (each for each in trial.artifacts if each.name == name)
     return session.repository.artifact_path(artifact).read_text(errors="replace")
+
+
+def accounts_of_tiers(session: Session, trial: Trial) -> list[dict[str, Any]]:
+    """What the plugin told, in its event log."""
+    events = map(json.loads, kept(session, trial, "eventlog.json").splitlines())
+    return [each["account"] for each in events if each["Event"].endswith("StorageAccount")]
 
 
 def cluster_of(on: Spark) -> Any:
@@ -367,11 +377,9 @@ def test_two_executors_fill_one_fast_disk(tiered: Tiered, session: Session, tmp_
     """Neither knows what the other is about to write: who comes too late writes elsewhere."""
     trial = sorted_by_tiers(tiered, session, tmp_path)
     assert trial.state is State.SUCCEEDED, trial.failure
-    events = map(json.loads, kept(session, trial, "eventlog.json").splitlines())
-    accounts = [each["account"] for each in events if each["Event"].endswith("StorageAccount")]
     placed = {
         (account["executor_id"], tier["tier"])
-        for account in accounts
+        for account in accounts_of_tiers(session, trial)
         for tier in account["tiers"]
         if any(kind["placements"] for kind in tier["kinds"])
     }
@@ -423,6 +431,39 @@ def test_yarn(yarn: Spark, session: Session, tmp_path: Path) -> None:
     cluster = cluster_of(yarn).cluster
     assert cluster.hdfs.folders(cluster.root) == ["input"]
     assert {"eventlog.json", "stages.parquet"} <= {each.name for each in trial.artifacts}
+
+
+def test_tiers_on_yarn(yarn: Spark, tiers_jar: Path, session: Session, tmp_path: Path) -> None:
+    """YARN gives each container its directories, in an order of its own."""
+    settings = LIGHT | {
+        "spark.sql.files.maxPartitionBytes": "2m",
+        TIERS_SETTING: "ssd 0B",
+        f"{TIERS_SETTING}.reserves": "shuffle_index 1000TB",
+        f"{TIERS_SETTING}.strict": "true",
+    }
+    size = size_of_bytes(workload("sort"), 8_000_000)
+    trial = execute(yarn, session, tmp_path, "sort", size, settings=settings)
+    assert trial.state is State.SUCCEEDED, trial.failure
+    tiers = [
+        tier
+        for account in accounts_of_tiers(session, trial)
+        if account["executor_id"] != "driver"
+        for tier in account["tiers"]
+    ]
+    seen = {
+        (tier["tier"], kind["kind"])
+        for tier in tiers
+        for kind in tier["kinds"]
+        if kind["seen_bytes"]
+    }
+    assert seen >= {("ssd", "shuffle"), ("last", "shuffle_index")}
+    assert not seen & {("last", "shuffle"), ("ssd", "shuffle_index")}
+    folders = {Path(each) for tier in tiers for each in tier["directories"]}
+    assert {part for folder in folders for part in folder.parts} >= {"appcache", "hdd", "ssd"}
+    deadline = time.monotonic() + 60
+    while any(each.exists() for each in folders):
+        assert time.monotonic() < deadline, folders
+        time.sleep(0.1)
 
 
 def test_a_hadoop_cluster_that_is_there(
