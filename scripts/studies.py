@@ -20,6 +20,7 @@ from typing import Any
 from screenshots import IMAGES, ROOT, VENTURI
 from study_pictures import picture
 
+from venturi.measure.engines.spark.tiers import RESERVES_SETTING
 from venturi.record.job_account import TIERS_SETTING
 
 STUDIES = ROOT / "docs/guide/studies"
@@ -303,11 +304,15 @@ def _killed(job: Any) -> int:
 
 
 def tiers(*wheres: str) -> str:
-    """Workload by workload: the layouts, the ratios that matter, what lay where, what was foretold.
+    """Workload by workload: the layouts, the ratios that matter, what lay where, what was foretold;
+    at last (of the last plan) what room of its own for shuffle data brings.
 
-    Workloads of which nothing was measured are left out.
+    Plans of which nothing was measured are left out.
     """
-    return "\n".join(of_tiers(where) for where in wheres if listed(where)) or UNMEASURED
+    *workloads, reserves = wheres
+    found = [of_tiers(where) for where in workloads if listed(where)]
+    found += [of_reserves(reserves)] if listed(reserves) else []
+    return "\n".join(found) or UNMEASURED
 
 
 def of_tiers(where: str) -> str:
@@ -331,6 +336,24 @@ def of_tiers(where: str) -> str:
             "What lay where, all files that a trial wrote (`venturi show`):\n", placed(middles),
             "Foretold of the trial in which half fitted (`venturi advise tiers`):\n",
             foretold(middles[HALF], groups) if HALF in middles else "nothing: there is none\n",
+        )
+    )  # fmt: skip
+
+
+def of_reserves(where: str) -> str:
+    """With spills on the fast disk, and without."""
+    answer = ranked(where, [RESERVES_SETTING])
+    groups = {str(each["key"][RESERVES_SETTING]): each for each in answer["groups"]}
+    rows = [
+        (name, trials(each), f"{central(each):.1f}", between(each), standing(each))
+        for name, each in groups.items()
+    ]
+    middles = {name: middle(where, each) for name, each in groups.items()}
+    head = ("reserves", "trials", "median (s)", "interval", "standing")
+    return "\n".join(
+        (
+            "### Room of its own for shuffle data: terasort that spills\n", table(head, rows),
+            "`venturi rank`:\n", said(answer), "What lay where:\n", placed(middles),
         )
     )  # fmt: skip
 
@@ -414,7 +437,11 @@ RESULTS: Mapping[str, Callable[..., str]] = {
     "aloja": aloja, "vm-layout": vm_layout, "uneven": uneven, "tiers": tiers,
 }  # fmt: skip
 # A study has a plan of its name, or these.
-PLANS = {"tiers": ("tiers-terasort", "tiers-nweight", "tiers-sql-analysis", "tiers-kmeans")}
+PLANS = {
+    "tiers": (
+        "tiers-terasort", "tiers-nweight", "tiers-sql-analysis", "tiers-kmeans", "tiers-reserves",
+    ),
+}  # fmt: skip
 
 
 def write(name: str) -> None:

@@ -77,6 +77,20 @@ def test_the_tier_that_is_wrong_is_named(text: str, number: int) -> None:
     assert raised.value.code == "VEN-ENGINE-SETTING"
 
 
+@pytest.mark.parametrize("text", ["spill 2GB", "shuffle_index 5g,cached  1B", "none"])
+def test_reserves_are_taken_as_they_are(text: str) -> None:
+    assert tiers.checked_reserves(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("spill", 1), ("spill 5", 1), ("spill 2GB,", 2), ("Spill 2GB", 1), ("", 1)]
+)
+def test_the_reserve_that_is_wrong_is_named(text: str, number: int) -> None:
+    with pytest.raises(VenturiError, match=f"reserve {number} of ") as raised:
+        tiers.checked_reserves(text)
+    assert raised.value.code == "VEN-ENGINE-SETTING"
+
+
 def test_the_plugin_comes_beside_others(jars: Path) -> None:
     (jars / "venturi-tiered-storage_2.13.jar").touch()
     given = {"spark.plugins": "a.B", TIERS_SETTING: "ssd 1GB", "spark.jars": "/x.jar"}
@@ -85,3 +99,5 @@ def test_the_plugin_comes_beside_others(jars: Path) -> None:
     assert made["spark.jars"] == f"/x.jar,{jars}/venturi-tiered-storage_2.13.jar"
     assert tiers.with_plugin(made, "4.3.0") == made, "once is enough"
     assert tiers.with_plugin({TIERS_SETTING: "none"}, "4.3.0") == {TIERS_SETTING: "none"}
+    alike = tiers.with_plugin({TIERS_SETTING: "ssd 1GB", tiers.RESERVES_SETTING: "none"}, "4.3.0")
+    assert tiers.RESERVES_SETTING not in alike, "the plugin knows no such word"

@@ -168,6 +168,20 @@ def test_tiers_are_a_factor_of_spark() -> None:
     ]
 
 
+def test_reserves_are_a_factor_where_there_are_tiers() -> None:
+    made = plan(
+        '[factors]\nworkload = ["terasort"]\nengine = ["spark"]\n'
+        'tiers = ["none", "ssd 2GB"]\nreserves = ["none", "spill 1GB, cached 2g", "other 0B"]\n'
+        '[[exclude]]\nreserves = "other 0B"\n'
+    )
+    store = "spark.storage.hierarchyStore"
+    assert [dict(c.settings) for c in made.combinations] == [
+        {store: "none"},
+        {store: "ssd 2GB", f"{store}.reserves": "none"},
+        {store: "ssd 2GB", f"{store}.reserves": "spill 1GB, cached 2g"},
+    ]
+
+
 def test_deployments_instances_and_parameters_are_factors() -> None:
     found = plan(
         "repeats = 2\n[factors]\nworkload = ['terasort', 'kmeans']\n"
@@ -336,6 +350,11 @@ def test_an_hdfs_of_our_own_needs_space_too() -> None:
          "no engine here has a setting"),
         ("[factors]\nworkload = ['terasort']\nengine = ['spark']\ntiers = ['ssd 2GB']\n"
          "[factors.settings]\n'spark.storage.hierarchyStore' = ['ssd 1GB']", 4, "either tiers or"),
+        ("[factors]\nworkload = ['terasort']\nengine = ['spark']\ntiers = ['ssd 2GB']\n"
+         "reserves = ['spill 1GB, rdd 2GB']", 5,
+         "reserve 2 of 'spill 1GB, rdd 2GB': 'rdd 2GB' is not KIND SIZE"),
+        ("[factors]\nworkload = ['terasort']\nengine = ['spark']\nreserves = ['spill 1GB']", 4,
+         "reserves are of tiers, and there are none"),
         ("[factors]\nworkload = ['pi']\nengine = ['spark:moon']", 3, "no engine 'spark:moon'"),
         ("[factors]\nworkload = ['kmeans']\n[factors.parameters]\nk = [0]", 4, "0 is less than"),
         ("[factors]\nworkload = ['pi']\n[factors.parameters]\nk = [3]", 4, "has a parameter k"),

@@ -28,6 +28,7 @@ STUDIES = ROOT / "docs/guide/studies"
 COMBINATIONS = {
     "aloja": 8, "vm-layout": 6, "uneven": 5,
     "tiers-terasort": 9, "tiers-nweight": 7, "tiers-sql-analysis": 7, "tiers-kmeans": 7,
+    "tiers-reserves": 2,
 }  # fmt: skip
 PAGES = ("aloja", "vm-layout", "uneven", "tiers")
 REPEATS = 5
@@ -112,6 +113,7 @@ def test_the_pages_of_recorded_trials(
     assert "| HDDs only / tiers, half fits | 2.0" in pages["tiers"]
     assert "| stock, spread evenly / tiers, half fits | 1.5" in pages["tiers"]
     assert pages["tiers"].count("| tiers, nothing fits | 5 |") == 4
+    assert "| spill 150MB | 5 | 40." in pages["tiers"]
     for name in PAGES:
         assert (
             "here: median and interval" in (tmp_path / f"docs/images/study-{name}.svg").read_text()

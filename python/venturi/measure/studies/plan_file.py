@@ -55,13 +55,20 @@ def _code(name: str) -> str:
     return name
 
 
-def _tiers(text: str) -> str:
-    try:
-        return of_spark.checked(text)
-    except VenturiError as error:
-        raise ValueError(f"{error.message}; {error.hint}") from None
+def _told(check: Callable[[str], str]) -> AfterValidator:
+    """`check` of a text, whose refusal is a mistake in the file."""
+
+    def checked(text: str) -> str:
+        try:
+            return check(text)
+        except VenturiError as error:
+            raise ValueError(f"{error.message}; {error.hint}") from None
+
+    return AfterValidator(checked)
 
 
+# Factors that are a setting of Spark's.
+_SPARK_SETTINGS = {"tiers": TIERS_SETTING, "reserves": of_spark.RESERVES_SETTING}
 _Some = Field(default=(), min_length=1)
 
 
@@ -90,8 +97,14 @@ class _Factors(Strict):
         Field(description="worker daemons of clusters"),
     ] = _Some
     tiers: Annotated[
-        tuple[Annotated[Text, AfterValidator(_tiers)], ...],
+        tuple[Annotated[Text, _told(of_spark.checked)], ...],
         Field(description="tiers of Spark's local folders (`ssd 50GB`); none: as stock Spark does"),
+    ] = _Some
+    reserves: Annotated[
+        tuple[Annotated[Text, _told(of_spark.checked_reserves)], ...],
+        Field(
+            description="room of tiers that a kind of files leaves to others (`spill 5GB`); none"
+        ),
     ] = _Some
     settings: dict[str, Annotated[tuple[str | int | float | bool, ...], Field(min_length=1)]] = (
         Field(default={}, description="lists of values of an engine's own settings")
@@ -102,8 +115,9 @@ class _Factors(Strict):
 
     @property
     def chosen_settings(self) -> Mapping[str, tuple[str | int | float | bool, ...]]:
-        """Those of the engines by their own names, tiers among them."""
-        return {**self.settings, **({TIERS_SETTING: self.tiers} if self.tiers else {})}
+        """Those of the engines by their own names, tiers and reserves among them."""
+        named = {setting: getattr(self, name) for name, setting in _SPARK_SETTINGS.items()}
+        return {**self.settings, **{setting: some for setting, some in named.items() if some}}
 
 
 class _Cluster(Strict):
@@ -249,8 +263,11 @@ def _doubts(given: PlanFile, engines: Mapping[str, EngineWords]) -> Iterator[tup
     yield from _strangers("cluster", factors.cluster, (LOCAL, *given.clusters))
     if factors.scale and factors.bytes:
         yield ("factors", "bytes"), "give either scale or bytes"
-    if factors.tiers and TIERS_SETTING in factors.settings:
-        yield ("factors", "tiers"), f"give either tiers or {TIERS_SETTING}"
+    for name, setting in _SPARK_SETTINGS.items():
+        if getattr(factors, name) and setting in factors.settings:
+            yield ("factors", name), f"give either {name} or {setting}"
+    if factors.reserves and TIERS_SETTING not in factors.chosen_settings:
+        yield ("factors", "reserves"), "reserves are of tiers, and there are none"
     if given.warm_ups >= given.repeats:
         yield ("warm_ups",), f"warm_ups: {given.warm_ups} leaves nothing of {given.repeats} repeats"
     names = {split_spec(spec)[0] for spec in factors.engine} & engines.keys()
@@ -356,7 +373,7 @@ def _factors(given: PlanFile) -> dict[str, tuple[Any, ...]]:
     factors = given.factors
     plain = {name: getattr(factors, name) for name in type(factors).model_fields}
     parameters = plain.pop("parameters")
-    for of_engines in ("settings", "tiers"):
+    for of_engines in ("settings", *_SPARK_SETTINGS):
         plain.pop(of_engines)
     if not factors.scale and not factors.bytes:
         plain["scale"] = ("tiny",)
@@ -403,7 +420,10 @@ def _combinations(given: PlanFile, engines: Mapping[str, EngineWords]) -> Iterat
         settings = {
             key: values.pop(key) for key in given.factors.chosen_settings if key in values
         }  # those of other engines fall away, and with them what would be the same twice
-        values["settings"] = {k: v for k, v in settings.items() if k.startswith(prefixes)}
+        settings = {k: v for k, v in settings.items() if k.startswith(prefixes)}
+        if not of_spark.is_wanted(settings):
+            settings.pop(of_spark.RESERVES_SETTING, None)
+        values["settings"] = settings
         combination = Combination(**values)
         key = tuple(sorted(combination.values().items()))
         if key not in seen:
@@ -419,7 +439,7 @@ def _covers(rule: Mapping[str, Any], values: Mapping[str, Scalar]) -> bool:
 
 def _own_name(factor: str) -> str:
     """As combinations have it."""
-    return TIERS_SETTING if factor == "tiers" else factor
+    return _SPARK_SETTINGS.get(factor, factor)
 
 
 def _wanted(name: str, wanted: Any) -> list[Any]:
@@ -454,8 +474,9 @@ def _strangers(
 
 
 def _at(factor: str, given: PlanFile) -> KeyPath:
-    if factor == TIERS_SETTING and given.factors.tiers:
-        return ("factors", "tiers")
+    for name, setting in _SPARK_SETTINGS.items():
+        if factor == setting and getattr(given.factors, name):
+            return ("factors", name)
     if factor in given.factors.settings:
         return ("factors", "settings", factor)
     if (name := factor.removeprefix(OF_WORKLOAD)) in given.factors.parameters:

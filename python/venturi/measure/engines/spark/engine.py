@@ -107,6 +107,7 @@ class Spark:
     def job(self, spec: TrialSpec) -> ProcessJob:
         if tiers.is_wanted(spec.settings):
             tiers.checked(spec.settings[TIERS_SETTING])
+            tiers.checked_reserves(spec.settings.get(tiers.RESERVES_SETTING, tiers.NONE))
             tiers.jar(self.version)
         return ProcessJob(self, spec)
 

@@ -14,12 +14,16 @@ from venturi.measure.hosts.local import HERE
 from venturi.record.job_account import TIERS_SETTING
 
 PLUGIN = "venturi.spark.tiers.TieredStoragePlugin"
+RESERVES_SETTING = f"{TIERS_SETTING}.reserves"
+"""The one that says how much of the fast tiers each kind of files leaves to the others."""
 NONE = "none"
-"""What a plan writes for stock Spark."""
+"""What a plan writes for stock Spark, and where no kind has a reserve."""
 JARS = Path(__file__).with_name("jars")
 SCALA_OF_SPARK_3, SCALA_OF_SPARK_4 = "2.12", "2.13"
 _VERSION = re.compile(r"([34])\.(\d+)(\.\S*)?")
-_TIER = re.compile(r"[^\s,]+\s+(max\s+)?\d{1,18}([kmgt](i?b)?|b)", re.IGNORECASE)
+_SIZE = r"\d{1,18}([kmgt](i?b)?|b)"
+_TIER = re.compile(rf"[^\s,]+\s+(max\s+)?{_SIZE}", re.IGNORECASE)
+_RESERVE = re.compile(rf"(?-i:shuffle|shuffle_index|spill|cached|other)\s+{_SIZE}", re.IGNORECASE)
 
 
 def jar(spark_version: str) -> Path:
@@ -63,16 +67,31 @@ def _installed(name: str) -> Path:
 
 def checked(text: str) -> str:
     """`text`, tiers as the setting has them; VEN-ENGINE-SETTING says which is none."""
-    parts = [part.strip() for part in text.split(",")]
+    hint = (
+        "write what a folder's path contains and the space to leave free on it, such as "
+        f"'nvme 50GB, ssd 80GB', or to use at most: 'ssd max 20GB'; {NONE}: as stock Spark does"
+    )
+    return _checked(text, _TIER, "tier", "neither KEYWORD SIZE nor KEYWORD max SIZE", hint)
+
+
+def checked_reserves(text: str) -> str:
+    """`text`, reserves as the setting has them; VEN-ENGINE-SETTING says which is none."""
+    hint = (
+        "write what files are (shuffle, shuffle_index, spill, cached, other) and the room on fast "
+        f"tiers that they leave to others, such as 'spill 10GB, cached 20GB'; {NONE}: all are alike"
+    )
+    return _checked(text, _RESERVE, "reserve", "not KIND SIZE", hint)
+
+
+def _checked(text: str, part_of: re.Pattern[str], name: str, wrong: str, hint: str) -> str:
+    parts = [] if text.strip() == NONE else [part.strip() for part in text.split(",")]
     for number, part in enumerate(parts, 1):
-        if text.strip() != NONE and _TIER.fullmatch(part) is None:
+        if part_of.fullmatch(part) is None:
             raise VenturiError(
                 "VEN-ENGINE-SETTING",
-                f"tier {number} of {text!r}: {part!r} is neither KEYWORD SIZE nor KEYWORD max SIZE",
+                f"{name} {number} of {text!r}: {part!r} is {wrong}",
                 where={"value": text},
-                hint="write what a folder's path contains and the space to leave free on it, such "
-                f"as 'nvme 50GB, ssd 80GB', or to use at most: 'ssd max 20GB'; {NONE}: as stock "
-                "Spark does",
+                hint=hint,
                 exit_code=ExitCode.USAGE,
             )
     return text
@@ -88,6 +107,8 @@ def with_plugin(settings: Mapping[str, str], spark_version: str) -> dict[str, st
     if not is_wanted(settings):
         return dict(settings)
     made = dict(settings)
+    if made.get(RESERVES_SETTING, "").strip() == NONE:
+        del made[RESERVES_SETTING]
     for key, value in (("spark.jars", str(jar(spark_version))), ("spark.plugins", PLUGIN)):
         there = [each for each in settings.get(key, "").split(",") if each]
         made[key] = ",".join(dict.fromkeys((*there, value)))
