@@ -136,13 +136,13 @@ WIDE_RESULT = (WIDE_ROWS, 2000 * WIDE_ROWS)
 
 
 @contextmanager
-def most_bytes(folder: Path) -> Iterator[dict[str, int]]:
+def most_bytes(folder: Path, every_s: float = 0.005) -> Iterator[dict[str, int]]:
     """Meanwhile: the bytes that files below `folder` had together at most, and the largest one."""
     found = {"together": 0, "largest": 0}
     done = threading.Event()
 
     def watch() -> None:
-        while not done.wait(0.005):
+        while not done.wait(every_s):
             sizes = []
             # Folders and files go meanwhile; walking, unlike a glob, does not mind.
             for parent, _, names in os.walk(folder):
@@ -222,6 +222,27 @@ def test_an_allowance_is_overshot_by_one_file_at_most(machine: Machine) -> None:
         seen[use.kind] += use.seen_bytes
     assert 200_000_000 < seen["shuffle"] < 210_000_000
     assert seen["spill"] < 1000
+
+
+def many_to_many(session: SparkSession, between: Callable[[], object]) -> object:
+    """A thousand tasks write files for a thousand partitions, which as many tasks read."""
+    between()
+    rows = session.range(0, 1_000_000, 1, 1000).repartition(1000, "id")
+    return rows.selectExpr("count(*)", "sum(id)").first()
+
+
+@pytest.mark.slow
+def test_a_thousand_tasks_with_a_thousand_partitions(machine: Machine) -> None:
+    # A look at thousands of files takes a while.
+    with most_bytes(machine.disks["ssd"], every_s=0.2) as most:
+        done = machine.run("ssd max 2MB", job=many_to_many)
+    assert done["result"] == (1_000_000, 499_999_500_000)
+    assert set(done["during"]) == {"hdd", "ssd"}
+    assert 1_000_000 < most["together"] <= 2_000_000 + most["largest"]
+    placed: Counter[str] = Counter()
+    for use in done["uses"]:
+        placed[use.kind] += use.placements
+    assert placed["shuffle"] >= 2000  # of the rows, and of the sums that tasks made
 
 
 def test_a_local_directory_that_is_a_link(machine: Machine, stock: Outcome) -> None:
