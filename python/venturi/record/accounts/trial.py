@@ -190,7 +190,8 @@ def warnings(account: JobAccount) -> Iterator[TrialWarning]:
         yield TrialWarning(
             "VEN-ENGINE-EXECUTOR",
             f"{len(gone)} of {len(account.executors)} executors ended before the application did; "
-            f"{first['executor_id']} on {first['host']}: {first['reason'] or 'no reason is given'}",
+            f"executor {first['executor_id']} on {first['host']}: "
+            f"{first['reason'] or 'no reason is given'}",
         )
 
 
