@@ -7,21 +7,18 @@ from collections.abc import Iterator
 
 from venturi.advise.diagnosis.case import Case, Confidence, Hit, Where
 from venturi.model.stages.causes import PYTHON, total
-from venturi.model.stages.plans import Operator
+from venturi.model.stages.plans import SHUFFLED_JOINS, Operator, without_numbers
 from venturi.model.stages.stage import Stage
 from venturi.record.job_account import OPERATOR_TEXT
 from venturi.units import format_bytes, format_duration
 
-_JOINS = ("SortMergeJoin", "ShuffledHashJoin")
 # Which sides, left (0) and right (1), can be broadcast for which type of join: JoinSelectionHelper.
 _SIDES = {
     "Inner": (0, 1), "LeftOuter": (1,), "LeftSemi": (1,), "LeftAnti": (1,), "RightOuter": (0,),
 }  # fmt: skip
 _TYPE = re.compile(r"\b(Inner|LeftOuter|RightOuter|FullOuter|LeftSemi|LeftAnti|ExistenceJoin)\b")
 _FUNCTION = re.compile(r"\[([^\[\]]*)\]")
-_ID = re.compile(r"#\d+L?")
 _SCAN = re.compile(r"(?:File|Batch)?Scan\b")
-_NUMBERED = re.compile(r"#\d+L?|, \[(?:plan_id=|id=#)\d+\]")
 _MARGIN = 1.2  # of the small side's size, so that the threshold is above it
 
 
@@ -39,7 +36,7 @@ def python_rows(case: Case) -> Iterator[Hit]:
             continue
         timed = "time to run Python workers" in operator.timed
         function = _FUNCTION.search(operator.text)
-        name = _ID.sub("", function[1]) if function else "it"
+        name = without_numbers(function[1]) if function else "it"
         yield Hit(
             f"in {stage.title} Python workers took {share:.0%} of the tasks' time, "
             f"{format_duration(total(python_s))}, for {name}",
@@ -54,7 +51,7 @@ def broadcast_missed(case: Case) -> Iterator[Hit]:
     """Joins that shuffle a large table though the other side is small."""
     for join in case.plans.operators.values():
         kind = _TYPE.search(join.text)
-        if join.name not in _JOINS or kind is None:
+        if join.name not in SHUFFLED_JOINS or kind is None:
             continue
         sides = case.plans.exchanges(join)
         if len(sides) != 2 or sides[0] is None or sides[1] is None:
@@ -76,7 +73,7 @@ def broadcast_missed(case: Case) -> Iterator[Hit]:
         threshold = max(int(size * _MARGIN), 10 << 20)
         yield Hit(
             f"query {join.query_id} shuffled {format_bytes(other)} to join them with "
-            f"{format_bytes(size)}: {_ID.sub('', join.text)}",
+            f"{format_bytes(size)}: {without_numbers(join.text)}",
             (Where(query=join.query_id, operator=join.text), *_stages(case, join, large)),
             _saved_s(case, join, large),
             Confidence.MEDIUM,
@@ -91,7 +88,7 @@ def recomputed(case: Case) -> Iterator[Hit]:
         texts = [each.text for each in case.plans.of_stage(stage.key)]
         # What is cut may differ where it is not seen.
         if any(map(_SCAN.match, texts)) and all(len(text) < OPERATOR_TEXT for text in texts):
-            alike.setdefault(tuple(_NUMBERED.sub("", text) for text in texts), []).append(stage)
+            alike.setdefault(tuple(map(without_numbers, texts)), []).append(stage)
     for stages in alike.values():
         queries = {each.query_id for stage in stages for each in case.plans.of_stage(stage.key)}
         if len(queries) < case.limit("recomputed", "queries"):

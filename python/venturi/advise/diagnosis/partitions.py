@@ -11,11 +11,10 @@ import numpy as np
 
 from venturi.advise.diagnosis.case import Case, Confidence, Hit, Places, Where
 from venturi.model.stages.causes import PYTHON, READING, Floats, Seconds, TaskTimes, total
-from venturi.model.stages.plans import Operator
+from venturi.model.stages.plans import SHUFFLED_JOINS, Operator
 from venturi.model.stages.stage import Stage
 from venturi.units import format_bytes, format_duration
 
-_JOIN = ("SortMergeJoin", "ShuffledHashJoin")
 _AGGREGATE = ("HashAggregate", "ObjectHashAggregate", "SortAggregate")
 _LIMITS = ("CollectLimit", "TakeOrderedAndProject", "CollectTail")
 _SOME = re.compile(r"(?:^|; )(?:take|first|head|isEmpty|show)\w* at ")
@@ -57,7 +56,7 @@ def skew(case: Case) -> Iterator[Hit]:
         amount = format_bytes(int(read[top])) if unit == "B" else f"{int(read[top]):,} records"
         rows = case.line.tasks.rows
         there = case.plans.of_stage(stage.key)
-        variant = "join" if any(each.name in _JOIN for each in there) else "other"
+        variant = "join" if any(each.name in SHUFFLED_JOINS for each in there) else "other"
         if variant == "other" and any(each.name in _AGGREGATE for each in there):
             variant = "aggregate"
         yield Hit(

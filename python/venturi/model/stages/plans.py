@@ -35,7 +35,9 @@ _WHAT = (
 # Call sites inside Spark and PySpark, which say nothing of the program.
 _OF_SPARK = re.compile(r"NativeMethodAccessorImpl|CompletableFuture|\$anonfun|ThreadPoolExecutor")
 _KEYS = re.compile(r"\[([^\]]*)\]")
-_ID = re.compile(r"#\d+L?")
+_ID = re.compile(r"#\d+L?|, \[(?:plan_id=|id=#)\d+\]")
+SHUFFLED_JOINS = ("SortMergeJoin", "ShuffledHashJoin")
+"""Joins whose both sides are shuffled, if they are not so already."""
 _SHOWN_KEYS = 40
 
 
@@ -147,12 +149,17 @@ class Plans:
         return ", ".join(said[:3]) or None
 
 
+def without_numbers(text: str) -> str:
+    """An operator's text without the numbers that each plan gives its columns and itself."""
+    return _ID.sub("", text)
+
+
 def _with_keys(word: str, operator: Operator) -> str:
     keys = _KEYS.search(operator.text)
     if word == "join" and keys and keys[1]:
-        return f"join on {_ID.sub('', keys[1])[:_SHOWN_KEYS]}"
+        return f"join on {without_numbers(keys[1])[:_SHOWN_KEYS]}"
     if word == "scan":
         return operator.name.lower().replace("  ", " ").strip()[:_SHOWN_KEYS]
     if word == "aggregate" and (found := re.search(r"keys=\[([^\]]+)\]", operator.text)):
-        return f"aggregate by {_ID.sub('', found[1])[:_SHOWN_KEYS]}"
+        return f"aggregate by {without_numbers(found[1])[:_SHOWN_KEYS]}"
     return word
