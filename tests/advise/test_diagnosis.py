@@ -11,11 +11,12 @@ from venturi.advise.diagnosis.find import RULES, Diagnosis, Finding, diagnose
 from venturi.advise.diagnosis.rules import load_rules
 from venturi.model.stages.analysis import analyse
 from venturi.model.stages.timeline import timeline
-from venturi.record.accounts import spark
-from venturi.record.accounts.find import spark_logs
+from venturi.record.accounts import mapreduce, spark
+from venturi.record.accounts.find import histories, spark_logs
 from venturi.record.job_account import JobAccount
 
 LOGS = Path(__file__).parents[1] / "data" / "spark" / "4.3.0" / "faults"
+HISTORIES = Path(__file__).parents[1] / "data" / "mapreduce" / "3.4.2"
 # What is found first, and what its evidence and its advice have to name.
 PLANTED = {
     "skewed-join": ("skew", "6.2 times the median", "skewedPartitionThresholdInBytes = 242m"),
@@ -70,6 +71,15 @@ def test_each_rule_of_the_table_is_looked_for_and_each_advice_has_its_values() -
     for rule in rules.values():
         assert rule.do
         assert all(each.source for each in rule.thresholds.values())
+
+
+def test_failed_attempts_of_mapreduce_are_found_and_what_is_not_looked_for_is_said() -> None:
+    (log,) = (each for each in histories(HISTORIES) if "TeraSort" in each.path.name)
+    told = diagnosis(mapreduce.read(log))
+    (first,) = told.findings
+    assert first.rule == "failed-attempts"
+    assert "can't read partitions file" in first.do
+    assert told.unseen == ("of MapReduce's jobs all but uneven partitions and failed attempts",)
 
 
 def reading(n_bytes: int) -> dict[str, object]:

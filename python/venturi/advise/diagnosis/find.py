@@ -39,6 +39,8 @@ RULES: Mapping[str, Callable[[Case], Iterator[Hit]]] = MappingProxyType(
         "fetch-wait": waits.fetch_wait,
     }
 )
+_OF_MAPREDUCE = ("skew", "failed-attempts")
+"""The rules that need nothing but tasks, and advise nothing that only Spark has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +76,15 @@ class Diagnosis:
 
 def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
     """What to do about the time of the job of which `analysis` was made on `line`."""
-    if line.account.application.engine != "spark":
-        return Diagnosis((), "the rules know Spark's logs only", ())
     if not line.elapsed_s:
         return Diagnosis((), "start or end of the application is not known", ())
     rules = load_rules()
     case = Case(line, analysis, rules)
     least_s = max(LEAST_S, LEAST_SHARE * line.elapsed_s)
     found = []
-    for id_, look in RULES.items():
-        hits = sorted(look(case), key=lambda hit: -hit.saves_s)
+    looked = _OF_MAPREDUCE if line.account.application.engine == "mapreduce" else RULES
+    for id_ in looked:
+        hits = sorted(RULES[id_](case), key=lambda hit: -hit.saves_s)
         if sum(hit.saves_s for hit in hits) >= least_s:
             found.append(_finding(rules[id_], hits, line.elapsed_s))
     found.sort(key=lambda each: -each.saves_s)
@@ -114,6 +115,8 @@ def _finding(rule: Rule, hits: Sequence[Hit], elapsed_s: float) -> Finding:
 
 
 def _unseen(line: Timeline, case: Case) -> Iterator[str]:
+    if line.account.application.engine == "mapreduce":
+        yield "of MapReduce's jobs all but uneven partitions and failed attempts"
     if case.n_left_out:
         yield f"{case.n_left_out:,} stages with the least time on the critical path"
     if (lacking := gaps_of(line.account).sentence) is not None:

@@ -24,6 +24,10 @@ _FILE_METRICS = {
     "written": ("number of written files", "written output"),
     "read": ("number of files read", "size of files read"),
 }
+_RECORDS = {
+    "spark": ("inputRecordsRead", "shuffleRecordsRead"),
+    "mapreduce": ("MAP_INPUT_RECORDS", "REDUCE_INPUT_RECORDS"),
+}
 _MIB = 1 << 20
 _SHOWN_TASKS = 5
 _OF_CONFIGURED = 0.8  # of the hot task's bytes and ratio: below them, so that it is caught
@@ -284,7 +288,7 @@ def _read(case: Case, places: Places) -> tuple[Floats, str]:
 
 def _records(case: Case, places: Places) -> Floats:
     rows = case.line.tasks.rows
-    names = ("inputRecordsRead", "shuffleRecordsRead")
+    names = _RECORDS[case.line.tasks.engine]
     parts = np.array([rows[name].cast(float).to_numpy()[places] for name in names])
     return np.where(np.isnan(parts).all(axis=0), np.nan, np.nansum(parts, axis=0))
 
