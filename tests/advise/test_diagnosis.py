@@ -196,11 +196,11 @@ def test_a_loop_of_queries_is_one_but_somebody_who_thinks_is_none(tmp_path: Path
     assert loop(tmp_path, 60) == []
 
 
-def twice(folder: Path, other: str) -> list[Finding]:
-    """Two queries that scan a table for 20 s each, and filter it; the second by `other`."""
+def twice(folder: Path, one: str, other: str) -> list[Finding]:
+    """Two queries that scan a table for 20 s each, and filter it by `one` and by `other`."""
     log = SparkLog()
     log.executor("1", 1, 0)
-    for id_, condition in enumerate(("(a#7 > 1)", other)):
+    for id_, condition in enumerate((one, other)):
         begin_s = 20.0 * id_
         log.query(id_, begin_s, begin_s + 20)
         scan = f"FileScan parquet [a#{id_}L] Location: /t"
@@ -216,13 +216,14 @@ def twice(folder: Path, other: str) -> list[Finding]:
 
 
 def test_what_two_queries_read_and_filter_alike_is_computed_twice(tmp_path: Path) -> None:
-    (told,) = twice(tmp_path, "(a#8 > 1)")
+    (told,) = twice(tmp_path, "(a#7 > 1)", "(a#8 > 1)")
     assert told.rule == "recomputed"
     assert told.saves_s == pytest.approx(20)
     assert "stage 0 (scan parquet; collect at app.py:0)" in told.says
-    assert twice(tmp_path, "(a#8 > 2)") == []
-    # What is cut off may differ.
-    assert twice(tmp_path, "(a#8 > 1)" + " " * 300) == []
+    assert twice(tmp_path, "(a#7 > 1)", "(a#8 > 2)") == []
+    # What is cut off may differ, and so may functions without a name.
+    for same in ("(a#7 > 1)" + " " * 300, "(a#7 IN (1, 2, ...))", "<lambda>(a#7)"):
+        assert twice(tmp_path, same, same) == []
 
 
 def test_the_driver_s_time_with_files_is_told_by_what_took_most(tmp_path: Path) -> None:
@@ -245,6 +246,16 @@ def test_only_a_cluster_manager_can_be_late(tmp_path: Path, master: str, rules: 
     log.task(0, 30, 100)
     log.end(100)
     assert [each.rule for each in found(tmp_path, log)] == rules
+
+
+def test_tasks_that_took_no_time_do_no_harm(tmp_path: Path) -> None:
+    log = SparkLog()
+    log.executor("1", 2, 0)
+    log.job(0, 0, 100, [0])
+    log.stage(0, 0, 100, 1)
+    log.task(0, 50, 50, metrics={"Executor Run Time": 0, **reading(1 << 30)})
+    log.end(100)
+    assert found(tmp_path, log) == []
 
 
 def test_what_a_log_lacks_is_said_beside_the_findings(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ class Case:
         there = [
             stage
             for stage in analysis.stages
-            if self._on_path_s.get(stage.key) and stage.at_once and stage.elapsed_s
+            if self._on_path_s.get(stage.key) and stage.task_s > 0 and stage.elapsed_s
         ]
         there.sort(key=lambda stage: -self._on_path_s[stage.key])
         self.stages = tuple(sorted(there[:MOST_STAGES], key=lambda stage: stage.key))

@@ -97,7 +97,8 @@ def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
 def _finding(rule: Rule, hits: Sequence[Hit], elapsed_s: float) -> Finding:
     """All that a rule found in a job as one: what is said is of where it costs the most."""
     first, *others = (hit for hit in hits if hit.saves_s > 0)
-    more = f"; the same in {len(others):,} more places" if others else ""
+    places = "place" if len(others) == 1 else "places"
+    more = f"; the same in {len(others):,} more {places}" if others else ""
     saves_s = min(sum(hit.saves_s for hit in hits), elapsed_s)
     return Finding(
         rule=rule.id,

@@ -19,6 +19,8 @@ _SIDES = {
 _TYPE = re.compile(r"\b(Inner|LeftOuter|RightOuter|FullOuter|LeftSemi|LeftAnti|ExistenceJoin)\b")
 _FUNCTION = re.compile(r"\[([^\[\]]*)\]")
 _SCAN = re.compile(r"(?:File|Batch)?Scan\b")
+# Texts that may be alike for what differs: cut by Spark or by us, and functions without a name.
+_OPAQUE = re.compile(r"\.\.\.|<lambda>|UDF|Python|Pandas|Arrow|FromObject|ToObject|MapElements")
 _MARGIN = 1.2  # of the small side's size, so that the threshold is above it
 
 
@@ -86,8 +88,8 @@ def recomputed(case: Case) -> Iterator[Hit]:
     alike: dict[tuple[str, ...], list[Stage]] = {}
     for stage in case.stages:
         texts = [each.text for each in case.plans.of_stage(stage.key)]
-        # What is cut may differ where it is not seen.
-        if any(map(_SCAN.match, texts)) and all(len(text) < OPERATOR_TEXT for text in texts):
+        whole = all(len(text) < OPERATOR_TEXT for text in texts)
+        if whole and any(map(_SCAN.match, texts)) and not any(map(_OPAQUE.search, texts)):
             alike.setdefault(tuple(map(without_numbers, texts)), []).append(stage)
     for stages in alike.values():
         queries = {each.query_id for stage in stages for each in case.plans.of_stage(stage.key)}
