@@ -81,15 +81,18 @@ export function Cores({ data: { cores } }: { data: JobData }) {
   const offered = cores.reduce((sum, { time_s: time }) => sum + time, 0);
   if (offered <= 0) return null;
   return (
-    <DataTable
-      caption="Cores: used and unused"
-      columns={[{ name: "Cores" }, number("Core-hours"), number("Share")]}
-      rows={cores.map(({ what, used, time_s: time }): Cell[] => [
-        `${used ? "used" : "unused"}: ${what}`,
-        { value: time / HOUR_S, show: (time / HOUR_S).toPrecision(3) },
-        { value: time / offered, show: percent(time / offered) },
-      ])}
-    />
+    <>
+      <h3>What the cores did</h3>
+      <DataTable
+        caption="Cores: used and unused"
+        columns={[{ name: "Cores" }, number("Core-hours"), number("Share")]}
+        rows={cores.map(({ what, used, time_s: time }): Cell[] => [
+          `${used ? "used" : "unused"}: ${what}`,
+          { value: time / HOUR_S, show: (time / HOUR_S).toPrecision(3) },
+          { value: time / offered, show: percent(time / offered) },
+        ])}
+      />
+    </>
   );
 }
 
@@ -135,8 +138,10 @@ export function Outlook({ data: { outlook, elapsed_s: elapsed } }: { data: JobDa
 
 /** What was done in vain, and the executors that were lost. */
 export function Losses({ data: { losses, lost_executors: gone } }: { data: JobData }) {
+  if (losses.length === 0 && gone.length === 0) return null;
   return (
     <>
+      <h3>What was in vain</h3>
       {losses.length > 0 && (
         <DataTable
           caption="Task time in vain"
