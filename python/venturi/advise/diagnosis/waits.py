@@ -11,6 +11,7 @@ import numpy as np
 from venturi.advise.diagnosis.case import Case, Confidence, Hit, Where
 from venturi.model.stages.causes import SPILLING, total
 from venturi.model.stages.elapsed import COMMIT, LISTING, NO_EXECUTOR, START_UP
+from venturi.model.stages.slots import task_cpus
 from venturi.model.stages.stage import Stage
 from venturi.units import format_bytes, format_duration
 
@@ -63,7 +64,8 @@ def _memory(case: Case, stage: Stage, need: float) -> tuple[str, dict[str, str]]
     cores = case.line.account.executors["cores"].drop_nulls().to_list()
     if heap is None or heap <= _RESERVED or not 0 < fraction <= 1 or not cores:
         return "unknown", {}
-    share = (heap - _RESERVED) * fraction / max(*cores, 1)
+    at_once = max(max(cores) // task_cpus(case.line.account), 1)
+    share = (heap - _RESERVED) * fraction / at_once
     wanted = math.ceil((stage.n_tasks or 1) * max(need / share, 1.0))
     values = {
         "partitions": f"{wanted:,}", "need": format_bytes(int(need)),
