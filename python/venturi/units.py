@@ -111,7 +111,10 @@ def parse_rate(text: str) -> float:
             hint=f"write it like {examples}",
             exit_code=ExitCode.USAGE,
         )
-    scaled = _parse(amount[:-3] + "B" if bits else amount, "rate", examples)
+    try:
+        scaled = _parse(amount[:-3] + "B" if bits else amount, "rate", examples)
+    except VenturiError as error:
+        raise _bad(text, "is not a rate", error.hint) from None
     return scaled / 8 if bits else scaled
 
 

@@ -55,6 +55,11 @@ def test_mistakes_in_the_file(tmp_path: Path) -> None:
     assert "did you mean rack?" in told.stderr
     assert venturi("cluster", "check", tmp_path / "none", home=tmp_path).returncode == 1
     assert "there is no lab" in venturi("cluster", "push", "lab:none", home=tmp_path).stderr
+    file.write_text('name = "small"\n[[hosts]]\nname = "h"\nmemory = "64MiB"\n')
+    told = venturi("cluster", "check", file, home=tmp_path)
+    assert told.returncode == 2
+    assert "describes a lab, not a cluster" in told.stderr
+    assert "lab:small is its cluster then" in told.stderr
 
 
 OF_TYPES = """\

@@ -15,6 +15,7 @@ from venturi.errors import VenturiError
 from venturi.measure.clusters.check import Checked, judge
 from venturi.measure.clusters.clocks import ClockOffset, Round, offset_of
 from venturi.measure.clusters.cluster_file import cluster_of
+from venturi.measure.clusters.cluster_spec import Port
 from venturi.measure.clusters.survey import FolderSurvey, HostSurvey
 from venturi.measure.clusters.traits import Value, differences, sentence
 from venturi.measure.hosts.agent import Identity
@@ -93,6 +94,15 @@ def test_less_memory() -> None:
     assert found.verdict == (
         "4 hosts, 1 differs: h3 has 8.0 GiB less memory (24.0 GiB; usual: 32.0 GiB)"
     )
+
+
+def test_a_slower_link_that_the_file_tells() -> None:
+    rates = {name: 12.5e6 if name == "h3" else 125e6 for name in NAMES}
+    hosts = tuple(
+        replace(host, ports={"data": Port("10.0.0.9", rates[host.name])}) for host in SPEC.hosts
+    )
+    found = judge(replace(SPEC, hosts=hosts), {name: said(name) for name in NAMES}, {})
+    assert "h3 has link to data 100 Mbit/s (usual: 1 Gbit/s)" in found.verdict
 
 
 def test_what_limits_a_host_is_what_is_compared() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import os
 import shutil
@@ -17,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import AGENT, started, venturi
+from command_line import AGENT, PROGRAM, started, venturi
 from torture.lab_remains import ADDRESSES, NAME, NEEDS, SMALL, id_of, inside, left, remains, small
 from venturi.errors import VenturiError
 from venturi.measure.lab import journal, lab, loops, machine, steps
@@ -354,6 +355,87 @@ def test_after_a_kill_no_server_of_disks_is_left(labs: Labs) -> None:
         assert labs.left() == [], events[instant - 1]
 
 
+def test_only_what_is_in_the_hosts_own_namespaces_is_in_the_host(labs: Labs) -> None:
+    """Who is in one of them may otherwise be in the machine's, which all others are in, too."""
+    made = labs.up()
+    found = journal.read(made.folder)
+    assert found is not None
+    (holder,) = (each.notes["pid"] for each in found.entries
+                 if each.kind == "holder" and each.asked["name"] == "h1")  # fmt: skip
+    guest = subprocess.Popen(["nsenter", "-t", str(holder), "--mount", "sleep", "60"])
+    try:
+        while lab.look(labs.home, NAME).processes["h1"] != 1:
+            assert guest.poll() is None
+            time.sleep(0.02)
+        # From elsewhere the machine's namespaces are not one's own.
+        words = (*PROGRAM, "lab", "status", "--json")
+        told = subprocess.run(
+            ["unshare", "--uts", "--net", *words],
+            env={**os.environ, "VENTURI_HOME": str(labs.home)},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        (data,) = json.loads(told.stdout)["data"]
+        assert data["processes"] == {"h1": 1}
+    finally:
+        guest.kill()
+        guest.wait()
+
+
+def test_labs_that_are_made_at_once_have_addresses_of_their_own(labs: Labs, tmp_path: Path) -> None:
+    text = "\n".join(line for line in SMALL.splitlines() if "addresses" not in line)
+    names = (NAME, f"{NAME}-2")
+    files = [tmp_path / f"{name}.toml" for name in names]
+    for name, file in zip(names, files, strict=True):
+        file.write_text(text.replace("NAME", name))
+    try:
+        making = [started("lab", "up", file, home=labs.home) for file in files]
+        said = [each.communicate(timeout=60)[1] for each in making]
+        assert [each.returncode for each in making] == [0, 0], said
+        found = {lab.look(labs.home, name).made.network for name in names}
+    finally:
+        for name in names:
+            labs.ids |= id_of(labs.home, name)
+        if lab.folder_of(labs.home, names[1]).exists():
+            lab.down(labs.home, names[1])
+    assert len(found) == 2
+
+
+def test_a_lab_goes_from_a_full_disk_on_which_its_journal_cannot_be_written(labs: Labs) -> None:
+    made = labs.up()
+    whole = (made.folder / journal.NAME).read_bytes()
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(journal.os, "fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            journal.Journal(made.folder, {}).down()
+        assert (made.folder / journal.NAME).read_bytes() == whole
+        labs.down()
+    assert labs.left() == []
+
+
+def test_groups_that_a_program_made_in_a_host_go_with_it(labs: Labs) -> None:
+    labs.up()
+    own = inside(labs.home, NAME, "h1", "grep", ":memory:", "/proc/self/cgroup").stdout
+    group = Path(f"{machine.controller('memory')}{own.strip().rpartition(':')[2]}")
+    (group / "its" / "own").mkdir(parents=True)
+    labs.down()
+    assert labs.left() == []
+
+
+@pytest.mark.parametrize("line", [b"[]", b'{"undone": 99}', b'{"note": 1}', b"5", b"{}"])
+def test_a_line_of_the_journal_that_makes_no_sense_is_named(tmp_path: Path, line: bytes) -> None:
+    journal.new(tmp_path, {"lab": "l"})
+    with (tmp_path / journal.NAME).open("ab") as file:
+        file.write(line + b"\n")
+    with pytest.raises(VenturiError) as refused:
+        journal.read(tmp_path)
+    assert refused.value.code == "VEN-LAB-JOURNAL"
+    assert refused.value.where["line"] == 2
+
+
 POOLED = SMALL.replace(
     "[[hosts]]",
     '[disks.hdd]\nsize = "64MiB"\n[pools.all]\ndisks = ["ssd", "hdd"]\nfree = "40MB"\n[[hosts]]',
@@ -362,7 +444,8 @@ POOLED = SMALL.replace(
 
 @pytest.mark.skipif(shutil.which("mergerfs") is None, reason="mergerfs is not installed")
 def test_a_pool_fills_its_disks_in_order_within_the_memory_of_its_host(labs: Labs) -> None:
-    labs.up(small(text=POOLED))
+    made = labs.up(small(text=POOLED))
+    assert made.processes == {"h1": 0}, "who serves the pool is the lab's own"
     fill = "cd /venturi/all0 && for n in 1 2 3 4; do dd if=/dev/zero of=$n bs=1M count=8; done"
     filled = inside(labs.home, NAME, "h1", "sh", "-c", f"{fill} && cd .. && ls ssd0/all0 hdd0/all0")
     assert filled.returncode == 0, filled.stderr
@@ -404,6 +487,15 @@ def test_the_verb(labs: Labs, tmp_path: Path) -> None:
     assert done.returncode == 7
     strange = venturi("lab", "exec", "h9", "--", "true", home=labs.home)
     assert (strange.returncode, "its hosts are h1" in strange.stderr) == (2, True)
+    at_work = started(
+        "lab", "exec", "h1", "--", "sh", "-c", "echo in; exec sleep 60", home=labs.home
+    )
+    assert at_work.stdout is not None
+    assert at_work.stdout.readline() == "in\n"
+    used = venturi("lab", "down", home=labs.home)
+    assert (used.returncode, "1 process at work in its hosts" in used.stderr) == (1, True)
+    at_work.kill()
+    at_work.communicate()
     down = venturi("lab", "down", home=labs.home)
     assert (down.returncode, "nothing of it is left" in down.stdout) == (0, True)
     again = venturi("lab", "down", home=labs.home)

@@ -34,21 +34,22 @@ def carried(write: float, read: float, memory: float, links: float) -> Carried:
 
 
 def test_nothing_is_said_of_what_the_machine_gives() -> None:
-    # Of three hosts with rates halved: 300 MB/s written, 900 read, 750 over links.
-    assert list(shortfalls(made(), carried(300, 900, 300, 750))) == []
+    # Of three hosts with rates halved: 300 MB/s written, 900 read, 750 over links; a twentieth
+    # less is within what half a second can tell.
+    assert list(shortfalls(made(), carried(290, 870, 290, 725))) == []
 
 
 def test_each_sum_that_is_above_what_the_machine_gives_is_said_with_both() -> None:
-    found = list(shortfalls(made(), carried(299, 899, 298, 749)))
+    found = list(shortfalls(made(), carried(280, 800, 270, 700)))
     assert [(each.set_bytes_per_s, each.given_bytes_per_s) for each in found] == [
-        (300e6, 299e6), (900e6, 899e6), (300e6, 298e6), (750e6, 749e6),
+        (300e6, 280e6), (900e6, 800e6), (300e6, 270e6), (750e6, 700e6),
     ]  # fmt: skip
     assert [each.what for each in found] == [
         "6 disks in /images, to write", "6 disks in /images, to read", "6 disks, buffered writes",
         "3 links, all hosts sending",
     ]  # fmt: skip
-    assert found[0].said == "300 MB/s in all; a file there had 299 MB/s"
-    assert found[3].said == "6 Gbit/s in all; connections over loopback had 5.992 Gbit/s"
+    assert found[0].said == "300 MB/s in all; a file there had 280 MB/s"
+    assert found[3].said == "6 Gbit/s in all; connections over loopback had 5.6 Gbit/s"
 
 
 def test_what_has_no_limit_or_was_not_measured_is_not_short() -> None:

@@ -11,8 +11,10 @@ import pytest
 from venturi.errors import VenturiError
 from venturi.measure.clusters.cluster_file import cluster_of
 from venturi.measure.lab.cluster_file import cluster_text
-from venturi.measure.lab.lab_file import LabSpec, dilated, lab_of, parse_lab, with_free_addresses
-from venturi.measure.lab.network import host_tc, hosts_file, switch_tc
+from venturi.measure.lab.lab_file import LabSpec, dilated, lab_of, parse_lab
+from venturi.measure.lab.network import host_tc, hosts_file, switch_tc, with_free_addresses
+from venturi.measure.lab.plan import steps_of
+from venturi.measure.lab.steps import Image
 
 FILE = Path("/some/lab.toml")
 LAB = """
@@ -167,6 +169,17 @@ def test_the_connections_of_a_bond_are_shared_out_evenly_between_its_ports() -> 
     assert {port: ports.count(port) for port in ports} == {"1": 4, "2": 4, "3": 4, "4": 4}
 
 
+def test_no_two_disks_are_one_file() -> None:
+    spec = lab(
+        "[disks.c]\nsize = '64MB'\n[disks.b-c]\nsize = '64MB'\n"
+        "[[hosts]]\nname = 'a'\ndisks = { b-c = 1 }\n"
+        "[[hosts]]\nname = 'a-b'\ndisks = { c = 1 }\n"
+    )
+    steps = steps_of(spec, 8 * "0", Path("/x"), {}, None)
+    images = [step.path for step in steps if isinstance(step, Image)]
+    assert len(set(images)) == len(images) == 2
+
+
 HOSTS = '[[hosts]]\nname = "h"\n'
 DISKS = "[disks.ssd]\nsize = '64MB'\n[disks.hdd]\nsize = '64MB'\n"
 
@@ -208,7 +221,12 @@ DISKS = "[disks.ssd]\nsize = '64MB'\n[disks.hdd]\nsize = '64MB'\n"
         ("[disks.d]\nsize = '1MB'\n" + HOSTS, 2, "16 MiB at least"),
         ("[[hosts]]\nname = 'machine'", 2, "machine is the name of another"),
         ("name = 'Two Words'\n" + HOSTS, 1, "is no name"),
-        (DISKS + "[pools.a]\ndisks = ['ssd', 'nvme']\n" + HOSTS, 6, "no class of disks 'nvme'"),
+        (HOSTS + "count = 2\nroles = ['master']", 4,
+         "2 hosts are the master, of which there is one"),
+        (f"name = '{'a' * 33}'\n" + HOSTS, 1, "32 at most"),
+        ("[network]\nrate = '-5Mbit/s'\n" + HOSTS, 2, "'-5Mbit/s' is not a rate"),
+        (DISKS + "[pools.a]\ndisks = ['ssd', 'nvme']\n" + HOSTS, 6,
+         "pools.a.disks: there is no class of disks 'nvme'"),
         (DISKS + "[pools.a]\ndisks = ['ssd']\n" + HOSTS, 6, "pools.a.disks"),
         (DISKS + "[pools.ssd]\ndisks = ['ssd', 'hdd']\n" + HOSTS, 5, "disks has this name"),
         (DISKS + "[pools.a]\ndisks = ['ssd', 'hdd']\n" + HOSTS

@@ -77,6 +77,18 @@ def test_the_matrix_the_slow_host_and_what_culling_brings_are_read() -> None:
     assert verdicts(network(slow=True))[0].standing is AgainstClass.SLOW_PEERS
 
 
+def test_of_a_slow_host_it_is_said_what_its_link_is() -> None:
+    trial = network(slow=True)
+    rates = {"a": 125e6, "b": 125e6, "c": 25e6}
+    hosts = tuple(
+        replace(host, links={"network": Link("10.0.0.1", rates[host.name])})
+        for host in trial.cluster.hosts
+    )
+    found = between_hosts(replace(trial, cluster=replace(trial.cluster, hosts=hosts)))
+    assert found is not None
+    assert "; the link of c is one of 200 Mbit/s, of which that is 80%;" in found.sentence
+
+
 def test_where_none_is_slow_that_is_said() -> None:
     first = verdicts(network(slow=False))[0]
     assert first.standing is AgainstClass.ALIKE

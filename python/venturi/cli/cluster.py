@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
@@ -79,12 +79,14 @@ def check(cluster: ClusterSpec, *, quiet: bool, as_json: bool) -> int:
         asked = survey(cluster, reached.results, settings.load(), on_step=on_step)
     findings = _findings(asked)
     failures = {**reached.failures, **asked.failures}
-    checked = judge(cluster, asked.results, failures, tuple(_settings(findings)))
+    problems = tuple(_settings(findings, "problem"))
+    checked = judge(cluster, asked.results, failures, problems)
     if as_json:
         print_json(_as_data(cluster, asked, checked, findings))
     else:
         show(Line(checked.verdict, "bold"), _listing(cluster, asked, findings))
-        show(*(line for each in checked.remarks for line in _lines(each)))
+        remarks = (*checked.remarks, *_settings(findings, "advice"))
+        show(*(line for each in remarks for line in _lines(each)))
         show(*_price(cluster))
     return ExitCode.USER if checked.wrong else ExitCode.OK
 
@@ -183,20 +185,21 @@ def _findings(asked: Outcome[HostSurvey]) -> Mapping[str, Sequence[Finding]]:
     return {name: examine(said.facts, rules) for name, said in asked.results.items()}
 
 
-def _settings(findings: Mapping[str, Sequence[Finding]]) -> Iterator[Remark]:
-    """The settings that are known to hurt, each with all hosts that have it."""
-    from venturi.advise.doctor import Severity
+def _settings(
+    findings: Mapping[str, Sequence[Finding]], severity: Literal["problem", "advice"]
+) -> Iterator[Remark]:
+    """The settings that are known to hurt so much, each with all hosts that have it."""
     from venturi.measure.clusters.check import Remark
 
     found: dict[tuple[str, str], tuple[Finding, list[str]]] = {}
     for host, each in findings.items():
         for finding in each:
-            if finding.severity is Severity.PROBLEM:
+            if finding.severity.value == severity:
                 key = (finding.fact, str(finding.value))
                 found.setdefault(key, (finding, []))[1].append(host)
     for finding, hosts in found.values():
         yield Remark(
-            "problem", "VEN-CLUSTER-SETTINGS", tuple(hosts),
+            severity, "VEN-CLUSTER-SETTINGS", tuple(hosts),
             f"{names_of(hosts)}: {finding.fact} is {finding.value}, but {finding.checks}",
             finding.fix or "",
         )  # fmt: skip

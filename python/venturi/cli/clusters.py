@@ -12,6 +12,7 @@ import click
 
 from venturi import settings
 from venturi.cli.measuring import find_agent, this_host
+from venturi.errors import ExitCode, VenturiError
 from venturi.measure.clusters import clocks
 from venturi.measure.clusters.cluster_spec import ClusterSpec, Here, HostSpec, InLab, Price, Ssh
 from venturi.measure.clusters.connect import Outcome, connected, on_each
@@ -43,7 +44,25 @@ class ClusterType(click.ParamType["ClusterSpec"]):
         file = _of_lab(value.removeprefix(LAB)) if value.startswith(LAB) else Path(value)
         hint = "docs/guide/clusters.md has an example; lab:NAME is a lab that is up"
         text = toml_file.read(file, "VEN-CLUSTER-FILE", hint)
-        return cluster_of(text, file, catalog_price)
+        try:
+            return cluster_of(text, file, catalog_price)
+        except VenturiError:
+            _require_no_lab(text, file)
+            raise
+
+
+def _require_no_lab(text: str, file: Path) -> None:
+    from venturi.measure.lab.lab_file import parse_lab
+
+    spec, _ = parse_lab(text, file)
+    if spec is not None:
+        raise VenturiError(
+            "VEN-CLUSTER-FILE",
+            f"{file} describes a lab, not a cluster",
+            where={"file": str(file)},
+            hint=f"`venturi lab up {file}` makes it; lab:{spec.name} is its cluster then",
+            exit_code=ExitCode.USAGE,
+        ) from None
 
 
 def _of_lab(name: str) -> Path:

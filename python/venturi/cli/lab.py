@@ -69,9 +69,8 @@ def up_command(file: Path, *, quiet: bool, as_json: bool) -> int:
         except Interrupted:
             lab.down(home, made.name, heard)
             raise
-        except VenturiError as error:  # the lab is there all the same
-            click.echo(f"what this machine itself gives was not measured: {error.message}",
-                       err=True)  # fmt: skip
+        except (VenturiError, OSError) as error:  # the lab is there all the same
+            click.echo(f"what this machine itself gives was not measured: {error}", err=True)
     if as_json:
         print_json(_as_data(made))
         return ExitCode.OK
@@ -132,14 +131,14 @@ def down_command(name: str | None, *, quiet: bool, as_json: bool) -> int:
     """Take the lab down: its processes end, its disks and all that was made for it are removed.
 
     Also after a kill or a new start of the machine; nothing of the lab is left. A lab that a
-    running plan made is taken down only by its name.
+    running plan made, or in which something runs, is taken down only by its name (--lab).
     """
     from venturi.measure.lab import lab
 
     home = settings.load().home
     if name is None:
         name = lab.only(home)
-        lab.require_unowned(home, name)
+        lab.require_unused(home, name)
     with _progress(quiet) as heard:
         lab.down(home, name, heard)
     if as_json:

@@ -29,6 +29,7 @@ Span = tuple[float, float]
 
 # Our judgement, not measured: a device that is busy for less is not what held a stage up.
 BUSY = 0.8
+STANDS_OUT = 0.1  # of the time: a host is narrower that is busy for so much more than the others
 ROWS_MAX = 2_000_000  # of a series, that are kept in memory
 COVERED = 0.5  # of a stage, at least, by samples
 DISK_READ = "disk_read_bytes_per_s"
@@ -125,6 +126,9 @@ def narrowest_of(uses: Mapping[K, HostUse], spans: Mapping[K, Span], what: str) 
         )
     peers = several[longest].peers_busy
     others = "" if peers is None else f", those of the others up to {peers:.0%}"
+    if peers is not None and busy - peers < STANDS_OUT:
+        said = f"no host stood out: the {device} of {host} was busy {busy:.0%}{others}"
+        return Narrowest(None, device, f"{said}; it was the busiest of all devices in {of_time}")
     said = f"{host} was the narrowest host in {of_time}: its {device} was busy {busy:.0%}{others}"
     return Narrowest(host, device, said)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from venturi.measure.clusters.names import names_of
-from venturi.units import format_bytes, format_bytes_decimal
+from venturi.units import format_bytes, format_bytes_decimal, format_line_rate
 
 if TYPE_CHECKING:
     from venturi.measure.clusters.cluster_spec import HostSpec
@@ -176,7 +176,8 @@ def _least(facts: Facts, there: str, limit: str) -> float | None:
 
 def traits_of(spec: HostSpec, said: HostSurvey) -> Mapping[str, Value | None]:
     """The traits of a host, those first that matter most."""
-    return dict(_traits(spec.disks, said.facts, said))
+    links = {name: port.bytes_per_s for name, port in spec.ports.items()}
+    return dict(_traits(spec.disks, links, said.facts, said))
 
 
 def recorded_differences(hosts: Sequence[Host]) -> tuple[Difference, ...]:
@@ -185,19 +186,26 @@ def recorded_differences(hosts: Sequence[Host]) -> tuple[Difference, ...]:
     alike: dict[tuple[str, ...], dict[str, Mapping[str, Value | None]]] = {}
     for host in hosts:
         disks = {name: tuple(map(Path, folders)) for name, folders in host.disks.items()}
-        traits = dict(_traits(disks, host.facts, None))
+        links = {name: link.bytes_per_s for name, link in host.links.items()}
+        traits = dict(_traits(disks, links, host.facts, None))
         alike.setdefault(tuple(sorted(host.roles)), {})[host.name] = traits
     return tuple(each for group in alike.values() for each in differences(group))
 
 
 def _traits(
-    disks: Mapping[str, Sequence[Path]], facts: Facts, said: HostSurvey | None
+    disks: Mapping[str, Sequence[Path]],
+    links: Mapping[str, float | None],
+    facts: Facts,
+    said: HostSurvey | None,
 ) -> Iterator[tuple[str, Value | None]]:
     yield "memory", _size(memory_bytes(facts), MEMORY_TOLERANCE, "iB")
     yield "swap space", _size(facts.get("swap_total_bytes"), 0.0, "iB")
     yield "processor threads", _plain(threads(facts))
     yield _PLAIN["cpu_model"], _plain(facts.get("cpu_model"))
     yield from _disks(disks, facts, said)
+    for network, rate in links.items():
+        known = None if rate is None else Value(format_line_rate(rate), rate)
+        yield f"link to {network}", known
     for interface in _elements(facts, "network_interfaces"):
         if interface.get("kind") != "loopback" and interface.get("state") == "up":
             name = interface.get("name")

@@ -20,6 +20,7 @@ from venturi.measure.lab.lab_file import Disk, LabSpec
 from venturi.measure.lab.plan import images_of
 
 _SECONDS = 0.25
+_MARGIN = 1.05  # of half a second's measurement
 _LEAST_BYTES, _MOST_BYTES = 16 * 2**20, 256 * 2**20
 _MEMORY_BYTES = 32 * 2**20
 _MOST_PEERS = 8
@@ -115,7 +116,7 @@ def shortfalls(made: LabSpec, carried: Carried) -> Iterator[Shortfall]:
         )
         for way, given, rates in ways:
             total = sum(each or 0.0 for each in rates)
-            if total > given:
+            if total > _MARGIN * given:
                 both = f"{units.format_rate(total)} in all; a file there had"
                 yield Shortfall(
                     f"{_disks(len(here))} in {images.folder}, to {way}", total, given,
@@ -123,14 +124,14 @@ def shortfalls(made: LabSpec, carried: Carried) -> Iterator[Shortfall]:
                 )  # fmt: skip
             written += total if way == "write" else 0.0
     memory, links = carried.memory_bytes_per_s, carried.links_bytes_per_s
-    if memory is not None and written > memory:
+    if memory is not None and written > _MARGIN * memory:
         yield Shortfall(
             f"{_disks(len(disks))}, buffered writes", written, memory,
             f"{units.format_rate(written)} in all; memory was written for the first time with "
             f"{units.format_rate(memory)}",
         )  # fmt: skip
     limited = _links(made)
-    if links is not None and sum(limited) > links:
+    if links is not None and sum(limited) > _MARGIN * links:
         yield Shortfall(
             f"{len(limited)} links, all hosts sending", sum(limited), links,
             f"{units.format_line_rate(sum(limited))} in all; connections over loopback had "

@@ -71,14 +71,21 @@ class Journal:
 
     def undo(self, entry: Entry) -> None:
         """Writes down that nothing of a step is left."""
-        self._write({"undone": self.entries.index(entry)})
         entry.undone = True
+        self._write({"undone": self.entries.index(entry)})
 
     def _write(self, line: Mapping[str, Any]) -> None:
-        with (self.folder / NAME).open("ab") as file:
-            file.write(json.dumps(line).encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+        """OSError if there is no room: then nothing of the line is there."""
+        with (self.folder / NAME).open("ab", buffering=0) as file:
+            before = file.tell()
+            left = json.dumps(line).encode() + b"\n"
+            try:
+                while left:
+                    left = left[file.write(left) :]
+                os.fsync(file.fileno())
+            except OSError:
+                file.truncate(before)
+                raise
 
 
 def new(folder: Path, about: Mapping[str, Any]) -> Journal:
@@ -110,31 +117,36 @@ def read(folder: Path, *, mend: bool = False) -> Journal | None:
     lines = whole.splitlines()
     if not lines:
         return None
-    journal = Journal(folder, _parsed(folder, 1, lines[0])["lab"])
+    with _damage_told(folder, 1):
+        journal = Journal(folder, json.loads(lines[0])["lab"])
     for number, each in enumerate(lines[1:], start=2):
-        line = _parsed(folder, number, each)
-        if "step" in line:
-            journal.entries.append(Entry(line.pop("step"), line))
-        elif "note" in line:
-            journal.entries[-1].notes.update(line["note"])
-        elif "undone" in line:
-            journal.entries[line["undone"]].undone = True
-        else:
-            journal.is_up = line["up"]
+        with _damage_told(folder, number):
+            _add(journal, json.loads(each))
     return journal
 
 
-def _parsed(folder: Path, number: int, text: bytes) -> dict[str, Any]:
+def _add(journal: Journal, line: dict[str, Any]) -> None:
+    if "step" in line:
+        journal.entries.append(Entry(line.pop("step"), line))
+    elif "note" in line:
+        journal.entries[-1].notes.update(line["note"])
+    elif "undone" in line:
+        journal.entries[line["undone"]].undone = True
+    else:
+        journal.is_up = line["up"]
+
+
+@contextmanager
+def _damage_told(folder: Path, number: int) -> Iterator[None]:
     try:
-        line: dict[str, Any] = json.loads(text)
-    except ValueError as error:
+        yield
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
         raise VenturiError(
             "VEN-LAB-JOURNAL",
             "the journal of a lab is damaged",
             where={"file": str(folder / NAME), "line": number},
             hint="remove the line, then `venturi lab down`",
         ) from error
-    return line
 
 
 def boot() -> str:

@@ -9,8 +9,8 @@ import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -26,9 +26,8 @@ from venturi.measure.lab.lab_file import (
     LabHost,
     LabSpec,
     dilated,
-    with_free_addresses,
 )
-from venturi.measure.lab.network import hosts_file
+from venturi.measure.lab.network import hosts_file, with_free_addresses
 from venturi.measure.lab.plan import controllers, group_of, images_of, steps_of
 from venturi.measure.lab.steps import (
     KINDS,
@@ -41,6 +40,7 @@ from venturi.measure.lab.steps import (
 )
 from venturi.record.owner import is_alive
 from venturi.record.trial import Owner, now
+from venturi.wording import count_of
 
 CLUSTER = "cluster.toml"
 _CARRIED = "carried.json"
@@ -106,8 +106,9 @@ def up(
             "disks of the model spindle are served by the agent, which is not here",
             hint='set VENTURI_AGENT to its path, or write model = "throttle"',
         )
+    home.mkdir(0o700, parents=True, exist_ok=True)  # as that of a new repository
     folder = folder_of(home, spec.name)
-    with journal.locked(folder) as held:
+    with journal.locked(folder) as held, machine.choosing_addresses():
         if (old := journal.read(folder, mend=True)) is not None:
             _require_down(old, spec.name)
             _undo(old, held, heard)
@@ -154,12 +155,14 @@ def require(spec: LabSpec, home: Path, *, cores: int) -> None:
 
 
 def _require_machine(spec: LabSpec, cores: int) -> None:
-    models = _models(spec)
+    models, hosts = _models(spec), dilated(spec, cores).hosts
     machine.require(
         disks=bool(models),
         throttle="throttle" in models,
-        groups=any(controllers(host) for host in dilated(spec, cores).hosts),
+        groups=any(controllers(host) for host in hosts),
         pools=any(host.pools for host in spec.hosts),
+        memory_bytes=max(host.memory_bytes or 0 for host in hosts),
+        cpus=max(host.cpus or 0.0 for host in hosts),
     )
 
 
@@ -224,7 +227,8 @@ def look(home: Path, name: str) -> Lab:
     spec, made = (_SPECS.validate_python(written.about[key]) for key in ("spec", "made"))
     world = _world(written, made, held=-1)
     processes = {
-        host.name: len(inhabitants(world, host.name)) - 1
+        # But for the one that keeps its namespaces and those that serve its pools.
+        host.name: max(0, len(inhabitants(world, host.name)) - 1 - len(host.pools))
         if _alive(written, world, host.name)
         else None
         for host in made.hosts
@@ -283,8 +287,10 @@ def only(home: Path) -> str:
     raise VenturiError("VEN-LAB-UNKNOWN", what, hint=hint, exit_code=ExitCode.USAGE)
 
 
-def require_unowned(home: Path, name: str) -> None:
-    """VEN-LAB-BUSY if the lab was made for a process that is still at work."""
+def require_unused(home: Path, name: str) -> None:
+    """VEN-LAB-BUSY if the lab was made for a process that is still at work, or something runs in
+    its hosts.
+    """
     written = journal.read(folder_of(home, name))
     owner = None if written is None else written.about.get("owner")
     if owner is not None and is_alive(Owner(**owner)):
@@ -293,6 +299,13 @@ def require_unowned(home: Path, name: str) -> None:
             f"the lab {name} is in use: a plan made it and is running (process {owner['pid']})",
             hint="the plan takes it down when its trials are done; "
             f"`venturi lab down --lab {name}` takes it away now, and the trial in it fails",
+        )
+    if written is not None and (count := sum(n or 0 for n in look(home, name).processes.values())):
+        raise VenturiError(
+            "VEN-LAB-BUSY",
+            f"the lab {name} is in use: {count_of(count, 'process', 'processes')} at work in "
+            "its hosts",
+            hint=f"`venturi lab down --lab {name}` ends them, and a trial in it fails",
         )
 
 
@@ -350,17 +363,17 @@ def _make(
     _write_etc(world)
     for step in steps_of(world.spec, world.id, written.folder, roots, agent):
         what = f"{step.kind} {step.key}"
-        entry = written.begin(step.kind, asdict(step))  # type: ignore[call-overload]
-        heard("begun", what)
-        world = replace(world, notes={**world.notes, what: entry.notes})
-
-        def note(notes: Mapping[str, Any], entry: journal.Entry = entry) -> None:
-            written.note(entry, notes)
-
         try:
-            step.do(world, note)
+            entry = written.begin(step.kind, asdict(step))  # type: ignore[call-overload]
+            heard("begun", what)
+            world = replace(world, notes={**world.notes, what: entry.notes})
+            step.do(world, partial(written.note, entry))
         except OSError as error:
-            raise VenturiError("VEN-LAB-STEP", f"{what}: {error.strerror or error}") from error
+            raise VenturiError(
+                "VEN-LAB-STEP",
+                f"{what}: {error.strerror or error}",
+                where={"lab": spec.name, "folder": str(written.folder)},
+            ) from error
         heard("done", what)
     text = cluster_text(spec, world.spec)
     (written.folder / CLUSTER).write_text(text, encoding="utf-8")
@@ -371,10 +384,12 @@ def _make(
 def _undo(written: journal.Journal, held: int, heard: journal.Heard) -> None:
     """Undoes every step that is not undone, the last one first; the lab's folder is empty then.
 
-    VEN-LAB-BUSY if something is in use; the rest is undone.
+    VEN-LAB-BUSY if something is in use; the rest is undone. What the journal has no room for on a
+    full disk is done all the same: it may be done again.
     """
     if written.is_up:
-        written.down()
+        with suppress(OSError):
+            written.down()
         heard("begun", "down")
     world = _world(written, _SPECS.validate_python(written.about["made"]), held)
     left = []
@@ -388,6 +403,8 @@ def _undo(written: journal.Journal, held: int, heard: journal.Heard) -> None:
                 continue
             step = KINDS[entry.kind](**entry.asked)
             what = f"{step.kind} {step.key}"
+            if (number := entry.notes.get("number")) is not None:
+                what = f"{what} (/dev/loop{number})"
             try:
                 gone = step.undo(world, entry.notes)
             except (OSError, VenturiError) as error:
@@ -395,7 +412,8 @@ def _undo(written: journal.Journal, held: int, heard: journal.Heard) -> None:
                 what = f"{what} ({error})"
             heard("done", what)
             if gone:
-                written.undo(entry)
+                with suppress(OSError):
+                    written.undo(entry)
                 heard("ended", what)
             elif wanted is None:
                 left.append(what)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
@@ -23,6 +23,7 @@ MACHINE = "machine"
 FOLDER = Path("/venturi")
 """Where every host of a lab has its disks."""
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
+_OF_NAMES = "small letters, digits and -, 32 at most"
 MOST_HOSTS = 200
 NETWORKS = tuple(IPv4Network(f"10.{number}.0.0/24") for number in range(77, 128))
 """A lab whose file names no addresses has those of one of them."""
@@ -117,32 +118,6 @@ class LabSpec:
     file: Path | None = None
     size_lines: Mapping[str, int] = field(default_factory=dict)
     """In which line of `file` each class of disks has its size."""
-
-
-def with_free_addresses(spec: LabSpec, used: Sequence[IPv4Network]) -> LabSpec:
-    """`spec` in the first of NETWORKS that overlaps none of `used`; as it is if its file names
-    addresses. VEN-LAB-ADDRESS if none is free.
-    """
-    if spec.addresses_named:
-        return spec
-    free = (each for each in NETWORKS if not any(each.overlaps(other) for other in used))
-    network = next(free, None)
-    if network is None:
-        raise VenturiError(
-            "VEN-LAB-ADDRESS",
-            f"this machine has all networks that a lab takes, {NETWORKS[0]} to {NETWORKS[-1]}",
-            where={"key": "network.addresses"},
-            hint="take down a lab, or name addresses in [network]",
-        )
-    shift = int(network.network_address) - int(IPv4Network(spec.network).network_address)
-    return replace(
-        spec,
-        network=str(network),
-        machine_address=str(IPv4Address(spec.machine_address) + shift),
-        hosts=tuple(
-            replace(host, address=str(IPv4Address(host.address) + shift)) for host in spec.hosts
-        ),
-    )
 
 
 def dilated(spec: LabSpec, cores: int) -> LabSpec:
@@ -323,7 +298,7 @@ def parse_lab(text: str, file: Path) -> tuple[LabSpec | None, tuple[Mistake, ...
 def _doubts(given: LabFile) -> Iterator[tuple[KeyPath, str]]:
     """What each key says wrongly, whatever the others say."""
     if not NAME.fullmatch(given.name):
-        yield ("name",), f"name: {given.name!r} is no name: use small letters, digits and -"
+        yield ("name",), f"name: {given.name!r} is no name: use {_OF_NAMES}"
     if given.dilate_cpu and given.dilation == 1:
         yield ("dilate_cpu",), "dilate_cpu: there is no dilation"
     if given.network.addresses is not None:
@@ -343,6 +318,14 @@ def _doubts(given: LabFile) -> Iterator[tuple[KeyPath, str]]:
     for place, host in enumerate(given.hosts):
         yield from _doubtful_host(place, host, given)
         yield from _doubtful_pools_of(place, host, given)
+    masters = [at for at, each in enumerate(given.hosts) if "master" in each.roles]
+    if (count := sum(given.hosts[at].count or 1 for at in masters)) > 1:
+        said = f"{count} hosts are the master, of which there is one"
+        yield ("hosts", masters[-1], "roles"), f"hosts.roles: {said}"
+
+
+def _no(what: str, name: str, known: Iterable[str]) -> str:
+    return f"there is no {what} {name!r}; {did_you_mean(name, known, 'one of')}"
 
 
 def _doubtful_network(addresses: str) -> Iterator[tuple[KeyPath, str]]:
@@ -360,12 +343,13 @@ def _doubtful_racks(given: LabFile) -> Iterator[tuple[KeyPath, str]]:
     known = (CORE, *given.racks)
     for name, rack in given.racks.items():
         if rack.within not in known:
-            said = f"there is no rack {rack.within!r}; {did_you_mean(rack.within, known, 'one of')}"
-            yield ("racks", name, "within"), f"racks.{name}.within: {said}"
+            yield (
+                ("racks", name, "within"),
+                f"racks.{name}.within: {_no('rack', rack.within, known)}",
+            )
     for name, bond in given.bonds.items():
         if bond.rack not in known:
-            said = f"there is no rack {bond.rack!r}; {did_you_mean(bond.rack, known, 'one of')}"
-            yield ("bonds", name, "rack"), f"bonds.{name}.rack: {said}"
+            yield ("bonds", name, "rack"), f"bonds.{name}.rack: {_no('rack', bond.rack, known)}"
     told: set[str] = set()
     for name in given.racks:
         path = [name]
@@ -439,14 +423,14 @@ def _doubtful_pool(name: str, pool: _Pool, given: LabFile) -> Iterator[tuple[Key
         yield ("pools", name), f"pools.{name}: a class of disks has this name"
     for each in pool.disks:
         if each not in given.disks:
-            hint = did_you_mean(each, given.disks, "one of")
-            yield ("pools", name, "disks"), f"there is no class of disks {each!r}; {hint}"
+            said = _no("class of disks", each, given.disks)
+            yield ("pools", name, "disks"), f"pools.{name}.disks: {said}"
 
 
 def _doubtful_host(place: int, host: _Host, given: LabFile) -> Iterator[tuple[KeyPath, str]]:
     at = ("hosts", place)
     if not NAME.fullmatch(host.name):
-        yield (*at, "name"), f"hosts.name: {host.name!r} is no name: use small letters, digits, -"
+        yield (*at, "name"), f"hosts.name: {host.name!r} is no name: use {_OF_NAMES}"
     if host.name in {"localhost", MACHINE}:
         yield (*at, "name"), f"hosts.name: {host.name} is the name of another"
     if host.memory is not None and host.memory < _LEAST_MEMORY_BYTES:
@@ -461,22 +445,19 @@ def _doubtful_host(place: int, host: _Host, given: LabFile) -> Iterator[tuple[Ke
     if host.rack is not None and host.bond is not None:
         yield (*at, "bond"), "hosts.bond: give rack or bond; the bond says in which rack it is"
     if host.rack is not None and host.rack not in (CORE, *given.racks):
-        hint = did_you_mean(host.rack, (CORE, *given.racks), "one of")
-        yield (*at, "rack"), f"hosts.rack: there is no rack {host.rack!r}; {hint}"
+        yield (*at, "rack"), f"hosts.rack: {_no('rack', host.rack, (CORE, *given.racks))}"
     if host.bond is not None and host.bond not in given.bonds:
-        hint = did_you_mean(host.bond, given.bonds, "one of")
-        yield (*at, "bond"), f"hosts.bond: there is no bond {host.bond!r}; {hint}"
+        yield (*at, "bond"), f"hosts.bond: {_no('bond', host.bond, given.bonds)}"
     for name in host.disks:
         if name not in given.disks:
-            hint = did_you_mean(name, given.disks, "one of")
-            yield (*at, "disks"), f"hosts.disks: there is no class of disks {name!r}; {hint}"
+            yield (*at, "disks"), f"hosts.disks: {_no('class of disks', name, given.disks)}"
 
 
 def _doubtful_pools_of(place: int, host: _Host, given: LabFile) -> Iterator[tuple[KeyPath, str]]:
     for name in host.pools:
         said = ""
         if name not in given.pools:
-            said = f"there is no pool {name!r}; {did_you_mean(name, given.pools, 'one of')}"
+            said = _no("pool", name, given.pools)
         elif lacking := set(given.pools[name].disks) - set(host.disks):
             said = f"the pool {name} is of disks that it has not: {', '.join(sorted(lacking))}"
         if said:
@@ -500,7 +481,9 @@ def _hosts(
                 doubts.append((at, f"hosts.address: {error}"))
                 continue
             if address not in network or int(address) in reserved:
-                doubts.append((at, f"hosts.address: {address} is not for a host of {network}"))
+                named = "" if given.network.addresses else ", as network.addresses is not given"
+                said = f"{address} is not for a host of {network}{named}"
+                doubts.append((at, f"hosts.address: {said}"))
             taken.add(int(address))
     free = (each for each in itertools.count(int(network.network_address) + 1) if each not in taken)
     hosts: list[tuple[int, LabHost]] = []

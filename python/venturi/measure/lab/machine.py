@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import shutil
 import signal
 import subprocess
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Network
 from pathlib import Path
+from typing import Any
 
 from venturi.errors import VenturiError
+from venturi.units import size_text
 
 PROGRAMS = {
     "ip": "iproute2", "tc": "iproute2", "nsenter": "util-linux", "unshare": "util-linux",
@@ -24,6 +27,8 @@ _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _PR_SET_PDEATHSIG = 1
 _MOUNTS = Path("/proc/self/mountinfo")
 _PROC = Path("/proc")
+_LINKS = Path("/sys/class/net")
+_CAPABILITIES = 1 << 21 | 1 << 12  # CAP_SYS_ADMIN, CAP_NET_ADMIN
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -40,11 +45,31 @@ def programs_path() -> str:
     return os.pathsep.join((os.environ.get("PATH", ""), _PATH)).strip(os.pathsep)
 
 
-def lacks(*, disks: bool, throttle: bool, groups: bool, pools: bool = False) -> Iterator[Lack]:
-    """What a lab with such parts needs and is not here."""
+def lacks(
+    *,
+    disks: bool,
+    throttle: bool,
+    groups: bool,
+    pools: bool = False,
+    memory_bytes: int = 0,
+    cpus: float = 0.0,
+) -> Iterator[Lack]:
+    """What a lab with such parts needs and is not here; one host has so much of memory and
+    processors at most.
+    """
     if os.geteuid() != 0:
         yield Lack("only root can make network namespaces, mounts and loop devices",
                    'type `sudo -E env "PATH=$PATH" venturi lab ...`')  # fmt: skip
+    elif not _may_make_namespaces():
+        yield Lack("root has not the capabilities SYS_ADMIN and NET_ADMIN, as in a container",
+                   "start the container privileged, or take a virtual machine")  # fmt: skip
+    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if memory_bytes > there:
+        yield Lack(f"{size_text(memory_bytes)} of memory for one host: there are "
+                   f"{size_text(there)}", "write less memory")  # fmt: skip
+    if cpus > (cores := os.cpu_count() or 1):
+        yield Lack(f"{cpus:g} processors for one host: there are {cores}",
+                   "write fewer cpus")  # fmt: skip
     spared = {"mkfs.ext4": not disks, "mergerfs": not pools}
     needed = [name for name in PROGRAMS if not spared.get(name)]
     if missing := [name for name in needed if not shutil.which(name, path=programs_path())]:
@@ -65,7 +90,13 @@ def lacks(*, disks: bool, throttle: bool, groups: bool, pools: bool = False) -> 
                            "systemd.unified_cgroup_hierarchy=0")  # fmt: skip
 
 
-def require(**parts: bool) -> None:
+def _may_make_namespaces() -> bool:
+    status = (_PROC / "self" / "status").read_text()
+    effective = int(status.partition("CapEff:")[2].split()[0], 16)
+    return effective & _CAPABILITIES == _CAPABILITIES
+
+
+def require(**parts: Any) -> None:
     """VEN-LAB-NEEDS with all that `lacks` finds."""
     if found := list(lacks(**parts)):
         raise VenturiError(
@@ -175,13 +206,30 @@ def kill(pids: Iterable[int]) -> None:
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-        with suppress(ChildProcessError):  # one of ours would stay as a zombie
-            os.waitpid(pid, os.WNOHANG)
+
+
+def reap(pid: int) -> None:
+    """Takes the status of a child of ours that has ended, which would stay as a zombie."""
+    with suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
+
+
+@contextmanager
+def choosing_addresses() -> Iterator[None]:
+    """One lab of this network namespace at a time chooses addresses and makes the link that has
+    them: others would choose the same.
+    """
+    folder = os.open(_LINKS, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def links() -> frozenset[str]:
     """The names of this machine's network links."""
-    return frozenset(each.name for each in Path("/sys/class/net").iterdir())
+    return frozenset(each.name for each in _LINKS.iterdir())
 
 
 def networks_in_use(*, held: int | None) -> Iterator[tuple[str, IPv4Network]]:

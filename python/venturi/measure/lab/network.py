@@ -8,9 +8,12 @@ switch's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from ipaddress import IPv4Address, IPv4Network
 
-from venturi.measure.lab.lab_file import CORE, MACHINE, LabHost, LabSpec, Switch
+from venturi.errors import VenturiError
+from venturi.measure.lab.lab_file import CORE, MACHINE, NETWORKS, LabHost, LabSpec, Switch
 
 _QUEUE_S = 0.05
 _QUEUE_BYTES_MIN = 1000 * 1514
@@ -144,3 +147,29 @@ def _uplink(link: str, switch: Switch) -> list[str]:
 def _spread(number: int, masks: tuple[int, ...]) -> int:
     """`number` written in the bits of `masks`."""
     return sum(mask for place, mask in enumerate(masks) if number >> place & 1)
+
+
+def with_free_addresses(spec: LabSpec, used: Sequence[IPv4Network]) -> LabSpec:
+    """`spec` in the first of NETWORKS that overlaps none of `used`; as it is if its file names
+    addresses. VEN-LAB-ADDRESS if none is free.
+    """
+    if spec.addresses_named:
+        return spec
+    free = (each for each in NETWORKS if not any(each.overlaps(other) for other in used))
+    network = next(free, None)
+    if network is None:
+        raise VenturiError(
+            "VEN-LAB-ADDRESS",
+            f"this machine has all networks that a lab takes, {NETWORKS[0]} to {NETWORKS[-1]}",
+            where={"key": "network.addresses"},
+            hint="take down a lab, or name addresses in [network]",
+        )
+    shift = int(network.network_address) - int(IPv4Network(spec.network).network_address)
+    return replace(
+        spec,
+        network=str(network),
+        machine_address=str(IPv4Address(spec.machine_address) + shift),
+        hosts=tuple(
+            replace(host, address=str(IPv4Address(host.address) + shift)) for host in spec.hosts
+        ),
+    )

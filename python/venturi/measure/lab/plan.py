@@ -47,7 +47,7 @@ def steps_of(
     for images in dict.fromkeys(images_of(spec, host, id, folder) for host in spec.hosts):
         yield Folder(str(images))
     disks = [
-        (host, disk, images_of(spec, host, id, folder) / f"{host.name}-{disk.name}.img")
+        (host, disk, images_of(spec, host, id, folder) / f"{_file_name(host, disk)}.img")
         for host in spec.hosts
         for disk in host.disks
     ]
@@ -91,6 +91,10 @@ def controllers(host: LabHost) -> tuple[str, ...]:
     return tuple(_limits(host))
 
 
+def _file_name(host: LabHost, disk: Disk) -> str:
+    return f"{host.name}.{disk.name}"  # no name has a point in it
+
+
 def _turns(disk: Disk) -> bool:
     return disk.model == "spindle"
 
@@ -103,15 +107,18 @@ def _served(host: LabHost, disk: Disk, image: Path) -> str:
                      "revolution_ms": disk.rotation_s * 1000}  # fmt: skip
     mechanism["rate_bytes_per_s"] = disk.read_bytes_per_s
     return json.dumps(
-        {"name": f"{host.name}-{disk.name}", "image": str(image), "size_bytes": disk.size_bytes,
+        {"name": _file_name(host, disk), "image": str(image), "size_bytes": disk.size_bytes,
          "mechanism": mechanism}
     )  # fmt: skip
 
 
 def _spindle(host: LabHost, disk: Disk) -> Iterator[Step]:
     """A disk that takes its time itself, before its requests are answered."""
-    served = f"{host.name}-{disk.name}"
-    yield Loop(f"{host.name}/{disk.name}", served=served, dirty_bytes=_dirty_bytes(disk))
+    yield Loop(
+        f"{host.name}/{disk.name}",
+        served=_file_name(host, disk),
+        dirty_bytes=_dirty_bytes(disk),
+    )
 
 
 def _throttled(host: LabHost, disk: Disk, image: Path) -> Iterator[Step]:

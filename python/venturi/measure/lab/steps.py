@@ -31,6 +31,7 @@ SWITCHES = ".switches"
 SERVER = "spindle server"
 """The step of the server of disks that turn."""
 _GONE_S = 10.0
+_TURN_S = 0.01
 _READ_AHEAD_KIB = 1024
 
 
@@ -97,11 +98,16 @@ class Folder:
         return self.path
 
     def do(self, world: World, note: Note) -> None:
-        Path(self.path).mkdir(mode=0o700, parents=True)
+        path = Path(self.path)
+        note({"above": [str(each) for each in path.parents if not each.exists()]})
+        path.mkdir(mode=0o700, parents=True)
 
     def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
         if world.id in Path(self.path).name:
             shutil.rmtree(self.path, ignore_errors=True)
+        with suppress(OSError):  # somebody else has something in it
+            for each in notes.get("above", ()):
+                Path(each).rmdir()
         return not Path(self.path).exists()
 
 
@@ -157,11 +163,15 @@ class Group:
         path = Path(self.path)
         until_s = time.monotonic() + _GONE_S
         while world.id in self.path and path.exists():
-            with suppress(OSError):
-                machine.kill(map(int, (path / "cgroup.procs").read_text().split()))
-                path.rmdir()
-            if path.exists() and time.monotonic() > until_s:
-                return False
+            for folder, _, _ in os.walk(path, topdown=False):  # a program may have made some in it
+                with suppress(OSError):
+                    group = Path(folder)
+                    machine.kill(map(int, (group / "cgroup.procs").read_text().split()))
+                    group.rmdir()
+            if path.exists():
+                if time.monotonic() > until_s:
+                    return False
+                time.sleep(_TURN_S)
         return True
 
 
@@ -319,6 +329,7 @@ class Spindle:
             if time.monotonic() > until_s:
                 return False
             _wait_for_end([server.pid])
+        machine.reap(server.pid)
         return True
 
 
@@ -398,9 +409,8 @@ class Holder:
             if time.monotonic() > until_s:
                 return False
             _wait_for_end(found)
-        # It may be a child of ours; what else ran there is its own parent's to wait for.
-        with suppress(ChildProcessError, KeyError):
-            os.waitpid(notes["pid"], os.WNOHANG)
+        if "pid" in notes:
+            machine.reap(notes["pid"])
         return True
 
 
@@ -418,14 +428,15 @@ def _locked_mount_point() -> int:
 
 def _inhabitants(world: World, name: str, notes: Mapping[str, Any]) -> list[int]:
     """The processes in a host's namespaces: those that see its mounts, which are marked, and those
-    that share a namespace with its holder. Not ourselves, who may look on.
+    that share a namespace with its holder. Not ourselves, who may look on. What else one of them
+    is in may be the machine's, and so everybody's.
     """
     found = {pid for pid in machine.processes() if machine.sees_mount_of(pid, world.marker(name))}
     if "pid" in notes and machine.ProcessId(notes["pid"], notes["ticks"]).alive:
         found.add(notes["pid"])
-    shared = {space for pid in found for space in machine.namespaces(pid)}
-    shared -= machine.namespaces(os.getpid())
-    found |= {pid for pid in machine.processes() if machine.namespaces(pid) & shared}
+        own = machine.namespaces(notes["pid"])
+        own -= machine.namespaces(os.getpid()) | machine.namespaces(1)
+        found |= {pid for pid in machine.processes() if machine.namespaces(pid) & own}
     return sorted(pid for pid in found - {os.getpid()} if machine.started_ticks(pid) is not None)
 
 
@@ -553,10 +564,10 @@ class Merge:
             "set -eu",
             *(f"echo $$ > {group}/cgroup.procs" for group in self.groups),
             f"mkdir -m 1777 {place} {' '.join(map(str, own))}",
-            f"mergerfs -o {_MERGED},fsname={world.marker(self.name)} {branches} {place}",
+            f"mergerfs -o {_MERGED},fsname={world.marker(self.key)} {branches} {place}",
         ]
-        machine.run("nsenter", "-t", str(world.holder(self.host).pid), "-m", "sh", "-c",
-                    "\n".join(commands), what=f"the pool {self.key}")  # fmt: skip
+        machine.run("nsenter", "-t", str(world.holder(self.host).pid), "--net", "--uts", "--mount",
+                    "sh", "-c", "\n".join(commands), what=f"the pool {self.key}")  # fmt: skip
 
     def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
         return True

@@ -10,7 +10,7 @@ from statistics import median
 
 from venturi.record.one_host import HOST
 from venturi.record.trial import Sample, Trial
-from venturi.units import format_rate
+from venturi.units import format_line_rate, format_rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +80,13 @@ def between_hosts(trial: Trial) -> BetweenHosts | None:
     sizes = tuple(_sizes(trial))
     culled = tuple(_culled(trial))
     matrix = tuple(tuple(pairs.get((a, b)) for b in hosts) for a in hosts)
-    return BetweenHosts(
-        hosts, matrix, standings, sizes, culled, _sentence(pairs, standings, sizes, culled)
-    )
+    links = {
+        host.name: link.bytes_per_s
+        for host in trial.cluster.hosts
+        if (link := trial.cluster.data_link(host)) is not None and link.bytes_per_s is not None
+    }
+    said = _sentence(pairs, standings, sizes, culled, links)
+    return BetweenHosts(hosts, matrix, standings, sizes, culled, said)
 
 
 def _pairs(trial: Trial) -> dict[tuple[str, str], PairRate]:
@@ -149,6 +153,7 @@ def _sentence(
     standings: tuple[HostStanding, ...],
     sizes: tuple[AllToAll, ...],
     culled: tuple[Culled, ...],
+    links: Mapping[str, float],
 ) -> str:
     middle = median(pair.bytes_per_s for pair in pairs.values())
     slow = [each for each in standings if each.slow]
@@ -156,6 +161,12 @@ def _sentence(
     if slow:
         named = ", ".join(f"{each.host} ({each.share:.0%} of the others)" for each in slow)
         said.append(f"{'this host is' if len(slow) == 1 else 'these hosts are'} slow: {named}")
+        said += [
+            f"the link of {each.host} is one of {format_line_rate(link)}, of which that is "
+            f"{each.bytes_per_s / link:.0%}"
+            for each in slow
+            if (link := links.get(each.host)) is not None and link < max(links.values())
+        ]
     elif standings:
         last = standings[0]
         said.append(
