@@ -21,8 +21,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from enum import IntEnum
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,11 @@ STDERR_LINES = 20
 CLOSE_S = 30.0
 """What the far end started gets 10 s to end by itself."""
 _HEAD = struct.Struct("<BII")
+_CREDIT = struct.Struct("<I")
+_NOTES = {"started": int, "ended": int, "stderr": list}
+"""What an agent says about a call under way."""
+_ERRNOS = range(1, 1 << 12)
+"""Numbers of errors that Linux may give."""
 _LOOK_AGAIN_S = 0.5
 
 
@@ -70,11 +75,27 @@ def name_of(text: str) -> str:
     return os.fsdecode(text.encode("latin-1"))
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was called, of the agent of which `host`, and that one's version."""
+
+    call: str
+    host: str
+    version: str
+
+    def misunderstood(self, how: str) -> VenturiError:
+        """What an agent is that does not know a call, or not as we say it."""
+        return _version(
+            self.host,
+            f"it is of version {self.version} and {how} the call {self.call}",
+            {"call": self.call, "version": self.version},
+        )
+
+
 class Channel:
     """A call under way: what it is sent, what it sends, and how it ends.
 
-    `lost` is why it never will, if that is known; `unknown`, what is wrong with a far end that
-    does not know it.
+    `lost` is why it never will, if that is known.
     """
 
     def __init__(
@@ -82,11 +103,11 @@ class Channel:
         number: int,
         send: Callable[[Kind, int, bytes], None],
         lost: VenturiError | None,
-        unknown: Callable[[], VenturiError],
+        asked: Asked,
     ) -> None:
         self._number = number
         self._send = send
-        self._unknown = unknown
+        self._asked = asked
         self._changed = threading.Condition()
         self._credit = WINDOW_BYTES
         self._arrived: deque[bytes] = deque()
@@ -127,7 +148,7 @@ class Channel:
         self._wait(lambda: bool(self._arrived) or self._complete or self.ended)
         if self._arrived:
             piece = self._arrived.popleft()
-            self._send(Kind.CREDIT, self._number, struct.pack("<I", len(piece)))
+            self._send(Kind.CREDIT, self._number, _CREDIT.pack(len(piece)))
             return piece
         self._check()
         return b""
@@ -176,22 +197,25 @@ class Channel:
         tell()
 
     def take(self, kind: int, payload: bytes) -> None:
-        """Takes a frame that came for the call; in the link's own thread."""
+        """Takes a frame that came for the call; in the link's own thread. ValueError for what no
+        agent says.
+        """
         with self._changed:
             if kind == Kind.DATA:
                 self._arrived.append(payload)
             elif kind == Kind.END:
                 self._complete = True
             elif kind == Kind.CREDIT:
-                self._credit += struct.unpack("<I", payload)[0]
+                if len(payload) != _CREDIT.size:
+                    raise _nonsense(payload)
+                self._credit += _CREDIT.unpack(payload)[0]
             elif kind == Kind.NOTE:
-                self._notes |= json.loads(payload)
+                notes = _object(payload)
+                if not all(isinstance(told, _NOTES.get(name, ())) for name, told in notes.items()):
+                    raise _nonsense(payload)
+                self._notes |= notes
             elif kind == Kind.ANSWER:
-                answer = json.loads(payload)
-                if "unknown" in answer:
-                    self._lost = self._unknown()
-                else:
-                    self._answer = answer
+                self._end_with(_object(payload))
             self._changed.notify_all()
         self._tell_end()
 
@@ -202,6 +226,17 @@ class Channel:
                 self._lost = error
             self._changed.notify_all()
         self._tell_end()
+
+    def _end_with(self, answer: Mapping[str, Any]) -> None:
+        number, path = answer.get("errno"), answer.get("path")
+        if "unknown" in answer:
+            self._lost = self._asked.misunderstood("does not know")
+        elif "ok" in answer or (
+            isinstance(number, int) and number in _ERRNOS and isinstance(path, str | None)
+        ):
+            self._answer = answer
+        else:
+            self._lost = self._asked.misunderstood("has no proper answer to")
 
     def _tell_end(self) -> None:
         with self._changed:
@@ -263,7 +298,7 @@ class Link:
         with self._lock:
             self._count += 1
             number = self._count
-            channel = Channel(number, self._send, self._lost, partial(self._unknown, name))
+            channel = Channel(number, self._send, self._lost, self._asked(name))
             if self._lost is None:
                 self._channels[number] = channel
         self._send(Kind.CALL, number, json.dumps({"call": name, **given}).encode())
@@ -290,14 +325,8 @@ class Link:
         for thread in self._threads:
             thread.join()
 
-    def _unknown(self, call: str) -> VenturiError:
-        """What an agent is that does not know a call, or not as we say it."""
-        version = self.hello["identity"]["version"]
-        return _version(
-            self.name,
-            f"it is of version {version} and does not know the call {call}",
-            {"call": call, "version": version},
-        )
+    def _asked(self, call: str) -> Asked:
+        return Asked(call, self.name, self.hello["identity"]["version"])
 
     def _send(self, kind: Kind, channel: int, payload: bytes) -> None:
         # By a thread of its own: Ctrl-C must not leave half a frame in the pipe.
@@ -321,15 +350,17 @@ class Link:
             while (frame := self._frame(self._silence_s)) is not None:
                 kind, number, payload = frame
                 with self._lock:
-                    done = kind == Kind.ANSWER
-                    channel = (self._channels.pop if done else self._channels.get)(number, None)
+                    channel = self._channels.get(number)
                 if channel is not None:
                     channel.take(kind, payload)
+                if kind == Kind.ANSWER:
+                    with self._lock:
+                        self._channels.pop(number, None)
             why = self._far.last_word() or "it ended"
         except TimeoutError:
             why = f"nothing was heard of it for {format_duration(self._silence_s)}"
-        except (OSError, ValueError) as error:
-            why = str(error)
+        except Exception as error:  # whatever it met: nobody else would end who waits
+            why = str(error) or type(error).__name__
         self._lose("the connection was closed" if self._closing else why)
 
     def _lose(self, why: str) -> None:
@@ -357,7 +388,7 @@ class Link:
             if len(self._buffer) >= _HEAD.size:
                 kind, channel, length = _HEAD.unpack_from(self._buffer)
                 if kind > max(Kind) or length > MAX_FRAME_BYTES:
-                    raise ValueError(f"it says {bytes(self._buffer[:80])!r}")
+                    raise _nonsense(self._buffer)
                 whole = _HEAD.size + length
                 if len(self._buffer) >= whole:
                     payload = bytes(memoryview(self._buffer)[_HEAD.size : whole])
@@ -384,10 +415,10 @@ class Link:
             raise self._not_started()
         kind, _, payload = frame
         try:
-            hello: Mapping[str, Any] = json.loads(payload) if kind == Kind.HELLO else {}
+            hello: Mapping[str, Any] = _object(payload) if kind == Kind.HELLO else {}
             protocol, version = hello["protocol"], hello["identity"]["version"]
         except (ValueError, KeyError, TypeError):
-            raise _version(self.name, f"it says {payload[:80]!r}") from None
+            raise _version(self.name, str(_nonsense(payload))) from None
         if protocol != PROTOCOL or _plain(version) != _plain(venturi.__version__):
             raise _version(
                 self.name,
@@ -504,6 +535,21 @@ class FarEnd:
         with suppress(OSError, ValueError), io.BufferedReader(self._process.stderr) as file:  # type: ignore[type-var]
             while line := file.readline(2000):
                 self._words.append(line.decode(errors="replace").rstrip())
+
+
+def _object(payload: bytes) -> dict[str, Any]:
+    """The object that a frame carries as JSON. ValueError for what is none."""
+    try:
+        found = json.loads(payload)
+    except (ValueError, RecursionError):
+        raise _nonsense(payload) from None
+    if not isinstance(found, dict):
+        raise _nonsense(payload)
+    return found
+
+
+def _nonsense(said: bytes | bytearray) -> ValueError:
+    return ValueError(f"it says {bytes(said[:80])!r}")
 
 
 def _plain(version: object) -> str:
