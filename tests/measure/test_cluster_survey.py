@@ -151,14 +151,18 @@ def test_what_a_host_raises_is_told_with_its_name() -> None:
             raise VenturiError("VEN-HOST-LOST", "gone")
         if name == "c":
             raise PermissionError(13, "no", "/x")
+        if name == "e":
+            raise KeyError("errno")
         return name.upper()
 
-    found = on_each("abcd", work, timeout_s=60)
+    found = on_each("abcde", work, timeout_s=60)
     assert found.results == {"a": "A", "d": "D"}
-    assert [error.where["host"] for error in found.failures.values()] == ["b", "c"]
+    assert [error.where["host"] for error in found.failures.values()] == ["b", "c", "e"]
+    assert found.failures["e"].code == "VEN-HOST-VERSION"
+    assert found.failures["e"].message == "what e says cannot be read: KeyError: 'errno'"
     with pytest.raises(VenturiError, match="gone") as raised:
         found.all()
-    assert raised.value.where["hosts that failed"] == "b, c"
+    assert raised.value.where["hosts that failed"] == "b, c, e"
     with pytest.raises(ZeroDivisionError):
         on_each("a", lambda name: 1 / 0, timeout_s=60)
 

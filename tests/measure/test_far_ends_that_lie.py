@@ -7,7 +7,9 @@ from __future__ import annotations
 import json
 import struct
 import sys
+from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -70,3 +72,38 @@ def test_what_no_agent_says_loses_the_link(says: str) -> None:
                 host.unix_time_s()
             assert caught.value.code == "VEN-HOST-LOST"
             assert caught.value.where["host"] == "far"
+
+
+@pytest.mark.parametrize(
+    ("answer", "ask"),
+    [
+        (b"{}", RemoteHost.unix_time_s),
+        (b'{"errno": "x", "path": null}', RemoteHost.unix_time_s),
+        (b'{"errno": 2, "path": 5}', RemoteHost.unix_time_s),
+        (b'{"ok": "abc"}', RemoteHost.unix_time_s),
+        (b'{"ok": NaN}', RemoteHost.unix_time_s),
+        (b'{"ok": 5}', lambda host: host.which("java")),
+        (b'{"ok": {"kind": "file"}}', lambda host: host.files.stat(Path("/"))),
+        (b'{"ok": null}', lambda host: host.files.free_bytes(Path("/"))),
+        (b'{"ok": null}', lambda host: host.files.entries(Path("/"))),
+        (b'{"ok": []}', lambda host: host.lock("test").__enter__()),
+    ],
+)
+def test_an_answer_of_another_shape_is_of_another_version(
+    answer: bytes, ask: Callable[[RemoteHost], object]
+) -> None:
+    with liar(frame(Kind.ANSWER, answer)) as host:
+        for _ in range(2):  # the link is as it was
+            with pytest.raises(VenturiError, match="no proper answer to the call") as caught:
+                ask(host)
+            assert caught.value.code == "VEN-HOST-VERSION"
+            assert caught.value.where["host"] == "far"
+
+
+@pytest.mark.parametrize(
+    "hello", [{"cores": "many"}, {"agent": None}, {"identity": 5}, {"protocol": []}]
+)
+def test_who_greets_in_another_way_is_of_another_version(hello: dict[str, object]) -> None:
+    with pytest.raises(VenturiError) as caught, liar("", **hello):
+        pytest.fail("it is connected")
+    assert caught.value.code == "VEN-HOST-VERSION"

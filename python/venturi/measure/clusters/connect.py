@@ -14,6 +14,7 @@ from venturi.errors import VenturiError, refused
 from venturi.measure.clusters.cluster_spec import ClusterSpec, HostSpec
 from venturi.measure.hosts import threads
 from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.link import UNFIT
 from venturi.units import format_duration
 
 T = TypeVar("T")
@@ -47,8 +48,9 @@ def on_each(
     timeout_s: float,
     on_done: Callable[[int], None] = lambda done: None,
 ) -> Outcome[T]:
-    """What `work` returns for each host's name, all at once. One that raises a VenturiError or an
-    OSError, or is not done after `timeout_s`, is among the failures; any other error is raised.
+    """What `work` returns for each host's name, all at once. One that raises a VenturiError, an
+    OSError or one of UNFIT (what its host said was of another shape), or is not done after
+    `timeout_s`, is among the failures; any other error is raised.
 
     `on_done` hears how many are done. What is late goes on by itself, and nobody hears of it.
     """
@@ -131,10 +133,23 @@ def connected(
 def _told(error: BaseException, name: str) -> VenturiError:
     if isinstance(error, OSError):
         return refused(error, f"on {name}", where={"host": name})
+    if isinstance(error, UNFIT):
+        return _unfit(error, name)
     if not isinstance(error, VenturiError):
         raise error
     error.where = {"host": name, **error.where}
     return error
+
+
+def _unfit(error: BaseException, name: str) -> VenturiError:
+    told = VenturiError(
+        "VEN-HOST-VERSION",
+        f"what {name} says cannot be read: {type(error).__name__}: {error}",
+        where={"host": name},
+        hint="`venturi cluster push CLUSTER.toml` brings the agent that this Venturi came with",
+    )
+    told.__cause__ = error
+    return told
 
 
 def _late(name: str, timeout_s: float) -> VenturiError:

@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import venturi
 from venturi.errors import VenturiError
@@ -43,6 +43,8 @@ MAX_FRAME_BYTES = 64 << 20
 STDERR_LINES = 20
 CLOSE_S = 30.0
 """What the far end started gets 10 s to end by itself."""
+UNFIT = (AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError)
+"""What reading something raises that is of another shape than it should be."""
 _HEAD = struct.Struct("<BII")
 _CREDIT = struct.Struct("<I")
 _NOTES = {"started": int, "ended": int, "stderr": list}
@@ -50,6 +52,9 @@ _NOTES = {"started": int, "ended": int, "stderr": list}
 _ERRNOS = range(1, 1 << 12)
 """Numbers of errors that Linux may give."""
 _LOOK_AGAIN_S = 0.5
+_WHO = {"name": str, "user": str, "cores": int, "agent": str, "temporaries": str}
+"""What an agent says of its host when it greets."""
+T = TypeVar("T")
 
 
 class Kind(IntEnum):
@@ -83,7 +88,7 @@ class Asked:
     host: str
     version: str
 
-    def misunderstood(self, how: str) -> VenturiError:
+    def misunderstood(self, how: str = "has no proper answer to") -> VenturiError:
         """What an agent is that does not know a call, or not as we say it."""
         return _version(
             self.host,
@@ -236,7 +241,7 @@ class Channel:
         ):
             self._answer = answer
         else:
-            self._lost = self._asked.misunderstood("has no proper answer to")
+            self._lost = self._asked.misunderstood()
 
     def _tell_end(self) -> None:
         with self._changed:
@@ -316,6 +321,17 @@ class Link:
     def ask(self, name: str, **given: Any) -> Any:
         """The answer to a call. OSError as the far end had it; VEN-HOST-LOST."""
         return self.call(name, **given).answer()
+
+    def told(self, shape: Callable[[Any], T], call: str, **given: Any) -> T:
+        """The answer to a call as `shape` makes it; as `ask`, and VEN-HOST-VERSION."""
+        return self.fitting(shape, call, self.ask(call, **given))
+
+    def fitting(self, shape: Callable[[Any], T], call: str, said: Any) -> T:
+        """What was said to a call as `shape` makes it; VEN-HOST-VERSION if it cannot."""
+        try:
+            return shape(said)
+        except UNFIT as error:
+            raise self._asked(call).misunderstood() from error
 
     def close(self) -> None:
         """Ends it; returns once the far end has ended what it started, or is given up."""
@@ -425,6 +441,8 @@ class Link:
                 f"it is of version {version} (protocol {protocol}), "
                 f"this Venturi of {venturi.__version__} (protocol {PROTOCOL})",
             )
+        if not all(isinstance(hello.get(name), kind) for name, kind in _WHO.items()):
+            raise _version(self.name, str(_nonsense(payload)))
         return hello
 
     def _not_started(self) -> VenturiError:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import fnmatch
 import io
 import json
+import math
 import os
 import re
 import signal
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from venturi.errors import VenturiError
 from venturi.measure.hosts.host import Files, Info, Process, Supervised, lines_of
@@ -35,6 +36,7 @@ BUFFER_BYTES = 1 << 20
 """What an open file reads or writes at once: each time costs a round trip."""
 _PIECES_AHEAD = WINDOW_BYTES // BUFFER_BYTES
 CLEAN_UP_S = 30.0
+T = TypeVar("T")
 
 
 @contextmanager
@@ -91,19 +93,19 @@ class RemoteFiles(Files):
         self._ask("symlink", path, to=text_of(to))
 
     def stat(self, path: Path) -> Info:
-        return _info(path, self._ask("stat", path))
+        return self._told(partial(_info, path), "stat", path)
 
     def resolve(self, path: Path) -> Path:
-        return Path(name_of(self._ask("resolve", path)))
+        return self._told(_path, "resolve", path)
 
     def entries(self, folder: Path) -> tuple[Info, ...]:
-        return _infos(folder, self._told("entries", folder))
+        return self._listed("entries", folder)
 
     def find(self, folder: Path, pattern: str) -> tuple[Info, ...]:
         parts = Path(pattern).parts
         anywhere = "**" in parts
         depth = None if anywhere else len(parts)
-        found = _infos(folder, self._told("walk", folder, depth=depth, follow=not anywhere))
+        found = self._listed("walk", folder, depth=depth, follow=not anywhere)
         names = [re.compile(fnmatch.translate(part)).match for part in parts]
         below = len(folder.parts)
         return tuple(each for each in found if _fits(each.path.parts[below:], parts, names))
@@ -119,11 +121,11 @@ class RemoteFiles(Files):
             channel.answer()
 
     def open(self, path: Path) -> io.BufferedReader:
-        handle = self._ask("open", path)
+        handle = self._told(int, "open", path)
         return io.BufferedReader(_Opened(self._link, handle), BUFFER_BYTES)
 
     def create(self, path: Path) -> io.BufferedWriter:
-        handle = self._ask("create", path)
+        handle = self._told(int, "create", path)
         return io.BufferedWriter(_Created(self._link, handle), BUFFER_BYTES)
 
     def sync(self, path: Path) -> None:
@@ -158,7 +160,7 @@ class RemoteFiles(Files):
             yield tuple(copies)
 
     def free_bytes(self, path: Path) -> int:
-        return int(self._ask("free_bytes", path))
+        return self._told(int, "free_bytes", path)
 
     def require_writable(self, folder: Path) -> None:
         self._ask("require_writable", folder)
@@ -169,23 +171,27 @@ class RemoteFiles(Files):
 
     @contextmanager
     def temporary(self, prefix: str) -> Iterator[Path]:
-        folder = Path(name_of(self._link.ask("temporary", prefix=prefix)))
+        folder = self._link.told(_path, "temporary", prefix=prefix)
         try:
             yield folder
         finally:
             _unless_lost(lambda: self.remove(folder))  # else the far end does it
 
-    def _ask(self, call: str, path: Path, **more: Any) -> Any:
-        return self._link.ask(call, path=text_of(path), **more)
+    def _ask(self, call: str, path: Path, **more: Any) -> None:
+        self._link.ask(call, path=text_of(path), **more)
+
+    def _told(self, shape: Callable[[Any], T], call: str, path: Path) -> T:
+        return self._link.told(shape, call, path=text_of(path))
+
+    def _listed(self, call: str, folder: Path, **more: Any) -> tuple[Info, ...]:
+        said = self._whole(call, folder, **more)
+        return self._link.fitting(lambda said: _infos(folder, json.loads(said)), call, said)
 
     def _whole(self, call: str, path: Path, **more: Any) -> bytes:
         with self._link.calling(call, path=text_of(path), **more) as channel:
             data = b"".join(iter(channel.receive, b""))
             channel.answer()
             return data
-
-    def _told(self, call: str, path: Path, **more: Any) -> Any:
-        return json.loads(self._whole(call, path, **more))
 
 
 class RemoteProcess:
@@ -231,7 +237,8 @@ class RemoteProcess:
 class RemoteSupervised:
     """A command there, under a supervisor of its own."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, link: Link, channel: Channel) -> None:
+        self._link = link
         self._channel = channel
         ends, held = os.pipe()
         self._end, self._held = io.FileIO(ends), io.FileIO(held, "wb")
@@ -250,8 +257,7 @@ class RemoteSupervised:
 
     @cached_property
     def report(self) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self._channel.answer()
-        return found
+        return self._link.fitting(_report, "supervise", self._channel.answer())
 
     def release(self) -> None:
         self._channel.note("release")
@@ -297,28 +303,28 @@ class RemoteHost:
 
     def which(self, program: str, path: str | None = None) -> str | None:
         looked = None if path is None else text_of(path)
-        found = self._link.ask("which", program=text_of(program), path=looked)
-        return None if found is None else name_of(found)
+        return self._link.told(_or_none(name_of), "which", program=text_of(program), path=looked)
 
     def unix_time_s(self) -> float:
-        return float(self._link.ask("unix_time"))
+        return self._link.told(_finite, "unix_time")
 
     def address_towards(self, server: str, port: int, timeout_s: float) -> str | None:
         if port not in range(1 << 16):
             return None
-        found = self._link.ask("address_towards", server=server, port=port, timeout_s=timeout_s)
-        return None if found is None else str(found)
+        return self._link.told(
+            _or_none(str), "address_towards", server=server, port=port, timeout_s=timeout_s
+        )
 
     @contextmanager
     def lock(self, about: str) -> Iterator[str | None]:
-        taken = self._link.ask("lock", about=about)
-        if "holder" in taken:
-            yield str(taken["holder"])
+        holder, handle = self._link.told(_taken, "lock", about=about)
+        if handle is None:
+            yield holder
             return
         try:
             yield None
         finally:
-            _unless_lost(lambda: self._link.ask("close", handle=taken["handle"]))
+            _unless_lost(lambda: self._link.ask("close", handle=handle))
 
     def start(
         self,
@@ -347,7 +353,7 @@ class RemoteHost:
         channel = self._link.call("supervise", log=text_of(log), **given)
         if channel.noted("started") is None:
             channel.answer()
-        return RemoteSupervised(channel)
+        return RemoteSupervised(self._link, channel)
 
 
 class _Opened(io.RawIOBase):
@@ -414,7 +420,7 @@ class _Opened(io.RawIOBase):
         if whence == os.SEEK_CUR:
             offset += self._position
         elif whence == os.SEEK_END:
-            offset += int(self._link.ask("length", handle=self._handle))
+            offset += self._link.told(int, "length", handle=self._handle)
         if offset < 0:
             raise ValueError(f"negative seek position {offset}")
         if offset != self._position:
@@ -446,7 +452,7 @@ class _Created(io.RawIOBase):
         with self._link.calling("append", handle=self._handle) as channel:
             if channel.send(bytes(data)):
                 channel.end()
-            count = int(channel.answer())
+            count = self._link.fitting(int, "append", channel.answer())
         self._position += count
         return count
 
@@ -500,8 +506,33 @@ def _command(
     }
 
 
+def _path(told: str) -> Path:
+    return Path(name_of(told))
+
+
+def _or_none(shape: Callable[[Any], T]) -> Callable[[Any], T | None]:
+    return lambda told: None if told is None else shape(told)
+
+
+def _finite(told: Any) -> float:
+    found = float(told)
+    if not math.isfinite(found):
+        raise ValueError(told)
+    return found
+
+
+def _taken(told: Mapping[str, Any]) -> tuple[str, int | None]:
+    """Who holds a lock, or else our handle of it."""
+    return (str(told["holder"]), None) if "holder" in told else ("", int(told["handle"]))
+
+
+def _report(told: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**told, "status": int(told["status"])}
+
+
 def _info(path: Path, told: Mapping[str, Any]) -> Info:
-    return Info(path, told["kind"], told["bytes"], told["modified_ns"], told["device"])
+    size, modified_ns, device = (int(told[name]) for name in ("bytes", "modified_ns", "device"))
+    return Info(path, told["kind"], size, modified_ns, device)
 
 
 def _infos(folder: Path, told: Sequence[Mapping[str, Any]]) -> tuple[Info, ...]:
