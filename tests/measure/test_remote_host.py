@@ -19,6 +19,8 @@ from host_contract import HostContract, output_of, wait_until
 
 from command_line import venturi
 from venturi.errors import VenturiError
+from venturi.measure.hosts.agent import Agent, AgentResult
+from venturi.measure.hosts.at_once import on_all
 from venturi.measure.hosts.host import Host
 from venturi.measure.hosts.link import WINDOW_BYTES, Channel, FarEnd, Link
 from venturi.measure.hosts.lock import alone_on, measuring
@@ -195,6 +197,24 @@ def test_a_near_end_that_hangs(agent_binary: Path, tmp_path: Path) -> None:
     finally:
         near.kill()
         near.wait()
+
+
+def test_what_is_stuck_there_is_given_up_and_named(agent_binary: Path, tmp_path: Path) -> None:
+    stuck = tmp_path / "stuck"
+    stuck.write_text("#!/bin/sh\nexec sleep 603\n")
+    stuck.chmod(0o755)
+    with connected([agent_binary, "host"], "far") as host:
+        agents = {"well": Agent(str(host.agent), host), "ill": Agent(str(stuck), host)}
+        told = on_all(agents, "facts", silence_s=2.0)
+        assert isinstance(told["well"], AgentResult), "what others say is kept"
+        error = told["ill"]
+        assert isinstance(error, VenturiError)
+        assert error.code == "VEN-HOST-TIMEOUT"
+        assert error.message == "facts has said nothing for 2.0 s"
+        assert error.where["host"] == "ill"
+        wait_until(
+            lambda: not output_of(host.start(["pgrep", "-f", "^sleep 603$"]))[0]
+        )
 
 
 def test_a_far_end_that_is_killed_leaves_nothing(agent_binary: Path, tmp_path: Path) -> None:

@@ -253,11 +253,15 @@ class Agent:
         *,
         on_progress: OnProgress | None = None,
         on_event: OnEvent | None = None,
+        on_line: Callable[[], None] = lambda: None,
     ) -> AgentResult:
-        """Reads the events of a started subcommand until it ends; raises as `run` does."""
+        """Reads the events of a started subcommand until it ends; raises as `run` does. `on_line`
+        is called for each event, whatever it is.
+        """
         collector = _Collector(command, self.allow_debug, on_progress, on_event)
         try:
             for number, line in enumerate(process.lines(), start=1):
+                on_line()
                 collector.take(line, number)
             status = process.wait()
         finally:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
@@ -16,8 +18,12 @@ from venturi.measure.hosts.agent import (
     OnProgress,
 )
 from venturi.measure.hosts.host import Process
+from venturi.units import format_duration
 
 Outcome = AgentResult | VenturiError
+SILENCE_S = 600.0
+"""Work tells its progress all the time, but while the system writes what it had in memory to a slow
+disk: 64 GiB at 110 MB/s."""
 
 
 class Following:
@@ -35,6 +41,7 @@ class Following:
         self._on_progress, self._on_event = on_progress, on_event
         self.outcome: Outcome | None = None
         self._process: Process | None = None
+        self._heard_s = time.monotonic()
         self._thread = threading.Thread(target=self._follow, daemon=True)
         try:
             self._process = process = agent.start(command, *args)
@@ -55,6 +62,7 @@ class Following:
                 self._command,
                 on_progress=self._on_progress,
                 on_event=self._on_event,
+                on_line=self._hear,
             )
         except Interrupted:
             self.outcome = VenturiError("VEN-AGENT-DIED", f"{self._command} was interrupted there")
@@ -63,12 +71,30 @@ class Following:
         except Exception as error:  # a host that is gone in the middle
             self.outcome = VenturiError("VEN-AGENT-DIED", f"{type(error).__name__}: {error}")
 
-    def wait(self) -> Outcome:
-        """What came of it."""
+    def _hear(self) -> None:
+        self._heard_s = time.monotonic()
+
+    def wait(self, silence_s: float = math.inf) -> Outcome:
+        """What came of it; VEN-HOST-TIMEOUT once it has said nothing for `silence_s`. What is
+        stuck is asked to end then, and not waited for: a process that waits for a dead disk cannot
+        even be killed.
+        """
         while self._thread.is_alive():
             self._thread.join(0.5)  # not for ever, or Ctrl-C would wait too
+            if self._thread.is_alive() and time.monotonic() - self._heard_s > silence_s:
+                return self._given_up(silence_s)
         assert self.outcome is not None
         return self.outcome
+
+    def _given_up(self, silence_s: float) -> VenturiError:
+        with suppress(OSError):  # no thread: it ends with its link
+            threads.start(threading.Thread(target=self.stop, daemon=True))
+        return VenturiError(
+            "VEN-HOST-TIMEOUT",
+            f"{self._command} has said nothing for {format_duration(silence_s)}",
+            where={"command": self._command},
+            hint="is the host overloaded, or a disk of it dead? `dmesg` there says more",
+        )
 
     def end(self) -> None:
         """Asks what goes on until it is asked to end for its result."""
@@ -83,18 +109,23 @@ class Following:
 
 
 def on_all(
-    agents: Mapping[str, Agent], command: str, args: Mapping[str, Sequence[object]] | None = None
+    agents: Mapping[str, Agent],
+    command: str,
+    args: Mapping[str, Sequence[object]] | None = None,
+    *,
+    silence_s: float = SILENCE_S,
 ) -> dict[str, Outcome]:
     """The agent's `command` on all hosts at once, with the `args` of each, by name.
 
-    One that fails does not end the others. After Ctrl-C all have ended and cleaned up.
+    One that fails, or has said nothing for `silence_s`, does not end the others; its error names
+    the host. After Ctrl-C all have ended and cleaned up.
     """
     given = args or {}
     started = {
         name: Following(agent, command, *given.get(name, ())) for name, agent in agents.items()
     }
     try:
-        return {name: following.wait() for name, following in started.items()}
+        told = {name: following.wait(silence_s) for name, following in started.items()}
     except BaseException:
         stoppers = [threading.Thread(target=each.stop) for each in started.values()]
         for stopper in stoppers:
@@ -102,3 +133,7 @@ def on_all(
         for stopper in stoppers:
             stopper.join()
         raise
+    for name, outcome in told.items():
+        if isinstance(outcome, VenturiError):
+            outcome.where = {"host": name, **outcome.where}
+    return told

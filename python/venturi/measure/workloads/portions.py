@@ -35,9 +35,8 @@ def validated(
         },
     )  # fmt: skip
     warnings: list[TrialWarning] = []
-    for name, found in seen.items():
+    for found in seen.values():
         if isinstance(found, VenturiError):
-            found.where = {"host": name, **found.where}
             raise found
         warnings += found.warnings
     files = step.host.files
