@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from venturi.measure.hosts.at_once import on_all
 from venturi.measure.hosts.host import Host
 from venturi.measure.hosts.link import WINDOW_BYTES, Channel, FarEnd, Link
 from venturi.measure.hosts.lock import alone_on, measuring
-from venturi.measure.hosts.remote import BUFFER_BYTES, RemoteFiles, connected
+from venturi.measure.hosts.remote import BUFFER_BYTES, RemoteFiles, RemoteHost, connected
 
 OVER_PIPES = (
     "from venturi.measure.hosts.remote import connected; "
@@ -65,23 +65,54 @@ def far_end(host: Host) -> tuple[int, int]:
 
 
 def test_neither_end_keeps_a_file_that_nobody_takes(agent_binary: Path, tmp_path: Path) -> None:
-    big, slow = tmp_path / "big", tmp_path / "slow"
+    big = tmp_path / "big"
     with big.open("wb") as file:
         file.truncate(300_000_000)
-    os.mkfifo(slow)
-    with connected([agent_binary, "host"], "far") as host:
-        copying = threading.Thread(target=host.files.get, args=(big, slow))
-        copying.start()
-        with slow.open("rb") as taken:
-            assert len(taken.read(1_000_000)) == 1_000_000
+    with linked(agent_binary) as link:
+        host = RemoteHost(link)
+        with link.calling("read", path=str(big), last_bytes=None) as channel:
+            taken = len(channel.receive())
             for _ in range(20):  # the link is free for others meanwhile
                 assert host.files.stat(big).bytes == 300_000_000
             assert far_end(host)[1] < FAR_BYTES_MAX
-            assert (
-                sum(len(piece) for piece in iter(lambda: taken.read(1 << 20), b"")) == 299_000_000
-            )
-        copying.join()
+            taken += sum(len(piece) for piece in iter(channel.receive, b""))
+            assert taken == 300_000_000
         assert far_end(host)[1] < FAR_BYTES_MAX
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_copy_that_is_cut_leaves_what_was_there(
+    agent_binary: Path, tmp_path: Path, number: int
+) -> None:
+    """In both directions: the far end is ended once some has come, while more is to come."""
+    far, near, source = tmp_path / "far", tmp_path / "near", tmp_path / "source"
+    for folder in (far, near):
+        folder.mkdir()
+        (folder / "file").write_text("before")
+    with source.open("wb") as file:
+        file.truncate(1 << 33)
+
+    def copies(ways: Callable[[Host], None], folder: Path) -> None:
+        with connected([agent_binary, "host"], "far") as host:
+            pid = far_end(host)[0]
+
+            def end_it() -> None:
+                wait_until(lambda: any(e.stat().st_size for e in folder.glob(".*")))
+                os.kill(pid, number)
+
+            ending = threading.Thread(target=end_it)
+            ending.start()
+            with pytest.raises(VenturiError, match="connection to far was lost") as caught:
+                ways(host)
+            ending.join()
+            assert caught.value.code == "VEN-HOST-LOST"
+
+    copies(lambda host: host.files.put(source, far / "file"), far)
+    copies(lambda host: host.files.get(source, near / "file"), near)
+    assert (far / "file").read_text() == (near / "file").read_text() == "before"
+    assert [each.name for each in near.iterdir()] == ["file"]
+    if number == signal.SIGTERM:
+        assert [each.name for each in far.iterdir()] == ["file"]
 
 
 def test_a_process_that_says_more_than_anybody_hears(agent_binary: Path) -> None:

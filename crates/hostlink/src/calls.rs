@@ -71,7 +71,6 @@ pub enum Call {
     Entries { path: Text },
     Walk { path: Text, depth: Option<usize>, follow: bool },
     Read { path: Text, last_bytes: Option<u64> },
-    Put { path: Text },
     Write { path: Text, durable: bool },
     Open { path: Text },
     Create { path: Text },
@@ -164,7 +163,6 @@ impl Call {
             Self::Entries { .. } => files::entries(&path).and_then(|found| tell(channel, &found)),
             Self::Walk { depth, follow, .. } => tell(channel, &files::walk(&path, depth, follow)),
             Self::Read { last_bytes, .. } => read(channel, &path, last_bytes),
-            Self::Put { .. } => File::create(&path).and_then(|file| receive(channel, &file)),
             Self::Write { durable, .. } => write(channel, &path, durable),
             Self::Open { .. } => files::open(&path).map(|file| shared.keep(file).into()),
             Self::Create { .. } => File::create(&path).map(|file| shared.keep(file).into()),
@@ -190,7 +188,6 @@ impl Call {
             | Self::Entries { path }
             | Self::Walk { path, .. }
             | Self::Read { path, .. }
-            | Self::Put { path }
             | Self::Write { path, .. }
             | Self::Open { path }
             | Self::Create { path }

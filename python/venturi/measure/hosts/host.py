@@ -123,10 +123,10 @@ class Files(Protocol):
         """
 
     def put(self, local: Path, path: Path) -> None:
-        """Copies a file of this machine there."""
+        """Copies a file of this machine there; to another machine whole, or not at all."""
 
     def get(self, path: Path, local: Path) -> None:
-        """Copies a file from there to this machine."""
+        """Copies a file from there to this machine; from another whole, or not at all."""
 
     def here(self, *paths: Path) -> AbstractContextManager[tuple[Path, ...]]:
         """The files as files of this machine, for what reads them by name: themselves if they are

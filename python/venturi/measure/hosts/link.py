@@ -8,6 +8,7 @@ VEN-HOST-LOST, and the far end ends what it started.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import io
 import json
@@ -120,6 +121,7 @@ class Channel:
         self._notes: dict[str, Any] = {}
         self._answer: Mapping[str, Any] | None = None
         self._lost = lost
+        self._cancelled = False
         self._on_end: Callable[[], None] | None = None
 
     @property
@@ -186,11 +188,14 @@ class Channel:
         if "ok" in self._answer:
             return self._answer["ok"]
         number, path = self._answer["errno"], self._answer["path"]
+        if number == errno.ECANCELED and not self._cancelled:
+            raise _lost(self._asked.host, "its agent was ended")
         said = os.strerror(number)
         raise OSError(number, said) if path is None else OSError(number, said, name_of(path))
 
     def cancel(self) -> None:
         """Nobody wants its data any more."""
+        self._cancelled = True
         self.note("cancel")
 
     def at_end(self, tell: Callable[[], None]) -> None:
@@ -380,13 +385,7 @@ class Link:
         self._lose("the connection was closed" if self._closing else why)
 
     def _lose(self, why: str) -> None:
-        error = VenturiError(
-            "VEN-HOST-LOST",
-            f"the connection to {self.name} was lost: {why}",
-            where={"host": self.name},
-            hint="what was started there has been ended there; look at the host and its network, "
-            "and start again",
-        )
+        error = _lost(self.name, why)
         with self._lock:
             self._lost = error
             channels = list(self._channels.values())
@@ -573,6 +572,16 @@ def _nonsense(said: bytes | bytearray) -> ValueError:
 def _plain(version: object) -> str:
     """A version without what Rust and Python write differently in those before a release."""
     return str(version).replace("-", "").replace(".", "")
+
+
+def _lost(name: str, why: str) -> VenturiError:
+    return VenturiError(
+        "VEN-HOST-LOST",
+        f"the connection to {name} was lost: {why}",
+        where={"host": name},
+        hint="what was started there has been ended there; look at the host and its network, "
+        "and start again",
+    )
 
 
 def _version(name: str, how: str, more: Mapping[str, object] | None = None) -> VenturiError:

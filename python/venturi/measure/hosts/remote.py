@@ -31,6 +31,7 @@ from venturi.measure.hosts.link import (
 )
 from venturi.measure.hosts.local import HERE
 from venturi.measure.hosts.owned import COPY_PREFIX, temporary
+from venturi.record.files import replacing
 
 BUFFER_BYTES = 1 << 20
 """What an open file reads or writes at once: each time costs a round trip."""
@@ -132,21 +133,22 @@ class RemoteFiles(Files):
         self._ask("sync", path)
 
     def put(self, local: Path, path: Path) -> None:
-        with local.open("rb") as file, self._link.calling("put", path=text_of(path)) as channel:
+        with (
+            local.open("rb") as file,
+            self._link.calling("write", path=text_of(path), durable=False) as channel,
+        ):
             while (piece := file.read(PIECE_BYTES)) and channel.send(piece):
                 pass
             channel.end()
             channel.answer()
 
     def get(self, path: Path, local: Path) -> None:
-        with self._link.calling("read", path=text_of(path), last_bytes=None) as channel:
-            piece = channel.receive()
-            if not piece:
-                channel.answer()  # before there is a file here
-            with local.open("wb") as file:
-                while piece:
-                    file.write(piece)
-                    piece = channel.receive()
+        with (
+            self._link.calling("read", path=text_of(path), last_bytes=None) as channel,
+            replacing(local, durable=False) as file,
+        ):
+            for piece in iter(channel.receive, b""):
+                file.write(piece)
             channel.answer()
 
     @contextmanager
