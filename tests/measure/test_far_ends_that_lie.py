@@ -74,6 +74,13 @@ def test_what_no_agent_says_loses_the_link(says: str) -> None:
             assert caught.value.where["host"] == "far"
 
 
+def test_more_than_there_is_credit_for_loses_the_link() -> None:
+    with liar("while True: say(2, channel, bytes(1 << 20))") as host:
+        with pytest.raises(VenturiError, match="more than it has credit for") as caught:
+            host.unix_time_s()
+        assert caught.value.code == "VEN-HOST-LOST"
+
+
 @pytest.mark.parametrize(
     ("answer", "ask"),
     [

@@ -117,6 +117,7 @@ class Channel:
         self._changed = threading.Condition()
         self._credit = WINDOW_BYTES
         self._arrived: deque[bytes] = deque()
+        self._arrived_bytes = 0
         self._complete = False
         self._notes: dict[str, Any] = {}
         self._answer: Mapping[str, Any] | None = None
@@ -153,8 +154,10 @@ class Channel:
     def receive(self) -> bytes:
         """What comes next of its data; nothing: that was all. VEN-HOST-LOST."""
         self._wait(lambda: bool(self._arrived) or self._complete or self.ended)
-        if self._arrived:
-            piece = self._arrived.popleft()
+        with self._changed:
+            piece = self._arrived.popleft() if self._arrived else b""
+            self._arrived_bytes -= len(piece)
+        if piece:
             self._send(Kind.CREDIT, self._number, _CREDIT.pack(len(piece)))
             return piece
         self._check()
@@ -212,6 +215,9 @@ class Channel:
         """
         with self._changed:
             if kind == Kind.DATA:
+                self._arrived_bytes += len(payload)
+                if not payload or self._arrived_bytes > WINDOW_BYTES:
+                    raise ValueError("it sends more than it has credit for")
                 self._arrived.append(payload)
             elif kind == Kind.END:
                 self._complete = True
