@@ -21,8 +21,9 @@ from command_line import venturi
 from venturi.errors import VenturiError
 from venturi.measure.hosts.agent import Agent, AgentResult
 from venturi.measure.hosts.at_once import on_all
+from venturi.measure.hosts.far_end import FarEnd
 from venturi.measure.hosts.host import Host
-from venturi.measure.hosts.link import WINDOW_BYTES, Channel, FarEnd, Link
+from venturi.measure.hosts.link import WINDOW_BYTES, Channel, Link
 from venturi.measure.hosts.lock import alone_on, measuring
 from venturi.measure.hosts.remote import BUFFER_BYTES, RemoteFiles, RemoteHost, connected
 
@@ -336,6 +337,7 @@ def test_what_does_not_speak_for_a_host(tmp_path: Path) -> None:
         ([tmp_path / "none"], "VEN-HOST-START", "cannot be started"),
         (["sh", "-c", "echo I speak plain English"], "VEN-HOST-VERSION", "plain English"),
         (["sleep", "60"], "VEN-HOST-TIMEOUT", "has said nothing for"),
+        (["sh", "-c", "exec >&-; exec sleep 60"], "VEN-HOST-START", "did not end"),
     ):
         with (
             pytest.raises(VenturiError, match=says) as caught,

@@ -9,18 +9,14 @@ VEN-HOST-LOST, and the far end ends what it started.
 from __future__ import annotations
 
 import errno
-import fcntl
-import io
 import json
 import os
 import queue
-import select
 import struct
-import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import IntEnum
@@ -30,6 +26,7 @@ from typing import Any, TypeVar
 import venturi
 from venturi.errors import VenturiError
 from venturi.measure.hosts import threads
+from venturi.measure.hosts.far_end import FarEnd
 from venturi.units import format_duration
 
 PROTOCOL = 1
@@ -38,10 +35,7 @@ SILENCE_S = 20.0
 HELLO_S = 30.0
 PIECE_BYTES = 256 << 10
 WINDOW_BYTES = 4 << 20
-PIPE_BYTES = 1 << 20
-"""Of what is said each way; with the usual 64 KiB a copy changes hands four times a piece."""
 MAX_FRAME_BYTES = 64 << 20
-STDERR_LINES = 20
 CLOSE_S = 30.0
 """What the far end started gets 10 s to end by itself."""
 UNFIT = (AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError)
@@ -451,113 +445,16 @@ class Link:
         return hello
 
     def _not_started(self) -> VenturiError:
+        status = self._far.status()
         why = self._far.last_word()
         if "unrecognized subcommand" in why:
             return _version(self.name, "it cannot be a host yet")
-        status = self._far.status()
         return VenturiError(
             "VEN-HOST-START",
             f"the agent of {self.name} did not start: {why or f'status {status}'}",
             where={"host": self.name, "status": status},
             hint="the same command by hand says more",
         )
-
-
-class FarEnd:
-    """The process that speaks for a host: `command`, started. VEN-HOST-START if it cannot be.
-
-    It is in a process group of its own: Ctrl-C in a terminal is for us alone.
-    """
-
-    def __init__(self, command: Sequence[str | Path], name: str) -> None:
-        try:
-            self._process = subprocess.Popen(
-                list(command),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                process_group=0,
-                bufsize=0,
-            )
-        except OSError as error:
-            raise VenturiError(
-                "VEN-HOST-START",
-                f"{command[0]} cannot be started: {error.strerror or error}",
-                where={"host": name, "path": str(command[0])},
-                hint="install it, or name it by its full path",
-            ) from error
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._stdin, self._stdout = self._process.stdin, self._process.stdout
-        for pipe in (self._stdin, self._stdout):
-            with suppress(OSError):  # a user may have only so many bytes in pipes
-                fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-        self._words: deque[str] = deque(maxlen=STDERR_LINES)
-        self._listener = threading.Thread(target=self._listen, daemon=True)
-        try:
-            threads.start(self._listener)
-        except OSError:
-            self.kill()
-            self._process.wait()
-            raise
-
-    def read(self, bytes_max: int, patience_s: float) -> bytes:
-        """What it says next; nothing: it has ended. TimeoutError after `patience_s`."""
-        poll = select.poll()
-        poll.register(self._stdout, select.POLLIN)
-        if not poll.poll(max(0.0, patience_s) * 1000):
-            raise TimeoutError
-        return os.read(self._stdout.fileno(), bytes_max)
-
-    def write(self, data: bytes) -> None:
-        """Tells it all of `data`; OSError if it does not hear any more."""
-        left = memoryview(data)
-        while left:
-            left = left[self._stdin.write(left) or 0 :]
-
-    def say_no_more(self) -> None:
-        """Closes its standard input, which ends it in its time."""
-        with suppress(OSError):
-            self._stdin.close()
-
-    def status(self) -> int:
-        """Its exit status, once it has ended."""
-        return self._process.wait()
-
-    def words(self) -> str:
-        """The last lines of its standard error once it has ended."""
-        self._listener.join(1.0)
-        return "\n".join(line for line in self._words if line)
-
-    def last_word(self) -> str:
-        """The last of those lines."""
-        return self.words().rpartition("\n")[2]
-
-    def terminate(self) -> None:
-        """Asks it to end."""
-        self._process.terminate()
-
-    def kill(self) -> None:
-        """Ends it at once."""
-        self._process.kill()
-
-    def close(self, grace_s: float = 0.0) -> None:
-        """Returns once nothing of it is left, which may take it `grace_s`."""
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(grace_s)
-        self._process.kill()
-        self._process.wait()
-        self._listener.join(1.0)
-        for pipe in (self._stdin, self._stdout, self._process.stderr):
-            with suppress(OSError):
-                if pipe is not None:
-                    pipe.close()
-
-    def _listen(self) -> None:
-        assert self._process.stderr is not None
-        with suppress(OSError, ValueError), io.BufferedReader(self._process.stderr) as file:  # type: ignore[type-var]
-            while line := file.readline(2000):
-                self._words.append(line.decode(errors="replace").rstrip())
 
 
 def _object(payload: bytes) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from venturi.errors import VenturiError
+from venturi.measure.hosts.far_end import FarEnd
 from venturi.measure.hosts.host import Files, Info, Process, Supervised, lines_of
 from venturi.measure.hosts.link import (
     HELLO_S,
@@ -24,7 +25,6 @@ from venturi.measure.hosts.link import (
     SILENCE_S,
     WINDOW_BYTES,
     Channel,
-    FarEnd,
     Link,
     name_of,
     text_of,

@@ -22,7 +22,8 @@ from pathlib import Path
 
 from venturi.errors import VenturiError
 from venturi.measure.hosts import threads
-from venturi.measure.hosts.link import SILENCE_S, FarEnd
+from venturi.measure.hosts.far_end import FarEnd
+from venturi.measure.hosts.link import SILENCE_S
 from venturi.measure.hosts.remote import RemoteHost, linked
 from venturi.units import format_duration
 
@@ -267,11 +268,11 @@ class _Opening:
         )  # fmt: skip
 
     def _refused(self) -> VenturiError:
+        status = self._far.status()
         said = self._far.words()
         for signs, code, sentence, hint in _REFUSALS:
             if any(sign in said for sign in signs):
                 return self._error(code, sentence, hint.format(ssh=self._ssh))
-        status = self._far.status()
         last = said.rpartition("\n")[2] or self._heard or f"status {status}"
         return self._error("VEN-HOST-SSH", f"cannot be reached: {last}",
                            f"{self._ssh} says more")  # fmt: skip

@@ -1,0 +1,128 @@
+"""The process that speaks for a host, as `link.py` meets it: what it says, what it is told, its end."""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import os
+import select
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from venturi.errors import VenturiError
+from venturi.measure.hosts import threads
+
+PIPE_BYTES = 1 << 20
+"""Of what is said each way; with the usual 64 KiB a copy changes hands four times a piece."""
+STDERR_LINES = 20
+END_S = 2.0
+"""What has closed its output has so long to end by itself."""
+
+
+class FarEnd:
+    """The process that speaks for a host: `command`, started. VEN-HOST-START if it cannot be.
+
+    It is in a process group of its own: Ctrl-C in a terminal is for us alone.
+    """
+
+    def __init__(self, command: Sequence[str | Path], name: str) -> None:
+        try:
+            self._process = subprocess.Popen(
+                list(command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                process_group=0,
+                bufsize=0,
+            )
+        except OSError as error:
+            raise VenturiError(
+                "VEN-HOST-START",
+                f"{command[0]} cannot be started: {error.strerror or error}",
+                where={"host": name, "path": str(command[0])},
+                hint="install it, or name it by its full path",
+            ) from error
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._stdin, self._stdout = self._process.stdin, self._process.stdout
+        for pipe in (self._stdin, self._stdout):
+            with suppress(OSError):  # a user may have only so many bytes in pipes
+                fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        self._words: deque[str] = deque(maxlen=STDERR_LINES)
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        try:
+            threads.start(self._listener)
+        except OSError:
+            self.kill()
+            self._process.wait()
+            raise
+
+    def read(self, bytes_max: int, patience_s: float) -> bytes:
+        """What it says next; nothing: it has ended. TimeoutError after `patience_s`."""
+        poll = select.poll()
+        poll.register(self._stdout, select.POLLIN)
+        if not poll.poll(max(0.0, patience_s) * 1000):
+            raise TimeoutError
+        return os.read(self._stdout.fileno(), bytes_max)
+
+    def write(self, data: bytes) -> None:
+        """Tells it all of `data`; OSError if it does not hear any more."""
+        left = memoryview(data)
+        while left:
+            left = left[self._stdin.write(left) or 0 :]
+
+    def say_no_more(self) -> None:
+        """Closes its standard input, which ends it in its time."""
+        with suppress(OSError):
+            self._stdin.close()
+
+    def status(self) -> int:
+        """Its exit status, once it says no more; if it lives on, it is ended, and that is its last
+        word.
+        """
+        with suppress(subprocess.TimeoutExpired):
+            return self._process.wait(END_S)
+        self._process.kill()
+        status = self._process.wait()
+        self._listener.join(1.0)
+        self._words.append("it closed its output and did not end")
+        return status
+
+    def words(self) -> str:
+        """The last lines of its standard error once it has ended."""
+        self._listener.join(1.0)
+        return "\n".join(line for line in self._words if line)
+
+    def last_word(self) -> str:
+        """The last of those lines."""
+        return self.words().rpartition("\n")[2]
+
+    def terminate(self) -> None:
+        """Asks it to end."""
+        self._process.terminate()
+
+    def kill(self) -> None:
+        """Ends it at once."""
+        self._process.kill()
+
+    def close(self, grace_s: float = 0.0) -> None:
+        """Returns once nothing of it is left, which may take it `grace_s`."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(grace_s)
+        self._process.kill()
+        self._process.wait()
+        self._listener.join(1.0)
+        for pipe in (self._stdin, self._stdout, self._process.stderr):
+            with suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
+
+    def _listen(self) -> None:
+        assert self._process.stderr is not None
+        with suppress(OSError, ValueError), io.BufferedReader(self._process.stderr) as file:  # type: ignore[type-var]
+            while line := file.readline(2000):
+                self._words.append(line.decode(errors="replace").rstrip())
