@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from host_contract import HostContract, output_of, wait_until
 
 from sshd import Sshd, make_key, sshd
 from venturi.errors import VenturiError
+from venturi.measure.clusters.connect import on_each
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.host import Host
 from venturi.measure.hosts.ssh import connected
@@ -114,6 +116,44 @@ def test_another_folder_and_a_talkative_login(tmp_path: Path, agent_binary: Path
         assert host.agent is not None
         assert Path(host.agent).is_relative_to(folder)
         assert output_of(host.start(["echo", "it works"])) == (b"it works\n", 0)
+
+
+IN_PLACE_OF_SSH = 'while test "$1" != --; do shift; done; cd "$0"; {within} sh -c "$3"'
+"""Does what was asked of a host here, with the folder `$0` as its home."""
+
+
+@pytest.mark.parametrize("folder", ["-x", "@MARK-@BYTES", "!", "(", "a b/$c"])
+def test_a_folder_of_any_name(tmp_path: Path, agent_binary: Path, folder: str) -> None:
+    ssh = ["sh", "-c", IN_PLACE_OF_SSH.format(within="exec"), str(tmp_path)]
+    for _ in range(2):  # it is sent, then found
+        with connected("far", agent_binary, ssh=ssh, folder=folder) as host:
+            assert host.agent is not None
+            assert Path(host.agent).is_relative_to(tmp_path / folder)
+    assert len(list(tmp_path.glob("*"))) == 1
+
+
+@pytest.mark.root
+def test_hosts_with_one_home_and_equal_numbers_of_processes(
+    tmp_path: Path, agent_binary: Path
+) -> None:
+    """As containers have them: in each, the shell is process 1."""
+    if os.getuid() != 0:
+        pytest.skip("only root may make a namespace of processes")
+    within = "exec unshare --pid --fork --kill-child --mount-proc --"
+    ssh = ["sh", "-c", IN_PLACE_OF_SSH.format(within=within), str(tmp_path)]
+    all_connected = threading.Barrier(4, timeout=60)
+
+    def push(name: str) -> str | None:
+        with connected(name, agent_binary, ssh=ssh, folder="kept") as host:
+            all_connected.wait()
+            return host.agent
+
+    pushed = on_each("abcd", push, timeout_s=60)
+    assert pushed.failures == {}
+    (agent,) = set(pushed.results.values())
+    assert agent is not None
+    assert Path(agent).read_bytes() == agent_binary.read_bytes()
+    assert [each.name for each in Path(agent).parent.iterdir()] == ["venturi-agent"]
 
 
 def test_a_login_that_ends_is_told_in_its_words(tmp_path: Path, agent_binary: Path) -> None:

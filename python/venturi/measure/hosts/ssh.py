@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
+import secrets
 import shlex
 import struct
 import threading
@@ -41,12 +43,14 @@ _MACHINES = {21: "ppc64le", 22: "s390x", 62: "x86_64", 183: "aarch64", 243: "ris
 # One line, without what any login shell would read in another way (', ! and backslashes).
 _SCRIPT = " ".join(
     (
-        'd=@FOLDER/@DIGEST; a="$d/venturi-agent"; t="$d/.$$";',
+        'd=@FOLDER/@DIGEST; a="$d/venturi-agent"; t="$d/.@TOKEN";',
+        # Hosts may share a home: one that fails removes the folder, until there is a file in it.
+        'begin() { mkdir -p "$d" && true > "$t"; };',
         'whole() { s=$(sha256sum < "$1") && test "${s%% *}" = @DIGEST; };',
         'echo @MARK system "$(uname -s)" "$(uname -m)";',
         'if test -f "$a" && whole "$a"; then touch "$d" 2> /dev/null;',
         "else echo @MARK absent; read go || exit 1;",
-        '( LC_ALL=C; export LC_ALL; umask 077; mkdir -p "$d" && head -c @BYTES > "$t"',
+        '( LC_ALL=C; export LC_ALL; umask 077; { begin || begin || begin; } && head -c @BYTES > "$t"',
         '&& whole "$t" && chmod 700 "$t" && mv -f "$t" "$a" )',
         '|| { rm -f "$t"; rmdir "$d" 2> /dev/null; echo @MARK failed; exit 1; };',
         # Copies that nobody has used for a month, and what a broken copy left. The folder may be
@@ -296,13 +300,13 @@ def _script(binary: bytes, folder: str) -> str:
     if folder.startswith("~/"):
         kept = f'"$HOME"/{shlex.quote(folder[2:])}'
     elif folder:
-        kept = shlex.quote(folder)
+        # Relative to the home; no command may take it for an option.
+        kept = shlex.quote(folder if folder.startswith("/") else f"./{folder}")
     values = {"FOLDER": kept, "MARK": _MARK, "BYTES": str(len(binary)),
-              "DIGEST": hashlib.sha256(binary).hexdigest(), "DIGITS": 64 * "[0-9a-f]"}  # fmt: skip
-    script = _SCRIPT
-    for key, value in values.items():
-        script = script.replace(f"@{key}", value)
-    return script
+              "DIGEST": hashlib.sha256(binary).hexdigest(), "DIGITS": 64 * "[0-9a-f]",
+              "TOKEN": secrets.token_hex(8)}  # fmt: skip
+    # In one go: a folder's name may look like one of ours.
+    return re.sub("@([A-Z]+)", lambda found: values[found[1]], _SCRIPT)
 
 
 def _read(agent: Path) -> bytes:
