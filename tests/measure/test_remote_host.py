@@ -244,9 +244,7 @@ def test_what_is_stuck_there_is_given_up_and_named(agent_binary: Path, tmp_path:
         assert error.code == "VEN-HOST-TIMEOUT"
         assert error.message == "facts has said nothing for 2.0 s"
         assert error.where["host"] == "ill"
-        wait_until(
-            lambda: not output_of(host.start(["pgrep", "-f", "^sleep 603$"]))[0]
-        )
+        wait_until(lambda: not output_of(host.start(["pgrep", "-f", "^sleep 603$"]))[0])
 
 
 def test_a_far_end_that_is_killed_leaves_nothing(agent_binary: Path, tmp_path: Path) -> None:

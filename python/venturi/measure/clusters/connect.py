@@ -14,7 +14,7 @@ from venturi.errors import VenturiError, refused
 from venturi.measure.clusters.cluster_spec import ClusterSpec, HostSpec
 from venturi.measure.hosts import threads
 from venturi.measure.hosts.host import Host
-from venturi.measure.hosts.link import UNFIT
+from venturi.measure.hosts.link import UNFIT, other_version
 from venturi.units import format_duration
 
 T = TypeVar("T")
@@ -134,22 +134,14 @@ def _told(error: BaseException, name: str) -> VenturiError:
     if isinstance(error, OSError):
         return refused(error, f"on {name}", where={"host": name})
     if isinstance(error, UNFIT):
-        return _unfit(error, name)
+        what = f"what it says cannot be read ({type(error).__name__}: {error})"
+        told = other_version(name, what)
+        told.__cause__ = error
+        return told
     if not isinstance(error, VenturiError):
         raise error
     error.where = {"host": name, **error.where}
     return error
-
-
-def _unfit(error: BaseException, name: str) -> VenturiError:
-    told = VenturiError(
-        "VEN-HOST-VERSION",
-        f"what {name} says cannot be read: {type(error).__name__}: {error}",
-        where={"host": name},
-        hint="`venturi cluster push CLUSTER.toml` brings the agent that this Venturi came with",
-    )
-    told.__cause__ = error
-    return told
 
 
 def _late(name: str, timeout_s: float) -> VenturiError:

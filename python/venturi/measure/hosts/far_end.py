@@ -1,4 +1,4 @@
-"""The process that speaks for a host, as `link.py` meets it: what it says, what it is told, its end."""
+"""The process that speaks for a host: what it says, what it is told, how it ends."""
 
 from __future__ import annotations
 

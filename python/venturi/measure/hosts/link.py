@@ -42,12 +42,14 @@ UNFIT = (AttributeError, LookupError, OverflowError, RecursionError, TypeError, 
 """What reading something raises that is of another shape than it should be."""
 _HEAD = struct.Struct("<BII")
 _CREDIT = struct.Struct("<I")
-_NOTES = {"started": int, "ended": int, "stderr": list}
+_NOTES: Mapping[str, type[Any]] = {"started": int, "ended": int, "stderr": list}
 """What an agent says about a call under way."""
 _ERRNOS = range(1, 1 << 12)
 """Numbers of errors that Linux may give."""
 _LOOK_AGAIN_S = 0.5
-_WHO = {"name": str, "user": str, "cores": int, "agent": str, "temporaries": str}
+_WHO: Mapping[str, type[Any]] = {
+    "name": str, "user": str, "cores": int, "agent": str, "temporaries": str,
+}  # fmt: skip
 """What an agent says of its host when it greets."""
 T = TypeVar("T")
 
@@ -85,7 +87,7 @@ class Asked:
 
     def misunderstood(self, how: str = "has no proper answer to") -> VenturiError:
         """What an agent is that does not know a call, or not as we say it."""
-        return _version(
+        return other_version(
             self.host,
             f"it is of version {self.version} and {how} the call {self.call}",
             {"call": self.call, "version": self.version},
@@ -425,7 +427,7 @@ class Link:
                 hint="is the host overloaded, or its disk dead?",
             ) from None
         except ValueError as error:
-            raise _version(self.name, str(error)) from None
+            raise other_version(self.name, str(error)) from None
         if frame is None:
             raise self._not_started()
         kind, _, payload = frame
@@ -433,22 +435,22 @@ class Link:
             hello: Mapping[str, Any] = _object(payload) if kind == Kind.HELLO else {}
             protocol, version = hello["protocol"], hello["identity"]["version"]
         except (ValueError, KeyError, TypeError):
-            raise _version(self.name, str(_nonsense(payload))) from None
+            raise other_version(self.name, str(_nonsense(payload))) from None
         if protocol != PROTOCOL or _plain(version) != _plain(venturi.__version__):
-            raise _version(
+            raise other_version(
                 self.name,
                 f"it is of version {version} (protocol {protocol}), "
                 f"this Venturi of {venturi.__version__} (protocol {PROTOCOL})",
             )
         if not all(isinstance(hello.get(name), kind) for name, kind in _WHO.items()):
-            raise _version(self.name, str(_nonsense(payload)))
+            raise other_version(self.name, str(_nonsense(payload)))
         return hello
 
     def _not_started(self) -> VenturiError:
         status = self._far.status()
         why = self._far.last_word()
         if "unrecognized subcommand" in why:
-            return _version(self.name, "it cannot be a host yet")
+            return other_version(self.name, "it cannot be a host yet")
         return VenturiError(
             "VEN-HOST-START",
             f"the agent of {self.name} did not start: {why or f'status {status}'}",
@@ -487,7 +489,8 @@ def _lost(name: str, why: str) -> VenturiError:
     )
 
 
-def _version(name: str, how: str, more: Mapping[str, object] | None = None) -> VenturiError:
+def other_version(name: str, how: str, more: Mapping[str, object] | None = None) -> VenturiError:
+    """VEN-HOST-VERSION of the host `name`, whose agent is not ours: `how` one sees that."""
     return VenturiError(
         "VEN-HOST-VERSION",
         f"the agent of {name} is not the one of this Venturi: {how}",
