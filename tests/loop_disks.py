@@ -46,6 +46,20 @@ def loop_disk(image: Path, size_bytes: int) -> Iterator[Path]:
         image.unlink()
 
 
+@contextmanager
+def mounted(device: Path, folder: Path) -> Iterator[Path]:
+    """A new ext4 on the device, mounted at `folder`, which is made; skips if nothing makes one."""
+    if shutil.which("mkfs.ext4") is None:
+        pytest.skip("needs mkfs.ext4 (Debian: e2fsprogs)")
+    folder.mkdir()
+    subprocess.run(["mkfs.ext4", "-q", "-F", device], check=True)
+    subprocess.run(["mount", device, folder], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
 def read_blocks(device: Path, count: int) -> None:
     """Reads the first `count` blocks of 4 KiB, each by a request of its own."""
     words = [f"if={device}", "of=/dev/null", f"bs={BLOCK_BYTES}", f"count={count}", "iflag=direct"]

@@ -186,6 +186,7 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "VEN-MEASURE-SERIES": Code(
             _WARNING, "The host's counters during a trial are missing or incomplete."
         ),
+        "VEN-MEASURE-TRACE": Code(_WARNING, "The block I/O of a trial could not be recorded."),
         "VEN-MEASURE-UNSTEADY": Code(
             _WARNING, "A rate did not become steady while it was measured."
         ),
@@ -412,6 +413,7 @@ AGENT_CLASSES: Mapping[str, FailureClass | None] = MappingProxyType(
         "VEN-TRACE-KERNEL": _ENVIRONMENT,
         "VEN-TRACE-LOCKDOWN": _ENVIRONMENT,
         "VEN-TRACE-LOST": _WARNING,
+        "VEN-TRACE-NAMES": _WARNING,
         "VEN-TRACE-NO-ISSUE": _WARNING,
         "VEN-TRACE-OCCUPIED": _USAGE,
         "VEN-TRACE-ORDER": _WARNING,

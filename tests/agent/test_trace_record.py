@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from loop_disks import BLOCK_BYTES, INSTANCES, loop_disk, needs_recording, read_blocks
+from loop_disks import BLOCK_BYTES, INSTANCES, loop_disk, mounted, needs_recording, read_blocks
 
 MIB = 1 << 20
 NOBODY = 65534
@@ -103,13 +103,7 @@ def test_what_the_buffers_could_not_hold_is_counted(agent: Any, tmp_path: Path, 
 def test_a_folder_is_recorded_by_its_disk_with_the_extents_of_files(
     agent: Any, tmp_path: Path, disk: Path
 ) -> None:
-    if shutil.which("mkfs.ext4") is None:
-        pytest.skip("needs mkfs.ext4 (Debian: e2fsprogs)")
-    folder = tmp_path / "mounted"
-    folder.mkdir()
-    subprocess.run(["mkfs.ext4", "-q", "-F", disk], check=True)
-    subprocess.run(["mount", disk, folder], check=True)
-    try:
+    with mounted(disk, tmp_path / "mounted") as folder:
         process, ready = begin(agent, "--dir", folder, "-o", folder / "out")
         with (folder / "file").open("wb") as file:
             file.write(os.urandom(4 * MIB))
@@ -117,8 +111,6 @@ def test_a_folder_is_recorded_by_its_disk_with_the_extents_of_files(
             os.fsync(file.fileno())
         ended = end(agent, process)
         result = agent.run("trace", "analyze", folder / "out").result["trace"]
-    finally:
-        subprocess.run(["umount", folder], check=True)
     assert ready["disks"] == [disk.name]
     assert warned(ended) == {"VEN-TRACE-ITSELF"}
     (device,) = result["devices"]

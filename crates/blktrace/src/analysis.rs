@@ -1,5 +1,6 @@
 //! What a trace says, event by event in order of time, in memory that does not grow with it.
 
+use crate::attribution::Attribution;
 use crate::depth::Depth;
 use crate::error::TraceError;
 use crate::event::{Device, Event, FAILED, Kind, Operation, SECTOR_LIMIT};
@@ -65,6 +66,8 @@ pub struct Analysis {
     pub devices: Vec<DeviceCounts>,
     /// What is under way.
     pub pairing: Pairing,
+    /// Whose requests are; `None` if the trace does not tell.
+    pub attribution: Option<Attribution>,
     /// When the trace begins.
     started_ns: Option<u64>,
     ended_ns: u64,
@@ -76,6 +79,10 @@ impl Analysis {
     /// The next event.
     #[inline]
     pub fn take(&mut self, event: &Event) -> Result<(), TraceError> {
+        if !event.is_of_request() {
+            self.learn(event);
+            return Ok(());
+        }
         let now_ns = event.time_ns();
         let started_ns = *self.started_ns.get_or_insert(now_ns);
         self.ended_ns = self.ended_ns.max(now_ns);
@@ -110,21 +117,34 @@ impl Analysis {
                 }
             }
             Kind::Complete => self.complete(event, key, Key::of(place, end), now_ns),
+            Kind::Extent | Kind::Birth => {}
         }
         Ok(())
     }
 
+    /// What a file system said of a file.
+    #[cold]
+    fn learn(&mut self, event: &Event) {
+        self.attribution.iter_mut().for_each(|attribution| attribution.learn(event));
+    }
+
     #[inline]
     fn issue(&mut self, event: &Event, key: Key, now_ns: u64, started_ns: u64) {
+        let label = self.attribution.as_mut().map_or(0, |attribution| attribution.label(event));
         let devices = &mut self.devices;
         let gone = |key: Key| devices[key.device()].depth.less(now_ns);
-        let issue = self.pairing.issue(key, now_ns, event.sectors, event.operation, gone);
+        let what = (event.operation, label);
+        let issue = self.pairing.issue(key, now_ns, event.sectors, what, gone);
         let device = &mut self.devices[key.device()];
         device.depth.more(now_ns);
         if issue == Issue::New
             && let Some(group) = device.group(event.operation)
         {
-            group.issue(event, now_ns.saturating_sub(started_ns));
+            let since_start_ns = now_ns.saturating_sub(started_ns);
+            group.issue(event, since_start_ns);
+            if let Some(attribution) = &mut self.attribution {
+                attribution.issue(label, event, since_start_ns);
+            }
         }
     }
 
@@ -132,10 +152,15 @@ impl Analysis {
     fn complete(&mut self, event: &Event, key: Key, rest: Key, now_ns: u64) {
         let device = &mut self.devices[key.device()];
         match self.pairing.complete(key, now_ns, event.sectors, || rest) {
-            Completion::Whole { operation, issued_ns, queued_ns } => {
+            Completion::Whole { operation, label, issued_ns, queued_ns } => {
                 device.depth.less(now_ns);
                 if let Some(group) = device.group(operation) {
-                    group.complete(issued_ns, queued_ns, event.flags & FAILED != 0);
+                    let failed = event.flags & FAILED != 0;
+                    group.complete(issued_ns, queued_ns, failed);
+                    if let Some(attribution) = &mut self.attribution {
+                        let since_ns = now_ns.saturating_sub(self.started_ns.unwrap_or(now_ns));
+                        attribution.complete(label, issued_ns, queued_ns, (since_ns, failed));
+                    }
                 }
             }
             Completion::Part => device.parts += 1,
@@ -153,6 +178,7 @@ impl Analysis {
             }
         }
         self.devices.sort_by_key(|device| device.device);
+        self.attribution.iter_mut().for_each(Attribution::finish);
     }
 
     /// When the first event was; `None` if there was none.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `trace.json` | what was recorded, by which clock, and where the kernel puts what; there from the start |
 //! | `cpuN.ring` | pages of a processor's ring buffer, as the kernel gave them; none if there were none |
+//! | `files.jsonl` | names of files and where they lie, as they were seen: a line each |
 //! | `end.json` | how it ended and what was lost; blank until then |
 
 use std::collections::BTreeMap;
@@ -18,7 +19,9 @@ use serde::{Deserialize, Serialize};
 use crate::disks::Disk;
 use crate::error::TraceError;
 use crate::event::Device;
+use crate::files::{FileSystem, Files};
 use crate::format::Format;
+use crate::processes::Processes;
 use crate::report::Warning;
 use crate::ring::{Decoder, Layout};
 use crate::tally::CPUS;
@@ -27,6 +30,8 @@ use crate::tally::CPUS;
 pub const VERSION: u32 = 1;
 /// What was recorded.
 pub const MANIFEST: &str = "trace.json";
+/// What was seen of files.
+pub const FILES: &str = "files.jsonl";
 /// How it ended.
 pub const END: &str = "end.json";
 /// These files are not longer.
@@ -45,6 +50,9 @@ pub struct Manifest {
     pub clock: Clock,
     /// The disks.
     pub disks: Vec<Disk>,
+    /// The file systems on them of which files are known.
+    #[serde(default)]
+    pub file_systems: Vec<FileSystem>,
     /// tracefs' `header_page`.
     pub header_page: String,
     /// Of each event, by its system and name, tracefs' `format`.
@@ -88,6 +96,14 @@ pub struct CpuEnd {
 pub struct Bundle {
     /// The files that there are, and what reads each.
     pub files: Vec<(PathBuf, Decoder)>,
+    /// Whose the sectors are; `None` of a recording that does not tell.
+    pub owners: Option<Files>,
+    /// Who makes requests.
+    pub processes: Processes,
+    /// The host's name.
+    pub host: String,
+    /// The disks.
+    pub disks: Vec<Disk>,
     /// Processors whose file is gone.
     pub missing: Vec<u32>,
     /// What was noticed.
@@ -114,6 +130,13 @@ impl Bundle {
         }
         let manifest: Manifest = read(&text).map_err(refused)?;
         let layout = Arc::new(manifest.layout().map_err(refused)?);
+        let seen = folder.join(FILES);
+        let owners = match File::open(&seen) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            opened => Some(opened.and_then(|file| Files::of(manifest.file_systems, file))),
+        };
+        let unreadable = |reason| TraceError::Read { path: seen, reason };
+        let owners = owners.transpose().map_err(unreadable)?;
         let end = content(&folder.join(END))?.and_then(|text| read::<End>(&text).ok());
         let said = end.as_ref().map(|end| &end.cpus);
         let there = cpus(folder)?;
@@ -135,7 +158,10 @@ impl Bundle {
             code: "VEN-TRACE-CUT",
             message: format!("the recording was cut short, and what came last is not in it: {cut}"),
         };
-        Ok(Some(Self { files, missing, warnings: cut.map(warning).into_iter().collect() }))
+        let warnings = cut.map(warning).into_iter().collect();
+        let (host, disks) = (manifest.host, manifest.disks);
+        let processes = layout.processes();
+        Ok(Some(Self { files, owners, processes, host, disks, missing, warnings }))
     }
 }
 

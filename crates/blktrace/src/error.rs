@@ -189,6 +189,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("VEN-TRACE-KERNEL", "The kernel refused to record, or records what cannot be read."),
     ("VEN-TRACE-LOCKDOWN", "The kernel is locked down, so that nobody may trace it."),
     ("VEN-TRACE-LOST", "Records are missing in a trace: lost, or left out (a warning)."),
+    ("VEN-TRACE-NAMES", "Not every file is known by its name (a warning)."),
     ("VEN-TRACE-NO-ISSUE", "A device's requests were queued and never issued (a warning)."),
     ("VEN-TRACE-OCCUPIED", "The folder for a recording is not empty."),
     ("VEN-TRACE-ORDER", "Time goes backwards in a trace (a warning)."),

@@ -22,7 +22,7 @@ pub const FUA: u8 = 8;
 /// It completed with an error.
 pub const FAILED: u8 = 16;
 
-const KIND_BITS: u32 = 3;
+const KIND_BITS: u32 = 4;
 
 /// What happened to a request. Of events of one instant, the lower one came first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,23 +42,31 @@ pub enum Kind {
     Requeue,
     /// C: the device is done with it.
     Complete,
+    /// No request: the file system says which blocks of its own a file has: `sector` and `sectors`
+    /// are the first one and how many, `who` whose they are, `device` is the file system's.
+    Extent,
+    /// No request: the file system says that a file is made: `who` is its number, `sector` that
+    /// of the folder.
+    Birth,
 }
 
 impl Kind {
-    const ALL: [Self; 1 << KIND_BITS] = [
-        Self::Queue,
-        Self::Split,
-        Self::BackMerge,
-        Self::FrontMerge,
-        Self::Issue,
-        Self::Requeue,
-        Self::Complete,
-        Self::Complete,
-    ];
+    const ALL: [Self; 1 << KIND_BITS] = {
+        let mut all = [Self::Birth; 1 << KIND_BITS];
+        all[Self::Queue as usize] = Self::Queue;
+        all[Self::Split as usize] = Self::Split;
+        all[Self::BackMerge as usize] = Self::BackMerge;
+        all[Self::FrontMerge as usize] = Self::FrontMerge;
+        all[Self::Issue as usize] = Self::Issue;
+        all[Self::Requeue as usize] = Self::Requeue;
+        all[Self::Complete as usize] = Self::Complete;
+        all[Self::Extent as usize] = Self::Extent;
+        all
+    };
 }
 
 /// What a request does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Operation {
     /// Reads sectors.
@@ -73,6 +81,19 @@ pub enum Operation {
     Other,
 }
 
+impl Operation {
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Discard => "discard",
+            Self::Flush => "flush",
+            Self::Other => "other",
+        }
+    }
+}
+
 /// A block device by its number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Device(pub u32);
@@ -85,11 +106,17 @@ impl Device {
         let fits = major < 1 << (u32::BITS - Self::MINOR_BITS) && minor < 1 << Self::MINOR_BITS;
         fits.then_some(Self((major << Self::MINOR_BITS | minor) as u32))
     }
+
+    /// Its major and its minor number.
+    pub fn numbers(self) -> (u32, u32) {
+        (self.0 >> Self::MINOR_BITS, self.0 & ((1 << Self::MINOR_BITS) - 1))
+    }
 }
 
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{},{}", self.0 >> Self::MINOR_BITS, self.0 & ((1 << Self::MINOR_BITS) - 1))
+        let (major, minor) = self.numbers();
+        write!(f, "{major},{minor}")
     }
 }
 
@@ -108,6 +135,9 @@ pub struct Event {
     pub operation: Operation,
     /// [`READAHEAD`] and the others.
     pub flags: u8,
+    /// Of a request that is issued, the number of the process in the recording; of what a file
+    /// system says of a file, the file's number there; else 0.
+    pub who: u32,
 }
 
 impl Event {
@@ -115,7 +145,7 @@ impl Event {
     #[inline]
     pub fn new(time_ns: u64, kind: Kind, device: Device, operation: Operation) -> Self {
         let order = time_ns << KIND_BITS | kind as u64;
-        Self { order, sector: 0, sectors: 0, device, operation, flags: 0 }
+        Self { order, sector: 0, sectors: 0, device, operation, flags: 0, who: 0 }
     }
 
     /// This event of the sectors given.
@@ -123,6 +153,13 @@ impl Event {
     #[must_use]
     pub fn at(self, sector: u64, sectors: u32) -> Self {
         Self { sector, sectors, ..self }
+    }
+
+    /// This event of the process, or of the file, with this number.
+    #[inline]
+    #[must_use]
+    pub fn of(self, who: u32) -> Self {
+        Self { who, ..self }
     }
 
     /// This event with these flags.
@@ -136,6 +173,12 @@ impl Event {
     #[must_use]
     pub fn passed_through(self) -> Self {
         Self { operation: Operation::Other, ..self }
+    }
+
+    /// Whether it is of a request, and not what a file system says of a file.
+    #[inline]
+    pub fn is_of_request(&self) -> bool {
+        self.order & (Kind::ALL.len() as u64 - 1) <= Kind::Complete as u64
     }
 
     /// What events are sorted by: the time, and of one instant the kind.

@@ -16,6 +16,16 @@ fn bucket(value: u64) -> usize {
     (u64::from(shift) * PER_OCTAVE + (value >> shift)) as usize
 }
 
+/// The number of the bucket that has `value`.
+pub fn place(value: u64) -> u64 {
+    bucket(value) as u64
+}
+
+/// The lowest value of the bucket with this number, or of the last one.
+pub fn value_at(place: u64) -> u64 {
+    lowest((place as usize).min(BUCKETS - 1))
+}
+
 /// The lowest value of a bucket.
 fn lowest(bucket: usize) -> u64 {
     let (octave, place) = (bucket as u64 / PER_OCTAVE, bucket as u64 % PER_OCTAVE);

@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::bundle::Bundle;
+use crate::disks::Disk;
 use crate::error::TraceError;
+use crate::files::Files;
+use crate::processes::Processes;
 use crate::report::Warning;
 use crate::ring;
 use crate::stream::{Source, Stream};
@@ -38,6 +41,14 @@ pub struct Input {
     pub bytes: Option<u64>,
     /// Processors without a file, as `sda: 2-3`.
     pub missing_cpus: Vec<String>,
+    /// Whose the sectors are; `None` if the trace does not tell.
+    pub owners: Option<Files>,
+    /// Who makes requests; nobody if the trace does not tell.
+    pub processes: Processes,
+    /// The host's name, if the trace tells it.
+    pub host: Option<String>,
+    /// The disks, if the trace tells them.
+    pub disks: Vec<Disk>,
     /// What was noticed on the way.
     pub warnings: Vec<Warning>,
 }
@@ -53,6 +64,10 @@ impl Input {
             files: 1,
             bytes: None,
             missing_cpus: Vec::new(),
+            owners: None,
+            processes: Processes::default(),
+            host: None,
+            disks: Vec::new(),
             warnings: Vec::new(),
         })
     }
@@ -68,6 +83,8 @@ impl Input {
             let files = bundle.files.into_iter().map(|(path, decoder)| (path, Some(decoder)));
             let mut input = Self::of(path, files.collect(), missing.into_iter().collect(), None)?;
             input.warnings.extend(bundle.warnings);
+            (input.owners, input.host) = (bundle.owners, Some(bundle.host));
+            (input.disks, input.processes) = (bundle.disks, bundle.processes);
             return Ok(input);
         }
         let devices = per_cpu(path)?;
@@ -124,6 +141,10 @@ impl Input {
             files,
             bytes: Some(bytes),
             missing_cpus,
+            owners: None,
+            processes: Processes::default(),
+            host: None,
+            disks: Vec::new(),
             warnings,
         })
     }

@@ -15,33 +15,45 @@
 //! | [`binary`] | blktrace's own format |
 //! | [`text`], [`blkparse`], [`tracepoints`], [`fields`] | text by blkparse, ftrace or perf |
 //! | [`disks`], [`tracefs`], [`record`] | recording, through the kernel's tracepoints |
-//! | [`bundle`], [`format`], [`ring`] | what was recorded: pages of the kernel's ring buffers |
+//! | [`observe`], [`watch`], `fiemap` | what is known of files meanwhile |
+//! | [`bundle`], [`format`], [`ring`], [`file_events`] | what was recorded: pages of the kernel's ring buffers |
 //! | [`input`], [`stream`], [`merge`] | files to events in order of time |
 //! | [`tally`] | records, and what is missing or damaged |
 //! | [`table`], [`pairing`] | what is under way |
 //! | [`histogram`], [`locality`], [`depth`], [`raster`], [`group`] | what is counted |
-//! | [`analysis`], [`verdict`], [`report`] | what it comes to |
+//! | [`files`], [`extents`], [`classes`], [`stages`], [`processes`], [`attribution`] | whose requests are |
+//! | [`analysis`], [`verdict`], [`requests`], [`whose`], [`report`] | what it comes to |
 
 pub mod analysis;
+pub mod attribution;
 pub mod binary;
 pub mod blkparse;
 pub mod bundle;
+pub mod classes;
 pub mod depth;
 pub mod disks;
 mod error;
 pub mod event;
+pub mod extents;
 pub mod fields;
+mod fiemap;
+pub mod file_events;
+pub mod files;
 pub mod format;
 pub mod group;
 pub mod histogram;
 pub mod input;
 pub mod locality;
 pub mod merge;
+pub mod observe;
 pub mod pairing;
+pub mod processes;
 pub mod raster;
 pub mod record;
 pub mod report;
+pub mod requests;
 pub mod ring;
+pub mod stages;
 pub mod stream;
 pub mod table;
 pub mod tally;
@@ -49,29 +61,42 @@ pub mod text;
 pub mod tracefs;
 pub mod tracepoints;
 pub mod verdict;
+pub mod watch;
+pub mod whose;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+pub use classes::Class;
 pub use error::{CODES, TraceError};
 pub use input::Input;
 pub use record::{Ended, Plan, Recording};
 pub use report::{Report, Warning};
+pub use stages::Stage;
 
 use analysis::Analysis;
+use attribution::Attribution;
+use stages::Stages;
 use stream::Stream;
 use tally::{NOTE, Tally};
+use whose::DiskReport;
 
 /// So many warnings of single files are given.
 const FILES_NAMED: usize = 20;
 
-/// Reads a trace to its end. `progress` is told how many bytes were read, and of how many if that is
+/// Reads a trace to its end, of a job that had these stages. `progress` is told how many bytes were read, and of how many if that is
 /// known; once `stop` is raised it ends with [`TraceError::Interrupted`].
 pub fn analyze(
     mut input: Input,
+    stages: Vec<Stage>,
     stop: &AtomicBool,
     progress: &dyn Fn(u64, Option<u64>),
 ) -> Result<Report, TraceError> {
     let mut analysis = Analysis::default();
+    analysis.attribution = input.owners.take().map(|files| {
+        let wall = input.streams.iter().find_map(|stream| stream.tally().wall);
+        let stages = wall.map_or_else(Stages::default, |wall| Stages::of(stages, wall));
+        Attribution::new(files, stages, input.processes.clone())
+    });
     let mut done = 0;
     merge::merge(
         &mut input.streams,
@@ -92,6 +117,8 @@ pub fn analyze(
     formats.sort();
     formats.dedup();
     let mut report = Report::new(&analysis, &tally, formats, input.files, input.missing_cpus);
+    report.host = input.host;
+    report.disks = input.disks.iter().map(DiskReport::of).collect();
     report.warnings = input.warnings;
     let mut of_files = of_files(&input.streams);
     report.warnings.extend(of_files.by_ref().take(FILES_NAMED));

@@ -30,6 +30,7 @@ struct Issued {
     /// How many sectors the device has still to do.
     sectors: u32,
     operation: Operation,
+    label: u16,
     /// Whether the driver gave it back.
     requeued: bool,
 }
@@ -41,6 +42,7 @@ impl Default for Issued {
             queued_ns: None,
             sectors: 0,
             operation: Operation::Other,
+            label: 0,
             requeued: false,
         }
     }
@@ -62,6 +64,8 @@ pub enum Completion {
     Whole {
         /// What it did.
         operation: Operation,
+        /// What it was given when it was issued.
+        label: u16,
         /// Since it was issued last.
         issued_ns: u64,
         /// Since its oldest part was queued; `None` if that was not traced.
@@ -128,15 +132,15 @@ impl Pairing {
         }
     }
 
-    /// D of a request that has sectors. `given_up` is told of requests of the same sector that are
-    /// not with the device any more, although nothing said so.
+    /// D of a request that has sectors, with a label that its end will have. `given_up` is told of
+    /// requests of the same sector that are not with the device any more, although nothing said so.
     #[inline]
     pub fn issue(
         &mut self,
         key: Key,
         now_ns: u64,
         sectors: u32,
-        operation: Operation,
+        (operation, label): (Operation, u16),
         mut given_up: impl FnMut(Key),
     ) -> Issue {
         let queued_ns = self.queued.remove(key);
@@ -161,7 +165,8 @@ impl Pairing {
         if self.issued.count() >= self.limit {
             self.forget_issued(now_ns, given_up);
         }
-        let issued = Issued { since_ns: now_ns, queued_ns, sectors, operation, requeued: false };
+        let since_ns = now_ns;
+        let issued = Issued { since_ns, queued_ns, sectors, operation, label, requeued: false };
         self.issued.insert(key, issued);
         Issue::New
     }
@@ -195,6 +200,7 @@ impl Pairing {
         }
         Completion::Whole {
             operation: found.operation,
+            label: found.label,
             issued_ns: now_ns.saturating_sub(found.since_ns),
             queued_ns: found.queued_ns.map(|since_ns| now_ns.saturating_sub(since_ns)),
         }
@@ -246,7 +252,7 @@ mod tests {
     }
 
     fn issue(pairing: &mut Pairing, sector: u64, now_ns: u64, sectors: u32) -> Issue {
-        pairing.issue(key(sector), now_ns, sectors, READ, |_| {})
+        pairing.issue(key(sector), now_ns, sectors, (READ, 3), |_| {})
     }
 
     fn complete(pairing: &mut Pairing, sector: u64, now_ns: u64, sectors: u32) -> Completion {
@@ -254,7 +260,7 @@ mod tests {
     }
 
     fn whole(issued_ns: u64, queued_ns: Option<u64>) -> Completion {
-        Completion::Whole { operation: READ, issued_ns, queued_ns }
+        Completion::Whole { operation: READ, label: 3, issued_ns, queued_ns }
     }
 
     #[test]
@@ -333,7 +339,7 @@ mod tests {
         let mut gone = 0;
         issue(&mut pairing, 8, 0, 8);
         let later_ns = GIVEN_UP_NS + 5;
-        pairing.issue(key(8), later_ns, 8, READ, |_| gone += 1);
+        pairing.issue(key(8), later_ns, 8, (READ, 3), |_| gone += 1);
         assert_eq!(complete(&mut pairing, 8, later_ns + 7, 8), whole(7, None));
         assert_eq!((pairing.given_up, gone), (1, 1));
     }
@@ -344,7 +350,7 @@ mod tests {
         let mut gone = 0;
         for sector in 0..10_000 {
             pairing.queue(key(sector), sector);
-            pairing.issue(key(20_000 + sector), sector, 8, READ, |_| gone += 1);
+            pairing.issue(key(20_000 + sector), sector, 8, (READ, 3), |_| gone += 1);
             let (issued, queued) = pairing.open();
             assert!(issued <= 100 && queued <= 100);
         }

@@ -9,7 +9,7 @@ pub const ROWS: usize = 64;
 /// The least width of a column: 65 µs.
 const COLUMN_BITS: u32 = 16;
 /// The least height of a row: 64 KiB.
-const ROW_BITS: u32 = 7;
+pub const ROW_BITS: u32 = 7;
 
 /// What is in a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -12,15 +12,17 @@ use std::time::Instant;
 use rustix::system::{sysinfo, uname};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-use crate::bundle::{Clock, CpuEnd, END, End, MANIFEST, Manifest, VERSION, file_name};
+use crate::bundle::{Clock, CpuEnd, END, End, FILES, MANIFEST, Manifest, VERSION, file_name};
+use crate::classes::Class;
 use crate::disks::{Disk, disks, is_there};
 use crate::error::TraceError;
+use crate::observe::Observer;
 use crate::report::Warning;
 use crate::ring::Layout;
 use crate::tracefs::Instance;
 
-/// What is recorded, where the kernel has it. Extents tell which file a sector is of.
-const EVENTS: [&str; 10] = [
+/// What is recorded, where the kernel has it. Those of ext4 tell which file a sector is of.
+const EVENTS: [&str; 11] = [
     "block/block_bio_queue",
     "block/block_bio_backmerge",
     "block/block_bio_frontmerge",
@@ -30,6 +32,7 @@ const EVENTS: [&str; 10] = [
     "block/block_rq_issue",
     "block/block_rq_requeue",
     "block/block_rq_complete",
+    "ext4/ext4_allocate_inode",
     "ext4/ext4_es_insert_extent",
 ];
 /// Without these there is nothing to say.
@@ -55,6 +58,8 @@ pub struct Plan {
     pub folders: Vec<PathBuf>,
     /// Block devices.
     pub devices: Vec<PathBuf>,
+    /// Folders all of whose files are for the same.
+    pub marks: Vec<(Class, PathBuf)>,
     /// Bytes of each processor's buffer; chosen by the memory if there are none.
     pub buffer_bytes: Option<u64>,
     /// Folder that is made for the recording, or is empty.
@@ -71,6 +76,7 @@ pub struct Recording {
     /// Where pages are on their way from a buffer to a file.
     room: Vec<u8>,
     disks: Vec<Disk>,
+    observer: Observer,
     output: PathBuf,
     end: File,
     started: Instant,
@@ -103,7 +109,7 @@ impl Recording {
         instance.set("trace_clock", "mono")?;
         let buffer_kib = plan.buffer_bytes.map_or_else(fitting_buffer_kib, |bytes| bytes >> 10);
         instance.set("buffer_size_kb", &buffer_kib.max(1).to_string())?;
-        let manifest = manifest(&instance, &disks)?;
+        let mut manifest = manifest(&instance, &disks)?;
         let layout = manifest.layout().map_err(TraceError::Unknown)?;
         for event in manifest.events.keys() {
             instance.set(&format!("events/{event}/filter"), &filter(&disks))?;
@@ -115,10 +121,12 @@ impl Recording {
             Cpu { number, pages, path, file: None, bytes: 0 }
         };
         let cpus: Vec<Cpu> = instance.pages()?.into_iter().map(of_cpu).collect();
-        let end = make(&output, &manifest, cpus.len())?;
+        make_folder(&output)?;
+        let observer = Observer::begin(Path::new(SYS), &disks, &plan.folders, monotonic_ns());
+        let (end, observer) = describe(plan, &mut manifest, cpus.len(), observer)?;
         instance.set("tracing_on", "1")?;
         let (room, started) = (vec![0; ROOM_BYTES], Instant::now());
-        Ok(Self { cpus, instance, layout, room, disks, output, end, started })
+        Ok(Self { cpus, instance, layout, room, disks, observer, output, end, started })
     }
 
     /// Names of the disks that are recorded.
@@ -154,6 +162,8 @@ impl Recording {
         for cpu in &mut self.cpus {
             copied += cpu.copy(&self.layout, &mut self.room)?;
         }
+        let looked = self.observer.take(monotonic_ns());
+        looked.map_err(|reason| unwritable(&self.output.join(FILES), reason))?;
         Ok(copied)
     }
 
@@ -163,6 +173,9 @@ impl Recording {
         self.instance.set("tracing_on", "0")?;
         // Nothing comes any longer: what is left is taken page by page.
         let cut = cut.map_or_else(|| self.drain(), Err).err();
+        let looked = self.observer.end(monotonic_ns());
+        let cut =
+            cut.or(looked.map_err(|reason| unwritable(&self.output.join(FILES), reason)).err());
         let mut cpus = BTreeMap::new();
         for cpu in &mut self.cpus {
             cpu.keep_whole(self.layout.page_bytes())?;
@@ -188,7 +201,13 @@ impl Recording {
                 disk.name
             ),
         });
-        let warnings = gone.collect();
+        let unnamed = self.observer.incomplete.then(|| Warning {
+            code: "VEN-TRACE-NAMES",
+            message: "not every file that was made meanwhile is known by its name: it takes Linux \
+                      5.17 or newer, and at most a million files"
+                .to_owned(),
+        });
+        let warnings = gone.chain(unnamed).collect();
         cut.map_or(Ok(Ended { end, warnings }), Err)
     }
 
@@ -274,6 +293,7 @@ fn manifest(instance: &Instance, disks: &[Disk]) -> Result<Manifest, TraceError>
         kernel: about.release().to_string_lossy().into_owned(),
         clock: clock(),
         disks: disks.to_vec(),
+        file_systems: Vec::new(),
         header_page: instance.text("events/header_page")?,
         events,
     })
@@ -282,20 +302,25 @@ fn manifest(instance: &Instance, disks: &[Disk]) -> Result<Manifest, TraceError>
 /// The closest of some pairs of readings of both clocks.
 fn clock() -> Clock {
     const PAIRS: usize = 16;
-    let now_ns = |clock| {
-        let Timespec { tv_sec, tv_nsec } = clock_gettime(clock);
-        tv_sec as u64 * 1_000_000_000 + tv_nsec as u64
-    };
     let mut closest = Clock { monotonic_ns: 0, unix_ns: 0, within_ns: u64::MAX };
     for _ in 0..PAIRS {
-        let before_ns = now_ns(ClockId::Monotonic);
+        let before_ns = monotonic_ns();
         let unix_ns = now_ns(ClockId::Realtime);
-        let within_ns = now_ns(ClockId::Monotonic) - before_ns;
+        let within_ns = monotonic_ns() - before_ns;
         if within_ns < closest.within_ns {
             closest = Clock { monotonic_ns: before_ns + within_ns / 2, unix_ns, within_ns };
         }
     }
     closest
+}
+
+fn monotonic_ns() -> u64 {
+    now_ns(ClockId::Monotonic)
+}
+
+fn now_ns(clock: ClockId) -> u64 {
+    let Timespec { tv_sec, tv_nsec } = clock_gettime(clock);
+    tv_sec as u64 * 1_000_000_000 + tv_nsec as u64
 }
 
 /// Events of these disks, and of partitions of them.
@@ -313,17 +338,34 @@ fn fitting_buffer_kib() -> u64 {
     (memory_kib / MEMORY_PART / cpus).clamp(BUFFER_MIN_KIB, BUFFER_KIB)
 }
 
-/// Makes the folder, and in it what there is from the start; the file for how it ends.
-fn make(output: &Path, manifest: &Manifest, cpus: usize) -> Result<File, TraceError> {
+/// Makes the folder, or finds it empty.
+fn make_folder(output: &Path) -> Result<(), TraceError> {
     let refused = |reason| unwritable(output, reason);
     match fs::create_dir(output) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             if fs::read_dir(output).map_err(refused)?.next().is_some() {
                 return Err(TraceError::Occupied { path: output.to_path_buf() });
             }
+            Ok(())
         }
-        made => made.map_err(refused)?,
+        made => made.map_err(refused),
     }
+}
+
+/// Writes what there is from the start; the file for how it ends, and who looks at files.
+fn describe(
+    plan: &Plan,
+    manifest: &mut Manifest,
+    cpus: usize,
+    mut observer: Observer,
+) -> Result<(File, Observer), TraceError> {
+    let output = &plan.output;
+    let own = (Class::Recording, output.clone());
+    for (class, folder) in plan.marks.iter().chain([&own]) {
+        let marked = observer.mark(folder, *class);
+        marked.map_err(|reason| TraceError::Read { path: folder.clone(), reason })?;
+    }
+    manifest.file_systems = observer.file_systems().to_vec();
     let write = |name, content: &[u8]| {
         let file = File::create(output.join(name))?;
         file.write_all_at(content, 0).map(|()| file)
@@ -332,13 +374,15 @@ fn make(output: &Path, manifest: &Manifest, cpus: usize) -> Result<File, TraceEr
     let made = serde_json::to_vec_pretty(manifest)
         .map_err(io::Error::from)
         .and_then(|text| write(MANIFEST, &text))
-        .and_then(|_| write(END, &room));
-    made.map_err(|reason| {
-        for name in [MANIFEST, END] {
+        .and_then(|_| observer.log_to(File::create(output.join(FILES))?, monotonic_ns()))
+        .and_then(|()| write(END, &room));
+    let end = made.map_err(|reason| {
+        for name in [MANIFEST, FILES, END] {
             let _ = fs::remove_file(output.join(name));
         }
-        refused(reason)
-    })
+        unwritable(output, reason)
+    })?;
+    Ok((end, observer))
 }
 
 fn unwritable(path: &Path, reason: io::Error) -> TraceError {

@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use crate::event::{Device, Event, FAILED, Kind, SECTOR_LIMIT, TIME_LIMIT_NS};
 use crate::fields::what;
+use crate::file_events;
 use crate::format::Format;
+use crate::processes::{NAME_BYTES, Processes};
 use crate::tally::{NOTE, Tally};
 use crate::tracepoints;
 
@@ -44,11 +46,20 @@ pub struct Layout {
     /// Where an event has its number.
     id_at: usize,
     /// By the event's number.
-    events: Vec<Option<Place>>,
+    events: Vec<Option<Known>>,
     /// A partition, and the disk that it is on.
     partitions: Vec<(Device, Device)>,
     /// A time on the clock of the pages, and the same as seconds since 1970.
     wall: (u64, f64),
+    /// Who makes requests.
+    processes: Processes,
+}
+
+/// An event that is read.
+#[derive(Clone, Debug)]
+enum Known {
+    Request(Place),
+    File(file_events::Place),
 }
 
 /// Where an event of the block layer has what is needed of it.
@@ -62,6 +73,8 @@ struct Place {
     sectors: Sectors,
     letters: (usize, usize),
     error: Option<usize>,
+    /// Of an issue, who makes it.
+    process: Option<usize>,
 }
 
 /// How an event says how long a request is.
@@ -88,7 +101,13 @@ impl Layout {
             events: Vec::new(),
             partitions: Vec::new(),
             wall,
+            processes: Processes::default(),
         })
+    }
+
+    /// Who makes requests, as far as they were read.
+    pub fn processes(&self) -> Processes {
+        self.processes.clone()
     }
 
     /// Bytes of a page.
@@ -116,11 +135,13 @@ impl Layout {
         if self.events.len() <= id {
             self.events.resize(id + 1, None);
         }
-        // An event of something else than the block layer is counted, and that is all.
-        if action > 0 {
+        // What is neither of the block layer nor of files is counted, and that is all.
+        if action == 0 {
+            self.events[id] = file_events::Place::of(name, format).map(Known::File);
+        } else {
             let letters = format.field("rwbs")?;
             let count = format.at("nr_sector", 4).map(Sectors::Count);
-            self.events[id] = Some(Place {
+            self.events[id] = Some(Known::Request(Place {
                 action,
                 kind,
                 bytes: format.bytes(),
@@ -129,7 +150,8 @@ impl Layout {
                 sectors: count.or_else(|| format.at("new_sector", 8).map(Sectors::Until))?,
                 letters: (letters.at, letters.at + letters.bytes),
                 error: format.at("error", 4),
-            });
+                process: format.at("comm", NAME_BYTES).filter(|_| kind == Some(Kind::Issue)),
+            }));
         }
         Some(())
     }
@@ -153,9 +175,15 @@ impl Layout {
         events: &mut Vec<Event>,
     ) -> Option<()> {
         let id = usize::from(u16::from_le_bytes(*bytes.get(self.id_at..)?.first_chunk()?));
-        let Some(Some(place)) = self.events.get(id) else {
+        let known = self.events.get(id).and_then(Option::as_ref);
+        let Some(Known::Request(place)) = known else {
             tally.records += 1;
             tally.actions[NOTE] += 1;
+            if let Some(Known::File(place)) = known
+                && time_ns < TIME_LIMIT_NS
+            {
+                events.extend(place.event(bytes, time_ns));
+            }
             return Some(());
         };
         if bytes.len() < place.bytes || time_ns >= TIME_LIMIT_NS {
@@ -181,7 +209,9 @@ impl Layout {
         };
         let device = self.disk(Device(word(bytes, place.device)?));
         let event = Event::new(time_ns, kind, device, operation).at(sector, sectors);
-        events.push(event.with(flags | if failed { FAILED } else { 0 }));
+        let event = event.with(flags | if failed { FAILED } else { 0 });
+        let name = place.process.and_then(|at| bytes.get(at..)?.first_chunk());
+        events.push(name.map_or(event, |name| event.of(self.processes.number(*name))));
         Some(())
     }
 }

@@ -8,20 +8,27 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from venturi.cli.measuring import find_agent
 from venturi.cli.options import DURATION, SIZE, json_option, print_json, quiet_option
 from venturi.cli.progress import progress_bars
+from venturi.cli.repository import open_repository
 from venturi.cli.screen import show as show_on_screen
 from venturi.errors import VenturiError
+from venturi.record import io_trace
 from venturi.units import format_bytes_decimal, format_duration
 
 if TYPE_CHECKING:
     from venturi.measure.hosts.agent import AgentResult, OnProgress
     from venturi.measure.hosts.at_once import Outcome
+
+BY = ("class", "stage", "process", "device", "host")
+"""By what requests can be summed up."""
+MARKS = ("input", "output", "scratch")
+"""What a folder's files can be said to be for."""
 
 
 @click.group()
@@ -35,6 +42,9 @@ def command() -> None:
 @click.option("--device", "devices", multiple=True, type=click.Path(path_type=Path),
               metavar="DEVICE",
               help="A disk that is recorded, such as /dev/sdb; may be given again.")  # fmt: skip
+@click.option("--mark", "marks", multiple=True, metavar="CLASS=DIR",
+              help="What a folder's files are for: input, output or scratch; may be given again. "
+              "Names of Spark's and Hadoop's files tell by themselves.")  # fmt: skip
 @click.option("--for", "lasts_s", type=DURATION, metavar="TIME",
               help="For how long (default: until COMMAND has ended, or Ctrl-C).")  # fmt: skip
 @click.option("--buffer", "buffer_bytes", type=SIZE, metavar="SIZE",
@@ -49,6 +59,7 @@ def record(
     *,
     folders: tuple[Path, ...],
     devices: tuple[Path, ...],
+    marks: tuple[str, ...],
     lasts_s: float | None,
     buffer_bytes: int | None,
     output: Path,
@@ -75,6 +86,7 @@ def record(
     options: list[object] = ["--output", output.absolute()]
     for option, paths in (("--dir", folders), ("--device", devices)):
         options += [word for path in paths for word in (option, path.absolute())]
+    options += [word for each in marks for word in ("--mark", _mark(each))]
     options += ["--for", lasts_s] if lasts_s is not None else []
     options += ["--buffer", buffer_bytes] if buffer_bytes is not None else []
     with progress_bars(enabled=not quiet and not as_json and not words) as on_progress:
@@ -91,6 +103,14 @@ def record(
             f"{words[0]} ended with status {status}; what it did until then is recorded",
             where={"command": words[0], "status": status},
         )
+
+
+def _mark(text: str) -> str:
+    """As the agent takes it, whose folder is not this one."""
+    what, equals, folder = text.partition("=")
+    if not equals or what not in MARKS:
+        raise click.UsageError(f"--mark {text}: give one of {', '.join(MARKS)} = a folder")
+    return f"{what}={Path(folder).absolute()}"
 
 
 def _tell(recorded: AgentResult, output: Path) -> None:
@@ -143,24 +163,88 @@ def _run(words: Sequence[str]) -> int:
 
 
 @command.command("show")
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("what", metavar="PATH|TRIAL")
+@click.option("--by", type=click.Choice(BY),
+              help="Only whose the requests are, summed up by this (default: everything).",
+              )  # fmt: skip
 @quiet_option
 @json_option
-def show(path: Path, *, quiet: bool, as_json: bool) -> None:
-    """Show sizes, latencies, seeks and runs of the requests in PATH.
+def show(what: str, *, by: str | None, quiet: bool, as_json: bool) -> None:
+    """Show sizes, latencies, seeks and runs of the requests in PATH, and whose they are.
 
     PATH is the folder of a recording or with blktrace's files, one such file, what `blkparse -d`
     wrote, or text by blkparse in its default format, ftrace or perf script. What is missing or
-    damaged in it is told.
+    damaged in it is told. A TRIAL of `venturi run --trace` has its trace with it; `last` is the
+    newest.
     """
-    with progress_bars(enabled=not quiet and not as_json) as on_progress:
-        result = find_agent().run("trace", "analyze", path.absolute(), on_progress=on_progress)
+    data, warnings = _found(what, show_progress=not quiet and not as_json)
     if as_json:
-        print_json(result.data["trace"], tuple(each.message for each in result.warnings))
+        print_json(data, tuple(message for _, message in warnings))
         return
-    from venturi.measure.hosts.agent_results import TraceAnalyzed
-    from venturi.present.io_trace import parts
+    from venturi.present.io_shares import whose
+    from venturi.present.io_trace import parts, read
 
-    show_on_screen(*parts(result.read(TraceAnalyzed).trace))
-    for warning in result.warnings:
-        click.echo(f"warning[{warning.code}]: {warning.message}", err=True)
+    trace = read(data)
+    show_on_screen(*(parts(trace) if by is None else whose(trace, by)))
+    _warn(warnings)
+
+
+@command.command("compare")
+@click.argument("before", metavar="BEFORE")
+@click.argument("after", metavar="AFTER")
+@quiet_option
+@json_option
+def compare(before: str, after: str, *, quiet: bool, as_json: bool) -> None:
+    """Show two traces beside one another, pattern by pattern.
+
+    Each is a path or a trial, as `trace show` takes it.
+    """
+    both = [_found(each, show_progress=not quiet and not as_json) for each in (before, after)]
+    if as_json:
+        (one, first), (other, second) = both
+        said = tuple(message for _, message in (*first, *second))
+        print_json({"before": one, "after": other}, said)
+        return
+    from venturi.present.io_compare import parts
+    from venturi.present.io_trace import read
+
+    show_on_screen(*parts(*(read(data) for data, _ in both)))
+    for _, warnings in both:
+        _warn(warnings)
+
+
+Warned = list[tuple[str, str]]
+
+
+def _warn(warnings: Warned) -> None:
+    for code, message in warnings:
+        click.echo(f"warning[{code}]: {message}", err=True)
+
+
+def _found(what: str, *, show_progress: bool) -> tuple[dict[str, Any], Warned]:
+    """What the trace at a path, or of a trial, says; codes and texts of its warnings."""
+    path = Path(what)
+    if not path.exists():
+        return _of_trial(what)
+    with progress_bars(enabled=show_progress) as on_progress:
+        result = find_agent().run("trace", "analyze", path.absolute(), on_progress=on_progress)
+    return result.data["trace"], [(each.code, each.message) for each in result.warnings]
+
+
+def _of_trial(name: str) -> tuple[dict[str, Any], Warned]:
+    """What the trace of a trial says, and the trial's warnings of it."""
+    with open_repository() as repository:
+        try:
+            trial = repository.get(name)
+        except VenturiError as error:
+            if error.code != "VEN-RECORD-UNKNOWN":
+                raise
+            raise VenturiError(
+                "VEN-TRACE-READ",
+                f"{name} is neither a file or folder nor a trial",
+                where={"path": name},
+                hint="venturi ls lists the trials",
+            ) from error
+        data = io_trace.load(repository, trial)
+    told = [(each.code, each.message) for each in trial.warnings]
+    return data, [each for each in told if each[0].startswith("VEN-TRACE-")]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
+from venturi.errors import VenturiError
 from venturi.measure.hosts.agent_results import (
     IoTrace,
     RequestTimes,
@@ -12,6 +16,7 @@ from venturi.measure.hosts.agent_results import (
     TracedDevice,
     TracedOperation,
 )
+from venturi.present.io_shares import whose
 from venturi.present.table import UNKNOWN, Line, Table, pairs, table
 from venturi.units import binary_size, format_bytes_decimal, format_duration, format_latency
 from venturi.wording import count_of, percent
@@ -20,9 +25,27 @@ SIZES_SHOWN = 3
 """So many sizes of requests are named, those with the most bytes."""
 
 
+def read(data: Mapping[str, Any]) -> IoTrace:
+    """What the agent wrote of a trace; VEN-RECORD-ARTIFACT if another version did."""
+    try:
+        return TypeAdapter(IoTrace).validate_python(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise VenturiError(
+            "VEN-RECORD-ARTIFACT",
+            f"the trace is not as this version writes it: {place or 'it'}: {first['msg']}",
+            where={"field": place},
+            hint="read the recording, which is kept beside it, with venturi trace show",
+        ) from error
+
+
 def parts(trace: IoTrace) -> Iterator[Table | Line]:
-    """The trace, each device with its verdicts first, then sizes, times and seeks."""
+    """The trace: whose requests are, then each device with verdicts, sizes, times and seeks."""
     yield pairs(_card(trace))
+    if trace.whose is not None:
+        yield Line("")
+        yield from whose(trace, "class")
     for device in trace.devices:
         yield Line("")
         yield Line(_device(device, trace.elapsed_s))

@@ -1,11 +1,12 @@
 //! `venturi-agent trace`: what a job did to its disks, from a trace of its block I/O.
 
+use std::fs;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use blktrace::{Input, Plan, Recording, TraceError, analyze};
+use blktrace::{Class, Input, Plan, Recording, Stage, TraceError, analyze};
 use hostmon::process_cpu_s;
 use serde_json::{Value, json};
 
@@ -31,6 +32,9 @@ enum What {
         /// ftrace or perf script; `-` is standard input
         #[arg(value_name = "PATH")]
         path: PathBuf,
+        /// Stages of the job, to which its requests are given: a JSON file
+        #[arg(long, value_name = "FILE")]
+        stages: Option<PathBuf>,
     },
     /// Record the requests to disks, until `--for` is over, SIGTERM, or nobody reads any longer
     Record(Record),
@@ -47,6 +51,9 @@ struct Record {
     /// How long; otherwise until SIGTERM
     #[arg(long = "for", value_name = "S", value_parser = seconds)]
     duration: Option<Duration>,
+    /// What a folder's files are for: input, output or scratch; may be given again
+    #[arg(long = "mark", value_name = "CLASS=DIR", value_parser = mark)]
+    marks: Vec<(Class, PathBuf)>,
     /// Buffer of each processor in bytes, in place of 16 MiB or 1/32 of the memory for all
     #[arg(long = "buffer", value_name = "BYTES",
           value_parser = clap::value_parser!(u64).range(1 << 12..=1 << 32))]
@@ -59,19 +66,43 @@ struct Record {
 /// Runs the command; the exit status when it could say something useful.
 pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
     match &args.what {
-        What::Analyze { path } => read(path, events),
+        What::Analyze { path, stages } => read(path, stages.as_deref(), events),
         What::Record(record) => write(record, events),
     }
 }
 
-fn read(path: &Path, events: &Events) -> Result<u8, Failure> {
+/// `scratch=/data1`: what the files of a folder are for.
+fn mark(text: &str) -> Result<(Class, PathBuf), String> {
+    let (class, folder) = text.split_once('=').ok_or("give CLASS=DIR")?;
+    let class = match class {
+        "input" => Class::Input,
+        "output" => Class::Output,
+        "scratch" => Class::Scratch,
+        other => return Err(format!("{other} is none of input, output, scratch")),
+    };
+    Ok((class, folder.into()))
+}
+
+/// The stages in a file; none if there is none.
+fn stages_in(path: Option<&Path>) -> Result<Vec<Stage>, TraceError> {
+    let Some(path) = path else { return Ok(Vec::new()) };
+    let text =
+        fs::read(path).map_err(|reason| TraceError::Read { path: path.to_path_buf(), reason })?;
+    serde_json::from_slice(&text).map_err(|error| TraceError::Format {
+        path: path.to_path_buf(),
+        found: format!("it has no stages: {error}"),
+    })
+}
+
+fn read(path: &Path, stages: Option<&Path>, events: &Events) -> Result<u8, Failure> {
     let stop = stop_flag()?;
+    let stages = stages_in(stages).map_err(|error| failure(&error))?;
     let (started_s, cpu_before_s) = (events.elapsed_s(), process_cpu_s());
     let opened = if path == Path::new("-") { Input::stdin() } else { Input::open(path) };
     let report = opened
         .and_then(|input| {
             let progress = |done, total| events.progress("analyze", done, total, "bytes");
-            analyze(input, &stop, &progress)
+            analyze(input, stages, &stop, &progress)
         })
         .map_err(|error| failure(&error))?;
     let (elapsed_s, cpu_s) = (events.elapsed_s() - started_s, process_cpu_s() - cpu_before_s);
@@ -88,6 +119,7 @@ fn write(args: &Record, events: &Events) -> Result<u8, Failure> {
     let plan = Plan {
         folders: args.folders.clone(),
         devices: args.devices.clone(),
+        marks: args.marks.clone(),
         buffer_bytes: args.buffer_bytes,
         output: args.output.clone(),
     };

@@ -244,7 +244,7 @@ pub fn encoded(records: &[Record], layout: Layout) -> Vec<u8> {
 }
 
 pub fn try_to_analyze(path: &Path) -> Result<Report, TraceError> {
-    analyze(Input::open(path)?, &AtomicBool::new(false), &|_, _| {})
+    analyze(Input::open(path)?, Vec::new(), &AtomicBool::new(false), &|_, _| {})
 }
 
 pub fn analyzed(path: &Path) -> Report {

@@ -350,15 +350,21 @@ class RequestTimes:
     p99_ns: int | None
     p99_9_ns: int | None
     max_ns: int
+    buckets: list[tuple[int, int]]
 
 
 @dataclass(frozen=True)
 class Seeks:
-    """Distances between requests: how many there are, and how many of them are exactly 0."""
+    """Distances between requests: how many there are, and how many of them are exactly 0.
+
+    The others are in buckets, of which there are the lowest distance and the count.
+    """
 
     count: int
     zero: int
     median_sectors: int | None
+    forward: list[tuple[int, int]]
+    backward: list[tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -377,6 +383,30 @@ class AccessVerdict:
     access: str
     text: str
     hard_disk_bytes_per_s: float | None
+
+
+@dataclass(frozen=True)
+class RequestPlaces:
+    """Where on the device over time: column, row, count and bytes of cells that are not empty."""
+
+    start_s: float
+    column_s: float
+    start_bytes: int
+    row_bytes: int
+    cells: list[tuple[int, int, int, int]]
+
+
+@dataclass(frozen=True)
+class RequestTimesSeen:
+    """How long requests took over time: column, row and count of cells that are not empty.
+
+    `rows_ns` are the least times of the rows, of which the last goes as far as there is anything.
+    """
+
+    start_s: float
+    column_s: float
+    rows_ns: list[int]
+    cells: list[tuple[int, int, int]]
 
 
 @dataclass(frozen=True)
@@ -400,6 +430,7 @@ class TracedOperation:
     seek_window: Seeks
     seek_streams: Seeks
     runs: RequestRuns
+    position: RequestPlaces
     verdict: AccessVerdict | None
 
 
@@ -444,8 +475,58 @@ class TraceThreshold:
 
 
 @dataclass(frozen=True)
+class TracedDisk:
+    """A disk of a recording, and what sysfs says of it by the file's name."""
+
+    device: str
+    name: str
+    settings: dict[str, str]
+
+
+@dataclass(frozen=True)
+class TracedPattern(TracedOperation):
+    """Requests for files that are for the same, on one side of a shuffle (None: it is not known).
+
+    `file_class` is as `crates/blktrace/src/classes.rs` has it.
+    """
+
+    device: str
+    file_class: str
+    phase: str | None
+    times: RequestTimesSeen
+
+
+@dataclass(frozen=True)
+class TraceShare:
+    """What a process did in one stage of a pattern; `served_s` is that of all together."""
+
+    device: str
+    operation: str
+    file_class: str
+    phase: str | None
+    stage: str | None
+    process: str | None
+    requests: int
+    bytes: int
+    served_s: float
+
+
+@dataclass(frozen=True)
+class TraceOwners:
+    """Whose requests are: the shares sum up to all of them."""
+
+    patterns: list[TracedPattern]
+    shares: list[TraceShare]
+    ranges_refused: int
+    names_left_out: int
+
+
+@dataclass(frozen=True)
 class IoTrace:
-    """A trace of block I/O. `started_unix_s` is None if the trace does not say."""
+    """A trace of block I/O. `started_unix_s` is None if the trace does not say.
+
+    `whose` is None of a trace that does not tell of files.
+    """
 
     formats: list[str]
     files: int
@@ -456,6 +537,9 @@ class IoTrace:
     losses: TraceLosses
     thresholds: list[TraceThreshold]
     devices: list[TracedDevice]
+    host: str | None
+    disks: list[TracedDisk]
+    whose: TraceOwners | None
 
 
 @dataclass(frozen=True)
@@ -467,13 +551,4 @@ class TraceRecorded:
     bytes: int
     events: int
     lost: int
-    cpu_s: float
-
-
-@dataclass(frozen=True)
-class TraceAnalyzed:
-    """`trace analyze`."""
-
-    trace: IoTrace
-    analysis_s: float
     cpu_s: float

@@ -1,0 +1,157 @@
+//! Whose the requests of a trace are, as it is written down.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::attribution::{Attribution, Counts, Label, Pattern, Share};
+use crate::classes::{Class, Phase};
+use crate::disks::Disk;
+use crate::event::Device;
+use crate::histogram::value_at;
+use crate::raster::{ROW_BITS, Raster};
+use crate::requests::{OperationReport, bytes, seconds};
+
+/// A disk.
+#[derive(Clone, Debug, Serialize)]
+pub struct DiskReport {
+    /// `major,minor`
+    pub device: String,
+    /// What the kernel calls it.
+    pub name: String,
+    /// What sysfs says of it, by the file's name.
+    pub settings: BTreeMap<String, String>,
+}
+
+impl DiskReport {
+    /// The disk as it was recorded.
+    pub fn of(disk: &Disk) -> Self {
+        Self {
+            device: Device(disk.number).to_string(),
+            name: disk.name.clone(),
+            settings: disk.settings.clone(),
+        }
+    }
+}
+
+/// Whose the requests are.
+#[derive(Clone, Debug, Serialize)]
+pub struct WhoseReport {
+    /// What is shown as one: requests of the same device, operation, kind of file and side of the
+    /// shuffle.
+    pub patterns: Vec<PatternReport>,
+    /// The same by stage and process, which sums up to all requests.
+    pub shares: Vec<ShareReport>,
+    /// Ranges of sectors for which there was no room: what is in them is unknown.
+    pub ranges_refused: u64,
+    /// Names, and places of files, that were left out or cannot be read.
+    pub names_left_out: u64,
+}
+
+/// Requests that are shown as one.
+#[derive(Clone, Debug, Serialize)]
+pub struct PatternReport {
+    /// `major,minor`
+    pub device: String,
+    /// What the files are for.
+    pub file_class: Class,
+    /// On which side of a shuffle; `None` if it is not known, or there is none.
+    pub phase: Option<Phase>,
+    /// What was counted.
+    #[serde(flatten)]
+    pub requests: OperationReport,
+    /// How long they took over time.
+    pub times: TimesReport,
+}
+
+/// Cells of when requests were done and of how long they took.
+#[derive(Clone, Debug, Serialize)]
+pub struct TimesReport {
+    /// When the first column begins, in seconds from the beginning of the trace.
+    pub start_s: f64,
+    /// How long a column is.
+    pub column_s: f64,
+    /// The least time of each row.
+    pub rows_ns: Vec<u64>,
+    /// Column, row and count of every cell that is not empty.
+    pub cells: Vec<(u64, u64, u64)>,
+}
+
+impl TimesReport {
+    fn of(raster: &Raster) -> Self {
+        let cells = raster.cells();
+        let (time, rows) = (&raster.time, &raster.place);
+        let rows = if cells.is_empty() { 0..0 } else { rows.first..rows.last + 1 };
+        let first = if cells.is_empty() { 0 } else { time.first << time.shift };
+        let fold = raster.place.shift - ROW_BITS;
+        Self {
+            start_s: seconds(first),
+            column_s: seconds(1 << time.shift),
+            rows_ns: rows.map(|row| value_at(row << fold)).collect(),
+            cells: cells.iter().map(|(column, row, cell)| (*column, *row, cell.count)).collect(),
+        }
+    }
+}
+
+/// What one process did in one stage of a pattern.
+#[derive(Clone, Debug, Serialize)]
+pub struct ShareReport {
+    /// `major,minor`
+    pub device: String,
+    /// `read`, `write` or `discard`
+    pub operation: &'static str,
+    /// What the files are for.
+    pub file_class: Class,
+    /// On which side of a shuffle.
+    pub phase: Option<Phase>,
+    /// What the engine calls the stage; `None` if it is not known.
+    pub stage: Option<String>,
+    /// The name of the process; `None` if it is not known.
+    pub process: Option<String>,
+    /// How many requests.
+    pub requests: u64,
+    /// How many bytes.
+    pub bytes: u64,
+    /// From being issued to being done, of all together.
+    pub served_s: f64,
+}
+
+impl WhoseReport {
+    /// What was found, the patterns with the most bytes first.
+    pub fn of(found: &Attribution) -> Self {
+        let most = |bytes: u64| std::cmp::Reverse(bytes);
+        let mut patterns: Vec<_> = found.patterns.iter().map(PatternReport::of).collect();
+        patterns.sort_by_key(|pattern| most(pattern.requests.issued.bytes));
+        let share = |(label, share): &(Label, Share)| {
+            let Pattern { device, class, phase, operation } = label.pattern;
+            ShareReport {
+                device: device.to_string(),
+                operation: operation.name(),
+                file_class: class,
+                phase,
+                stage: label.stage.map(|at| found.stages.stage(at).name.clone()),
+                process: found.processes.name(label.process),
+                requests: share.requests,
+                bytes: bytes(share.sectors),
+                served_s: seconds(share.served_ns),
+            }
+        };
+        let mut shares: Vec<_> = found.shares.iter().map(share).collect();
+        shares.sort_by_key(|share| most(share.bytes));
+        Self {
+            patterns,
+            shares,
+            ranges_refused: found.ranges_refused(),
+            names_left_out: found.files.left_out,
+        }
+    }
+}
+
+impl PatternReport {
+    fn of((pattern, counts): &(Pattern, Box<Counts>)) -> Self {
+        let Pattern { device, class, phase, operation } = *pattern;
+        let requests = OperationReport::of(operation, &counts.group);
+        let times = TimesReport::of(&counts.times);
+        Self { device: device.to_string(), file_class: class, phase, requests, times }
+    }
+}

@@ -1,0 +1,182 @@
+"""Whose the requests of a trace of block I/O are, as text: by file, stage, disk or host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from venturi.measure.hosts.agent_results import IoTrace, TracedPattern, TraceOwners, TraceShare
+from venturi.present.table import UNKNOWN, Line, Table, table
+from venturi.units import binary_size, format_bytes_decimal, format_duration, format_latency
+from venturi.wording import count_of, percent
+
+FILES = {
+    "unknown": "no known file",
+    "unnamed": "files without a name",
+    "rdd_block": "RDD blocks",
+    "shuffle_data": "shuffle data",
+    "shuffle_index": "shuffle indexes",
+    "shuffle_checksum": "shuffle checksums",
+    "spill": "spills",
+    "broadcast": "broadcasts",
+    "map_output": "map outputs",
+    "merge": "merged map outputs",
+    "hdfs_block": "HDFS blocks",
+    "input": "input",
+    "output": "output",
+    "scratch": "scratch",
+    "recording": "this recording",
+    "file_system": "the file system's own",
+    "other": "other files",
+}
+"""What files are for, by the agent's name for it."""
+
+NOT_ATTRIBUTED = frozenset({"unknown", "unnamed"})
+"""Requests whose file, or its name, is not known."""
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Requests of one kind."""
+
+    reads: int = 0
+    read_bytes: int = 0
+    writes: int = 0
+    written_bytes: int = 0
+    served_s: float = 0.0
+
+    def with_share(self, share: TraceShare) -> Sum:
+        """With one more share; discards count as neither."""
+        reads, writes = share.operation == "read", share.operation == "write"
+        return Sum(
+            self.reads + reads * share.requests,
+            self.read_bytes + reads * share.bytes,
+            self.writes + writes * share.requests,
+            self.written_bytes + writes * share.bytes,
+            self.served_s + share.served_s,
+        )
+
+    @property
+    def bytes(self) -> int:
+        """Read and written."""
+        return self.read_bytes + self.written_bytes
+
+
+def whose(trace: IoTrace, by: str) -> Iterator[Table | Line]:
+    """What could not be attributed, then the requests summed up.
+
+    `by` is class, stage, process, device or host.
+    """
+    owners = trace.whose
+    if owners is None:
+        yield Line(
+            "whose requests these are is not known: only a recording by venturi trace record tells"
+        )
+        return
+    yield Line(not_attributed(owners))
+    yield _summed(owners, by, _of(by, trace))
+    if by == "class":
+        yield _patterns(owners.patterns)
+        yield from map(Line, limits_of(trace))
+
+
+def not_attributed(owners: TraceOwners) -> str:
+    """How much of what was read and written belongs to no file whose name is known."""
+    all_of_it = _sum(owners.shares)
+    lost = _sum(each for each in owners.shares if each.file_class in NOT_ATTRIBUTED)
+    share = UNKNOWN if not all_of_it.bytes else percent(lost.bytes / all_of_it.bytes)
+    of_count = count_of(lost.reads + lost.writes, "request")
+    text = f"not attributed: {share} of the bytes ({format_bytes_decimal(lost.bytes)}, {of_count})"
+    left_out = owners.ranges_refused + owners.names_left_out
+    more = f"; {left_out:,} names or places of files had no room" if left_out else ""
+    return text + more
+
+
+def _of(by: str, trace: IoTrace) -> Callable[[TraceShare], str]:
+    """What a share is called, by which shares are summed up."""
+    names = {disk.device: f"{disk.name} ({disk.device})" for disk in trace.disks}
+    host = trace.host or UNKNOWN
+    return {
+        "class": lambda share: FILES.get(share.file_class, share.file_class),
+        "stage": lambda share: share.stage or "no known stage",
+        "process": lambda share: share.process or UNKNOWN,
+        "device": lambda share: names.get(share.device, share.device),
+        "host": lambda _: host,
+    }[by]
+
+
+def _sum(shares: Iterator[TraceShare] | Sequence[TraceShare]) -> Sum:
+    total = Sum()
+    for share in shares:
+        total = total.with_share(share)
+    return total
+
+
+def _summed(owners: TraceOwners, by: str, called: Callable[[TraceShare], str]) -> Table:
+    made = table(
+        "files" if by == "class" else by,
+        "read", "reads", "written", "writes", "share of bytes", "time at the disks",
+        left=1, spare=("writes", "reads"),
+    )  # fmt: skip
+    sums: dict[str, Sum] = {}
+    for share in owners.shares:
+        name = called(share)
+        sums[name] = sums.get(name, Sum()).with_share(share)
+    all_bytes = sum(each.bytes for each in sums.values())
+    for name, each in sorted(sums.items(), key=lambda item: (-item[1].bytes, item[0])):
+        made.add(
+            name, format_bytes_decimal(each.read_bytes), f"{each.reads:,}",
+            format_bytes_decimal(each.written_bytes), f"{each.writes:,}",
+            percent(each.bytes / all_bytes) if all_bytes else UNKNOWN,
+            format_duration(each.served_s),
+        )  # fmt: skip
+    return made
+
+
+def pattern_name(pattern: TracedPattern) -> str:
+    """As `shuffle data read in reduce`."""
+    done = "written" if pattern.operation == "write" else pattern.operation
+    side = f" in {pattern.phase}" if pattern.phase else ""
+    return f"{FILES.get(pattern.file_class, pattern.file_class)} {done}{side}"
+
+
+def _patterns(patterns: Sequence[TracedPattern]) -> Table:
+    made = table(
+        "pattern", "bytes", "median size", "without a seek", "of 16 streams", "mean run",
+        "served: median", "99 %", "verdict",
+        left=1, prose=("verdict",), spare=("99 %", "of 16 streams", "median size"),
+    )  # fmt: skip
+    for each in patterns:
+        if each.verdict is None:
+            continue
+        times, size = each.issued_to_done, each.size_median_bytes
+        p50, p99 = (None, None) if times is None else (times.p50_ns, times.p99_ns)
+        made.add(
+            pattern_name(each), format_bytes_decimal(each.issued.bytes),
+            UNKNOWN if size is None else binary_size(size),
+            _share(each.seek_plain.zero, each.seek_plain.count),
+            _share(each.seek_streams.zero, each.seek_streams.count),
+            format_bytes_decimal(each.runs.mean_bytes),
+            *(format_latency(None if ns is None else ns / 1e9) for ns in (p50, p99)),
+            each.verdict.text,
+        )  # fmt: skip
+    return made
+
+
+def limits_of(trace: IoTrace) -> Iterator[str]:
+    """What of each disk shapes the sizes of requests."""
+    for disk in trace.disks:
+        told = [
+            f"{name} {disk.settings[path]}"
+            for name, path in (
+                ("read_ahead_kb", "queue/read_ahead_kb"),
+                ("max_sectors_kb", "queue/max_sectors_kb"),
+                ("scheduler", "queue/scheduler"),
+            )
+            if path in disk.settings
+        ]
+        yield f"{disk.name} ({disk.device}): {', '.join(told) or 'no limits are known'}"
+
+
+def _share(part: int, whole: int) -> str:
+    return percent(part / whole) if whole else UNKNOWN

@@ -1,0 +1,46 @@
+"""What is kept with a trial of its block I/O."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from venturi.errors import VenturiError
+
+if TYPE_CHECKING:
+    from venturi.record.repository import Repository
+    from venturi.record.trial import Trial
+
+TRACE_NAME = "io-trace.json"
+"""What the trace says, as `venturi-agent trace analyze` writes it."""
+RECORDING_NAME = "io-recording.tar.gz"
+"""The recording itself: the folder `trace`, which `venturi trace show` reads."""
+
+
+def has_trace(trial: Trial) -> bool:
+    """Whether `trial` has a trace of its block I/O."""
+    return any(artifact.name == TRACE_NAME for artifact in trial.artifacts)
+
+
+def load(repository: Repository, trial: Trial) -> dict[str, Any]:
+    """What the trace of `trial` says; VEN-RECORD-ARTIFACT if it has none or it is damaged."""
+    found = next((each for each in trial.artifacts if each.name == TRACE_NAME), None)
+    if found is None:
+        raise VenturiError(
+            "VEN-RECORD-ARTIFACT",
+            f"trial {trial.id} has no trace of its block I/O",
+            where={"trial": trial.id},
+            hint="one that venturi run --trace ran has",
+        )
+    try:
+        data = json.loads(repository.artifact_path(found).read_bytes())
+    except ValueError as error:
+        data = error
+    if not isinstance(data, dict):
+        raise VenturiError(
+            "VEN-RECORD-ARTIFACT",
+            f"the trace of trial {trial.id} is damaged",
+            where={"trial": trial.id, "artifact": found.path},
+            hint="venturi doctor --records checks all artifacts",
+        )
+    return data

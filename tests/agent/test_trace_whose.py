@@ -1,0 +1,149 @@
+"""Whose the requests of a recording are: files that were there, are made meanwhile, or are gone."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loop_disks import loop_disk, mounted, needs_recording
+
+MIB = 1 << 20
+
+
+def write(path: Path, size_bytes: int) -> None:
+    """A file that is on the disk when this returns."""
+    with path.open("wb") as file:
+        file.write(os.urandom(size_bytes))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read(path: Path) -> None:
+    """Reads a file from the disk, whatever memory has of it."""
+    with path.open("rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        assert file.read()
+
+
+@pytest.fixture(scope="module")
+def recorded(agent_binary: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recording of Spark's and others' files on a disk of its own.
+
+    The first stage writes 2 MiB of shuffle data and 1 MiB of an RDD, the second reads both; a
+    sort's scratch has no name; one file is there before.
+    """
+    base = tmp_path_factory.mktemp("whose")
+    with loop_disk(base / "image", 64 * MIB) as device, mounted(device, base / "disk") as disk:
+        (disk / "input").mkdir()
+        (disk / "scratch").mkdir()
+        write(disk / "input" / "old", 3 * MIB)
+        marks = [f"--mark={name}={disk / name}" for name in ("input", "scratch")]
+        process = subprocess.Popen(
+            [agent_binary, "trace", "record", "--dir", disk, *marks, "-o", base / "out"],
+            stdout=subprocess.PIPE,
+        )
+        assert process.stdout is not None
+        for line in iter(process.stdout.readline, b""):
+            if json.loads(line)["event"] == "ready":
+                break
+        times = [time.time()]
+        folder = disk / "blockmgr-1" / "0c"
+        folder.mkdir(parents=True)
+        write(folder / "shuffle_0_7_0.data.1f", 2 * MIB)
+        (folder / "shuffle_0_7_0.data.1f").rename(folder / "shuffle_0_7_0.data")
+        write(folder / "rdd_3_0", MIB)
+        times.append(time.time())
+        time.sleep(0.3)  # names are taken five times a second
+        times.append(time.time())
+        read(folder / "shuffle_0_7_0.data")
+        read(folder / "rdd_3_0")
+        read(disk / "input" / "old")
+        times.append(time.time())
+        scratch = os.open(disk / "scratch", os.O_TMPFILE | os.O_RDWR)
+        os.write(scratch, os.urandom(MIB))
+        os.fsync(scratch)
+        os.close(scratch)
+        shutil.rmtree(disk / "blockmgr-1")
+        # Its blocks are another file's now.
+        write(disk / "other", 8 * MIB)
+        process.terminate()
+        ended, _ = process.communicate(timeout=60)
+        assert json.loads(ended.splitlines()[-1])["data"]["lost"] == 0
+    stages = [
+        {"name": "0", "phase": "map", "from_unix_s": times[0], "until_unix_s": times[1],
+         "tasks": [[7, 7]]},
+        {"name": "1", "phase": "reduce", "from_unix_s": times[2], "until_unix_s": times[3]},
+    ]  # fmt: skip
+    (base / "stages.json").write_text(json.dumps(stages))
+    return base
+
+
+def shares(agent: Any, *args: object) -> dict[tuple[str, ...], int]:
+    """Bytes by operation, file, side and stage."""
+    whose = agent.run("trace", "analyze", *args).result["trace"]["whose"]
+    found: dict[tuple[str, ...], int] = defaultdict(int)
+    for each in whose["shares"]:
+        key = (each["operation"], each["file_class"], each["phase"] or "", each["stage"] or "")
+        found[key] += each["bytes"]
+    assert sum(each["issued"]["bytes"] for each in whose["patterns"]) == sum(found.values())
+    return found
+
+
+@needs_recording
+def test_requests_are_told_by_file_and_stage_also_of_files_that_are_gone(
+    agent: Any, recorded: Path
+) -> None:
+    found = shares(agent, recorded / "out", "--stages", recorded / "stages.json")
+    assert found["write", "shuffle_data", "map", "0"] == 2 * MIB
+    assert found["write", "rdd_block", "map", "0"] == MIB
+    assert found["read", "shuffle_data", "reduce", "1"] == 2 * MIB
+    assert found["read", "rdd_block", "reduce", "1"] == MIB
+    assert found["read", "input", "reduce", "1"] == 3 * MIB
+    assert found["write", "scratch", "", ""] == MIB
+    assert found["write", "other", "", ""] == 8 * MIB
+    known = sum(size for (_, kind, *_), size in found.items() if kind not in {"unknown", "unnamed"})
+    assert known / sum(found.values()) > 0.99
+
+
+@needs_recording
+def test_without_the_engines_account_the_side_is_told_by_what_is_done(
+    agent: Any, recorded: Path
+) -> None:
+    found = shares(agent, recorded / "out")
+    assert found["write", "shuffle_data", "map", ""] == 2 * MIB
+    assert found["read", "shuffle_data", "reduce", ""] == 2 * MIB
+    assert found["read", "rdd_block", "", ""] == MIB
+
+
+@needs_recording
+def test_what_is_not_known_of_files_is_not_guessed(
+    agent: Any, recorded: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(recorded / "out", tmp_path / "out"))
+    lines = (folder / "files.jsonl").read_text().splitlines()
+    kept = [each for each in lines if "rdd_" not in each]
+    (folder / "files.jsonl").write_text("\n".join([*kept, "{", ""]))
+    found = shares(agent, folder)
+    # A file of which only the folder is known.
+    assert found["write", "unnamed", "", ""] == found["read", "unnamed", "", ""] == MIB
+    whose = agent.run("trace", "analyze", folder).result["trace"]["whose"]
+    assert whose["names_left_out"] == 1
+    (folder / "files.jsonl").unlink()
+    assert agent.run("trace", "analyze", folder).result["trace"]["whose"] is None
+
+
+def test_stages_that_are_none_are_refused(agent: Any, tmp_path: Path) -> None:
+    path = tmp_path / "stages.json"
+    path.write_text('[{"name": "0"}]')
+    error = agent.run("trace", "analyze", tmp_path, "--stages", path).refused("VEN-TRACE-FORMAT")
+    assert "no stages" in error["message"]
+    marked = agent.run("trace", "record", "--mark", "x=/", "--dir", "/", "-o", tmp_path / "out")
+    assert (marked.status, "input, output, scratch" in marked.stderr) == (2, True)
