@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from command_line import venturi
-from loop_disks import loop_disk, needs_recording
+from loop_disks import loop_disk, mounted, needs_recording
 
 
 def lines(requests: int, *, sectors: int, apart: int) -> str:
@@ -108,6 +109,38 @@ def test_what_a_command_does_to_a_disk_is_recorded(tmp_path: Path, agent_binary:
     assert "read: " in words
 
 
+@needs_recording
+def test_a_trial_is_recorded_and_its_requests_told_by_its_files(
+    tmp_path: Path, agent_binary: Path
+) -> None:
+    def run(*args: object) -> subprocess.CompletedProcess[str]:
+        return venturi(*args, home=tmp_path / "home", VENTURI_AGENT=str(agent_binary))
+
+    with (
+        loop_disk(tmp_path / "image", 128 << 20) as device,
+        mounted(device, tmp_path / "disk") as disk,
+    ):
+        options = ("--bytes", "4MB", "--repeat", 1, "--warm-up", 0, "--no-series", "--dir", disk)
+        done = run("run", "terasort", *options, "--trace", "--json")
+        assert done.returncode == 0, done.stderr
+    (trial,) = json.loads(done.stdout)["data"]
+    kept = {each["name"] for each in trial["artifacts"]}
+    assert kept >= {"io-trace.json", "io-recording.tar.gz"}
+    shares = json.loads(run("trace", "show", "last", "--json").stdout)["data"]["whose"]["shares"]
+    found: Counter[tuple[str, str]] = Counter()
+    for each in shares:
+        found[each["operation"], each["file_class"]] += each["bytes"]
+    assert found["read", "input"] >= 4e6
+    assert found["write", "output"] >= 4e6
+    by_class = run("trace", "show", trial["id"], "--by", "class").stdout
+    assert by_class.startswith("not attributed: ")
+    shown = run("show", "last").stdout
+    assert "Block I/O" in shown
+    assert "not attributed: " in shown
+    missing = run("trace", "show", "no-such-trial")
+    assert "neither a file or folder nor a trial" in missing.stderr
+
+
 def test_a_recording_needs_a_disk_and_one_end(tmp_path: Path) -> None:
     def refused(*args: object) -> str:
         run = venturi("trace", "record", "-o", tmp_path / "out", *args, home=tmp_path / "home")
@@ -116,5 +149,6 @@ def test_a_recording_needs_a_disk_and_one_end(tmp_path: Path) -> None:
         return run.stderr
 
     assert "--dir or --device" in refused()
+    assert "--mark x=/" in refused("--dir", "/", "--mark", "x=/")
     assert "which of them" in refused("--dir", "/", "--for", "1s", "--", "true")
     assert "VEN-TRACE-COMMAND" in refused("--dir", "/", "--", "no-such-program-here")

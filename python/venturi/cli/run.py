@@ -101,6 +101,11 @@ if TYPE_CHECKING:
     help="Record the host's counters during each trial.",
 )  # fmt: skip
 @click.option(
+    "--trace", "traced", is_flag=True,
+    help="Record every request to the disks of the data while the workload runs: venturi trace "
+    "show TRIAL tells whose they were. It takes root.",
+)  # fmt: skip
+@click.option(
     "--indy", "uniform", is_flag=True, help="Skip sampling: the keys are uniform (native)."
 )
 @click.option("--verify", is_flag=True, help="Compare checksums inside the timed sort (native).")
@@ -149,6 +154,7 @@ def command(
     hadoop_conf: Path | None,
     cluster: ClusterSpec | None,
     resume: bool,
+    traced: bool,
     keep_data: bool,
     keep_input: bool,
     wait: bool,
@@ -201,14 +207,22 @@ def command(
                 "workers": workers,
             }
             specs = _specs(engines, settings, {**same, **limits})
+            whole = _traced(session, traced=traced)
             trials = _run(
-                session, specs, resources, repeat=repeat, warm_up=warm_up, resume=resume, talk=talk
+                whole, specs, resources, repeat=repeat, warm_up=warm_up, resume=resume, talk=talk
             )
             if keep_data:
                 say(f"data kept in {', '.join(map(str, folders.of('input')))} and beside")
     _show(trials, as_json=as_json)
     invalid = any(trial.state is State.INVALID for trial in trials)
     return ExitCode.INVALID if invalid else ExitCode.OK
+
+
+def _traced(session: Session, *, traced: bool) -> Session:
+    """The session, whose trials are `traced` if it is of this machine alone."""
+    if traced and session.members:
+        raise click.UsageError("--trace records the disks of this machine: leave out --cluster")
+    return replace(session, traced=traced)
 
 
 def _specs(

@@ -19,6 +19,7 @@ from venturi.model.stages.stage import Analysis
 from venturi.model.stages.tiers import tier_uses
 from venturi.present import several_hosts
 from venturi.present.table import UNKNOWN, Line, Table, pairs, table
+from venturi.record import io_trace
 from venturi.record.cost import recorded_cost
 from venturi.record.dilation import real_rate, real_time_s
 from venturi.record.trial import Cluster, Link, Sample, Trial
@@ -26,6 +27,7 @@ from venturi.record.trial import Cluster, Link, Sample, Trial
 if TYPE_CHECKING:
     from venturi.present.meanwhile import Meanwhile
     from venturi.record.authors import Author
+    from venturi.record.repository import Repository
 
 _LONGEST_SETTING = 200  # characters
 # Columns of the stage table: metric, title.
@@ -77,7 +79,19 @@ def command(*, id_: str, html: PageFile | None, as_json: bool) -> None:
 
         with repository.reading() as connection:
             by = added_by(connection, trial.id)
-        show(*_parts(trial, by, job_of(repository, trial)))
+        show(*_parts(trial, by, job_of(repository, trial)), *_io(repository, trial))
+
+
+def _io(repository: Repository, trial: Trial) -> Iterator[Line | Table]:
+    """Whose the requests to the disks were, if they were traced."""
+    if not io_trace.has_trace(trial):
+        return
+    from venturi.present.io_shares import whose
+    from venturi.present.io_trace import read
+
+    yield Line("\nBlock I/O", "bold")
+    yield from whose(read(io_trace.load(repository, trial)), "class")
+    yield Line(f"more: venturi trace show {trial.id}")
 
 
 def _host(analysis: Analysis, host: Meanwhile) -> dict[str, Any]:

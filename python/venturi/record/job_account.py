@@ -22,6 +22,7 @@ from venturi.errors import VenturiError
 if TYPE_CHECKING:
     import polars as pl
 
+    from venturi.record.keeping import Keeper
     from venturi.record.repository import Repository
     from venturi.record.trial import Trial
 
@@ -394,7 +395,7 @@ _KEYS = {
 }
 
 
-def load(repository: Repository, trial: Trial) -> JobAccount:
+def load(repository: Keeper, trial: Trial) -> JobAccount:
     """The account kept with `trial`; VEN-RECORD-ARTIFACT if there is none or it is damaged."""
     from pydantic import TypeAdapter
 

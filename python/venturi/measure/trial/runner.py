@@ -26,7 +26,9 @@ from venturi.measure.trial.disturbance import (
 )
 from venturi.measure.trial.job import Attachment, Chosen, JobFailed, Report, Step, TrialJob
 from venturi.measure.trial.sampling import Sampler
+from venturi.measure.trial.tracing import TracedStage, Tracer, stages_of
 from venturi.record.cost import cost_of
+from venturi.record.job_account import has_account, load
 from venturi.record.one_host import HOST
 from venturi.record.owner import current_owner
 from venturi.record.series import series_name
@@ -69,7 +71,7 @@ class Session:
 
     `warnings` are what was wrong before any of them began; every trial has them. `members` are all
     hosts where there are several, the first is also `agent` and `host`; `cluster` is what is said
-    of them together.
+    of them together. With `traced`, requests to the disks of the trials' data are recorded.
     """
 
     agent: Agent
@@ -81,6 +83,7 @@ class Session:
     warnings: tuple[TrialWarning, ...] = ()
     members: tuple[Member, ...] = ()
     cluster: Cluster = field(default_factory=lambda: Cluster(()))
+    traced: bool = False
 
     @property
     def hosts(self) -> tuple[Member, ...]:
@@ -181,7 +184,9 @@ def run_trial(session: Session, job: TrialJob) -> Trial:
                 )
                 for member in session.hosts
             )
-        life = _Life(session, trial, samplers, job.chosen, origin_s)
+        dirs = [each for role in job.chosen.disks_by_role.values() for each in role]
+        tracer = Tracer(session.agent, dirs, folder) if session.traced else None
+        life = _Life(session, trial, samplers, job.chosen, origin_s, tracer=tracer)
         try:
             with _translated():
                 life.through(job, step)
@@ -253,8 +258,11 @@ class _Life:
         samplers: tuple[Sampler | None, ...],
         chosen: Chosen,
         origin_s: float,
+        *,
+        tracer: Tracer | None,
     ) -> None:
         self.repository = session.repository
+        self._tracer = tracer
         self._files = session.agent.host.files
         self.trial = trial
         self._watched = tuple(zip(session.hosts, samplers, strict=True))
@@ -272,14 +280,21 @@ class _Life:
                 sampler.start()
         self._take(job.prepare(step))
         self._advance(State.EXECUTING)
+        if self._tracer is not None:
+            self._tracer.start()
         began_s = time.monotonic()
         self._executed = began_s, None
-        self._take(job.execute(step))
+        try:
+            self._take(job.execute(step))
+        finally:
+            if self._tracer is not None:
+                self._tracer.stop()
         self._executed = began_s, time.monotonic()
         self._advance(State.VALIDATING)
         verdict = job.validate(step)
         self._take(verdict)
         self.end_sampling()
+        self._keep_trace()
         if verdict.invalid is not None:
             failure = Failure(FailureClass.WRONG.value, "VEN-MEASURE-INVALID", verdict.invalid)
             self._advance(State.INVALID, failure=failure)
@@ -290,7 +305,25 @@ class _Life:
 
     def fail(self, state: State, kind: str, code: str, message: str) -> None:
         self.end_sampling()
+        if state is not State.INTERRUPTED:
+            self._keep_trace()
         self._advance(state, failure=Failure(str(kind), code, message))
+
+    def _keep_trace(self) -> None:
+        """Once: what the trace says, by the stages that the engine tells of."""
+        tracer, self._tracer = self._tracer, None
+        if tracer is None:
+            return
+        stages: tuple[TracedStage, ...] = ()
+        if has_account(self.trial):
+            try:
+                stages = stages_of(load(self.repository, self.trial))
+            except VenturiError as error:
+                self.warn((TrialWarning(error.code, error.message),))
+        self.attach(
+            tuple(Attachment("other", name, path, HERE) for name, path in tracer.files(stages))
+        )
+        self.warn(tuple(tracer.warnings))
 
     def attach(self, attachments: tuple[Attachment, ...]) -> None:
         for each in attachments:

@@ -1,0 +1,147 @@
+"""The recorder of block I/O beside a trial: requests to the disks of its data while it executes.
+
+Observing must not decide: whatever goes wrong here becomes a warning, the trial goes on.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tarfile
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from venturi.errors import VenturiError
+from venturi.measure.hosts.agent import Agent, AgentResult
+from venturi.measure.hosts.at_once import Following
+from venturi.measure.hosts.local import HERE
+from venturi.record.io_trace import RECORDING_NAME, TRACE_NAME
+from venturi.record.job_account import JobAccount
+from venturi.record.trial import TrialWarning
+
+CODE = "VEN-MEASURE-TRACE"
+_STAGES = "stages.json"
+_RECORDING = "recording"
+
+
+@dataclass(frozen=True)
+class TracedStage:
+    """A stage as the agent wants it: its side of a shuffle, when it ran, ranges of its tasks."""
+
+    name: str
+    phase: str
+    from_unix_s: float
+    until_unix_s: float
+    tasks: tuple[tuple[int, int], ...] = ()
+
+
+class Tracer:
+    """Records from `start` to `stop` what happens to the disks of `folders`, into `place`."""
+
+    def __init__(self, agent: Agent, folders: Iterable[str], place: Path) -> None:
+        self._agent = agent
+        self._folders = tuple(dict.fromkeys(folders))
+        self._place = place
+        self._following: Following | None = None
+        self.warnings: list[TrialWarning] = []
+
+    def start(self) -> None:
+        """Begins; when it returns every request is recorded, or it is known that none will be."""
+        begun = threading.Event()
+        options = [word for folder in self._folders for word in ("--dir", folder)]
+        self._following = following = Following(
+            self._agent, "trace", "record", *options, "--output", self._place / _RECORDING,
+            on_event=lambda _: begun.set(),
+        )  # fmt: skip
+        while following.outcome is None and not begun.wait(0.05):
+            pass
+        if isinstance(following.outcome, VenturiError):
+            self._fail(following.outcome)
+
+    def stop(self) -> None:
+        """Ends the recording, if there is one."""
+        if self._following is None:
+            return
+        following, self._following = self._following, None
+        following.end()
+        outcome = following.wait()
+        if isinstance(outcome, AgentResult):
+            self.warnings += [TrialWarning(each.code, each.message) for each in outcome.warnings]
+        else:
+            self._fail(outcome)
+
+    def files(self, stages: Sequence[TracedStage]) -> Iterator[tuple[str, Path]]:
+        """What the recording says of a job of these stages, and the recording itself: each with
+        the name under which it is kept; nothing if there is none."""
+        recording = self._place / _RECORDING
+        if not HERE.is_folder(recording):
+            return
+        HERE.write(self._place / _STAGES, json.dumps([asdict(each) for each in stages]))
+        try:
+            analyzed = self._agent.run(
+                "trace", "analyze", recording, "--stages", self._place / _STAGES
+            )
+        except VenturiError as error:
+            self._fail(error)
+            return
+        self.warnings += [TrialWarning(each.code, each.message) for each in analyzed.warnings]
+        HERE.write(self._place / TRACE_NAME, json.dumps(analyzed.data["trace"]))
+        yield TRACE_NAME, self._place / TRACE_NAME
+        with (
+            HERE.create(self._place / RECORDING_NAME) as file,
+            gzip.GzipFile("", "wb", 1, file) as small,
+            tarfile.TarFile(fileobj=small, mode="w") as packed,
+        ):
+            packed.add(recording, "trace")
+        yield RECORDING_NAME, self._place / RECORDING_NAME
+
+    def _fail(self, error: VenturiError) -> None:
+        said = f"its block I/O was not recorded: {error.message}"
+        self.warnings.append(TrialWarning(CODE, f"{said} ({error.hint})" if error.hint else said))
+
+
+def stages_of(account: JobAccount) -> tuple[TracedStage, ...]:
+    """The stages that ended, as the engine tells of them.
+
+    A stage that reads what others handed on is on the reduce side, every other one on the map side.
+    """
+    found = []
+    spark = account.application.engine == "spark"
+    for row in account.stages.iter_rows(named=True):
+        begun_ms, ended_ms = row["submitted_ms"], row["ended_ms"]
+        if begun_ms is None or ended_ms is None:
+            continue
+        number, attempt = row["stage_id"], row["attempt"]
+        tasks = account.tasks.filter(
+            (account.tasks["stage_id"] == number) & (account.tasks["stage_attempt"] == attempt)
+        )
+        if spark:
+            read = ("shuffleLocalBytesRead", "shuffleRemoteBytesRead")
+            reduce = any(tasks[name].sum() for name in read)
+            ids = [int(each) for each in tasks["task_id"] if each is not None and each.isdecimal()]
+        else:
+            reduce, ids = row["name"] == "reduce", []
+        name = row["name"] if not spark else f"{number}.{attempt}" if attempt else f"{number}"
+        found.append(
+            TracedStage(
+                str(name), "reduce" if reduce else "map", begun_ms / 1e3, ended_ms / 1e3,
+                tuple(_ranges(ids)),
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def _ranges(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """First and last of each run of numbers that follow one another."""
+    first = last = None
+    for number in sorted(set(numbers)):
+        if last is not None and number == last + 1:
+            last = number
+            continue
+        if first is not None and last is not None:
+            yield first, last
+        first = last = number
+    if first is not None and last is not None:
+        yield first, last
