@@ -11,6 +11,7 @@ import type {
   Facets,
   Groups,
   HostsOverTime,
+  IoPage,
   JobData,
   Keys,
   Ranking,
@@ -37,6 +38,7 @@ export interface Twins {
   "/api/trials/{id}/series": SeriesData;
   "/api/trials/{id}/hosts": HostsOverTime;
   "/api/trials/{id}/job": JobData;
+  "/api/trials/{id}/io": IoPage;
   "/api/clusters": ClusterPage;
   "/api/groups": Groups;
   "/api/cost": Ranking;

@@ -52,7 +52,7 @@ PAGES = (
          about="All trials, with facets, search and downloads."),
     Page("trial", "/trials/{id}", "Trial",
          ("/api/trials/{id}", "/api/trials/{id}/series", "/api/trials/{id}/hosts",
-          "/api/trials/{id}/job")),
+          "/api/trials/{id}/job", "/api/trials/{id}/io")),
     Page("clusters", "/clusters", "Clusters", ("/api/clusters",), menu="Clusters", selects=False,
          question="Which hosts is my cluster made of?",
          about="Hosts, links, disks, what differs, its probes and trials."),

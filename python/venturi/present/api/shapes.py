@@ -122,6 +122,7 @@ class TrialDetail:
     narrowest: tuple[str, ...]
     has_series: bool
     has_job: bool
+    has_io: bool
     cost: Cost | None
     added_by: Author | None
     between_hosts: BetweenHosts | None

@@ -23,10 +23,12 @@ from venturi.present.api.moved import moved
 from venturi.present.api.presets import presets
 from venturi.present.api.series import series_of
 from venturi.present.host_use import HostsOverTime
+from venturi.present.io_page import IoPage
 from venturi.record import exclusions, starter, views
 from venturi.record.actions import added_by
 from venturi.record.authors import Author
 from venturi.record.cost import recorded_cost
+from venturi.record.io_trace import has_trace
 from venturi.record.job_account import has_account
 from venturi.record.query import counting, faceting, grouping, known_keys, paging
 from venturi.record.query.checks import require_keys
@@ -152,6 +154,7 @@ def trial(services: Services, id: Id) -> shapes.TrialDetail:
         narrowest=tuple(_narrowest(found)),
         has_series=any(artifact.kind == "series" for artifact in found.artifacts),
         has_job=has_account(found),
+        has_io=has_trace(found),
         cost=recorded_cost(found),
         added_by=_added_by(services, id),
         between_hosts=between_hosts(found),
@@ -190,6 +193,13 @@ def job(services: Services, id: Id) -> JobData:
     from venturi.present.api.jobs import job_of
 
     return job_of(services.repository, trial_of(services, id))
+
+
+def io(services: Services, id: Id) -> IoPage:
+    """What the trial did to its disks: its requests by whose files they were for."""
+    from venturi.present.io_charts import io_of
+
+    return io_of(services.repository, trial_of(services, id))
 
 
 def groups(

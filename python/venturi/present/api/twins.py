@@ -57,6 +57,7 @@ TWINS = (
     Twin("/trials/{id}/series", "trials", "series", "repository", reads=True),
     Twin("/trials/{id}/hosts", "trials", "hosts", "repository", reads=True),
     Twin("/trials/{id}/job", "trials", "job", "repository", reads=True),
+    Twin("/trials/{id}/io", "trials", "io", "repository", reads=True),
     Twin("/clusters", "clusters", "cluster", "repository"),
     Twin("/groups", "trials", "groups", "repository", computes=True),
     Twin("/cost", "analysis.cost", "cost", "analyses", computes=True),

@@ -15,6 +15,7 @@ import { type Cell, DataTable } from "../../parts/Table";
 import { Trials } from "../../parts/Trials";
 import { useSearch } from "../../state";
 import { siblings } from "./charts/siblings";
+import { DiskIo } from "./DiskIo";
 import { Hosts } from "./Hosts";
 import { TrialJob } from "./Job";
 import { Disks, Network } from "./SeveralHosts";
@@ -261,6 +262,7 @@ function Body({ detail }: { detail: TrialDetail }) {
       {detail.has_job && <TrialJob trial={trial} detail={detail} />}
       {severalWatched(trial) && <Hosts id={trial.id} />}
       <Timeline trial={trial} detail={detail} />
+      {detail.has_io && <DiskIo id={trial.id} />}
       <Siblings trial={trial} detail={detail} />
       <section aria-labelledby="made-of">
         <h2 id="made-of">What it ran</h2>
