@@ -51,7 +51,9 @@ _SCRIPT = " ".join(
         'if test -f "$a" && whole "$a"; then touch "$d" 2> /dev/null;',
         "else echo @MARK absent; read go || exit 1;",
         "( LC_ALL=C; export LC_ALL; umask 077; { begin || begin || begin; }",
-        '&& head -c @BYTES > "$t" && whole "$t" && chmod 700 "$t" && mv -f "$t" "$a" )',
+        '&& head -c @BYTES > "$t" && whole "$t" && chmod 700 "$t"',
+        # Another may have sent it meanwhile, and run it: what runs must not lose its name.
+        '&& { { ln "$t" "$a" || whole "$a"; } 2> /dev/null || mv -f "$t" "$a"; } && rm -f "$t" )',
         '|| { rm -f "$t"; rmdir "$d" 2> /dev/null; echo @MARK failed; exit 1; };',
         # Copies that nobody has used for a month, and what a broken copy left. The folder may be
         # one that others use: only ours goes, of folders that are named as ours are.
