@@ -83,10 +83,12 @@ def record(
             where={"command": words[0]},
             hint="is it on PATH?",
         )
+    from venturi.measure.hosts.agent import repeated
+
     options: list[object] = ["--output", output.absolute()]
     for option, paths in (("--dir", folders), ("--device", devices)):
-        options += [word for path in paths for word in (option, path.absolute())]
-    options += [word for each in marks for word in ("--mark", _mark(each))]
+        options += repeated(option, (path.absolute() for path in paths))
+    options += repeated("--mark", map(_mark, marks))
     options += ["--for", lasts_s] if lasts_s is not None else []
     options += ["--buffer", buffer_bytes] if buffer_bytes is not None else []
     with progress_bars(enabled=not quiet and not as_json and not words) as on_progress:
@@ -123,8 +125,7 @@ def _tell(recorded: AgentResult, output: Path) -> None:
         f"{found.lost:,} lost; {format_bytes_decimal(found.bytes)} in {output}",
         f"read it: venturi trace show {output}",
     )
-    for warning in recorded.warnings:
-        click.echo(f"warning[{warning.code}]: {warning.message}", err=True)
+    _warn([(each.code, each.message) for each in recorded.warnings])
 
 
 def _record(

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from venturi.errors import VenturiError
-from venturi.measure.hosts.agent import Agent, AgentResult
+from venturi.measure.hosts.agent import Agent, AgentResult, repeated
 from venturi.measure.hosts.at_once import Following
 from venturi.measure.hosts.local import HERE
 from venturi.record.io_trace import RECORDING_NAME, TRACE_NAME
@@ -50,10 +50,9 @@ class Tracer:
     def start(self) -> None:
         """Begins; when it returns every request is recorded, or it is known that none will be."""
         begun = threading.Event()
-        options = [word for folder in self._folders for word in ("--dir", folder)]
         self._following = following = Following(
-            self._agent, "trace", "record", *options, "--output", self._place / _RECORDING,
-            on_event=lambda _: begun.set(),
+            self._agent, "trace", "record", *repeated("--dir", self._folders),
+            "--output", self._place / _RECORDING, on_event=lambda _: begun.set(),
         )  # fmt: skip
         while following.outcome is None and not begun.wait(0.05):
             pass
