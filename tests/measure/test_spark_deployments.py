@@ -440,6 +440,7 @@ def test_tiers_on_yarn(yarn: Spark, tiers_jar: Path, session: Session, tmp_path:
         TIERS_SETTING: "ssd 0B",
         f"{TIERS_SETTING}.reserves": "shuffle_index 1000TB",
         f"{TIERS_SETTING}.strict": "true",
+        f"{TIERS_SETTING}.interval": "200ms",  # YARN ends executors of a short job without a word
     }
     size = size_of_bytes(workload("sort"), 8_000_000)
     trial = execute(yarn, session, tmp_path, "sort", size, settings=settings)
