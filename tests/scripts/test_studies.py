@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -55,6 +55,13 @@ def seconds(values: Mapping[str, Any]) -> float:
     return 40 + slow.get(values["cluster"], 0) + slow.get(values.get("disk", ""), 0) + second
 
 
+@pytest.fixture
+def studies(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The script."""
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    return import_module("studies")
+
+
 @pytest.mark.parametrize("name", COMBINATIONS)
 def test_each_plan_can_be_started(name: str, tmp_path: Path) -> None:
     plan = checked(name, tmp_path)
@@ -73,9 +80,13 @@ def test_every_lab_belongs_to_a_study() -> None:
 
 @pytest.mark.slow
 def test_the_pages_of_recorded_trials(
-    tmp_path: Path, settings: Settings, make_trial: Callable[..., Trial]
+    tmp_path: Path,
+    settings: Settings,
+    make_trial: Callable[..., Trial],
+    studies: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for folder in ("scripts", "docs/guide/studies", "python/venturi/record/starter"):
+    for folder in ("scripts", "docs/guide/studies"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     (tmp_path / "docs/images").mkdir()
     with Repository.open(settings) as repository:
@@ -93,11 +104,19 @@ def test_the_pages_of_recorded_trials(
                     )
                     took_s = seconds(values) * (1 + 0.01 * ((number + repetition) % 4))
                     repository.add(replace(planned, state=State.SUCCEEDED, elapsed_s=took_s))
-    done = subprocess.run(
-        [sys.executable, tmp_path / "scripts/studies.py"],
-        env={**os.environ, "VENTURI_HOME": str(settings.home)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+
+    def asked(*words: str) -> str:
+        done = venturi(*words, home=settings.home)
+        done.check_returncode()
+        return done.stdout
+
+    # It asks a hundred times: in this process.
+    monkeypatch.setattr(studies, "STUDIES", tmp_path / "docs/guide/studies")
+    monkeypatch.setattr(studies, "venturi", asked)
+    for name in PAGES:
+        studies.write(name)
+    drawn = [sys.executable, tmp_path / "scripts/studies.py", "--pictures"]
+    done = subprocess.run(drawn, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     pages = {name: (tmp_path / f"docs/guide/studies/{name}.md").read_text() for name in PAGES}
     assert not any("Not measured yet" in page for page in pages.values())
@@ -123,11 +142,8 @@ def test_the_pages_of_recorded_trials(
         assert page.count("<!-- results -->") == page.count("<!-- end of results -->") == 1
 
 
-def test_the_corrected_times_are_those_of_the_public_trials(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    given = import_module("studies").SHORTEST_S
+def test_the_corrected_times_are_those_of_the_public_trials(studies: ModuleType) -> None:
+    given = studies.SHORTEST_S
     found: dict[tuple[str, str], float] = {}
     with dataset("aloja_dataset4.csv").open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
