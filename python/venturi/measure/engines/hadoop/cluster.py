@@ -1,6 +1,6 @@
 """Hadoop clusters: Venturi's own of real daemons, on one host or many, or one that is there.
 
-    format ---> NameNode, DataNodes ---> JobHistoryServer (wants HDFS when it starts)
+    format ---> NameNode, DataNodes ---> JobHistoryServer, of MapReduce (wants HDFS at its start)
     ResourceManager, NodeManagers   ---> healthy: all workers have reported to their masters
 
 HDFS keeps its blocks below each node's folders for `output` and YARN its local files below those
@@ -270,9 +270,15 @@ class GivenCluster(_Answering):
 
 
 def open_cluster(
-    nodes: Nodes, hadoop: Mapping[str, Hadoop], resources: Resources, *, yarn: bool = True
+    nodes: Nodes,
+    hadoop: Mapping[str, Hadoop],
+    resources: Resources,
+    *,
+    yarn: bool = True,
+    histories: bool = True,
 ) -> OwnCluster:
-    """A cluster of ours on `nodes`, with the Hadoop of each by its name; without `yarn` only HDFS.
+    """A cluster of ours on `nodes`, with the Hadoop of each by its name; without `yarn` only HDFS,
+    without `histories` no JobHistoryServer, which only MapReduce's jobs need.
 
     It answers, and all its workers are there. VEN-ENGINE-DAEMON, -PORT, -SPACE, -JAVA, -MEMORY or
     -TIMEOUT if it does not get there, and nothing is left of it then.
@@ -287,7 +293,9 @@ def open_cluster(
         return on_free_ports(
             nodes.master.host,
             hadoop_conf.PORTS,
-            lambda ports: _Start(nodes, hadoop, folders, sizes, Ports(*ports), yarn=yarn).up(stack),
+            lambda ports: _Start(
+                nodes, hadoop, folders, sizes, Ports(*ports), yarn=yarn, histories=histories
+            ).up(stack),
         )
 
 
@@ -303,12 +311,14 @@ class _Start:
         ports: Ports,
         *,
         yarn: bool,
+        histories: bool,
     ) -> None:
         self._nodes = nodes
         self._hadoop = hadoop
         self._sizes = sizes
         self._folders = folders
         self._yarn = yarn
+        self._histories = yarn and histories
         self._places = {}
         for node in nodes.all:
             folders[node.name].empty(("output", "scratch"))
@@ -356,13 +366,14 @@ class _Start:
         self._daemon(master, "NameNode", _LIGHT, _NAMENODE, *self._name_dirs())
         for number, node in workers:
             self._start_data_node(node, _numbered("DataNode", number))
-        # It looks for HDFS when it starts, and again only after 10 s.
-        self._wait("HDFS", lambda: cluster.datanodes() is not None)
-        if self._yarn:
+        if self._histories:
+            # It looks for HDFS when it starts, and again only after 10 s.
+            self._wait("HDFS", lambda: cluster.datanodes() is not None)
             self._daemon(master, "JobHistoryServer", _LIGHT, _HISTORY)
         self._wait("HDFS", lambda: cluster.datanodes() == len(workers))
         if self._yarn:
             self._wait("YARN", lambda: cluster.node_managers() == len(workers))
+        if self._histories:
             self._wait("the job history", cluster.keeps_history)
         cluster.hdfs.mkdir(cluster.root)
 

@@ -290,7 +290,7 @@ class Yarn(Local):
             threads=split.executors * split.cores * MOST_INSTANCES,
             memory_bytes=each_mib * MOST_INSTANCES * MIB,
         )
-        return open_cluster(nodes, hadoop, room)
+        return open_cluster(nodes, hadoop, room, histories=False)
 
     def stop(self) -> None:
         cluster, self._cluster = self._cluster, None
