@@ -6,11 +6,12 @@ PY := $(VENV)/bin/python
 UV := .tools/uv/bin/uv
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 CARGO := cargo
-# Tests share the cores out by file, the longest first.
-PYTEST := $(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# Tests share the cores out by file, the longest first. What one of them has compiled, others read,
+# also where PYTHONDONTWRITEBYTECODE is set: pytest's own compiling takes longer than Python's.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo serve test test-rust test-web test-jvm test-daily test-spark-suites check lint lint-rust lint-types lint-python lint-web wheel release audit torture bench curves verdicts faults docs screenshots studies locks clean system-packages
+.PHONY: help setup demo serve test test-rust test-web test-jvm test-long test-daily test-spark-suites check lint lint-rust lint-types lint-python lint-web wheel release audit torture bench curves verdicts faults docs screenshots studies locks clean system-packages
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | column -t -s $$'\t'
@@ -62,7 +63,7 @@ SYNC := target
 
 test: system-packages ## Run every test (as root on Debian it installs packages, and says so)
 	@$(BESIDE) setup test-rust test-web test-jvm .tools/docs/.synced
-	$(PYTEST) --durations 15
+	$(PYTEST) --durations 15 -m "not long"
 
 # The tests say how far they are.
 check: SYNC := none
@@ -82,8 +83,11 @@ test-jvm:
 test-spark-suites: setup ## Run suites of Spark's own with the plugin of tiered storage and without, and compare: an hour
 	$(PY) -u scripts/spark_suites.py $(if $(SPARK),--spark $(SPARK)) $(SUITES)
 
+test-long: system-packages setup ## Run the tests that `make test` leaves out: second variants, five minutes
+	$(PYTEST) --durations 15 -m long
+
 test-daily:
-	$(PYTEST) --durations 5 -m "not (slow or engines or browser)"
+	$(PYTEST) --durations 5 -m "not (long or slow or engines or browser)"
 
 lint: setup ## Check format, types, contracts, budgets, circles, what is unused and generated files
 	@$(BESIDE) $(LINT)

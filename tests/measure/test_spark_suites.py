@@ -37,6 +37,7 @@ def test_a_plugin_that_had_nothing_to_do_proves_nothing() -> None:
     assert not is_used(Ran({}, 1.0, {}, 0, 2))
 
 
+@pytest.mark.long
 @pytest.mark.engines
 @pytest.mark.skipif(shutil.which("mvn") is None, reason="fetches Spark's tests by Maven")
 def test_a_slice_of_spark_s_own_suites(tiers_jar: Path) -> None:

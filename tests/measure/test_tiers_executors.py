@@ -128,7 +128,13 @@ def service(folder: Path, jar: Path, environment: Mapping[str, str]) -> Iterator
         yield made
 
 
-@pytest.mark.parametrize("has_class", [False, True], ids=["stock", "with our class"])
+@pytest.mark.parametrize(
+    "has_class",
+    [
+        pytest.param(False, marks=pytest.mark.long, id="stock"),
+        pytest.param(True, id="with our class"),
+    ],
+)
 def test_all_executors_are_released(
     spark: None, tiers_jar: Path, tmp_path: Path, has_class: bool
 ) -> None:
@@ -139,6 +145,7 @@ def test_all_executors_are_released(
             # A service gives encrypted cached blocks as they are, which nobody decrypts.
             "spark.io.encryption.enabled": str(has_class).lower(),
             RDD: str(not has_class).lower(),
+            "spark.cores.max": "1",
             "spark.shuffle.readHostLocalDisk": str(has_class).lower(),
         })  # fmt: skip
     released, removed = saw["gone"], saw["removed"]

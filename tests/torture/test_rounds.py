@@ -16,8 +16,14 @@ from torture.rounds import ROUNDS
 SEED = 20_150_827
 
 
+# A job of Spark whose JVM is killed is in tests/measure/test_engine_real.py, too.
+LONG = {"engine-kills"}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(ROUNDS))
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.long] * (n in LONG)) for n in sorted(ROUNDS)]
+)
 def test_a_slice_of_the_round_has_no_fault(
     name: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
