@@ -305,6 +305,6 @@ ROUND = Round(
     question="Archives are bombs, lie, lead outside, or hold what no trial has: is each refused "
     "with nothing left, or what is sound taken in whole, within 10 s and 1 GiB?",
     count=5_000,
-    few=25,
+    few=12,
     run=play,
 )

@@ -103,6 +103,6 @@ ROUND = Round(
     "way: does it end soon and with a code, is all or nothing there, and does a second import "
     "complete it?",
     count=1000,
-    few=3,
+    few=2,
     run=play,
 )

@@ -74,6 +74,6 @@ ROUND = Round(
     question="Archives are changed at random: is each taken in whole, or refused with a code, "
     "within 10 s and 1 GiB?",
     count=10_000_000,
-    few=500,
+    few=250,
     run=play,
 )

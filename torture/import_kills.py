@@ -91,6 +91,6 @@ ROUND = Round(
     question="An import of a table or an archive is killed at a random instant: is what was "
     "accepted whole, is nothing of others touched, and does a second import complete it?",
     count=1000,
-    few=4,
+    few=2,
     run=play,
 )

@@ -57,7 +57,11 @@ class Postgresql(Closing):
             [*initdb, "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync"],
             check=True, stdout=subprocess.DEVNULL, timeout=120, **self._as,
         )  # fmt: skip
-        options = ("listen_addresses=", f"unix_socket_directories={folder}", "fsync=off")
+        # Hundreds of databases, each for seconds: there is nothing to look after in them.
+        options = (
+            "listen_addresses=", f"unix_socket_directories={folder}", "fsync=off",
+            "autovacuum=off",
+        )  # fmt: skip
         with (folder / "log").open("wb") as log:
             self._server = subprocess.Popen(
                 [programs / "postgres", "-D", folder / "data", *(f"--{o}" for o in options)],

@@ -360,6 +360,6 @@ ROUND = Round(
     question="Requests made from the interface's document, by all who may and may not, to two "
     "servers on one PostgreSQL: no 5xx, no write by those who may not, each error a problem?",
     count=100_000,
-    few=150,
+    few=75,
     run=play,
 )

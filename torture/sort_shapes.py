@@ -191,6 +191,6 @@ ROUND = Round(
     question="A sort of an odd shape (lengths, keys, budgets, files, folders): is its output what "
     "sorting gives?",
     count=5000,
-    few=40,
+    few=20,
     run=play,
 )

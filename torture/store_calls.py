@@ -196,6 +196,6 @@ ROUND = Round(
     question="A system call of import, export, check or run fails, each in turn: does it end, "
     "tell the truth, and leave a repository with all that was accepted?",
     count=100_000,  # as many as there are
-    few=6,
+    few=3,
     run=play,
 )

@@ -218,6 +218,6 @@ ROUND = Round(
     question="Backup, restore, remove or `check --mend` is killed at a random instant: is nothing "
     "lost or torn, does the next try complete it, and is each removal on record?",
     count=1000,
-    few=4,
+    few=2,
     run=play,
 )

@@ -112,6 +112,6 @@ ROUND = Round(
     question="An upload breaks off after any number of bytes, or is longer or shorter than it "
     "says: is nothing of it stored, does the server go on, and is the next upload taken?",
     count=1000,
-    few=4,
+    few=2,
     run=play,
 )

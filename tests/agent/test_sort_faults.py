@@ -48,6 +48,8 @@ def shell(*command: object) -> subprocess.CompletedProcess[str]:
 
 # --- sudden death --------------------------------------------------------------------------------
 
+KILLS = 25  # `make torture` has thousands
+
 
 @pytest.mark.slow
 def test_sudden_death_loses_and_tears_nothing(
@@ -67,7 +69,7 @@ def test_sudden_death_loses_and_tears_nothing(
     states: dict[str, int] = {}
     earlier: bytes | None = truth.bytes
     killed = 0
-    for round_ in range(120):
+    for round_ in range(60):
         started_s = time.monotonic()
         process = agent.start(*sort, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         if round_ % 6 == 5:
@@ -99,10 +101,10 @@ def test_sudden_death_loses_and_tears_nothing(
         assert decoys[1].others() == []
         assert decoys[2].others() == ["part-000000"]
         earlier = little.read_bytes()
-        if killed == 50:
+        if killed == KILLS:
             break
-    assert killed == 50, states
-    assert states.get("old", 0) >= 10, states
+    assert killed == KILLS, states
+    assert states.get("old", 0) >= KILLS // 5, states
     assert states.get("new", 0) + states.get("parts", 0) + states.get("nothing", 0) >= 1, states
     result = agent.run(*sort).result
     assert result["regime"] == "hybrid"

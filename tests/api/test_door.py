@@ -200,7 +200,7 @@ def asked() -> Asked:
     return ask
 
 
-@rounds(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture,
+@rounds(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture,
                                                  HealthCheck.too_slow])  # fmt: skip
 @given(trial=trials())
 def test_what_passes_the_door_can_be_read_in_every_way_and_the_rest_is_not_stored(

@@ -229,9 +229,9 @@ def test_containers_share_the_memory() -> None:
 
 
 def test_terasort(hadoop: MapReduce, session: Session, folders: DataFolders, killed: Path) -> None:
-    trial = execute(hadoop, session, folders, "terasort", settings={**BRIEF, "dfs.blocksize": "1m"})
+    trial = execute(hadoop, session, folders, "terasort", settings={**BRIEF, "dfs.blocksize": "2m"})
     stored = cluster_of(hadoop).hdfs._entries("/venturi/input")
-    assert {each["blockSize"] for each in stored} == {1 << 20}, "input is stored as output is"
+    assert {each["blockSize"] for each in stored} == {2 << 20}, "input is stored as output is"
     assert trial.state is State.SUCCEEDED, trial.failure
     assert not killed.exists()  # the start of the cluster removed it
     names = [phase.name for phase in trial.phases]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -174,7 +173,7 @@ def tiered(
     hdd, ssd = folder / "hdd", folder / "ssd"
     hdd.mkdir()
     ssd.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", str(ssd)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(ssd)]
     subprocess.run(mount, check=True)
     found = made("standalone")
     try:
@@ -356,15 +355,15 @@ def test_a_worker_that_is_killed(
     assert wait_for(cluster_mark, b"deploy.master.Master") != master
 
 
-# 80 MB over 32 MB on which nothing need stay free.
+# 20 MB over 8 MB on which nothing need stay free.
 TIERED = LIGHT | {
     "spark.cores.max": "2",
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",
-    "spark.sql.files.maxPartitionBytes": "8m",
+    "spark.sql.files.maxPartitionBytes": "2m",
     TIERS_SETTING: "ssd 0B",
     f"{TIERS_SETTING}.interval": "200ms",
 }
-SORTED_BYTES = 80_000_000
+SORTED_BYTES = 20_000_000
 
 
 def sorted_by_tiers(on: Tiered, session: Session, folder: Path) -> Trial:
@@ -390,7 +389,10 @@ def test_two_executors_fill_one_fast_disk(tiered: Tiered, session: Session, tmp_
 
 @pytest.mark.root
 @pytest.mark.slow
-@pytest.mark.parametrize("killed", ["executor", "driver", "worker"])
+@pytest.mark.parametrize(
+    "killed",
+    ["executor", *(pytest.param(each, marks=pytest.mark.long) for each in ("driver", "worker"))],
+)
 def test_nothing_is_left_on_a_tier_of_what_was_killed(
     tiered: Tiered, session: Session, tmp_path: Path, cluster_mark: str, killed: str
 ) -> None:
@@ -471,10 +473,8 @@ def test_a_hadoop_cluster_that_is_there(
     yarn: Spark, engines_home: Path, session: Session, tmp_path: Path
 ) -> None:
     cluster = cluster_of(yarn).cluster
-    # Of a cluster without MapReduce's JobHistoryServer, as far as Spark can see.
-    conf = tmp_path / "conf"
-    shutil.copytree(cluster.conf, conf, ignore=shutil.ignore_patterns("mapred-site.xml"))
-    given = made("yarn", engines_home, hadoop_conf=conf)
+    # Without a JobHistoryServer: only MapReduce needs one.
+    given = made("yarn", engines_home, hadoop_conf=cluster.conf)
     given.start(Resources({}))
     try:
         # Else all of Spark's jars are sent there.

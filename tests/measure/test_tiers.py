@@ -224,7 +224,7 @@ def test_an_allowance_is_overshot_by_one_file_at_most(machine: Machine) -> None:
     assert seen["spill"] < 1000
 
 
-MANY = int(os.environ.get("VENTURI_TEST_TIERS_TASKS", "200"))  # a thousand take minutes
+MANY = int(os.environ.get("VENTURI_TEST_TIERS_TASKS", "100"))  # a thousand take minutes
 
 
 def many_to_many(session: SparkSession, between: Callable[[], object]) -> object:
