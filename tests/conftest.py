@@ -48,9 +48,10 @@ def pytest_xdist_auto_num_workers() -> int:
 
 # The files that take longest, so that no worker is left alone with one of them.
 LONGEST = (
-    "e2e/test_wheel", "measure/test_hadoop_cluster", "measure/test_spark_deployments",
-    "e2e/test_pages", "measure/test_engine_real", "torture/", "api/test_door", "e2e/",
-    "measure/", "benchmarks/", "agent/", "api/test_serve", "contract/", "scripts/",
+    "e2e/test_wheel", "measure/test_spark_deployments", "measure/test_hadoop_cluster",
+    "measure/test_lab_engines", "measure/test_engine_real", "e2e/test_pages", "torture/",
+    "measure/test_tiers", "measure/test_learning", "measure/", "e2e/", "api/test_clients",
+    "api/test_analysis_routes", "agent/", "benchmarks/", "api/", "record/", "contract/",
 )  # fmt: skip
 
 
