@@ -9,7 +9,8 @@ had nothing to do.
 
 What a suite found on a side is kept in `target/spark-suites`, so that all can be run in parts: one
 `--side` is run without a comparison, and with `--kept` what is there is not run anew, unless the
-plugin, the suites or Spark changed meanwhile.
+plugin, the suites or Spark changed meanwhile. Of a suite that takes long some tests are run at a
+time, so that one which was stopped goes on.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ _CLASS_PATH = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:build-clas
 _PLUGINS = "venturi.spark.tiers.TieredStoragePlugin,venturi.spark.tiers.TiersInTurn"
 _TIMEOUT_S = 1800
 _DONE = "done.json"
+_LISTER = "venturi.spark.suites.Names"
 # Most of the time processes start.
 _SOON = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
@@ -50,6 +52,8 @@ SUITES = {
     "BlockManagerDecommissionIntegrationSuite": "org.apache.spark.storage",
     "DistributedSuite": "org.apache.spark",
 }
+# Of suites that take long, how many tests are run at a time.
+AT_ONCE = {"DistributedSuite": 6}
 SIDES = ("without", "with")
 # As Spark's own build has them, for its tests.
 _SETTINGS = {
@@ -65,6 +69,7 @@ _OPENED = (
     "java.util", "java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref",
     "sun.nio.ch", "sun.nio.cs", "sun.security.action", "sun.util.calendar",
 )  # fmt: skip
+_OPENS = [f"--add-opens=java.base/{each}=ALL-UNNAMED" for each in _OPENED]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +138,10 @@ class Suites:
         return kept.read_text().strip()
 
     def _work(self, suite: str, side: str, only: Sequence[str]) -> Path:
-        return self._folder / (f"{side}-some" if only else side) / suite
+        if not only:
+            return self._folder / side / suite
+        digest = hashlib.sha256("\n".join(only).encode()).hexdigest()
+        return self._folder / f"{side}-some" / suite / digest[:16]
 
     def _made_of(self, side: str, only: Sequence[str]) -> str:
         """A digest of what decides what is found."""
@@ -141,6 +149,16 @@ class Suites:
         for each in (*self._sources, *([self._plugin] if side == "with" else [])):
             whole.update(each.read_bytes())
         return whole.hexdigest()
+
+    def parts(self, suite: str) -> list[tuple[str, ...]]:
+        """The names of the tests that are run at a time; none: all of them."""
+        at_once = AT_ONCE.get(suite)
+        if at_once is None:
+            return [()]
+        lister = ["java", *_OPENS, "-cp", self._jars, _LISTER, f"{SUITES[suite]}.{suite}"]
+        listed = subprocess.run(lister, check=True, text=True, stdout=subprocess.PIPE).stdout
+        names = listed.splitlines()
+        return [tuple(names[at : at + at_once]) for at in range(0, len(names), at_once)]
 
     def kept(self, suite: str, side: str, *, only: Sequence[str] = ()) -> Ran | None:
         """What `run` found before, of what it would run now; None: nothing, or not to the end."""
@@ -168,7 +186,7 @@ class Suites:
             settings |= {"spark.plugins": _PLUGINS, "spark.storage.hierarchyStore": f"{FAST} 0B"}
         command = [
             "java", "-Xmx1g", "-Xss4m",
-            *(f"--add-opens=java.base/{each}=ALL-UNNAMED" for each in _OPENED),
+            *_OPENS,
             *(f"-D{key}={value}" for key, value in settings.items()),
             "org.scalatest.tools.Runner", "-R", str(work), "-oW", "-u", str(work / "reports"),
             "-s", f"{SUITES[suite]}.{suite}", *(part for name in only for part in ("-t", name)),
@@ -228,6 +246,20 @@ def _told(file: Path) -> tuple[dict[str, int], int, int]:
             case [kind]:
                 processes[kind] += 1
     return dict(placed), processes["tiers"], processes["stock"]
+
+
+def together(parts: Sequence[Ran]) -> Ran:
+    """What a suite found that was run in parts."""
+    placed: Counter[str] = Counter()
+    for each in parts:
+        placed.update(each.placed)
+    return Ran(
+        {test: wrong for each in parts for test, wrong in each.tests.items()},
+        sum(each.elapsed_s for each in parts),
+        dict(placed),
+        sum(each.tiered for each in parts),
+        sum(each.stock for each in parts),
+    )
 
 
 def compared(without: Ran, tiers: Ran) -> tuple[Case, ...]:
@@ -302,9 +334,15 @@ def _run(suites: Suites, names: Iterable[str], sides: Sequence[str], *, kept: bo
     found: dict[str, tuple[Ran, ...]] = {}
     for name in names:
         each = []
+        parts = suites.parts(name)
         for side in sides:
-            ran = suites.kept(name, side) if kept else None
-            each.append(ran or suites.run(name, side))
+            each.append(
+                together([
+                    (suites.kept(name, side, only=part) if kept else None)
+                    or suites.run(name, side, only=part)
+                    for part in parts
+                ])
+            )
             failed = sum(map(each[-1].failed, each[-1].tests))
             print(f"{name} {side}: {len(each[-1].tests)} tests, {failed} failed", flush=True)
         found[name] = tuple(each)

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from spark_suites import FAST, Case, Ran, Suites, compared, is_used, table  # noqa: E402
+from spark_suites import FAST, Case, Ran, Suites, compared, is_used, table, together  # noqa: E402
 
 PLACED = {FAST: 3, "last": 4}
 
@@ -29,6 +29,13 @@ def test_what_does_not_end_alike_is_found() -> None:
     assert said[2:] == [
         "fails on both sides: S: bad", "    without: broken", "    with:    broken otherwise",
     ]  # fmt: skip
+
+
+def test_a_suite_in_parts_is_one() -> None:
+    whole = together([ran(good=None), ran(bad="broken")])
+    assert whole == Ran(
+        {Case("S", "good"): None, Case("S", "bad"): "broken"}, 2.0, {FAST: 6, "last": 8}, 4, 0
+    )
 
 
 def test_a_plugin_that_had_nothing_to_do_proves_nothing() -> None:

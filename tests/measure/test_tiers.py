@@ -248,6 +248,32 @@ def test_many_tasks_with_as_many_partitions(machine: Machine) -> None:
     assert placed["shuffle"] >= 2 * MANY  # of the rows, and of the sums that tasks made
 
 
+def test_what_python_workers_spill_is_on_no_tier(machine: Machine) -> None:
+    """Their shuffle data are on the fast tier; each spills to any local directory, by chance."""
+    keys, rows = 64, 40_000  # a worker looks at its memory every thousand
+    folders = {name: str(disk) for name, disk in machine.disks.items()}
+
+    def in_python(session: SparkSession, between: Callable[[], object]) -> object:
+        def sums(groups: Iterator[tuple[int, list[int]]]) -> Iterator[tuple[int, int, list[str]]]:
+            for key, numbers in groups:
+                spilled = [
+                    name
+                    for name, folder in folders.items()
+                    if any(Path(folder).glob("blockmgr-*/python/*/*/*/*"))
+                ]
+                yield key, sum(numbers), spilled
+
+        between()
+        pairs = session.sparkContext.parallelize(range(rows), 4).map(lambda n: (n % keys, n))
+        return sorted(pairs.groupByKey(16).mapPartitions(sums).collect())
+
+    done = machine.run("ssd 1MB", settings={"spark.python.worker.memory": "1m"}, job=in_python)
+    found = [(key, total) for key, total, _ in done["result"]]
+    assert found == [(key, sum(range(key, rows, keys))) for key in range(keys)]
+    assert {name for *_, spilled in done["result"] for name in spilled} == {"hdd", "ssd"}
+    assert {use.tier for use in done["uses"] if use.kind == "shuffle"} == {"ssd"}
+
+
 def test_a_local_directory_that_is_a_link(machine: Machine, stock: Outcome) -> None:
     """What it is called counts, not where it leads to."""
     ssd, elsewhere = machine.disks["ssd"], machine.folder / "elsewhere"

@@ -17,7 +17,8 @@ from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from venturi.measure.workloads.shared.spark_storage import Storage, Write, storage_of
 
-SPLIT_BYTES = 128 * 2**20  # as spark.sql.files.maxPartitionBytes
+SPLIT_BYTES = 128 * 2**20  # Spark's default
+_SPLIT_SETTING = "spark.sql.files.maxPartitionBytes"
 BATCH_BYTES = 4 * 2**20
 Batches = Iterator[pa.RecordBatch]
 _MAP_IN_ARROW = 207  # PythonEvalType.SQL_MAP_ARROW_ITER_UDF, which Spark 3 and 4 have elsewhere
@@ -32,9 +33,13 @@ class Range:
     last: int
 
 
-def ranges_of(storage: Storage, folder: str, record_bytes: int) -> list[Range]:
-    """The tasks that read the files in `folder`."""
-    step = SPLIT_BYTES // record_bytes * record_bytes
+def ranges_of(
+    spark: SparkSession, storage: Storage, folder: str, record_bytes: int
+) -> list[Range]:
+    """The tasks that read the files in `folder`, as large as Spark makes its own."""
+    setting = spark.conf.get(_SPLIT_SETTING)
+    split_bytes = spark._jvm.org.apache.spark.network.util.JavaUtils.byteStringAsBytes(setting)
+    step = max(split_bytes // record_bytes, 1) * record_bytes
     return [
         Range(file, first, min(first + step, size))
         for file, size in storage.files(folder)
@@ -60,7 +65,7 @@ def read_as(
     `schema` of some of them.
     """
     storage = storage_of(task)
-    ranges = ranges_of(storage, task["input"], record_bytes)
+    ranges = ranges_of(spark, storage, task["input"], record_bytes)
     step = BATCH_BYTES // record_bytes * record_bytes
 
     def read(numbers: Batches) -> Batches:

@@ -74,7 +74,7 @@ def terasort(spark: SparkSession, task: dict[str, Any]) -> None:
 def teravalidate(spark: SparkSession, task: dict[str, Any]) -> dict[str, Any]:
     """Each task looks at the records of a range, the driver at where ranges meet."""
     storage = storage_of(task)
-    ranges = ranges_of(storage, task["input"], RECORD_BYTES)
+    ranges = ranges_of(spark, storage, task["input"], RECORD_BYTES)
     tasks = spark.sparkContext.parallelize(ranges, max(1, len(ranges)))
     seen = tasks.map(lambda part: look_at(storage, part)).collect()
     meeting = sum(after.first < before.last for before, after in pairwise(seen))

@@ -1,0 +1,17 @@
+package venturi.spark.suites;
+
+import org.scalatest.Suite;
+import scala.collection.Iterator;
+
+/** Prints the names of the tests of a suite, whose class is given: a line each. */
+public final class Names {
+  private Names() {}
+
+  public static void main(String[] suite) throws ReflectiveOperationException {
+    Suite made = (Suite) Class.forName(suite[0]).getDeclaredConstructor().newInstance();
+    Iterator<String> names = made.testNames().iterator();
+    while (names.hasNext()) {
+      System.out.println(names.next());
+    }
+  }
+}
