@@ -337,11 +337,13 @@ def _run(suites: Suites, names: Iterable[str], sides: Sequence[str], *, kept: bo
         parts = suites.parts(name)
         for side in sides:
             each.append(
-                together([
-                    (suites.kept(name, side, only=part) if kept else None)
-                    or suites.run(name, side, only=part)
-                    for part in parts
-                ])
+                together(
+                    [
+                        (suites.kept(name, side, only=part) if kept else None)
+                        or suites.run(name, side, only=part)
+                        for part in parts
+                    ]
+                )
             )
             failed = sum(map(each[-1].failed, each[-1].tests))
             print(f"{name} {side}: {len(each[-1].tests)} tests, {failed} failed", flush=True)

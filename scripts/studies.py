@@ -327,15 +327,19 @@ def of_tiers(where: str) -> str:
         for name, each in groups.items()
     ]  # fmt: skip
     head = ("local files", "trials", "median (s)", "interval", "standing", f"{HDDS} / it")
-    workload = listed(where)[0]["workload"]
+    title = listed(where)[0]["workload"] + (", beside mergerfs" if MERGED in groups else "")
     return "\n".join(
         (
-            f"### {workload}\n", table(head, rows), "`venturi rank`:\n", said(answer),
+            f"### {title}\n", table(head, rows), "`venturi rank`:\n", said(answer),
             "Ratios of medians (`venturi compare`):\n",
             table(("ratio", "is", "interval", "bar"), ratios(middles)),
             "What lay where, all files that a trial wrote (`venturi show`):\n", placed(middles),
-            "Foretold of the trial in which half fitted (`venturi advise tiers`):\n",
-            foretold(middles[HALF], groups) if HALF in middles else "nothing: there is none\n",
+            *(
+                f"Foretold of a trial of *{name}* (`venturi advise tiers`):\n\n"
+                f"{foretold(name, middles[name], groups)}"
+                for name in (HALF, NONE_FIT, ALL_FIT)
+                if name in middles and len(groups) > 2
+            ),
         )
     )  # fmt: skip
 
@@ -388,8 +392,8 @@ def placed(middles: Mapping[str, str]) -> str:
     return table(("layout", "kind", "tier", "MB in all", "MB at most", "overflows"), rows)
 
 
-def foretold(trial: str, groups: Mapping[str, Group]) -> str:
-    """The time by fast storage as it is foretold of `trial`, in which half fitted, beside what was
+def foretold(of: str, trial: str, groups: Mapping[str, Group]) -> str:
+    """The time by fast storage as it is foretold of `trial`, of the layout `of`, beside what was
     measured.
     """
     sizes = {name: size for name in groups if (size := fast_bytes(groups[name])) is not None}
@@ -402,7 +406,7 @@ def foretold(trial: str, groups: Mapping[str, Group]) -> str:
     rows, off = [], []
     for name, size in sizes.items():
         found, took_s = steps[size], central(groups[name])
-        if name != HALF:
+        if name != of:
             off.append(abs(found["value"] / took_s - 1))
         rows.append((name, f"{found['value']:.1f}", f"{found['low']:.1f} to {found['high']:.1f}",
                      f"{took_s:.1f}", f"{found['value'] / took_s:.2f}"))  # fmt: skip
@@ -426,7 +430,9 @@ TIERS_BY = ("disk", TIERS_SETTING)
 HDDS, SSD, EVENLY, MERGED = "HDDs only", "SSD only", "stock, spread evenly", "mergerfs, half fits"
 STOCK = {"hdd": HDDS, "ssd": SSD, "mixed": EVENLY, "merged": MERGED}
 NOTHING, SOME, EVERYTHING = "nothing fits", "half fits", "everything fits"
-FITS = {"ssd 100GB": NOTHING, "ssd max 150MB": SOME, "ssd max 1000MB": EVERYTHING}
+FITS = {
+    "ssd 100GB": NOTHING, "ssd max 90MB": SOME, "ssd max 150MB": SOME, "ssd max 1000MB": EVERYTHING,
+}  # fmt: skip
 NONE_FIT, HALF, ALL_FIT = (f"tiers, {fits}" for fits in (NOTHING, SOME, EVERYTHING))
 EXPECTED = (
     (ALL_FIT, SSD, "at most 1.02"), (NONE_FIT, HDDS, "at most 1.02"),
@@ -439,7 +445,8 @@ RESULTS: Mapping[str, Callable[..., str]] = {
 # A study has a plan of its name, or these.
 PLANS = {
     "tiers": (
-        "tiers-terasort", "tiers-nweight", "tiers-sql-analysis", "tiers-kmeans", "tiers-reserves",
+        "tiers-terasort", "tiers-mergerfs", "tiers-nweight", "tiers-sql-analysis", "tiers-kmeans",
+        "tiers-reserves",
     ),
 }  # fmt: skip
 

@@ -33,12 +33,11 @@ class Range:
     last: int
 
 
-def ranges_of(
-    spark: SparkSession, storage: Storage, folder: str, record_bytes: int
-) -> list[Range]:
+def ranges_of(spark: SparkSession, storage: Storage, folder: str, record_bytes: int) -> list[Range]:
     """The tasks that read the files in `folder`, as large as Spark makes its own."""
+    jvm: Any = spark._jvm
     setting = spark.conf.get(_SPLIT_SETTING)
-    split_bytes = spark._jvm.org.apache.spark.network.util.JavaUtils.byteStringAsBytes(setting)
+    split_bytes = jvm.org.apache.spark.network.util.JavaUtils.byteStringAsBytes(setting)
     step = max(split_bytes // record_bytes, 1) * record_bytes
     return [
         Range(file, first, min(first + step, size))
