@@ -28,10 +28,21 @@ def opening(analysis: Analysis, found: Diagnosis) -> Iterator[Line | Table]:
 
 def bound(finding: Finding) -> str:
     """A finding with what it costs: "uneven partitions (at most 3.4 s, 9%)"."""
-    return f"{finding.title} (at most {format_duration(finding.saves_s)}, {finding.share:.0%})"
+    costs = [(format_duration(finding.saves_s), finding.share)] if finding.saves_s > 0 else []
+    if finding.spares is not None:
+        costs.append((finding.spares.what, finding.spares.share))
+    told = "; ".join(f"{what}, {share:.0%}" for what, share in costs)
+    return f"{finding.title} (at most {told})"
+
+
+def as_options(finding: Finding) -> str:
+    """Its settings as `spark-submit` takes them."""
+    return " ".join(f"--conf {key}={value}" for key, value in finding.settings.items())
 
 
 def _rows(number: int, finding: Finding) -> Iterator[tuple[str, str]]:
     yield f"{number}.", f"{bound(finding)}: {finding.says}"
     yield "do", finding.do
+    if finding.settings:
+        yield "set", as_options(finding)
     yield "if", f"{finding.assumes}; {finding.confidence} confidence"

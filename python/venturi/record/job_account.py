@@ -129,6 +129,11 @@ OPERATOR_METRICS = (
     Column("unit", "text", None, "its unit: 1, B, ms or ns"),
     Column("value", "int", None, "the sum over all tasks of the stage"),
 )
+MEMORY = (
+    Column("executor_id", "text", None, "whose it is"),
+    Column("metric", "text", None, "the engine's name of the memory; Maximum...: what it may use"),
+    Column("value", "int", "B", "the most of it that a sample saw, or the limit"),
+)
 TIERS_SETTING = "spark.storage.hierarchyStore"
 """Spark's setting, of the plugin for tiered storage, that says which tiers a job has."""
 # Of the event `venturi.spark.tiers.TieredStorageAccount`, a row for each of its tiers and kinds.
@@ -203,8 +208,9 @@ TASK_METRICS: Mapping[str, tuple[Column, ...]] = MappingProxyType(
     {"spark": SPARK_TASK_METRICS, "mapreduce": MAPREDUCE_TASK_METRICS}
 )
 TABLES = ("jobs", "stages", "tasks", "executors")
-OPTIONAL_TABLES = ("queries", "operators", "operator_metrics", "timers", "tiers")
-"""Tables that only accounts with SQL queries, Python or scans, or tiered storage have."""
+OPTIONAL_TABLES = ("queries", "operators", "operator_metrics", "timers", "tiers", "memory")
+"""Tables that only accounts with SQL queries, Python or scans, tiered storage, or samples of memory
+have."""
 ACCOUNT_NAME = "job-account.json"
 """The artifact with the application's own facts; its tables lie beside it."""
 ACCOUNT_TABLES = frozenset(f"{name}.parquet" for name in (*TABLES, *OPTIONAL_TABLES))
@@ -222,7 +228,7 @@ def columns(table: str, engine: str) -> tuple[Column, ...]:
     return {
         "jobs": JOBS, "stages": STAGES, "executors": EXECUTORS, "queries": QUERIES,
         "operators": OPERATORS, "operator_metrics": OPERATOR_METRICS, "timers": TIMERS,
-        "tiers": TIERS,
+        "tiers": TIERS, "memory": MEMORY,
     }[table]  # fmt: skip
 
 
@@ -312,8 +318,8 @@ class JobAccount:
     `origin_ms` is when the trial began, on the account's clock: phases and series count from there.
     None, with a reason, where that is not known; an ingested account has no other beginning than
     its own. `applications` is how many the trial ran at once, of which this is one. `queries`, with
-    the operators of their plans and the metrics of these, and `timers` are None where the engine
-    records none, `tiers` where files were where the engine itself has them.
+    the operators of their plans and the metrics of these, `timers` and `memory` are None where the
+    engine records none, `tiers` where files were where the engine itself has them.
     """
 
     application: Application
@@ -332,6 +338,7 @@ class JobAccount:
     operator_metrics: pl.DataFrame | None = None
     timers: pl.DataFrame | None = None
     tiers: pl.DataFrame | None = None
+    memory: pl.DataFrame | None = None
 
     @property
     def began_s(self) -> float | None:
@@ -392,6 +399,7 @@ _KEYS = {
     "operator_metrics": ("query_id", "node", "metric", "value"),
     "timers": ("stage_id", "stage_attempt"),
     "tiers": ("at_ms", "executor_id", "tier", "order", "kind"),
+    "memory": ("executor_id", "metric", "value"),
 }
 
 

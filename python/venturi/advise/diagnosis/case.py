@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from venturi.advise.diagnosis.rules import Rule
 from venturi.model.stages.causes import Seconds, TaskTimes
+from venturi.model.stages.path import StageSpan
 from venturi.model.stages.replay import Schedule, schedule
 from venturi.model.stages.stage import Analysis
 from venturi.model.stages.timeline import Key, Timeline
@@ -40,10 +41,20 @@ class Where:
 
 
 @dataclass(frozen=True, slots=True)
+class Spared:
+    """What an advice would spare at most but time, as "1.2 core-hours", and its share of what there
+    was."""
+
+    what: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """What a rule found at one place, and by how much sooner the job could have ended at most.
 
-    `variant` is which of the rule's advices fits, with `values` for the names in it.
+    `variant` is which of the rule's advices fits, with `values` for the names in it. What would
+    spare resources, and no time, says so in `spares`.
     """
 
     says: str
@@ -52,6 +63,7 @@ class Hit:
     confidence: Confidence
     variant: str = "any"
     values: Mapping[str, str] = field(default_factory=dict)
+    spares: Spared | None = None
 
 
 class Case:
@@ -106,14 +118,38 @@ class Case:
         span = self.line.spans.get(key)
         if span is None:
             return 0.0
+        plan = self._schedule(key, span)
+        return self.at_most_s(key, plan.stage_s() - plan.stage_s(shorter_s))
+
+    def without_pauses_s(self, key: Key, least_s: float) -> tuple[int, float]:
+        """How many attempts of a stage were launched only `least_s` or more after a slot got free,
+        and how much sooner the job could have ended at most if they had been at once."""
+        span = self.line.spans.get(key)
+        if span is None:
+            return 0, 0.0
+        plan = self._schedule(key, span)
+        paused = plan.pauses_s >= least_s
+        sooner = replace(plan, pauses_s=np.where(paused, 0.0, plan.pauses_s))
+        return int(paused.sum()), self.at_most_s(key, plan.stage_s() - sooner.stage_s())
+
+    def _schedule(self, key: Key, span: StageSpan) -> Schedule:
         if key not in self._schedules:
             places, times = self.ran(key)
             needed = self.line.tasks.succeeded[places]
             needed = needed if needed.any() else np.ones_like(needed)
             stage = span.from_s, span.to_s
             self._schedules[key] = schedule(times, needed, self._stages[key].at_once, stage)
-        plan = self._schedules[key]
-        return self.at_most_s(key, plan.stage_s() - plan.stage_s(shorter_s))
+        return self._schedules[key]
+
+    def without_s(self, vain: Places) -> float:
+        """What would be saved if the attempts at the places `vain` had taken no time."""
+        saved_s = 0.0
+        for stage in self.stages:
+            places, times = self.ran(stage.key)
+            here = np.isin(places, vain)
+            if here.any():
+                saved_s += self.saved_s(stage.key, np.where(here, times.elapsed_s, 0.0))
+        return saved_s
 
     def at_most_s(self, key: Key, saved_s: float) -> float:
         """`saved_s` of a stage, cut to what it takes of the critical path."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from venturi.advise.diagnosis import operators, partitions, repeated, waits
-from venturi.advise.diagnosis.case import Case, Confidence, Hit, Where
+from venturi.advise.diagnosis import operators, partitions, repeated, resources, waits
+from venturi.advise.diagnosis.case import Case, Confidence, Hit, Spared, Where
 from venturi.advise.diagnosis.rules import Rule, load_rules
 from venturi.model.stages.gaps import gaps_of
 from venturi.model.stages.stage import Analysis
@@ -16,6 +16,7 @@ from venturi.units import format_duration
 
 # Our judgement: what would save less is not worth an effort.
 LEAST_S, LEAST_SHARE = 1.0, 0.02
+LEAST_SPARED = 0.2  # of what there was, where no time would be saved
 _MOST_PLACES = 20
 RULES: Mapping[str, Callable[[Case], Iterator[Hit]]] = MappingProxyType(
     {
@@ -28,6 +29,9 @@ RULES: Mapping[str, Callable[[Case], Iterator[Hit]]] = MappingProxyType(
         "spill": waits.spill,
         "python-rows": operators.python_rows,
         "broadcast-missed": operators.broadcast_missed,
+        "broadcast-large": operators.broadcast_large,
+        "join-explodes": operators.join_explodes,
+        "full-scan": operators.full_scan,
         "recomputed": operators.recomputed,
         "failed-attempts": repeated.failed_attempts,
         "executor-lost": repeated.executor_lost,
@@ -37,6 +41,13 @@ RULES: Mapping[str, Callable[[Case], Iterator[Hit]]] = MappingProxyType(
         "slow-host": waits.slow_host,
         "garbage-collection": waits.garbage_collection,
         "fetch-wait": waits.fetch_wait,
+        "driver-collect": waits.driver_collect,
+        "locality-wait": resources.locality_wait,
+        "allocation-lag": resources.allocation_lag,
+        "shuffle-lost": resources.shuffle_lost,
+        "speculation": resources.speculation,
+        "idle-cores": resources.idle_cores,
+        "idle-memory": resources.idle_memory,
     }
 )
 _OF_MAPREDUCE = ("skew", "failed-attempts")
@@ -48,7 +59,9 @@ class Finding:
     """What a rule found: its evidence, what to do, and by how much sooner the job could have ended.
 
     `saves_s` is a bound under the assumption `assumes`, and `share` that of the elapsed time. What
-    several findings save must not be added up: they may save the same seconds.
+    several findings save must not be added up: they may save the same seconds. What would spare
+    resources and no time saves 0 s, and `spares` says what. `settings` are those that do what `do`
+    says, empty where the program has to change.
     """
 
     rule: str
@@ -57,8 +70,10 @@ class Finding:
     where: tuple[Where, ...]
     costs: str
     do: str
+    settings: Mapping[str, str]
     saves_s: float
     share: float
+    spares: Spared | None
     assumes: str
     confidence: Confidence
     source: str
@@ -66,8 +81,8 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """`findings`, the most costly first; `silence` says why there is none, and `unseen` what could
-    not be looked at."""
+    """`findings`, those that cost the most time first, then those that cost none; `silence` says
+    why there is none, and `unseen` what could not be looked at."""
 
     findings: tuple[Finding, ...]
     silence: str | None
@@ -85,18 +100,23 @@ def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
     looked = _OF_MAPREDUCE if line.account.application.engine == "mapreduce" else RULES
     for id_ in looked:
         hits = sorted(RULES[id_](case), key=lambda hit: -hit.saves_s)
-        if sum(hit.saves_s for hit in hits) >= least_s:
+        spared = any(hit.spares is not None and hit.spares.share >= LEAST_SPARED for hit in hits)
+        if spared or sum(hit.saves_s for hit in hits) >= least_s:
             found.append(_finding(rules[id_], hits, line.elapsed_s))
-    found.sort(key=lambda each: -each.saves_s)
+    found.sort(key=_cost, reverse=True)
     silence = None
     if not found:
         silence = f"nothing that is looked for would have saved {format_duration(least_s)} or more"
     return Diagnosis(tuple(found), silence, tuple(_unseen(line, case)))
 
 
+def _cost(finding: Finding) -> tuple[float, float]:
+    return finding.saves_s, 0.0 if finding.spares is None else finding.spares.share
+
+
 def _finding(rule: Rule, hits: Sequence[Hit], elapsed_s: float) -> Finding:
     """All that a rule found in a job as one: what is said is of where it costs the most."""
-    first, *others = (hit for hit in hits if hit.saves_s > 0)
+    first, *others = (hit for hit in hits if hit.saves_s > 0 or hit.spares is not None)
     places = "place" if len(others) == 1 else "places"
     more = f"; the same in {len(others):,} more {places}" if others else ""
     saves_s = min(sum(hit.saves_s for hit in hits), elapsed_s)
@@ -107,8 +127,13 @@ def _finding(rule: Rule, hits: Sequence[Hit], elapsed_s: float) -> Finding:
         where=tuple(place for hit in hits for place in hit.where)[:_MOST_PLACES],
         costs=rule.costs,
         do=rule.do[first.variant].format_map(first.values),
+        settings={
+            key: value.format_map(first.values)
+            for key, value in rule.settings.get(first.variant, {}).items()
+        },
         saves_s=saves_s,
         share=saves_s / elapsed_s,
+        spares=first.spares,
         assumes=rule.assumes,
         confidence=first.confidence,
         source=rule.source,

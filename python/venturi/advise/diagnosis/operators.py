@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from venturi.advise.diagnosis.case import Case, Confidence, Hit, Where
-from venturi.model.stages.causes import PYTHON, total
+from venturi.model.stages.causes import PYTHON, READING, total
+from venturi.model.stages.elapsed import BROADCAST
 from venturi.model.stages.plans import SHUFFLED_JOINS, Operator, without_numbers
 from venturi.model.stages.stage import Stage
 from venturi.record.job_account import OPERATOR_TEXT
@@ -21,6 +22,11 @@ _FUNCTION = re.compile(r"\[([^\[\]]*)\]")
 _SCAN = re.compile(r"(?:File|Batch)?Scan\b")
 # Texts that may be alike for what differs: cut by Spark or by us, and functions without a name.
 _OPAQUE = re.compile(r"\.\.\.|<lambda>|UDF|Python|Pandas|Arrow|FromObject|ToObject|MapElements")
+_ROWS = "number of output rows"
+_JOIN = re.compile(r"SortMergeJoin|HashJoin|NestedLoopJoin|CartesianProduct")
+_NO_PARTITIONS = re.compile(r"PartitionFilters: \[\]")
+_BROADCASTING = ("time to build", "time to broadcast")
+_BELOW = 0.8  # of what was broadcast, so that it is no more
 _MARGIN = 1.2  # of the small side's size, so that the threshold is above it
 
 
@@ -80,6 +86,90 @@ def broadcast_missed(case: Case) -> Iterator[Hit]:
             _saved_s(case, join, large),
             Confidence.MEDIUM,
             values={"threshold": f"{threshold >> 20}m"},
+        )
+
+
+def broadcast_large(case: Case) -> Iterator[Hit]:
+    """Broadcasts that the driver takes long to build and to send."""
+    whole_s = case.analysis.verdict.shares.get(BROADCAST, 0.0) * (case.line.elapsed_s or 0.0)
+    for each in case.plans.operators.values():
+        if each.name != "BroadcastExchange":
+            continue
+        size = each.counted.get("data size", 0)
+        took_s = sum(each.timed.get(name, 0.0) for name in _BROADCASTING)
+        large = size >= case.limit("broadcast-large", "size_bytes")
+        if not large and took_s < case.limit("broadcast-large", "driver_s"):
+            continue
+        yield Hit(
+            f"query {each.query_id} broadcast {format_bytes(size)}, which the driver took "
+            f"{format_duration(took_s)} to build and to send: {without_numbers(each.text)}",
+            (Where(query=each.query_id, operator=each.text),),
+            min(took_s, whole_s),
+            Confidence.MEDIUM,
+            values={"threshold": f"{max(int(size * _BELOW) >> 20, 1)}m"},
+        )
+
+
+def join_explodes(case: Case) -> Iterator[Hit]:
+    """Joins that make far more rows than they are given."""
+    for join in case.plans.operators.values():
+        made = join.counted.get(_ROWS)
+        if not _JOIN.search(join.name) or not made:
+            continue
+        sides = [case.plans.rows_of(side) for side in case.plans.children_of(join)]
+        given = [each for each in sides if each is not None]
+        if not given or made < case.limit("join-explodes", "ratio") * max(given):
+            continue
+        # What makes and passes on rows takes a time in their proportion: no more than that is told.
+        share = 1 - max(given) / made
+        stages = [stage for stage in case.stages if join in case.plans.of_stage(stage.key)]
+        saved_s = sum(
+            case.saved_s(stage.key, case.ran(stage.key)[1].elapsed_s * share) for stage in stages
+        )
+        keyless = any(name in join.name for name in ("NestedLoop", "Cartesian"))
+        yield Hit(
+            f"query {join.query_id} made {made:,} rows of {' and '.join(f'{n:,}' for n in given)}: "
+            f"{without_numbers(join.text)}",
+            (
+                Where(query=join.query_id, operator=join.text),
+                *(Where(stage=stage.label) for stage in stages),
+            ),
+            saved_s,
+            Confidence.LOW,
+            "keyless" if keyless else "keys",
+        )
+
+
+def full_scan(case: Case) -> Iterator[Hit]:
+    """Files of which all is read, and of whose rows a filter keeps few."""
+    for scan in case.plans.operators.values():
+        size, rows = (scan.counted.get(name) for name in ("size of files read", _ROWS))
+        if not _SCAN.match(scan.text) or not _NO_PARTITIONS.search(scan.text) or not size:
+            continue
+        above = case.plans.above(scan, ("Filter",))
+        kept = None if above is None else above.counted.get(_ROWS)
+        if above is None or not rows or kept is None:
+            continue
+        share = kept / rows
+        few = share < case.limit("full-scan", "kept")
+        if not few or size < case.limit("full-scan", "size_bytes"):
+            continue
+        stages = [stage for stage in case.stages if stage.key in scan.stages]
+        saved_s = 0.0
+        for stage in stages:
+            causes = case.ran(stage.key)[1].causes
+            if READING in causes:
+                saved_s += case.saved_s(stage.key, causes[READING] * (1 - share))
+        yield Hit(
+            f"query {scan.query_id} read {format_bytes(size)}, {rows:,} rows, and kept {share:.1%} "
+            f"of them: {without_numbers(above.text)}",
+            (
+                Where(query=scan.query_id, operator=scan.text),
+                *(Where(stage=stage.label) for stage in stages),
+            ),
+            saved_s,
+            Confidence.LOW,
+            values={"filter": without_numbers(above.text)},
         )
 
 

@@ -103,7 +103,7 @@ def one_task(case: Case) -> Iterator[Hit]:
             case.saved_s(stage.key, times.elapsed_s * (1 - 1 / parts)),
             Confidence.MEDIUM,
             "other" if window is None else "window",
-            {"partitions": f"{wanted:,}"},
+            {"partitions": f"{wanted}"},
         )
 
 
@@ -131,7 +131,7 @@ def too_few_tasks(case: Case) -> Iterator[Hit]:
                 case.spread_s(stage.key),
             ),
             Confidence.LOW,
-            values={"partitions": f"{stage.slots:,}"},
+            values={"partitions": f"{stage.slots}"},
         )
 
 
@@ -161,7 +161,7 @@ def too_many_tasks(case: Case) -> Iterator[Hit]:
             case.saved_s(stage.key, _fixed_s(_of_causes(times, _STARTING), n, wanted)),
             Confidence.HIGH,
             "other" if not shuffled else "partitions" if adaptive else "adaptive",
-            {"partitions": f"{wanted:,}"},
+            {"partitions": f"{wanted}"},
         )
 
 

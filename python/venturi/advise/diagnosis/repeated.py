@@ -28,7 +28,7 @@ def failed_attempts(case: Case) -> Iterator[Hit]:
         f"{_attempts(n)} failed after {format_duration(time_s)} in all, {found[0].n:,} with: "
         f"{found[0].said}",
         _tasks(case, places),
-        _without(case, places),
+        case.without_s(places),
         Confidence.HIGH,
         values={"said": str(found[0].said)},
     )
@@ -52,7 +52,7 @@ def executor_lost(case: Case) -> Iterator[Hit]:
             *(Where(host=each.host, executor=each.executor_id) for each in gone[:_SHOWN]),
             *_tasks(case, places),
         ),
-        _without(case, places),
+        case.without_s(places),
         Confidence.MEDIUM,
         "memory" if "memory" in (first.meaning or "") else "other",
         {"reason": first.meaning or first.reason},
@@ -67,17 +67,6 @@ def _matter(case: Case, rule: str, found: Iterable[Loss]) -> bool:
     task_s = sum(stage.task_s for stage in case.analysis.stages)
     lost_s = sum(each.time_s for each in found)
     return lost_s > 0 and lost_s >= case.limit(rule, "share") * task_s
-
-
-def _without(case: Case, vain: Places) -> float:
-    """What would be saved if the attempts `vain` had taken no time."""
-    saved_s = 0.0
-    for stage in case.stages:
-        places, times = case.ran(stage.key)
-        here = np.isin(places, vain)
-        if here.any():
-            saved_s += case.saved_s(stage.key, np.where(here, times.elapsed_s, 0.0))
-    return saved_s
 
 
 def _tasks(case: Case, places: Places) -> tuple[Where, ...]:

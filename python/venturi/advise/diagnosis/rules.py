@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 
@@ -40,6 +40,9 @@ class Rule:
     assumes: str
     source: str
     thresholds: Mapping[str, Threshold]
+    settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The settings of the engine that do what an advice says, by variant; none where the program
+    itself has to change."""
 
 
 @cache

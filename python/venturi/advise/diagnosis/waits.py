@@ -17,10 +17,11 @@ from venturi.units import format_bytes, format_duration
 
 _SIZE = re.compile(r"(\d+)([kmgt]?)b?", re.IGNORECASE)
 _UNITS = {"": 20, "k": 10, "m": 20, "g": 30, "t": 40}  # Spark: MiB where no unit is said
-_RESERVED = 300 << 20  # UnifiedMemoryManager
+RESERVED = 300 << 20  # UnifiedMemoryManager
 _FRACTION = 0.6  # the default of spark.memory.fraction
-_DEFAULT_HEAP = "1g"
-_MANAGED = ("yarn", "k8s://", "spark://", "mesos://")
+DEFAULT_HEAP = "1g"
+_SENDING = ("getting result", "result serialisation")
+MANAGED = ("yarn", "k8s://", "spark://", "mesos://")
 
 
 def spill(case: Case) -> Iterator[Hit]:
@@ -53,8 +54,8 @@ def spill(case: Case) -> Iterator[Hit]:
 def _memory(case: Case, stage: Stage, need: float) -> tuple[str, dict[str, str]]:
     """How many partitions would fit into memory, as far as it is known how large that is."""
     local = (case.setting("spark.master") or "").startswith("local[")
-    heap = _bytes(
-        case.setting("spark.driver.memory" if local else "spark.executor.memory") or _DEFAULT_HEAP
+    heap = heap_bytes(
+        case.setting("spark.driver.memory" if local else "spark.executor.memory") or DEFAULT_HEAP
     )
     text = case.setting("spark.memory.fraction")
     try:
@@ -62,19 +63,20 @@ def _memory(case: Case, stage: Stage, need: float) -> tuple[str, dict[str, str]]
     except ValueError:
         fraction = 0.0
     cores = case.line.account.executors["cores"].drop_nulls().to_list()
-    if heap is None or heap <= _RESERVED or not 0 < fraction <= 1 or not cores:
+    if heap is None or heap <= RESERVED or not 0 < fraction <= 1 or not cores:
         return "unknown", {}
     at_once = max(max(cores) // task_cpus(case.line.account), 1)
-    share = (heap - _RESERVED) * fraction / at_once
+    share = (heap - RESERVED) * fraction / at_once
     wanted = math.ceil((stage.n_tasks or 1) * max(need / share, 1.0))
     values = {
-        "partitions": f"{wanted:,}", "need": format_bytes(int(need)),
+        "partitions": f"{wanted}", "need": format_bytes(int(need)),
         "share": format_bytes(int(share)), "fraction": str(text),
     }  # fmt: skip
     return "fraction" if fraction < _FRACTION else "partitions", values
 
 
-def _bytes(text: str) -> int | None:
+def heap_bytes(text: str) -> int | None:
+    """A size as Spark's settings have it, None if it is none."""
     match = _SIZE.fullmatch(text.strip())
     return int(match[1]) << _UNITS[match[2].lower()] if match and len(match[1]) < 10 else None
 
@@ -105,7 +107,7 @@ def late_executors(case: Case) -> Iterator[Hit]:
     """Waiting for executors that a cluster manager had to start."""
     shares, elapsed_s = case.analysis.verdict.shares, case.line.elapsed_s or 0.0
     share = shares.get(START_UP, 0.0) + shares.get(NO_EXECUTOR, 0.0)
-    managed = (case.setting("spark.master") or "").startswith(_MANAGED)
+    managed = (case.setting("spark.master") or "").startswith(MANAGED)
     if not managed or share < case.limit("late-executors", "share"):
         return
     if share * elapsed_s < case.limit("late-executors", "wait_s"):
@@ -122,6 +124,29 @@ def late_executors(case: Case) -> Iterator[Hit]:
 def fetch_wait(case: Case) -> Iterator[Hit]:
     """Stages whose tasks waited for shuffle data."""
     yield from _recorded(case, "fetch-wait", "shuffle fetch wait")
+
+
+def driver_collect(case: Case) -> Iterator[Hit]:
+    """Stages whose tasks send much to the driver."""
+    for stage in case.stages:
+        places, times = case.ran(stage.key)
+        sent = total(case.line.tasks.rows["resultSize"].cast(float).to_numpy()[places])
+        if sent < case.limit("driver-collect", "bytes"):
+            continue
+        sending_s = [times.causes[each] for each in _SENDING if each in times.causes]
+        # After its last task a stage waits for the driver to take in what it was sent.
+        span = case.line.spans[stage.key]
+        tail_s = max(span.to_s - float(np.nanmax(times.finished_s)), 0.0)
+        saved_s = case.saved_s(stage.key, np.sum(sending_s, axis=0)) if sending_s else 0.0
+        yield Hit(
+            f"{stage.title} sent {format_bytes(int(sent))} to the driver, which took the tasks "
+            f"{format_duration(sum(map(total, sending_s)))}, and the driver "
+            f"{format_duration(tail_s)} after them",
+            (Where(stage=stage.label),),
+            case.at_most_s(stage.key, saved_s + tail_s),
+            Confidence.MEDIUM,
+            values={"size": format_bytes(int(sent))},
+        )
 
 
 def _recorded(case: Case, rule: str, cause: str) -> Iterator[Hit]:

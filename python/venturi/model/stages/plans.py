@@ -112,15 +112,40 @@ class Plans:
         """The operators that a stage ran, each before those that it takes rows from."""
         return self._of_stages.get(key, ())
 
+    def children_of(self, operator: Operator) -> Sequence[Operator]:
+        """The operators that it takes rows from: of a join left and right."""
+        return self.children.get((operator.query_id, operator.node), ())
+
+    def rows_of(self, operator: Operator) -> int | None:
+        """The rows that come from `operator`: its own count, or that of what it passes on."""
+        while "number of output rows" not in operator.counted:
+            if "records read" in operator.counted:
+                return operator.counted["records read"]
+            children = self.children_of(operator)
+            if len(children) != 1:
+                return None
+            operator = children[0]
+        return operator.counted["number of output rows"]
+
+    def above(self, operator: Operator, names: Sequence[str]) -> Operator | None:
+        """The nearest of those called `names` that takes the rows of `operator` alone, before they
+        leave their stage."""
+        while operator.parent is not None:
+            operator = self.operators[operator.query_id, operator.parent]
+            if operator.name in names:
+                return operator
+            if _BORDER.fullmatch(operator.name) or len(self.children_of(operator)) != 1:
+                return None
+        return None
+
     def exchanges(self, join: Operator) -> list[Operator | None]:
         """For each side of a join the exchange of its rows; None if it has none of its own."""
-        sides = self.children.get((join.query_id, join.node), ())
-        return [self._exchange(side) for side in sides]
+        return [self._exchange(side) for side in self.children_of(join)]
 
     def _exchange(self, operator: Operator) -> Operator | None:
         """The exchange that feeds `operator` alone, if nothing is joined in between."""
         while operator.name != "Exchange":
-            children = self.children.get((operator.query_id, operator.node), ())
+            children = self.children_of(operator)
             if len(children) != 1:
                 return None
             operator = children[0]

@@ -135,6 +135,25 @@ def core_use(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Shortages:
+    """For pieces of time their length, how many attempts waited, and how many slots there were."""
+
+    length_s: Seconds
+    waiting: Floats
+    slots: Floats
+
+
+def shortages(
+    tasks: Tasks, spans: list[StageSpan], n_tasks: list[int | None], there: Offered
+) -> Shortages:
+    """What waited to be launched beside the slots that were `there`, as `core_use` counts it."""
+    waits = _waits(tasks, spans, n_tasks)
+    waiting = _Steps(waits[:, 0], waits[:, 1], waits[:, 2])
+    edges = np.unique(np.concatenate([there.from_s, waiting.moments]))
+    return Shortages(np.diff(edges), waiting.at(edges[:-1]), there.at(edges[:-1]))
+
+
 def _by_outcome(tasks: Tasks, used_s: float, elapsed_s: float) -> tuple[CoreTime, ...]:
     """`used_s` divided by how attempts ended, by the time that they took until `elapsed_s`."""
     inside = np.minimum(tasks.times.finished_s, elapsed_s) - np.clip(

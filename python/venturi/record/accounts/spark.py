@@ -30,6 +30,8 @@ from venturi.record.accounts.columnar import (
 from venturi.record.accounts.configuration import masked, spark_chosen
 from venturi.record.accounts.find import Log, spark_logs
 from venturi.record.accounts.spark_fields import NO_METRICS, WrongTypes, metrics_of
+from venturi.record.accounts.spark_memory import Memory
+from venturi.record.accounts.spark_parts import by_application
 from venturi.record.accounts.spark_plans import Plans, without_plan
 from venturi.record.accounts.spark_queries import (
     DRIVER_VALUES,
@@ -60,8 +62,8 @@ _NAME = re.compile(rb'\{\s*"Event"\s*:\s*"([^"\\]{1,200})"')
 _PREFIX = "SparkListener"
 # Events of Spark's own that say nothing about times of jobs, stages, tasks and executors.
 _KNOWN = re.compile(
-    r"SparkListener(TaskGettingResult|SpeculativeTaskSubmitted|BlockManager(Added|Removed)"
-    r"|UnpersistRDD|ExecutorMetricsUpdate|StageExecutorMetrics|BlockUpdated|ResourceProfileAdded"
+    r"SparkListener(TaskGettingResult|SpeculativeTaskSubmitted|BlockManagerRemoved"
+    r"|UnpersistRDD|ExecutorMetricsUpdate|BlockUpdated|ResourceProfileAdded"
     r"|(Executor|Node)(Blacklisted|Unblacklisted|Excluded|Unexcluded)(ForStage)?"
     r"|UnschedulableTaskSet(Added|Removed)|MiscellaneousProcessAdded)|org\.apache\.spark\..+"
 )
@@ -77,40 +79,45 @@ _IDS = 2_000_000  # of stages that jobs and stages name, in all
 _NAME_CHARACTERS = 500
 _STEP = 2_000  # lines between two calls of progress
 _COMPACTED = "it was compacted: events of jobs that had ended may be left out"
-_ANOTHER = (
-    "another application begins in it, of which nothing is read: cut the file before its second "
-    "SparkListenerLogStart, and import both parts"
-)
 _LINE_OF_FILE = re.compile(r"[^/]+:\d+")
 _CANCELLED = re.compile(r"\bcancell?ed\b", re.IGNORECASE)
 
 
-def read(log: Log, limits: Limits = LIMITS, progress: Progress | None = None) -> JobAccount:
-    """The account in the event log `log`.
+def accounts(
+    log: Log, limits: Limits = LIMITS, progress: Progress | None = None
+) -> list[JobAccount]:
+    """Those of the applications in the event log `log`, mostly one.
 
     VEN-INGEST-FORMAT if it is no event log, VEN-INGEST-LIMIT if it is beyond `limits`. A log that
     was cut off, or whose application never ended, gives what it holds, and an outcome that is not
     success.
     """
     text = Text(log.files, limits)
-    told = _Told()
-    for count, line in enumerate(text.lines()):
-        if count == 0 and not _NAME.match(line):
+    told: list[_Told] = []
+    for application, count, line in by_application(text.lines()):
+        if count == 1 and not _NAME.match(line):
             raise VenturiError(
                 "VEN-INGEST-FORMAT",
                 f"{log.path} is not a Spark event log: it does not begin with an event",
                 where={"file": str(log.path)},
             )
-        told.take(line, count + 1)
-        if progress is not None and count % _STEP == 0:
+        while application >= len(told):
+            told.append(_Told())
+        told[application].take(line, count)
+        if progress is not None and count % _STEP == 1:
             progress(text.text_bytes)
-    if not told.events:
+    if not any(each.events for each in told):
         raise VenturiError(
             "VEN-INGEST-FORMAT",
             f"{log.path} holds no event" + (f": {text.truncated}" if text.truncated else ""),
             where={"file": str(log.path)},
         )
-    return told.account(text, log)
+    return [each.account(text, log) for each in told]
+
+
+def read(log: Log, limits: Limits = LIMITS, progress: Progress | None = None) -> JobAccount:
+    """The account of the first application in `log`, as `accounts` has it."""
+    return accounts(log, limits, progress)[0]
 
 
 class _Numbers:
@@ -156,7 +163,6 @@ class _Told:
     jobs_left_out: bool = False
     running: dict[int, tuple[Any, ...]] = field(default_factory=dict)
     ended: _Numbers = field(default_factory=_Numbers)
-    another: bool = False
     resubmitted: set[str] = field(default_factory=set)
     tasks: TableBuilder = field(default_factory=lambda: TableBuilder("tasks", "spark"))
     timers: Timers = field(default_factory=Timers)
@@ -164,6 +170,7 @@ class _Told:
     plans: Plans = field(default_factory=Plans)
     tiers: TableBuilder = field(default_factory=lambda: TableBuilder("tiers", "spark"))
     tier_rows: int = 0
+    memory: Memory = field(default_factory=Memory)
     last_ms: int | None = None
 
     def take(self, line: bytes, count: int) -> None:
@@ -173,8 +180,6 @@ class _Told:
             self.malformed += 1
             return
         self.events += 1
-        if self.another:
-            return
         name = word(match[1].decode("utf-8", "replace"), 100) or ""
         handle = _HANDLERS.get(name)
         if handle is None:
@@ -205,9 +210,6 @@ class _Told:
         self.version = word(event["Spark Version"])
 
     def application_start(self, event: Event) -> None:
-        if self.start and self.start.get("App ID") != event.get("App ID"):
-            self.another = True
-            return
         self.start = event
         self._saw(event.get("Timestamp"))
 
@@ -304,6 +306,7 @@ class _Told:
         self.timers.of_task((row[0], row[1]), str(task_id))
         self.ended.add(task_id)
         self.running.pop(task_id, None)
+        self.memory.sampled(info.get("Executor ID"), event.get("Task Executor Metrics"))
         self._saw(finished_ms)
 
     def executor_added(self, event: Event) -> None:
@@ -324,6 +327,12 @@ class _Told:
         )
         executor["removed_ms"] = moment(event.get("Timestamp"))
         executor["reason"] = word(event.get("Removed Reason"))
+
+    def stage_memory(self, event: Event) -> None:
+        self.memory.sampled(event.get("Executor ID"), event.get("Executor Metrics"))
+
+    def block_manager(self, event: Event) -> None:
+        self.memory.limited(event["Block Manager ID"].get("Executor ID"), event)
 
     def query_start(self, event: Event) -> None:
         self._saw(event.get("time"))
@@ -401,10 +410,7 @@ class _Told:
                 malformed=self.malformed,
                 oversized=self.oversized,
                 wrong=self.wrong.told(),
-                truncated=log.missing
-                or text.truncated
-                or (_COMPACTED if log.compacted else None)
-                or (_ANOTHER if self.another else None),
+                truncated=log.missing or text.truncated or (_COMPACTED if log.compacted else None),
             ),
             jobs=jobs.finish(),
             stages=stages.finish(),
@@ -417,6 +423,7 @@ class _Told:
             operator_metrics=self.plans.metrics(),
             timers=self.timers.table(),
             tiers=self.tiers.finish() if self.tier_rows else None,
+            memory=self.memory.table(),
         )
 
     def _tasks(self) -> pl.DataFrame:
@@ -500,6 +507,8 @@ _HANDLERS: Mapping[str, Callable[[_Told, Event], None]] = {
         ("TaskEnd", _Told.task_end),
         ("ExecutorAdded", _Told.executor_added),
         ("ExecutorRemoved", _Told.executor_removed),
+        ("StageExecutorMetrics", _Told.stage_memory),
+        ("BlockManagerAdded", _Told.block_manager),
     )
 } | {
     STARTED: _Told.query_start,
