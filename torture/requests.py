@@ -200,7 +200,7 @@ def _fill(repository: Repository, archive: Path) -> None:
     repository.add_many(synthetic_trials(400))
     import_archive(repository, archive)
     for log in spark_logs(ROOT / "tests/data/spark/4.3.0/join.log"):
-        take_in(repository, read(log))
+        take_in(repository, [read(log)])
 
 
 def _roles(repository: Repository) -> dict[str, str | None]:

@@ -143,6 +143,9 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "VEN-INGEST-FAILED": Code(
             _ENGINE, "An engine's own account says that the application failed."
         ),
+        "VEN-INGEST-SERVER": Code(
+            _ENVIRONMENT, "A history server cannot be asked, or its answer not read."
+        ),
         "VEN-INGEST-UNFINISHED": Code(
             _INTERRUPTED, "An engine's own account ends before the application does."
         ),

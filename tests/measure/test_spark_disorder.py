@@ -44,14 +44,26 @@ def test_lines_that_are_doubled_and_out_of_order_count_once(seed: int, tmp_path:
     assert account.reading.skipped == {"SparkListenerTaskEnd (told twice)": 8}
 
 
-def test_of_two_applications_in_a_file_the_first_is_read_and_it_is_said(tmp_path: Path) -> None:
+def test_two_applications_in_a_file_are_two_accounts(tmp_path: Path) -> None:
     log, other = a_log(), a_log()
     other.job(2, 40, 50, [2])
+    expected = [tables(each.account(tmp_path)) for each in (log, other)]
+    # The environment of an application stands before its id.
+    other.lines[1], other.lines[2] = other.lines[2], other.lines[1]
     log.lines += [line.replace(b'"App ID":"a1"', b'"App ID":"a2"') for line in other.lines]
-    account = log.account(tmp_path)
-    assert tables(account) == tables(a_log().account(tmp_path))
-    assert "another application" in (account.reading.truncated or "")
-    assert account.reading.lost
+    log.account(tmp_path)  # writes the file
+    one, two = spark.accounts(spark_logs(tmp_path)[0])
+    assert [one.application.id, two.application.id] == ["a1", "a2"]
+    assert tables(one) == expected[0]
+    assert tables(two)[:-1] == expected[1][:-1]
+    assert one.reading.truncated is None
+
+
+def test_a_log_whose_files_each_begin_anew_is_one_application(tmp_path: Path) -> None:
+    told, log = tables(a_log().account(tmp_path)), a_log()
+    log.lines.insert(9, log.lines[0])
+    assert tables(log.account(tmp_path)) == told
+    assert len(spark.accounts(spark_logs(tmp_path)[0])) == 1
 
 
 def test_a_value_of_a_wrong_type_is_named_with_its_line(write: Write) -> None:

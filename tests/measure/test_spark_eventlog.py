@@ -98,10 +98,14 @@ def test_gzip_of_an_administrator(write: Write) -> None:
     assert account.tasks.equals(read(TINY).tasks)
 
 
-def test_lzf_is_named(write: Write) -> None:
-    with pytest.raises(VenturiError, match="LZF") as raised:
-        read(TINY.with_name("tiny.lzf"))
-    assert raised.value.code == "VEN-INGEST-FORMAT"
+def test_lzf_is_read_and_what_is_damaged_of_it_ends_it(write: Write) -> None:
+    packed = TINY.with_name("tiny.lzf").read_bytes()
+    account = read(write(packed))
+    assert account.reading.compression == "lzf"
+    assert account.tasks.equals(read(TINY).tasks)
+    cut = read(write(packed + packed[:-9]))  # its one chunk again, without an end
+    assert "lzf" in (cut.reading.truncated or "")
+    assert cut.tasks.equals(account.tasks)
 
 
 def test_an_attempt_that_failed_and_was_repeated() -> None:

@@ -34,7 +34,7 @@ def examples() -> Iterator[tuple[str, Path]]:
             if path.name != "README.md":
                 yield name, path
     for path in sorted((DATA / "spark").rglob("*")):
-        if path.is_file() and path.suffix not in {".md", ".lzf"} and "appstatus" not in path.name:
+        if path.is_file() and path.suffix != ".md" and "appstatus" not in path.name:
             yield "spark-eventlog", path
     for path in sorted((DATA / "mapreduce").rglob("*.jhist")):
         yield "mapreduce-history", path
@@ -138,12 +138,6 @@ def test_a_pipe_is_not_waited_for_and_an_empty_folder_holds_nothing(tmp_path: Pa
         recognise(tmp_path)
     with pytest.raises(VenturiError, match="cannot be read"):
         recognise(tmp_path / "absent")
-
-
-def test_lzf_is_named(tmp_path: Path) -> None:
-    with pytest.raises(VenturiError, match="LZF") as caught:
-        recognise(DATA / "spark" / "4.3.0" / "tiny.lzf")
-    assert caught.value.code == "VEN-INGEST-FORMAT"
 
 
 def _line_of_1_gb(path: Path, begin: bytes) -> None:

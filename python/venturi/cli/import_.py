@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from venturi.cli.job import job_of
+from venturi.cli.job import Job, job_of
 from venturi.cli.options import json_option, print_json
 from venturi.cli.repository import counting, open_repository
 from venturi.errors import ExitCode, VenturiError, unreadable
 from venturi.present.table import plain
 from venturi.record.importing.formats import AUTO, FORMATS, Format, Kind
 from venturi.record.importing.recognise import recognise
-from venturi.wording import did_you_mean
+from venturi.units import format_duration
+from venturi.wording import count_of, did_you_mean
 
 if TYPE_CHECKING:
     from venturi.record.importing.tally import Arrival, Imported
@@ -115,7 +116,8 @@ def import_all(format_: Format | None, files: Sequence[Path]) -> tuple[list[Outc
         for outcome in _outcomes(repository, format_, files):
             outcomes.append(outcome)
             if outcome.imported is not None:
-                _tell_imported(repository, outcome, outcome.imported)
+                brief = outcome.file not in files  # found in a folder
+                _tell_imported(repository, outcome, outcome.imported, brief=brief)
                 continue
             assert outcome.error is not None
             if len(files) == 1 and outcome.file == files[0]:
@@ -184,11 +186,17 @@ def _tell(line: str) -> None:
     click.echo(line, err=True)
 
 
-def _tell_imported(repository: Repository, outcome: Outcome, imported: Imported) -> None:
+def _tell_imported(
+    repository: Repository, outcome: Outcome, imported: Imported, *, brief: bool
+) -> None:
+    """What became of a file; of a log that is one of many (`brief`) a line for each application."""
     if imported.trials and imported.trials[0].account:
         for arrival in imported.trials:
-            _tell_account(outcome.file, arrival)
-            _tell_job(repository, arrival)
+            if brief:
+                _tell_line(repository, outcome.file, arrival)
+            else:
+                _tell_account(outcome.file, arrival)
+                _tell_job(repository, arrival)
         return
     _tell(
         f"{outcome.file or 'tables of publications'} ({outcome.format}): {imported.added:,} added, "
@@ -235,20 +243,46 @@ def _tell_refused(imported: Imported) -> None:
             _tell(f"    line {refusal.line}: {refusal.field or 'row'} {refusal.value!r}")
 
 
+def _tell_line(repository: Repository, file: Path | None, arrival: Arrival) -> None:
+    """An application with what to do about it, in a line."""
+    from venturi.present.findings import bound
+
+    told = arrival.account
+    ended = f"{told['state']}, {format_duration(told['elapsed_s'])}"
+    job = _job_of(repository, arrival)
+    said = "cannot tell what took the time"
+    if told["failure"] is not None:
+        said = repr(told["failure"])
+    elif job is not None:
+        first = next(iter(job.diagnosis.findings), None)
+        said = job.diagnosis.silence or said if first is None else bound(first)
+    _tell(
+        f"{file}: {'added' if arrival.added else 'already here'}: trial {arrival.trial}, "
+        f"{told['name']!r}, {ended}: {plain(said)}"
+        + (f"; {count_of(len(told['warnings']), 'warning')}" if told["warnings"] else "")
+    )
+
+
+def _job_of(repository: Repository, arrival: Arrival) -> Job | None:
+    try:
+        return job_of(repository, repository.get(arrival.trial))
+    except VenturiError:  # it was taken in; `show` says what is wrong with it
+        return None
+
+
 def _tell_job(repository: Repository, arrival: Arrival) -> None:
     """What took the time, and what to do."""
-    from venturi.present.findings import SHOWN, bound
+    from venturi.present.findings import SHOWN, as_options, bound
 
-    try:
-        job = job_of(repository, repository.get(arrival.trial))
-    except VenturiError:  # it was taken in; `show` says what is wrong with it
-        return
+    job = _job_of(repository, arrival)
     if job is None:
         return
     _tell(f"  {plain(job.analysis.verdict.sentence)}")
     for n, finding in enumerate(job.diagnosis.findings[:SHOWN], 1):
         _tell(f"  {n}. {plain(f'{bound(finding)}: {finding.says}')}")
         _tell(f"     do: {plain(finding.do)}")
+        if finding.settings:
+            _tell(f"     set: {plain(as_options(finding))}")
     if job.diagnosis.silence is not None:
         _tell(f"  {job.diagnosis.silence}")
 

@@ -36,7 +36,7 @@ class Log:
 
 
 def spark_logs(path: Path) -> list[Log]:
-    """The event logs at `path`: a file, a rolling folder, or a folder of both.
+    """The event logs at `path`: a file, a rolling folder, or a folder that holds some at any depth.
 
     Parts of a log that Databricks cut off are one log, beside others in their folder.
     """
@@ -44,12 +44,15 @@ def spark_logs(path: Path) -> list[Log]:
         return [_single(path)]
     if path.name.startswith(ROLLING):
         return [_rolling(path)]
-    entries = [each for each in _entries(path) if each.suffix != ".crc"]
-    files = [each for each in entries if each.is_file()]
-    parts = _cut_off(files)
-    logs = [Log(path, parts)] if parts else []
-    logs += [Log(file, (file,)) for file in files if file not in parts]
-    logs += [_rolling(each) for each in entries if each.is_dir() and each.name.startswith(ROLLING)]
+    logs: list[Log] = []
+    for folder in _folders(path):
+        if folder.name.startswith(ROLLING):
+            logs.append(_rolling(folder))
+            continue
+        files = [each for each in _entries(folder) if each.suffix != ".crc" and each.is_file()]
+        parts = _cut_off(files)
+        logs += [Log(folder, parts)] if parts else []
+        logs += [Log(file, (file,)) for file in files if file not in parts]
     return _some(sorted(logs, key=lambda log: log.path), path, "Spark event log")
 
 
@@ -80,8 +83,9 @@ def _single(path: Path) -> Log:
 
 
 def _folders(path: Path) -> Iterator[Path]:
+    """The folder and those in it at any depth; what is in a rolling log is none."""
     yield path
-    for entry in _entries(path):
+    for entry in () if path.name.startswith(ROLLING) else _entries(path):
         if entry.is_dir() and not entry.is_symlink():
             yield from _folders(entry)
 

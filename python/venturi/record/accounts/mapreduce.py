@@ -64,6 +64,11 @@ def configuration_beside(history: Path) -> Path | None:
     return path if path.is_file() else None
 
 
+def accounts(log: Log, progress: Progress | None = None) -> list[JobAccount]:
+    """That of the one job in the history `log`."""
+    return [read(log, progress=progress)]
+
+
 def read(
     log: Log,
     limits: Limits = LIMITS,

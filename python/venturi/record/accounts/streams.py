@@ -2,14 +2,15 @@
 
 The compression is told by the first bytes, never by the name. Spark's own framings are read beside
 the common ones: lz4 as blocks of lz4-java (`LZ4Block`), zstd as one or several frames, snappy as
-written by snappy-java or by Hadoop. What was cut off in the middle gives all that can be read
-before the cut, and says so.
+written by snappy-java or by Hadoop, LZF as compress-lzf does. What was cut off in the middle gives
+all that can be read before the cut, and says so.
 """
 
 from __future__ import annotations
 
 import gzip
 import hashlib
+import re
 import struct
 import sys
 import zlib
@@ -41,7 +42,8 @@ _GZIP_MAGIC = b"\x1f\x8b"
 # Source: org.xerial.snappy.SnappyOutputStream. Magic, version, oldest version that can read it.
 _SNAPPY_MAGIC = b"\x82SNAPPY\x00"
 _SNAPPY_HEAD_BYTES = 16
-_LZF_MAGIC = b"ZV"
+# Source: com.ning.compress.lzf.LZFChunk: magic, kind (0 plain, 1 packed), lengths of 2 bytes each.
+_LZF_HEAD = re.compile(rb"ZV[\x00\x01]", re.DOTALL)
 _BLOCK_BYTES = 64 << 20  # more than any writer puts into a block
 _HEAD_BYTES = 512  # kept of a line that is too long: enough to see what it is
 
@@ -170,24 +172,17 @@ def head(path: Path, size_bytes: int) -> bytes:
 
 
 def _codec(head: bytes, path: Path) -> tuple[str | None, Callable[[IO[bytes]], Iterator[bytes]]]:
-    if head.startswith(_LZ4_MAGIC):
-        return "lz4", _lz4
-    if head.startswith(_ZSTD_MAGIC):
-        return "zstd", _zstd
-    if head.startswith(_SNAPPY_MAGIC):
-        return "snappy", _xerial_snappy
-    if head.startswith(_GZIP_MAGIC):
-        return "gzip", _gzip
+    for magic, name, read in (
+        (_LZ4_MAGIC, "lz4", _lz4),
+        (_ZSTD_MAGIC, "zstd", _zstd),
+        (_SNAPPY_MAGIC, "snappy", _xerial_snappy),
+        (_GZIP_MAGIC, "gzip", _gzip),
+    ):
+        if head.startswith(magic):
+            return name, read
     if path.suffix == ".snappy":
         return "snappy", _hadoop_snappy
-    if head.startswith(_LZF_MAGIC):
-        raise VenturiError(
-            "VEN-INGEST-FORMAT",
-            f"{path} is compressed with LZF, which Venturi does not read",
-            where={"file": str(path)},
-            hint="write event logs with spark.eventLog.compression.codec zstd, lz4 or snappy",
-        )
-    return None, _plain
+    return ("lzf", _lzf) if _LZF_HEAD.match(head) else (None, _plain)
 
 
 def _cut(blocks: Iterator[bytes]) -> Iterator[bytes]:
@@ -276,6 +271,52 @@ def _hadoop_snappy(file: IO[bytes]) -> Iterator[bytes]:
             if plain_bytes <= 0 or missing < 0:
                 raise CutOffError("damaged snappy block")
             yield _unsnapped(packed, plain_bytes)
+
+
+def _lzf(file: IO[bytes]) -> Iterator[bytes]:
+    """Chunks as compress-lzf writes them."""
+    while head := file.read(5):
+        if len(head) < 5 or not _LZF_HEAD.match(head):
+            raise CutOffError("damaged lzf chunk")
+        packed_bytes = int.from_bytes(head[3:], "big")
+        if head[2] == 0:
+            yield _exactly(file, packed_bytes, "lzf")
+            continue
+        plain_bytes = int.from_bytes(_exactly(file, 2, "lzf"), "big")
+        yield _unlzf(_exactly(file, packed_bytes, "lzf"), plain_bytes)
+
+
+def _unlzf(packed: bytes, plain_bytes: int) -> bytes:
+    """LZF: a byte below 32 announces as many literals and one more, another a copy of what was.
+
+    Source: liblzf's lzf_d.c.
+    """
+    plain, at = bytearray(), 0
+    try:
+        while at < len(packed) and len(plain) <= plain_bytes:
+            control = packed[at]
+            if control < 32:
+                plain += packed[at + 1 : at + 2 + control]
+                at += 2 + control
+                continue
+            length = control >> 5
+            if length == 7:
+                at += 1
+                length += packed[at]
+            back = ((control & 31) << 8 | packed[at + 1]) + 1
+            at += 2
+            length += 2
+            start = len(plain) - back
+            if start < 0:
+                raise CutOffError("damaged lzf chunk")
+            # What is copied may reach into itself, and so repeats.
+            part = plain[start : start + length]
+            plain += (part * (length // len(part) + 1))[:length]
+    except IndexError as error:
+        raise CutOffError("damaged lzf chunk") from error
+    if len(plain) != plain_bytes:
+        raise CutOffError("damaged lzf chunk")
+    return bytes(plain)
 
 
 def _length(head: bytes) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -45,24 +45,29 @@ _DISMISSED = "killed by driver"  # as dynamic allocation does with idle executor
 _UNITS = {"ms": ("s", 1e-3), "ns": ("s", 1e-9), "B": ("B", 1.0), "1": ("1", 1.0)}
 
 
-def take_in(repository: Repository, account: JobAccount) -> Imported:
-    """Takes in the application of `account`; one that is here already stays as it is."""
+def take_in(repository: Repository, accounts: Iterable[JobAccount]) -> Imported:
+    """Takes in the applications of `accounts`; one that is here already stays as it is."""
+    tally = Tally()
+    for account in accounts:
+        trial, added = _take(repository, account)
+        tally.arrive(trial, added=added, account=_told(account, trial))
+    return tally.done()
+
+
+def _take(repository: Repository, account: JobAccount) -> tuple[Trial, bool]:
+    """The trial of `account`, and whether it was not here before."""
     # A log is written once: what readers cannot bear of it is cut, and the trial says so.
     trial = fitted(trial_of(account), repository.limits)
-    tally = Tally()
-    added = False
     try:
-        trial = repository.get(trial.id)
+        return repository.get(trial.id), False
     except VenturiError as error:
         if error.code != "VEN-RECORD-UNKNOWN":
             raise
-        # Its files first: a trial that is recorded has all of them.
-        repository.require_admitted(trial.id)
-        with arriving(repository.artifacts_dir.parent):
-            trial = attach(repository, trial, account)
-            added = repository.add_many([trial]).added == 1
-    tally.arrive(trial, added=added, account=_told(account, trial))
-    return tally.done()
+    # Its files first: a trial that is recorded has all of them.
+    repository.require_admitted(trial.id)
+    with arriving(repository.artifacts_dir.parent):
+        trial = attach(repository, trial, account)
+        return trial, repository.add_many([trial]).added == 1
 
 
 def _told(account: JobAccount, trial: Trial) -> dict[str, Any]:

@@ -27,7 +27,7 @@ class Kind(Enum):
     RESULTS = "VEN-IMPORT-FORMAT"
     """`read(file, source)`: trials, refusals and spellings, stored together or not at all."""
     LOG = "VEN-INGEST-FORMAT"
-    """`find(path)`, which also looks into folders, and `read(log, progress=...)`: an account."""
+    """`find(path)`, which also looks into folders, and `accounts(log, progress=...)` in one."""
     ARCHIVE = "VEN-EXCHANGE-FORMAT"
     """Trials with their files, each taken in by itself."""
 

@@ -117,6 +117,5 @@ def _take_archive(path: Path, repository: Repository, progress: Progress) -> Imp
 
 
 def _take_log(format: Format, log: Log, repository: Repository, progress: Progress) -> Imported:
-
-    account = format.reader.read(log, progress=lambda done: progress(done, None))
-    return take_in(repository, account)
+    found = format.reader.accounts(log, progress=lambda done: progress(done, None))
+    return take_in(repository, found)

@@ -1,0 +1,156 @@
+"""Taking in logs that are not all there yet: of a folder that is written to, or of a server.
+
+What was taken in is noted with how it looked then, so that a start after a stop or a kill looks
+only at what is new. A note that is lost costs time alone: what is here already is not added again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from venturi import settings
+from venturi.cli.import_ import Outcome, import_all
+from venturi.cli.repository import open_repository
+from venturi.errors import ExitCode, VenturiError
+from venturi.record.accounts.find import Log
+from venturi.record.accounts.history_server import Served, download, served
+from venturi.record.files import make_folder, modes_in, replacing
+from venturi.record.importing.formats import Format
+
+EVERY_S = 30.0
+_WRITTEN = ".inprogress"
+
+
+def is_url(source: str) -> bool:
+    """Whether `source` is the address of a server."""
+    return source.startswith(("http://", "https://"))
+
+
+def import_served(format_: Format, url: str) -> tuple[list[Outcome], ExitCode]:
+    """Takes in all applications that are over on the history server at `url`."""
+    outcomes: list[Outcome] = []
+    status = ExitCode.OK
+    for item in _served(url):
+        with item.there() as path:
+            found, ended = import_all(format_, [path])
+        outcomes += found
+        status = max(status, ended)
+    return outcomes, status
+
+
+def follow(
+    format_: Format,
+    sources: Sequence[str],
+    every_s: float = EVERY_S,
+    pause: Callable[[float], None] = time.sleep,
+) -> None:
+    """Takes in what ends in `sources`, folders and servers, until it is interrupted."""
+    notes = _Notes(sources)
+    while True:
+        for item in _items(format_, sources, every_s):
+            if notes.has(item):
+                continue
+            try:
+                with item.there() as path:
+                    import_all(format_, [path])
+            except VenturiError as error:  # as long as it looks so, it will be refused
+                click.echo(f"{item.key}: refused: [{error.code}] {error.message}", err=True)
+            notes.add(item)
+        pause(every_s)
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A log, by a name that stays; `stamp` changes when it does."""
+
+    key: str
+    stamp: str
+    log: Log | None = None
+    url: str | None = None
+    application: Served | None = None
+
+    @contextmanager
+    def there(self) -> Iterator[Path]:
+        """Its files; those of a server only as long as they are used."""
+        if self.log is not None:
+            yield self.log.path
+            return
+        assert self.url is not None
+        assert self.application is not None
+        with tempfile.TemporaryDirectory(prefix="venturi-") as folder:
+            yield download(self.url, self.application, Path(folder))
+
+
+def _served(url: str) -> Iterator[_Item]:
+    url = url.rstrip("/")
+    for each in served(url):
+        yield _Item(f"{url} {each.id}", each.stamp, url=url, application=each)
+
+
+def _items(format_: Format, sources: Sequence[str], every_s: float) -> Iterator[_Item]:
+    """The logs that are whole: a server or folder that cannot be asked is said, and asked again."""
+    for source in sources:
+        try:
+            if is_url(source):
+                yield from _served(source)
+                continue
+            for log in format_.reader.find(Path(source)):
+                item = _seen(log, every_s)
+                if item is not None:
+                    yield item
+        except VenturiError as error:
+            click.echo(f"{source}: [{error.code}] {error.message}", err=True)
+
+
+def _seen(log: Log, every_s: float) -> _Item | None:
+    """A log that nobody writes to any more: it was not touched since the look before."""
+    names = [each.name for each in (*log.files, log.path)]
+    if log.path.is_dir():
+        names += [each.name for each in log.path.iterdir()]
+    if any(name.endswith(_WRITTEN) for name in names):
+        return None
+    try:
+        found = [each.stat() for each in log.files]
+    except OSError:  # it was moved while it was looked at
+        return None
+    if time.time() - max(each.st_mtime for each in found) < every_s:
+        return None
+    stamp = f"{sum(each.st_size for each in found)} {max(each.st_mtime_ns for each in found)}"
+    return _Item(str(log.path.absolute()), stamp, log)
+
+
+class _Notes:
+    """What was taken in of some sources, kept in Venturi's home."""
+
+    def __init__(self, sources: Sequence[str]) -> None:
+        names = sorted(each if is_url(each) else str(Path(each).absolute()) for each in sources)
+        name = hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
+        home = settings.load().home
+        open_repository().close()  # which makes it
+        folder, self._mode = home / "followed", modes_in(home)[1]
+        make_folder(folder, modes_in(home)[0])
+        self._path = folder / f"{name}.json"
+        try:
+            found = json.loads(self._path.read_bytes())
+            self._seen = {str(key): str(stamp) for key, stamp in found.items()}
+        except (OSError, ValueError, AttributeError):
+            self._seen = {}
+
+    def has(self, item: _Item) -> bool:
+        """Whether it was taken in as it is now."""
+        return self._seen.get(item.key) == item.stamp
+
+    def add(self, item: _Item) -> None:
+        """Notes that it was."""
+        self._seen[item.key] = item.stamp
+        with replacing(self._path, mode=self._mode) as file:
+            file.write(json.dumps(self._seen).encode())

@@ -1,0 +1,129 @@
+"""Logs that are not all there yet: a folder that is written to, a history server."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import threading
+import zipfile
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from venturi.cli.follow import follow, import_served
+from venturi.errors import VenturiError
+from venturi.record.importing.formats import FORMATS
+from venturi.record.query.paging import whole_trials
+from venturi.record.repository import Repository
+from venturi.settings import Settings
+
+LOGS = Path(__file__).parents[1] / "data" / "spark" / "4.3.0"
+SPARK = FORMATS["spark-eventlog"]
+
+
+@pytest.fixture(autouse=True)
+def _home(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VENTURI_HOME", str(settings.home))
+
+
+class StoppedError(Exception):
+    """Ends a watch that has no end."""
+
+
+def looks(folder: Path, steps: list[tuple[str, bytes]]) -> None:
+    """Follows `folder`, into which a file is written before each look but the first."""
+    left = iter(steps)
+
+    def pause(_: float) -> None:
+        step = next(left, None)
+        if step is None:
+            raise StoppedError
+        put(folder, *step)
+
+    with pytest.raises(StoppedError):
+        follow(SPARK, [str(folder)], 10.0, pause)
+
+
+def put(folder: Path, name: str, content: bytes) -> None:
+    """A file that nobody touched for a minute."""
+    path = folder / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content)
+    os.utime(path, (path.stat().st_mtime - 60,) * 2)
+
+
+def names(settings: Settings) -> set[str]:
+    with Repository.open(settings) as repository:
+        return {trial.workload.name for trial in whole_trials(repository)}
+
+
+def test_what_ends_is_taken_in_and_a_restart_reads_it_no_more(
+    tmp_path: Path, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tiny, join = ((LOGS / name).read_bytes() for name in ("tiny.log", "join.log"))
+    put(tmp_path, "deep/one", tiny)
+    looks(tmp_path, [("two.inprogress", join), ("notes", b"no log")])
+    assert len(names(settings)) == 1
+    assert "refused: [VEN-INGEST-FORMAT]" in capsys.readouterr().err
+    (tmp_path / "two.inprogress").rename(tmp_path / "two")
+    looks(tmp_path, [])
+    told = capsys.readouterr().err
+    assert len(names(settings)) == 2
+    assert told.count("added: trial") == 1
+    assert "refused" not in told
+    assert "already here" not in told
+
+
+def test_what_is_still_written_to_waits(tmp_path: Path, settings: Settings) -> None:
+    (tmp_path / "fresh").write_bytes((LOGS / "tiny.log").read_bytes())
+    looks(tmp_path, [])
+    assert names(settings) == set()
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    """A history server with one application, whose archive also wants to leave its folder."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("app-1", (LOGS / "tiny.log").read_bytes())
+        archive.writestr("../../escaped/..", b"x")
+    listed = [
+        {"id": "app-1", "attempts": [{"lastUpdatedEpoch": 7, "completed": True}]},
+        {"id": "../up", "attempts": [{"lastUpdatedEpoch": 7}]},
+    ]
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            answers = {
+                "/api/v1/applications?status=completed": json.dumps(listed).encode(),
+                "/api/v1/applications/app-1/logs": packed.getvalue(),
+            }
+            answer = answers.get(self.path)
+            self.send_response(200 if answer else 404)
+            self.end_headers()
+            self.wfile.write(answer or b"")
+
+        def log_message(self, *_: object) -> None:
+            """Says nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_history_server_gives_what_is_over(server: str, settings: Settings) -> None:
+    outcomes, status = import_served(SPARK, server)
+    assert (len(outcomes), status) == (1, 0)
+    assert len(names(settings)) == 1
+
+
+def test_what_is_no_history_server_is_said(server: str) -> None:
+    with pytest.raises(VenturiError, match="history server") as raised:
+        import_served(SPARK, f"{server}/elsewhere")
+    assert raised.value.code == "VEN-INGEST-SERVER"
