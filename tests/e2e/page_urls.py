@@ -27,6 +27,7 @@ PAGES = {
     "cost": f"/cost?{LAB}&by=disk&by=net&{PRICED}",
     "published": f"/cost?{MINERVA}&by=net&by=disk&usd_per_hour=3.5&plus=net%3DIB:0.8&legacy=1",
     "compare": f"/compare?{LAB}&by=disk&by=net",
+    "jobs": f"/jobs?before={tiers_samples.TIERED}&after={own_samples.OWN}",
     "effect": f"/effect?{ALL}&key=disk",
     "scaling": f"/scaling?{ALL}&by=disk",
     "advice": "/advice",
@@ -34,8 +35,8 @@ PAGES = {
     "exclusions": "/exclusions",
 }
 CHARTS = {
-    "start": 0, "trials": 0, "trial": 3, "failed": 0, "job": 1, "tiers": 2,
+    "start": 0, "trials": 0, "trial": 3, "failed": 0, "job": 2, "tiers": 3,
     "clusters": 0, "network": 2, "sort": 2, "forty": 2, "cost": 1, "published": 1,
-    "compare": 2, "effect": 4, "scaling": 1, "advice": 2,
+    "compare": 2, "jobs": 1, "effect": 4, "scaling": 1, "advice": 2,
     "catalog": 1, "exclusions": 0,
 }  # fmt: skip

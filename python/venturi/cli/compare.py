@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from venturi.cli.html import PageFile, html_options
+from venturi.cli.job import Job, job_of
 from venturi.cli.options import EXCESS, json_option, print_json
 from venturi.cli.repository import open_repository
 from venturi.cli.screen import show
-from venturi.errors import ExitCode
+from venturi.errors import ExitCode, VenturiError
 from venturi.model.compare.regression import Speed, decide
 from venturi.model.compare.repeat_groups import Comparison, compare_groups
 from venturi.model.statistics.stats import Interval
@@ -41,13 +43,22 @@ if TYPE_CHECKING:
     "--fail-if-unsure", is_flag=True,
     help="With --fail-if-slower: exit with status 3 if that cannot be told.",
 )  # fmt: skip
+@click.option(
+    "--why", is_flag=True,
+    help="Of two jobs of Spark or MapReduce: what of their settings, plans, data and time is not "
+    "the same.",
+)  # fmt: skip
 @json_option
+@html_options()
 def command(
+    *,
     groups: tuple[str, ...],
     metric: str,
     limit: float | None,
     fail_if_unsure: bool,
+    why: bool,
     as_json: bool,
+    html: PageFile | None,
 ) -> ExitCode:
     """Compare repeat groups: which is better, and by how much.
 
@@ -57,7 +68,17 @@ def command(
 
     With --fail-if-slower the exit status decides, as a check of continuous integration needs it: 0
     where nothing is slower by more than LIMIT, 4 where something is; 0 where it cannot be told.
+
+    With --why two trials, each of a job whose engine's own account is kept, are laid beside one
+    another: why the second took another time than the first.
     """
+    if why:
+        if limit is not None or len(groups) != 2:
+            raise click.UsageError("--why needs two trials, and no --fail-if-slower")
+        _tell_why(groups, html, as_json=as_json)
+        return ExitCode.OK
+    if html is not None:
+        raise click.UsageError("--html needs --why")
     if fail_if_unsure and limit is None:
         raise click.UsageError("--fail-if-unsure needs --fail-if-slower")
 
@@ -79,6 +100,35 @@ def command(
     if Speed.SLOWER in outcomes:
         return ExitCode.REGRESSION
     return ExitCode.INVALID if fail_if_unsure and Speed.CANNOT_TELL in outcomes else ExitCode.OK
+
+
+def _tell_why(names: Sequence[str], html: PageFile | None, *, as_json: bool) -> None:
+    """What is not the same in two jobs."""
+    from venturi.advise.diagnosis.difference import difference
+    from venturi.present.two_jobs import parts
+
+    with open_repository() as repository:
+        trials = [repository.get(name) for name in names]
+        one, other = (_job(repository, trial) for trial in trials)
+        if html is not None:
+            html.write_answers(f"/jobs?before={trials[0].id}&after={trials[1].id}", repository)
+    found = difference((one.line, one.analysis), (other.line, other.analysis))
+    if as_json:
+        print_json(asdict(found))
+        return
+    show(*parts(found, (one.diagnosis, other.diagnosis)))
+
+
+def _job(repository: Repository, trial: Trial) -> Job:
+    job = job_of(repository, trial)
+    if job is None:
+        raise VenturiError(
+            "VEN-MODEL-INPUT",
+            f"no account of its engine was recorded with trial {trial.id}",
+            where={"trial": trial.id},
+            hint="import the engine's own log of it: venturi import LOG",
+        )
+    return job
 
 
 def group_of(repository: Repository, name: str) -> Sequence[Trial]:

@@ -54,6 +54,15 @@ export const PAGES = {
     "about": "Distributions, the ratio with its interval, a verdict.",
     "served": true
   },
+  "jobs": {
+    "path": "/jobs",
+    "title": "Two jobs",
+    "menu": null,
+    "selects": false,
+    "question": "Why was it slower today?",
+    "about": "Two jobs of Spark or MapReduce: time, settings, plans, data.",
+    "served": true
+  },
   "effect": {
     "path": "/effect",
     "title": "Effects",

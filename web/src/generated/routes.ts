@@ -10,6 +10,7 @@ export const ROUTES: Record<string, Load> = {
   "/clusters": () => import("../pages/clusters/Clusters"),
   "/cost": () => import("../pages/cost/Cost"),
   "/compare": () => import("../pages/compare/Compare"),
+  "/jobs": () => import("../pages/jobs/Jobs"),
   "/effect": () => import("../pages/effect/Effect"),
   "/scaling": () => import("../pages/scaling/Scaling"),
   "/advice": () => import("../pages/advice/Advice"),

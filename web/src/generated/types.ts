@@ -13,6 +13,7 @@ import type {
   HostsOverTime,
   IoPage,
   JobData,
+  JobTasks,
   Keys,
   Ranking,
   ReportData,
@@ -23,6 +24,7 @@ import type {
   Status,
   TrialDetail,
   TrialPage,
+  TwoJobs,
   Views,
 } from "./api";
 
@@ -38,11 +40,13 @@ export interface Twins {
   "/api/trials/{id}/series": SeriesData;
   "/api/trials/{id}/hosts": HostsOverTime;
   "/api/trials/{id}/job": JobData;
+  "/api/trials/{id}/tasks": JobTasks;
   "/api/trials/{id}/io": IoPage;
   "/api/clusters": ClusterPage;
   "/api/groups": Groups;
   "/api/cost": Ranking;
   "/api/compare": Comparison;
+  "/api/jobs": TwoJobs;
   "/api/effect": Effects;
   "/api/scaling": Scaling;
   "/api/catalogs": Catalogs;

@@ -71,8 +71,8 @@ def elapsed_parts(
         [0.0, elapsed_s], jobs.moments, [] if there is None else there.from_s,
         [moment for span in spans for moment in (span.from_s, span.to_s)],
     ])  # fmt: skip
-    pieces = _Pieces(np.unique(edges[(edges >= 0) & (edges <= elapsed_s)]))
-    work = {span.key: _Work(tasks.times.at(tasks.of(span.key))) for span in spans}
+    pieces = Pieces(np.unique(edges[(edges >= 0) & (edges <= elapsed_s)]))
+    work = {span.key: Work(tasks.times.at(tasks.of(span.key))) for span in spans}
     slots, used_s, active = np.zeros((3, len(pieces.length_s)))
     for span in spans:
         here = pieces.between(span.from_s, span.to_s)
@@ -105,7 +105,7 @@ class _Filled:
 
 
 def _divided(
-    work: _Work, pieces: _Pieces, here: slice, filled: _Filled, free: str
+    work: Work, pieces: Pieces, here: slice, filled: _Filled, free: str
 ) -> tuple[dict[str, float], dict[str, float]]:
     """The seconds of the application in a stage, by part; and the shares of the stage's own.
 
@@ -134,8 +134,8 @@ def _there(parts: Mapping[str, float]) -> dict[str, float]:
     return {part: value for part, value in parts.items() if value > 0}
 
 
-class _Pieces:
-    """The time cut at `edges`."""
+class Pieces:
+    """The time cut at `edges`, whose pieces last `length_s`."""
 
     def __init__(self, edges: Seconds) -> None:
         self.edges = edges
@@ -147,7 +147,7 @@ class _Pieces:
         return slice(int(first), max(min(int(last), len(self.length_s)), int(first)))
 
 
-class _Work:
+class Work:
     """Task time by cause, as much of it as lies between moments; evenly spread over each task."""
 
     def __init__(self, times: TaskTimes) -> None:
@@ -167,7 +167,7 @@ class _Work:
         shifts = changes * self._moments[:, None]
         self._shifts = np.concatenate([nothing, np.cumsum(shifts, axis=0)])
 
-    def within(self, pieces: _Pieces, here: slice) -> Floats:
+    def within(self, pieces: Pieces, here: slice) -> Floats:
         """Task seconds in the pieces `here`: a row for each, a column for each of `names`."""
         edges = pieces.edges[here.start : here.stop + 1]
         places = np.searchsorted(self._moments, edges, "right")
@@ -233,7 +233,7 @@ class _Open:
         return [self._span(start or self.origin_ms, end) for start, end in self.gaps.spans]
 
     def driver(
-        self, pieces: _Pieces, active: Truths, spans: Sequence[StageSpan]
+        self, pieces: Pieces, active: Truths, spans: Sequence[StageSpan]
     ) -> dict[str, float]:
         """The seconds in which no stage was `active`, by part."""
         left = ~active
@@ -263,7 +263,7 @@ class _Open:
         in_query = left & (part == IN_QUERY)
         return _there(found | self._in_queries(pieces, in_query, open_queries))
 
-    def _in_queries(self, pieces: _Pieces, there: Truths, n_open: Floats) -> dict[str, float]:
+    def _in_queries(self, pieces: Pieces, there: Truths, n_open: Floats) -> dict[str, float]:
         """The seconds of the pieces `there`, in which `n_open` queries were open, by part."""
         own_s = np.divide(pieces.length_s, n_open, out=np.zeros_like(n_open), where=there)
         found = dict.fromkeys((*DRIVER_TIMERS, IN_QUERY), 0.0)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
+from venturi.advise.diagnosis.changes import Difference
 from venturi.model.stages.tiers import TierLevels, TierUse
 from venturi.present.host_use import HostUse
 
@@ -88,11 +91,20 @@ class JobPlace:
 
 
 @dataclass(frozen=True, slots=True)
+class JobSpared:
+    """What would be spared at most, as "1.2 core-hours", and its share of what there was."""
+
+    what: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
 class JobFinding:
     """What can be done about a job's time, and what that would save at most under `assumes`.
 
     What several findings save must not be added up. `confidence` is high (recorded), medium
-    (estimated) or low (by elimination).
+    (estimated) or low (by elimination). `spares` is what it would spare but time. `settings` do
+    what `do` says, empty where the program has to change.
     """
 
     rule: str
@@ -101,8 +113,10 @@ class JobFinding:
     where: tuple[JobPlace, ...]
     costs: str
     do: str
+    settings: Mapping[str, str]
     saves_s: float
     share: float
+    spares: JobSpared | None
     assumes: str
     confidence: str
     source: str
@@ -168,6 +182,93 @@ class JobOutlook:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskLane:
+    """What an executor's tasks did in equal pieces of time: `main` is the place of the cause that
+    took the most in `causes`, -1 where none ran; `busy` is how many ran at once, a mean."""
+
+    executor: str
+    host: str | None
+    main: tuple[int, ...]
+    busy: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDot:
+    """How long `n` tasks that are much alike took for how many bytes; their main cause's place."""
+
+    bytes_read: float
+    elapsed_s: float
+    n: int
+    cause: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSeen:
+    """An attempt at a task: `index` is which task of the stage, `cause` its main cause's place."""
+
+    task_id: str
+    stage: str
+    index: int | None
+    executor: str | None
+    host: str | None
+    outcome: str | None
+    started_s: float
+    elapsed_s: float
+    bytes_read: int | None
+    cause: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobTasks:
+    """The `tasks` of a job that ran from `from_s` to `to_s` after its beginning.
+
+    `lanes_left_out` executors with less task time have no lane. `slowest` are the longest. Null
+    moments have a `missing_reason`.
+    """
+
+    from_s: float | None
+    to_s: float | None
+    causes: tuple[str, ...]
+    lanes: tuple[TaskLane, ...]
+    lanes_left_out: int
+    dots: tuple[TaskDot, ...]
+    slowest: tuple[TaskSeen, ...]
+    tasks: int
+    missing_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobOperator:
+    """An operator of a plan: `depth` is below how many others it stands; `rows` come out of it.
+
+    `timer` is the longest of its own timers, which also counts what is below it. Null is "not
+    told".
+    """
+
+    depth: int
+    name: str
+    text: str
+    rows: int | None
+    bytes: int | None
+    timer: str | None
+    time_s: float | None
+    stages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JobQuery:
+    """An SQL query, its plan as it ran, each operator before those that it takes rows from."""
+
+    id: int
+    name: str
+    outcome: str | None
+    started_s: float | None
+    elapsed_s: float | None
+    operators: tuple[JobOperator, ...]
+    operators_left_out: int
+
+
+@dataclass(frozen=True, slots=True)
 class JobData:
     """What the engine's own account tells; `stages_left_out` with less task time are not shown.
 
@@ -177,7 +278,7 @@ class JobData:
     it did not succeed. `tiers` is empty where files were where the engine itself has them;
     `tier_levels` has the bytes on them over time, on the application's clock. `findings` are in the
     order of what they save; `silence` says why there is none, `unseen` what could not be looked at.
-    `cores` is empty where it is not recorded which executors were there.
+    `cores` is empty where it is not recorded which executors were there. `queries` are the longest.
     """
 
     began_s: float | None
@@ -199,6 +300,27 @@ class JobData:
     running: JobRunning | None
     bounds: tuple[JobBound, ...]
     outlook: JobOutlook
+    queries: tuple[JobQuery, ...]
     tiers: tuple[TierUse, ...]
     tier_levels: TierLevels | None
+    missing_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedJob:
+    """One of two jobs that are compared: the trial's id, its workload, what to do about it."""
+
+    id: str
+    name: str
+    started_at: datetime | None
+    findings: tuple[JobFinding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TwoJobs:
+    """Two jobs beside one another; null, with `missing_reason`, what cannot be compared."""
+
+    before: ComparedJob | None
+    after: ComparedJob | None
+    difference: Difference | None
     missing_reason: str | None

@@ -15,6 +15,7 @@ from venturi.model.stages.stage import Analysis, Stage
 from venturi.model.stages.tiers import tier_levels, tier_uses
 from venturi.model.stages.timeline import Timeline, timeline
 from venturi.model.stages.verdict import in_words
+from venturi.present.api.job_queries import queries_of
 from venturi.present.api.job_shapes import (
     JobBound,
     JobCause,
@@ -28,6 +29,7 @@ from venturi.present.api.job_shapes import (
     JobPlace,
     JobRunning,
     JobSlots,
+    JobSpared,
     JobStage,
 )
 from venturi.present.host_use import HostUse
@@ -62,7 +64,8 @@ def _nothing(reason: str) -> JobData:
         began_s=None, began_reason=reason, applications=1, failure=None, elapsed_s=None,
         driver_s=None, verdict=None, findings=(), silence=reason, unseen=(), parts=(), cores=(),
         losses=(), lost_executors=(), stages=(), stages_left_out=0, running=None, bounds=(),
-        outlook=JobOutlook((), None, reason), tiers=(), tier_levels=None, missing_reason=reason,
+        outlook=JobOutlook((), None, reason), queries=(), tiers=(), tier_levels=None,
+        missing_reason=reason,
     )  # fmt: skip
 
 
@@ -80,7 +83,7 @@ def _data(line: Timeline, found: Analysis, host: Meanwhile) -> JobData:
         elapsed_s=found.elapsed_s,
         driver_s=found.driver_s,
         verdict=found.verdict.sentence,
-        findings=tuple(map(_finding, told.findings)),
+        findings=tuple(map(finding_of, told.findings)),
         silence=told.silence,
         unseen=told.unseen,
         parts=tuple(
@@ -106,13 +109,15 @@ def _data(line: Timeline, found: Analysis, host: Meanwhile) -> JobData:
         running=_running(line),
         bounds=tuple(JobBound(b.without, b.recorded_s, b.at_most_s) for b in found.bounds),
         outlook=_outlook(outlooks(line, REPLAYED_TASKS)),
+        queries=queries_of(line),
         tiers=tier_uses(account)[:SHOWN_TIERS],
         tier_levels=tier_levels(account, TIER_POINTS),
         missing_reason=None,
     )
 
 
-def _finding(each: Finding) -> JobFinding:
+def finding_of(each: Finding) -> JobFinding:
+    """A finding as the interface has it."""
     return JobFinding(
         rule=each.rule,
         title=each.title,
@@ -123,8 +128,10 @@ def _finding(each: Finding) -> JobFinding:
         ),
         costs=each.costs,
         do=each.do,
+        settings=each.settings,
         saves_s=each.saves_s,
         share=each.share,
+        spares=None if each.spares is None else JobSpared(each.spares.what, each.spares.share),
         assumes=each.assumes,
         confidence=each.confidence.value,
         source=each.source,

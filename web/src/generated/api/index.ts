@@ -9,6 +9,7 @@ export type * from "./effect";
 export type * from "./exclusions";
 export type * from "./facets";
 export type * from "./groups";
+export type * from "./jobs";
 export type * from "./keys";
 export type * from "./report";
 export type * from "./scaling";

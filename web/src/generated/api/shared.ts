@@ -132,6 +132,35 @@ export interface Interval {
   high: number;
   level: number;
 }
+export interface JobFinding {
+  rule: string;
+  title: string;
+  says: string;
+  where: JobPlace[];
+  costs: string;
+  do: string;
+  settings: {
+    [k: string]: string;
+  };
+  saves_s: number;
+  share: number;
+  spares: JobSpared | null;
+  assumes: string;
+  confidence: string;
+  source: string;
+}
+export interface JobPlace {
+  stage: string | null;
+  task: string | null;
+  host: string | null;
+  executor: string | null;
+  query: number | null;
+  operator: string | null;
+}
+export interface JobSpared {
+  what: string;
+  share: number;
+}
 export interface Exclusion {
   id: string;
   conditions: string[];

@@ -1,6 +1,6 @@
 // Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
 
-import type { Author, Exclusion, TrialRow } from "./shared";
+import type { Author, Exclusion, JobFinding, TrialRow } from "./shared";
 
 export interface AllToAll {
   hosts: number;
@@ -168,30 +168,10 @@ export interface JobData {
   running: JobRunning | null;
   bounds: JobBound[];
   outlook: JobOutlook;
+  queries: JobQuery[];
   tiers: TierUse[];
   tier_levels: TierLevels | null;
   missing_reason: string | null;
-}
-export interface JobFinding {
-  rule: string;
-  title: string;
-  says: string;
-  where: JobPlace[];
-  costs: string;
-  do: string;
-  saves_s: number;
-  share: number;
-  assumes: string;
-  confidence: string;
-  source: string;
-}
-export interface JobPlace {
-  stage: string | null;
-  task: string | null;
-  host: string | null;
-  executor: string | null;
-  query: number | null;
-  operator: string | null;
 }
 export interface JobPart {
   part: string;
@@ -252,6 +232,25 @@ export interface JobSlots {
   core_hours: number;
   use: number;
 }
+export interface JobQuery {
+  id: number;
+  name: string;
+  outcome: string | null;
+  started_s: number | null;
+  elapsed_s: number | null;
+  operators: JobOperator[];
+  operators_left_out: number;
+}
+export interface JobOperator {
+  depth: number;
+  name: string;
+  text: string;
+  rows: number | null;
+  bytes: number | null;
+  timer: string | null;
+  time_s: number | null;
+  stages: string[];
+}
 export interface TierUse {
   order: number;
   tier: string;
@@ -272,6 +271,41 @@ export interface TierLine {
   tier: string;
   kind: string;
   present_bytes: number[];
+}
+export interface JobTasks {
+  from_s: number | null;
+  to_s: number | null;
+  causes: string[];
+  lanes: TaskLane[];
+  lanes_left_out: number;
+  dots: TaskDot[];
+  slowest: TaskSeen[];
+  tasks: number;
+  missing_reason: string | null;
+}
+export interface TaskLane {
+  executor: string;
+  host: string | null;
+  main: number[];
+  busy: number[];
+}
+export interface TaskDot {
+  bytes_read: number;
+  elapsed_s: number;
+  n: number;
+  cause: number;
+}
+export interface TaskSeen {
+  task_id: string;
+  stage: string;
+  index: number | null;
+  executor: string | null;
+  host: string | null;
+  outcome: string | null;
+  started_s: number;
+  elapsed_s: number;
+  bytes_read: number | null;
+  cause: number;
 }
 export interface SeriesData {
   hosts: string[];

@@ -16,17 +16,33 @@ const placeOf = ({ stage, task, host, executor, query }: JobFinding["where"][num
     .filter(Boolean)
     .join(", ");
 
+const costOf = ({ saves_s: saves, share, spares }: JobFinding): string =>
+  [
+    saves > 0 && `${duration(saves)} sooner (${percent(share)})`,
+    spares !== null && `${spares.what} less (${percent(spares.share)})`,
+  ]
+    .filter(Boolean)
+    .join(", and ");
+
 function Finding({ finding }: { finding: JobFinding }) {
   const places = [...new Set(finding.where.map(placeOf))].filter(Boolean);
+  const options = Object.entries(finding.settings)
+    .map(([key, value]) => `--conf ${key}=${value}`)
+    .join(" ");
   return (
     <li>
       <h4>
-        {finding.title}: at most {duration(finding.saves_s)} sooner ({percent(finding.share)})
+        {finding.title}: at most {costOf(finding)}
       </h4>
       <p>{finding.says}.</p>
       <p>
         <strong>Do:</strong> {finding.do}.
       </p>
+      {options && (
+        <p>
+          <code>{options}</code>
+        </p>
+      )}
       <details>
         <summary>Why, and how sure</summary>
         <p>{finding.costs}</p>

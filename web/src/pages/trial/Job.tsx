@@ -1,7 +1,10 @@
 // A job as its engine accounts for it: the narrowest point, stages over time, bounds.
 import { useCallback, useMemo } from "react";
+import { Link } from "wouter";
 import { type Track, timeAxis } from "../../charts/timeline";
-import { bytes, count, duration, percent, plain, rate } from "../../format";
+import { exported } from "../../data";
+import { bytes, count, duration, moment, percent, plain, rate } from "../../format";
+import { PAGES } from "../../generated/pages";
 import type { Trial } from "../../generated/record";
 import type { JobData, JobStage, TrialDetail } from "../../generated/types";
 import { Figure, type Legend } from "../../parts/Figure";
@@ -19,6 +22,8 @@ import {
   UNATTRIBUTED,
 } from "./charts/job";
 import { Cores, Findings, Losses, Outlook } from "./Findings";
+import { Queries } from "./Queries";
+import { Tasks } from "./Tasks";
 import { HostChoice, laneLegends, useHost, useJob } from "./Timeline";
 
 type View = Parameters<typeof jobStages>[1];
@@ -369,6 +374,26 @@ function Uneven({ stages }: { stages: readonly JobStage[] }) {
   );
 }
 
+const SHOWN_BESIDE = 5;
+
+/** Leads to this job beside another: those of its repeat group are offered. */
+function Beside({ trial, detail }: { trial: Trial; detail: TrialDetail }) {
+  if (exported) return null;
+  const path = (before?: string) =>
+    `${PAGES.jobs.path}?${new URLSearchParams({ ...(before && { before }), after: trial.id })}`;
+  return (
+    <p className="aside">
+      Why was it slower, or faster? Beside{" "}
+      {detail.siblings.slice(0, SHOWN_BESIDE).map(({ id, started_at: started }) => (
+        <span key={id}>
+          <Link href={path(id)}>{started === null ? id : moment(started)}</Link>,{" "}
+        </span>
+      ))}
+      <Link href={path()}>another job</Link>.
+    </p>
+  );
+}
+
 function Account({ trial, detail, data }: { trial: Trial; detail: TrialDetail; data: JobData }) {
   const { began_s: began, began_reason: unaligned } = data;
   const seen = longestSeen(data);
@@ -398,6 +423,7 @@ function Account({ trial, detail, data }: { trial: Trial; detail: TrialDetail; d
         )}
       </ul>
       <Findings data={data} />
+      <Beside trial={trial} detail={detail} />
       <DataTable
         caption="Where the time went"
         columns={[{ name: "Where the time went" }, number("Time"), number("Share")]}
@@ -413,7 +439,9 @@ function Account({ trial, detail, data }: { trial: Trial; detail: TrialDetail; d
       ) : (
         <StagesOverHost trial={trial} detail={detail} data={data} beganS={began} />
       )}
+      <Tasks trial={trial} job={data} />
       {data.tiers.length > 0 && <Tiers trial={trial} data={data} />}
+      <Queries data={data} />
       <Uneven stages={data.stages} />
       <Losses data={data} />
       <Cores data={data} />

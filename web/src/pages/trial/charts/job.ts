@@ -17,6 +17,10 @@ const ROLES: Readonly<Record<string, string>> = {
   deserialisation: "cpu-user",
   "result serialisation": "cpu-system",
   "getting result": "outline",
+  "Python workers": "python",
+  "reading input": "scan",
+  spilling: "spill",
+  "writing output": "output",
 };
 export const UNATTRIBUTED = "unattributed";
 const REST = "idle";

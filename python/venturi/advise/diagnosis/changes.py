@@ -1,0 +1,72 @@
+"""What is told of two jobs beside one another: `difference` finds it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class PartChange:
+    """A part of the elapsed time in words, its seconds before and after."""
+
+    part: str
+    before_s: float
+    after_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class AmountChange:
+    """What both did or had how much of, in `unit` (B, s or 1); None is "not recorded"."""
+
+    what: str
+    unit: str
+    before: float | None
+    after: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SettingChange:
+    """A setting that differs; None is "not set"."""
+
+    key: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanChange:
+    """The operators that only one of two queries has; None is a query that only one job has."""
+
+    before_query: int | None
+    after_query: int | None
+    name: str
+    gone: tuple[str, ...]
+    new: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StageChange:
+    """A stage that both have, or only one: its labels, what it does, its seconds."""
+
+    before: str | None
+    after: str | None
+    name: str
+    before_s: float | None
+    after_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What `sentence` says is first; the others are in the order of their differences.
+
+    `amounts` has all that both could tell, `settings` and `plans` only what differs.
+    """
+
+    sentence: str
+    before_s: float | None
+    after_s: float | None
+    parts: tuple[PartChange, ...]
+    amounts: tuple[AmountChange, ...]
+    settings: tuple[SettingChange, ...]
+    plans: tuple[PlanChange, ...]
+    stages: tuple[StageChange, ...]

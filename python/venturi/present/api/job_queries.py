@@ -1,0 +1,66 @@
+"""The SQL queries of a job with the plans that ran: what each operator counted and timed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from venturi.model.stages.plans import Operator, without_numbers
+from venturi.model.stages.timeline import Timeline
+from venturi.present.api.job_shapes import JobOperator, JobQuery
+
+SHOWN_QUERIES, SHOWN_OPERATORS = 20, 120
+# Of generated code the timer is from its making to its end, whatever it did meanwhile.
+_NO_WORK = "duration"
+_ROWS = ("number of output rows", "records read")
+_BYTES = ("size of files read", "data size", "written output", "shuffle bytes written")
+# What only passes rows on, and says nothing.
+_PASSING = ("InputAdapter", "ColumnarToRow", "AdaptiveSparkPlan", "ShuffleQueryStage",
+            "BroadcastQueryStage", "ResultQueryStage", "WholeStageCodegen")  # fmt: skip
+
+
+def queries_of(line: Timeline) -> tuple[JobQuery, ...]:
+    """The longest queries, in their own order."""
+    table, origin_ms = line.account.queries, line.tasks.origin_ms
+    if table is None:
+        return ()
+    plans: dict[int, list[Operator]] = {}
+    for operator in line.plans.operators.values():
+        plans.setdefault(operator.query_id, []).append(operator)
+    found = []
+    for row in table.rows(named=True):
+        start, end = row["submitted_ms"], row["ended_ms"]
+        plan = plans.get(row["query_id"], [])
+        found.append(
+            JobQuery(
+                row["query_id"], row["name"] or "", row["outcome"],
+                None if start is None else (start - origin_ms) / 1e3,
+                None if start is None or end is None else (end - start) / 1e3,
+                tuple(_operators(plan[:SHOWN_OPERATORS])), max(len(plan) - SHOWN_OPERATORS, 0),
+            )
+        )  # fmt: skip
+    longest = sorted(found, key=lambda each: -(each.elapsed_s or 0.0))[:SHOWN_QUERIES]
+    return tuple(sorted(longest, key=lambda each: each.id))
+
+
+def _operators(plan: list[Operator]) -> Iterator[JobOperator]:
+    """Those that say something, each with how deep it stands below others that do."""
+    depths: dict[int, int] = {}
+    for each in plan:
+        depth = depths.get(each.parent, 0) if each.parent is not None else 0
+        passing = each.name.startswith(_PASSING)
+        depths[each.node] = depth if passing else depth + 1
+        if passing:
+            continue
+        timers = {name: time_s for name, time_s in each.timed.items() if name != _NO_WORK}
+        most = max(timers, key=lambda name: timers[name], default=None)
+        yield JobOperator(
+            depth, each.name.strip(), without_numbers(each.text),
+            next((each.counted[name] for name in _ROWS if name in each.counted), None),
+            next((each.counted[name] for name in _BYTES if each.counted.get(name)), None),
+            most, None if most is None else timers[most],
+            tuple(_label(key) for key in sorted(each.stages)),
+        )  # fmt: skip
+
+
+def _label(key: tuple[int, int]) -> str:
+    return f"{key[0]}" if not key[1] else f"{key[0]}.{key[1]}"

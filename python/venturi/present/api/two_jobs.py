@@ -1,0 +1,55 @@
+"""`/api/jobs`: two jobs beside one another, as `venturi compare --why` has them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from venturi.advise.diagnosis.difference import difference
+from venturi.advise.diagnosis.find import diagnose
+from venturi.errors import VenturiError
+from venturi.model.stages.analysis import analyse
+from venturi.model.stages.stage import Analysis
+from venturi.model.stages.timeline import Timeline, timeline
+from venturi.present.api.asking import NAME_LENGTH_MAX, Parameter
+from venturi.present.api.context import Services
+from venturi.present.api.job_shapes import ComparedJob, TwoJobs
+from venturi.present.api.jobs import finding_of
+from venturi.record.job_account import has_account, load
+from venturi.record.repository import Repository
+from venturi.record.trial import CPU_OTHERS, Trial
+
+_Id = Annotated[
+    str | None,
+    Parameter(description="A trial by its id.", min_length=1, max_length=NAME_LENGTH_MAX),
+]
+
+
+def two_jobs(services: Services, before: _Id = None, after: _Id = None) -> TwoJobs:
+    """What is not the same in two jobs: their time by part, settings, plans, data and stages."""
+    if before is None or after is None:
+        return TwoJobs(None, None, None, "name two trials, each of a job with its engine's account")
+    one, other = (services.repository.get(each) for each in (before, after))
+    try:
+        read = [_read(services.repository, trial) for trial in (one, other)]
+    except VenturiError as error:
+        return TwoJobs(_named(one), _named(other), None, error.message)
+    return TwoJobs(_named(one, read[0]), _named(other, read[1]), difference(*read), None)
+
+
+def _read(repository: Repository, trial: Trial) -> tuple[Timeline, Analysis]:
+    if not has_account(trial):
+        raise VenturiError(
+            "VEN-MODEL-INPUT",
+            f"no account of its engine was recorded with trial {trial.id}",
+            where={"trial": trial.id},
+        )
+    account = load(repository, trial)
+    line = timeline(account)
+    return line, analyse(account, next(iter(trial.values(CPU_OTHERS)), None), line)
+
+
+def _named(trial: Trial, read: tuple[Timeline, Analysis] | None = None) -> ComparedJob:
+    found = () if read is None else diagnose(*read).findings
+    return ComparedJob(
+        trial.id, trial.workload.name, trial.started_at, tuple(map(finding_of, found))
+    )

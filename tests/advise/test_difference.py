@@ -1,0 +1,77 @@
+"""Two jobs beside one another: what took longer, and what of them is not the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from event_log import SparkLog
+from venturi.advise.diagnosis.changes import Difference
+from venturi.advise.diagnosis.difference import difference
+from venturi.model.stages.analysis import analyse
+from venturi.model.stages.timeline import timeline
+from venturi.record.accounts import spark
+from venturi.record.accounts.find import spark_logs
+from venturi.record.job_account import JobAccount
+
+LOGS = Path(__file__).parents[1] / "data" / "spark" / "4.3.0" / "faults"
+
+
+def between(one: JobAccount, other: JobAccount) -> Difference:
+    lines = [timeline(each) for each in (one, other)]
+    before, after = ((line, analyse(line.account, None, line)) for line in lines)
+    return difference(before, after)
+
+
+def job(folder: Path, task_s: float, n_bytes: int = 1 << 20, **settings: str) -> JobAccount:
+    """A query of two tasks on two slots, which read `n_bytes` each."""
+    log = SparkLog(**settings)
+    log.executor("1", 2, 0)
+    end_s = 10 + task_s
+    log.query(0, 10, end_s, name="save at app.py:7")
+    log.plan(0, ("Scan parquet", "FileScan parquet [a#1]", {"number of output rows": 1}))
+    log.job(0, 10, end_s, [0])
+    log.stage(0, 10, end_s, 2, metrics={1: 5})
+    ran = {"Executor Run Time": round(task_s * 1e3), "Executor CPU Time": round(task_s * 1e9),
+           "Input Metrics": {"Bytes Read": n_bytes, "Records Read": 1}}  # fmt: skip
+    for _ in range(2):
+        log.task(0, 10, end_s, metrics=ran)
+    log.end(end_s)
+    return log.account(folder)
+
+
+def test_parts_add_up_and_data_and_settings_are_named(tmp_path: Path) -> None:
+    one = job(tmp_path, 20, **{"spark.sql.shuffle.partitions": "200"})
+    other = job(tmp_path, 50, 4 << 20, **{"spark.app.id": "x"})
+    found = between(one, other)
+    assert sum(each.after_s - each.before_s for each in found.parts) == pytest.approx(30)
+    assert "it took 30.0 s longer: 60.0 s instead of 30.0 s" in found.sentence
+    assert "input was 4 times as much" in found.sentence
+    (setting,) = found.settings  # ids of one execution are none
+    assert (setting.key, setting.before, setting.after) == (
+        "spark.sql.shuffle.partitions", "200", None
+    )  # fmt: skip
+    assert [(each.before_s, each.after_s) for each in found.stages] == [(20, 50)]
+    assert found.plans == ()
+
+
+def test_of_two_that_are_alike_nothing_is_blamed(tmp_path: Path) -> None:
+    found = between(job(tmp_path, 20), job(tmp_path, 40))
+    assert (found.settings, found.plans) == ((), ())
+    assert "whether it is chance" in found.sentence
+    assert "about as long" in between(job(tmp_path, 20), job(tmp_path, 20)).sentence
+
+
+def test_another_plan_is_told_by_its_operators() -> None:
+    faulty, sound = (
+        spark.read(spark_logs(LOGS / f"missed-broadcast-{kind}.zstd")[0])
+        for kind in ("faulty", "sound")
+    )
+    found = between(faulty, sound)
+    assert "1 query has another plan" in found.sentence
+    (plan,) = found.plans
+    assert any("SortMergeJoin" in each for each in plan.gone)
+    assert any("BroadcastHashJoin" in each for each in plan.new)
+    assert found.settings[0].key == "spark.sql.autoBroadcastJoinThreshold"
+    assert {each.before for each in found.stages if each.after is None} != set()

@@ -1,0 +1,80 @@
+"""The tasks of a job over time, the plans of its queries, and two jobs, over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api_client import client_of
+from venturi.record.importing.take_in import import_file
+from venturi.record.repository import Repository
+from venturi.settings import Settings
+
+FAULTS = Path(__file__).parents[1] / "data" / "spark" / "4.3.0" / "faults"
+
+
+@pytest.fixture
+def answers(settings: Settings) -> Iterator[Any]:
+    """What is answered at a path about the jobs with a missed broadcast, and without the fault."""
+    with Repository.open(settings) as repository:
+        ids = {
+            kind: import_file(
+                repository, "spark-eventlog", FAULTS / f"missed-broadcast-{kind}.zstd"
+            ).trials[0].trial
+            for kind in ("faulty", "sound")
+        }  # fmt: skip
+        with client_of(repository) as client:
+
+            def get(path: str) -> Any:
+                answer = client.get(path.format_map(ids))
+                assert answer.status_code == 200, answer.text
+                return answer.json()
+
+            yield get
+
+
+def test_the_lanes_hold_the_time_of_all_tasks(answers: Any) -> None:
+    found = answers("/api/trials/{faulty}/tasks")
+    stages = answers("/api/trials/{faulty}/job")["stages"]
+    piece_s = (found["to_s"] - found["from_s"]) / len(found["lanes"][0]["busy"])
+    shown_s = sum(sum(lane["busy"]) * piece_s for lane in found["lanes"])
+    assert shown_s == pytest.approx(sum(stage["task_s"] for stage in stages), rel=0.02)
+    assert found["tasks"] == sum(stage["tasks"] for stage in stages)
+    assert sum(dot["n"] for dot in found["dots"]) <= found["tasks"]
+    times_s = [task["elapsed_s"] for task in found["slowest"]]
+    assert times_s == sorted(times_s, reverse=True)
+
+
+def test_a_stage_and_a_part_of_the_time_can_be_chosen(answers: Any) -> None:
+    stage = answers("/api/trials/{faulty}/job")["stages"][-1]
+    own = answers(f"/api/trials/{{faulty}}/tasks?stage={stage['label']}")
+    assert own["tasks"] == stage["tasks"]
+    assert own["from_s"] == pytest.approx(stage["started_s"])
+    part = answers("/api/trials/{faulty}/tasks?from_s=1&to_s=2")
+    assert (part["from_s"], part["to_s"]) == (1, 2)
+    nothing = answers("/api/trials/{faulty}/tasks?from_s=5&to_s=4")
+    assert (nothing["lanes"], nothing["missing_reason"] is None) == ([], False)
+
+
+def test_plans_stand_with_what_their_operators_counted(answers: Any) -> None:
+    (query,) = answers("/api/trials/{faulty}/job")["queries"]
+    names = [each["name"] for each in query["operators"]]
+    assert "SortMergeJoin" in names
+    join = query["operators"][names.index("SortMergeJoin")]
+    below = query["operators"][names.index("SortMergeJoin") + 1]
+    assert join["rows"] == 8_000_000
+    assert below["depth"] == join["depth"] + 1
+    assert not any(name.startswith("WholeStageCodegen") for name in names)
+
+
+def test_two_jobs_say_what_differs_and_without_two_what_is_lacking(answers: Any) -> None:
+    found = answers("/api/jobs?before={sound}&after={faulty}")
+    assert "spark.sql.autoBroadcastJoinThreshold was -1" in found["difference"]["sentence"]
+    assert found["after"]["findings"][0]["rule"] == "broadcast-missed"
+    assert found["after"]["findings"][0]["settings"] == {
+        "spark.sql.autoBroadcastJoinThreshold": "10m"
+    }
+    assert "two trials" in answers("/api/jobs?before={sound}")["missing_reason"]

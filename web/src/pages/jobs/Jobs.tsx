@@ -1,0 +1,231 @@
+// Two jobs beside one another: what took longer, and what else is not the same.
+import { useCallback, useState } from "react";
+import { Link } from "wouter";
+import { useTwin } from "../../data";
+import { bytes, count, duration, moment, percent } from "../../format";
+import { PAGES } from "../../generated/pages";
+import type { ComparedJob, Difference, TwoJobs } from "../../generated/types";
+import { Field } from "../../parts/Field";
+import { Figure } from "../../parts/Figure";
+import { Page, Pending, ProblemBox } from "../../parts/Page";
+import { type Cell, DataTable, number } from "../../parts/Table";
+import { useSearch } from "../../state";
+import { coloured, OTHERS, ROLES, twoJobs } from "./charts";
+
+type View = Parameters<typeof twoJobs>[1];
+
+const NONE = "—";
+const time = (value: number | null): Cell =>
+  value === null ? null : { value, show: duration(value) };
+const gap = (before: number | null, after: number | null): Cell => {
+  const value = (after ?? 0) - (before ?? 0);
+  return { value, show: `${value < 0 ? "−" : "+"}${duration(Math.abs(value))}` };
+};
+const amount = (unit: string, value: number | null): Cell => {
+  if (value === null) return null;
+  const show = unit === "B" ? bytes(value) : unit === "s" ? duration(value) : count(value);
+  return { value, show };
+};
+const both = (before: string | number | null, after: string | number | null): string =>
+  [...new Set([before ?? NONE, after ?? NONE])].join(" / ");
+
+function Times({ found, file }: { found: Difference; file: string }) {
+  const draw = useCallback((view: View) => twoJobs(found, view), [found]);
+  return (
+    <Figure
+      title="Where the time went"
+      caption="Both bars are divided into the same parts, those that differ most first."
+      draw={draw}
+      file={file}
+      legend={[
+        ...coloured(found.parts).map(({ part }, place) => [ROLES[place] ?? OTHERS, part] as const),
+        [OTHERS, "all else"],
+      ]}
+      open
+      table={{
+        columns: [{ name: "Part" }, number("Before"), number("After"), number("Difference")],
+        rows: found.parts.map(({ part, before_s, after_s }): Cell[] => [
+          part,
+          time(before_s),
+          time(after_s),
+          gap(before_s, after_s),
+        ]),
+      }}
+    />
+  );
+}
+
+function Settings({ found: { settings } }: { found: Difference }) {
+  return (
+    <>
+      <h3>Settings that differ</h3>
+      {settings.length === 0 ? (
+        <p>All that were recorded are the same.</p>
+      ) : (
+        <DataTable
+          caption="Settings that differ"
+          columns={[{ name: "Setting" }, { name: "Before" }, { name: "After" }]}
+          rows={settings.map(({ key, before, after }): Cell[] => [
+            key,
+            before ?? "not set",
+            after ?? "not set",
+          ])}
+        />
+      )}
+    </>
+  );
+}
+
+function Plans({ found: { plans } }: { found: Difference }) {
+  return (
+    <>
+      <h3>Plans that differ</h3>
+      {plans.length === 0 ? (
+        <p>No plan of a query that both tell of differs.</p>
+      ) : (
+        <DataTable
+          caption="Plans that differ"
+          columns={[
+            { name: "Query" },
+            { name: "Name" },
+            { name: "Only before" },
+            { name: "Only after" },
+          ]}
+          rows={plans.map((plan): Cell[] => [
+            both(plan.before_query, plan.after_query),
+            plan.name,
+            plan.gone.join("; ") || NONE,
+            plan.new.join("; ") || NONE,
+          ])}
+        />
+      )}
+    </>
+  );
+}
+
+function Amounts({ found: { amounts } }: { found: Difference }) {
+  return (
+    <>
+      <h3>Data and resources</h3>
+      <DataTable
+        caption="Data and resources"
+        columns={[{ name: "Of" }, number("Before"), number("After"), number("Times")]}
+        rows={amounts.map(({ what, unit, before, after }): Cell[] => [
+          what,
+          amount(unit, before),
+          amount(unit, after),
+          before && after ? { value: after / before, show: (after / before).toPrecision(3) } : null,
+        ])}
+      />
+    </>
+  );
+}
+
+function Stages({ found: { stages } }: { found: Difference }) {
+  return (
+    <>
+      <h3>Stages, by what they differ</h3>
+      <DataTable
+        caption="Stages, by what they differ"
+        columns={[
+          { name: "Stage" },
+          { name: "Does" },
+          number("Before"),
+          number("After"),
+          number("Difference"),
+        ]}
+        rows={stages.map((stage): Cell[] => [
+          both(stage.before, stage.after),
+          stage.name,
+          time(stage.before_s),
+          time(stage.after_s),
+          gap(stage.before_s, stage.after_s),
+        ])}
+      />
+    </>
+  );
+}
+
+function Job({ name, job }: { name: string; job: ComparedJob }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>
+        <Link href={PAGES.trial.path.replace("{id}", job.id)}>{job.name}</Link>
+        {job.started_at !== null && `, ${moment(job.started_at)}`}
+        {job.findings.length > 0 &&
+          `: ${job.findings
+            .map(({ title, share }) => (share > 0 ? `${title} (${percent(share)})` : title))
+            .join(", ")}`}
+      </dd>
+    </>
+  );
+}
+
+/** Asks for the two trials; what is typed counts when it is sent. */
+function Choice() {
+  const [search, edit] = useSearch();
+  const [before, setBefore] = useState(search.get("before") ?? "");
+  const [after, setAfter] = useState(search.get("after") ?? "");
+  return (
+    <form
+      className="controls"
+      onSubmit={(event) => {
+        event.preventDefault();
+        edit((next) => {
+          next.set("before", before);
+          next.set("after", after);
+        });
+      }}
+    >
+      <Field label="Trial before" value={before} onChange={setBefore} />
+      <Field label="Trial after" value={after} onChange={setAfter} />
+      <button type="submit" disabled={!before || !after}>
+        Compare
+      </button>
+    </form>
+  );
+}
+
+function Answer({ data }: { data: TwoJobs }) {
+  const { before, after, difference: found, missing_reason: missing } = data;
+  return (
+    <>
+      {before && after && (
+        <dl className="facts">
+          <Job name="Before" job={before} />
+          <Job name="After" job={after} />
+        </dl>
+      )}
+      {missing !== null && <p className="nothing">{missing}</p>}
+      {found && (
+        <>
+          <p>
+            <strong>{found.sentence}.</strong>
+          </p>
+          <Times found={found} file={`${before?.id}-${after?.id}`} />
+          <Settings found={found} />
+          <Plans found={found} />
+          <Amounts found={found} />
+          <Stages found={found} />
+        </>
+      )}
+    </>
+  );
+}
+
+export default function JobsPage() {
+  const [search] = useSearch();
+  const { data, problem, pending } = useTwin("/api/jobs", search);
+  return (
+    <Page
+      title={PAGES.jobs.title}
+      intro="Why one took longer than the other: the parts of their time, and what of settings, plans and data is not the same. Both are trials with their engine's own account."
+    >
+      <Choice />
+      {problem && <ProblemBox problem={problem} />}
+      {pending && <Pending what="both jobs" lines={20} />}
+      {data && <Answer data={data} />}
+    </Page>
+  );
+}

@@ -1,0 +1,289 @@
+// The tasks of a job over time by executor, with a brush; their time against bytes; the slowest.
+import {
+  type PointerEvent,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
+import { viewOf } from "../../charts/view";
+import { exported, useTwin } from "../../data";
+import { bytes, count, duration } from "../../format";
+import type { Trial } from "../../generated/record";
+import type { JobData, JobTasks } from "../../generated/types";
+import { Figure, type Legend } from "../../parts/Figure";
+import { Pending, ProblemBox } from "../../parts/Page";
+import { type Cell, number } from "../../parts/Table";
+import { useSearch, useTheme } from "../../state";
+import { causeRole } from "./charts/job";
+import { drawLanes, momentAt, plotOf, seenAt, timeAgainstBytes } from "./charts/tasks";
+
+type View = Parameters<typeof timeAgainstBytes>[1];
+type Span = readonly [number, number];
+
+const LEAST_PX = 4;
+const WHOLE = "";
+
+/** The causes that are the main one of something, with their colours. */
+const legendOf = ({ causes, lanes, dots }: JobTasks): Legend => {
+  const there = new Set([...lanes.flatMap(({ main }) => main), ...dots.map(({ cause }) => cause)]);
+  return causes.flatMap((cause, place) =>
+    there.has(place) ? [[causeRole(cause), cause] as const] : [],
+  );
+};
+
+/** The lanes on a canvas; what is drawn over with the pointer is chosen. */
+function Lanes({ data, choose }: { data: JobTasks; choose: (span: Span) => void }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [width, setWidth] = useState(0);
+  const [theme] = useTheme();
+  const [brush, setBrush] = useState<Span | null>(null);
+  const [seen, setSeen] = useState<{ x: number; y: number; lines: string[] } | null>(null);
+
+  useEffect(() => {
+    const element = canvas.current;
+    if (!element) return;
+    const watch = new ResizeObserver(() => setWidth(element.clientWidth));
+    watch.observe(element);
+    return () => watch.disconnect();
+  }, []);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: width and theme change the view
+  useLayoutEffect(() => {
+    const element = canvas.current;
+    const pen = element?.getContext("2d");
+    if (!element || !pen || element.clientWidth === 0) return;
+    const view = viewOf(element);
+    const plot = plotOf(data.lanes.length, view);
+    const density = window.devicePixelRatio || 1;
+    element.width = view.width * density;
+    element.height = plot.height * density;
+    element.style.height = `${plot.height}px`;
+    pen.scale(density, density);
+    drawLanes(pen, data, plot, view);
+    if (brush) {
+      pen.globalAlpha = 0.25;
+      pen.fillStyle = view.color("link");
+      pen.fillRect(Math.min(...brush), 0, Math.abs(brush[1] - brush[0]), plot.height);
+      pen.globalAlpha = 1;
+    }
+  }, [data, width, theme, brush]);
+
+  const at = ({ clientX, clientY, currentTarget }: PointerEvent): Span => {
+    const box = currentTarget.getBoundingClientRect();
+    return [clientX - box.left, clientY - box.top];
+  };
+  const plot = () => {
+    const element = canvas.current;
+    return element ? plotOf(data.lanes.length, viewOf(element)) : null;
+  };
+  return (
+    <div className="task-map">
+      <canvas
+        ref={canvas}
+        role="img"
+        aria-label="Tasks by executor over time"
+        onPointerDown={(event) => {
+          event.currentTarget.setPointerCapture(event.pointerId);
+          setBrush([at(event)[0], at(event)[0]]);
+        }}
+        onPointerMove={(event) => {
+          const [x, y] = at(event);
+          const place = plot();
+          if (brush) setBrush([brush[0], x]);
+          const lines = place && !brush ? seenAt(x, y, data, place) : null;
+          setSeen(lines && { x, y, lines });
+        }}
+        onPointerUp={(event) => {
+          const place = plot();
+          if (brush && place && Math.abs(at(event)[0] - brush[0]) >= LEAST_PX) {
+            const ends = [brush[0], at(event)[0]].map((x) => momentAt(x, data, place));
+            choose([Math.min(...ends), Math.max(...ends)]);
+          }
+          setBrush(null);
+        }}
+        onPointerCancel={() => setBrush(null)}
+        onPointerLeave={() => setSeen(null)}
+      />
+      {seen && (
+        <div
+          className="tip"
+          style={{
+            top: seen.y + 12,
+            ...(seen.x > width / 2 ? { right: width - seen.x + 12 } : { left: seen.x + 12 }),
+          }}
+        >
+          {seen.lines.map((line) => (
+            <div key={line}>{line}</div>
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** What part of the time and which stage is shown; the page's URL keeps it. */
+function Controls({
+  data,
+  job,
+  choose,
+}: {
+  data: JobTasks;
+  job: JobData;
+  choose: (s: Span) => void;
+}) {
+  const [search, edit] = useSearch();
+  const [from, to] = [data.from_s ?? 0, data.to_s ?? 0];
+  const length = to - from;
+  const end = job.elapsed_s ?? to;
+  const moved = (share: number): Span => {
+    const by = Math.min(Math.max(share * length, -from), end - to);
+    return [from + by, to + by];
+  };
+  const scaled = (factor: number): Span => {
+    const [middle, half] = [(from + to) / 2, (factor * length) / 2];
+    return [Math.max(0, middle - half), Math.min(end, middle + half)];
+  };
+  if (exported) return null;
+  return (
+    <div className="controls">
+      <div className="field">
+        <label htmlFor="tasks-of">Tasks of</label>
+        <select
+          id="tasks-of"
+          value={search.get("stage") ?? WHOLE}
+          onChange={({ target }) =>
+            edit(
+              (next) => {
+                next.delete("from_s");
+                next.delete("to_s");
+                if (target.value === WHOLE) next.delete("stage");
+                else next.set("stage", target.value);
+              },
+              { replace: true },
+            )
+          }
+        >
+          <option value={WHOLE}>all stages</option>
+          {job.stages.map(({ label, name }) => (
+            <option key={label} value={label}>{`${label} ${name}`}</option>
+          ))}
+        </select>
+      </div>
+      {(
+        [
+          ["Closer", scaled(0.5)],
+          ["Farther", scaled(2)],
+          ["Earlier", moved(-0.5)],
+          ["Later", moved(0.5)],
+        ] as const
+      ).map(([name, span]) => (
+        <button key={name} type="button" className="quiet" onClick={() => choose(span)}>
+          {name}
+        </button>
+      ))}
+      <button
+        type="button"
+        className="quiet"
+        disabled={!search.has("from_s")}
+        onClick={() =>
+          edit(
+            (next) => {
+              next.delete("from_s");
+              next.delete("to_s");
+            },
+            { replace: true },
+          )
+        }
+      >
+        Whole
+      </button>
+    </div>
+  );
+}
+
+function Scatter({ data, file }: { data: JobTasks; file: string }) {
+  const draw = useCallback((view: View) => timeAgainstBytes(data, view), [data]);
+  return (
+    <Figure
+      title="Time of tasks against what they read"
+      caption="On a diagonal the data takes the time; a column of one size is other: a host, or waiting. The largest dots are many tasks that are much alike. The table has the slowest."
+      draw={draw}
+      file={`${file}-tasks`}
+      legend={legendOf(data)}
+      table={{
+        columns: [
+          { name: "Task" },
+          { name: "Stage" },
+          number("Index"),
+          { name: "Executor" },
+          { name: "Host" },
+          { name: "Outcome" },
+          number("Began"),
+          number("Took"),
+          number("Read"),
+          { name: "Most of it" },
+        ],
+        rows: data.slowest.map((task): Cell[] => [
+          task.task_id,
+          task.stage,
+          task.index,
+          task.executor,
+          task.host,
+          task.outcome,
+          { value: task.started_s, show: duration(task.started_s) },
+          { value: task.elapsed_s, show: duration(task.elapsed_s) },
+          task.bytes_read === null
+            ? null
+            : { value: task.bytes_read, show: bytes(task.bytes_read) },
+          data.causes[task.cause] ?? null,
+        ]),
+      }}
+    />
+  );
+}
+
+/** The tasks of a job, from the server in as many pieces as can be seen. */
+export function Tasks({ trial, job }: { trial: Trial; job: JobData }) {
+  const [search, edit] = useSearch();
+  const { data, problem, pending } = useTwin("/api/trials/{id}/tasks", search, trial.id);
+  const choose = ([from, to]: Span) =>
+    edit(
+      (next) => {
+        next.set("from_s", from.toFixed(3));
+        next.set("to_s", to.toFixed(3));
+      },
+      { replace: true },
+    );
+  return (
+    <>
+      <h3>Tasks by executor</h3>
+      {problem && <ProblemBox problem={problem} />}
+      {pending && <Pending what="the tasks" lines={12} />}
+      {data?.missing_reason && <p className="nothing">{data.missing_reason}</p>}
+      {data && data.missing_reason === null && (
+        <>
+          <p className="aside">
+            {count(data.tasks)} attempts from {duration(data.from_s ?? 0)} to{" "}
+            {duration(data.to_s ?? 0)}. The colour is what took the most, the height how many ran at
+            once{exported ? "" : "; draw over a part to see it closer"}.
+            {data.lanes_left_out > 0 &&
+              ` ${count(data.lanes_left_out)} executors with less task time are left out.`}
+          </p>
+          <Controls data={data} job={job} choose={choose} />
+          <ul className="legend" aria-label="Causes">
+            {legendOf(data).map(([role, name]) => (
+              <li key={role + name}>
+                <span className={`swatch ${role}`} aria-hidden="true" />
+                {name}
+              </li>
+            ))}
+          </ul>
+          <Lanes data={data} choose={choose} />
+          <Scatter data={data} file={trial.id} />
+        </>
+      )}
+    </>
+  );
+}
