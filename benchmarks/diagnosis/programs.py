@@ -1,7 +1,8 @@
-"""The programs, each with its fault or without: `python programs.py NAME faulty|sound FOLDER`.
+"""The programs, each with its fault or without.
 
-FOLDER gets the event log and whatever else is written. Everything else of a program is the same
-with and without its fault, so that what is found is found because of it.
+`python programs.py NAME faulty|sound FOLDER [KEY=VALUE]...`: FOLDER gets the event log and whatever
+else is written, and settings given as KEY=VALUE count before the program's own. Everything else of
+a program is the same with and without its fault, so that what is found is found because of it.
 """
 
 from __future__ import annotations
@@ -175,7 +176,7 @@ PROGRAMS = {
     ),
     "one-task-window": Program(one_task_window, "one-task"),
     "python-udf": Program(python_udf, "python-rows"),
-    "driver-loop": Program(driver_loop, "driver-gaps"),
+    "driver-loop": Program(driver_loop, "driver-loop"),
     "small-files": Program(small_files, "small-files-written"),
     "spill": Program(spill, "spill", faulty={"spark.memory.fraction": "0.03"}),
     "executor-killed": Program(executor_killed, "executor-lost", master="local-cluster[2,1,1024]"),
@@ -188,8 +189,8 @@ PROGRAMS = {
 }  # fmt: skip
 
 
-def main(name: str, kind: str, folder: Path) -> None:
-    """Runs the program `name`, which writes its log into `folder`."""
+def main(name: str, kind: str, folder: Path, chosen: Mapping[str, str]) -> None:
+    """Runs the program `name` with the settings `chosen`; it writes its log into `folder`."""
     program = PROGRAMS[name]
     faulty = kind == "faulty"
     settings = {
@@ -205,8 +206,10 @@ def main(name: str, kind: str, folder: Path) -> None:
         "spark.ui.showConsoleProgress": "false",
         **program.settings,
         **(program.faulty if faulty else program.sound),
+        **chosen,
     }
-    builder = SparkSession.builder.master(program.master).appName(f"{name}, {kind}")
+    master = settings.pop("spark.master", program.master)
+    builder = SparkSession.builder.master(master).appName(f"{name}, {kind}")
     for key, value in settings.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
@@ -215,4 +218,5 @@ def main(name: str, kind: str, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
+    given = dict(each.split("=", 1) for each in sys.argv[4:])
+    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]), given)

@@ -1,0 +1,65 @@
+"""Running the programs and looking at their logs, each in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from backports.zstd import compress
+
+from benchmarks.diagnosis.trimmed import trimmed
+from venturi.advise.diagnosis.find import Diagnosis, diagnose
+from venturi.model.stages.analysis import analyse
+from venturi.model.stages.timeline import Timeline, timeline
+from venturi.record.accounts import spark
+from venturi.record.accounts.find import Log
+
+_LEVEL = 19
+_NO_SETTINGS: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What was found in the log of a program.
+
+    `without_cause` is the share of the tasks' time that nothing accounts for.
+    """
+
+    line: Timeline
+    diagnosis: Diagnosis
+    elapsed_s: float
+    without_cause: float
+
+
+def looked_at(
+    name: str, kind: str, settings: Mapping[str, str] = _NO_SETTINGS, keep: Path | None = None
+) -> Looked:
+    """Runs a program once, and looks at its log; it is kept, trimmed, as the file `keep`."""
+    program = Path(__file__).with_name("programs.py")
+    chosen = [f"{key}={value}" for key, value in settings.items()]
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, str(program), name, kind, folder, *chosen]
+        subprocess.run(command, check=True, capture_output=True)
+        (log,) = (p for p in Path(folder).iterdir() if p.name.startswith(("local-", "app-")))
+        if keep is not None:
+            keep.parent.mkdir(parents=True, exist_ok=True)
+            keep.write_bytes(compress(trimmed(log), _LEVEL))
+        return _look(log)
+
+
+def _look(log: Path) -> Looked:
+    account = spark.read(Log(log, (log,)))
+    line = timeline(account)
+    analysis = analyse(account, None, line)
+    task_s = sum(stage.task_s for stage in analysis.stages)
+    unknown_s = sum(stage.unattributed_s for stage in analysis.stages)
+    return Looked(
+        line,
+        diagnose(line, analysis),
+        analysis.elapsed_s or 0.0,
+        unknown_s / task_s if task_s else 0.0,
+    )

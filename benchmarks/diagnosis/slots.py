@@ -1,0 +1,56 @@
+"""`python -m benchmarks.diagnosis.slots`: what is foretold for other numbers of slots, and is.
+
+The programs that run in one process are run on one core and on two; from each log the time on the
+other number is foretold by replay and compared with what was measured. Figures are medians of
+`--repeats`, run in turn.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+
+import click
+
+from benchmarks.diagnosis.programs import LOCAL, PROGRAMS
+from benchmarks.diagnosis.runs import Looked, looked_at
+from venturi.model.stages.outlook import outlooks
+
+CORES = (1, 2)
+NAMES = tuple(name for name, program in PROGRAMS.items() if program.master == LOCAL)
+
+
+@click.command()
+@click.argument("names", nargs=-1, type=click.Choice(NAMES))
+@click.option("--repeats", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--faulty", is_flag=True, help="The programs with their fault.")
+def main(names: tuple[str, ...], repeats: int, *, faulty: bool) -> None:
+    """Runs the programs, or those named, and prints how far what is foretold is from what is."""
+    click.echo("| program | recorded on | measured there | on | foretold | measured | error |")
+    click.echo("|---|--:|--:|--:|--:|--:|--:|")
+    errors = []
+    for name in names or NAMES:
+        runs: dict[int, list[Looked]] = {cores: [] for cores in CORES}
+        for _ in range(repeats):
+            for cores, found in runs.items():
+                master = {"spark.master": f"local[{cores},4]"}
+                found.append(looked_at(name, "faulty" if faulty else "sound", master))
+        measured_s = {cores: median(each.elapsed_s for each in runs[cores]) for cores in CORES}
+        for here, there in (CORES, CORES[::-1]):
+            foretold_s = median(_foretold_s(each, there) for each in runs[here])
+            error = foretold_s / measured_s[there] - 1
+            errors.append(abs(error))
+            click.echo(
+                f"| {name} | {here} | {measured_s[here]:.1f} s | {there} | {foretold_s:.1f} s "
+                f"| {measured_s[there]:.1f} s | {error:+.0%} |"
+            )
+    click.echo(f"\nmedian error {median(errors):.0%}, largest {max(errors):.0%}")
+
+
+def _foretold_s(looked: Looked, slots: int) -> float:
+    found = outlooks(looked.line)
+    (time_s,) = (each.time_s for each in found.found if each.slots == slots)
+    return time_s
+
+
+if __name__ == "__main__":
+    main()
