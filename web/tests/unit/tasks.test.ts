@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import type { JobTasks } from "../../src/generated/types";
+import { momentAt, plotOf, seenAt, ticksOf } from "../../src/pages/trial/charts/tasks";
+import { view } from "./view";
+
+const TASKS: JobTasks = {
+  from_s: 10,
+  to_s: 30,
+  causes: ["cpu", "spilling"],
+  lanes: [
+    { executor: "1", host: "h1", main: [0, -1], busy: [2, 0] },
+    { executor: "2", host: null, main: [1, 1], busy: [1, 0.5] },
+  ],
+  lanes_left_out: 0,
+  dots: [],
+  slowest: [],
+  tasks: 3,
+  missing_reason: null,
+};
+
+test("a place of the canvas is an executor, a moment and a cause", () => {
+  const plot = plotOf(2, view());
+  const [quarter, late] = [plot.left + plot.width / 4, plot.left + 0.75 * plot.width];
+  expect(momentAt(quarter, TASKS, plot)).toBeCloseTo(15);
+  expect(seenAt(quarter, 1, TASKS, plot)?.join()).toContain("executor 1 on h1");
+  expect(seenAt(quarter, 1, TASKS, plot)?.join()).toContain(
+    "2 tasks at once, most of their time cpu",
+  );
+  expect(seenAt(late, 1, TASKS, plot)?.join()).toContain("no task");
+  expect(seenAt(late, plot.lane + 1, TASKS, plot)?.join()).toContain("spilling");
+  expect(seenAt(plot.left - 1, 1, TASKS, plot)).toBeNull();
+  expect(seenAt(quarter, plot.height, TASKS, plot)).toBeNull();
+  expect(momentAt(-50, TASKS, plot)).toBe(10);
+});
+
+test("ticks are round, and lie in what is shown", () => {
+  expect(ticksOf(10, 30, 4)).toEqual([10, 15, 20, 25, 30]);
+  expect(ticksOf(0, 7200, 4).every((at) => at % 60 === 0)).toBe(true);
+});
