@@ -159,9 +159,14 @@ def test_replaying_the_recorded_tasks_gives_the_stage_time(path: Path) -> None:
         stage_s = (row["submitted_ms"] / 1e3, row["ended_ms"] / 1e3)
         used = slots_used(times.launched_s, times.finished_s)
         for slots in {used, max(used - 1, 1), 1}:
-            replayed_s = schedule(times, needed, slots, stage_s).stage_s()
+            plan = schedule(times, needed, slots, stage_s)
+            replayed_s = plan.stage_s(np.full(len(needed), HARDLY_S))
+            assert replayed_s == pytest.approx(plan.whole_s, abs=1e-3)
             begun_s = min(stage_s[0], times.launched_s.min())
             assert replayed_s == pytest.approx(stage_s[1] - begun_s, abs=1e-3)
+
+
+HARDLY_S = 1e-12  # what is shortened by nothing at all is not replayed
 
 
 def task_times(launched_s: Any, finished_s: Any) -> TaskTimes:
@@ -187,9 +192,10 @@ def test_a_replay_is_exact_and_shortening_never_hurts(
     ended_s = float(times.finished_s.max()) + 1.0
     plan = schedule(times, np.ones(len(rows), bool), slots, (0.0, ended_s))
     tolerance = 1e-9 * ended_s * len(rows)
-    assert plan.stage_s() == pytest.approx(ended_s, abs=tolerance)
+    assert plan.stage_s(np.full(len(rows), HARDLY_S)) == pytest.approx(ended_s, abs=tolerance)
+    assert plan.whole_s == pytest.approx(ended_s, abs=tolerance)
     some, many = lasted * share, lasted * np.maximum(share, more)
-    assert plan.stage_s(some) <= plan.stage_s() + tolerance
+    assert plan.stage_s(some) <= plan.whole_s + tolerance
     assert plan.stage_s(many) <= plan.stage_s(some) + tolerance
     assert plan.stage_s(lasted) >= 0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 from venturi.advise.diagnosis.rules import Rule
 from venturi.model.stages.causes import Seconds, TaskTimes
-from venturi.model.stages.path import StageSpan
-from venturi.model.stages.replay import Schedule, schedule
 from venturi.model.stages.stage import Analysis
 from venturi.model.stages.timeline import Key, Timeline
 
@@ -80,7 +78,6 @@ class Case:
                 self._on_path_s[step.key] = self._on_path_s.get(step.key, 0.0) + step.elapsed_s
         self._stages = {stage.key: stage for stage in analysis.stages}
         self._ran: dict[Key, tuple[Places, TaskTimes]] = {}
-        self._schedules: dict[Key, Schedule] = {}
         there = [
             stage
             for stage in analysis.stages
@@ -115,31 +112,17 @@ class Case:
         `shorter_s` has a value for each attempt of `ran`. The stage is replayed on its slots; more
         than what it takes of the critical path cannot be saved.
         """
-        span = self.line.spans.get(key)
-        if span is None:
-            return 0.0
-        plan = self._schedule(key, span)
-        return self.at_most_s(key, plan.stage_s() - plan.stage_s(shorter_s))
+        plan = self.line.schedules.get(key)
+        return 0.0 if plan is None else self.at_most_s(key, plan.whole_s - plan.stage_s(shorter_s))
 
     def without_pauses_s(self, key: Key, least_s: float) -> tuple[int, float]:
         """How many attempts of a stage were launched only `least_s` or more after a slot got free,
         and how much sooner the job could have ended at most if they had been at once."""
-        span = self.line.spans.get(key)
-        if span is None:
+        plan = self.line.schedules.get(key)
+        if plan is None:
             return 0, 0.0
-        plan = self._schedule(key, span)
-        paused = plan.pauses_s >= least_s
-        sooner = replace(plan, pauses_s=np.where(paused, 0.0, plan.pauses_s))
-        return int(paused.sum()), self.at_most_s(key, plan.stage_s() - sooner.stage_s())
-
-    def _schedule(self, key: Key, span: StageSpan) -> Schedule:
-        if key not in self._schedules:
-            places, times = self.ran(key)
-            needed = self.line.tasks.succeeded[places]
-            needed = needed if needed.any() else np.ones_like(needed)
-            stage = span.from_s, span.to_s
-            self._schedules[key] = schedule(times, needed, self._stages[key].at_once, stage)
-        return self._schedules[key]
+        n = int((plan.pauses_s >= least_s).sum())
+        return n, self.at_most_s(key, plan.whole_s - plan.without_pauses_s(least_s))
 
     def without_s(self, vain: Places) -> float:
         """What would be saved if the attempts at the places `vain` had taken no time."""

@@ -128,6 +128,7 @@ def _stage(
         slot_use = _slot_use(ran, span, there, at_once)
         needed = succeeded if succeeded.any() else np.ones_like(succeeded)
         plan = schedule(ran, needed, at_once, (span.from_s, span.to_s))
+        line.schedules[key] = plan
         bounds = _bounds(ran, plan, tasks.engine)
     causes = _causes(ran, tasks)
     # What hangs has taken its time, whatever becomes of it.
@@ -255,13 +256,11 @@ def _spilled(spilled_bytes: Floats) -> int | None:
 
 
 def _bounds(times: TaskTimes, plan: Schedule, engine: str) -> tuple[Bound, ...]:
-    whole_s = plan.stage_s()
-
     def saved(*parts: Seconds | None) -> float:
         present = [part for part in parts if part is not None]
         if not present:
             return 0.0
-        return max(whole_s - plan.stage_s(np.sum(present, axis=0)), 0.0)
+        return max(plan.whole_s - plan.stage_s(np.sum(present, axis=0)), 0.0)
 
     cause = times.causes.get
     unknown = np.sum([times.unattributed_s, *(times.causes[each] for each in WITHOUT_END)], axis=0)
@@ -275,7 +274,8 @@ def _bounds(times: TaskTimes, plan: Schedule, engine: str) -> tuple[Bound, ...]:
     none = None if write is not None else silent
     no_gc = Bound("garbage collection", None, saved(unknown), silent)
     if gc is not None:
-        no_gc = Bound("garbage collection", saved(gc), saved(gc))
+        of_gc_s = saved(gc)
+        no_gc = Bound("garbage collection", of_gc_s, of_gc_s)
     return (
         no_gc,
         Bound(

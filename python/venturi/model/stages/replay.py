@@ -37,7 +37,7 @@ class Schedule:
     A pause is negative where a task was launched before the end of another was noticed.
 
     `needed` marks those whose end the stage waited for; a copy that was killed is none. `tail_s` is
-    what passed between the last of these ends and the end of the stage.
+    what passed between the last of these ends and the end of the stage, which took `whole_s`.
     """
 
     slots: int
@@ -46,15 +46,26 @@ class Schedule:
     elapsed_s: Seconds
     needed: npt.NDArray[np.bool_]
     tail_s: float
+    whole_s: float
 
-    def stage_s(self, saved_s: Seconds | None = None) -> float:
+    def stage_s(self, saved_s: Seconds) -> float:
         """The stage's time when each task is shorter by `saved_s`, in the tasks' own order."""
-        shorter = np.zeros_like(self.elapsed_s) if saved_s is None else saved_s[self.order]
-        lasting = np.maximum(self.elapsed_s - shorter, 0.0).tolist()
+        if not saved_s.any():
+            return self.whole_s
+        return self._replayed_s(self.pauses_s, np.maximum(self.elapsed_s - saved_s[self.order], 0))
+
+    def without_pauses_s(self, least_s: float) -> float:
+        """The stage's time when no task waits for `least_s` or longer on a free slot."""
+        paused = self.pauses_s >= least_s
+        if not paused.any():
+            return self.whole_s
+        return self._replayed_s(np.where(paused, 0.0, self.pauses_s), self.elapsed_s)
+
+    def _replayed_s(self, pauses_s: Seconds, lasting_s: Seconds) -> float:
         free = [0.0] * self.slots
         last = 0.0
         for pause, time_s, needed in zip(
-            self.pauses_s.tolist(), lasting, self.needed.tolist(), strict=True
+            pauses_s.tolist(), lasting_s.tolist(), self.needed.tolist(), strict=True
         ):
             end = free[0] + pause + time_s
             heapreplace(free, end)
@@ -79,4 +90,7 @@ def schedule(
         pauses[place] = start - free[0]
         heapreplace(free, end)
     last_s = float(ends[needed[order]].max())
-    return Schedule(slots, order, pauses, ends - starts, needed[order], stage_s[1] - last_s)
+    return Schedule(
+        slots, order, pauses, ends - starts, needed[order], stage_s[1] - last_s,
+        max(stage_s[1] - submitted_s, 0.0),
+    )  # fmt: skip

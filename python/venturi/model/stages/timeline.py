@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from venturi.errors import VenturiError
 from venturi.model.stages.causes import CAUSES
 from venturi.model.stages.path import StageSpan
 from venturi.model.stages.plans import Plans
+from venturi.model.stages.replay import Schedule
 from venturi.model.stages.slots import Offered, offered
 from venturi.model.stages.tasks import Tasks
 from venturi.record.job_account import JobAccount
@@ -22,7 +23,8 @@ class Timeline:
     """Moments are seconds since the application began; where that is not recorded, its first stage.
 
     `elapsed_s` is None where the end is not known, `there` where it is not said which executors
-    were there. `spans` has the stages whose beginning is recorded.
+    were there. `spans` has the stages whose beginning is recorded. `schedules` are those of the
+    stages that `analyse` found tasks of known time in.
     """
 
     account: JobAccount
@@ -31,6 +33,7 @@ class Timeline:
     plans: Plans
     spans: Mapping[Key, StageSpan]
     there: Offered | None
+    schedules: dict[Key, Schedule] = field(default_factory=dict)
 
 
 def timeline(account: JobAccount) -> Timeline:
