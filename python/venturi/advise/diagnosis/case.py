@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from venturi.model.stages.timeline import Key, Timeline
 
 MOST_STAGES = 1_000
 Places = npt.NDArray[np.intp]
+Values = npt.NDArray[Any]
 
 
 class Confidence(StrEnum):
@@ -78,6 +80,7 @@ class Case:
                 self._on_path_s[step.key] = self._on_path_s.get(step.key, 0.0) + step.elapsed_s
         self._stages = {stage.key: stage for stage in analysis.stages}
         self._ran: dict[Key, tuple[Places, TaskTimes]] = {}
+        self._columns: dict[str, Values] = {}
         there = [
             stage
             for stage in analysis.stages
@@ -105,6 +108,14 @@ class Case:
             places = here.start + np.flatnonzero(~np.isnan(tasks.times.at(here).elapsed_s))
             self._ran[key] = places, tasks.times.at(places)
         return self._ran[key]
+
+    def column(self, name: str) -> Values:
+        """A column of all attempts: numbers as floats, NaN where not known; texts as they are."""
+        if name not in self._columns:
+            values = self.line.tasks.rows[name]
+            numeric = values.dtype.is_numeric()
+            self._columns[name] = (values.cast(float) if numeric else values).to_numpy()
+        return self._columns[name]
 
     def saved_s(self, key: Key, shorter_s: Seconds) -> float:
         """How much sooner the job would have ended at most if attempts of a stage were shorter.

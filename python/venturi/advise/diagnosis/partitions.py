@@ -287,9 +287,8 @@ def _read(case: Case, places: Places) -> tuple[Floats, str]:
 
 
 def _records(case: Case, places: Places) -> Floats:
-    rows = case.line.tasks.rows
     names = _RECORDS[case.line.tasks.engine]
-    parts = np.array([rows[name].cast(float).to_numpy()[places] for name in names])
+    parts = np.array([case.column(name)[places] for name in names])
     return np.where(np.isnan(parts).all(axis=0), np.nan, np.nansum(parts, axis=0))
 
 

@@ -36,7 +36,7 @@ def locality_wait(case: Case) -> Iterator[Hit]:
         if int((beside > _OVERLAP_S).sum()) > 1 or not constant:
             continue
         places, _ = case.ran(stage.key)
-        kinds = case.line.tasks.rows["locality"].to_numpy()[places]
+        kinds = case.column("locality")[places]
         n, saved_s = case.without_pauses_s(stage.key, least_s)
         if n and np.isin(kinds, _NEAR).any():
             yield Hit(

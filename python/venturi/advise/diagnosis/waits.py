@@ -31,9 +31,8 @@ def spill(case: Case) -> Iterator[Hit]:
         if spilled < case.limit("spill", "disk_bytes"):
             continue
         places, times = case.ran(stage.key)
-        rows = case.line.tasks.rows
         needs = [
-            rows[name].cast(float).fill_null(0).to_numpy()[places]
+            np.nan_to_num(case.column(name)[places])
             for name in ("peakExecutionMemory", "memoryBytesSpilled")
         ]
         need = float(np.sum(needs, axis=0).max())
@@ -130,7 +129,7 @@ def driver_collect(case: Case) -> Iterator[Hit]:
     """Stages whose tasks send much to the driver."""
     for stage in case.stages:
         places, times = case.ran(stage.key)
-        sent = total(case.line.tasks.rows["resultSize"].cast(float).to_numpy()[places])
+        sent = total(case.column("resultSize")[places])
         if sent < case.limit("driver-collect", "bytes"):
             continue
         sending_s = [times.causes[each] for each in _SENDING if each in times.causes]
@@ -170,7 +169,7 @@ def slow_host(case: Case) -> Iterator[Hit]:
     least = case.limit("slow-host", "tasks")
     for stage in case.stages:
         places, times = case.ran(stage.key)
-        hosts = tasks.rows["host"].to_numpy()[places]
+        hosts = case.column("host")[places]
         done, read = tasks.succeeded[places], tasks.bytes_read[places]
         for host in sorted({each for each in hosts.tolist() if each}):
             own, others = done & (hosts == host), done & (hosts != host)
