@@ -374,8 +374,8 @@ async function stages({ page, job, settled, go, ask }) {
   await page.reload();
   await settled();
   const again = await chart.evaluate(drawn);
-  await page.locator("details.twin > summary").click();
-  const table = await page.locator("details.twin table").evaluate(cells);
+  await page.locator("details.twin > summary").first().click();
+  const table = await page.locator("details.twin table").first().evaluate(cells);
   const [id] = job.pages.job.split("/").slice(-1);
   const asked = await Promise.all(
     ["job", "series"].map((each) => ask(`/api/trials/${id}/${each}`)),

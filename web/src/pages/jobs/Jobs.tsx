@@ -191,24 +191,32 @@ function Answer({ data }: { data: TwoJobs }) {
   const { before, after, difference: found, missing_reason: missing } = data;
   return (
     <>
-      {before && after && (
-        <dl className="facts">
-          <Job name="Before" job={before} />
-          <Job name="After" job={after} />
-        </dl>
-      )}
-      {missing !== null && <p className="nothing">{missing}</p>}
+      <section aria-labelledby="longer">
+        <h2 id="longer">What took longer</h2>
+        {before && after && (
+          <dl className="facts">
+            <Job name="Before" job={before} />
+            <Job name="After" job={after} />
+          </dl>
+        )}
+        {missing !== null && <p className="nothing">{missing}</p>}
+        {found && (
+          <>
+            <p>
+              <strong>{found.sentence}.</strong>
+            </p>
+            <Times found={found} file={`${before?.id}-${after?.id}`} />
+            <Stages found={found} />
+          </>
+        )}
+      </section>
       {found && (
-        <>
-          <p>
-            <strong>{found.sentence}.</strong>
-          </p>
-          <Times found={found} file={`${before?.id}-${after?.id}`} />
+        <section aria-labelledby="changed">
+          <h2 id="changed">What is not the same</h2>
           <Settings found={found} />
           <Plans found={found} />
           <Amounts found={found} />
-          <Stages found={found} />
-        </>
+        </section>
       )}
     </>
   );

@@ -15,12 +15,15 @@ export interface Plot {
 
 const LANE_PX = 16;
 const NARROW_LANE_PX = 12;
+const ROOM_PX = 120; // which few lanes fill
+const MOST_LANE_PX = 40;
 const AXIS_PX = 24;
 const LABEL_PX = 84;
 const NARROW_LABEL_PX = 34;
 
 export const plotOf = (lanes: number, view: View): Plot => {
-  const lane = view.narrow ? NARROW_LANE_PX : LANE_PX;
+  const least = view.narrow ? NARROW_LANE_PX : LANE_PX;
+  const lane = Math.max(least, Math.min(MOST_LANE_PX, ROOM_PX / Math.max(lanes, 1)));
   const left = view.narrow ? NARROW_LABEL_PX : LABEL_PX;
   return { left, width: view.width - left, lane, height: lanes * lane + AXIS_PX };
 };
@@ -133,7 +136,7 @@ export function timeAgainstBytes({ dots, causes }: JobTasks, view: View): Drawin
           type: "scatter",
           data: dots.map(({ bytes_read, elapsed_s, n, cause }) => ({
             value: [bytes_read / 1e6, elapsed_s / unit.seconds],
-            symbolSize: Math.min(4 + 2 * Math.log2(n), 22),
+            symbolSize: Math.min(7 + 2 * Math.log2(n), 24),
             itemStyle: { color: view.color(causeRole(causes[cause] ?? "")), opacity: 0.75 },
           })),
         },
