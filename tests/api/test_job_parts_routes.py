@@ -70,6 +70,13 @@ def test_plans_stand_with_what_their_operators_counted(answers: Any) -> None:
     assert not any(name.startswith("WholeStageCodegen") for name in names)
 
 
+def test_executors_have_the_time_of_all_tasks(answers: Any) -> None:
+    job = answers("/api/trials/{faulty}/job")
+    task_s = sum(stage["task_s"] for stage in job["stages"])
+    assert sum(each["task_s"] for each in job["executors"]) == pytest.approx(task_s)
+    assert job["executors_left_out"] == 0
+
+
 def test_two_jobs_say_what_differs_and_without_two_what_is_lacking(answers: Any) -> None:
     found = answers("/api/jobs?before={sound}&after={faulty}")
     assert "spark.sql.autoBroadcastJoinThreshold was -1" in found["difference"]["sentence"]

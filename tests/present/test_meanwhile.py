@@ -11,6 +11,7 @@ import pytest
 import own_samples
 from venturi.model.stages.analysis import analyse
 from venturi.model.stages.stage import Analysis, Stage
+from venturi.model.stages.timeline import timeline
 from venturi.present.host_use import HostUse
 from venturi.present.jobs import parts
 from venturi.present.meanwhile import Meanwhile, meanwhile, sentence
@@ -149,7 +150,7 @@ def test_the_narrowest_of_several_hosts_is_named(
     assert (use.host, use.busiest) == ("w2", ("disk sdb", pytest.approx(0.9)))
     assert slow_disk.narrowest is not None
     assert slow_disk.narrowest.host == "w2"
-    shown = str(list(parts(told, analysis, slow_disk)))
+    shown = str(list(parts(timeline(told), analysis, slow_disk)))
     assert "Narrowest host" in shown
     assert slow_disk.narrowest.sentence in shown
     said = sentence(stage, use)

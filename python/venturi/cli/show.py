@@ -61,6 +61,7 @@ def command(*, id_: str, html: PageFile | None, as_json: bool) -> None:
         if html is not None:
             html.write_answers(f"/trials/{trial.id}", repository)
         if as_json:
+            from venturi.model.stages.executors import executor_uses
             from venturi.model.stages.outlook import outlooks
             from venturi.record.trial_json import ADAPTER
 
@@ -69,6 +70,7 @@ def command(*, id_: str, html: PageFile | None, as_json: bool) -> None:
             if (job := job_of(repository, trial)) is not None:
                 data["job"] = asdict(job.analysis)
                 data["job"]["diagnosis"] = asdict(job.diagnosis)
+                data["job"]["executors"] = [asdict(each) for each in executor_uses(job.line)]
                 data["job"]["outlook"] = asdict(outlooks(job.line))
                 data["job"]["began_s"] = job.account.began_s
                 data["job"]["host"] = _host(job.analysis, job.host)
@@ -119,7 +121,7 @@ def _parts(trial: Trial, by: Author | None, job: Job | None) -> Iterator[Line | 
         from venturi.model.stages.outlook import outlooks
         from venturi.present.jobs import operators, outlook, parts
 
-        yield from parts(job.account, job.analysis, job.host)
+        yield from parts(job.line, job.analysis, job.host)
         yield from operators(job.line, job.analysis)
         yield Line("\nWith fewer and more slots", "bold")
         yield from outlook(outlooks(job.line))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from venturi.model.stages.executors import executor_uses
 from venturi.model.stages.outlook import Outlooks
 from venturi.model.stages.stage import Analysis, Bound, Skew, Stage, Straggler
 from venturi.model.stages.tiers import tier_uses
@@ -23,8 +24,9 @@ _LEAST_SHARE = 0.005
 _NAME = 40
 
 
-def parts(account: JobAccount, analysis: Analysis, host: Meanwhile) -> Iterator[Line | Table]:
+def parts(line: Timeline, analysis: Analysis, host: Meanwhile) -> Iterator[Line | Table]:
     """Titles and tables, in the order in which they are read."""
+    account = line.account
     stages, left_out = _shown(analysis.stages)
     for title, content in (
         ("What failed", _failures(account, analysis)),
@@ -35,6 +37,7 @@ def parts(account: JobAccount, analysis: Analysis, host: Meanwhile) -> Iterator[
         ("Tasks without an end", _unfinished(stages)),
         ("Task time in vain", _losses(analysis)),
         ("Executors that were lost", _lost_executors(analysis)),
+        ("Executors", _executors(line)),
         ("SQL queries", _queries(account)),
         ("Critical path", _path(analysis)),
         ("Stages" + left_out, _stages(stages)),
@@ -185,6 +188,33 @@ def _lost_executors(analysis: Analysis) -> Table:
             each.meaning or "—",
         )  # fmt: skip
     return made
+
+
+def _executors(line: Timeline) -> Table:
+    """Those with the most task time, in the order in which they came."""
+    made = table(
+        "executor", "host", "cores", "there from", "to", "why gone", "tasks", "failed", "task time",
+        "busy", "collecting", "spilled", "heap at most", "of Python",
+        left=2, prose=("host", "why gone"),
+        spare=("there from", "to", "of Python", "collecting", "why gone", "spilled"),
+    )  # fmt: skip
+    uses = executor_uses(line)
+    most = sorted(uses, key=lambda each: -each.task_s)[:SHOWN_EXECUTORS]
+    for each in (use for use in uses if use in most):
+        made.add(
+            each.executor_id, each.host or "—", _count(each.cores), format_duration(each.added_s),
+            format_duration(each.removed_s), each.reason or "—", f"{each.tasks:,}",
+            f"{each.failed:,}", format_duration(each.task_s), _share(each.busy),
+            _share(each.collecting), format_bytes(each.spilled_bytes),
+            format_bytes(each.heap_bytes), format_bytes(each.python_bytes),
+        )  # fmt: skip
+    if len(uses) > len(most):
+        made.notes.append(("task time", f"of {len(uses):,} executors those with the most"))
+    return made
+
+
+def _share(value: float | None) -> str:
+    return "—" if value is None else f"{value:.0%}"
 
 
 def _queries(account: JobAccount) -> Table:

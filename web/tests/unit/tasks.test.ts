@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JobTasks } from "../../src/generated/types";
-import { momentAt, plotOf, seenAt, ticksOf } from "../../src/pages/trial/charts/tasks";
+import { momentAt, plotOf, seenAt, spansAt, ticksOf } from "../../src/pages/trial/charts/tasks";
 import { view } from "./view";
 
 const TASKS: JobTasks = {
@@ -19,7 +19,7 @@ const TASKS: JobTasks = {
 };
 
 test("a place of the canvas is an executor, a moment and a cause", () => {
-  const plot = plotOf(2, view());
+  const plot = plotOf(0, 2, view());
   const [quarter, late] = [plot.left + plot.width / 4, plot.left + 0.75 * plot.width];
   expect(momentAt(quarter, TASKS, plot)).toBeCloseTo(15);
   expect(seenAt(quarter, 1, TASKS, plot)?.join()).toContain("executor 1 on h1");
@@ -36,4 +36,20 @@ test("a place of the canvas is an executor, a moment and a cause", () => {
 test("ticks are round, and lie in what is shown", () => {
   expect(ticksOf(10, 30, 4)).toEqual([10, 15, 20, 25, 30]);
   expect(ticksOf(0, 7200, 4).every((at) => at % 60 === 0)).toBe(true);
+});
+
+test("what is clicked in a strip is what ran then", () => {
+  const spans = [
+    { name: "query 0", from: 10, to: 14, role: "phase-odd" },
+    { name: "query 1", from: 16, to: 30, role: "phase-odd" },
+  ];
+  const strips = [{ name: "queries", spans }];
+  const plot = plotOf(1, 2, view());
+  const at = (moment: number) => plot.left + ((moment - 10) / 20) * plot.width;
+  const names = (x: number, y: number) =>
+    spansAt(x, y, strips, TASKS, plot).map(({ name }) => name);
+  expect(names(at(12), 3)).toEqual(["query 0"]);
+  expect(names(at(15), 3)).toEqual([]);
+  expect(names(at(20), plot.top + 3)).toEqual([]);
+  expect(seenAt(at(12), 3, TASKS, plot)).toBeNull();
 });

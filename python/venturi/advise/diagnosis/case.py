@@ -73,6 +73,9 @@ class Case:
         self.line = line
         self.analysis = analysis
         self.plans = line.plans
+        mapreduce = line.account.application.engine == "mapreduce"
+        self.variant = "mapreduce" if mapreduce else "any"
+        """Which advice fits, of rules that are looked for in jobs of both engines."""
         self._rules = rules
         self._on_path_s: dict[Key, float] = {}
         for step in analysis.path:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from venturi.advise.diagnosis import operators, partitions, repeated, resources, waits
+from venturi.advise.diagnosis import histories, operators, partitions, repeated, resources, waits
 from venturi.advise.diagnosis.case import Case, Confidence, Hit, Spared, Where
 from venturi.advise.diagnosis.rules import Rule, load_rules
 from venturi.model.stages.gaps import gaps_of
@@ -48,10 +48,14 @@ RULES: Mapping[str, Callable[[Case], Iterator[Hit]]] = MappingProxyType(
         "speculation": resources.speculation,
         "idle-cores": resources.idle_cores,
         "idle-memory": resources.idle_memory,
+        "map-spills": histories.map_spills,
+        "short-maps": histories.short_maps,
+        "idle-containers": histories.idle_containers,
     }
 )
-_OF_MAPREDUCE = ("skew", "failed-attempts")
-"""The rules that need nothing but tasks, and advise nothing that only Spark has."""
+_ONLY_MAPREDUCE = ("map-spills", "short-maps", "idle-containers")
+_OF_MAPREDUCE = ("skew", "failed-attempts", "slow-host", "garbage-collection", *_ONLY_MAPREDUCE)
+"""Those of its own, and those that need nothing but tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +101,8 @@ def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
     case = Case(line, analysis, rules)
     least_s = max(LEAST_S, LEAST_SHARE * line.elapsed_s)
     found = []
-    looked = _OF_MAPREDUCE if line.account.application.engine == "mapreduce" else RULES
+    of_spark = [each for each in RULES if each not in _ONLY_MAPREDUCE]
+    looked = _OF_MAPREDUCE if line.account.application.engine == "mapreduce" else of_spark
     for id_ in looked:
         hits = sorted(RULES[id_](case), key=lambda hit: -hit.saves_s)
         spared = any(hit.spares is not None and hit.spares.share >= LEAST_SPARED for hit in hits)
@@ -128,7 +133,7 @@ def _finding(rule: Rule, hits: Sequence[Hit], elapsed_s: float) -> Finding:
         costs=rule.costs,
         do=rule.do[first.variant].format_map(first.values),
         settings={
-            key: value.format_map(first.values)
+            key.format_map(first.values): value.format_map(first.values)
             for key, value in rule.settings.get(first.variant, {}).items()
         },
         saves_s=saves_s,
@@ -142,7 +147,7 @@ def _finding(rule: Rule, hits: Sequence[Hit], elapsed_s: float) -> Finding:
 
 def _unseen(line: Timeline, case: Case) -> Iterator[str]:
     if line.account.application.engine == "mapreduce":
-        yield "of MapReduce's jobs all but uneven partitions and failed attempts"
+        yield "of MapReduce's jobs small files, combiners, and how long reduces waited for maps"
     if case.n_left_out:
         yield f"{case.n_left_out:,} stages with the least time on the critical path"
     if (lacking := gaps_of(line.account).sentence) is not None:

@@ -160,6 +160,7 @@ def _recorded(case: Case, rule: str, cause: str) -> Iterator[Hit]:
             (Where(stage=stage.label),),
             case.saved_s(stage.key, cause_s),
             Confidence.HIGH,
+            case.variant,
         )
 
 
@@ -189,5 +190,6 @@ def slow_host(case: Case) -> Iterator[Hit]:
                     stage.key, np.where(hosts == host, times.elapsed_s * (1 - others_s / own_s), 0)
                 ),
                 Confidence.MEDIUM,
-                values={"host": host},
+                case.variant,
+                {"host": host},
             )

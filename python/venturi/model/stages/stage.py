@@ -101,6 +101,33 @@ class LostExecutor:
 
 
 @dataclass(frozen=True, slots=True)
+class ExecutorUse:
+    """An executor; seconds since the application began, None where not recorded.
+
+    `busy` is the share of its slots' time that tasks took, from when it was there to when it was
+    gone, `collecting` that of its tasks' time in which memory was collected. `heap_bytes` is the
+    most of its heap that a sample saw, `region_bytes` what execution and storage may have of it,
+    `python_bytes` the most of Python's processes beside it.
+    """
+
+    executor_id: str
+    host: str | None
+    cores: int | None
+    added_s: float | None
+    removed_s: float | None
+    reason: str | None
+    tasks: int
+    failed: int
+    task_s: float
+    busy: float | None
+    collecting: float | None
+    spilled_bytes: int | None
+    heap_bytes: int | None
+    region_bytes: int | None
+    python_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class CoreTime:
     """Core-seconds, and what for or why."""
 

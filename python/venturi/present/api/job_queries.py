@@ -1,4 +1,4 @@
-"""The SQL queries of a job with the plans that ran: what each operator counted and timed."""
+"""The SQL queries of a job with the plans that ran and what their operators counted; its jobs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from venturi.model.stages.plans import Operator, without_numbers
 from venturi.model.stages.timeline import Timeline
-from venturi.present.api.job_shapes import JobOperator, JobQuery
+from venturi.present.api.job_shapes import JobOperator, JobQuery, JobSpan
 
-SHOWN_QUERIES, SHOWN_OPERATORS = 20, 120
+SHOWN_QUERIES, SHOWN_JOBS, SHOWN_OPERATORS = 20, 200, 120
 # Of generated code the timer is from its making to its end, whatever it did meanwhile.
 _NO_WORK = "duration"
 _ROWS = ("number of output rows", "records read")
@@ -39,6 +39,20 @@ def queries_of(line: Timeline) -> tuple[JobQuery, ...]:
             )
         )  # fmt: skip
     longest = sorted(found, key=lambda each: -(each.elapsed_s or 0.0))[:SHOWN_QUERIES]
+    return tuple(sorted(longest, key=lambda each: each.id))
+
+
+def jobs_of(line: Timeline) -> tuple[JobSpan, ...]:
+    """The longest jobs, in their own order."""
+    table, origin_ms = line.account.jobs, line.tasks.origin_ms
+    found = [
+        JobSpan(id_, name or "", outcome, (start - origin_ms) / 1e3, (end - start) / 1e3)
+        for id_, name, outcome, start, end in table.select(
+            "job_id", "name", "outcome", "submitted_ms", "ended_ms"
+        ).rows()
+        if start is not None and end is not None
+    ]
+    longest = sorted(found, key=lambda each: -(each.elapsed_s or 0.0))[:SHOWN_JOBS]
     return tuple(sorted(longest, key=lambda each: each.id))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from venturi.advise.diagnosis.changes import Difference
+from venturi.model.stages.stage import ExecutorUse
 from venturi.model.stages.tiers import TierLevels, TierUse
 from venturi.present.host_use import HostUse
 
@@ -269,6 +270,17 @@ class JobQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class JobSpan:
+    """A job that the application ran; seconds since it began, null where not recorded."""
+
+    id: int
+    name: str
+    outcome: str | None
+    started_s: float | None
+    elapsed_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class JobData:
     """What the engine's own account tells; `stages_left_out` with less task time are not shown.
 
@@ -278,7 +290,8 @@ class JobData:
     it did not succeed. `tiers` is empty where files were where the engine itself has them;
     `tier_levels` has the bytes on them over time, on the application's clock. `findings` are in the
     order of what they save; `silence` says why there is none, `unseen` what could not be looked at.
-    `cores` is empty where it is not recorded which executors were there. `queries` are the longest.
+    `cores` is empty where it is not recorded which executors were there. `queries` and `jobs` are
+    the longest, `executors` those with the most task time.
     """
 
     began_s: float | None
@@ -301,6 +314,9 @@ class JobData:
     bounds: tuple[JobBound, ...]
     outlook: JobOutlook
     queries: tuple[JobQuery, ...]
+    jobs: tuple[JobSpan, ...]
+    executors: tuple[ExecutorUse, ...]
+    executors_left_out: int
     tiers: tuple[TierUse, ...]
     tier_levels: TierLevels | None
     missing_reason: str | None

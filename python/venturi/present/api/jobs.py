@@ -10,12 +10,13 @@ from venturi.advise.diagnosis.find import Finding, diagnose
 from venturi.errors import VenturiError
 from venturi.model.stages.analysis import analyse
 from venturi.model.stages.causes import Floats
+from venturi.model.stages.executors import executor_uses
 from venturi.model.stages.outlook import Outlooks, outlooks
 from venturi.model.stages.stage import Analysis, Stage
 from venturi.model.stages.tiers import tier_levels, tier_uses
 from venturi.model.stages.timeline import Timeline, timeline
 from venturi.model.stages.verdict import in_words
-from venturi.present.api.job_queries import queries_of
+from venturi.present.api.job_queries import jobs_of, queries_of
 from venturi.present.api.job_shapes import (
     JobBound,
     JobCause,
@@ -64,8 +65,8 @@ def _nothing(reason: str) -> JobData:
         began_s=None, began_reason=reason, applications=1, failure=None, elapsed_s=None,
         driver_s=None, verdict=None, findings=(), silence=reason, unseen=(), parts=(), cores=(),
         losses=(), lost_executors=(), stages=(), stages_left_out=0, running=None, bounds=(),
-        outlook=JobOutlook((), None, reason), queries=(), tiers=(), tier_levels=None,
-        missing_reason=reason,
+        outlook=JobOutlook((), None, reason), queries=(), jobs=(), executors=(),
+        executors_left_out=0, tiers=(), tier_levels=None, missing_reason=reason,
     )  # fmt: skip
 
 
@@ -75,6 +76,8 @@ def _data(line: Timeline, found: Analysis, host: Meanwhile) -> JobData:
     shown, path = {each.key for each in longest}, {step.key for step in found.path}
     whole_s = found.verdict.of_s
     told = diagnose(line, found)
+    uses = executor_uses(line)
+    busiest = {each.executor_id for each in sorted(uses, key=lambda e: -e.task_s)[:SHOWN_EXECUTORS]}
     return JobData(
         began_s=account.began_s,
         began_reason=None if account.began_s is not None else account.origin_reason or NO_CLOCK,
@@ -110,6 +113,9 @@ def _data(line: Timeline, found: Analysis, host: Meanwhile) -> JobData:
         bounds=tuple(JobBound(b.without, b.recorded_s, b.at_most_s) for b in found.bounds),
         outlook=_outlook(outlooks(line, REPLAYED_TASKS)),
         queries=queries_of(line),
+        jobs=jobs_of(line),
+        executors=tuple(each for each in uses if each.executor_id in busiest),
+        executors_left_out=len(uses) - len(busiest),
         tiers=tier_uses(account)[:SHOWN_TIERS],
         tier_levels=tier_levels(account, TIER_POINTS),
         missing_reason=None,

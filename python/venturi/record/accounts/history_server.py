@@ -53,8 +53,8 @@ def _applications(listed: Any) -> Iterator[Served]:
     for each in listed:
         id_ = each["id"]
         if _NAME.fullmatch(id_) and not id_.startswith("."):
-            stamp = max(int(attempt.get("lastUpdatedEpoch", 0)) for attempt in each["attempts"])
-            yield Served(id_, str(stamp))
+            stamps = [int(attempt.get("lastUpdatedEpoch", 0)) for attempt in each["attempts"]]
+            yield Served(id_, str(max(stamps, default=0)))
 
 
 def download(url: str, application: Served, folder: Path) -> Path:

@@ -53,6 +53,23 @@ export interface DisksOfHosts {
   disks: DiskOfHost[];
   sentence: string;
 }
+export interface ExecutorUse {
+  executor_id: string;
+  host: string | null;
+  cores: number | null;
+  added_s: number | null;
+  removed_s: number | null;
+  reason: string | null;
+  tasks: number;
+  failed: number;
+  task_s: number;
+  busy: number | null;
+  collecting: number | null;
+  spilled_bytes: number | null;
+  heap_bytes: number | null;
+  region_bytes: number | null;
+  python_bytes: number | null;
+}
 export interface HostOverTime {
   host: string;
   rack: string | null;
@@ -169,6 +186,9 @@ export interface JobData {
   bounds: JobBound[];
   outlook: JobOutlook;
   queries: JobQuery[];
+  jobs: JobSpan[];
+  executors: ExecutorUse[];
+  executors_left_out: number;
   tiers: TierUse[];
   tier_levels: TierLevels | null;
   missing_reason: string | null;
@@ -250,6 +270,13 @@ export interface JobOperator {
   timer: string | null;
   time_s: number | null;
   stages: string[];
+}
+export interface JobSpan {
+  id: number;
+  name: string;
+  outcome: string | null;
+  started_s: number | null;
+  elapsed_s: number | null;
 }
 export interface TierUse {
   order: number;

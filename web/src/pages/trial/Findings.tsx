@@ -1,5 +1,5 @@
 // What can be done about a job's time, what was done in vain, and what its cores did.
-import { count, duration, percent } from "../../format";
+import { bytes, count, duration, percent } from "../../format";
 import type { JobData, JobFinding } from "../../generated/types";
 import { type Cell, DataTable, number } from "../../parts/Table";
 
@@ -108,6 +108,62 @@ export function Cores({ data: { cores } }: { data: JobData }) {
           { value: time / offered, show: percent(time / offered) },
         ])}
       />
+    </>
+  );
+}
+
+const spanOf = (from: number | null, to: number | null): string =>
+  `${from === null ? "—" : duration(from)} to ${to === null ? "the end" : duration(to)}`;
+const sized = (value: number | null): Cell =>
+  value === null ? null : { value, show: bytes(value) };
+const shared = (value: number | null): Cell =>
+  value === null ? null : { value, show: percent(value) };
+
+/** The executors: when each was there, how busy, its losses and its memory. */
+export function Executors({ data: { executors, executors_left_out: left } }: { data: JobData }) {
+  if (executors.length === 0) return null;
+  return (
+    <>
+      <h3>Executors</h3>
+      <DataTable
+        caption="Executors"
+        columns={[
+          { name: "Executor" },
+          { name: "Host" },
+          number("Cores"),
+          { name: "There from" },
+          { name: "Why gone" },
+          number("Tasks"),
+          number("Failed"),
+          number("Task time"),
+          number("Busy"),
+          number("Collecting memory"),
+          number("Spilled"),
+          number("Heap at most"),
+          number("For execution and storage"),
+          number("Python at most"),
+        ]}
+        rows={executors.map((each): Cell[] => [
+          each.executor_id,
+          each.host,
+          each.cores,
+          spanOf(each.added_s, each.removed_s),
+          each.reason,
+          each.tasks,
+          each.failed,
+          { value: each.task_s, show: duration(each.task_s) },
+          shared(each.busy),
+          shared(each.collecting),
+          sized(each.spilled_bytes),
+          sized(each.heap_bytes),
+          sized(each.region_bytes),
+          sized(each.python_bytes),
+        ])}
+      />
+      <p className="aside">
+        Memory is what samples saw; where none fell into a task, nothing is known.
+        {left > 0 && ` ${count(left)} executors with less task time are left out.`}
+      </p>
     </>
   );
 }

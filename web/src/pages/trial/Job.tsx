@@ -21,7 +21,7 @@ import {
   tierLanes,
   UNATTRIBUTED,
 } from "./charts/job";
-import { Cores, Findings, Losses, Outlook } from "./Findings";
+import { Cores, Executors, Findings, Losses, Outlook } from "./Findings";
 import { Queries } from "./Queries";
 import { Tasks } from "./Tasks";
 import { HostChoice, laneLegends, useHost, useJob } from "./Timeline";
@@ -444,6 +444,7 @@ function Account({ trial, detail, data }: { trial: Trial; detail: TrialDetail; d
       <Queries data={data} />
       <Uneven stages={data.stages} />
       <Losses data={data} />
+      <Executors data={data} />
       <Cores data={data} />
       <Outlook data={data} />
       <h3>How much sooner it could have ended</h3>

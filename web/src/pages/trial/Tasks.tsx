@@ -4,6 +4,7 @@ import {
   useCallback,
   useEffect,
   useLayoutEffect,
+  useMemo,
   useRef,
   useState,
 } from "react";
@@ -17,12 +18,23 @@ import { Pending, ProblemBox } from "../../parts/Page";
 import { type Cell, number } from "../../parts/Table";
 import { useSearch, useTheme } from "../../state";
 import { causeRole } from "./charts/job";
-import { drawLanes, momentAt, plotOf, seenAt, timeAgainstBytes } from "./charts/tasks";
+import {
+  drawLanes,
+  momentAt,
+  plotOf,
+  type Strip,
+  seenAt,
+  spansAt,
+  stripsOf,
+  timeAgainstBytes,
+} from "./charts/tasks";
 
 type View = Parameters<typeof timeAgainstBytes>[1];
 type Span = readonly [number, number];
 
 const LEAST_PX = 4;
+const SHOWN_SPANS = 6;
+const toldSpan = ({ name, from, to }: Strip["spans"][number]) => `${name}: ${duration(to - from)}`;
 const WHOLE = "";
 
 /** The causes that are the main one of something, with their colours. */
@@ -34,7 +46,15 @@ const legendOf = ({ causes, lanes, dots }: JobTasks): Legend => {
 };
 
 /** The lanes on a canvas; what is drawn over with the pointer is chosen. */
-function Lanes({ data, choose }: { data: JobTasks; choose: (span: Span) => void }) {
+function Lanes({
+  data,
+  strips,
+  choose,
+}: {
+  data: JobTasks;
+  strips: readonly Strip[];
+  choose: (span: Span) => void;
+}) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(0);
   const [theme] = useTheme();
@@ -55,20 +75,20 @@ function Lanes({ data, choose }: { data: JobTasks; choose: (span: Span) => void 
     const pen = element?.getContext("2d");
     if (!element || !pen || element.clientWidth === 0) return;
     const view = viewOf(element);
-    const plot = plotOf(data.lanes.length, view);
+    const plot = plotOf(strips.length, data.lanes.length, view);
     const density = window.devicePixelRatio || 1;
     element.width = view.width * density;
     element.height = plot.height * density;
     element.style.height = `${plot.height}px`;
     pen.scale(density, density);
-    drawLanes(pen, data, plot, view);
+    drawLanes(pen, strips, data, plot, view);
     if (brush) {
       pen.globalAlpha = 0.25;
       pen.fillStyle = view.color("link");
       pen.fillRect(Math.min(...brush), 0, Math.abs(brush[1] - brush[0]), plot.height);
       pen.globalAlpha = 1;
     }
-  }, [data, width, theme, brush]);
+  }, [data, strips, width, theme, brush]);
 
   const at = ({ clientX, clientY, currentTarget }: PointerEvent): Span => {
     const box = currentTarget.getBoundingClientRect();
@@ -76,14 +96,14 @@ function Lanes({ data, choose }: { data: JobTasks; choose: (span: Span) => void 
   };
   const plot = () => {
     const element = canvas.current;
-    return element ? plotOf(data.lanes.length, viewOf(element)) : null;
+    return element ? plotOf(strips.length, data.lanes.length, viewOf(element)) : null;
   };
   return (
     <div className="task-map">
       <canvas
         ref={canvas}
         role="img"
-        aria-label="Tasks by executor over time"
+        aria-label="Queries, jobs, stages, and tasks by executor over time"
         onPointerDown={(event) => {
           event.currentTarget.setPointerCapture(event.pointerId);
           setBrush([at(event)[0], at(event)[0]]);
@@ -92,13 +112,19 @@ function Lanes({ data, choose }: { data: JobTasks; choose: (span: Span) => void 
           const [x, y] = at(event);
           const place = plot();
           if (brush) setBrush([brush[0], x]);
-          const lines = place && !brush ? seenAt(x, y, data, place) : null;
-          setSeen(lines && { x, y, lines });
+          if (!place || brush) return setSeen(null);
+          const spans = spansAt(x, y, strips, data, place).slice(0, SHOWN_SPANS);
+          const lines = seenAt(x, y, data, place) ?? spans.map(toldSpan);
+          setSeen(lines.length > 0 ? { x, y, lines } : null);
         }}
         onPointerUp={(event) => {
           const place = plot();
-          if (brush && place && Math.abs(at(event)[0] - brush[0]) >= LEAST_PX) {
-            const ends = [brush[0], at(event)[0]].map((x) => momentAt(x, data, place));
+          const [x, y] = at(event);
+          if (brush && place && Math.abs(x - brush[0]) < LEAST_PX) {
+            const [span] = spansAt(x, y, strips, data, place);
+            if (span) choose([span.from, span.to]);
+          } else if (brush && place) {
+            const ends = [brush[0], x].map((each) => momentAt(each, data, place));
             choose([Math.min(...ends), Math.max(...ends)]);
           }
           setBrush(null);
@@ -248,6 +274,7 @@ function Scatter({ data, file }: { data: JobTasks; file: string }) {
 export function Tasks({ trial, job }: { trial: Trial; job: JobData }) {
   const [search, edit] = useSearch();
   const { data, problem, pending } = useTwin("/api/trials/{id}/tasks", search, trial.id);
+  const strips = useMemo(() => stripsOf(job), [job]);
   const choose = ([from, to]: Span) =>
     edit(
       (next) => {
@@ -258,7 +285,7 @@ export function Tasks({ trial, job }: { trial: Trial; job: JobData }) {
     );
   return (
     <>
-      <h3>Tasks by executor</h3>
+      <h3>The job over time, and its tasks by executor</h3>
       {problem && <ProblemBox problem={problem} />}
       {pending && <Pending what="the tasks" lines={12} />}
       {data?.missing_reason && <p className="nothing">{data.missing_reason}</p>}
@@ -267,7 +294,8 @@ export function Tasks({ trial, job }: { trial: Trial; job: JobData }) {
           <p className="aside">
             {count(data.tasks)} attempts from {duration(data.from_s ?? 0)} to{" "}
             {duration(data.to_s ?? 0)}. The colour is what took the most, the height how many ran at
-            once{exported ? "" : "; draw over a part to see it closer"}.
+            once
+            {exported ? "" : "; draw over a part to see it closer, or click a query, job or stage"}.
             {data.lanes_left_out > 0 &&
               ` ${count(data.lanes_left_out)} executors with less task time are left out.`}
           </p>
@@ -280,7 +308,7 @@ export function Tasks({ trial, job }: { trial: Trial; job: JobData }) {
               </li>
             ))}
           </ul>
-          <Lanes data={data} choose={choose} />
+          <Lanes data={data} strips={strips} choose={choose} />
           <Scatter data={data} file={trial.id} />
         </>
       )}

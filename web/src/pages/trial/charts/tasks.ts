@@ -2,46 +2,118 @@
 import { axisOf, timeUnit } from "../../../charts/scale";
 import { base, type Drawing, pointTip, quietAxis, tip, type View } from "../../../charts/view";
 import { bytes, count, duration, plain } from "../../../format";
-import type { JobTasks } from "../../../generated/types";
+import type { JobData, JobTasks } from "../../../generated/types";
 import { causeRole } from "./job";
 
-/** Where lanes are drawn, in px. */
+/** Where lanes are drawn, in px: below `top`, which the strips take. */
 export interface Plot {
   left: number;
   width: number;
+  top: number;
   lane: number;
   height: number;
+}
+
+/** What of one kind ran when, above the lanes: queries, jobs, stages. */
+export interface Strip {
+  name: string;
+  spans: { name: string; from: number; to: number; role: string }[];
 }
 
 const LANE_PX = 16;
 const NARROW_LANE_PX = 12;
 const ROOM_PX = 120; // which few lanes fill
 const MOST_LANE_PX = 40;
+const STRIP_PX = 16;
 const AXIS_PX = 24;
 const LABEL_PX = 84;
 const NARROW_LABEL_PX = 34;
 
-export const plotOf = (lanes: number, view: View): Plot => {
+export const plotOf = (strips: number, lanes: number, view: View): Plot => {
   const least = view.narrow ? NARROW_LANE_PX : LANE_PX;
   const lane = Math.max(least, Math.min(MOST_LANE_PX, ROOM_PX / Math.max(lanes, 1)));
   const left = view.narrow ? NARROW_LABEL_PX : LABEL_PX;
-  return { left, width: view.width - left, lane, height: lanes * lane + AXIS_PX };
+  const top = strips * STRIP_PX;
+  return { left, width: view.width - left, top, lane, height: top + lanes * lane + AXIS_PX };
 };
 
+/** The strips of a job; of stages those on the critical path stand out. */
+export function stripsOf({ queries, jobs, stages }: JobData): Strip[] {
+  const span = (name: string, from: number | null, took: number | null, role: string) =>
+    from === null || took === null ? [] : [{ name, from, to: from + took, role }];
+  const strips = [
+    {
+      name: "queries",
+      spans: queries.flatMap(({ id, name, started_s, elapsed_s }) =>
+        span(`query ${id} ${name}`, started_s, elapsed_s, "phase-odd"),
+      ),
+    },
+    {
+      name: "jobs",
+      spans: jobs.flatMap(({ id, name, started_s, elapsed_s }) =>
+        span(`job ${id} ${name}`, started_s, elapsed_s, "phase-even"),
+      ),
+    },
+    {
+      name: "stages",
+      spans: stages.flatMap(({ label, name, started_s, elapsed_s, on_critical_path: path }) =>
+        span(`stage ${label} ${name}`, started_s, elapsed_s, path ? "outline" : "phase-odd"),
+      ),
+    },
+  ];
+  return strips.filter(({ spans }) => spans.length > 0);
+}
+
+/** A name on the left, in what room there is. */
+function nameLeft(pen: CanvasRenderingContext2D, name: string, y: number, plot: Plot, view: View) {
+  pen.fillStyle = view.color("muted");
+  pen.textAlign = "right";
+  pen.fillText(name, plot.left - 8, y, plot.left - 10);
+}
+
+function drawStrips(
+  pen: CanvasRenderingContext2D,
+  strips: readonly Strip[],
+  { from_s: from, to_s: to }: JobTasks,
+  plot: Plot,
+  view: View,
+) {
+  if (from === null || to === null) return;
+  const x = (at: number) =>
+    plot.left + Math.min(Math.max((at - from) / (to - from), 0), 1) * plot.width;
+  strips.forEach(({ name, spans }, row) => {
+    for (const span of spans) {
+      if (span.to < from || span.from > to) continue;
+      pen.fillStyle = view.color(span.role);
+      const width = Math.max(1, x(span.to) - x(span.from) - 1);
+      pen.fillRect(x(span.from), row * STRIP_PX + 2, width, STRIP_PX - 4);
+    }
+    nameLeft(pen, name, row * STRIP_PX + STRIP_PX / 2, plot, view);
+  });
+}
+
 /** Draws the lanes: of each piece of time the main cause, as high as there were tasks at once. */
-export function drawLanes(pen: CanvasRenderingContext2D, data: JobTasks, plot: Plot, view: View) {
+export function drawLanes(
+  pen: CanvasRenderingContext2D,
+  strips: readonly Strip[],
+  data: JobTasks,
+  plot: Plot,
+  view: View,
+) {
   const { lanes, causes, from_s: from, to_s: to } = data;
   const most = Math.max(1, ...lanes.flatMap(({ busy }) => busy));
   const colors = causes.map((cause) => view.color(causeRole(cause)));
   pen.clearRect(0, 0, view.width, plot.height);
   pen.textBaseline = "middle";
   pen.font = `12px ${view.font}`;
+  drawStrips(pen, strips, data, plot, view);
   lanes.forEach(({ executor, main, busy }, row) => {
-    const bottom = (row + 1) * plot.lane - 1;
+    const top = plot.top + row * plot.lane;
+    const bottom = top + plot.lane - 1;
     const step = plot.width / main.length;
     pen.fillStyle = view.color("idle");
     pen.globalAlpha = 0.5;
-    pen.fillRect(plot.left, row * plot.lane, plot.width, plot.lane - 1);
+    pen.fillRect(plot.left, top, plot.width, plot.lane - 1);
     pen.globalAlpha = 1;
     main.forEach((cause, place) => {
       if (cause < 0) return;
@@ -49,9 +121,7 @@ export function drawLanes(pen: CanvasRenderingContext2D, data: JobTasks, plot: P
       pen.fillStyle = colors[cause] ?? view.color("idle");
       pen.fillRect(plot.left + place * step, bottom - high, step + 0.5, high);
     });
-    pen.fillStyle = view.color("muted");
-    pen.textAlign = "right";
-    pen.fillText(executor, plot.left - 8, row * plot.lane + plot.lane / 2, plot.left - 10);
+    nameLeft(pen, executor, top + plot.lane / 2, plot, view);
   });
   if (from === null || to === null) return;
   const unit = timeUnit(to);
@@ -81,9 +151,24 @@ export function momentAt(x: number, { from_s, to_s }: JobTasks, plot: Plot): num
   return (from_s ?? 0) + share * ((to_s ?? 0) - (from_s ?? 0));
 }
 
-/** What stands at a place of the canvas: the lines of its tip; null: nothing. */
+/** The spans of the strip at a place of the canvas. */
+export function spansAt(
+  x: number,
+  y: number,
+  strips: readonly Strip[],
+  data: JobTasks,
+  plot: Plot,
+): Strip["spans"] {
+  const at = momentAt(x, data, plot);
+  if (x < plot.left) return [];
+  return (strips[Math.floor(y / STRIP_PX)]?.spans ?? []).filter(
+    ({ from, to }) => y < plot.top && from <= at && at <= to,
+  );
+}
+
+/** What stands at a place of the lanes: the lines of its tip; null: nothing. */
 export function seenAt(x: number, y: number, data: JobTasks, plot: Plot): string[] | null {
-  const lane = data.lanes[Math.floor(y / plot.lane)];
+  const lane = data.lanes[Math.floor((y - plot.top) / plot.lane)];
   if (!lane || x < plot.left) return null;
   const at = Math.floor(((x - plot.left) / plot.width) * lane.main.length);
   const cause = data.causes[lane.main[at] ?? -1];

@@ -1,0 +1,85 @@
+"""What is found of jobs of MapReduce, of which one history is made another job."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from venturi.advise.diagnosis.find import Finding, diagnose
+from venturi.model.stages.analysis import analyse
+from venturi.model.stages.timeline import timeline
+from venturi.record.accounts import mapreduce
+from venturi.record.accounts.find import histories
+from venturi.record.job_account import JobAccount
+
+FOLDER = Path(__file__).parents[1] / "data" / "mapreduce" / "3.4.2"
+START_MS, MAPS = 1_700_000_000_000, 60
+
+
+@pytest.fixture(scope="module")
+def account() -> JobAccount:
+    """That of a job whose sixty maps took 5 s each, one after the other."""
+    (log,) = (each for each in histories(FOLDER) if "word+count" in each.path.name)
+    whole = mapreduce.read(log)
+    map_ = whole.tasks.filter(pl.col("stage_id") == 0).head(1)
+    begun = START_MS + 5_000 * pl.int_range(MAPS)
+    tasks = pl.concat([map_] * MAPS).with_columns(
+        index=pl.int_range(MAPS),
+        task_id=pl.int_range(MAPS).cast(pl.String),
+        launched_ms=begun,
+        finished_ms=begun + 5_000,
+        mapFinishTime=begun + 1_000,
+        SPILLED_RECORDS=pl.lit(300, pl.Int64),
+        MAP_OUTPUT_RECORDS=pl.lit(100, pl.Int64),
+        MAP_OUTPUT_BYTES=pl.lit(150 << 20, pl.Int64),
+        BYTES_READ=pl.lit(1 << 20, pl.Int64),
+        PHYSICAL_MEMORY_BYTES=pl.lit(300 << 20, pl.Int64),
+        CPU_MILLISECONDS=pl.lit(1_000, pl.Int64),
+        GC_TIME_MILLIS=pl.lit(0, pl.Int64),
+    )
+    end_ms = START_MS + 5_000 * MAPS
+    stages = whole.stages.filter(pl.col("stage_id") == 0).with_columns(
+        n_tasks=pl.lit(MAPS, pl.Int64),
+        submitted_ms=pl.lit(START_MS, pl.Int64),
+        ended_ms=pl.lit(end_ms, pl.Int64),
+    )
+    return replace(
+        whole,
+        application=replace(whole.application, started_ms=START_MS, ended_ms=end_ms),
+        stages=stages,
+        tasks=tasks,
+        configuration={"mapreduce.map.memory.mb": "2048"},
+    )
+
+
+def found(account: JobAccount) -> dict[str, Finding]:
+    line = timeline(account)
+    return {each.rule: each for each in diagnose(line, analyse(account, None, line)).findings}
+
+
+def test_maps_that_merge_cost_the_merging_and_get_a_buffer(account: JobAccount) -> None:
+    told = found(account)["map-spills"]
+    assert told.saves_s == pytest.approx(4 * MAPS)
+    assert told.settings == {"mapreduce.task.io.sort.mb": "188"}  # 150 MiB in four fifths of it
+    once = account.tasks.with_columns(SPILLED_RECORDS=pl.lit(100, pl.Int64))
+    assert "map-spills" not in found(replace(account, tasks=once))
+
+
+def test_short_maps_cost_what_starting_them_does(account: JobAccount) -> None:
+    told = found(account)["short-maps"]
+    assert told.saves_s == pytest.approx(MAPS * 4 * (1 - 5 / MAPS))
+    assert told.settings == {
+        "mapreduce.input.fileinputformat.split.minsize": str(MAPS * (1 << 20) // 5)
+    }
+
+
+def test_containers_are_made_as_large_as_what_is_used(account: JobAccount) -> None:
+    told = found(account)["idle-containers"]
+    assert told.settings == {"mapreduce.map.memory.mb": "384"}
+    assert told.spares is not None
+    assert told.spares.share == pytest.approx(1 - 384 / 2048)
+    full = account.tasks.with_columns(PHYSICAL_MEMORY_BYTES=pl.lit(1_500 << 20, pl.Int64))
+    assert "idle-containers" not in found(replace(account, tasks=full))
