@@ -17,7 +17,6 @@ import { Figure, type Legend } from "../../parts/Figure";
 import { Pending, ProblemBox } from "../../parts/Page";
 import { type Cell, number } from "../../parts/Table";
 import { useSearch, useTheme } from "../../state";
-import { causeRole } from "./charts/job";
 import {
   drawLanes,
   momentAt,
@@ -26,6 +25,7 @@ import {
   seenAt,
   spansAt,
   stripsOf,
+  taskRole,
   timeAgainstBytes,
 } from "./charts/tasks";
 
@@ -41,7 +41,7 @@ const WHOLE = "";
 const legendOf = ({ causes, lanes, dots }: JobTasks): Legend => {
   const there = new Set([...lanes.flatMap(({ main }) => main), ...dots.map(({ cause }) => cause)]);
   return causes.flatMap((cause, place) =>
-    there.has(place) ? [[causeRole(cause), cause] as const] : [],
+    there.has(place) ? [[taskRole(cause), cause] as const] : [],
   );
 };
 

@@ -23,7 +23,7 @@ const ROLES: Readonly<Record<string, string>> = {
   "writing output": "output",
 };
 export const UNATTRIBUTED = "unattributed";
-const REST = "idle";
+export const REST = "idle";
 
 export const causeRole = (cause: string) => ROLES[cause] ?? REST;
 

@@ -3,7 +3,7 @@ import { axisOf, timeUnit } from "../../../charts/scale";
 import { base, type Drawing, pointTip, quietAxis, tip, type View } from "../../../charts/view";
 import { bytes, count, duration, plain } from "../../../format";
 import type { JobData, JobTasks } from "../../../generated/types";
-import { causeRole } from "./job";
+import { causeRole, REST } from "./job";
 
 /** Where lanes are drawn, in px: below `top`, which the strips take. */
 export interface Plot {
@@ -19,6 +19,12 @@ export interface Strip {
   name: string;
   spans: { name: string; from: number; to: number; role: string }[];
 }
+
+/** As elsewhere; but what has no cause must be seen on a lane where nothing ran. */
+export const taskRole = (cause: string): string => {
+  const role = causeRole(cause);
+  return role === REST ? "outline" : role;
+};
 
 const LANE_PX = 16;
 const NARROW_LANE_PX = 12;
@@ -102,7 +108,7 @@ export function drawLanes(
 ) {
   const { lanes, causes, from_s: from, to_s: to } = data;
   const most = Math.max(1, ...lanes.flatMap(({ busy }) => busy));
-  const colors = causes.map((cause) => view.color(causeRole(cause)));
+  const colors = causes.map((cause) => view.color(taskRole(cause)));
   pen.clearRect(0, 0, view.width, plot.height);
   pen.textBaseline = "middle";
   pen.font = `12px ${view.font}`;
@@ -222,7 +228,7 @@ export function timeAgainstBytes({ dots, causes }: JobTasks, view: View): Drawin
           data: dots.map(({ bytes_read, elapsed_s, n, cause }) => ({
             value: [bytes_read / 1e6, elapsed_s / unit.seconds],
             symbolSize: Math.min(7 + 2 * Math.log2(n), 24),
-            itemStyle: { color: view.color(causeRole(causes[cause] ?? "")), opacity: 0.75 },
+            itemStyle: { color: view.color(taskRole(causes[cause] ?? "")), opacity: 0.75 },
           })),
         },
       ],
