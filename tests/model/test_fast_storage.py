@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -123,7 +125,14 @@ def test_random_reads_lie_between_the_sizes_that_were_measured() -> None:
     assert small is not None
     middle, low, high = small
     assert low < middle < high
-    assert 131_072 / middle == pytest.approx(1 / 200 + (1 / 50 - 1 / 200) * 126_976 / 1044480)
+    fetched = 38_000 + 131_072
+    assert fetched / middle == pytest.approx(
+        1 / 200 + (1 / 50 - 1 / 200) * (fetched - 4096) / 1044480
+    )
+    more = replace(rates, read_ahead_bytes=512 << 10).shuffle_read(38_000)
+    assert more is not None
+    assert more[0] > middle
+    assert replace(rates, read_ahead_bytes=4 << 20).shuffle_read(38_000) == more
     assert high == 100e6  # a disk with one map output is read from its beginning to its end
     assert 38_000 / low == pytest.approx(1 / 200 + (1 / 50 - 1 / 200) * (38_000 - 4096) / 1044480)
     large = rates.shuffle_read(100e6)

@@ -18,6 +18,8 @@ from venturi.model.quantity import Quantity
 from venturi.model.stages.local_bytes import JobLoad, Key, Moved, StageLoad
 
 READ_AHEAD_BYTES = 128 * 1024  # Linux's default
+# However much of a disk Linux may read ahead, of a reader that has just begun it is no more.
+BEGUN_AHEAD_BYTES = 512 * 1024
 KNEE_LEAST = 0.1  # of the whole saving: what a knee saves beyond what even returns would have
 _POINTS = 50  # that a knee is looked for at
 
@@ -38,8 +40,8 @@ class DiskRates:
     """All disks of a class in a host: bytes/s in sequence, and random reads of some sizes.
 
     `shuffle` is a measured rate of shuffle reads themselves, which counts instead of `requests`.
-    None, or none: not known. `read_ahead_bytes` is what the kernel fetches at least where what lies
-    behind is read soon.
+    None, or none: not known. `read_ahead_bytes` is what the kernel fetches at most beyond what is
+    asked for.
     """
 
     read: Quantity | None = None
@@ -51,7 +53,7 @@ class DiskRates:
     def shuffle_read(self, segment_bytes: float | None) -> Rates | None:
         """Bytes/s of shuffle reads, middle, low and high; None if that is not known.
 
-        The low one fetches a segment at a time, the middle one at least what is read ahead: the
+        The low one fetches a segment at a time, the middle one what is read ahead as well: the
         next task's segment lies behind this one's. Where a disk has few map outputs its head stays
         in one of them, so the high one is reading in sequence.
         """
@@ -59,7 +61,7 @@ class DiskRates:
             return self.shuffle.value, self.shuffle.low, self.shuffle.high
         if self.read is None or not self.requests:
             return None
-        ahead = max(segment_bytes or 0.0, self.read_ahead_bytes)
+        ahead = (segment_bytes or 0.0) + min(self.read_ahead_bytes, BEGUN_AHEAD_BYTES)
         return (
             self._random(ahead, lambda quantity: quantity.value),
             self._random(segment_bytes or ahead, lambda quantity: quantity.low),
