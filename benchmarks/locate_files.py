@@ -10,6 +10,7 @@ import os
 import statistics
 import subprocess
 import tempfile
+from itertools import product
 from pathlib import Path
 
 import click
@@ -20,6 +21,8 @@ from venturi.record.job_account import TIERS_SETTING
 
 _JARS = Path(pyspark.__file__).parent / "jars"
 _SOURCE = Path(__file__).with_name("LocateFiles.java")
+# Where the files are.
+STORES = {"on the first tier": "ssd 1MB", "on the last": "ssd 1000TB"}
 _OPENS = ("sun.nio.ch", "java.nio", "java.lang", "java.util")
 
 
@@ -52,15 +55,19 @@ def cost_ns(store: str | None, names: int) -> dict[str, float]:
 @click.option("--pairs", default=3, show_default=True)
 def main(*, names: int, pairs: int) -> None:
     """Print the medians, in us of processor a call."""
-    stock, tiered = [], []
+    stock: list[dict[str, float]] = []
+    tiered: dict[str, list[dict[str, float]]] = {where: [] for where in STORES}
     for _ in range(pairs):
         stock.append(cost_ns(None, names))
-        tiered.append(cost_ns("ssd 1MB", names))
-    for asked in stock[0]:
+        for where, store in STORES.items():
+            tiered[where].append(cost_ns(store, names))
+    for asked, (where, runs) in product(stock[0], tiered.items()):
         without = statistics.median(each[asked] for each in stock) / 1e3
-        ours = statistics.median(each[asked] for each in tiered) / 1e3
-        more = statistics.median(b[asked] - a[asked] for a, b in zip(stock, tiered, strict=True))
-        click.echo(f"{asked}: stock {without:.2f}, tiers {ours:.2f}, more {more / 1e3:+.2f} us")
+        ours = statistics.median(each[asked] for each in runs) / 1e3
+        more = statistics.median(b[asked] - a[asked] for a, b in zip(stock, runs, strict=True))
+        click.echo(
+            f"{asked}, {where}: stock {without:.2f}, tiers {ours:.2f}, more {more / 1e3:+.2f} us"
+        )
 
 
 if __name__ == "__main__":
