@@ -1,9 +1,9 @@
 """`python -m benchmarks.lab`: whether a lab is made fast, and is as fast as its file says.
 
 Needs root. Labs are made in a folder of their own and taken down again: how long that takes; what
-disks of several rates give to `dd` (buffered: its fsync counts, reads are cold) and to DiskBench
-(direct); what links of several rates carry, one connection and all to all; and what two hosts send
-to two others over a core that is too small for them.
+disks of several rates and each model give to `dd` (buffered: its fsync counts, reads are cold) and
+to DiskBench (direct); what links of several rates carry, one connection and all to all; and what
+two hosts send to two others over a core that is too small for them.
 
 Beside each figure stands what there is without limits, measured in the same run: for disks a plain
 file of this machine in the same folder and a lab's disk that has no limit, for links those of a lab
@@ -43,6 +43,12 @@ FREE_MB = 1000.0
 """What is moved without a limit."""
 CORE_MBIT_PER_S = (200, 200)  # four hosts' links, and the uplink of each two
 DISK_S = 4.0
+MODELS = {
+    "disks": "model = 'throttle'",
+    "hdd": "model = 'spindle'\nseek = '8.5ms'\nrotation = '8.33ms'",
+    "flash": "model = 'spindle'\niops = 5000",
+}
+"""Of each part that measures disks, what its lab's file says of them but for size and rate."""
 PORT = 8199
 Run = Callable[..., str]
 """Runs a command, here or in a host, and returns what it says."""
@@ -81,16 +87,17 @@ class Row:
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--only", default="time,disks,links", show_default=True, metavar="PART,...")
+@click.option("--only", default="time,disks,hdd,flash,links", show_default=True, metavar="PART,...")
 @click.option("--rounds", type=click.IntRange(1), default=3, show_default=True)
 @click.option("--dir", "folder", type=click.Path(path_type=Path), help="On the disk for the disks.")
 @click.option("--disks", default="20,100,300,1000", show_default=True, help="MB/s, with commas.")
 @click.option("--links", default="50,200,1000,4000", show_default=True, help="Mbit/s, with commas.")
 def main(only: str, rounds: int, folder: Path | None, disks: str, links: str) -> None:
     """Exit status 1 if a figure is not reached."""
+    rates = [int(each) for each in disks.split(",")]
     parts: dict[str, Callable[[Path, int], Iterator[Row]]] = {
         "time": _times,
-        "disks": partial(_disks, rates=[int(each) for each in disks.split(",")]),
+        **{part: partial(_disks, rates=rates, part=part) for part in MODELS},
         "links": partial(_links, rates=[float(each) for each in links.split(",")]),
     }
     missed = False
@@ -121,15 +128,15 @@ def _times(home: Path, rounds: int) -> Iterator[Row]:
         yield Row(f"4 hosts with 3 disks: {what}", most, median, "s", 0, 1)
 
 
-def _disks(home: Path, rounds: int, rates: Sequence[int]) -> Iterator[Row]:
+def _disks(home: Path, rounds: int, rates: Sequence[int], part: str) -> Iterator[Row]:
     classes = "".join(
-        f"[disks.r{rate}x]\nrate = '{rate}MB/s'\n"
+        f"[disks.r{rate}x]\n{MODELS[part]}\nrate = '{rate}MB/s'\n"
         f"size = '{round(rate * _seconds(rate) * 4.2 + 200)}MB'\n"
         for rate in rates
     )
     disks = ", ".join(f"r{rate}x = 1" for rate in rates)
     plain = home / "plain"
-    plain.mkdir()
+    plain.mkdir(exist_ok=True)
     classes += f"[disks.free]\nsize = '{round(FREE_MB * 4.2 + 200)}MB'\n"
     with _lab(home, _text(classes, f"name = 'h'\ndisks = {{ {disks}, free = 1 }}")):
         for way, measure in (("buffered", _buffered), ("direct", _direct)):
@@ -141,8 +148,8 @@ def _disks(home: Path, rounds: int, rates: Sequence[int]) -> Iterator[Row]:
                 for what, found in measure(inside, folder, rate * seconds, seconds, rounds).items():
                     limits = tuple(statistics.median(each[what]) / 1e6 for each in (machine, free))
                     measured = statistics.median(found) / 1e6
-                    yield Row(f"disk, {way} {what} (plain file / no limit)", rate, measured, "MB/s",
-                              0.95, 1.05, limits)  # fmt: skip
+                    yield Row(f"{part}, {way} {what} (plain file / no limit)", rate, measured,
+                              "MB/s", 0.95, 1.05, limits)  # fmt: skip
 
 
 def _seconds(rate: int) -> float:
@@ -307,7 +314,7 @@ def _here(*command: str) -> str:
 
 @contextmanager
 def _lab(home: Path, text: str) -> Iterator[None]:
-    lab.up(lab_of(text, Path("lab.toml")), home, cores=2)
+    lab.up(lab_of(text, Path("lab.toml")), home, cores=2, agent=Path(_agent()))
     try:
         yield
     finally:

@@ -309,7 +309,8 @@ def test_a_host_whose_namespaces_ended_is_named(labs: Labs) -> None:
                  if each.kind == "holder" and each.asked["name"] == "h1")  # fmt: skip
     machine.kill([holder])
     steps._wait_for_end([holder])
-    assert lab.look(labs.home, NAME).state == "broken"
+    found = lab.look(labs.home, NAME)
+    assert (found.state, found.ended) == ("broken", ("h1",))
     with pytest.raises(VenturiError) as refused:
         lab.enter(labs.home, NAME, "h1")
     assert refused.value.code == "VEN-LAB-BROKEN"
@@ -337,7 +338,8 @@ def test_a_disk_that_turns_is_served_and_goes_with_its_server(labs: Labs) -> Non
     (server,) = (each.notes["pid"] for each in found.entries if each.kind == "spindle")
     machine.kill([server])
     steps._wait_for_end([server])
-    assert lab.look(labs.home, NAME).state == "broken"
+    broken = lab.look(labs.home, NAME)
+    assert (broken.state, broken.ended) == ("broken", ("the server of its disks that turn",))
     labs.down()
     assert labs.left() == []
 

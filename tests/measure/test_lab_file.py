@@ -116,6 +116,16 @@ def test_dilation_divides_rates_and_multiplies_times_and_nothing_else() -> None:
     assert uplinks == {"left": 12.5e6, "inner": None, "big": 6.25e6}
 
 
+def test_a_disk_may_pass_for_one_of_another_class() -> None:
+    spec = lab_of(
+        '[disks.hdd]\nsize = "1GB"\n[disks.worn]\nclass = "hdd"\nsize = "1GB"\n'
+        '[[hosts]]\nname = "h"\ndisks = { hdd = 1, worn = 1 }\n',
+        FILE,
+    )
+    cluster = tomllib.loads(cluster_text(spec, spec))
+    assert cluster["hosts"][0]["disks"] == {"hdd": ["/venturi/hdd0", "/venturi/worn0"]}
+
+
 def test_a_lab_is_a_cluster_too() -> None:
     spec = lab()
     cluster = tomllib.loads(cluster_text(spec, dilated(spec, cores=2)))

@@ -28,7 +28,6 @@ _CLEAR = "\r\033[K"
 _STATES = {
     "up": "up",
     "left": "up, but the plan that it was made for has ended",
-    "broken": "up, but a host of it has ended",
     "half": "half made, or half taken down",
     "gone": "gone: the machine was started again since",
 }
@@ -168,7 +167,8 @@ def _parts(lab: Lab) -> Iterator[Table | Line]:
     k = lab.spec.dilation
     slower = "" if k == 1 else f", k = {k:g}: rates divided by it, times multiplied"
     style = "bold" if lab.state == "up" else "bold yellow"
-    yield Line(f"lab {lab.name}: {_STATES[lab.state]} (since {lab.since}{slower})", style)
+    state = _STATES.get(lab.state) or f"up, but {' and '.join(lab.ended)} ended"
+    yield Line(f"lab {lab.name}: {state} (since {lab.since}{slower})", style)
     rows = table("host", "address", "link", "switch", "disks", "memory", "cpus", "processes",
                  left=5)  # fmt: skip
     for host in lab.made.hosts:
@@ -230,7 +230,8 @@ def _disks(host: LabHost) -> str:
     counts: dict[str, int] = {}
     for disk in host.disks:
         counts[disk.disk_class] = counts.get(disk.disk_class, 0) + 1
-    return ", ".join(f"{count} {name}" for name, count in counts.items())
+    said = [f"{count} {name}" for name, count in counts.items()]
+    return ", ".join(said + [f"{each.name} ({' + '.join(each.disks)})" for each in host.pools])
 
 
 def _rate(bytes_per_s: float | None) -> str:

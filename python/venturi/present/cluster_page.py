@@ -64,10 +64,14 @@ class HostCard:
 
 @dataclass(frozen=True, slots=True)
 class ProbeSeen:
-    """The newest trial of a probe; `sentence` is None where it measured nothing of hosts."""
+    """The newest trial of a probe; `sentence` is None where it measured nothing of hosts.
+    `disturbed`: others used the hosts meanwhile. `folders`: what it measured of disks.
+    """
 
     trial: str
     state: str
+    disturbed: bool
+    folders: tuple[str, ...]
     started_at: datetime | None
     sentence: str | None
 
@@ -115,7 +119,12 @@ def probe_seen(trial: Trial) -> ProbeSeen:
     """What the probe `trial` found, in a sentence."""
     found = between_hosts(trial) or disks_of_hosts(trial)
     said = None if found is None else found.sentence
-    return ProbeSeen(trial.id, trial.state.value, trial.started_at, said)
+    folders = {
+        str(sample.labels["dir"]): None for sample in trial.samples if "dir" in sample.labels
+    }
+    return ProbeSeen(
+        trial.id, trial.state.value, bool(trial.disturbed), tuple(folders), trial.started_at, said
+    )
 
 
 def _host(cluster: Cluster, host: Host) -> HostCard:

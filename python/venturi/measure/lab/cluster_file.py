@@ -55,7 +55,7 @@ def _host(spec: LabSpec, host: LabHost, port_bytes_per_s: float | None) -> Itera
         yield f"flow_rate = {_rate(port_bytes_per_s)}"
     folders: dict[str, list[str]] = {}
     for disk in host.disks:
-        folders.setdefault(disk.disk_class, []).append(str(FOLDER / disk.name))
+        folders.setdefault(disk.seen_as or disk.disk_class, []).append(str(FOLDER / disk.name))
     for pool in host.pools:
         folders.setdefault(pool.pool_class, []).append(str(FOLDER / pool.name))
     if folders:

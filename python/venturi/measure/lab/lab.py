@@ -51,8 +51,8 @@ _ENTER = 'for group in {groups}; do echo $$ > "$group/cgroup.procs" || exit 125;
 @dataclass(frozen=True, slots=True)
 class Lab:
     """A lab of this machine. `state`: `up`; `left`: up, but the process that it was made for has
-    ended; `broken`: a holder of it has ended; `half`: not made to the end, or not taken down to it;
-    `gone`: the machine was started again since.
+    ended; `broken`: what `ended` names is gone; `half`: not made to the end, or not taken down to
+    it; `gone`: the machine was started again since.
     """
 
     name: str
@@ -65,6 +65,8 @@ class Lab:
     since: str
     processes: Mapping[str, int | None]
     """How many processes are in each host; None: its namespaces are gone."""
+    ended: tuple[str, ...] = ()
+    """What of it has ended since: hosts, the switches, the server of disks that turn."""
     carried: Carried | None = None
     """What this machine itself gave beside it; None: it was not measured."""
 
@@ -238,7 +240,7 @@ def look(home: Path, name: str) -> Lab:
     except (FileNotFoundError, ValueError):  # not measured, or killed meanwhile
         carried = None
     return Lab(name, _state(written), spec, made, folder, written.about["since"], processes,
-               carried)  # fmt: skip
+               _ended(written), carried)  # fmt: skip
 
 
 def cluster_file(home: Path, name: str) -> Path:
@@ -441,12 +443,21 @@ def _state(written: journal.Journal) -> str:
         return "gone"
     if not written.is_up:
         return "half"
-    world = _world(written, _SPECS.validate_python(written.about["made"]), held=-1)
-    keys = [f"holder {name}" for name in (SWITCHES, *(host.name for host in world.spec.hosts))]
-    alive = (world.process(key).alive for key in keys + [SERVER] * (SERVER in world.notes))
-    if not all(alive):
+    if _ended(written):
         return "broken"
     return "left" if _left_behind(written) else "up"
+
+
+def _ended(written: journal.Journal) -> tuple[str, ...]:
+    """What of a lab that was made to its end in this boot has ended; of another, nothing."""
+    if not (written.same_boot and written.is_up):
+        return ()
+    world = _world(written, _SPECS.validate_python(written.about["made"]), held=-1)
+    needed = {f"holder {host.name}": host.name for host in world.spec.hosts}
+    needed[f"holder {SWITCHES}"] = "the switches"
+    if SERVER in world.notes:
+        needed[SERVER] = "the server of its disks that turn"
+    return tuple(said for key, said in needed.items() if not world.process(key).alive)
 
 
 def _write_etc(world: World) -> None:

@@ -59,6 +59,8 @@ class Disk:
     seek_s: float | None
     rotation_s: float | None
     dirty_bytes: int | None
+    seen_as: str | None = None
+    """The class of which its host's cluster file says it is; None: `disk_class`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +214,7 @@ class _Disk(Strict):
     seek: Annotated[Seconds | None, Field(description="average seek (spindle)")] = None
     rotation: Annotated[Seconds | None, Field(description="of one turn (spindle)")] = None
     dirty: Annotated[Bytes | None, Field(description="unwritten data that may be in memory")] = None
+    seen_as: Annotated[Text | None, Field(alias="class", description="if not NAME")] = None
 
 
 class _Pool(Strict):
@@ -549,6 +552,7 @@ def _disk(name: str, disk_class: str, disk: _Disk) -> Disk:
         seek_s=disk.seek,
         rotation_s=disk.rotation,
         dirty_bytes=disk.dirty,
+        seen_as=disk.seen_as,
     )
 
 

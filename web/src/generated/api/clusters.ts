@@ -71,6 +71,8 @@ export interface NamedCluster {
 export interface ProbeSeen {
   trial: string;
   state: string;
+  disturbed: boolean;
+  folders: string[];
   started_at: string | null;
   sentence: string | null;
 }

@@ -156,6 +156,8 @@ function Probe({
               text={`The trial, ${seen.started_at === null ? seen.state : moment(seen.started_at)}`}
             />
             {seen.state !== "succeeded" && <span className="state">{seen.state}</span>}
+            {seen.disturbed && <span className="state">disturbed</span>}
+            {seen.folders.length > 0 && `, of ${seen.folders.join(", ")}`}
           </p>
         </>
       )}
@@ -262,7 +264,15 @@ function Body({ card, page }: { card: ClusterCard; page: ClusterPage }) {
           <Trials
             caption={`Trials on ${card.name}`}
             rows={page.trials}
-            columns={["workload", "engine", "state", "elapsed_s", "started_at", "warnings"]}
+            columns={[
+              "workload",
+              "engine",
+              "state",
+              "elapsed_s",
+              "started_at",
+              "disturbed",
+              "warnings",
+            ]}
           />
         </div>
       </section>
