@@ -431,7 +431,8 @@ HDDS, SSD, EVENLY, MERGED = "HDDs only", "SSD only", "stock, spread evenly", "me
 STOCK = {"hdd": HDDS, "ssd": SSD, "mixed": EVENLY, "merged": MERGED}
 NOTHING, SOME, EVERYTHING = "nothing fits", "half fits", "everything fits"
 FITS = {
-    "ssd 100GB": NOTHING, "ssd max 90MB": SOME, "ssd max 150MB": SOME, "ssd max 1000MB": EVERYTHING,
+    "ssd 100GB": NOTHING, "ssd max 50MB": SOME, "ssd max 90MB": SOME, "ssd max 150MB": SOME,
+    "ssd max 1000MB": EVERYTHING,
 }  # fmt: skip
 NONE_FIT, HALF, ALL_FIT = (f"tiers, {fits}" for fits in (NOTHING, SOME, EVERYTHING))
 EXPECTED = (

@@ -48,7 +48,8 @@ def seconds(values: Mapping[str, Any]) -> float:
         "slow-disk": 50, "slow-link": 20, "shared-4": 4,
     }  # fmt: skip
     if values["cluster"] == "lab":
-        tiers = {"ssd 100GB": 80, "ssd max 150MB": 40, "ssd max 90MB": 40, "ssd max 1000MB": 20}
+        half = dict.fromkeys(("ssd max 50MB", "ssd max 90MB", "ssd max 150MB"), 40)
+        tiers = half | {"ssd 100GB": 80, "ssd max 1000MB": 20}
         disks = {"hdd": 80, "ssd": 20, "mixed": 60, "merged": 44}
         return tiers.get(values[TIERS_SETTING], disks[values["disk"]])
     second = 4 if values.get("mapreduce.map.speculative") == "true" else 0
