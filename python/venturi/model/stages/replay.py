@@ -63,11 +63,14 @@ class Schedule:
 
     def _replayed_s(self, pauses_s: Seconds, lasting_s: Seconds) -> float:
         free = [0.0] * self.slots
+        taken = pauses_s + lasting_s
+        if self.needed.all() and (taken >= 0).all():  # mostly: then the last end is never replaced
+            for took in taken.tolist():
+                heapreplace(free, free[0] + took)
+            return max(max(free) + self.tail_s, 0.0)
         last = 0.0
-        for pause, time_s, needed in zip(
-            pauses_s.tolist(), lasting_s.tolist(), self.needed.tolist(), strict=True
-        ):
-            end = free[0] + pause + time_s
+        for took, needed in zip(taken.tolist(), self.needed.tolist(), strict=True):
+            end = free[0] + took
             heapreplace(free, end)
             if needed and end > last:
                 last = end
@@ -85,12 +88,12 @@ def schedule(
     starts, ends = times.launched_s[order], times.finished_s[order]
     submitted_s = min(stage_s[0], float(starts[0]))
     free = [submitted_s] * slots
-    pauses = np.empty(len(order))
-    for place, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-        pauses[place] = start - free[0]
+    pauses = []
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        pauses.append(start - free[0])
         heapreplace(free, end)
     last_s = float(ends[needed[order]].max())
     return Schedule(
-        slots, order, pauses, ends - starts, needed[order], stage_s[1] - last_s,
+        slots, order, np.array(pauses), ends - starts, needed[order], stage_s[1] - last_s,
         max(stage_s[1] - submitted_s, 0.0),
     )  # fmt: skip

@@ -124,11 +124,14 @@ def core_use(
         WAITED: though_waited,
     }
     spare = _step(there.from_s, there.spare_cores, edges[:-1])
-    parts = [CoreTime(reason, float(each @ length) * there.cpus) for reason, each in unused.items()]
-    parts.append(CoreTime(NO_SLOT, float(spare @ length)))
-    used_s = float(used @ length) * there.cpus
+    parts = [
+        CoreTime(reason, float((each * length).sum()) * there.cpus)
+        for reason, each in unused.items()
+    ]
+    parts.append(CoreTime(NO_SLOT, float((spare * length).sum())))
+    used_s = float((used * length).sum()) * there.cpus
     return CoreUse(
-        offered_s=float(slots @ length) * there.cpus + float(spare @ length),
+        offered_s=float((slots * length).sum()) * there.cpus + float((spare * length).sum()),
         used_s=used_s,
         used=_by_outcome(tasks, used_s, elapsed_s),
         unused=tuple(part for part in parts if part.time_s > 0),
