@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi.cli.html import PageFile, html_options
-from venturi.cli.job import Job, job_of
 from venturi.cli.options import EXCESS, json_option, print_json
 from venturi.cli.repository import open_repository
 from venturi.cli.screen import show
-from venturi.errors import ExitCode, VenturiError
+from venturi.errors import ExitCode
 from venturi.model.compare.regression import Speed, decide
 from venturi.model.compare.repeat_groups import Comparison, compare_groups
 from venturi.model.statistics.stats import Interval
@@ -105,30 +104,20 @@ def command(
 def _tell_why(names: Sequence[str], html: PageFile | None, *, as_json: bool) -> None:
     """What is not the same in two jobs."""
     from venturi.advise.diagnosis.difference import difference
+    from venturi.advise.diagnosis.find import diagnose
+    from venturi.present.api.jobs import analysed
     from venturi.present.two_jobs import parts
 
     with open_repository() as repository:
         trials = [repository.get(name) for name in names]
-        one, other = (_job(repository, trial) for trial in trials)
+        one, other = (analysed(repository, trial) for trial in trials)
         if html is not None:
             html.write_answers(f"/jobs?before={trials[0].id}&after={trials[1].id}", repository)
-    found = difference((one.line, one.analysis), (other.line, other.analysis))
+    found = difference(one, other)
     if as_json:
         print_json(asdict(found))
         return
-    show(*parts(found, (one.diagnosis, other.diagnosis)))
-
-
-def _job(repository: Repository, trial: Trial) -> Job:
-    job = job_of(repository, trial)
-    if job is None:
-        raise VenturiError(
-            "VEN-MODEL-INPUT",
-            f"no account of its engine was recorded with trial {trial.id}",
-            where={"trial": trial.id},
-            hint="import the engine's own log of it: venturi import LOG",
-        )
-    return job
+    show(*parts(found, [diagnose(*each) for each in (one, other)]))
 
 
 def group_of(repository: Repository, name: str) -> Sequence[Trial]:

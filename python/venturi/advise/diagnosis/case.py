@@ -16,6 +16,7 @@ from venturi.model.stages.stage import Analysis
 from venturi.model.stages.timeline import Key, Timeline
 
 MOST_STAGES = 1_000
+_MANAGERS = ("yarn", "k8s://", "spark://", "mesos://")
 Places = npt.NDArray[np.intp]
 Values = npt.NDArray[Any]
 
@@ -77,6 +78,8 @@ class Case:
         self.variant = "mapreduce" if mapreduce else "any"
         """Which advice fits, of rules that are looked for in jobs of both engines."""
         self._rules = rules
+        self.managed = (self.setting("spark.master") or "").startswith(_MANAGERS)
+        """Whether a cluster manager starts its executors."""
         self._on_path_s: dict[Key, float] = {}
         for step in analysis.path:
             if step.key is not None:

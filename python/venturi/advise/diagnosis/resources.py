@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from venturi.advise.diagnosis.case import Case, Confidence, Hit, Spared, Where
-from venturi.advise.diagnosis.waits import DEFAULT_HEAP, MANAGED, heap_bytes
+from venturi.advise.diagnosis.waits import DEFAULT_HEAP, heap_bytes
 from venturi.model.stages import losses
 from venturi.model.stages.causes import total
 from venturi.model.stages.slots import Offered, shortages
@@ -129,8 +129,7 @@ def speculation(case: Case) -> Iterator[Hit]:
 def idle_cores(case: Case) -> Iterator[Hit]:
     """More executors than the job can use, because of what the driver does and of long tasks."""
     line, cores = case.line, case.analysis.cores
-    managed = (case.setting("spark.master") or "").startswith(MANAGED)
-    if not managed or line.there is None or cores is None or not line.elapsed_s:
+    if not case.managed or line.there is None or cores is None or not line.elapsed_s:
         return
     least_s = case.limit("idle-cores", "elapsed_s")
     use = cores.used_s / cores.offered_s if cores.offered_s else 1.0
@@ -188,8 +187,7 @@ def idle_memory(case: Case) -> Iterator[Hit]:
     """Heaps of executors of which much was never used."""
     table = case.line.account.memory
     heap = heap_bytes(case.setting("spark.executor.memory") or DEFAULT_HEAP)
-    managed = (case.setting("spark.master") or "").startswith(MANAGED)
-    if table is None or heap is None or not managed:
+    if table is None or heap is None or not case.managed:
         return
     if (case.line.elapsed_s or 0.0) < case.limit("idle-memory", "elapsed_s"):
         return

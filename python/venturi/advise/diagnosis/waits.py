@@ -21,7 +21,6 @@ RESERVED = 300 << 20  # UnifiedMemoryManager
 _FRACTION = 0.6  # the default of spark.memory.fraction
 DEFAULT_HEAP = "1g"
 _SENDING = ("getting result", "result serialisation")
-MANAGED = ("yarn", "k8s://", "spark://", "mesos://")
 
 
 def spill(case: Case) -> Iterator[Hit]:
@@ -106,8 +105,7 @@ def late_executors(case: Case) -> Iterator[Hit]:
     """Waiting for executors that a cluster manager had to start."""
     shares, elapsed_s = case.analysis.verdict.shares, case.line.elapsed_s or 0.0
     share = shares.get(START_UP, 0.0) + shares.get(NO_EXECUTOR, 0.0)
-    managed = (case.setting("spark.master") or "").startswith(MANAGED)
-    if not managed or share < case.limit("late-executors", "share"):
+    if not case.managed or share < case.limit("late-executors", "share"):
         return
     if share * elapsed_s < case.limit("late-executors", "wait_s"):
         return

@@ -11,17 +11,17 @@ import numpy.typing as npt
 from venturi.errors import VenturiError
 from venturi.model.stages.causes import UNATTRIBUTED, Floats, TaskTimes
 from venturi.model.stages.elapsed import Pieces, Work
-from venturi.model.stages.timeline import Key, Timeline, timeline
-from venturi.present.api.asking import NAME_LENGTH_MAX, Parameter
+from venturi.model.stages.timeline import Key, Timeline
+from venturi.present.api.asking import Parameter
 from venturi.present.api.context import Services
 from venturi.present.api.job_shapes import JobTasks, TaskDot, TaskLane, TaskSeen
-from venturi.record.job_account import has_account, load
+from venturi.present.api.jobs import line_of
+from venturi.present.api.trials import Id, trial_of
 
 COLUMNS, LANES, DOTS, SLOWEST = 240, 40, 1_200, 20
 _BINS = 40
 _LEAST_FILLED = 0.005
 Places = npt.NDArray[np.intp]
-Id = Annotated[str, Parameter(max_length=NAME_LENGTH_MAX)]
 
 
 def tasks(
@@ -39,11 +39,9 @@ def tasks(
     ] = None,
 ) -> JobTasks:
     """What each executor's tasks did over time, how long they took for how much, the slowest."""
-    trial = services.repository.get(id)
-    if not has_account(trial):
-        return _nothing("no account of its engine was recorded with this trial")
+    trial = trial_of(services, id)
     try:
-        line = timeline(load(services.repository, trial))
+        line = line_of(services.repository, trial)
     except VenturiError as error:
         return _nothing(error.message)
     if not line.elapsed_s:

@@ -47,15 +47,29 @@ TASK_TIME = "task time"
 NO_CLOCK = "an account that was ingested has no other beginning than its own"
 
 
+def line_of(repository: Repository, trial: Trial) -> Timeline:
+    """The timeline of the job of `trial`; VEN-MODEL-INPUT if no account of it is kept."""
+    if not has_account(trial):
+        raise VenturiError(
+            "VEN-MODEL-INPUT",
+            "no account of its engine was recorded with this trial",
+            where={"trial": trial.id},
+            hint="import the engine's own log of it: venturi import LOG",
+        )
+    return timeline(load(repository, trial))
+
+
+def analysed(repository: Repository, trial: Trial) -> tuple[Timeline, Analysis]:
+    """The same with what is found out about it."""
+    line = line_of(repository, trial)
+    return line, analyse(line.account, next(iter(trial.values(CPU_OTHERS)), None), line)
+
+
 def job_of(repository: Repository, trial: Trial) -> JobData:
     """What the account that is kept with `trial` tells, or why nothing."""
-    if not has_account(trial):
-        return _nothing("no account of its engine was recorded with this trial")
     try:
-        account = load(repository, trial)
-        line = timeline(account)
-        found = analyse(account, next(iter(trial.values(CPU_OTHERS)), None), line)
-        return _data(line, found, meanwhile(repository, trial, account, found))
+        line, found = analysed(repository, trial)
+        return _data(line, found, meanwhile(repository, trial, line.account, found))
     except VenturiError as error:
         return _nothing(error.message)
 

@@ -7,16 +7,13 @@ from typing import Annotated
 from venturi.advise.diagnosis.difference import difference
 from venturi.advise.diagnosis.find import diagnose
 from venturi.errors import VenturiError
-from venturi.model.stages.analysis import analyse
 from venturi.model.stages.stage import Analysis
-from venturi.model.stages.timeline import Timeline, timeline
+from venturi.model.stages.timeline import Timeline
 from venturi.present.api.asking import NAME_LENGTH_MAX, Parameter
 from venturi.present.api.context import Services
 from venturi.present.api.job_shapes import ComparedJob, TwoJobs
-from venturi.present.api.jobs import finding_of
-from venturi.record.job_account import has_account, load
-from venturi.record.repository import Repository
-from venturi.record.trial import CPU_OTHERS, Trial
+from venturi.present.api.jobs import analysed, finding_of
+from venturi.record.trial import Trial
 
 _Id = Annotated[
     str | None,
@@ -30,22 +27,10 @@ def two_jobs(services: Services, before: _Id = None, after: _Id = None) -> TwoJo
         return TwoJobs(None, None, None, "name two trials, each of a job with its engine's account")
     one, other = (services.repository.get(each) for each in (before, after))
     try:
-        read = [_read(services.repository, trial) for trial in (one, other)]
+        read = [analysed(services.repository, trial) for trial in (one, other)]
     except VenturiError as error:
         return TwoJobs(_named(one), _named(other), None, error.message)
     return TwoJobs(_named(one, read[0]), _named(other, read[1]), difference(*read), None)
-
-
-def _read(repository: Repository, trial: Trial) -> tuple[Timeline, Analysis]:
-    if not has_account(trial):
-        raise VenturiError(
-            "VEN-MODEL-INPUT",
-            f"no account of its engine was recorded with trial {trial.id}",
-            where={"trial": trial.id},
-        )
-    account = load(repository, trial)
-    line = timeline(account)
-    return line, analyse(account, next(iter(trial.values(CPU_OTHERS)), None), line)
 
 
 def _named(trial: Trial, read: tuple[Timeline, Analysis] | None = None) -> ComparedJob:
