@@ -68,7 +68,8 @@ def main(tasks: int, shown: int, folder: Path | None) -> None:
                 f"| {n:,} tasks | {size_bytes / 1e6:,.0f} MB | {wall_s:.1f} s | {cpu_s:.1f} s "
                 f"| {memory_bytes / 1e6:,.0f} MB |"
             )
-        for path in (f"/api/trials/{trial}", f"/api/trials/{trial}/job"):
+        for part in ("", "/job", "/tasks"):
+            path = f"/api/trials/{trial}{part}"
             first_s, again_s, n_bytes = ask(path, home)
             click.echo(
                 f"{path}: {first_s * 1e3:,.0f} ms, again {again_s * 1e3:,.0f} ms, {n_bytes:,} B"

@@ -18,7 +18,7 @@ _HEAD = re.compile(
     rb'\{\s*"Event"\s*:\s*"SparkListener(LogStart|ApplicationStart|ResourceProfileAdded'
     rb'|BlockManagerAdded|EnvironmentUpdate|MiscellaneousProcessAdded)"'
 )
-_HELD = 100
+_HELD, _HELD_BYTES = 100, 32 << 20
 
 
 def by_application(lines: Iterable[bytes]) -> Iterator[tuple[int, int, bytes]]:
@@ -29,16 +29,20 @@ def by_application(lines: Iterable[bytes]) -> Iterator[tuple[int, int, bytes]]:
     numbers: dict[object, int] = {}
     now = 0
     held: list[tuple[int, bytes]] = []
+    room = _HELD_BYTES
     for count, line in enumerate(lines, 1):
         head = _HEAD.match(line)
         kind = None if head is None else head[1]
         if kind == b"ApplicationStart":
             now = _number(numbers, line)
-        elif (kind == b"LogStart" and numbers) or (held and kind and len(held) < _HELD):
-            held.append((count, line))
-            continue
+        elif (kind == b"LogStart" and numbers) or (held and kind):
+            room -= len(line)
+            if room >= 0 and len(held) < _HELD:
+                held.append((count, line))
+                continue
         yield from ((now, number, each) for number, each in held)
         held.clear()
+        room = _HELD_BYTES
         yield now, count, line
     yield from ((now, number, each) for number, each in held)
 
