@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from venturi.model.stages.executors import executor_uses
 from venturi.model.stages.outlook import Outlooks
 from venturi.model.stages.stage import Analysis, Bound, Skew, Stage, Straggler
+from venturi.model.stages.streaming import stream_uses
 from venturi.model.stages.tiers import tier_uses
 from venturi.model.stages.timeline import Timeline
 from venturi.model.stages.verdict import in_words
@@ -39,6 +40,7 @@ def parts(line: Timeline, analysis: Analysis, host: Meanwhile) -> Iterator[Line 
         ("Executors that were lost", _lost_executors(analysis)),
         ("Executors", _executors(line)),
         ("SQL queries", _queries(account)),
+        ("Streaming queries", _streams(account)),
         ("Critical path", _path(analysis)),
         ("Stages" + left_out, _stages(stages)),
         ("Task time by cause, share of the stage's task time", _causes(stages)),
@@ -210,6 +212,23 @@ def _executors(line: Timeline) -> Table:
         )  # fmt: skip
     if len(uses) > len(most):
         made.notes.append(("task time", f"of {len(uses):,} executors those with the most"))
+    return made
+
+
+def _streams(account: JobAccount) -> Table:
+    made = table(
+        "stream", "batches", "rows", "rows a second", "median batch", "slowest", "most of it",
+        "busy", "keeps up", "rows of state", "state",
+        prose=("stream", "most of it"), spare=("state", "rows of state", "busy"),
+    )  # fmt: skip
+    for each in stream_uses(account):
+        rate = "—" if each.rows_per_s is None else f"{each.rows_per_s:,.0f}"
+        made.add(
+            each.name or each.stream, f"{each.batches:,}", f"{each.rows:,}", rate,
+            format_duration(each.median_s), format_duration(each.slowest_s), each.slowest_part,
+            _share(each.busy), "no" if each.behind else "yes", _count(each.state_rows),
+            format_bytes(each.state_bytes),
+        )  # fmt: skip
     return made
 
 

@@ -134,6 +134,21 @@ MEMORY = (
     Column("metric", "text", None, "the engine's name of the memory; Maximum...: what it may use"),
     Column("value", "int", "B", "the most of it that a sample saw, or the limit"),
 )
+BATCHES = (
+    Column("stream", "text", None, "the streaming query that it is of, by its id"),
+    Column("name", "text", None, "its name, if it has one"),
+    Column("batch_id", "int", None, "the engine's number of the batch"),
+    Column("began_ms", "int", MOMENT, "when it was triggered"),
+    Column("took_ms", "int", "ms", "from there until it was committed"),
+    Column("add_ms", "int", "ms", "of that, running its jobs"),
+    Column("planning_ms", "int", "ms", "planning its query"),
+    Column("offsets_ms", "int", "ms", "asking the sources what there is"),
+    Column("commit_ms", "int", "ms", "writing down what was done"),
+    Column("input_rows", "int", "1", "rows that came in"),
+    Column("state_rows", "int", "1", "rows of state after it"),
+    Column("state_bytes", "int", "B", "memory of the state"),
+    Column("state_commit_ms", "int", "ms", "committing the state, all tasks"),
+)
 TIERS_SETTING = "spark.storage.hierarchyStore"
 """Spark's setting, of the plugin for tiered storage, that says which tiers a job has."""
 # Of the event `venturi.spark.tiers.TieredStorageAccount`, a row for each of its tiers and kinds.
@@ -208,9 +223,11 @@ TASK_METRICS: Mapping[str, tuple[Column, ...]] = MappingProxyType(
     {"spark": SPARK_TASK_METRICS, "mapreduce": MAPREDUCE_TASK_METRICS}
 )
 TABLES = ("jobs", "stages", "tasks", "executors")
-OPTIONAL_TABLES = ("queries", "operators", "operator_metrics", "timers", "tiers", "memory")
-"""Tables that only accounts with SQL queries, Python or scans, tiered storage, or samples of memory
-have."""
+OPTIONAL_TABLES = (
+    "queries", "operators", "operator_metrics", "timers", "tiers", "memory", "batches",
+)  # fmt: skip
+"""Tables that only accounts with SQL queries, Python or scans, tiered storage, samples of memory or
+streams have."""
 ACCOUNT_NAME = "job-account.json"
 """The artifact with the application's own facts; its tables lie beside it."""
 ACCOUNT_TABLES = frozenset(f"{name}.parquet" for name in (*TABLES, *OPTIONAL_TABLES))
@@ -228,7 +245,7 @@ def columns(table: str, engine: str) -> tuple[Column, ...]:
     return {
         "jobs": JOBS, "stages": STAGES, "executors": EXECUTORS, "queries": QUERIES,
         "operators": OPERATORS, "operator_metrics": OPERATOR_METRICS, "timers": TIMERS,
-        "tiers": TIERS, "memory": MEMORY,
+        "tiers": TIERS, "memory": MEMORY, "batches": BATCHES,
     }[table]  # fmt: skip
 
 
@@ -318,8 +335,8 @@ class JobAccount:
     `origin_ms` is when the trial began, on the account's clock: phases and series count from there.
     None, with a reason, where that is not known; an ingested account has no other beginning than
     its own. `applications` is how many the trial ran at once, of which this is one. `queries`, with
-    the operators of their plans and the metrics of these, `timers` and `memory` are None where the
-    engine records none, `tiers` where files were where the engine itself has them.
+    the operators of their plans and the metrics of these, `timers`, `memory` and `batches` are None
+    where the engine records none, `tiers` where files were where the engine itself has them.
     """
 
     application: Application
@@ -339,6 +356,7 @@ class JobAccount:
     timers: pl.DataFrame | None = None
     tiers: pl.DataFrame | None = None
     memory: pl.DataFrame | None = None
+    batches: pl.DataFrame | None = None
 
     @property
     def began_s(self) -> float | None:
@@ -400,6 +418,7 @@ _KEYS = {
     "timers": ("stage_id", "stage_attempt"),
     "tiers": ("at_ms", "executor_id", "tier", "order", "kind"),
     "memory": ("executor_id", "metric", "value"),
+    "batches": ("stream", "batch_id", "began_ms"),
 }
 
 

@@ -128,6 +128,29 @@ class ExecutorUse:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamUse:
+    """A streaming query: its batches, the rows that came in, and how many of them a second of work.
+
+    `slowest_part` took the most of the slowest batch. `busy` is the share of the time in which a
+    batch was worked on; `behind`: it always was, and each took longer. State is after the last one.
+    """
+
+    stream: str
+    name: str | None
+    batches: int
+    rows: int
+    rows_per_s: float | None
+    median_s: float
+    slowest_s: float
+    slowest_batch: int
+    slowest_part: str
+    busy: float | None
+    behind: bool
+    state_rows: int | None
+    state_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class CoreTime:
     """Core-seconds, and what for or why."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from venturi.advise.diagnosis.changes import Difference
-from venturi.model.stages.stage import ExecutorUse
+from venturi.model.stages.stage import ExecutorUse, StreamUse
 from venturi.model.stages.tiers import TierLevels, TierUse
 from venturi.present.host_use import HostUse
 
@@ -317,6 +317,7 @@ class JobData:
     jobs: tuple[JobSpan, ...]
     executors: tuple[ExecutorUse, ...]
     executors_left_out: int
+    streams: tuple[StreamUse, ...]
     tiers: tuple[TierUse, ...]
     tier_levels: TierLevels | None
     missing_reason: str | None

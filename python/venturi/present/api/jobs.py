@@ -13,6 +13,7 @@ from venturi.model.stages.causes import Floats
 from venturi.model.stages.executors import executor_uses
 from venturi.model.stages.outlook import Outlooks, outlooks
 from venturi.model.stages.stage import Analysis, Stage
+from venturi.model.stages.streaming import stream_uses
 from venturi.model.stages.tiers import tier_levels, tier_uses
 from venturi.model.stages.timeline import Timeline, timeline
 from venturi.model.stages.verdict import in_words
@@ -43,6 +44,7 @@ SHOWN_STAGES = 200
 RUNNING_POINTS = TIER_POINTS = 400
 REPLAYED_TASKS = 20_000  # of more, a page would wait too long
 SHOWN_TIERS = SHOWN_LOSSES = SHOWN_EXECUTORS = 200
+SHOWN_STREAMS = 50
 TASK_TIME = "task time"
 NO_CLOCK = "an account that was ingested has no other beginning than its own"
 
@@ -80,7 +82,7 @@ def _nothing(reason: str) -> JobData:
         driver_s=None, verdict=None, findings=(), silence=reason, unseen=(), parts=(), cores=(),
         losses=(), lost_executors=(), stages=(), stages_left_out=0, running=None, bounds=(),
         outlook=JobOutlook((), None, reason), queries=(), jobs=(), executors=(),
-        executors_left_out=0, tiers=(), tier_levels=None, missing_reason=reason,
+        executors_left_out=0, streams=(), tiers=(), tier_levels=None, missing_reason=reason,
     )  # fmt: skip
 
 
@@ -130,6 +132,7 @@ def _data(line: Timeline, found: Analysis, host: Meanwhile) -> JobData:
         jobs=jobs_of(line),
         executors=tuple(each for each in uses if each.executor_id in busiest),
         executors_left_out=len(uses) - len(busiest),
+        streams=tuple(stream_uses(account))[:SHOWN_STREAMS],
         tiers=tier_uses(account)[:SHOWN_TIERS],
         tier_levels=tier_levels(account, TIER_POINTS),
         missing_reason=None,

@@ -29,6 +29,7 @@ from venturi.record.accounts.columnar import (
 )
 from venturi.record.accounts.configuration import masked, spark_chosen
 from venturi.record.accounts.find import Log, spark_logs
+from venturi.record.accounts.spark_batches import PROGRESS, Batches
 from venturi.record.accounts.spark_fields import NO_METRICS, WrongTypes, metrics_of
 from venturi.record.accounts.spark_memory import Memory
 from venturi.record.accounts.spark_parts import by_application
@@ -171,6 +172,7 @@ class _Told:
     tiers: TableBuilder = field(default_factory=lambda: TableBuilder("tiers", "spark"))
     tier_rows: int = 0
     memory: Memory = field(default_factory=Memory)
+    batches: Batches = field(default_factory=Batches)
     last_ms: int | None = None
 
     def take(self, line: bytes, count: int) -> None:
@@ -424,6 +426,7 @@ class _Told:
             timers=self.timers.table(),
             tiers=self.tiers.finish() if self.tier_rows else None,
             memory=self.memory.table(),
+            batches=self.batches.table(),
         )
 
     def _tasks(self) -> pl.DataFrame:
@@ -515,6 +518,7 @@ _HANDLERS: Mapping[str, Callable[[_Told, Event], None]] = {
     ENDED: _Told.query_end,
     PLAN_CHANGED: lambda _told, _event: None,  # only the timers in its plan are of use
     DRIVER_VALUES: _Told.driver_values,
+    PROGRESS: lambda told, event: told.batches.take(event),
     TIERED_STORAGE: _Told.tiered_storage,
 }
 

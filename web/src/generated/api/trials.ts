@@ -189,6 +189,7 @@ export interface JobData {
   jobs: JobSpan[];
   executors: ExecutorUse[];
   executors_left_out: number;
+  streams: StreamUse[];
   tiers: TierUse[];
   tier_levels: TierLevels | null;
   missing_reason: string | null;
@@ -277,6 +278,21 @@ export interface JobSpan {
   outcome: string | null;
   started_s: number | null;
   elapsed_s: number | null;
+}
+export interface StreamUse {
+  stream: string;
+  name: string | null;
+  batches: number;
+  rows: number;
+  rows_per_s: number | null;
+  median_s: number;
+  slowest_s: number;
+  slowest_batch: number;
+  slowest_part: string;
+  busy: number | null;
+  behind: boolean;
+  state_rows: number | null;
+  state_bytes: number | null;
 }
 export interface TierUse {
   order: number;

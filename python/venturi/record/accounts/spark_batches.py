@@ -1,0 +1,67 @@
+"""Batches of structured streaming in Spark event logs: when, how long, of how much, and the state.
+
+A batch is told when it is over: one that hangs is not told at all. Source of the names:
+StreamingQueryProgress in sql/api/src/main/scala/org/apache/spark/sql/streaming/progress.scala.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from venturi.record.accounts.columnar import TableBuilder, TooManyError, amount, number, word
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PROGRESS = "org.apache.spark.sql.streaming.StreamingQueryListener$QueryProgressEvent"
+_BATCHES = 500_000
+# What the driver does for a batch, in milliseconds, by what it is for.
+_PARTS = (
+    ("addBatch",), ("queryPlanning",), ("latestOffset", "getBatch", "getOffset"),
+    ("walCommit", "commitOffsets"),
+)  # fmt: skip
+
+
+class Batches:
+    """The batches that a log told of so far."""
+
+    def __init__(self) -> None:
+        self._table = TableBuilder("batches", "spark")
+        self._n = 0
+
+    def take(self, event: Mapping[str, Any]) -> None:
+        """Takes in what is told of a batch; one of which no row came is none."""
+        told = event["progress"]
+        took = told["durationMs"]
+        if "addBatch" not in took:
+            return
+        if self._n >= _BATCHES:
+            raise TooManyError
+        begun = datetime.fromisoformat(told["timestamp"])
+        states = told.get("stateOperators") or ()
+        row = (
+            word(told["id"]), word(told.get("name")), number(told["batchId"]),
+            round(begun.timestamp() * 1e3), amount(took.get("triggerExecution")),
+            *(_sum(took, names) for names in _PARTS),
+            _sum_of(told.get("sources") or (), "numInputRows"),
+            _sum_of(states, "numRowsTotal"), _sum_of(states, "memoryUsedBytes"),
+            _sum_of(states, "commitTimeMs"),
+        )  # fmt: skip
+        self._table.append(row)
+        self._n += 1
+
+    def table(self) -> pl.DataFrame | None:
+        """All of them, None if there is none."""
+        return self._table.finish() if self._n else None
+
+
+def _sum(values: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
+    known = [found for name in names if (found := amount(values.get(name))) is not None]
+    return sum(known) if known else None
+
+
+def _sum_of(parts: Any, name: str) -> int | None:
+    known = [found for each in parts if (found := amount(each.get(name))) is not None]
+    return sum(known) if known else None
