@@ -227,4 +227,5 @@ def bytes_spilled(tasks: pl.DataFrame, engine: str) -> Floats:
 
 def total(values: Seconds) -> float:
     """The sum of what is known."""
-    return float(values[~np.isnan(values)].sum())
+    whole = float(values.sum())
+    return whole if whole == whole else float(np.nansum(values))  # noqa: PLR0124 - NaN is not

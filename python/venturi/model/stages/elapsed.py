@@ -78,7 +78,8 @@ def elapsed_parts(
         here = pieces.between(span.from_s, span.to_s)
         active[here] += 1
         used_s[here] += work[span.key].within(pieces, here).sum(axis=1)
-        slots[here] += max(work[span.key].at_once, 1)
+        if there is None:
+            slots[here] += max(work[span.key].at_once, 1)
     if there is not None:
         slots = np.maximum(there.at(pieces.edges[:-1]), 0.0)
     filled = _Filled(np.maximum(slots * pieces.length_s, used_s), used_s, active)
@@ -157,7 +158,7 @@ class Work:
         parts = np.array([*times.causes.values(), times.unattributed_s]).T[known]
         rates = parts / lasted_s[known, None]
         starts, ends = times.launched_s[known], times.finished_s[known]
-        self.at_once = slots_used(starts, ends)
+        self._starts, self._ends = starts, ends
         moments = np.concatenate([starts, ends])
         order = np.argsort(moments, kind="stable")
         self._moments = moments[order]
@@ -166,6 +167,11 @@ class Work:
         self._rates = np.concatenate([nothing, np.cumsum(changes, axis=0)])
         shifts = changes * self._moments[:, None]
         self._shifts = np.concatenate([nothing, np.cumsum(shifts, axis=0)])
+
+    @property
+    def at_once(self) -> int:
+        """How many tasks ran at once at most."""
+        return slots_used(self._starts, self._ends)
 
     def within(self, pieces: Pieces, here: slice) -> Floats:
         """Task seconds in the pieces `here`: a row for each, a column for each of `names`."""
