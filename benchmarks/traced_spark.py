@@ -82,23 +82,24 @@ def disk_in(image: Path, folder: Path, size_bytes: int) -> Iterator[Path]:
         checked("umount", folder)
 
 
-def recorded(agent: Path, disk: Path, out: Path, job: list[str]) -> dict[str, int]:
-    """Runs the job while the disk is recorded; the bytes of its files by kind."""
-    recorder = subprocess.Popen(
-        [agent, "trace", "record", "--dir", disk, "--output", out], stdout=subprocess.PIPE
+@contextmanager
+def recorder(agent: Path, folder: Path, output: Path) -> Iterator[list[dict[str, Any]]]:
+    """Records the disk of `folder` meanwhile; then the list has what the recorder said of it."""
+    found: list[dict[str, Any]] = []
+    recording = subprocess.Popen(
+        [agent, "trace", "record", "--dir", folder, "--output", output], stdout=subprocess.PIPE
     )
-    assert recorder.stdout is not None
-    for line in iter(recorder.stdout.readline, b""):
+    assert recording.stdout is not None
+    for line in iter(recording.stdout.readline, b""):
         if json.loads(line)["event"] == "ready":
             break
     try:
-        done = subprocess.run(job, check=True, capture_output=True, text=True)
-        os.sync()
+        yield found
     finally:
-        recorder.terminate()
-        recorder.communicate()
-    found: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
-    return found
+        recording.terminate()
+        said, _ = recording.communicate()
+        events = map(json.loads, said.splitlines())
+        found += [each["data"] for each in events if each["event"] == "result"]
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -119,7 +120,12 @@ def main(records: int, maps: int, reducers: int, *, folder: Path) -> None:
             program = place / "job.py"
             program.write_text(JOB)
             words = [sys.executable, program, disk, records, maps, reducers]
-            of_files = recorded(agent, disk, place / "out", [str(word) for word in words])
+            with recorder(agent, disk, place / "out"):
+                done = subprocess.run(
+                    [str(word) for word in words], check=True, capture_output=True, text=True
+                )
+                os.sync()
+            of_files = json.loads(done.stdout.splitlines()[-1])
         events = checked(agent, "trace", "analyze", place / "out").stdout.splitlines()
     told(json.loads(events[-1])["data"]["trace"]["whose"]["shares"], of_files)
 
