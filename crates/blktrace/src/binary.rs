@@ -48,14 +48,12 @@ const fn kind_of(action: usize) -> Option<Kind> {
     }
 }
 
-/// Kinds by action, and whether they are needed.
-const KINDS: [(Kind, bool); 32] = {
-    let mut kinds = [(Kind::Queue, false); 32];
+/// Kinds by action.
+const KINDS: [Option<Kind>; 32] = {
+    let mut kinds = [None; 32];
     let mut action = 0;
     while action < kinds.len() {
-        if let Some(kind) = kind_of(action) {
-            kinds[action] = (kind, true);
-        }
+        kinds[action] = kind_of(action);
         action += 1;
     }
     kinds
@@ -179,7 +177,9 @@ impl Record {
             && (self.sector < SECTOR_LIMIT || u64::from(self.bytes) < SECTOR_BYTES)
     }
 
-    #[inline]
+    // Called once for each layout, where of most records only a few fields are needed then.
+    #[expect(clippy::inline_always, reason = "a call costs as much as what it does")]
+    #[inline(always)]
     fn take<const BIG: bool>(&self, behind: &[u8], tally: &mut Tally, events: &mut Vec<Event>) {
         let categories = self.action >> CATEGORIES;
         if categories >> NOTIFY & 1 == 1 {
@@ -189,7 +189,7 @@ impl Record {
         let action = (self.action & 0xffff & !CONTROL_GROUP) as usize;
         tally.record(action, self.time_ns);
         tally.sequences.take(self.device, self.cpu, self.sequence);
-        let (kind, needed) = KINDS.get(action).copied().unwrap_or(KINDS[0]);
+        let Some(kind) = KINDS.get(action).copied().flatten() else { return };
         let mut sectors = self.bytes / SECTOR_BYTES as u32;
         if action == SPLIT {
             sectors = first_part(self.sector, behind);
@@ -199,10 +199,7 @@ impl Record {
         let event = Event::new(self.time_ns, kind, self.device, operation)
             .at(self.sector, sectors)
             .with(flags(categories) | if failed { FAILED } else { 0 });
-        // Without a branch: which action comes next is anybody's guess.
-        let before = events.len();
         events.push(event);
-        events.truncate(before + usize::from(needed));
     }
 
     #[cold]

@@ -62,11 +62,15 @@ pub struct Locality {
     pub runs: Lengths,
     /// The ends of the requests before, each in the place of the one 16 before it.
     ends: [u64; WINDOW],
-    seen: usize,
-    /// The ends and the lengths of the streams, the one that was continued last first.
+    seen: u64,
+    /// Where the request before ended.
+    last_end: u64,
+    /// Of each stream its end, its length, and which request continued it last, from 1; 0 of none.
     stream_ends: [u64; WINDOW],
     stream_sectors: [u64; WINDOW],
-    stream_count: usize,
+    continued: [u64; WINDOW],
+    /// The stream that was continued last.
+    stream: usize,
 }
 
 /// The end of no request: farther from every sector than any other end.
@@ -81,9 +85,11 @@ impl Default for Locality {
             runs: Lengths::default(),
             ends: [NOWHERE; WINDOW],
             seen: 0,
+            last_end: NOWHERE,
             stream_ends: [NOWHERE; WINDOW],
             stream_sectors: [0; WINDOW],
-            stream_count: 0,
+            continued: [0; WINDOW],
+            stream: 0,
         }
     }
 }
@@ -93,60 +99,79 @@ impl Locality {
     #[inline]
     pub fn take(&mut self, sector: u64, sectors: u32) {
         let sectors = u64::from(sectors);
-        // The request before was the last to continue or to begin a stream.
-        let before = self.stream_ends[0];
-        if before == sector {
+        if self.last_end == sector {
             self.plain.zero += 1;
             self.window.zero += 1;
             self.streams.zero += 1;
-            self.stream_sectors[0] += sectors;
-        } else if self.seen > 0 {
-            self.plain.record(sector as i64 - before as i64);
-            self.window.record(nearest(&self.ends, sector));
-            let distance = nearest(&self.stream_ends, sector);
-            self.streams.record(distance);
-            if distance == 0 {
-                self.go_on(sector, sectors);
-            } else {
-                self.begin(sectors);
+            self.stream_sectors[self.stream] += sectors;
+        } else {
+            if self.seen > 0 {
+                self.plain.record(sector as i64 - self.last_end as i64);
             }
-        } else {
-            self.begin(sectors);
+            match self.ending_at(sector) {
+                Some(stream) => self.go_on(stream, sector, sectors),
+                None => self.begin(sector, sectors),
+            }
         }
-        self.stream_ends[0] = sector + sectors;
-        self.ends[self.seen % WINDOW] = sector + sectors;
+        self.last_end = sector + sectors;
+        self.ends[self.seen as usize % WINDOW] = self.last_end;
         self.seen += 1;
+        self.stream_ends[self.stream] = self.last_end;
+        self.continued[self.stream] = self.seen;
     }
 
-    /// The stream that ends at `sector` goes on, and becomes the first.
+    /// The stream that ends at `sector`; of several the one that was continued last.
     #[inline]
-    fn go_on(&mut self, sector: u64, sectors: u64) {
-        let at = self.stream_ends.iter().position(|end| *end == sector).unwrap_or(0);
-        let length = self.stream_sectors[at] + sectors;
-        self.stream_ends.copy_within(..at, 1);
-        self.stream_sectors.copy_within(..at, 1);
-        self.stream_sectors[0] = length;
-    }
-
-    /// A stream begins and becomes the first; the last one makes room if it has to.
-    #[inline]
-    fn begin(&mut self, sectors: u64) {
-        if self.stream_count == WINDOW {
-            self.runs.record(self.stream_sectors[WINDOW - 1]);
-        } else {
-            self.stream_count += 1;
+    fn ending_at(&self, sector: u64) -> Option<usize> {
+        // Without a branch for each: which one it is is anybody's guess.
+        let mut found = 0_u32;
+        for (stream, end) in self.stream_ends.iter().enumerate() {
+            found |= u32::from(*end == sector) << stream;
         }
-        self.stream_ends.copy_within(..WINDOW - 1, 1);
-        self.stream_sectors.copy_within(..WINDOW - 1, 1);
-        self.stream_sectors[0] = sectors;
+        if found.is_power_of_two() {
+            return Some(found.trailing_zeros() as usize);
+        }
+        let several = (0..WINDOW).filter(|stream| found >> stream & 1 == 1);
+        several.max_by_key(|stream| self.continued[*stream])
+    }
+
+    #[inline]
+    fn go_on(&mut self, stream: usize, sector: u64, sectors: u64) {
+        self.streams.zero += 1;
+        // Its last request is then one of those before, which ends there, too.
+        if self.seen - self.continued[stream] < WINDOW as u64 {
+            self.window.zero += 1;
+        } else {
+            self.window.record(nearest(&self.ends, sector));
+        }
+        self.stream = stream;
+        self.stream_sectors[stream] += sectors;
+    }
+
+    /// A stream begins; the one that was continued the longest ago makes room if it has to.
+    #[inline]
+    fn begin(&mut self, sector: u64, sectors: u64) {
+        if self.seen > 0 {
+            self.window.record(nearest(&self.ends, sector));
+            self.streams.record(nearest(&self.stream_ends, sector));
+        }
+        // Times and places in one number each, so that the least of them is found without a branch.
+        let times = self.continued.iter().enumerate();
+        let oldest = times.map(|(stream, time)| time * WINDOW as u64 + stream as u64);
+        self.stream = oldest.fold(u64::MAX, u64::min) as usize % WINDOW;
+        if self.continued[self.stream] > 0 {
+            self.runs.record(self.stream_sectors[self.stream]);
+        }
+        self.stream_sectors[self.stream] = sectors;
     }
 
     /// There are no more: what streams there are end.
     pub fn finish(&mut self) {
-        for sectors in &self.stream_sectors[..self.stream_count] {
+        let streams = self.continued.iter_mut().zip(&self.stream_sectors);
+        for (continued, sectors) in streams.filter(|(continued, _)| **continued > 0) {
             self.runs.record(*sectors);
+            *continued = 0;
         }
-        self.stream_count = 0;
     }
 }
 

@@ -100,7 +100,7 @@ impl Stream {
             handed_on: 0,
         };
         stream.decode();
-        stream.sort();
+        stream.hold_back();
         if stream.ready == 0 {
             stream.refill(&mut |_| Ok(()))?;
         }
@@ -169,7 +169,7 @@ impl Stream {
             self.tally.bytes += count as u64;
             told(count as u64)?;
             self.decode();
-            self.sort();
+            self.hold_back();
         }
         if self.ended {
             self.ready = self.events.len();
@@ -187,8 +187,7 @@ impl Stream {
             }
             Decoder::Ring(decoder) => decoder.decode(bytes, &mut self.tally, &mut self.events),
         };
-        let late = |event: &&Event| event.order() < self.handed_on;
-        self.tally.late += self.events[before..].iter().filter(late).count() as u64;
+        self.in_order(before);
         self.buffer.copy_within(done..self.filled, 0);
         self.filled -= done;
         if self.ended {
@@ -198,10 +197,20 @@ impl Stream {
         }
     }
 
-    fn sort(&mut self) {
-        if !self.events.is_sorted_by_key(Event::order) {
-            self.events.sort_by_key(Event::order);
+    /// Puts the events from `first` on among those before them.
+    fn in_order(&mut self, first: usize) {
+        let new = &self.events[first..];
+        let Some(least) = new.first().map(Event::order) else { return };
+        let sorted = self.events[first.saturating_sub(1)..].is_sorted_by_key(Event::order);
+        if sorted && least >= self.handed_on {
+            return;
         }
+        let late = |event: &&Event| event.order() < self.handed_on;
+        self.tally.late += new.iter().filter(late).count() as u64;
+        self.events.sort_by_key(Event::order);
+    }
+
+    fn hold_back(&mut self) {
         let held_back = if self.ended { 0 } else { HELD_BACK };
         self.ready = self.events.len().saturating_sub(held_back);
     }

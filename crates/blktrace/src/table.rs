@@ -30,13 +30,17 @@ impl Key {
 pub struct Table<V> {
     /// A power of two, at most half of them in use.
     slots: Vec<(Key, V)>,
+    /// By how much a mixed key is shifted to be a slot's number.
+    shift: u32,
     count: usize,
 }
 
 impl<V: Copy + Default> Default for Table<V> {
     fn default() -> Self {
-        const SLOTS_MIN: usize = 1 << 10;
-        Self { slots: vec![(Key::EMPTY, V::default()); SLOTS_MIN], count: 0 }
+        // Few, for they are to stay near the processor; there are more once there is more under way.
+        const SLOTS_MIN: usize = 1 << 8;
+        let shift = u64::BITS - SLOTS_MIN.trailing_zeros();
+        Self { slots: vec![(Key::EMPTY, V::default()); SLOTS_MIN], shift, count: 0 }
     }
 }
 
@@ -122,7 +126,7 @@ impl<V: Copy + Default> Table<V> {
     #[cold]
     fn rebuild(&mut self, slots: usize, mut stays: impl FnMut(Key, &V) -> bool) {
         let old = std::mem::replace(&mut self.slots, vec![(Key::EMPTY, V::default()); slots]);
-        self.count = 0;
+        (self.shift, self.count) = (u64::BITS - slots.trailing_zeros(), 0);
         // From behind an empty slot on, so that those of one key keep their order.
         let start = old.iter().position(|(key, _)| *key == Key::EMPTY).unwrap_or(0);
         for (key, value) in old[start..].iter().chain(&old[..start]) {
@@ -146,7 +150,7 @@ impl<V: Copy + Default> Table<V> {
     fn home(&self, key: Key) -> usize {
         // Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4): 2^64 / golden ratio.
         let mixed = key.0.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (mixed >> (u64::BITS - self.slots.len().trailing_zeros())) as usize
+        (mixed >> self.shift) as usize
     }
 
     #[inline]
