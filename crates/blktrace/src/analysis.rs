@@ -5,6 +5,7 @@ use crate::depth::Depth;
 use crate::error::TraceError;
 use crate::event::{Device, Event, FAILED, Kind, Operation, SECTOR_LIMIT};
 use crate::group::Group;
+use crate::heat::{Heat, What};
 use crate::pairing::{Completion, Issue, Pairing};
 use crate::table::Key;
 
@@ -55,8 +56,16 @@ impl DeviceCounts {
     #[inline]
     fn group(&mut self, operation: Operation) -> Option<&mut Group> {
         let group = self.groups.get_mut(operation as usize)?;
-        Some(group.get_or_insert_with(Box::default).as_mut())
+        if group.is_none() {
+            make(group);
+        }
+        group.as_deref_mut()
     }
+}
+
+#[cold]
+fn make(group: &mut Option<Box<Group>>) {
+    *group = Some(Box::default());
 }
 
 /// See the module.
@@ -68,6 +77,8 @@ pub struct Analysis {
     pub pairing: Pairing,
     /// Whose requests are; `None` if the trace does not tell.
     pub attribution: Option<Attribution>,
+    /// Finer cells of time; `None` if they are not asked for.
+    pub heat: Option<Heat>,
     /// When the trace begins.
     started_ns: Option<u64>,
     ended_ns: u64,
@@ -142,6 +153,15 @@ impl Analysis {
         {
             let since_start_ns = now_ns.saturating_sub(started_ns);
             group.issue(event, since_start_ns);
+            if let Some(heat) = &mut self.heat {
+                let files =
+                    self.attribution.as_ref().map(|attribution| attribution.files_of(label));
+                heat.issue(
+                    What { device: event.device, operation: event.operation, files },
+                    event,
+                    since_start_ns,
+                );
+            }
             if let Some(attribution) = &mut self.attribution {
                 attribution.issue(label, event, since_start_ns);
             }
@@ -157,8 +177,17 @@ impl Analysis {
                 if let Some(group) = device.group(operation) {
                     let failed = event.flags & FAILED != 0;
                     group.complete(issued_ns, queued_ns, failed);
+                    let since_ns = now_ns.saturating_sub(self.started_ns.unwrap_or(now_ns));
+                    if let Some(heat) = &mut self.heat {
+                        let attribution = self.attribution.as_ref();
+                        let files = attribution.map(|attribution| attribution.files_of(label));
+                        heat.complete(
+                            What { device: event.device, operation, files },
+                            issued_ns,
+                            since_ns,
+                        );
+                    }
                     if let Some(attribution) = &mut self.attribution {
-                        let since_ns = now_ns.saturating_sub(self.started_ns.unwrap_or(now_ns));
                         attribution.complete(label, issued_ns, queued_ns, (since_ns, failed));
                     }
                 }

@@ -155,6 +155,12 @@ impl Attribution {
         }
     }
 
+    /// What the files of a label's requests are for, and on which side of a shuffle.
+    pub fn files_of(&self, label: u16) -> (Class, Option<Phase>) {
+        let Pattern { class, phase, .. } = self.shares[usize::from(label)].0.pattern;
+        (class, phase)
+    }
+
     /// There are no more events.
     pub fn finish(&mut self) {
         self.patterns.iter_mut().for_each(|(_, counts)| counts.group.locality.finish());

@@ -42,12 +42,12 @@ const JSON_BYTES: u64 = 16 << 20;
 pub struct Manifest {
     /// [`VERSION`]
     pub version: u32,
-    /// The host's name.
-    pub host: String,
-    /// The kernel's release.
-    pub kernel: String,
-    /// How its times become times of day.
-    pub clock: Clock,
+    /// The host's name; `None` if it is not known.
+    pub host: Option<String>,
+    /// The kernel's release; `None` if it is not known.
+    pub kernel: Option<String>,
+    /// How its times become times of day; `None` if nobody knows.
+    pub clock: Option<Clock>,
     /// The disks.
     pub disks: Vec<Disk>,
     /// The file systems on them of which files are known.
@@ -57,6 +57,12 @@ pub struct Manifest {
     pub header_page: String,
     /// Of each event, by its system and name, tracefs' `format`.
     pub events: BTreeMap<String, String>,
+    /// What the trace was written as from which it was made; nothing of one that was recorded.
+    #[serde(default)]
+    pub converted: Vec<String>,
+    /// What was wrong with that trace.
+    #[serde(default)]
+    pub warnings: Vec<String>,
 }
 
 /// A moment by the clock of the events and by that of the day.
@@ -100,8 +106,10 @@ pub struct Bundle {
     pub owners: Option<Files>,
     /// Who makes requests.
     pub processes: Processes,
-    /// The host's name.
-    pub host: String,
+    /// The host's name, if it is known.
+    pub host: Option<String>,
+    /// What the trace was written as from which it was made; nothing of one that was recorded.
+    pub converted: Vec<String>,
     /// The disks.
     pub disks: Vec<Disk>,
     /// Processors whose file is gone.
@@ -158,10 +166,14 @@ impl Bundle {
             code: "VEN-TRACE-CUT",
             message: format!("the recording was cut short, and what came last is not in it: {cut}"),
         };
-        let warnings = cut.map(warning).into_iter().collect();
-        let (host, disks) = (manifest.host, manifest.disks);
+        let before = manifest.warnings.into_iter().map(|message| Warning {
+            code: "VEN-TRACE-CONVERTED",
+            message: format!("of the trace from which this one was made: {message}"),
+        });
+        let warnings = cut.map(warning).into_iter().chain(before).collect();
+        let (host, disks, converted) = (manifest.host, manifest.disks, manifest.converted);
         let processes = layout.processes();
-        Ok(Some(Self { files, owners, processes, host, disks, missing, warnings }))
+        Ok(Some(Self { files, owners, processes, host, converted, disks, missing, warnings }))
     }
 }
 
@@ -174,7 +186,7 @@ struct Version {
 impl Manifest {
     /// Where its pages have what.
     pub fn layout(&self) -> Result<Layout, String> {
-        let wall = (self.clock.monotonic_ns, self.clock.unix_ns as f64 / 1e9);
+        let wall = self.clock.map(|clock| (clock.monotonic_ns, clock.unix_ns as f64 / 1e9));
         let header = Format::of(&self.header_page);
         let mut layout = Layout::of(&header, wall)
             .ok_or("the pages of this kernel's buffers are not as they are known to be")?;
@@ -191,6 +203,25 @@ impl Manifest {
         }
         Ok(layout)
     }
+}
+
+/// Makes the folder, or finds it empty.
+pub fn make_folder(output: &Path) -> Result<(), TraceError> {
+    let refused = |reason| unwritable(output, reason);
+    match fs::create_dir(output) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            if fs::read_dir(output).map_err(refused)?.next().is_some() {
+                return Err(TraceError::Occupied { path: output.to_path_buf() });
+            }
+            Ok(())
+        }
+        made => made.map_err(refused),
+    }
+}
+
+/// That a part of a recording cannot be written.
+pub fn unwritable(path: &Path, reason: io::Error) -> TraceError {
+    TraceError::Write { path: path.to_path_buf(), reason }
 }
 
 /// The processors that have a file, in order.

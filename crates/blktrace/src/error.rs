@@ -177,6 +177,10 @@ impl TraceError {
 
 /// Every code of traces with its meaning.
 pub const CODES: &[(&str, &str)] = &[
+    (
+        "VEN-TRACE-CONVERTED",
+        "A trace was converted from one with which something was wrong (a warning).",
+    ),
     ("VEN-TRACE-CPUS", "A trace has no files for some processors (a warning)."),
     ("VEN-TRACE-CUT", "A recording was cut short: its end is missing (a warning)."),
     ("VEN-TRACE-DAMAGED", "Parts of a trace cannot be read, and were left out (a warning)."),

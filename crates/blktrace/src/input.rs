@@ -45,6 +45,10 @@ pub struct Input {
     pub owners: Option<Files>,
     /// Who makes requests; nobody if the trace does not tell.
     pub processes: Processes,
+    /// Whether it is a recording of our own.
+    pub recorded: bool,
+    /// What it was written as before it was made one.
+    pub converted: Vec<String>,
     /// The host's name, if the trace tells it.
     pub host: Option<String>,
     /// The disks, if the trace tells them.
@@ -66,6 +70,8 @@ impl Input {
             missing_cpus: Vec::new(),
             owners: None,
             processes: Processes::default(),
+            recorded: false,
+            converted: Vec::new(),
             host: None,
             disks: Vec::new(),
             warnings: Vec::new(),
@@ -83,7 +89,9 @@ impl Input {
             let files = bundle.files.into_iter().map(|(path, decoder)| (path, Some(decoder)));
             let mut input = Self::of(path, files.collect(), missing.into_iter().collect(), None)?;
             input.warnings.extend(bundle.warnings);
-            (input.owners, input.host) = (bundle.owners, Some(bundle.host));
+            (input.owners, input.host) = (bundle.owners, bundle.host);
+            input.recorded = true;
+            input.converted = bundle.converted;
             (input.disks, input.processes) = (bundle.disks, bundle.processes);
             return Ok(input);
         }
@@ -143,6 +151,8 @@ impl Input {
             missing_cpus,
             owners: None,
             processes: Processes::default(),
+            recorded: false,
+            converted: Vec::new(),
             host: None,
             disks: Vec::new(),
             warnings,

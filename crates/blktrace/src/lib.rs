@@ -20,8 +20,9 @@
 //! | [`input`], [`stream`], [`merge`] | files to events in order of time |
 //! | [`tally`] | records, and what is missing or damaged |
 //! | [`table`], [`pairing`] | what is under way |
-//! | [`histogram`], [`locality`], [`depth`], [`raster`], [`group`] | what is counted |
+//! | [`histogram`], [`locality`], [`depth`], [`raster`], [`heat`], [`group`] | what is counted |
 //! | [`files`], [`extents`], [`classes`], [`stages`], [`processes`], [`attribution`] | whose requests are |
+//! | [`convert`] | a trace by another program as a recording |
 //! | [`analysis`], [`verdict`], [`requests`], [`whose`], [`report`] | what it comes to |
 
 pub mod analysis;
@@ -30,6 +31,7 @@ pub mod binary;
 pub mod blkparse;
 pub mod bundle;
 pub mod classes;
+pub mod convert;
 pub mod depth;
 pub mod disks;
 mod error;
@@ -41,6 +43,7 @@ pub mod file_events;
 pub mod files;
 pub mod format;
 pub mod group;
+pub mod heat;
 pub mod histogram;
 pub mod input;
 pub mod locality;
@@ -67,6 +70,7 @@ pub mod whose;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use classes::Class;
+pub use convert::{Converted, convert};
 pub use error::{CODES, TraceError};
 pub use input::Input;
 pub use record::{Ended, Plan, Recording};
@@ -75,6 +79,7 @@ pub use stages::Stage;
 
 use analysis::Analysis;
 use attribution::Attribution;
+use heat::Heat;
 use stages::Stages;
 use stream::Stream;
 use tally::{NOTE, Tally};
@@ -83,18 +88,28 @@ use whose::DiskReport;
 /// So many warnings of single files are given.
 const FILES_NAMED: usize = 20;
 
-/// Reads a trace to its end, of a job that had these stages. `progress` is told how many bytes were read, and of how many if that is
+/// What is asked of a trace besides what every report has.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// The stages of the job, to which requests are given.
+    pub stages: Vec<Stage>,
+    /// Whether the report is to have [`Report::heat`].
+    pub heat: bool,
+}
+
+/// Reads a trace to its end. `progress` is told how many bytes were read, and of how many if that is
 /// known; once `stop` is raised it ends with [`TraceError::Interrupted`].
 pub fn analyze(
     mut input: Input,
-    stages: Vec<Stage>,
+    asked: Asked,
     stop: &AtomicBool,
     progress: &dyn Fn(u64, Option<u64>),
 ) -> Result<Report, TraceError> {
     let mut analysis = Analysis::default();
+    analysis.heat = asked.heat.then(Heat::default);
     analysis.attribution = input.owners.take().map(|files| {
         let wall = input.streams.iter().find_map(|stream| stream.tally().wall);
-        let stages = wall.map_or_else(Stages::default, |wall| Stages::of(stages, wall));
+        let stages = wall.map_or_else(Stages::default, |wall| Stages::of(asked.stages, wall));
         Attribution::new(files, stages, input.processes.clone())
     });
     let mut done = 0;
@@ -113,18 +128,34 @@ pub fn analyze(
     if analysis.started_ns().is_none() {
         return Err(TraceError::Empty { path: input.path, records: tally.records });
     }
+    let missing_cpus = input.missing_cpus.clone();
+    let mut report = Report::new(&analysis, &tally, formats_of(&input), input.files, missing_cpus);
+    report.host.clone_from(&input.host);
+    report.disks = input.disks.iter().map(DiskReport::of).collect();
+    report.heat = analysis.heat.take();
+    report.warnings = warnings_of(&input);
+    report.warnings.extend(of_trace(&report, &tally));
+    Ok(report)
+}
+
+/// What the files are written as, and were before they were converted.
+fn formats_of(input: &Input) -> Vec<String> {
     let mut formats: Vec<String> = input.streams.iter().map(Stream::format).collect();
     formats.sort();
     formats.dedup();
-    let mut report = Report::new(&analysis, &tally, formats, input.files, input.missing_cpus);
-    report.host = input.host;
-    report.disks = input.disks.iter().map(DiskReport::of).collect();
-    report.warnings = input.warnings;
+    if !input.converted.is_empty() {
+        formats.push(format!("made from {}", input.converted.join(", ")));
+    }
+    formats
+}
+
+/// What was noticed when the files were found and read.
+fn warnings_of(input: &Input) -> Vec<Warning> {
+    let mut warnings = input.warnings.clone();
     let mut of_files = of_files(&input.streams);
-    report.warnings.extend(of_files.by_ref().take(FILES_NAMED));
-    report.warnings.extend(of_more(of_files.count()));
-    report.warnings.extend(of_trace(&report, &tally));
-    Ok(report)
+    warnings.extend(of_files.by_ref().take(FILES_NAMED));
+    warnings.extend(of_more(of_files.count()));
+    warnings
 }
 
 /// That as much is wrong with more files, if it is.

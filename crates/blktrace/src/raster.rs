@@ -2,7 +2,7 @@
 //! can be without knowing how long the trace is and how large the device. Where something lies
 //! outside, two neighbours become one.
 
-/// Cells along time.
+/// Cells along time, unless more are asked for.
 pub const COLUMNS: usize = 128;
 /// Cells along the device.
 pub const ROWS: usize = 64;
@@ -62,7 +62,7 @@ impl<const PLACES: usize> Axis<PLACES> {
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub struct Raster {
+pub struct Raster<const COLUMNS: usize = { self::COLUMNS }> {
     /// Nanoseconds.
     pub time: Axis<COLUMNS>,
     /// Sectors.
@@ -70,7 +70,7 @@ pub struct Raster {
     cells: Vec<Cell>,
 }
 
-impl Default for Raster {
+impl<const COLUMNS: usize> Default for Raster<COLUMNS> {
     fn default() -> Self {
         Self {
             time: Axis::new(COLUMN_BITS),
@@ -80,7 +80,7 @@ impl Default for Raster {
     }
 }
 
-impl Raster {
+impl<const COLUMNS: usize> Raster<COLUMNS> {
     /// A request was issued.
     #[inline]
     pub fn take(&mut self, time_ns: u64, sector: u64, sectors: u32) {
@@ -104,7 +104,7 @@ impl Raster {
             .collect()
     }
 
-    fn places(&self) -> impl Iterator<Item = (u64, u64)> + use<> {
+    fn places(&self) -> impl Iterator<Item = (u64, u64)> + use<COLUMNS> {
         let (rows, columns) = (self.place, self.time);
         (columns.first..=columns.last)
             .flat_map(move |column| (rows.first..=rows.last).map(move |row| (column, row)))
@@ -112,6 +112,11 @@ impl Raster {
 
     fn cell(&self, column: u64, row: u64) -> Cell {
         self.cells[column as usize % COLUMNS * ROWS + row as usize % ROWS]
+    }
+
+    /// Makes one column of two.
+    pub fn widen(&mut self) {
+        self.fold(true);
     }
 
     /// Makes one of two neighbours in a direction.
@@ -147,7 +152,7 @@ mod tests {
             requests in prop::collection::vec((0_u64..1 << 40, 0_u64..1 << 47, 1_u32..99), 1..200),
             shift in 0_u32..30,
         ) {
-            let mut raster = Raster::default();
+            let mut raster: Raster = Raster::default();
             let mut expected = std::collections::BTreeMap::new();
             for (time, sector, sectors) in &requests {
                 raster.take(time >> shift, sector >> shift, *sectors);

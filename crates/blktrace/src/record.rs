@@ -12,7 +12,9 @@ use std::time::Instant;
 use rustix::system::{sysinfo, uname};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-use crate::bundle::{Clock, CpuEnd, END, End, FILES, MANIFEST, Manifest, VERSION, file_name};
+use crate::bundle::{
+    Clock, CpuEnd, END, End, FILES, MANIFEST, Manifest, VERSION, file_name, make_folder, unwritable,
+};
 use crate::classes::Class;
 use crate::disks::{Disk, disks, is_there};
 use crate::error::TraceError;
@@ -289,13 +291,15 @@ fn manifest(instance: &Instance, disks: &[Disk]) -> Result<Manifest, TraceError>
     let about = uname();
     Ok(Manifest {
         version: VERSION,
-        host: about.nodename().to_string_lossy().into_owned(),
-        kernel: about.release().to_string_lossy().into_owned(),
-        clock: clock(),
+        host: Some(about.nodename().to_string_lossy().into_owned()),
+        kernel: Some(about.release().to_string_lossy().into_owned()),
+        clock: Some(clock()),
         disks: disks.to_vec(),
         file_systems: Vec::new(),
         header_page: instance.text("events/header_page")?,
         events,
+        converted: Vec::new(),
+        warnings: Vec::new(),
     })
 }
 
@@ -338,20 +342,6 @@ fn fitting_buffer_kib() -> u64 {
     (memory_kib / MEMORY_PART / cpus).clamp(BUFFER_MIN_KIB, BUFFER_KIB)
 }
 
-/// Makes the folder, or finds it empty.
-fn make_folder(output: &Path) -> Result<(), TraceError> {
-    let refused = |reason| unwritable(output, reason);
-    match fs::create_dir(output) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            if fs::read_dir(output).map_err(refused)?.next().is_some() {
-                return Err(TraceError::Occupied { path: output.to_path_buf() });
-            }
-            Ok(())
-        }
-        made => made.map_err(refused),
-    }
-}
-
 /// Writes what there is from the start; the file for how it ends, and who looks at files.
 fn describe(
     plan: &Plan,
@@ -383,8 +373,4 @@ fn describe(
         unwritable(output, reason)
     })?;
     Ok((end, observer))
-}
-
-fn unwritable(path: &Path, reason: io::Error) -> TraceError {
-    TraceError::Write { path: path.to_path_buf(), reason }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::analysis::{Analysis, DeviceCounts, OPERATIONS};
+use crate::heat::Heat;
 use crate::histogram::PER_OCTAVE;
 use crate::requests::{OperationReport, seconds};
 use crate::tally::{ACTIONS, Tally};
@@ -51,6 +52,9 @@ pub struct Report {
     pub disks: Vec<DiskReport>,
     /// Whose the requests are; `None` if the trace does not tell.
     pub whose: Option<WhoseReport>,
+    /// Finer cells of time; `None` if they were not asked for.
+    #[serde(skip)]
+    pub heat: Option<Heat>,
     /// What the reader must know besides.
     #[serde(skip)]
     pub warnings: Vec<Warning>,
@@ -149,6 +153,7 @@ impl Report {
             host: None,
             disks: Vec::new(),
             whose: analysis.attribution.as_ref().map(WhoseReport::of),
+            heat: None,
             warnings: Vec::new(),
         }
     }

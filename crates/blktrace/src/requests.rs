@@ -222,7 +222,8 @@ impl RunsReport {
 }
 
 impl PositionReport {
-    fn of(raster: &Raster) -> Self {
+    /// The cells of a raster.
+    pub fn of<const COLUMNS: usize>(raster: &Raster<COLUMNS>) -> Self {
         let cells = raster.cells();
         let begins = |first: u64, shift: u32| if cells.is_empty() { 0 } else { first << shift };
         Self {

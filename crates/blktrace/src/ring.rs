@@ -24,12 +24,14 @@ const USED_BYTES: u64 = (1 << 20) - 1;
 const LOST: u64 = 1 << 31;
 const LOST_IS_COUNTED: u64 = 1 << 30;
 
-const TYPE_BITS: u32 = 5;
-const DELTA_BITS: u32 = u32::BITS - TYPE_BITS;
+/// An event's head has so many bits for what it is, and so many for the time since the one before.
+pub(crate) const TYPE_BITS: u32 = 5;
+pub(crate) const DELTA_BITS: u32 = u32::BITS - TYPE_BITS;
 /// What an event is that has no length in words.
 const LONG: u32 = 0;
 const PADDING: u32 = 29;
-const TIME_EXTEND: u32 = 30;
+/// What an event is that only adds to the time.
+pub(crate) const TIME_EXTEND: u32 = 30;
 const TIME_STAMP: u32 = 31;
 /// A time stamp has 59 bits; the rest is that of the time before.
 const STAMP_BITS: u32 = DELTA_BITS + u32::BITS;
@@ -49,8 +51,8 @@ pub struct Layout {
     events: Vec<Option<Known>>,
     /// A partition, and the disk that it is on.
     partitions: Vec<(Device, Device)>,
-    /// A time on the clock of the pages, and the same as seconds since 1970.
-    wall: (u64, f64),
+    /// A time on the clock of the pages, and the same as seconds since 1970; `None` if nobody knows.
+    wall: Option<(u64, f64)>,
     /// Who makes requests.
     processes: Processes,
 }
@@ -87,7 +89,7 @@ enum Sectors {
 
 impl Layout {
     /// The layout that `header` (tracefs' `header_page`) describes, without events.
-    pub fn of(header: &Format, wall: (u64, f64)) -> Option<Self> {
+    pub fn of(header: &Format, wall: Option<(u64, f64)>) -> Option<Self> {
         let (used, data) = (header.field("commit")?, header.field("data")?);
         let page_bytes = data.at + data.bytes;
         let fits = PAGE_BYTES.contains(&page_bytes) && used.at + used.bytes <= data.at;
@@ -237,7 +239,7 @@ impl Decoder {
     /// Appends the events of all whole pages in `bytes`; how many bytes are done with.
     pub fn decode(&mut self, bytes: &[u8], tally: &mut Tally, events: &mut Vec<Event>) -> usize {
         let page_bytes = self.layout.page_bytes;
-        tally.wall = Some(self.layout.wall);
+        tally.wall = self.layout.wall;
         tally.sequences.missing += self.lost.take().unwrap_or(0);
         for page in bytes.chunks_exact(page_bytes) {
             if self.page(page, tally, events).is_none() {
@@ -335,7 +337,7 @@ mod tests {
     const DISK: u32 = 8 << 20;
 
     fn layout() -> Arc<Layout> {
-        let mut layout = Layout::of(&Format::of(HEADER), (0, 1.5)).unwrap();
+        let mut layout = Layout::of(&Format::of(HEADER), Some((0, 1.5))).unwrap();
         layout.add("block_rq_issue", &Format::of(ISSUE)).unwrap();
         layout.join(Device(PARTITION), Device(DISK));
         Arc::new(layout)
@@ -437,7 +439,7 @@ mod tests {
 
     #[test]
     fn a_kernel_that_is_not_known_is_refused() {
-        let refused = |text: &str| Layout::of(&Format::of(text), (0, 0.0)).is_none();
+        let refused = |text: &str| Layout::of(&Format::of(text), None).is_none();
         assert!(!refused(HEADER));
         for (known, unknown) in [
             ("timestamp", "time"),
@@ -447,7 +449,7 @@ mod tests {
         ] {
             assert!(refused(&HEADER.replace(known, unknown)), "{unknown}");
         }
-        let mut layout = Layout::of(&Format::of(HEADER), (0, 0.0)).unwrap();
+        let mut layout = Layout::of(&Format::of(HEADER), None).unwrap();
         for gone in ["ID: 7", "sector_t sector", "rwbs[4]", "dev_t dev"] {
             let format = Format::of(&ISSUE.replace(gone, "x"));
             assert_eq!(layout.add("block_rq_issue", &format), None, "{gone}");

@@ -1,12 +1,12 @@
 //! Which stage of a job a request is of, by whose file it is and by when the stages ran.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::classes::{Owner, Phase};
 use crate::event::Operation;
 
 /// A stage, as the engine tells of it.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stage {
     /// What the engine calls it.
@@ -18,7 +18,7 @@ pub struct Stage {
     /// When it ended.
     pub until_unix_s: f64,
     /// Numbers of its tasks: the first and the last of each range.
-    #[serde(default)]
+    #[serde(default, skip_serializing)]
     pub tasks: Vec<(u64, u64)>,
 }
 
@@ -52,6 +52,11 @@ impl Stages {
         let reduce = numbered().filter(|(_, stage)| stage.phase == Phase::Reduce);
         let alone_in_reduce = self::alone(reduce.map(|(at, stage)| (times(stage), at)));
         Self { all, tasks, alone, alone_in_reduce }
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[Stage] {
+        &self.all
     }
 
     /// The stage at a place.

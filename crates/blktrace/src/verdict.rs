@@ -119,6 +119,7 @@ impl Verdict {
         let reached = much / (count as f64 * HARD_DISK_ACCESS_S + much / HARD_DISK_BYTES_PER_S);
         let told = |access, text| Self { access, text, hard_disk_bytes_per_s: Some(reached) };
         if requests < REQUESTS_MIN {
+            let some = if requests == 1 { some.trim_end_matches('s') } else { some };
             let text = format!("cannot tell: only {requests} {some}");
             Self { access: Access::CannotTell, text, hard_disk_bytes_per_s: None }
         } else if median_bytes as f64 >= SEQUENTIAL_BYTES {
@@ -212,6 +213,7 @@ mod tests {
             (found.access, found.text.as_str()),
             (Access::CannotTell, "cannot tell: only 29 reads")
         );
+        assert_eq!(of(1, 4096, 0, 4096).text, "cannot tell: only 1 read");
         let found = of(100, 400_000, 99, 400_000);
         assert_eq!(found.access, Access::CannotTell);
         assert_eq!(

@@ -11,6 +11,7 @@ use crate::event::Device;
 use crate::histogram::value_at;
 use crate::raster::{ROW_BITS, Raster};
 use crate::requests::{OperationReport, bytes, seconds};
+use crate::stages::Stage;
 
 /// A disk.
 #[derive(Clone, Debug, Serialize)]
@@ -42,6 +43,8 @@ pub struct WhoseReport {
     pub patterns: Vec<PatternReport>,
     /// The same by stage and process, which sums up to all requests.
     pub shares: Vec<ShareReport>,
+    /// The stages of the job, as they were given.
+    pub stages: Vec<Stage>,
     /// Ranges of sectors for which there was no room: what is in them is unknown.
     pub ranges_refused: u64,
     /// Names, and places of files, that were left out or cannot be read.
@@ -78,7 +81,8 @@ pub struct TimesReport {
 }
 
 impl TimesReport {
-    fn of(raster: &Raster) -> Self {
+    /// The cells of a raster whose rows are numbers of buckets.
+    pub fn of<const COLUMNS: usize>(raster: &Raster<COLUMNS>) -> Self {
         let cells = raster.cells();
         let (time, rows) = (&raster.time, &raster.place);
         let rows = if cells.is_empty() { 0..0 } else { rows.first..rows.last + 1 };
@@ -141,6 +145,7 @@ impl WhoseReport {
         Self {
             patterns,
             shares,
+            stages: found.stages.all().to_vec(),
             ranges_refused: found.ranges_refused(),
             names_left_out: found.files.left_out,
         }

@@ -5,11 +5,14 @@
 mod traces;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 
+use blktrace::{Asked, Input, analyze};
 use proptest::prelude::*;
+use serde_json::Value;
 use traces::{
-    LAYOUTS, Record, Request, analyzed, codes, encoded, file, of_requests, per_cpu, records,
-    requests,
+    LAYOUTS, Record, Request, analyzed, codes, converted, encoded, file, of_requests, per_cpu,
+    records, requests,
 };
 
 /// Bytes and count of each size, by counting.
@@ -54,6 +57,16 @@ proptest! {
             prop_assert_eq!((split.files, codes(&split)), (4, vec![]));
             prop_assert_eq!(of_requests(&split), expected.clone(), "{:?}", layout);
         }
+        // But for records that the analysis does not need.
+        let found = converted(&folder.path().join("trace.txt"), &folder.path().join("converted"));
+        prop_assert_eq!(codes(&found), [""; 0]);
+        let (mut found, mut expected) = (of_requests(&found), expected);
+        for value in [&mut found, &mut expected] {
+            for key in ["records", "actions"] {
+                value.as_object_mut().unwrap().remove(key).unwrap();
+            }
+        }
+        prop_assert_eq!(found, expected);
     }
 
     #[test]
@@ -102,6 +115,36 @@ proptest! {
             prop_assert_eq!(found.runs.count + found.seek_streams.zero, found.issued.count);
         }
         prop_assert!((device.busy_s + device.idle_s - report.elapsed_s).abs() < 1e-9);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 10, ..ProptestConfig::default() })]
+
+    #[test]
+    fn finer_cells_have_every_request_in_every_width(requests in requests()) {
+        let folder = tempfile::tempdir().unwrap();
+        let bytes = encoded(&records(&requests), LAYOUTS[0]);
+        let input = Input::open(&file(folder.path(), "trace", &bytes)).unwrap();
+        let asked = Asked { heat: true, ..Asked::default() };
+        let mut report = analyze(input, asked, &AtomicBool::new(false), &|_, _| {}).unwrap();
+        let mut written = Vec::new();
+        report.heat.take().unwrap().write(&mut written).unwrap();
+        let (index, lines) = written.split_at(written.iter().position(|b| *b == b'\n').unwrap());
+        let index: Vec<Value> = serde_json::from_slice(index).unwrap();
+        for said in &index {
+            let at = |name: &str| usize::try_from(said[name].as_u64().unwrap()).unwrap();
+            let line = &lines[1 + at("offset")..][..at("bytes")];
+            let cells: Value = serde_json::from_slice(line).unwrap();
+            prop_assert_eq!(&cells["column_s"], &said["column_s"]);
+            let cells = cells["cells"].as_array().unwrap();
+            let count: u64 = cells.iter().map(|cell| cell[2].as_u64().unwrap()).sum();
+            let writes = said["operation"] == "write";
+            let expected = requests.iter().filter(|each| each.writes == writes).count();
+            prop_assert_eq!(count, expected as u64);
+        }
+        let kinds = report.devices[0].operations.len();
+        prop_assert_eq!(index.len(), kinds * 2 * 3);
     }
 }
 

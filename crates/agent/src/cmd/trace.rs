@@ -1,12 +1,12 @@
 //! `venturi-agent trace`: what a job did to its disks, from a trace of its block I/O.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write as _};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use blktrace::{Class, Input, Plan, Recording, Stage, TraceError, analyze};
+use blktrace::{Asked, Class, Input, Plan, Recording, Stage, TraceError, analyze, convert};
 use hostmon::process_cpu_s;
 use serde_json::{Value, json};
 
@@ -35,6 +35,18 @@ enum What {
         /// Stages of the job, to which its requests are given: a JSON file
         #[arg(long, value_name = "FILE")]
         stages: Option<PathBuf>,
+        /// Where to write finer cells of time, too, for charts that are zoomed into
+        #[arg(long, value_name = "FILE")]
+        heat: Option<PathBuf>,
+    },
+    /// Write a trace by another program as a recording
+    Convert {
+        /// As of `analyze`
+        #[arg(value_name = "PATH")]
+        path: PathBuf,
+        /// Folder for the recording: a new one, or an empty one
+        #[arg(short, long, value_name = "FOLDER")]
+        output: PathBuf,
     },
     /// Record the requests to disks, until `--for` is over, SIGTERM, or nobody reads any longer
     Record(Record),
@@ -66,7 +78,10 @@ struct Record {
 /// Runs the command; the exit status when it could say something useful.
 pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
     match &args.what {
-        What::Analyze { path, stages } => read(path, stages.as_deref(), events),
+        What::Analyze { path, stages, heat } => {
+            read(path, stages.as_deref(), heat.as_deref(), events)
+        }
+        What::Convert { path, output } => rewrite(path, output, events),
         What::Record(record) => write(record, events),
     }
 }
@@ -94,23 +109,63 @@ fn stages_in(path: Option<&Path>) -> Result<Vec<Stage>, TraceError> {
     })
 }
 
-fn read(path: &Path, stages: Option<&Path>, events: &Events) -> Result<u8, Failure> {
+fn read(
+    path: &Path,
+    stages: Option<&Path>,
+    heat: Option<&Path>,
+    events: &Events,
+) -> Result<u8, Failure> {
     let stop = stop_flag()?;
     let stages = stages_in(stages).map_err(|error| failure(&error))?;
+    let asked = Asked { stages, heat: heat.is_some() };
     let (started_s, cpu_before_s) = (events.elapsed_s(), process_cpu_s());
-    let opened = if path == Path::new("-") { Input::stdin() } else { Input::open(path) };
-    let report = opened
+    let mut report = opened(path)
         .and_then(|input| {
             let progress = |done, total| events.progress("analyze", done, total, "bytes");
-            analyze(input, stages, &stop, &progress)
+            analyze(input, asked, &stop, &progress)
         })
         .map_err(|error| failure(&error))?;
     let (elapsed_s, cpu_s) = (events.elapsed_s() - started_s, process_cpu_s() - cpu_before_s);
+    if let (Some(path), Some(cells)) = (heat, report.heat.take()) {
+        let written = File::create(path).and_then(|file| {
+            let mut file = BufWriter::new(file);
+            cells.write(&mut file)?;
+            file.flush()
+        });
+        let refused = |reason| failure(&TraceError::Write { path: path.to_path_buf(), reason });
+        written.map_err(refused)?;
+    }
     events.phase("analyze", started_s, elapsed_s);
     for warning in &report.warnings {
         events.warning(warning.code, &warning.message);
     }
     events.result(&json!({"trace": report, "analysis_s": elapsed_s, "cpu_s": cpu_s}));
+    Ok(EXIT_OK)
+}
+
+fn opened(path: &Path) -> Result<Input, TraceError> {
+    if path == Path::new("-") { Input::stdin() } else { Input::open(path) }
+}
+
+fn rewrite(path: &Path, output: &Path, events: &Events) -> Result<u8, Failure> {
+    let stop = stop_flag()?;
+    let started_s = events.elapsed_s();
+    let converted = opened(path)
+        .and_then(|input| {
+            let progress = |done, total| events.progress("convert", done, total, "bytes");
+            convert(input, output, &stop, &progress)
+        })
+        .map_err(|error| failure(&error))?;
+    events.phase("convert", started_s, events.elapsed_s() - started_s);
+    for warning in &converted.warnings {
+        events.warning(warning.code, &warning.message);
+    }
+    events.result(&json!({
+        "output": output,
+        "records": converted.records,
+        "events": converted.events,
+        "bytes": converted.bytes,
+    }));
     Ok(EXIT_OK)
 }
 

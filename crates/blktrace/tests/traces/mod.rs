@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use blktrace::{Input, Report, TraceError, analyze};
+use blktrace::{Asked, Input, Report, TraceError, analyze, convert};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -244,7 +244,7 @@ pub fn encoded(records: &[Record], layout: Layout) -> Vec<u8> {
 }
 
 pub fn try_to_analyze(path: &Path) -> Result<Report, TraceError> {
-    analyze(Input::open(path)?, Vec::new(), &AtomicBool::new(false), &|_, _| {})
+    analyze(Input::open(path)?, Asked::default(), &AtomicBool::new(false), &|_, _| {})
 }
 
 pub fn analyzed(path: &Path) -> Report {
@@ -258,6 +258,13 @@ pub fn of_requests(report: &Report) -> Value {
         value.as_object_mut().unwrap().remove(key).unwrap();
     }
     value
+}
+
+/// What the trace at `path` says when it is converted into `folder`, which is new.
+pub fn converted(path: &Path, folder: &Path) -> Report {
+    let input = Input::open(path).unwrap();
+    convert(input, folder, &AtomicBool::new(false), &|_, _| {}).unwrap();
+    analyzed(folder)
 }
 
 /// The codes of the warnings.
