@@ -21,7 +21,12 @@ from screenshots import IMAGES, ROOT, VENTURI
 from study_pictures import picture
 
 from venturi.measure.engines.spark.tiers import RESERVES_SETTING
+from venturi.measure.hosts.agent_results import TracedPattern
+from venturi.present.io_shares import not_attributed, pattern_name
+from venturi.present.io_trace import read as read_trace
 from venturi.record.job_account import TIERS_SETTING
+from venturi.units import binary_size, format_bytes_decimal, format_latency
+from venturi.wording import percent
 
 STUDIES = ROOT / "docs/guide/studies"
 PUBLISHED = ROOT / "python/venturi/record/starter"
@@ -425,6 +430,63 @@ def fast_bytes(group: Group) -> int | None:
     return round(float(tiers_.removeprefix("ssd max ").removesuffix("MB")) * 1e6)
 
 
+def spark_io(where: str) -> str:
+    """How long each combination took, and the patterns in its trial of the median time."""
+    if not listed(where):
+        return UNMEASURED
+    groups = {spark_io_words(each["key"]): each for each in ranked(where, SPARK_IO_BY)["groups"]}
+    times = [
+        (*words, trials(each), f"{central(each):.1f}", between(each), standing(each))
+        for words, each in groups.items()
+    ]
+    rows, attributed = [], []
+    for words, each in groups.items():
+        trace = read_trace(asked("trace", "show", middle(where, each)))
+        if trace.whose is None:
+            continue
+        attributed.append(f"- {', '.join(words)}: {not_attributed(trace.whose)}")
+        rows += [
+            (pattern_name(found), *words, *spark_io_figures(found))
+            for found in trace.whose.patterns
+            if found.file_class in SPARK_IO_FILES and found.verdict is not None
+        ]
+    factors = ("disk", "partitions", "sorts")
+    figures = (
+        "bytes", "median size", "without a seek", "of 16 streams", "mean run", "median time",
+        "verdict",
+    )  # fmt: skip
+    return "\n".join(
+        (
+            table((*factors, "trials", "median (s)", "interval", "standing"), times),
+            "The patterns of the trial with the median time of each:\n",
+            table(("pattern", *factors, *figures), sorted(rows)),
+            *attributed,
+            "",
+        )
+    )
+
+
+def spark_io_words(key: Group) -> tuple[str, str, str]:
+    """What a combination is called: its disk, its partitions, whether its sorts spill."""
+    disk, partitions, threshold = (str(key[name]) for name in SPARK_IO_BY)
+    return disk, partitions, "spill" if int(threshold) < NEVER_SPILLS else "in memory"
+
+
+def spark_io_figures(found: TracedPattern) -> Sequence[str]:
+    """What is told of a pattern."""
+    size, times, verdict = found.size_median_bytes, found.issued_to_done, found.verdict
+    plain, streams = found.seek_plain, found.seek_streams
+    p50_ns = None if times is None else times.p50_ns
+    return (
+        format_bytes_decimal(found.issued.bytes),
+        "-" if size is None else binary_size(size),
+        *(percent(each.zero / each.count) if each.count else "-" for each in (plain, streams)),
+        format_bytes_decimal(found.runs.mean_bytes),
+        format_latency(None if p50_ns is None else p50_ns / 1e9),
+        "-" if verdict is None else verdict.access.replace("_", " "),
+    )
+
+
 UNMEASURED = "Not measured yet: `make studies` writes what the repository has.\n"
 TIERS_BY = ("disk", TIERS_SETTING)
 HDDS, SSD, EVENLY, MERGED = "HDDs only", "SSD only", "stock, spread evenly", "mergerfs, half fits"
@@ -440,8 +502,13 @@ EXPECTED = (
     (HDDS, ALL_FIT, "at least 1.8"), (HDDS, HALF, "at least 1.4"),
     (EVENLY, HALF, "at least 1.1"), (MERGED, HALF, "-"),
 )  # fmt: skip
+SPILL_SETTING = "spark.shuffle.spill.numElementsForceSpillThreshold"
+SPARK_IO_BY = ("disk", "spark.sql.shuffle.partitions", SPILL_SETTING)
+NEVER_SPILLS = 2**31 - 1
+SPARK_IO_FILES = ("rdd_block", "shuffle_data", "spill")
 RESULTS: Mapping[str, Callable[..., str]] = {
     "aloja": aloja, "vm-layout": vm_layout, "uneven": uneven, "tiers": tiers,
+    "spark-io": spark_io,
 }  # fmt: skip
 # A study has a plan of its name, or these.
 PLANS = {

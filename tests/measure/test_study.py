@@ -208,6 +208,8 @@ def test_another_seed_is_another_order_and_another_plan() -> None:
     assert one.ordered() != two.ordered()
     assert one.id != two.id
     assert plan("seed = 1\ntimeout = '9s'\n" + text).id == one.id
+    traced = plan("seed = 1\ntrace = true\n" + text)
+    assert (traced.traced, one.traced, traced.id == one.id) == (True, False, False)
 
 
 def trial_at(
@@ -413,6 +415,7 @@ def test_hosts_of_a_type_have_the_price_that_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "says"),
     [
+        ("trace = true\n" + clusters(), 1, "it records the disks of this machine"),
         (clusters(cluster="['their']"), 6, "there is no cluster 'their'; did you mean there or"),
         (clusters(file="file = 'none.toml'"), 11, "none.toml cannot be read"),
         (clusters(file="file = 'odd.toml'"), 11, "odd.toml, line 2: hots is not a key"),

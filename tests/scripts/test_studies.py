@@ -18,6 +18,7 @@ import pytest
 
 from command_line import venturi
 from public_data import dataset
+from venturi.record.io_trace import TRACE_NAME
 from venturi.record.job_account import TIERS_SETTING
 from venturi.record.repository import Repository
 from venturi.record.trial import Engine, State, Trial, Workload
@@ -25,12 +26,13 @@ from venturi.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 STUDIES = ROOT / "docs/guide/studies"
+RECORDING = Path(__file__).parents[1] / "data" / "blktrace" / "6.18" / "whose"
 COMBINATIONS = {
     "aloja": 8, "vm-layout": 6, "uneven": 5,
     "tiers-terasort": 8, "tiers-mergerfs": 2, "tiers-nweight": 4, "tiers-sql-analysis": 4,
-    "tiers-kmeans": 4, "tiers-reserves": 2,
+    "tiers-kmeans": 4, "tiers-reserves": 2, "spark-io": 8,
 }  # fmt: skip
-PAGES = ("aloja", "vm-layout", "uneven", "tiers")
+PAGES = ("aloja", "vm-layout", "uneven", "tiers", "spark-io")
 REPEATS = 5
 
 
@@ -47,6 +49,8 @@ def seconds(values: Mapping[str, Any]) -> float:
         "ETH": 30, "IB": 20, "SSD": 1, "SS2": 1.5, "HS5": 12, "HD5": 40, "own-1": 60,
         "slow-disk": 50, "slow-link": 20, "shared-4": 4,
     }  # fmt: skip
+    if "cluster" not in values:
+        return 20 if values["disk"] == "own" else 40
     if values["cluster"] == "lab":
         half = dict.fromkeys(("ssd max 50MB", "ssd max 90MB", "ssd max 150MB"), 40)
         tiers = half | {"ssd 100GB": 80, "ssd max 1000MB": 20}
@@ -86,7 +90,11 @@ def test_the_pages_of_recorded_trials(
     make_trial: Callable[..., Trial],
     studies: ModuleType,
     monkeypatch: pytest.MonkeyPatch,
+    agent_binary: Path,
 ) -> None:
+    said = venturi("trace", "show", RECORDING, "--json", home=tmp_path / "home",
+                   VENTURI_AGENT=str(agent_binary))  # fmt: skip
+    trace = json.dumps(json.loads(said.stdout)["data"]).encode()
     for folder in ("scripts", "docs/guide/studies"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     (tmp_path / "docs/images").mkdir()
@@ -104,7 +112,10 @@ def test_the_pages_of_recorded_trials(
                         repetition=number * REPEATS + repetition,
                     )
                     took_s = seconds(values) * (1 + 0.01 * ((number + repetition) % 4))
-                    repository.add(replace(planned, state=State.SUCCEEDED, elapsed_s=took_s))
+                    ended = replace(planned, state=State.SUCCEEDED, elapsed_s=took_s)
+                    trial = repository.add(ended)
+                    if name == "spark-io":
+                        repository.save(repository.attach(trial, "other", TRACE_NAME, trace))
 
     def asked(*words: str) -> str:
         done = venturi(*words, home=settings.home)
@@ -136,6 +147,9 @@ def test_the_pages_of_recorded_trials(
     assert pages["tiers"].count("| tiers, everything fits | 5 |") == 4
     assert "| mergerfs, half fits / tiers, half fits | 1.1" in pages["tiers"]
     assert "| spill 90MB | 5 | 40." in pages["tiers"]
+    assert "| slow | 200 | spill | 5 | 40." in pages["spark-io"]
+    assert pages["spark-io"].count("| shuffle data read in reduce | own | 8 | in memory |") == 1
+    assert "- own, 8, in memory: not attributed: 0.0 %" in pages["spark-io"]
     for name in PAGES:
         assert (
             "here: median and interval" in (tmp_path / f"docs/images/study-{name}.svg").read_text()

@@ -39,7 +39,7 @@ Told = Callable[[str], None]
 def site_of(plan: Plan, measuring: Measuring, told: Told, name: str) -> Iterator[Site]:
     """The site of a plan's cluster, or of LOCAL; `told` hears what is made for it."""
     if name == LOCAL:
-        yield _Here(plan, measuring.session())
+        yield _Here(plan, replace(measuring.session(), traced=plan.traced))
         return
     with ExitStack() as stack:
         site: Site

@@ -156,6 +156,10 @@ class PlanFile(Strict):
     ] = "random"
     seed: Annotated[Count, Field(description="seed of the order")] = 0
     timeout: Annotated[Seconds | None, Field(description="longest time of one trial")] = None
+    trace: Annotated[
+        bool,
+        Field(strict=True, description="record every request to the disks of this machine's data"),
+    ] = False
     factors: Annotated[_Factors, Field(description="what is varied: every combination is measured")]
     clusters: dict[str, _Cluster] = Field(
         default={}, description="clusters by name, each with either a lab or a file"
@@ -237,6 +241,7 @@ def parse_plan(
         order=given.order,
         seed=given.seed,
         timeout_s=given.timeout,
+        traced=given.trace,
         time_budget_s=given.budget.time,
         space_budget_bytes=given.budget.space,
         retries={FailureClass(name): times for name, times in given.failure.retry.items()},
@@ -268,6 +273,8 @@ def _doubts(given: PlanFile, engines: Mapping[str, EngineWords]) -> Iterator[tup
             yield ("factors", name), f"give either {name} or {setting}"
     if factors.reserves and TIERS_SETTING not in factors.chosen_settings:
         yield ("factors", "reserves"), "reserves are of tiers, and there are none"
+    if given.trace and any(each != LOCAL for each in factors.cluster):
+        yield ("trace",), "trace: it records the disks of this machine: leave out clusters"
     if given.warm_ups >= given.repeats:
         yield ("warm_ups",), f"warm_ups: {given.warm_ups} leaves nothing of {given.repeats} repeats"
     names = {split_spec(spec)[0] for spec in factors.engine} & engines.keys()

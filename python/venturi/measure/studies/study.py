@@ -131,6 +131,7 @@ class Plan:
     order: Order
     seed: int
     timeout_s: float | None = None
+    traced: bool = False
     time_budget_s: float | None = None
     space_budget_bytes: int | None = None
     retries: Mapping[FailureClass, int] = field(default_factory=dict)
@@ -153,6 +154,8 @@ class Plan:
         ]  # fmt: skip
         if any(each.disk is None and each.place == LOCAL for each in self.combinations):
             meaning.append(str(self.default_dir))
+        if self.traced:
+            meaning.append("traced")
         if self.clusters:
             meaning.append({name: each.digest for name, each in self.clusters.items()})
         text = json.dumps(meaning, sort_keys=True)
