@@ -20,7 +20,8 @@ EVENTS = 5
 CPUS = 4
 _CHUNK = 1 << 18
 _TASKS = 8
-_PACE_NS = 20_000
+PACE_NS = 20_000
+"""From one request to the next: each begins in the first half of such a time."""
 _RECORD = np.dtype([
     ("magic", "<u4"), ("sequence", "<u4"), ("time_ns", "<u8"), ("sector", "<u8"),
     ("bytes", "<u4"), ("action", "<u4"), ("pid", "<u4"), ("device", "<u4"), ("cpu", "<u4"),
@@ -62,7 +63,7 @@ def _in_order(requests: int, draw: np.random.Generator) -> Iterator[npt.NDArray[
         records = np.concatenate([open_records, made])
         records = records[np.argsort(records["time_ns"], kind="stable")]
         # Before the next request is made, nothing comes between these.
-        done = np.searchsorted(records["time_ns"], (first + count + 1) * _PACE_NS)
+        done = np.searchsorted(records["time_ns"], (first + count + 1) * PACE_NS)
         yield records[:done]
         open_records = records[done:]
     yield open_records
@@ -82,7 +83,7 @@ def _records(
         moved = np.cumsum(sectors[mine].astype(np.uint64) + jumps[mine].astype(np.uint64))
         sector[mine] = places[each] + moved - sectors[mine]
         places[each] += moved[-1] if moved.size else 0
-    queued_ns = (first + 1 + np.arange(count)) * _PACE_NS + draw.integers(0, _PACE_NS // 2, count)
+    queued_ns = (first + 1 + np.arange(count)) * PACE_NS + draw.integers(0, PACE_NS // 2, count)
     served_ns = np.minimum(draw.lognormal(11.5, 0.8, count), 5e7).astype(np.uint64)
     direction = np.where(task % 2 == 0, _READ, _WRITE)
     records = np.zeros((EVENTS, count), dtype=_RECORD)

@@ -3,16 +3,19 @@
 All read one made trace (`benchmarks.block_traces`) of the page cache, in turns: ours, then
 `blkparse -d` and btt. A figure is the median of the rounds' processor seconds (user+sys of the
 processes), and of their ratios. blkparse's own summary says whether requests were counted alike.
-With --large a trace of ten times the records is read, too, for its processor seconds and memory.
+With --large a trace of ten times the records is read, too, for its processor seconds and memory,
+and parts of its charts over time are asked for, as a page that is zoomed into does.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import shutil
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,13 +23,18 @@ from statistics import median
 from typing import Any
 
 import click
+from pydantic import TypeAdapter
 
 from benchmarks import process
 from benchmarks.bench import REPOSITORY, find_agent
-from benchmarks.block_traces import EVENTS, write_trace
+from benchmarks.block_traces import EVENTS, PACE_NS, write_trace
 from benchmarks.process import Outcome
+from venturi.present.io_heat import Chart, HeatFile, Part
+from venturi.present.io_page import IoHeat
 
 PEERS = ("blkparse", "btt")
+PARTS = 200
+CHARTS: tuple[Chart, ...] = ("places", "times")
 
 
 def checked(*command: object) -> Outcome:
@@ -117,6 +125,26 @@ def compare(agent: Path, folder: Path, requests: int, rounds: int) -> None:
     told(f"{records} lines of blkparse's text: processor s", of_text, "0.8 for 10 M")
 
 
+def zoomed(agent: Path, trace: Path, requests: int, cells: Path) -> None:
+    """Parts of charts, from a tenth of a thousandth of the trace to all of it, as JSON."""
+    checked(agent, "trace", "analyze", trace, "--heat", cells)
+    draw = random.Random(1)
+    end_s, took_s = requests * PACE_NS / 1e9, []
+    for _ in range(PARTS):
+        length_s = end_s * 10 ** draw.uniform(-4, 0)
+        from_s = draw.uniform(0, end_s - length_s)
+        operation, chart = draw.choice(("read", "written")), draw.choice(CHARTS)
+        asked = Part("8,16", operation, chart, from_s, from_s + length_s)
+        began_s = time.perf_counter()
+        part = HeatFile(cells).part(asked)
+        if part is None or not part.cells:
+            raise click.ClickException(f"nothing in {asked}")
+        TypeAdapter(IoHeat).dump_json(part)
+        took_s.append(time.perf_counter() - began_s)
+    p95_ms = 1e3 * sorted(took_s)[round(0.95 * PARTS) - 1]
+    told(f"{requests / 1e6:g} M I/Os, a part of a chart: p95, ms", [p95_ms], "200", "{:.1f}")
+
+
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--requests", default=2_000_000, show_default=True, help=f"{EVENTS} records each.")
 @click.option("--rounds", default=5, show_default=True, help="How often each is measured.")
@@ -139,6 +167,7 @@ def main(requests: int, rounds: int, *, large: bool, folder: Path) -> None:
             records = f"{10 * requests * EVENTS / 1e6:g} M records"
             told(f"{records}: processor s", [cpu_s(outcome)], "3 for 100 M")
             told(f"{records}: memory, MB", [outcome.max_rss_bytes / 1e6], "600", "{:.0f}")
+            zoomed(agent, trace, 10 * requests, Path(made) / "cells")
 
 
 if __name__ == "__main__":

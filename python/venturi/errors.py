@@ -404,6 +404,7 @@ AGENT_CLASSES: Mapping[str, FailureClass | None] = MappingProxyType(
         "VEN-SPINDLE-NAME": _USAGE,
         "VEN-SPINDLE-SETTING": _USAGE,
         "VEN-SPINDLE-SPEC": _USAGE,
+        "VEN-TRACE-CONVERTED": _WARNING,
         "VEN-TRACE-CPUS": _WARNING,
         "VEN-TRACE-CUT": _WARNING,
         "VEN-TRACE-DAMAGED": _WARNING,

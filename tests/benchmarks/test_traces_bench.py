@@ -27,4 +27,5 @@ def test_ours_and_its_peers_count_alike(tmp_path: Path, agent_binary: Path) -> N
     assert run.returncode == 0, run.stderr
     assert "D and C counted alike: 3,000 and 3,000" in run.stdout
     assert "0.15 M records: memory, MB" in run.stdout
+    assert "0.03 M I/Os, a part of a chart: p95, ms" in run.stdout
     assert list(tmp_path.iterdir()) == []

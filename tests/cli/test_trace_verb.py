@@ -67,6 +67,28 @@ def test_what_is_not_in_it_is_told(tmp_path: Path, trace: Path, agent_binary: Pa
     assert "warning[VEN-TRACE-LOST]" in shown.stderr
 
 
+def test_a_converted_trace_says_the_same_and_what_was_wrong_with_it(
+    tmp_path: Path, trace: Path, agent_binary: Path
+) -> None:
+    def run(*args: object) -> subprocess.CompletedProcess[str]:
+        return venturi("trace", *args, home=tmp_path / "home", VENTURI_AGENT=str(agent_binary))
+
+    trace.write_text(f"{trace.read_text()}what is this\n")
+    made = tmp_path / "made"
+    done = run("convert", trace, "-o", made)
+    assert done.returncode == 0, done.stderr
+    assert "300 events of 300 records" in done.stdout
+    before, after = (json.loads(run("show", each, "--json").stdout) for each in (trace, made))
+    assert after["data"]["devices"] == before["data"]["devices"]
+    assert "made from blkparse text" in after["data"]["formats"]
+    assert "line 301, are no events" in after["warnings"][0]
+    again = run("convert", trace, "-o", made)
+    assert "VEN-TRACE-OCCUPIED" in again.stderr
+    recorded = run("convert", made, "-o", tmp_path / "other")
+    assert "it is a recording of venturi already" in recorded.stderr
+    assert not (tmp_path / "other").exists()
+
+
 def test_json_has_all_of_it_with_thresholds_and_their_sources(
     tmp_path: Path, trace: Path, agent_binary: Path
 ) -> None:

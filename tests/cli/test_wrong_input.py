@@ -76,6 +76,7 @@ WRONG: tuple[tuple[str, ...], ...] = (
     ("trace", "show", "{tmp}/none"),
     ("trace", "show", "{tmp}/file"),
     ("trace", "show", "{tmp}"),
+    ("trace", "convert", "{tmp}/file", "-o", "{tmp}/new"),
     ("compare", "a"),
     ("compare", "a", "b"),
     ("effect",),

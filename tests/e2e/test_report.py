@@ -10,17 +10,24 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
 import advice_page_samples
 import report_samples
+from command_line import AGENT
+from venturi.measure.hosts.agent import Agent
+from venturi.measure.hosts.local import LocalHost
 from venturi.model.statistics.stats import Missing
 from venturi.present.advice_page import AdvicePage
 from venturi.present.document import write_page
 from venturi.present.export import data_page
+from venturi.present.io_charts import trace_page
+from venturi.present.io_trace import read as read_trace
 from venturi.present.report import ReportData, report_data
+from venturi.record.io_trace import HEAT_NAME
 
 pytestmark = pytest.mark.browser
 
@@ -50,6 +57,16 @@ def unpriced() -> AdvicePage:
     return replace(page, options=(option,))
 
 
+def traced() -> str:
+    """A recording of Spark's files, by the agent."""
+    with TemporaryDirectory() as folder:
+        heat = Path(folder) / HEAT_NAME
+        recording = Path(__file__).parents[1] / "data" / "blktrace" / "6.18" / "whose"
+        options = (recording, "--stages", recording / "stages.json", "--heat", heat)
+        data = Agent(str(AGENT), LocalHost()).run("trace", "analyze", *options).data["trace"]
+        return data_page("/trace", trace_page("Venturi trace", read_trace(data), heat, ("cut",)))
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "realistic": lambda: data_page("/report", report_samples.realistic()),
     "edge": lambda: data_page("/report", report_samples.edge()),
@@ -61,6 +78,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "simulation": lambda: data_page("/simulation", advice_page_samples.simulation()),
     "simulation-edge": lambda: data_page("/simulation", advice_page_samples.simulation_edge()),
     "simulation-empty": lambda: data_page("/simulation", advice_page_samples.simulation_empty()),
+    "trace": traced,
 }
 ONCE: dict[str, Callable[[], str]] = {
     "lost-bytes": lambda: data_page("/report", lost_bytes()),
@@ -82,6 +100,9 @@ CHARTS = {
     "simulation": [TIMES, NODES, NODES],
     "simulation-edge": [TIMES, NODES, NODES],
     "simulation-empty": [TIMES],
+    "trace": ["Sizes of requests", "Time at the device", "Seek distances",
+              "Place on the disk over time", "Time at the device over time", "A closer look",
+              "How many requests took longer"],
     "lost-bytes": [DISK, LATENCY, PHASES, STAGES, COMPARED],
     "unpriced": [PARETO, BARS],
 }  # fmt: skip

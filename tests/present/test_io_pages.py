@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -14,8 +15,10 @@ from venturi.errors import VenturiError
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.local import LocalHost
 from venturi.present.io_charts import io_of, page
+from venturi.present.io_heat import COLUMNS_MOST, HeatFile, Part, heat_part
+from venturi.present.io_page import IoHeat
 from venturi.present.io_trace import read
-from venturi.record.io_trace import TRACE_NAME
+from venturi.record.io_trace import HEAT_NAME, TRACE_NAME
 from venturi.record.repository import Repository
 from venturi.record.trial import Trial
 
@@ -24,20 +27,28 @@ MIB = 1 << 20
 
 
 @pytest.fixture(scope="module")
-def said(agent_binary: Path) -> dict[str, Any]:
+def heat(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the cells of its charts are, once `said` is there."""
+    return tmp_path_factory.mktemp("heat") / HEAT_NAME
+
+
+@pytest.fixture(scope="module")
+def said(agent_binary: Path, heat: Path) -> dict[str, Any]:
     """What the agent says of a recording of Spark's files, by their stages."""
     agent = Agent(str(agent_binary), LocalHost())
-    options = ("--stages", RECORDING / "stages.json")
+    options = ("--stages", RECORDING / "stages.json", "--heat", heat)
     data: dict[str, Any] = agent.run("trace", "analyze", RECORDING, *options).data["trace"]
     return data
 
 
 @pytest.fixture
-def traced(repository: Repository, make_trial: Callable[..., Trial], said: dict[str, Any]) -> Trial:
+def traced(
+    repository: Repository, make_trial: Callable[..., Trial], said: dict[str, Any], heat: Path
+) -> Trial:
     """A trial with that trace."""
     trial = repository.add(make_trial())
-    content = json.dumps(said).encode()
-    return repository.save(repository.attach(trial, "other", TRACE_NAME, content))
+    trial = repository.attach(trial, "other", TRACE_NAME, json.dumps(said).encode())
+    return repository.save(repository.attach(trial, "other", HEAT_NAME, heat.read_bytes()))
 
 
 def shown(tmp_path: Path, *args: object) -> str:
@@ -94,9 +105,9 @@ def test_the_page_has_the_patterns_with_shares_that_sum_up(
         assert [share for _, share in each.ccdf] == sorted(
             (share for _, share in each.ccdf), reverse=True
         )
-        for heat, whole in ((each.places, each.bytes), (each.times_over, each.requests)):
-            assert sum(amount for _, _, amount in heat.cells) == whole
-            assert all(column < heat.columns for column, _, _ in heat.cells)
+        assert sum(each.places.bytes or ()) == each.bytes
+        for heat in (each.places, each.times_over):
+            assert sum(count for _, _, count in heat.cells) == each.requests
             assert all(row + 1 < len(heat.rows) for _, row, _ in heat.cells)
             assert list(heat.rows) == sorted(heat.rows)
     assert all(each.sizes is None for each in found.patterns[6:])
@@ -105,9 +116,55 @@ def test_the_page_has_the_patterns_with_shares_that_sum_up(
 def test_a_trace_without_files_or_of_another_version_says_so(
     repository: Repository, traced: Trial, make_trial: Callable[..., Trial], said: dict[str, Any]
 ) -> None:
-    assert page(read({**said, "whose": None})).missing_reason is not None
+    by_disk = page(read({**said, "whose": None}))
+    assert {each.name for each in by_disk.patterns} == {"read", "written"}
+    assert by_disk.patterns[0].times_over is None
     none = io_of(repository, repository.add(make_trial()))
     assert none.missing_reason is not None
     assert "no trace" in none.missing_reason
     with pytest.raises(VenturiError, match="devices"):
         read({key: value for key, value in said.items() if key != "devices"})
+
+
+def test_parts_of_a_chart_are_finer_and_have_what_is_in_them(
+    repository: Repository, traced: Trial, said: dict[str, Any], heat: Path
+) -> None:
+    found = io_of(repository, traced)
+    assert {stage.phase for stage in found.stages} == {"map", "reduce"}
+    assert all(0 <= stage.from_s < stage.until_s <= found.elapsed_s for stage in found.stages)
+    of = max(found.patterns, key=lambda each: each.requests)
+    end_s = found.elapsed_s
+
+    def part(chart: Literal["places", "times"], from_s: float, until_s: float) -> IoHeat:
+        return heat_part(repository, traced, Part(of.device, of.name, chart, from_s, until_s))
+
+    whole = part("places", 0, end_s)
+    assert sum(count for _, _, count in whole.cells) == of.requests
+    assert sum(whole.bytes or ()) == of.bytes
+    assert sum(count for _, _, count in part("times", 0, end_s).cells) == of.requests
+    begin_s = whole.start_s + whole.cells[0][0] * whole.column_s
+    assert part("places", begin_s, begin_s + end_s / 100).column_s < whole.column_s
+    # Parts have what the whole has in their columns, which are counted from their first on.
+    finest = [part("places", end_s * n / 8, end_s * (n + 1) / 8) for n in range(8)]
+    assert sum(count for each in finest for _, _, count in each.cells) >= of.requests
+    assert all(0 <= column <= COLUMNS_MOST for each in finest for column, _, _ in each.cells)
+    with pytest.raises(VenturiError, match="has no finer cells"):
+        heat_part(repository, traced, Part("1,1", of.name, "places", 0, 1))
+    heat.with_name("damaged").write_bytes(heat.read_bytes()[:900])
+    with pytest.raises(VenturiError, match="are damaged"):
+        HeatFile(heat.with_name("damaged"))
+
+
+def test_a_trace_is_one_page_with_its_finer_cells(tmp_path: Path) -> None:
+    out = tmp_path / "io.html"
+    shown(tmp_path, "show", RECORDING, "--html", out)
+    text = out.read_text()
+    assert len(text) < 5_000_000
+    island = re.search(r'<script type="application/json" id="twins">(.*?)</script>', text)
+    assert island is not None
+    data = json.loads(island[1])["/api/trace"]
+    assert data["title"] == f"Venturi trace of {RECORDING}"
+    drawn = {each["name"] for each in data["io"]["patterns"] if each["places"]}
+    widths = {(each["pattern"], each["heat"]["column_s"]) for each in data["cells"]}
+    assert len(widths) > len(drawn)
+    assert {name for name, _ in widths} == drawn

@@ -8,10 +8,12 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from venturi.cli.html import PageFile, html_options
 from venturi.cli.measuring import find_agent
 from venturi.cli.options import DURATION, SIZE, json_option, print_json, quiet_option
 from venturi.cli.progress import progress_bars
@@ -168,9 +170,10 @@ def _run(words: Sequence[str]) -> int:
 @click.option("--by", type=click.Choice(BY),
               help="Only whose the requests are, summed up by this (default: everything).",
               )  # fmt: skip
+@html_options()
 @quiet_option
 @json_option
-def show(what: str, *, by: str | None, quiet: bool, as_json: bool) -> None:
+def show(what: str, *, by: str | None, html: PageFile | None, quiet: bool, as_json: bool) -> None:
     """Show sizes, latencies, seeks and runs of the requests in PATH, and whose they are.
 
     PATH is the folder of a recording or with blktrace's files, one such file, what `blkparse -d`
@@ -178,16 +181,54 @@ def show(what: str, *, by: str | None, quiet: bool, as_json: bool) -> None:
     damaged in it is told. A TRIAL of `venturi run --trace` has its trace with it; `last` is the
     newest.
     """
-    data, warnings = _found(what, show_progress=not quiet and not as_json)
-    if as_json:
-        print_json(data, tuple(message for _, message in warnings))
-        return
     from venturi.present.io_shares import whose
     from venturi.present.io_trace import parts, read
 
+    with TemporaryDirectory(prefix="venturi-") as folder:
+        heat = None if html is None else Path(folder) / io_trace.HEAT_NAME
+        data, warnings = _found(what, heat, show_progress=not quiet and not as_json)
+        if html is not None:
+            from venturi.present.io_charts import trace_page
+
+            said = tuple(message for _, message in warnings)
+            html.write("/trace", trace_page(f"Venturi trace of {what}", read(data), heat, said))
+    if as_json:
+        print_json(data, tuple(message for _, message in warnings))
+        return
     trace = read(data)
     show_on_screen(*(parts(trace) if by is None else whose(trace, by)))
     _warn(warnings)
+
+
+@command.command("convert")
+@click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FOLDER",
+              help="Where the recording is put: a new folder, or an empty one.")  # fmt: skip
+@quiet_option
+@json_option
+def convert(*, path: Path, output: Path, quiet: bool, as_json: bool) -> None:
+    """Write a trace by blktrace, blkparse, ftrace or perf as a recording.
+
+    It then is one folder in order of time, without the events that no analysis needs. What was
+    missing or damaged is told, and told again when the recording is read.
+    """
+    from venturi.measure.hosts.agent_results import TraceConverted
+
+    with progress_bars(enabled=not quiet and not as_json) as on_progress:
+        result = find_agent().run(
+            "trace", "convert", path.absolute(), "--output", output.absolute(),
+            on_progress=on_progress,
+        )  # fmt: skip
+    if as_json:
+        print_json(dict(result.data), tuple(each.message for each in result.warnings))
+        return
+    found = result.read(TraceConverted)
+    show_on_screen(
+        f"{found.events:,} events of {found.records:,} records; "
+        f"{format_bytes_decimal(found.bytes)} in {output}",
+        f"read it: venturi trace show {output}",
+    )
+    _warn([(each.code, each.message) for each in result.warnings])
 
 
 @command.command("compare")
@@ -200,7 +241,7 @@ def compare(before: str, after: str, *, quiet: bool, as_json: bool) -> None:
 
     Each is a path or a trial, as `trace show` takes it.
     """
-    both = [_found(each, show_progress=not quiet and not as_json) for each in (before, after)]
+    both = [_found(each, None, show_progress=not quiet and not as_json) for each in (before, after)]
     if as_json:
         (one, first), (other, second) = both
         said = tuple(message for _, message in (*first, *second))
@@ -222,18 +263,22 @@ def _warn(warnings: Warned) -> None:
         click.echo(f"warning[{code}]: {message}", err=True)
 
 
-def _found(what: str, *, show_progress: bool) -> tuple[dict[str, Any], Warned]:
-    """What the trace at a path, or of a trial, says; codes and texts of its warnings."""
+def _found(what: str, heat: Path | None, *, show_progress: bool) -> tuple[dict[str, Any], Warned]:
+    """What the trace at a path, or of a trial, says; codes and texts of its warnings. The cells of
+    its charts are put at `heat`, if there are any."""
     path = Path(what)
     if not path.exists():
-        return _of_trial(what)
+        return _of_trial(what, heat)
+    options = [] if heat is None else ["--heat", heat]
     with progress_bars(enabled=show_progress) as on_progress:
-        result = find_agent().run("trace", "analyze", path.absolute(), on_progress=on_progress)
+        result = find_agent().run(
+            "trace", "analyze", path.absolute(), *options, on_progress=on_progress
+        )
     return result.data["trace"], [(each.code, each.message) for each in result.warnings]
 
 
-def _of_trial(name: str) -> tuple[dict[str, Any], Warned]:
-    """What the trace of a trial says, and the trial's warnings of it."""
+def _of_trial(name: str, heat: Path | None) -> tuple[dict[str, Any], Warned]:
+    """As `_found` of the trace of a trial."""
     with open_repository() as repository:
         try:
             trial = repository.get(name)
@@ -247,5 +292,8 @@ def _of_trial(name: str) -> tuple[dict[str, Any], Warned]:
                 hint="venturi ls lists the trials",
             ) from error
         data = io_trace.load(repository, trial)
+        kept = next((each for each in trial.artifacts if each.name == io_trace.HEAT_NAME), None)
+        if heat is not None and kept is not None:
+            shutil.copyfile(repository.artifact_path(kept), heat)
     told = [(each.code, each.message) for each in trial.warnings]
     return data, [each for each in told if each[0].startswith("VEN-TRACE-")]

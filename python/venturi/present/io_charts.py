@@ -6,19 +6,31 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from venturi.errors import VenturiError
-from venturi.measure.hosts.agent_results import (
-    IoTrace,
-    RequestPlaces,
-    RequestTimesSeen,
-    Seeks,
-    TracedPattern,
+from venturi.measure.hosts.agent_results import IoTrace, Seeks, TracedOperation, TracedPattern
+from venturi.present.io_amounts import amounts_of
+from venturi.present.io_heat import HeatFile, carried, of_places, of_times
+from venturi.present.io_page import (
+    IoBin,
+    IoHeat,
+    IoPage,
+    IoPattern,
+    IoSeek,
+    IoStage,
+    TracePage,
 )
-from venturi.present.io_page import IoBin, IoHeat, IoPage, IoPattern, IoSeek
-from venturi.present.io_shares import limits_of, not_attributed, pattern_name
+from venturi.present.io_shares import (
+    NO_OWNERS,
+    kind_name,
+    limits_of,
+    not_attributed,
+    pattern_name,
+)
 from venturi.present.io_trace import read
 from venturi.record import io_trace
 
@@ -37,35 +49,71 @@ _COLUMNS, _ROWS = 64, 32
 def io_of(repository: Repository, trial: Trial) -> IoPage:
     """What the trace that is kept with `trial` says, or why nothing."""
     try:
-        return page(read(io_trace.load(repository, trial)))
+        trace = read(io_trace.load(repository, trial))
+        amounts = [] if trace.whose is None else amounts_of(repository, trial, trace.whose)
+        return replace(page(trace), amounts=tuple(amounts))
     except VenturiError as error:
         return IoPage(error.message, None, None, 0.0, (), ())
 
 
+def trace_page(
+    title: str, trace: IoTrace, heat: Path | None, warnings: tuple[str, ...]
+) -> TracePage:
+    """A trace by itself, with cells of its charts from the file `heat`, if it is there."""
+    drawn = page(trace)
+    shown = [(each.name, each.device) for each in drawn.patterns[:SHOWN]]
+    cells = tuple(carried(HeatFile(heat), shown)) if heat and heat.exists() else ()
+    return TracePage(title, drawn, cells, warnings)
+
+
 def page(trace: IoTrace) -> IoPage:
-    """What is drawn of a trace."""
-    owners = trace.whose
-    if owners is None:
-        reason = "the trace does not tell whose its requests are"
-        return IoPage(reason, None, None, trace.elapsed_s, (), ())
-    told = [each for each in owners.patterns if each.verdict is not None]
-    lost = trace.losses.missing_records
+    """What is drawn of a trace: by files, or, where it does not tell of any, by disks."""
+    owners, lost = trace.whose, trace.losses.missing_records
     return IoPage(
         missing_reason=None,
-        not_attributed=not_attributed(owners),
+        not_attributed=NO_OWNERS if owners is None else not_attributed(owners),
         not_in_it=f"{lost:,} events were lost" if lost else None,
         elapsed_s=trace.elapsed_s,
         limits=tuple(limits_of(trace)),
-        patterns=tuple(_pattern(each, drawn=place < SHOWN) for place, each in enumerate(told)),
+        patterns=tuple(_patterns(trace)),
+        stages=tuple(_stages(trace)),
     )
 
 
-def _pattern(found: TracedPattern, *, drawn: bool) -> IoPattern:
+def _patterns(trace: IoTrace) -> Iterator[IoPattern]:
+    found: list[tuple[str, str, TracedOperation]] = []
+    if trace.whose is None:
+        found = [
+            (kind_name(each.operation, None, None), device.device, each)
+            for device in trace.devices
+            for each in device.operations
+        ]
+        found.sort(key=lambda each: -each[2].issued.bytes)
+    else:
+        found = [(pattern_name(each), each.device, each) for each in trace.whose.patterns]
+    told = [each for each in found if each[2].verdict is not None]
+    for place, (name, device, requests) in enumerate(told):
+        yield _pattern(name, device, requests, drawn=place < SHOWN)
+
+
+def _stages(trace: IoTrace) -> Iterator[IoStage]:
+    """Those that ran while it was recorded, from its beginning on."""
+    began_s = trace.started_unix_s
+    if began_s is None or trace.whose is None:
+        return
+    for stage in trace.whose.stages:
+        from_s, until_s = stage.from_unix_s - began_s, stage.until_unix_s - began_s
+        if until_s > 0 and from_s < trace.elapsed_s:
+            yield IoStage(stage.name, stage.phase, max(0.0, from_s), min(until_s, trace.elapsed_s))
+
+
+def _pattern(name: str, device: str, found: TracedOperation, *, drawn: bool) -> IoPattern:
     times, verdict, plain = found.issued_to_done, found.verdict, found.seek_plain
     buckets = [] if times is None else times.buckets
+    over = found.times if isinstance(found, TracedPattern) else None
     return IoPattern(
-        name=pattern_name(found),
-        device=found.device,
+        name=name,
+        device=device,
         requests=found.issued.count,
         bytes=found.issued.bytes,
         access=None if verdict is None else verdict.access,
@@ -79,8 +127,8 @@ def _pattern(found: TracedPattern, *, drawn: bool) -> IoPattern:
         times=_times(buckets) if drawn else None,
         seeks=_seeks(plain) if drawn else None,
         ccdf=_ccdf(buckets) if drawn else None,
-        places=_places(found.position) if drawn else None,
-        times_over=_times_over(found.times) if drawn else None,
+        places=_drawn(of_places(found.position)) if drawn else None,
+        times_over=_drawn(of_times(over)) if drawn and over is not None else None,
     )
 
 
@@ -108,6 +156,7 @@ def _times(buckets: Iterable[tuple[int, int]]) -> tuple[IoBin, ...]:
             2.0 ** (step / _TIMES_OF_OCTAVE) / 1e9,
             2.0 ** ((step + 1) / _TIMES_OF_OCTAVE) / 1e9,
             requests[step],
+            None,
         )
         for step in sorted(requests)
     )
@@ -134,39 +183,23 @@ def _ccdf(buckets: Sequence[tuple[int, int]]) -> tuple[tuple[float, float], ...]
     return (*head[::step], *tail)
 
 
-def _places(found: RequestPlaces) -> IoHeat:
-    cells = [(column, row, size) for column, row, _, size in found.cells]
-    last = max((row for _, row, _ in cells), default=0)
-    bounds = [found.start_bytes + row * found.row_bytes for row in range(last + 2)]
-    return _heat(found.start_s, found.column_s, [float(each) for each in bounds], cells)
-
-
-def _times_over(found: RequestTimesSeen) -> IoHeat:
-    low_s = [ns / 1e9 for ns in found.rows_ns]
-    bounds = (
-        [*low_s, 2 * low_s[-1] - low_s[-2] if len(low_s) > 1 else 2 * low_s[0]] if low_s else []
-    )
-    return _heat(found.start_s, found.column_s, bounds, found.cells)
-
-
-def _heat(
-    start_s: float,
-    column_s: float,
-    bounds: Sequence[float],
-    cells: Sequence[tuple[int, int, int]],
-) -> IoHeat:
+def _drawn(heat: IoHeat) -> IoHeat:
     """The cells, some of them as one where there are more columns or rows than are drawn."""
-    columns = max((column for column, _, _ in cells), default=-1) + 1
-    rows = max(len(bounds) - 1, 0)
+    columns = max((column for column, _, _ in heat.cells), default=-1) + 1
+    rows = max(len(heat.rows) - 1, 0)
     wide, high = max(1, -(-columns // _COLUMNS)), max(1, -(-rows // _ROWS))
-    sums: Counter[tuple[int, int]] = Counter()
-    for column, row, amount in cells:
-        sums[column // wide, row // high] += amount
-    kept = [bounds[row] for row in range(0, rows, high)] + list(bounds[-1:])
+    counts: Counter[tuple[int, int]] = Counter()
+    sizes: Counter[tuple[int, int]] = Counter()
+    for place, (column, row, count) in enumerate(heat.cells):
+        cell = column // wide, row // high
+        counts[cell] += count
+        sizes[cell] += heat.bytes[place] if heat.bytes else 0
+    kept = [*heat.rows[:rows:high], *heat.rows[-1:]]
+    ordered = sorted(counts.items())
     return IoHeat(
-        start_s,
-        column_s * wide,
-        -(-columns // wide),
+        heat.start_s,
+        heat.column_s * wide,
         tuple(kept),
-        tuple((column, row, amount) for (column, row), amount in sorted(sums.items())),
+        tuple((column, row, count) for (column, row), count in ordered),
+        None if heat.bytes is None else tuple(sizes[cell] for cell, _ in ordered),
     )

@@ -12,7 +12,7 @@ class IoBin:
     low: float
     high: float
     requests: int
-    bytes: int | None = None
+    bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +29,36 @@ class IoSeek:
 
 @dataclass(frozen=True, slots=True)
 class IoHeat:
-    """Cells of time and of something else: column, row, and how much is in them.
+    """Cells of time and of something else: column, row, and how many requests are in them.
 
-    Row `n` goes from `rows[n]` to `rows[n + 1]`.
+    Row `n` goes from `rows[n]` to `rows[n + 1]`. `bytes` are those of each cell; None where they
+    are not counted.
     """
 
     start_s: float
     column_s: float
-    columns: int
     rows: tuple[float, ...]
     cells: tuple[tuple[int, int, int], ...]
+    bytes: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class IoStage:
+    """A stage of the job, from the beginning of the trace on; `phase` is map or reduce."""
+
+    name: str
+    phase: str
+    from_s: float
+    until_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class IoAmount:
+    """What the engine says that it read or wrote, beside what the disks did of it."""
+
+    what: str
+    engine_bytes: int
+    disk_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +66,8 @@ class IoPattern:
     """Requests for files that are for the same, on one side of a shuffle, on one disk.
 
     `ccdf` has times in seconds and the share of requests that took longer. `places` is in bytes of
-    the disk, and counts bytes; `times_over` is in seconds, and counts requests. None: it is not
-    among those that are drawn.
+    the disk, `times_over` in seconds. None: it is not among those that are drawn, or, of a trace
+    that does not tell of files, `times_over` is not known.
     """
 
     name: str
@@ -70,10 +90,21 @@ class IoPattern:
 
 
 @dataclass(frozen=True, slots=True)
+class IoCells:
+    """The `places` or the `times` of a pattern over the whole time, in one width."""
+
+    pattern: str
+    device: str
+    chart: str
+    heat: IoHeat
+
+
+@dataclass(frozen=True, slots=True)
 class IoPage:
     """The block I/O of a trial; `missing_reason` where there is none.
 
     `limits` are what of each disk shapes the sizes of requests; `not_in_it` is what was lost.
+    `amounts` are known of trials of engines that tell.
     """
 
     missing_reason: str | None
@@ -82,3 +113,15 @@ class IoPage:
     elapsed_s: float
     limits: tuple[str, ...]
     patterns: tuple[IoPattern, ...]
+    stages: tuple[IoStage, ...] = ()
+    amounts: tuple[IoAmount, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TracePage:
+    """A trace by itself, in a file, with the cells of its charts in as many widths as fit."""
+
+    title: str
+    io: IoPage
+    cells: tuple[IoCells, ...]
+    warnings: tuple[str, ...]

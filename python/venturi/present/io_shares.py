@@ -35,6 +35,9 @@ NOT_ATTRIBUTED = frozenset({"unknown", "unnamed"})
 """Requests whose file, or its name, is not known."""
 
 
+NO_OWNERS = "whose requests these are is not known: only a recording by venturi trace record tells"
+
+
 @dataclass(frozen=True)
 class Sum:
     """Requests of one kind."""
@@ -69,9 +72,7 @@ def whose(trace: IoTrace, by: str) -> Iterator[Table | Line]:
     """
     owners = trace.whose
     if owners is None:
-        yield Line(
-            "whose requests these are is not known: only a recording by venturi trace record tells"
-        )
+        yield Line(NO_OWNERS)
         return
     yield Line(not_attributed(owners))
     yield _summed(owners, by, _of(by, trace))
@@ -135,9 +136,14 @@ def _summed(owners: TraceOwners, by: str, called: Callable[[TraceShare], str]) -
 
 def pattern_name(pattern: TracedPattern) -> str:
     """As `shuffle data read in reduce`."""
-    done = "written" if pattern.operation == "write" else pattern.operation
-    side = f" in {pattern.phase}" if pattern.phase else ""
-    return f"{FILES.get(pattern.file_class, pattern.file_class)} {done}{side}"
+    return kind_name(pattern.operation, pattern.file_class, pattern.phase)
+
+
+def kind_name(operation: str, file_class: str | None, phase: str | None) -> str:
+    """What requests are called; without a kind of file by what they do."""
+    done = "written" if operation == "write" else operation
+    side = f" in {phase}" if phase else ""
+    return f"{FILES.get(file_class, file_class)} {done}{side}" if file_class else done
 
 
 def _patterns(patterns: Sequence[TracedPattern]) -> Table:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 TRACE_NAME = "io-trace.json"
 """What the trace says, as `venturi-agent trace analyze` writes it."""
+HEAT_NAME = "io-heat.jsonl"
+"""Its cells of time, place and duration in several widths, as `--heat` of the agent writes them."""
 RECORDING_NAME = "io-recording.tar.gz"
 """The recording itself: the folder `trace`, which `venturi trace show` reads."""
 

@@ -70,6 +70,9 @@ export function panels(all: readonly Panel[], x: Shared, y: Shared, view: View):
   const columns = columnsOf(all.length, view.width);
   const cell = view.width / columns;
   const leftPx = 12 + 7 * Math.max(...y.ticks.map((tick) => y.format(tick).length));
+  // The last tick's text stands half behind the end of its axis.
+  const last = x.ticks.at(-1);
+  const rightPx = Math.max(GAP_PX, last === undefined ? 0 : 4 * x.format(last).length);
   const left = (place: number) => (place % columns) * cell;
   const top = (place: number) =>
     Math.floor(place / columns) * (TITLE_PX + PLOT_PX + AXIS_PX + GAP_PX);
@@ -107,14 +110,14 @@ export function panels(all: readonly Panel[], x: Shared, y: Shared, view: View):
           fontWeight: 600,
           color: view.color("muted"),
           fontFamily: view.font,
-          width: cell - leftPx - GAP_PX,
+          width: cell - leftPx - rightPx,
           overflow: "truncate",
         },
       })),
       grid: all.map((_, place) => ({
         left: left(place) + leftPx,
         top: top(place) + TITLE_PX,
-        width: cell - leftPx - GAP_PX,
+        width: cell - leftPx - rightPx,
         height: PLOT_PX,
         outerBoundsMode: "none",
       })),

@@ -125,5 +125,14 @@ export const PAGES = {
     "question": "",
     "about": "",
     "served": false
+  },
+  "trace": {
+    "path": "/trace",
+    "title": "Trace",
+    "menu": null,
+    "selects": true,
+    "question": "",
+    "about": "",
+    "served": false
   }
 };

@@ -18,4 +18,5 @@ export const ROUTES: Record<string, Load> = {
   "/exclusions": () => import("../pages/exclusions/Exclusions"),
   "/report": () => import("../pages/report/Report"),
   "/simulation": () => import("../pages/simulation/Simulation"),
+  "/trace": () => import("../pages/trace/Trace"),
 };

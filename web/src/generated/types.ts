@@ -11,6 +11,7 @@ import type {
   Facets,
   Groups,
   HostsOverTime,
+  IoHeat,
   IoPage,
   JobData,
   JobTasks,
@@ -22,6 +23,7 @@ import type {
   SimulationPage,
   Start,
   Status,
+  TracePage,
   TrialDetail,
   TrialPage,
   TwoJobs,
@@ -42,6 +44,7 @@ export interface Twins {
   "/api/trials/{id}/job": JobData;
   "/api/trials/{id}/tasks": JobTasks;
   "/api/trials/{id}/io": IoPage;
+  "/api/trials/{id}/io/heat": IoHeat;
   "/api/clusters": ClusterPage;
   "/api/groups": Groups;
   "/api/cost": Ranking;
@@ -57,4 +60,5 @@ export interface Twins {
   "/api/views": Views;
   "/api/report": ReportData;
   "/api/simulation": SimulationPage;
+  "/api/trace": TracePage;
 }

@@ -1,18 +1,34 @@
 import { expect, test } from "vitest";
-import type { IoPattern } from "../../src/generated/types";
 import {
   ccdfChart,
   distance,
-  placesChart,
   powers,
   seeksChart,
   sizesChart,
   timesChart,
+} from "../../src/charts/io";
+import {
+  cut,
+  finest,
+  moved,
+  placesChart,
+  type Shown,
   timesOverChart,
-} from "../../src/pages/trial/charts/io";
+} from "../../src/charts/io-heat";
+import type { IoHeat, IoPattern } from "../../src/generated/types";
 import { view } from "./view";
 
-const heat = { start_s: 0, column_s: 1, columns: 2, rows: [1e6, 2e6, 3e6], cells: [[1, 0, 7]] };
+const heat: IoHeat = {
+  start_s: 0,
+  column_s: 1,
+  rows: [1e6, 2e6, 3e6],
+  cells: [
+    [0, 1, 1],
+    [1, 0, 7],
+  ],
+  bytes: [5, 4096],
+};
+const shown: Shown = { counted: "bytes", scale: "log", stages: [], window: [0, 2] };
 
 const pattern = (name: string, octave: number): IoPattern => ({
   name,
@@ -39,8 +55,8 @@ const pattern = (name: string, octave: number): IoPattern => ({
     [1e-3, 1],
     [1e-2, 0.25],
   ],
-  places: heat as unknown as IoPattern["places"],
-  times_over: { ...heat, rows: [1e-3, 1e-2, 1e-1] } as unknown as IoPattern["times_over"],
+  places: heat,
+  times_over: { ...heat, rows: [1e-3, 1e-2, 1e-1], bytes: null },
 });
 const alone: IoPattern = {
   ...pattern("third", 1),
@@ -60,11 +76,11 @@ const optionOf = (drawn: ReturnType<typeof timesChart>) => (drawn?.option ?? {})
 
 test("every pattern has a panel, all on the same axes, but those that are not drawn", () => {
   for (const drawn of [
-    sizesChart(found, "bytes", view()),
-    timesChart(found, view()),
-    seeksChart(found, view()),
-    placesChart(found, 2, view()),
-    timesOverChart(found, 2, view()),
+    sizesChart(found, "bytes", "linear", view()),
+    timesChart(found, "log", view()),
+    seeksChart(found, "linear", view()),
+    placesChart(found, shown, view()),
+    timesOverChart(found, shown, view()),
   ]) {
     const { title, xAxis, yAxis, series } = optionOf(drawn);
     expect(title.map(({ text }) => text)).toEqual(["first", "second"]);
@@ -76,13 +92,13 @@ test("every pattern has a panel, all on the same axes, but those that are not dr
 
 test("shares are of bytes or of requests", () => {
   const tallest = (counted: "bytes" | "requests") =>
-    optionOf(sizesChart(found, counted, view())).yAxis[0]?.max ?? 0;
+    optionOf(sizesChart(found, counted, "linear", view())).yAxis[0]?.max ?? 0;
   expect(tallest("requests")).toBe(0.75);
   expect(tallest("bytes")).toBe(1);
 });
 
 test("seeks have a direction, and 0 stands in the middle", () => {
-  const { xAxis, series } = optionOf(seeksChart(found, view()));
+  const { xAxis, series } = optionOf(seeksChart(found, "linear", view()));
   expect(xAxis[0]?.min).toBe(-(xAxis[0]?.max ?? 0));
   expect(series[1]?.data.map(([from]) => from)).toEqual([-0.5, -3.5]);
   expect([distance(0), distance(1), distance(-3)]).toEqual(["0", "+512 B", "−2 KiB"]);
@@ -94,11 +110,38 @@ test("ticks are whole powers, and not too many", () => {
 });
 
 test("of nothing nothing is drawn", () => {
-  expect(sizesChart([alone], "bytes", view())).toBeNull();
-  expect(timesChart([], view())).toBeNull();
-  expect(seeksChart([], view())).toBeNull();
-  expect(placesChart([], 1, view())).toBeNull();
-  expect(timesOverChart([], 1, view())).toBeNull();
+  expect(sizesChart([alone], "bytes", "log", view())).toBeNull();
+  expect(timesChart([], "log", view())).toBeNull();
+  expect(seeksChart([], "log", view())).toBeNull();
+  expect(placesChart([], shown, view())).toBeNull();
+  expect(timesOverChart([], shown, view())).toBeNull();
   expect(ccdfChart([], view())).toBeNull();
   expect(ccdfChart(found, view())).not.toBeNull();
+});
+
+test("stages stand above the cells, on the same axis of time", () => {
+  const stage = { name: "3", phase: "reduce", from_s: 0.5, until_s: 1.5 };
+  const ended = { ...stage, name: "1", from_s: -2, until_s: -1 };
+  const without = optionOf(placesChart(found, shown, view()));
+  const { yAxis, series } = optionOf(
+    placesChart(found, { ...shown, stages: [stage, ended] }, view()),
+  );
+  expect(yAxis[0]?.max).toBeGreaterThan(without.yAxis[0]?.max ?? 0);
+  expect(series[0]?.data).toHaveLength(heat.cells.length + 1);
+  expect(series[0]?.data.at(-1)).toEqual([0.5, expect.any(Number)]);
+  expect(series[0]?.data.at(-1)?.[1]).toBeGreaterThanOrEqual(without.yAxis[0]?.max ?? 0);
+});
+
+test("a window stays within the trace, and a part is cut from the finest cells that fit", () => {
+  expect(moved([0, 100], 0.5, 0, 100)).toEqual([25, 75]);
+  expect(moved([25, 75], 1, 0.5, 100)).toEqual([50, 100]);
+  expect(moved([50, 100], 1, 0.5, 100)).toEqual([50, 100]);
+  expect(moved([25, 75], 2, 0, 100)).toEqual([0, 100]);
+  const widths = [4, 1, 0.25].map((column_s) => ({ heat: { ...heat, column_s } }));
+  expect(finest(widths, [0, 2000])?.column_s).toBe(4);
+  expect(finest(widths, [0, 400])?.column_s).toBe(1);
+  expect(finest(widths, [0, 64])?.column_s).toBe(0.25);
+  expect(finest([], [0, 1])).toBeUndefined();
+  const part = cut(heat, [1, 1.5]);
+  expect([part.cells, part.bytes]).toEqual([[[1, 0, 7]], [4096]]);
 });

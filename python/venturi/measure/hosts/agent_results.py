@@ -5,6 +5,8 @@ Only what is read here is named; what else a result says is left alone.
 
 from __future__ import annotations
 
+from dataclasses import field
+
 from pydantic.dataclasses import dataclass
 
 
@@ -512,6 +514,16 @@ class TraceShare:
 
 
 @dataclass(frozen=True)
+class StageSeen:
+    """A stage of the job, in seconds since 1970."""
+
+    name: str
+    phase: str
+    from_unix_s: float
+    until_unix_s: float
+
+
+@dataclass(frozen=True)
 class TraceOwners:
     """Whose requests are: the shares sum up to all of them."""
 
@@ -519,6 +531,7 @@ class TraceOwners:
     shares: list[TraceShare]
     ranges_refused: int
     names_left_out: int
+    stages: list[StageSeen] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -540,6 +553,16 @@ class IoTrace:
     host: str | None
     disks: list[TracedDisk]
     whose: TraceOwners | None
+
+
+@dataclass(frozen=True)
+class TraceConverted:
+    """`trace convert`. Of `records` in the trace, `events` are those that an analysis needs."""
+
+    output: str
+    records: int
+    events: int
+    bytes: int
 
 
 @dataclass(frozen=True)

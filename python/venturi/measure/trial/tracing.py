@@ -17,7 +17,7 @@ from venturi.errors import VenturiError
 from venturi.measure.hosts.agent import Agent, AgentResult, repeated
 from venturi.measure.hosts.at_once import Following
 from venturi.measure.hosts.local import HERE
-from venturi.record.io_trace import RECORDING_NAME, TRACE_NAME
+from venturi.record.io_trace import HEAT_NAME, RECORDING_NAME, TRACE_NAME
 from venturi.record.job_account import JobAccount
 from venturi.record.trial import TrialWarning
 
@@ -80,14 +80,16 @@ class Tracer:
         HERE.write(self._place / _STAGES, json.dumps([asdict(each) for each in stages]))
         try:
             analyzed = self._agent.run(
-                "trace", "analyze", recording, "--stages", self._place / _STAGES
-            )
+                "trace", "analyze", recording, "--stages", self._place / _STAGES,
+                "--heat", self._place / HEAT_NAME,
+            )  # fmt: skip
         except VenturiError as error:
             self._fail(error)
             return
         self.warnings += [TrialWarning(each.code, each.message) for each in analyzed.warnings]
         HERE.write(self._place / TRACE_NAME, json.dumps(analyzed.data["trace"]))
         yield TRACE_NAME, self._place / TRACE_NAME
+        yield HEAT_NAME, self._place / HEAT_NAME
         with (
             HERE.create(self._place / RECORDING_NAME) as file,
             gzip.GzipFile("", "wb", 1, file) as small,

@@ -25,6 +25,7 @@ from venturi.present.api.metrics import MEDIA_TYPE, metrics
 from venturi.present.api.moved import MOVED, PREFIX, moved
 from venturi.present.api.security import COOKIE, Access, Guard
 from venturi.present.api.shapes import Problem
+from venturi.present.io_page import TracePage
 from venturi.present.report.data import ReportData
 from venturi.settings import ServerLimits
 
@@ -33,7 +34,11 @@ _THREADS = 12
 _WRITERS = 4  # of these threads: as many for uploads, as many for other changes
 _LIMITS = ServerLimits()
 # The data of pages that only commands write: in the document, so that their types are made of it.
-_IN_FILES: dict[str, Any] = {"/api/report": ReportData, "/api/simulation": SimulationPage}
+_IN_FILES: dict[str, Any] = {
+    "/api/report": ReportData,
+    "/api/simulation": SimulationPage,
+    "/api/trace": TracePage,
+}
 _ABOUT = (
     "Every page of the web application is a URL whose state is in the query; the same path and "
     "query under /api is its data. Errors are problem documents (RFC 9457) with Venturi's codes. "

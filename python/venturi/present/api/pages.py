@@ -76,6 +76,7 @@ PAGES = (
          selects=False),
     Page("report", "/report", "Report", served=False),
     Page("simulation", "/simulation", "Simulation", served=False),
+    Page("trace", "/trace", "Trace", served=False),
 )
 # fmt: on
 _ID = r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}"

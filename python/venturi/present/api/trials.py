@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -23,7 +23,7 @@ from venturi.present.api.moved import moved
 from venturi.present.api.presets import presets
 from venturi.present.api.series import series_of
 from venturi.present.host_use import HostsOverTime
-from venturi.present.io_page import IoPage
+from venturi.present.io_page import IoHeat, IoPage
 from venturi.record import exclusions, starter, views
 from venturi.record.actions import added_by
 from venturi.record.authors import Author
@@ -200,6 +200,30 @@ def io(services: Services, id: Id) -> IoPage:
     from venturi.present.io_charts import io_of
 
     return io_of(services.repository, trial_of(services, id))
+
+
+def io_heat(
+    services: Services,
+    id: Id,
+    *,
+    pattern: Annotated[
+        str,
+        Parameter(description="Which requests, as /io names them.", min_length=1, max_length=200),
+    ],
+    device: Annotated[
+        str, Parameter(description="Which disk, as /io names it.", pattern=r"^\d{1,4},\d{1,7}$")
+    ],
+    chart: Annotated[Literal["places", "times"], Parameter(description="Places, or times.")],
+    from_s: Annotated[
+        float, Parameter(description="From when on, since the trace began.", ge=0, le=1e9)
+    ],
+    until_s: Annotated[float, Parameter(description="Until when.", ge=0, le=1e9)],
+) -> IoHeat:
+    """A part of a chart over time, as fine as the trace allows: at most some 512 columns."""
+    from venturi.present.io_heat import Part, heat_part
+
+    asked = Part(device, pattern, chart, from_s, max(from_s, until_s))
+    return heat_part(services.repository, trial_of(services, id), asked)
 
 
 def groups(

@@ -59,6 +59,7 @@ TWINS = (
     Twin("/trials/{id}/job", "trials", "job", "repository", reads=True),
     Twin("/trials/{id}/tasks", "job_tasks", "tasks", "repository", reads=True),
     Twin("/trials/{id}/io", "trials", "io", "repository", reads=True),
+    Twin("/trials/{id}/io/heat", "trials", "io_heat", "repository", reads=True),
     Twin("/clusters", "clusters", "cluster", "repository"),
     Twin("/groups", "trials", "groups", "repository", computes=True),
     Twin("/cost", "analysis.cost", "cost", "analyses", computes=True),

@@ -17,5 +17,6 @@ export type * from "./shared";
 export type * from "./simulation";
 export type * from "./start";
 export type * from "./status";
+export type * from "./trace";
 export type * from "./trials";
 export type * from "./views";

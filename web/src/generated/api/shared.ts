@@ -171,6 +171,63 @@ export interface Exclusion {
   revoked_by: Author | null;
   trials: number;
 }
+export interface IoAmount {
+  what: string;
+  engine_bytes: number;
+  disk_bytes: number;
+}
+export interface IoBin {
+  low: number;
+  high: number;
+  requests: number;
+  bytes: number | null;
+}
+export interface IoHeat {
+  start_s: number;
+  column_s: number;
+  rows: number[];
+  cells: [number, number, number][];
+  bytes: number[] | null;
+}
+export interface IoPage {
+  missing_reason: string | null;
+  not_attributed: string | null;
+  not_in_it: string | null;
+  elapsed_s: number;
+  limits: string[];
+  patterns: IoPattern[];
+  stages: IoStage[];
+  amounts: IoAmount[];
+}
+export interface IoPattern {
+  name: string;
+  device: string;
+  requests: number;
+  bytes: number;
+  access: string | null;
+  verdict: string;
+  size_median_bytes: number | null;
+  zero_seeks: number | null;
+  p50_s: number | null;
+  p99_s: number | null;
+  run_mean_bytes: number | null;
+  sizes: IoBin[] | null;
+  times: IoBin[] | null;
+  seeks: IoSeek[] | null;
+  ccdf: [number, number][] | null;
+  places: IoHeat | null;
+  times_over: IoHeat | null;
+}
+export interface IoSeek {
+  octave: number;
+  requests: number;
+}
+export interface IoStage {
+  name: string;
+  phase: string;
+  from_s: number;
+  until_s: number;
+}
 export interface Login {
   token: string;
 }

@@ -107,50 +107,6 @@ export interface HostsOverTime {
   sentence: string | null;
   missing_reason: string | null;
 }
-export interface IoBin {
-  low: number;
-  high: number;
-  requests: number;
-  bytes: number | null;
-}
-export interface IoHeat {
-  start_s: number;
-  column_s: number;
-  columns: number;
-  rows: number[];
-  cells: [number, number, number][];
-}
-export interface IoPage {
-  missing_reason: string | null;
-  not_attributed: string | null;
-  not_in_it: string | null;
-  elapsed_s: number;
-  limits: string[];
-  patterns: IoPattern[];
-}
-export interface IoPattern {
-  name: string;
-  device: string;
-  requests: number;
-  bytes: number;
-  access: string | null;
-  verdict: string;
-  size_median_bytes: number | null;
-  zero_seeks: number | null;
-  p50_s: number | null;
-  p99_s: number | null;
-  run_mean_bytes: number | null;
-  sizes: IoBin[] | null;
-  times: IoBin[] | null;
-  seeks: IoSeek[] | null;
-  ccdf: [number, number][] | null;
-  places: IoHeat | null;
-  times_over: IoHeat | null;
-}
-export interface IoSeek {
-  octave: number;
-  requests: number;
-}
 export interface JobBound {
   without: string;
   recorded_s: number | null;

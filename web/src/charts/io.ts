@@ -1,19 +1,23 @@
 // The requests of a trial to its disks, pattern by pattern: how large, how long, how far, and where.
-import { type Mark, type Panel, panels, type Shared } from "../../../charts/panels";
-import { base, type Drawing, quietAxis, tip, type View } from "../../../charts/view";
-import { bytes, count, percent, size } from "../../../format";
-import type { IoHeat, IoPattern } from "../../../generated/types";
-import { duration, latency } from "../../../units";
+
+import { bytes, count, percent, size } from "../format";
+import type { IoPattern } from "../generated/types";
+import { latency } from "../units";
+import { type Mark, type Panel, panels, type Shared } from "./panels";
+import { base, type Drawing, quietAxis, tip, type View } from "./view";
 
 /** What is counted of each: requests, or bytes where they are known. */
 export type Counted = "requests" | "bytes";
+/** How amounts are told apart: by themselves, or by their powers. */
+export type Scale = "linear" | "log";
 
 const SECTOR_BYTES = 512;
 const ROLES = ["read", "write", "memory", "blocked", "cpu-user", "network"] as const;
 
 export const roleAt = (place: number): string => ROLES[place % ROLES.length] ?? "read";
 
-const drawn = (patterns: readonly IoPattern[]) => patterns.filter(({ sizes }) => sizes !== null);
+export const drawn = (patterns: readonly IoPattern[]) =>
+  patterns.filter(({ sizes }) => sizes !== null);
 
 /** From nothing to the largest share, in at most four steps. */
 function shareAxis(shares: readonly number[]): Shared {
@@ -38,7 +42,7 @@ export function powers(least: number, greatest: number, most: number): number[] 
 }
 
 /** A logarithmic axis in powers of `root`. */
-function powerAxis(
+export function powerAxis(
   values: readonly number[],
   root: number,
   format: (value: number) => string,
@@ -74,13 +78,39 @@ const sharesOf = (values: readonly number[]) => {
   return values.map((value) => (whole > 0 ? value / whole : 0));
 };
 
-function barsChart(all: readonly Panel[], x: Shared, view: View): Drawing {
-  const y = shareAxis(all.flatMap(({ marks }) => marks.map(({ high }) => high)));
-  return panels(all, x, y, view);
+/** The least share that a logarithmic axis has: a hundredth of a per cent. */
+const LEAST_POWER = -4;
+
+function barsChart(all: readonly Panel[], x: Shared, scale: Scale, view: View): Drawing {
+  if (scale === "linear") {
+    return panels(
+      all,
+      x,
+      shareAxis(all.flatMap(({ marks }) => marks.map(({ high }) => high))),
+      view,
+    );
+  }
+  const power = (share: number) => Math.max(LEAST_POWER, Math.log10(Math.max(share, 1e-9)));
+  const y: Shared = {
+    minimum: LEAST_POWER,
+    maximum: 0,
+    ticks: [-4, -3, -2, -1, 0],
+    format: (value) => `${Number((100 * 10 ** value).toPrecision(1))} %`,
+  };
+  const marked = all.map((panel) => ({
+    ...panel,
+    marks: panel.marks.map((mark) => ({ ...mark, low: LEAST_POWER, high: power(mark.high) })),
+  }));
+  return panels(marked, x, y, view);
 }
 
 /** How large requests are, by powers of two. */
-export function sizesChart(patterns: readonly IoPattern[], counted: Counted, view: View): Drawing {
+export function sizesChart(
+  patterns: readonly IoPattern[],
+  counted: Counted,
+  scale: Scale,
+  view: View,
+): Drawing {
   const all = drawn(patterns).map(({ name, sizes }): Panel => {
     const bins = sizes ?? [];
     const shares = sharesOf(
@@ -100,11 +130,11 @@ export function sizesChart(patterns: readonly IoPattern[], counted: Counted, vie
     };
   });
   const ends = all.flatMap(({ marks }) => marks.flatMap(({ from, to }) => [from, to]));
-  return ends.length === 0 ? null : barsChart(all, powerAxis(ends, 2, size), view);
+  return ends.length === 0 ? null : barsChart(all, powerAxis(ends, 2, size), scale, view);
 }
 
 /** How long the device took. */
-export function timesChart(patterns: readonly IoPattern[], view: View): Drawing {
+export function timesChart(patterns: readonly IoPattern[], scale: Scale, view: View): Drawing {
   const all = drawn(patterns).map(({ name, times }): Panel => {
     const bins = times ?? [];
     const shares = sharesOf(bins.map(({ requests }) => requests));
@@ -119,7 +149,7 @@ export function timesChart(patterns: readonly IoPattern[], view: View): Drawing 
     };
   });
   const ends = all.flatMap(({ marks }) => marks.flatMap(({ from, to }) => [from, to]));
-  return ends.length === 0 ? null : barsChart(all, powerAxis(ends, 10, latency), view);
+  return ends.length === 0 ? null : barsChart(all, powerAxis(ends, 10, latency), scale, view);
 }
 
 /** The least distance of an octave with its sign, as text. */
@@ -129,7 +159,7 @@ export const distance = (octave: number): string =>
     : `${octave < 0 ? "−" : "+"}${size(2 ** (Math.abs(octave) - 1) * SECTOR_BYTES)}`;
 
 /** How far each begins from where the last one ended, by direction; 0 stands in the middle. */
-export function seeksChart(patterns: readonly IoPattern[], view: View): Drawing {
+export function seeksChart(patterns: readonly IoPattern[], scale: Scale, view: View): Drawing {
   const all = drawn(patterns).map(({ name, seeks }): Panel => {
     const bins = seeks ?? [];
     const shares = sharesOf(bins.map(({ requests }) => requests));
@@ -153,97 +183,7 @@ export function seeksChart(patterns: readonly IoPattern[], view: View): Drawing 
     ticks: [-2 * half, -half, 0, half, 2 * half].filter((tick) => Math.abs(tick) <= reach),
     format: distance,
   };
-  return barsChart(all, x, view);
-}
-
-/** Cells of time and of something else, the darker the more is in them. */
-function heatMarks(
-  heat: IoHeat,
-  up: (value: number) => number,
-  told: (low: number, high: number, amount: number) => string[],
-): Mark[] {
-  const most = Math.max(1, ...heat.cells.map(([, , amount]) => amount));
-  return heat.cells.map(([column, row, amount]) => {
-    const from = heat.start_s + column * heat.column_s;
-    const [low, high] = [heat.rows[row] ?? 0, heat.rows[row + 1] ?? heat.rows[row] ?? 0];
-    return {
-      from,
-      to: from + heat.column_s,
-      low: up(low),
-      high: up(high),
-      role: "read",
-      // Of little there is still something to be seen.
-      opacity: 0.2 + (0.8 * Math.log1p(amount)) / Math.log1p(most),
-      title: `from ${duration(from)}`,
-      lines: told(low, high, amount),
-    };
-  });
-}
-
-function heatChart(
-  all: readonly Panel[],
-  elapsedS: number,
-  y: (marks: readonly Mark[]) => Shared,
-  view: View,
-): Drawing {
-  const marks = all.flatMap((panel) => panel.marks);
-  if (marks.length === 0) return null;
-  const maximum = marks.reduce((a, { to }) => Math.max(a, to), elapsedS);
-  const step = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60, 120, 300, 600, 1800, 3600, 7200].find(
-    (each) => 4 * each >= maximum,
-  );
-  const steps = step ? Math.floor(maximum / step) : 0;
-  const ticks = Array.from({ length: steps + 1 }, (_, place) => place * (step ?? maximum));
-  return panels(all, { minimum: 0, maximum, ticks, format: duration }, y(marks), view);
-}
-
-/** Where on the disk requests are over time. */
-export function placesChart(patterns: readonly IoPattern[], elapsedS: number, view: View): Drawing {
-  const all = drawn(patterns).map(
-    ({ name, places }): Panel => ({
-      title: name,
-      marks: places
-        ? heatMarks(
-            places,
-            (value) => value,
-            (low, high, amount) => [`${bytes(low)} to ${bytes(high)} of the disk`, bytes(amount)],
-          )
-        : [],
-    }),
-  );
-  const y = (marks: readonly Mark[]): Shared => {
-    const minimum = marks.reduce((a, { low }) => Math.min(a, low), Number.POSITIVE_INFINITY);
-    const maximum = marks.reduce((a, { high }) => Math.max(a, high), 0);
-    return { minimum, maximum, ticks: [minimum, (minimum + maximum) / 2, maximum], format: bytes };
-  };
-  return heatChart(all, elapsedS, y, view);
-}
-
-/** How long requests took over time. */
-export function timesOverChart(
-  patterns: readonly IoPattern[],
-  elapsedS: number,
-  view: View,
-): Drawing {
-  const power = (value: number) => Math.log10(Math.max(value, 1e-9));
-  const all = drawn(patterns).map(
-    ({ name, times_over }): Panel => ({
-      title: name,
-      marks: times_over
-        ? heatMarks(times_over, power, (low, high, amount) => [
-            `${latency(low)} to ${latency(high)}`,
-            `${count(amount)} requests`,
-          ])
-        : [],
-    }),
-  );
-  const y = (marks: readonly Mark[]) =>
-    powerAxis(
-      marks.flatMap(({ low, high }) => [low, high]),
-      10,
-      latency,
-    );
-  return heatChart(all, elapsedS, y, view);
+  return barsChart(all, x, scale, view);
 }
 
 const CCDF_PX = 300;

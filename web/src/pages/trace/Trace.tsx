@@ -1,0 +1,22 @@
+// A trace of block I/O by itself, which a command read: it is in files only.
+import { useTwin } from "../../data";
+import { Io } from "../../parts/Io";
+import { Pending, ProblemBox } from "../../parts/Page";
+
+export default function Trace() {
+  const { data, problem } = useTwin("/api/trace");
+  if (problem) return <ProblemBox problem={problem} />;
+  if (!data) return <Pending />;
+  return (
+    <div>
+      <h1>{data.title}</h1>
+      {data.warnings.map((each) => (
+        <p key={each}>{each}</p>
+      ))}
+      <section aria-labelledby="disk-io">
+        <h2 id="disk-io">What was done to the disks</h2>
+        <Io id="trace" found={data.io} cells={data.cells} />
+      </section>
+    </div>
+  );
+}

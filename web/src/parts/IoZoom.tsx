@@ -1,0 +1,119 @@
+// One chart over time of one pattern, from when to when one likes: finer the closer one looks.
+import { useCallback, useMemo, useState } from "react";
+import { cut, finest, moved, type Shown, type Window, zoomChart } from "../charts/io-heat";
+import type { View } from "../charts/view";
+import { useTwin } from "../data";
+import { bytes, count } from "../format";
+import type { IoCells, IoHeat, IoPattern } from "../generated/types";
+import { duration, latency } from "../units";
+import { Choice } from "./Choice";
+import { Figure } from "./Figure";
+import { ProblemBox } from "./Page";
+import { number } from "./Table";
+
+const CHARTS = ["places", "times"] as const;
+/** What the buttons do: how much longer the window gets, and by how much of it it moves. */
+const STEPS = [
+  ["Zoom in", 0.5, 0],
+  ["Zoom out", 2, 0],
+  ["Earlier", 1, -0.5],
+  ["Later", 1, 0.5],
+] as const;
+
+const nameOf = ({ name, device }: IoPattern) => `${name} on ${device}`;
+
+/** `cells` are all that a file carries; without them the server is asked, for the trial `id`. */
+export function IoZoom({
+  id,
+  patterns,
+  shown,
+  cells,
+}: {
+  id: string;
+  patterns: readonly IoPattern[];
+  shown: Shown;
+  cells?: readonly IoCells[] | undefined;
+}) {
+  const end = shown.window[1];
+  const [window, setWindow] = useState<Window>([0, end]);
+  const [chart, setChart] = useState<(typeof CHARTS)[number]>("places");
+  const [name, setName] = useState("");
+  const pattern = patterns.find((each) => nameOf(each) === name) ?? patterns[0];
+  const asked = useMemo(
+    () =>
+      new URLSearchParams({
+        pattern: pattern?.name ?? "",
+        device: pattern?.device ?? "",
+        chart,
+        from_s: String(window[0]),
+        until_s: String(window[1]),
+      }),
+    [pattern, chart, window],
+  );
+  const answer = useTwin(cells ? null : "/api/trials/{id}/io/heat", asked, id);
+  const heat: IoHeat | undefined = useMemo(() => {
+    if (!cells) return answer.data;
+    const found = cells.filter(
+      (each) =>
+        each.pattern === pattern?.name && each.device === pattern.device && each.chart === chart,
+    );
+    const fitting = finest(found, window);
+    return fitting && cut(fitting, window);
+  }, [cells, answer.data, pattern, chart, window]);
+  const draw = useCallback(
+    (view: View) =>
+      heat ? zoomChart(pattern?.name ?? "", chart, heat, { ...shown, window }, view) : null,
+    [heat, pattern, chart, shown, window],
+  );
+  const told = chart === "places" ? bytes : latency;
+  return (
+    <>
+      {answer.problem && <ProblemBox problem={answer.problem} />}
+      <Figure
+        title="A closer look"
+        caption={`${pattern ? nameOf(pattern) : ""}, from ${duration(window[0])} to ${duration(window[1])}${heat ? `, in columns of ${duration(heat.column_s)}` : ""}`}
+        draw={draw}
+        file={`${id}-io-closer`}
+        table={{
+          columns: [
+            number("From"),
+            number(chart === "places" ? "Place from" : "Took from"),
+            number("Requests"),
+          ],
+          rows: (heat?.cells ?? []).map(([column, row, requests]) => {
+            const from = (heat?.start_s ?? 0) + column * (heat?.column_s ?? 0);
+            const low = heat?.rows[row] ?? 0;
+            return [
+              { value: from, show: duration(from) },
+              { value: low, show: told(low) },
+              { value: requests, show: count(requests) },
+            ];
+          }),
+        }}
+      >
+        <div className="controls">
+          <Choice
+            label="Pattern"
+            words={patterns.map(nameOf)}
+            chosen={pattern ? nameOf(pattern) : ""}
+            choose={setName}
+          />
+          <Choice label="Chart" words={CHARTS} chosen={chart} choose={setChart} />
+          {STEPS.map(([words, longer, by]) => (
+            <button
+              key={words}
+              type="button"
+              className="quiet"
+              onClick={() => setWindow(moved(window, longer, by, end))}
+            >
+              {words}
+            </button>
+          ))}
+          <button type="button" className="quiet" onClick={() => setWindow([0, end])}>
+            All of it
+          </button>
+        </div>
+      </Figure>
+    </>
+  );
+}
