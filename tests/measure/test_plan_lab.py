@@ -175,6 +175,9 @@ def test_a_killed_plan_goes_on(tmp_path: Path, plan: Path, engines_home: Path, s
     home, before, real = tmp_path / "home", remains(), {"VENTURI_AGENT": str(AGENT)}
     text = PLAN.replace("mapreduce:cluster", "spark:standalone").replace(', "fast"', "")
     plan.write_text(text + BRIEF)
+    for name in ("slow", "fast"):
+        file = tmp_path / f"{name}.toml"
+        file.write_text(file.read_text().replace("dilation = 2\n", ""))
     home.mkdir()
     (home / "engines").symlink_to(engines_home / "engines")
     ids = killed_once(home, plan, lambda: SLOW in lab.labs(home)
