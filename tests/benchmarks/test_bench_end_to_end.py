@@ -58,6 +58,7 @@ def test_sorts_are_measured_checked_and_kept(tmp_path: Path, bench_agent: Path) 
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_peers_sort_rightly_beside_us(tmp_path: Path, bench_agent: Path) -> None:
     pytest.importorskip("polars")
     code, err, whole, figures = finish(start(tmp_path, bench_agent, "peers"), tmp_path)

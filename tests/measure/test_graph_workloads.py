@@ -217,7 +217,7 @@ def test_an_empty_answer_is_wrong_where_there_is_something(name: str, tmp_path: 
 
 
 @pytest.mark.engines
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_spark_agrees_with_the_reference_and_a_changed_output_does_not(
     name: str,

@@ -463,6 +463,7 @@ def test_a_forest_is_as_good_as_that_of_scikit_learn(trained: Trainer) -> None:
 
 @pytest.mark.engines
 @pytest.mark.usefixtures("spark")
+@pytest.mark.long  # other programs are, and its training is above
 def test_kmeans_from_the_command_line(tmp_path: Path, mark: str) -> None:
     status, done, err = run(
         tmp_path / "home", mark, "kmeans", "--engine", "spark", "--scale", "tiny", "--repeat", 1,

@@ -170,6 +170,7 @@ def test_what_a_kill_left_half_made_is_removed(tmp_path: Path, plan: Path) -> No
     assert left(before, ids) == []
 
 
+@pytest.mark.long  # the end of a plan that was killed is above, an engine's in test_lab_engines.py
 @pytest.mark.engines
 def test_a_killed_plan_goes_on(tmp_path: Path, plan: Path, engines_home: Path, spark: None) -> None:
     home, before, real = tmp_path / "home", remains(), {"VENTURI_AGENT": str(AGENT)}

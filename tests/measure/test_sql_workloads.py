@@ -161,7 +161,7 @@ MUTATIONS: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
 
 
 @pytest.mark.engines
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_spark_agrees_with_the_reference_and_a_changed_output_does_not(
     name: str, seed: int, spark_session: SparkSession, tmp_path: Path

@@ -167,6 +167,8 @@ def test_an_executor_is_decommissioned(spark: None, tiers_jar: Path, tmp_path: P
             "spark.shuffle.service.enabled": "false",
             "spark.storage.decommission.enabled": "true",
             "spark.storage.decommission.rddBlocks.enabled": "true",
+            # How often it looks whether all is sent; by default every 30 s.
+            "spark.storage.decommission.replicationReattemptInterval": "1s",
             "spark.storage.decommission.shuffleBlocks.enabled": "true",
         })  # fmt: skip
     assert saw["executors"] == 2

@@ -16,7 +16,7 @@ from torture.rounds import ROUNDS
 SEED = 20_150_827
 
 
-# A job of Spark whose JVM is killed is in tests/measure/test_engine_real.py, too.
+# A JVM that is killed in the middle of its job is in tests/measure/test_engine_real.py, too.
 LONG = {"engine-kills"}
 
 
