@@ -117,7 +117,7 @@ def killed(engines_home: Path, disk: Path, scratch: Path) -> Path:
         "made.start(Resources(dirs))\n"
     )
     venturi = subprocess.Popen([sys.executable, "-c", program, engines_home, disk, scratch])
-    process_of(scratch, b"org.apache.hadoop.hdfs.server.namenode.NameNode")
+    process_of(scratch, b"org.apache.hadoop.yarn.server.resourcemanager.ResourceManager")
     (folder,) = scratch.glob(f"{PREFIX}*")
     os.kill(venturi.pid, signal.SIGKILL)
     venturi.wait(30)
