@@ -79,8 +79,8 @@ def create_app(
     app.state.writers = CapacityLimiter(_WRITERS)
     app.state.watch = watch or Watch(services.repository)
     readers, app.state.computers = _computing(limits, app.state.watch)
-    twins = routing.twins(readers, app.state.computers)
-    for router in (twins, files.router, changes.router):
+    routing.add_twins(app, readers, app.state.computers)
+    for router in (files.router, changes.router):
         app.include_router(router)
     if app.state.watch.metrics:
         app.add_api_route(METRICS, _metrics, include_in_schema=False)

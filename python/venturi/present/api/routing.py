@@ -8,7 +8,7 @@ from functools import cache, partial, wraps
 from inspect import Signature
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import Depends, FastAPI, Path, Query, Request
 from fastapi.responses import JSONResponse
 
 from venturi.present.api.asking import Given, Parameter, taken
@@ -20,17 +20,19 @@ from venturi.present.api.twins import TWINS, Twin, said, shape_of
 from venturi.record import tokens
 
 
-def twins(readers: Computing, computers: Computing) -> APIRouter:
-    """All twins; those that read series, and those that compute, have threads of their own."""
-    router = APIRouter(prefix=PREFIX)
+def add_twins(app: FastAPI, readers: Computing, computers: Computing) -> None:
+    """Adds all twins; those that read series, and those that compute, have threads of their own.
+
+    Routes of a router that is included are analysed twice, the second time by the first request.
+    """
     for twin in TWINS:
         answered: Callable[..., Any] = _answering(twin)
         if twin.reads or twin.computes:
             answered = _in_turn(twin.path, readers if twin.reads else computers, answered)
-        router.add_api_route(
-            twin.path, answered, methods=["GET"], response_model=shape_of(twin), tags=[twin.tag]
-        )
-    return router
+        app.add_api_route(
+            PREFIX + twin.path, answered,
+            methods=["GET"], response_model=shape_of(twin), tags=[twin.tag],
+        )  # fmt: skip
 
 
 def _in_turn(
