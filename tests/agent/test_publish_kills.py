@@ -68,7 +68,7 @@ needs_strace = pytest.mark.skipif(
 
 @pytest.mark.slow
 @needs_strace
-@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("overwrite", [pytest.param(False, marks=pytest.mark.long), True])
 def test_a_sort_killed_while_it_publishes(agent: Any, tmp_path: Path, overwrite: bool) -> None:
     """Without a manifest the next sort takes the folders as if nothing had been; with one the
     output is whole."""

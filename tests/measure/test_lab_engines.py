@@ -214,6 +214,7 @@ def test_spark_with_its_data_in_hdfs(home: Path, spark: None) -> None:
     require_nothing_left(home)
 
 
+@pytest.mark.long  # YARN on several hosts is above, Spark on YARN in test_spark_deployments.py
 def test_spark_on_yarn(home: Path, spark: None) -> None:
     trial = sorted_by(home, "spark:yarn", *SPARKS)
     assert trial["configuration"]["deployment"] == "yarn"
