@@ -30,11 +30,11 @@ class Bar:
         return "none" if self.high is None else f"<= {self.high:g}"
 
     def shortfall(self, value: float) -> float:
-        """How far `value` is outside the bar, as a fraction of the bound; 0 when it is inside."""
+        """How far `value` is outside the bar, as a fraction of the bound (of 0: as it is)."""
         if self.low is not None and value < self.low:
             return (self.low - value) / self.low
         if self.high is not None and value > self.high:
-            return (value - self.high) / self.high
+            return (value - self.high) / (self.high or 1.0)
         return 0.0
 
 

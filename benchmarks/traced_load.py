@@ -1,8 +1,9 @@
 """`python -m benchmarks.traced_load`: what `trace record` costs while it records. As root.
 
-`rate`: random reads of 4 KiB on an ext4 in memory, as many as there can be, are recorded; told are
-events a second, how many were lost, and the recorder's share of a processor at 200,000 events a
-second, from its processor time for each event.
+`rate`: random reads of 4 KiB on an ext4 in memory, 75,000 a second by a limit of the kernel's (of
+control groups' first version), are recorded, of each four events; told are events a second, how
+many were lost, and the recorder's share of a processor at 200,000 events a second, from its
+processor time for each event.
 
 `slowdown`: TeraSort without and with `venturi run --trace`, in pairs one after the other, of which
 the first is now the one, now the other; told is the median of the pairs' ratios.
@@ -15,6 +16,8 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -26,10 +29,24 @@ from benchmarks.traces import checked
 
 AT_EVENTS_PER_S = 200_000
 _FILE_BYTES = 128 << 20
+_READS_PER_S = 75_000
+_LIMIT = Path("/sys/fs/cgroup/blkio/blkio.throttle.read_iops_device")
 RATE = Row("rate", "events a second", "/s", Bar(low=AT_EVENTS_PER_S))
 LOST = Row("lost", "events lost", "", Bar(high=0))
 SHARE = Row("share", "of a processor at 200,000 events a second", "%", Bar(high=2))
 SLOWDOWN = Row("slowdown", "traced / not traced", "x", Bar(high=1.02))
+
+
+@contextmanager
+def limited(folder: Path) -> Iterator[None]:
+    """The disk of `folder` does no more reads a second meanwhile."""
+    number = folder.stat().st_dev
+    disk = f"{os.major(number)}:{os.minor(number)}"
+    _LIMIT.write_text(f"{disk} {_READS_PER_S}")
+    try:
+        yield
+    finally:
+        _LIMIT.write_text(f"{disk} 0")
 
 
 def told(found: Figure) -> None:
@@ -70,6 +87,7 @@ def rate(*, seconds: int, rounds: int, folder: Path) -> None:
         tempfile.TemporaryDirectory(prefix="traced-", dir="/dev/shm") as memory,
         tempfile.TemporaryDirectory(prefix="traced-", dir=folder) as made,
         disk_in(Path(memory) / "image", Path(memory) / "disk", 4 * _FILE_BYTES) as disk,
+        limited(disk),
     ):
         load = [
             agent, "disk", "--dir", disk, "--mode", "random_read", "--bytes", _FILE_BYTES,
