@@ -116,7 +116,7 @@ def test_a_page_asks_for_its_twin_with_its_own_query() -> None:
         "/api/trials?log=1&sort=a+b%7E*&where=disk%3DSSD",
     )
     assert requests_of("/compare?by=disk") == ("/api/compare?by=disk",)
-    parts = ("", "/series", "/hosts", "/job", "/io")
+    parts = ("", "/series", "/hosts", "/job", "/tasks", "/io")
     of_trial = tuple(f"/api/trials/t1{part}" for part in parts)
     assert requests_of("/trials/t1") == of_trial
     for nowhere in ("/nowhere", "/report", "https://evil.example/trials", "trials", "/trials/a/b"):

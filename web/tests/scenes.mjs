@@ -457,7 +457,14 @@ async function behind(scene) {
   await page
     .locator(".chart")
     .evaluate((chart) => chart.scrollIntoView({ behavior: "instant", block: "center" }));
-  const [dot] = (await page.locator(".chart").evaluate(drawn)).dots;
+  // The chart may be drawn anew while the page scrolls: only a dot that stays is pressed.
+  const first = async () => (await page.locator(".chart").evaluate(drawn)).dots[0];
+  let dot;
+  for (let before = null; !dot || before?.x !== dot.x || before?.y !== dot.y; ) {
+    before = dot;
+    await settled();
+    dot = await first();
+  }
   await page.mouse.click(dot.x, dot.y);
   await page.waitForURL(/\/trials/);
   await settled();

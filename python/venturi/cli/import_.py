@@ -248,7 +248,9 @@ def _tell_line(repository: Repository, file: Path | None, arrival: Arrival) -> N
     from venturi.present.findings import bound
 
     told = arrival.account
-    ended = f"{told['state']}, {format_duration(told['elapsed_s'])}"
+    ended = told["state"]
+    if told["elapsed_s"] is not None:
+        ended += f", {format_duration(told['elapsed_s'])}"
     job = _job_of(repository, arrival)
     said = "cannot tell what took the time"
     if told["failure"] is not None:

@@ -42,8 +42,8 @@ def tiers_lines(advice: TiersAdvice) -> Iterator[Line | Table]:
     yield Line("\nRates of all disks of a class in a host", "bold")
     made = table("disks", "of", "rate", "from", left=4, prose=("disks", "from"))
     for rate in advice.rates:
-        span = f"{format_rate(rate.low)} to {format_rate(rate.high)}"
-        told = format_rate(rate.value) + ("" if rate.low == rate.high else f" ({span})")
+        told, low, high = map(format_rate, (rate.value, rate.low, rate.high))
+        told += "" if low == high else f" ({low} to {high})"
         made.add(rate.disks, rate.what, told, rate.source)
     yield made
     for note in advice.notes:
