@@ -248,9 +248,7 @@ def _tell_line(repository: Repository, file: Path | None, arrival: Arrival) -> N
     from venturi.present.findings import bound
 
     told = arrival.account
-    ended = told["state"]
-    if told["elapsed_s"] is not None:
-        ended += f", {format_duration(told['elapsed_s'])}"
+    took = "" if told["elapsed_s"] is None else f", {format_duration(told['elapsed_s'])}"
     job = _job_of(repository, arrival)
     said = "cannot tell what took the time"
     if told["failure"] is not None:
@@ -259,10 +257,17 @@ def _tell_line(repository: Repository, file: Path | None, arrival: Arrival) -> N
         first = next(iter(job.diagnosis.findings), None)
         said = job.diagnosis.silence or said if first is None else bound(first)
     _tell(
-        f"{file}: {'added' if arrival.added else 'already here'}: trial {arrival.trial}, "
-        f"{told['name']!r}, {ended}: {plain(said)}"
+        f"{_arrived(file, arrival)}{took}: {plain(said)}"
         + (f"; {count_of(len(told['warnings']), 'warning')}" if told["warnings"] else "")
     )
+
+
+def _arrived(file: Path | None, arrival: Arrival) -> str:
+    """Which application of which file it is, and how it ended."""
+    told = arrival.account
+    here = "added" if arrival.added else "already here"
+    # What a log says is shown with !r: it may hold what a terminal would obey.
+    return f"{file}: {here}: trial {arrival.trial}, {told['name']!r}, {told['state']}"
 
 
 def _job_of(repository: Repository, arrival: Arrival) -> Job | None:
@@ -291,10 +296,8 @@ def _tell_job(repository: Repository, arrival: Arrival) -> None:
 
 def _tell_account(file: Path | None, arrival: Arrival) -> None:
     told = arrival.account
-    # What a log says is shown with !r: it may hold what a terminal would obey.
     _tell(
-        f"{file}: {'added' if arrival.added else 'already here'}: trial {arrival.trial}, "
-        f"{told['name']!r}, {told['state']}; {told['stages']:,} stages, "
+        f"{_arrived(file, arrival)}; {told['stages']:,} stages, "
         f"{told['task_attempts']:,} attempts at tasks, {told['events']:,} events, of them "
         f"{sum(told['skipped'].values()):,} of no use, {sum(told['unknown'].values()):,} unknown"
     )

@@ -239,8 +239,9 @@ def look(home: Path, name: str) -> Lab:
         carried = from_data(json.loads((folder / _CARRIED).read_text(encoding="utf-8")))
     except (FileNotFoundError, ValueError):  # not measured, or killed meanwhile
         carried = None
-    return Lab(name, _state(written), spec, made, folder, written.about["since"], processes,
-               _ended(written), carried)  # fmt: skip
+    state = _state(written)
+    ended = _ended(written) if state == "broken" else ()
+    return Lab(name, state, spec, made, folder, written.about["since"], processes, ended, carried)
 
 
 def cluster_file(home: Path, name: str) -> Path:
