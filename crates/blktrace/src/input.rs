@@ -62,10 +62,15 @@ impl Input {
     pub fn stdin() -> Result<Self, TraceError> {
         let source = Source { path: "-".into(), reader: Box::new(io::stdin()) };
         let streams = vec![Stream::open(source, READ_BYTES)?];
-        Ok(Self {
-            path: "-".into(),
+        Ok(Self::with("-".into(), streams, 1))
+    }
+
+    /// A trace of which nothing is known but its streams.
+    fn with(path: PathBuf, streams: Vec<Stream>, files: usize) -> Self {
+        Self {
+            path,
             streams,
-            files: 1,
+            files,
             bytes: None,
             missing_cpus: Vec::new(),
             owners: None,
@@ -75,7 +80,7 @@ impl Input {
             host: None,
             disks: Vec::new(),
             warnings: Vec::new(),
-        })
+        }
     }
 
     /// The trace at `path`: a file, or a folder with a file for each processor.
@@ -143,20 +148,8 @@ impl Input {
         });
         let warning = |message| Warning { code: "VEN-TRACE-CPUS", message };
         let warnings = of_cpus.into_iter().chain(alone).map(warning).collect();
-        Ok(Self {
-            path: path.to_path_buf(),
-            streams,
-            files,
-            bytes: Some(bytes),
-            missing_cpus,
-            owners: None,
-            processes: Processes::default(),
-            recorded: false,
-            converted: Vec::new(),
-            host: None,
-            disks: Vec::new(),
-            warnings,
-        })
+        let known = Self::with(path.to_path_buf(), streams, files);
+        Ok(Self { bytes: Some(bytes), missing_cpus, warnings, ..known })
     }
 }
 
