@@ -126,9 +126,17 @@ class _Answering:
         return True
 
     def node_managers(self) -> int | None:
-        """Active ones; None: the ResourceManager does not answer."""
+        """Active ones, of a ResourceManager that takes jobs; None: it does not, or does not answer.
+
+        While it starts, nodes report to it before it knows whether it gets the port for clients.
+        """
+        information = _got(self._addresses.resource_manager, "/ws/v1/cluster/info")
         metrics = _got(self._addresses.resource_manager, "/ws/v1/cluster/metrics")
-        return None if metrics is None else int(metrics["clusterMetrics"]["activeNodes"])
+        if information is None or metrics is None:
+            return None
+        if information["clusterInfo"]["haState"] != "ACTIVE":
+            return None
+        return int(metrics["clusterMetrics"]["activeNodes"])
 
     def _hdfs_state(self) -> Mapping[str, Any]:
         query = "/jmx?qry=Hadoop:service=NameNode,name=FSNamesystemState"
