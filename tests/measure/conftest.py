@@ -1,6 +1,6 @@
 """The fake agent as Venturi meets it, a session that uses it, and the real engines.
 
-Hadoop is fetched once and kept in the user's cache folder, as is an archive of Spark's classes.
+Hadoop is fetched once and kept in the user's cache folder, as are archives of classes.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hadoop_classes
 import pytest
 import spark_classes
+from class_archives import BRIEF
 from engine_runs import wait_until_gone
 from spark_session import local_spark
 from this_host import HOST
@@ -40,8 +42,7 @@ FAKE_AGENT = Path(__file__).parent / "fake_agent.py"
 
 @pytest.fixture(autouse=True, scope="session")
 def _brief_jvms() -> None:
-    """JVMs of seconds repay neither a second compiler nor collecting threads: half the time."""
-    os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    os.environ.setdefault("JAVA_TOOL_OPTIONS", BRIEF)
 
 
 @pytest.fixture
@@ -84,9 +85,11 @@ def _cache() -> Path:
     return cache / "venturi-tests"
 
 
-@pytest.fixture(scope="session")
-def engines_home() -> Path:
-    """A VENTURI_HOME in which Hadoop is installed, kept between test runs."""
+@pytest.fixture(scope="module")
+def engines_home() -> Iterator[Path]:
+    """A VENTURI_HOME in which Hadoop is installed, kept between test runs; its JVMs begin with an
+    archive of classes.
+    """
     home = _cache()
     if installed(HOST.files, home) is None:
         if shutil.which("mvn") is None or shutil.which("java") is None:
@@ -99,7 +102,10 @@ def engines_home() -> Path:
         if "could not fetch" in done.stderr:
             pytest.skip(f"Maven Central cannot be reached: {done.stderr.splitlines()[0]}")
         assert done.returncode == 0, done.stderr
-    return home
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in hadoop_classes.environment(home, _cache()).items():
+            patch.setenv(name, value)
+        yield home
 
 
 @pytest.fixture(scope="module")
