@@ -18,6 +18,7 @@ const MAGIC: u32 = 0x6561_7400;
 pub const VERSIONS: [u8; 2] = [7, 8];
 
 const CATEGORIES: u32 = 16;
+const READ: u32 = 0;
 const WRITE: u32 = 1;
 const SYNCHRONOUS: u32 = 3;
 const PASSED_THROUGH: u32 = 9;
@@ -140,6 +141,7 @@ impl Decoder {
         let size = if WIDE { 64 } else { 48 };
         let magic = MAGIC | u32::from(self.layout.version);
         let mut at = 0;
+        events.reserve(bytes.len() / size);
         while let Some(record) = bytes.get(at..at + size) {
             let found = word::<BIG>(record, 0);
             let record = fields::<WIDE, BIG>(record);
@@ -195,7 +197,7 @@ impl Record {
             sectors = first_part(self.sector, behind);
         }
         let failed = action == COMPLETE && self.error != 0;
-        let operation = operation(categories, self.bytes);
+        let operation = OPERATIONS[told_by(categories, self.bytes)];
         let event = Event::new(self.time_ns, kind, self.device, operation)
             .at(self.sector, sectors)
             .with(flags(categories) | if failed { FAILED } else { 0 });
@@ -205,7 +207,6 @@ impl Record {
     #[cold]
     fn note<const BIG: bool>(&self, behind: &[u8], tally: &mut Tally) {
         const TIME_OF_DAY: u64 = 1;
-        tally.records += 1;
         tally.actions[NOTE] += 1;
         // The time of day is there once, when the trace begins.
         if self.action & 0xffff & !CONTROL_GROUP == TIME_OF_DAY && behind.len() >= 8 {
@@ -223,22 +224,51 @@ fn first_part(sector: u64, behind: &[u8]) -> u32 {
     u32::try_from(second.saturating_sub(sector)).unwrap_or(0)
 }
 
-#[inline]
-fn operation(categories: u64, bytes: u32) -> Operation {
-    let has = |category: u32| categories >> category & 1 == 1;
-    if has(PASSED_THROUGH) || categories & NO_DATA != 0 {
+/// What requests do, by [`told_by`]: without a branch, as reads and writes come in any order.
+const OPERATIONS: [Operation; 64] = {
+    let mut operations = [Operation::Other; 64];
+    let mut told = 0;
+    while told < operations.len() {
+        operations[told] = operation(told);
+        told += 1;
+    }
+    operations
+};
+const IS_READ: usize = 1;
+const IS_WRITE: usize = 2;
+const IS_APPEND: usize = 4;
+const IS_DISCARD: usize = 8;
+const IS_EMPTY: usize = 16;
+const IS_OTHER: usize = 32;
+
+/// What a request does of which so much is told.
+const fn operation(told: usize) -> Operation {
+    if told & IS_OTHER != 0 {
         Operation::Other
-    } else if bytes == 0 {
+    } else if told & IS_EMPTY != 0 {
         Operation::Flush
-    } else if has(DISCARD) {
+    } else if told & IS_DISCARD != 0 {
         Operation::Discard
-    } else if has(WRITE) || has(ZONE_APPEND) {
+    } else if told & (IS_WRITE | IS_APPEND) != 0 {
         Operation::Write
-    } else if categories & 1 == 1 {
+    } else if told & IS_READ != 0 {
         Operation::Read
     } else {
         Operation::Other
     }
+}
+
+/// What its categories and its length tell of what a request does.
+#[inline]
+fn told_by(categories: u64, bytes: u32) -> usize {
+    let has = |category: u32| categories >> category & 1 == 1;
+    let told = |holds: bool, what: usize| usize::from(holds) * what;
+    told(has(READ), IS_READ)
+        | told(has(WRITE), IS_WRITE)
+        | told(has(ZONE_APPEND), IS_APPEND)
+        | told(has(DISCARD), IS_DISCARD)
+        | told(bytes == 0, IS_EMPTY)
+        | told(categories & (1 << PASSED_THROUGH | NO_DATA) != 0, IS_OTHER)
 }
 
 #[inline]

@@ -18,9 +18,10 @@ pub fn event(line: &[u8], tally: &mut Tally, events: &mut Vec<Event>) -> Option<
     fields.expect(b',')?;
     let minor = fields.number()?;
     let cpu = fields.number().filter(|cpu| *cpu < u64::from(CPUS))? as u32;
-    let number = fields.number()?;
-    let time_ns = fields.time_ns().filter(|time| *time < TIME_LIMIT_NS)?;
-    fields.number()?; // the process
+    let (number, time_ns) = match fields.columns() {
+        Some(columns) => columns,
+        None => (fields.number()?, timed(&mut fields)?),
+    };
     let device = Device::of(major, minor)?;
     let word = fields.word();
     let (action, kind) = action(word)?;
@@ -47,26 +48,33 @@ pub fn event(line: &[u8], tally: &mut Tally, events: &mut Vec<Event>) -> Option<
     Some(())
 }
 
+/// The time, and a process behind it.
+fn timed(fields: &mut Fields) -> Option<u64> {
+    let time_ns = fields.time_ns().filter(|time| *time < TIME_LIMIT_NS)?;
+    fields.number()?;
+    Some(time_ns)
+}
+
 /// The number of an action in blktrace's format, and which kind of event it is.
 #[inline]
 fn action(word: &[u8]) -> Option<(usize, Option<Kind>)> {
-    Some(match word {
-        b"Q" => (1, Some(Kind::Queue)),
-        b"M" => (2, Some(Kind::BackMerge)),
-        b"F" => (3, Some(Kind::FrontMerge)),
-        b"G" => (4, None),
-        b"S" => (5, None),
-        b"R" => (6, Some(Kind::Requeue)),
-        b"D" => (7, Some(Kind::Issue)),
-        b"C" => (8, Some(Kind::Complete)),
-        b"P" => (9, None),
-        b"U" => (10, None),
-        b"UT" | b"T" => (11, None),
-        b"I" => (12, None),
-        b"X" => (13, Some(Kind::Split)),
-        b"B" => (14, None),
-        b"A" => (15, None),
-        b"m" => (NOTE, None),
+    Some(match *word {
+        [b'Q'] => (1, Some(Kind::Queue)),
+        [b'M'] => (2, Some(Kind::BackMerge)),
+        [b'F'] => (3, Some(Kind::FrontMerge)),
+        [b'G'] => (4, None),
+        [b'S'] => (5, None),
+        [b'R'] => (6, Some(Kind::Requeue)),
+        [b'D'] => (7, Some(Kind::Issue)),
+        [b'C'] => (8, Some(Kind::Complete)),
+        [b'P'] => (9, None),
+        [b'U'] => (10, None),
+        [b'T'] | [b'U', b'T'] => (11, None),
+        [b'I'] => (12, None),
+        [b'X'] => (13, Some(Kind::Split)),
+        [b'B'] => (14, None),
+        [b'A'] => (15, None),
+        [b'm'] => (NOTE, None),
         _ => return None,
     })
 }

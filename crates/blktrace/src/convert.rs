@@ -97,7 +97,7 @@ fn describe(input: &Input, pages: &Pages, output: &Path) -> Result<Converted, Tr
     let mut tally = Tally::default();
     input.streams.iter().for_each(|stream| tally.join(stream.tally()));
     if pages.events == 0 {
-        return Err(TraceError::Empty { path: input.path.clone(), records: tally.records });
+        return Err(TraceError::Empty { path: input.path.clone(), records: tally.records() });
     }
     let warnings = warnings_of(input);
     let lost = tally.sequences.missing;
@@ -132,7 +132,7 @@ fn describe(input: &Input, pages: &Pages, output: &Path) -> Result<Converted, Tr
     };
     write(END, serde_json::to_vec_pretty(&end))?;
     write(MANIFEST, serde_json::to_vec_pretty(&manifest))?;
-    Ok(Converted { records: tally.records, events: pages.events, bytes: pages.bytes, warnings })
+    Ok(Converted { records: tally.records(), events: pages.events, bytes: pages.bytes, warnings })
 }
 
 /// The number of an event of the kind.

@@ -5,6 +5,43 @@ use memchr::{memchr, memchr2};
 use crate::event::{Event, FAILED, FUA, Kind, METADATA, Operation, READAHEAD, SECTOR_LIMIT, SYNC};
 
 const NANOSECOND_DIGITS: u32 = 9;
+/// Ten to the power of each number of digits that are read at once.
+const POWERS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+
+/// A byte, eight times.
+const fn eight_times(byte: u8) -> u64 {
+    u64::from_le_bytes([byte; 8])
+}
+
+/// Of eight bytes, the first one lowest: digits as their values, and the highest bit of every byte that is
+/// none, unless one before it is none either.
+#[inline]
+fn as_digits(bytes: u64) -> (u64, u64) {
+    let values = bytes ^ eight_times(b'0');
+    let others = (values.wrapping_add(eight_times(0x80 - 10)) | values) & eight_times(0x80);
+    (values, others)
+}
+
+/// The number that eight values of digits are, the first one lowest: pairs, then pairs of pairs and all of
+/// them in one step. Source: D. Lemire, Quickly parsing eight digits, 2018.
+#[inline]
+fn number_of(values: u64) -> u64 {
+    const PAIRS: u64 = 0x0000_00ff_0000_00ff;
+    let pairs = values.wrapping_mul(10).wrapping_add(values >> 8);
+    let first = (pairs & PAIRS).wrapping_mul(100 + (1_000_000 << 32));
+    let second = (pairs >> 16 & PAIRS).wrapping_mul(1 + (10_000 << 32));
+    first.wrapping_add(second) >> 32
+}
+
+/// The number in eight bytes that are spaces, or none, and then digits.
+#[inline]
+fn padded(bytes: u64) -> Option<u64> {
+    const SPACES: u64 = eight_times(b' ');
+    let (values, others) = as_digits(bytes);
+    let spaces = (others >> 7) * 0xff; // of each byte all bits or none
+    let before_digits = spaces & spaces.wrapping_add(1) == 0 && spaces != u64::MAX;
+    (before_digits && bytes & spaces == SPACES & spaces).then(|| number_of(values & !spaces))
+}
 
 /// What a request does, from letters such as `WS` or `FWFSM`: a first F is a flush before it.
 #[inline]
@@ -84,6 +121,17 @@ impl<'a> Fields<'a> {
 
     #[inline]
     fn digits(&mut self, mut value: u64) -> u64 {
+        // Eight at once where there are so many bytes: how many of them are digits is anybody's guess.
+        while let Some(bytes) = self.line.get(self.at..).and_then(<[u8]>::first_chunk) {
+            let (values, others) = as_digits(u64::from_le_bytes(*bytes));
+            let count = others.trailing_zeros() / 8;
+            let values = values.unbounded_shl(u64::BITS - 8 * count);
+            value = value.wrapping_mul(POWERS[count as usize]).wrapping_add(number_of(values));
+            self.at += count as usize;
+            if count < 8 {
+                return value;
+            }
+        }
         loop {
             let digit = self.here().wrapping_sub(b'0');
             if digit > 9 {
@@ -104,6 +152,27 @@ impl<'a> Fields<'a> {
         let digits = (self.at - start) as u32;
         let scale = 10_u64.pow(NANOSECOND_DIGITS.checked_sub(digits).filter(|_| digits > 0)?);
         seconds.checked_mul(1_000_000_000)?.checked_add(fraction * scale)
+    }
+
+    /// A number and a time, behind which there is a process, in columns as blkparse writes them where they
+    /// are wide enough: ` %8d %5d.%09lu %5u `. Otherwise `None`, and nothing is read.
+    #[inline]
+    pub fn columns(&mut self) -> Option<(u64, u64)> {
+        let columns: &[u8; 32] = self.line.get(self.at..)?.first_chunk()?;
+        let eight = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| columns[at + byte]));
+        let three_spaces = eight_times(b' ') >> 40; // in front of columns of five
+        let number = padded(eight(1))?;
+        let seconds = padded(eight(10) << 24 | three_spaces)?;
+        padded(eight(23) >> 24 << 24 | three_spaces)?;
+        let (values, others) = as_digits(eight(16));
+        let last = columns[24].wrapping_sub(b'0');
+        let between = [columns[0], columns[9], columns[25], columns[31]] == [b' '; 4];
+        if !between || columns[15] != b'.' || others != 0 || last > 9 {
+            return None;
+        }
+        self.at += columns.len();
+        let nanoseconds = number_of(values) * 10 + u64::from(last);
+        Some((number, seconds * 1_000_000_000 + nanoseconds))
     }
 
     /// What stands up to the next space, behind spaces.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::event::{Event, METADATA, READAHEAD, SYNC};
+use crate::event::{Event, FAILED};
 use crate::histogram::Histogram;
 use crate::locality::Locality;
 use crate::raster::Raster;
@@ -77,9 +77,9 @@ pub struct Amount {
 
 impl Amount {
     #[inline]
-    fn add(&mut self, sectors: u32, counts: bool) {
-        self.count += u64::from(counts);
-        self.sectors += if counts { sectors.into() } else { 0 };
+    fn add(&mut self, sectors: u32) {
+        self.count += 1;
+        self.sectors += u64::from(sectors);
     }
 }
 
@@ -92,14 +92,8 @@ pub struct Group {
     pub back_merges: u64,
     /// F.
     pub front_merges: u64,
-    /// D: requests as the device got them, each once.
-    pub issued: Amount,
-    /// Of the issued ones, those that were read ahead.
-    pub readahead: Amount,
-    /// Of the issued ones, those with the file system's own data.
-    pub metadata: Amount,
-    /// Of the issued ones, those that somebody waits for.
-    pub sync: Amount,
+    /// D: requests as the device got them, each once, by their flags but [`FAILED`], the highest.
+    issued: [Amount; FAILED as usize],
     /// C: requests that were done as a whole.
     pub completed: u64,
     /// Of the completed ones, those with an error.
@@ -120,20 +114,27 @@ impl Group {
     /// A request was queued.
     #[inline]
     pub fn queue(&mut self, event: &Event) {
-        self.queued.add(event.sectors, true);
+        self.queued.add(event.sectors);
     }
 
     /// A request went to the device, `since_start_ns` after the trace began.
     #[inline]
     pub fn issue(&mut self, event: &Event, since_start_ns: u64) {
-        let has = |flag: u8| event.flags & flag != 0;
-        self.issued.add(event.sectors, true);
-        self.readahead.add(event.sectors, has(READAHEAD));
-        self.metadata.add(event.sectors, has(METADATA));
-        self.sync.add(event.sectors, has(SYNC));
+        self.issued[usize::from(event.flags) % self.issued.len()].add(event.sectors);
         self.sizes.record(event.sectors);
         self.locality.take(event.sector, event.sectors);
         self.raster.take(since_start_ns, event.sector, event.sectors);
+    }
+
+    /// Of the requests as the device got them, each once, those that have these flags.
+    pub fn issued(&self, flags: u8) -> Amount {
+        let has = |of: &(usize, &Amount)| of.0 & usize::from(flags) == usize::from(flags);
+        let mut sum = Amount::default();
+        for (_, amount) in self.issued.iter().enumerate().filter(has) {
+            sum.count += amount.count;
+            sum.sectors += amount.sectors;
+        }
+        sum
     }
 
     /// A request was done so long after it was issued and queued.

@@ -48,7 +48,6 @@ pub fn can_tell(count: u64, q: f64) -> bool {
 #[derive(Clone, Debug)]
 pub struct Histogram {
     counts: Vec<u64>,
-    count: u64,
     sum: u128,
     min: u64,
     max: u64,
@@ -56,7 +55,7 @@ pub struct Histogram {
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self { counts: vec![0; BUCKETS], count: 0, sum: 0, min: u64::MAX, max: 0 }
+        Self { counts: vec![0; BUCKETS], sum: 0, min: u64::MAX, max: 0 }
     }
 }
 
@@ -65,7 +64,6 @@ impl Histogram {
     #[inline]
     pub fn record(&mut self, value: u64) {
         self.counts[bucket(value)] += 1;
-        self.count += 1;
         self.sum += u128::from(value);
         self.min = self.min.min(value);
         self.max = self.max.max(value);
@@ -73,17 +71,17 @@ impl Histogram {
 
     /// How many values there are.
     pub fn count(&self) -> u64 {
-        self.count
+        self.counts.iter().sum()
     }
 
     /// The least value; `None` if there is none.
     pub fn min(&self) -> Option<u64> {
-        (self.count > 0).then_some(self.min)
+        (self.min <= self.max).then_some(self.min)
     }
 
     /// The greatest value; `None` if there is none.
     pub fn max(&self) -> Option<u64> {
-        (self.count > 0).then_some(self.max)
+        (self.min <= self.max).then_some(self.max)
     }
 
     /// The sum of the values.
@@ -93,7 +91,8 @@ impl Histogram {
 
     /// The mean of the values, exact; `None` if there is none.
     pub fn mean(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+        let count = self.count();
+        (count > 0).then(|| self.sum as f64 / count as f64)
     }
 
     /// The value with `rank`, from 1 for the least: the highest of its bucket, so at most 1.6 % too
@@ -109,9 +108,8 @@ impl Histogram {
 
     /// The quantile `q` by the nearest rank; `None` where the values cannot tell it.
     pub fn quantile(&self, q: f64) -> Option<u64> {
-        can_tell(self.count, q)
-            .then(|| self.ranked((q * self.count as f64).ceil() as u64))
-            .flatten()
+        let count = self.count();
+        can_tell(count, q).then(|| self.ranked((q * count as f64).ceil() as u64)).flatten()
     }
 
     /// Lowest value and count of every bucket that is not empty.

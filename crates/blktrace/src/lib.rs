@@ -126,7 +126,7 @@ pub fn analyze(
     let mut tally = Tally::default();
     input.streams.iter().for_each(|stream| tally.join(stream.tally()));
     if analysis.started_ns().is_none() {
-        return Err(TraceError::Empty { path: input.path, records: tally.records });
+        return Err(TraceError::Empty { path: input.path, records: tally.records() });
     }
     let missing_cpus = input.missing_cpus.clone();
     let mut report = Report::new(&analysis, &tally, formats_of(&input), input.files, missing_cpus);
@@ -192,7 +192,7 @@ fn of_files(streams: &[Stream]) -> impl Iterator<Item = Warning> {
                  and latencies are wrong where they belong to them; if files were joined by hand, \
                  give their folder instead",
                 tally.late,
-                tally.records,
+                tally.records(),
                 stream::HELD_BACK
             ),
         });
@@ -208,7 +208,7 @@ fn of_trace(report: &Report, tally: &Tally) -> Vec<Warning> {
             "{} records are missing, beside {} that are there, by their numbers or by what the \
              trace says: they were lost, or left out when it was written",
             report.losses.missing_records,
-            tally.records - tally.actions[NOTE]
+            tally.records() - tally.actions[NOTE]
         ),
     });
     let no_issue = report.devices.iter().filter(|device| {

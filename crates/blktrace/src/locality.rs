@@ -11,39 +11,48 @@ pub const WINDOW: usize = 16;
 pub struct Distances {
     /// How many begin where the other one ended.
     pub zero: u64,
-    /// Those that begin behind it.
-    pub forward: Histogram,
-    /// Those that begin before it, as if they were positive.
-    pub backward: Histogram,
+    /// Those that begin behind it, and those that begin before it, as if they were positive.
+    directions: [Histogram; 2],
 }
 
 impl Distances {
     #[inline]
     fn record(&mut self, distance: i64) {
-        match distance {
-            0 => self.zero += 1,
-            1.. => self.forward.record(distance.unsigned_abs()),
-            _ => self.backward.record(distance.unsigned_abs()),
+        if distance == 0 {
+            self.zero += 1;
+        } else {
+            // Without a branch: which direction it is is anybody's guess.
+            self.directions[usize::from(distance < 0)].record(distance.unsigned_abs());
         }
+    }
+
+    /// Those that begin behind where the other one ended.
+    pub fn forward(&self) -> &Histogram {
+        &self.directions[0]
+    }
+
+    /// Those that begin before it, as if they were positive.
+    pub fn backward(&self) -> &Histogram {
+        &self.directions[1]
     }
 
     /// How many there are.
     pub fn count(&self) -> u64 {
-        self.zero + self.forward.count() + self.backward.count()
+        self.zero + self.forward().count() + self.backward().count()
     }
 
     /// The median by the nearest rank, with its sign; `None` if there is none. Of a bucket it is the
     /// end that is farther from 0.
     pub fn median(&self) -> Option<i64> {
         let rank = self.count().div_ceil(2);
-        let (backward, zero) = (self.backward.count(), self.zero);
+        let (backward, zero) = (self.backward().count(), self.zero);
         if rank <= backward {
             // The least is the farthest backward.
-            self.backward.ranked(backward + 1 - rank).map(|distance| -(distance as i64))
+            self.backward().ranked(backward + 1 - rank).map(|distance| -(distance as i64))
         } else if rank <= backward + zero {
             Some(0)
         } else {
-            self.forward.ranked(rank - backward - zero).map(|distance| distance as i64)
+            self.forward().ranked(rank - backward - zero).map(|distance| distance as i64)
         }
     }
 }
@@ -67,6 +76,8 @@ pub struct Locality {
     last_end: u64,
     /// Of each stream its end, its length, and which request continued it last, from 1; 0 of none.
     stream_ends: [u64; WINDOW],
+    /// The low half of each end, of which a processor compares several at once.
+    low_ends: [u32; WINDOW],
     stream_sectors: [u64; WINDOW],
     continued: [u64; WINDOW],
     /// The stream that was continued last.
@@ -87,6 +98,7 @@ impl Default for Locality {
             seen: 0,
             last_end: NOWHERE,
             stream_ends: [NOWHERE; WINDOW],
+            low_ends: [NOWHERE as u32; WINDOW],
             stream_sectors: [0; WINDOW],
             continued: [0; WINDOW],
             stream: 0,
@@ -117,6 +129,7 @@ impl Locality {
         self.ends[self.seen as usize % WINDOW] = self.last_end;
         self.seen += 1;
         self.stream_ends[self.stream] = self.last_end;
+        self.low_ends[self.stream] = self.last_end as u32;
         self.continued[self.stream] = self.seen;
     }
 
@@ -125,13 +138,17 @@ impl Locality {
     fn ending_at(&self, sector: u64) -> Option<usize> {
         // Without a branch for each: which one it is is anybody's guess.
         let mut found = 0_u32;
-        for (stream, end) in self.stream_ends.iter().enumerate() {
-            found |= u32::from(*end == sector) << stream;
+        for (stream, end) in self.low_ends.iter().enumerate() {
+            found |= u32::from(*end == sector as u32) << stream;
         }
-        if found.is_power_of_two() {
-            return Some(found.trailing_zeros() as usize);
+        if found == 0 {
+            return None;
         }
-        let several = (0..WINDOW).filter(|stream| found >> stream & 1 == 1);
+        let first = found.trailing_zeros() as usize;
+        if found.is_power_of_two() && self.stream_ends[first] == sector {
+            return Some(first);
+        }
+        let several = (0..WINDOW).filter(|stream| self.stream_ends[*stream] == sector);
         several.max_by_key(|stream| self.continued[*stream])
     }
 
@@ -224,7 +241,7 @@ mod tests {
         assert_eq!((found.window.count(), found.plain.count()), (99, 99));
         assert_eq!(found.runs.counts().count(), 2);
         assert_eq!(found.runs.median_by_sum(), Some(400));
-        assert_eq!((found.plain.forward.count(), found.plain.backward.count()), (50, 49));
+        assert_eq!((found.plain.forward().count(), found.plain.backward().count()), (50, 49));
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! Many streams as one, in order of time: a tournament of the streams' next events, in which only
-//! the matches of the stream that has just won are played again.
+//! Many streams as one, in order of time, piece by piece: what all of them are known to have up to a
+//! time is put in order at once, by numbers that say when and whose, and then handed on.
 
 use crate::error::TraceError;
 use crate::event::Event;
-use crate::stream::{END, Stream};
+use crate::stream::{Buffer, END, Stream};
 
 /// Hands the events of all streams to `take` in order; `read` is told of bytes that were read.
 pub fn merge(
@@ -11,96 +11,126 @@ pub fn merge(
     mut take: impl FnMut(&Event) -> Result<(), TraceError>,
     mut read: impl FnMut(u64) -> Result<(), TraceError>,
 ) -> Result<(), TraceError> {
-    let mut tournament = Tournament::of(streams.iter().map(Stream::order));
-    while let Some(winner) = tournament.winner() {
-        let stream = &mut streams[winner];
-        take(stream.event())?;
-        tournament.replay(stream.advance(&mut read)?);
+    let (mut buffer, mut piece) = (Buffer::default(), Piece::of(streams.len()));
+    loop {
+        for stream in &mut *streams {
+            stream.refill(&mut buffer, &mut read)?;
+        }
+        if !piece.gather(streams) {
+            return Ok(());
+        }
+        let mut events: Vec<_> = streams.iter().map(|stream| stream.ready().iter()).collect();
+        for number in &piece.numbers {
+            if let Some(event) = events[piece.whose(*number)].next() {
+                take(event)?;
+            }
+        }
+        for (stream, count) in streams.iter_mut().zip(&piece.counts) {
+            stream.hand_on(*count);
+        }
     }
-    Ok(())
 }
 
-/// Who has the lowest order. Players are the leaves of a complete binary tree.
-struct Tournament {
-    /// A player's next order.
-    orders: Vec<u64>,
-    /// Who lost the match at a node; node 1 is the final, 0 has the winner of all.
-    losers: Vec<u32>,
+/// Events that are handed on at once.
+struct Piece {
+    /// Of each event, in order: how far its order is from the first one's, and in the low bits the
+    /// place of its stream.
+    numbers: Vec<u64>,
+    /// How many low bits.
+    bits: u32,
+    /// How many events are of each stream.
+    counts: Vec<usize>,
 }
 
-impl Tournament {
-    fn of(orders: impl Iterator<Item = u64>) -> Self {
-        let mut orders: Vec<u64> = orders.collect();
-        orders.resize(orders.len().next_power_of_two(), END);
-        let leaves = orders.len();
-        let mut winners: Vec<u32> = vec![0; 2 * leaves];
-        let mut losers = vec![0; leaves];
-        for (player, winner) in winners[leaves..].iter_mut().enumerate() {
-            *winner = player as u32;
+impl Piece {
+    fn of(streams: usize) -> Self {
+        let bits = streams.next_power_of_two().trailing_zeros();
+        Self { numbers: Vec::new(), bits, counts: Vec::new() }
+    }
+
+    /// The next events of streams that have been refilled; whether there are any.
+    fn gather(&mut self, streams: &[Stream]) -> bool {
+        self.numbers.clear();
+        self.counts.clear();
+        let firsts = streams.iter().filter_map(|stream| stream.ready().first());
+        let Some(first) = firsts.map(Event::order).min() else { return false };
+        let known_to = streams.iter().map(Stream::known_to).fold(END, u64::min);
+        // What is farther away than there are bits for comes with the next piece.
+        let until = known_to.min(first.saturating_add(u64::MAX >> self.bits));
+        for (stream, place) in streams.iter().zip(0_u64..) {
+            let ready = stream.ready();
+            let ready = &ready[..ready.partition_point(|event| event.order() <= until)];
+            let number = |event: &Event| (event.order() - first) << self.bits | place;
+            self.numbers.extend(ready.iter().map(number));
+            self.counts.push(ready.len());
         }
-        for node in (1..leaves).rev() {
-            let (left, right) = (winners[2 * node], winners[2 * node + 1]);
-            let left_wins = orders[left as usize] <= orders[right as usize];
-            (winners[node], losers[node]) = if left_wins { (left, right) } else { (right, left) };
-        }
-        losers[0] = winners[1];
-        Self { orders, losers }
+        self.sort();
+        true
+    }
+
+    #[expect(
+        clippy::stable_sort_primitive,
+        reason = "it merges what is in order, as each stream's are"
+    )]
+    fn sort(&mut self) {
+        self.numbers.sort();
     }
 
     #[inline]
-    fn winner(&self) -> Option<usize> {
-        let winner = self.losers[0] as usize;
-        (self.orders[winner] != END).then_some(winner)
-    }
-
-    /// The winner has a new order.
-    #[inline]
-    fn replay(&mut self, order: u64) {
-        let mut winner = self.losers[0];
-        let mut best = order;
-        self.orders[winner as usize] = order;
-        let leaf = winner as usize + self.orders.len();
-        let mut node = leaf >> 1;
-        while node > 0 {
-            let loser = self.losers[node];
-            let other = self.orders[loser as usize];
-            // Without a branch: who wins is anybody's guess.
-            let lost = other < best;
-            self.losers[node] = if lost { winner } else { loser };
-            winner = if lost { loser } else { winner };
-            best = best.min(other);
-            node >>= 1;
-        }
-        self.losers[0] = winner;
+    fn whose(&self, number: u64) -> usize {
+        (number & ((1 << self.bits) - 1)) as usize
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Cursor;
+
     use proptest::prelude::*;
 
     use super::*;
+    use crate::stream::Source;
+
+    /// A stream of requests of a sector at these times.
+    fn stream(sector: usize, times_ns: &[u64]) -> Stream {
+        let line = |ns: &u64| {
+            let (s, ns) = (ns / 1_000_000_000, ns % 1_000_000_000);
+            format!("8,0 0 1 {s}.{ns:09} 1 D R {sector} + 8 [x]\n")
+        };
+        let text: String = times_ns.iter().map(line).collect();
+        let reader = Box::new(Cursor::new(text.into_bytes()));
+        Stream::open(Source { path: "x".into(), reader }, 1 << 10).unwrap()
+    }
 
     proptest! {
+        #![proptest_config(ProptestConfig { cases: 30, ..ProptestConfig::default() })]
+
         #[test]
-        fn the_lowest_comes_first_whoever_has_it(
-            mut queues in prop::collection::vec(prop::collection::vec(0_u64..50, 0..20), 0..9)
+        fn all_events_come_in_order_of_time(
+            between_ns in prop::collection::vec(prop::collection::vec(0_u64..20, 1..2000), 1..6),
+            pause_ns in 0_u64..1 << 59,
         ) {
-            for queue in &mut queues {
-                queue.sort_unstable();
+            let mut expected = Vec::new();
+            let mut streams = Vec::new();
+            for (sector, mut times_ns) in between_ns.into_iter().enumerate() {
+                let mut now_ns = 0;
+                for (at, time_ns) in times_ns.iter_mut().enumerate() {
+                    now_ns += *time_ns + if at == 1000 { pause_ns } else { 0 };
+                    *time_ns = now_ns;
+                    expected.push((now_ns, sector as u64));
+                }
+                streams.push(stream(sector, &times_ns));
             }
-            let mut places = vec![0; queues.len()];
-            let first = |queue: &Vec<u64>| queue.first().copied().unwrap_or(END);
-            let mut tournament = Tournament::of(queues.iter().map(first));
             let mut found = Vec::new();
-            while let Some(winner) = tournament.winner() {
-                found.push(queues[winner][places[winner]]);
-                places[winner] += 1;
-                tournament.replay(queues[winner].get(places[winner]).copied().unwrap_or(END));
-            }
-            let mut all = queues.concat();
-            all.sort_unstable();
-            prop_assert_eq!(found, all);
+            let take = |event: &Event| {
+                found.push((event.time_ns(), event.sector));
+                Ok(())
+            };
+            merge(&mut streams, take, |_| Ok(())).unwrap();
+            prop_assert!(found.is_sorted_by_key(|(time_ns, _)| *time_ns));
+            found.sort_unstable();
+            expected.sort_unstable();
+            prop_assert_eq!(found, expected);
         }
     }
 }

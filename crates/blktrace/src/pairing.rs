@@ -22,29 +22,52 @@ const UNDER_WAY: usize = 1 << 20;
 /// end was lost. Linux gives a device 30 s for a request (`/sys/block/*/queue/io_timeout`).
 const GIVEN_UP_NS: u64 = 60_000_000_000;
 
-/// A request that is with the device.
-#[derive(Clone, Copy, Debug)]
-struct Issued {
-    since_ns: u64,
-    queued_ns: Option<u64>,
-    /// How many sectors the device has still to do.
-    sectors: u32,
-    operation: Operation,
-    label: u16,
-    /// Whether the driver gave it back.
-    requeued: bool,
+/// Where a request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Where {
+    /// It waits.
+    Queued,
+    /// It is with the device.
+    Issued,
+    /// It was with the device, whose driver gave it back.
+    Requeued,
 }
 
-impl Default for Issued {
+/// A request that is under way.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    /// Since when it has been under way; [`NOT_TRACED`] if only its issue was.
+    queued_ns: u64,
+    /// When it was issued last; nothing of one that waits.
+    issued_ns: u64,
+    /// How many sectors the device has still to do.
+    sectors: u32,
+    label: u16,
+    operation: Operation,
+    at: Where,
+}
+
+const NOT_TRACED: u64 = u64::MAX;
+
+impl Request {
+    /// One that waits.
+    fn queued(now_ns: u64) -> Self {
+        let (operation, at) = (Operation::Other, Where::Queued);
+        Self { queued_ns: now_ns, issued_ns: 0, sectors: 0, label: 0, operation, at }
+    }
+
+    fn waits(&self) -> bool {
+        self.at == Where::Queued
+    }
+
+    fn is_with_device(&self) -> bool {
+        self.at == Where::Issued
+    }
+}
+
+impl Default for Request {
     fn default() -> Self {
-        Self {
-            since_ns: 0,
-            queued_ns: None,
-            sectors: 0,
-            operation: Operation::Other,
-            label: 0,
-            requeued: false,
-        }
+        Self::queued(NOT_TRACED)
     }
 }
 
@@ -83,8 +106,9 @@ pub enum Completion {
 /// The requests that are under way.
 #[derive(Debug)]
 pub struct Pairing {
-    queued: Table<u64>,
-    issued: Table<Issued>,
+    requests: Table<Request>,
+    /// How many of them wait.
+    waiting: usize,
     /// Requests that were given up: their end was not traced.
     pub given_up: u64,
     limit: usize,
@@ -98,22 +122,23 @@ impl Default for Pairing {
 
 impl Pairing {
     fn with_limit(limit: usize) -> Self {
-        Self { queued: Table::default(), issued: Table::default(), given_up: 0, limit }
+        Self { requests: Table::default(), waiting: 0, given_up: 0, limit }
     }
 
     /// Q.
     #[inline]
     pub fn queue(&mut self, key: Key, now_ns: u64) {
-        if self.queued.count() >= self.limit {
-            self.forget_queued(now_ns);
+        if self.waiting >= self.limit {
+            self.forget_waiting(now_ns);
         }
-        self.queued.insert(key, now_ns);
+        self.requests.insert(key, Request::queued(now_ns));
+        self.waiting += 1;
     }
 
     /// X: `second` is where the second part begins.
     pub fn split(&mut self, key: Key, second: Key) {
-        if let Some(at) = self.queued.find(key, |_| true) {
-            let since_ns = *self.queued.value(at);
+        if let Some(at) = self.requests.find(key, Request::waits) {
+            let since_ns = self.requests.value(at).queued_ns;
             self.queue(second, since_ns);
         }
     }
@@ -121,14 +146,14 @@ impl Pairing {
     /// M.
     #[inline]
     pub fn back_merge(&mut self, key: Key) {
-        self.queued.remove(key);
+        self.wait_no_more(key);
     }
 
     /// F: `other` is where the request begins that it was put in front of.
     pub fn front_merge(&mut self, key: Key, other: Key) {
-        let since_ns = [self.queued.remove(key), self.queued.remove(other)];
+        let since_ns = [self.wait_no_more(key), self.wait_no_more(other)];
         if let Some(since_ns) = since_ns.into_iter().flatten().min() {
-            self.queued.insert(key, since_ns);
+            self.queue(key, since_ns);
         }
     }
 
@@ -143,38 +168,32 @@ impl Pairing {
         (operation, label): (Operation, u16),
         mut given_up: impl FnMut(Key),
     ) -> Issue {
-        let queued_ns = self.queued.remove(key);
-        let mut before = self.issued.find(key, |_| true);
-        if before.is_some() {
-            let again = self.issued.find(key, |issued| issued.requeued);
-            if let Some(at) = again {
-                let issued = self.issued.value(at);
-                *issued = Issued { since_ns: now_ns, sectors, requeued: false, ..*issued };
+        if self.requests.find(key, |request| !request.waits()).is_some() {
+            if self.issue_again(key, now_ns, sectors) {
                 return Issue::Again;
             }
-            while let Some(at) = before {
-                if now_ns.saturating_sub(self.issued.value(at).since_ns) < GIVEN_UP_NS {
-                    break;
-                }
-                self.issued.remove_at(at);
-                self.given_up += 1;
-                given_up(key);
-                before = self.issued.find(key, |_| true);
-            }
+            self.give_up(key, now_ns, &mut given_up);
         }
-        if self.issued.count() >= self.limit {
+        if self.requests.count() - self.waiting >= self.limit {
             self.forget_issued(now_ns, given_up);
         }
-        let since_ns = now_ns;
-        let issued = Issued { since_ns, queued_ns, sectors, operation, label, requeued: false };
-        self.issued.insert(key, issued);
+        let (queued_ns, at) = (NOT_TRACED, Where::Issued);
+        let issued = Request { queued_ns, issued_ns: now_ns, sectors, label, operation, at };
+        match self.requests.find(key, Request::waits) {
+            Some(at) => {
+                let request = self.requests.value(at);
+                *request = Request { queued_ns: request.queued_ns, ..issued };
+                self.waiting -= 1;
+            }
+            None => self.requests.insert(key, issued),
+        }
         Issue::New
     }
 
     /// R; whether the request was with the device.
     pub fn requeue(&mut self, key: Key) -> bool {
-        let Some(at) = self.issued.find(key, |issued| !issued.requeued) else { return false };
-        self.issued.value(at).requeued = true;
+        let Some(at) = self.requests.find(key, Request::is_with_device) else { return false };
+        self.requests.value(at).at = Where::Requeued;
         true
     }
 
@@ -187,50 +206,84 @@ impl Pairing {
         sectors: u32,
         rest: impl Fn() -> Key,
     ) -> Completion {
-        let Some(at) = self.issued.find(key, |issued| !issued.requeued) else {
-            return match self.queued.remove(key) {
+        let Some(at) = self.requests.find(key, Request::is_with_device) else {
+            return match self.wait_no_more(key) {
                 Some(_) => Completion::NeverIssued,
                 None => Completion::Unknown,
             };
         };
-        let found = self.issued.remove_at(at);
+        let found = self.requests.remove_at(at);
         if sectors < found.sectors {
-            self.issued.insert(rest(), Issued { sectors: found.sectors - sectors, ..found });
+            self.requests.insert(rest(), Request { sectors: found.sectors - sectors, ..found });
             return Completion::Part;
         }
+        let was_queued = found.queued_ns != NOT_TRACED;
         Completion::Whole {
             operation: found.operation,
             label: found.label,
-            issued_ns: now_ns.saturating_sub(found.since_ns),
-            queued_ns: found.queued_ns.map(|since_ns| now_ns.saturating_sub(since_ns)),
+            issued_ns: now_ns.saturating_sub(found.issued_ns),
+            queued_ns: was_queued.then(|| now_ns.saturating_sub(found.queued_ns)),
         }
     }
 
     /// How many requests are with the device, and how many wait.
     pub fn open(&self) -> (u64, u64) {
-        (self.issued.count() as u64, self.queued.count() as u64)
+        ((self.requests.count() - self.waiting) as u64, self.waiting as u64)
+    }
+
+    /// Takes out the first request of the key that waits; since when it did.
+    fn wait_no_more(&mut self, key: Key) -> Option<u64> {
+        let at = self.requests.find(key, Request::waits)?;
+        self.waiting -= 1;
+        Some(self.requests.remove_at(at).queued_ns)
+    }
+
+    /// D of a request that the driver gave back; whether there is one.
+    #[cold]
+    fn issue_again(&mut self, key: Key, now_ns: u64, sectors: u32) -> bool {
+        let given_back = |request: &Request| request.at == Where::Requeued;
+        let Some(at) = self.requests.find(key, given_back) else { return false };
+        let request = self.requests.value(at);
+        *request = Request { issued_ns: now_ns, sectors, at: Where::Issued, ..*request };
+        true
+    }
+
+    /// Gives up what was issued at this sector so long ago that its end was lost.
+    #[cold]
+    fn give_up(&mut self, key: Key, now_ns: u64, given_up: &mut impl FnMut(Key)) {
+        while let Some(at) = self.requests.find(key, Request::is_with_device)
+            && now_ns.saturating_sub(self.requests.value(at).issued_ns) >= GIVEN_UP_NS
+        {
+            self.requests.remove_at(at);
+            self.given_up += 1;
+            given_up(key);
+        }
     }
 
     #[cold]
-    fn forget_queued(&mut self, now_ns: u64) {
-        let oldest = cutoff(self.queued.values().copied(), now_ns);
-        let before = self.queued.count();
-        self.queued.retain(|_, since_ns| *since_ns > oldest);
-        self.given_up += (before - self.queued.count()) as u64;
+    fn forget_waiting(&mut self, now_ns: u64) {
+        let waiting = self.requests.values().filter(|request| request.waits());
+        let oldest = cutoff(waiting.map(|request| request.queued_ns), now_ns);
+        let before = self.requests.count();
+        self.requests.retain(|_, request| !request.waits() || request.queued_ns > oldest);
+        let gone = before - self.requests.count();
+        self.waiting -= gone;
+        self.given_up += gone as u64;
     }
 
     #[cold]
     fn forget_issued(&mut self, now_ns: u64, mut given_up: impl FnMut(Key)) {
-        let oldest = cutoff(self.issued.values().map(|issued| issued.since_ns), now_ns);
-        let before = self.issued.count();
-        self.issued.retain(|key, issued| {
-            let stays = issued.since_ns > oldest;
-            if !stays && !issued.requeued {
+        let issued = self.requests.values().filter(|request| !request.waits());
+        let oldest = cutoff(issued.map(|request| request.issued_ns), now_ns);
+        let before = self.requests.count();
+        self.requests.retain(|key, request| {
+            let stays = request.waits() || request.issued_ns > oldest;
+            if !stays && request.is_with_device() {
                 given_up(key);
             }
             stays
         });
-        self.given_up += (before - self.issued.count()) as u64;
+        self.given_up += (before - self.requests.count()) as u64;
     }
 }
 

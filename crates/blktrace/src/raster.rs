@@ -40,6 +40,9 @@ impl<const PLACES: usize> Axis<PLACES> {
     #[inline]
     fn fits(&mut self, value: u64) -> bool {
         let place = value >> self.shift;
+        if (self.first..=self.last).contains(&place) {
+            return true;
+        }
         let (first, last) = (self.first.min(place), self.last.max(place));
         let fits = last - first < PLACES as u64;
         if fits {

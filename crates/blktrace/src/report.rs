@@ -131,7 +131,7 @@ impl Report {
             formats,
             files,
             bytes: tally.bytes,
-            records: tally.records,
+            records: tally.records(),
             actions: actions.collect(),
             started_unix_s: started_unix_s(tally),
             elapsed_s: seconds(tally.last_ns.saturating_sub(tally.first_ns)),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::event::{Operation, SECTOR_BYTES};
+use crate::event::{METADATA, Operation, READAHEAD, SECTOR_BYTES, SYNC};
 use crate::group::{Amount, Group};
 use crate::histogram::{Histogram, Lengths};
 use crate::locality::Distances;
@@ -140,10 +140,10 @@ impl OperationReport {
         Self {
             operation: operation.name(),
             queued: amount(group.queued),
-            issued: amount(group.issued),
-            readahead: amount(group.readahead),
-            metadata: amount(group.metadata),
-            sync: amount(group.sync),
+            issued: amount(group.issued(0)),
+            readahead: amount(group.issued(READAHEAD)),
+            metadata: amount(group.issued(METADATA)),
+            sync: amount(group.issued(SYNC)),
             back_merges: group.back_merges,
             front_merges: group.front_merges,
             completed: group.completed,
@@ -169,9 +169,10 @@ impl OperationReport {
 
 fn verdict(operation: Operation, group: &Group) -> Verdict {
     let runs = &group.locality.runs;
+    let issued = group.issued(0);
     let runs = Runs {
-        requests: group.issued.count,
-        bytes: bytes(group.issued.sectors),
+        requests: issued.count,
+        bytes: bytes(issued.sectors),
         followers: group.locality.streams.count(),
         continuing: group.locality.streams.zero,
         runs: runs.counts().count(),
@@ -202,8 +203,8 @@ impl DistancesReport {
             count: distances.count(),
             zero: distances.zero,
             median_sectors: distances.median(),
-            forward: distances.forward.buckets(),
-            backward: distances.backward.buckets(),
+            forward: distances.forward().buckets(),
+            backward: distances.backward().buckets(),
         }
     }
 }

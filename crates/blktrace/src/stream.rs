@@ -16,10 +16,10 @@ use crate::text;
 
 /// By how many places an event may be late.
 pub const HELD_BACK: usize = 512;
-/// The order of no event: what a stream's end has.
+/// The order of no event.
 pub const END: u64 = u64::MAX;
-/// A record of the binary format has at most 64 bytes and 65,535 behind it.
-const BUFFER_MAX_BYTES: usize = 128 << 10;
+/// Fewer events that may be handed on are few: more are read before any is.
+const FEW: usize = 512;
 
 /// How a file is read.
 #[derive(Debug)]
@@ -37,13 +37,19 @@ pub struct Source {
     pub reader: Box<dyn Read>,
 }
 
+/// Into what sources are read, one after the other, so that it stays near the processor.
+#[derive(Default)]
+pub struct Buffer(Vec<u8>);
+
 /// The events of a source, in order.
 pub struct Stream {
     source: Source,
+    /// So many bytes are read at once.
+    at_once: usize,
     decoder: Decoder,
     tally: Tally,
-    buffer: Vec<u8>,
-    filled: usize,
+    /// What was read and is no whole record yet.
+    rest: Vec<u8>,
     ended: bool,
     events: Vec<Event>,
     /// The next event of `events`, and how many of them may be handed on.
@@ -53,57 +59,52 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Reads the beginning of `source` and sees what it is; `buffer_bytes` are read at once.
-    pub fn open(source: Source, buffer_bytes: usize) -> Result<Self, TraceError> {
-        Self::begin(source, buffer_bytes, None)
+    /// Reads the beginning of `source` and sees what it is; `at_once` bytes are read at once.
+    pub fn open(source: Source, at_once: usize) -> Result<Self, TraceError> {
+        Self::begin(source, at_once, None)
     }
 
     /// Reads pages of a ring buffer.
     pub fn of_pages(
         source: Source,
-        buffer_bytes: usize,
+        at_once: usize,
         decoder: ring::Decoder,
     ) -> Result<Self, TraceError> {
-        Self::begin(source, buffer_bytes, Some(Decoder::Ring(decoder)))
+        Self::begin(source, at_once, Some(Decoder::Ring(decoder)))
     }
 
     fn begin(
         mut source: Source,
-        buffer_bytes: usize,
+        at_once: usize,
         decoder: Option<Decoder>,
     ) -> Result<Self, TraceError> {
-        let mut buffer = vec![0; buffer_bytes];
+        let mut head = vec![0; at_once];
         let mut filled = 0;
         let mut ended = false;
         // A pipe gives little at once.
-        while filled < buffer.len() && !ended {
-            let read = read(&mut source, &mut buffer[filled..])?;
+        while filled < head.len() && !ended {
+            let read = read(&mut source, &mut head[filled..])?;
             filled += read;
             ended = read == 0;
         }
+        head.truncate(filled);
         let decoder = match decoder {
             Some(decoder) => decoder,
-            None => recognise(&source, &buffer[..filled], ended)?,
+            None => recognise(&source, &head, ended)?,
         };
-        let tally = Tally { bytes: filled as u64, ..Tally::default() };
-        let events = Vec::new();
         let mut stream = Self {
             source,
+            at_once,
             decoder,
-            tally,
-            buffer,
-            filled,
+            tally: Tally { bytes: filled as u64, ..Tally::default() },
+            rest: Vec::new(),
             ended,
-            events,
+            events: Vec::new(),
             next: 0,
             ready: 0,
             handed_on: 0,
         };
-        stream.decode();
-        stream.hold_back();
-        if stream.ready == 0 {
-            stream.refill(&mut |_| Ok(()))?;
-        }
+        stream.decode(&head);
         Ok(stream)
     }
 
@@ -126,75 +127,65 @@ impl Stream {
         &self.tally
     }
 
-    /// The order of the next event; [`END`] if there is none.
+    /// The events that may be handed on, in order.
     #[inline]
-    pub fn order(&self) -> u64 {
-        self.events[..self.ready].get(self.next).map_or(END, Event::order)
+    pub fn ready(&self) -> &[Event] {
+        &self.events[self.next..self.ready]
     }
 
-    /// The next event, which there is.
-    #[inline]
-    pub fn event(&self) -> &Event {
-        &self.events[self.next]
+    /// The order up to which all of its events are [`Self::ready`]; [`END`] once it has been read to
+    /// its end.
+    pub fn known_to(&self) -> u64 {
+        if self.ended { END } else { self.ready().last().map_or(0, Event::order) }
     }
 
-    /// Goes to the next event and gives its order. `read` is told how many bytes were read, if any
-    /// had to be.
-    #[inline]
-    pub fn advance(
+    /// So many of what is ready have been handed on.
+    pub fn hand_on(&mut self, events: usize) {
+        self.next += events;
+    }
+
+    /// Reads on until there are some events that may be handed on, or no more. `told` is given how
+    /// many bytes were read, each time some are.
+    pub fn refill(
         &mut self,
-        read: &mut impl FnMut(u64) -> Result<(), TraceError>,
-    ) -> Result<u64, TraceError> {
-        self.next += 1;
-        if self.next >= self.ready {
-            self.refill(read)?;
-        }
-        Ok(self.order())
-    }
-
-    #[cold]
-    fn refill(
-        &mut self,
+        buffer: &mut Buffer,
         told: &mut impl FnMut(u64) -> Result<(), TraceError>,
     ) -> Result<(), TraceError> {
-        if let Some(last) = self.next.checked_sub(1).and_then(|at| self.events.get(at)) {
-            self.handed_on = self.handed_on.max(last.order());
-        }
-        self.events.drain(..self.next);
-        (self.next, self.ready) = (0, 0);
-        while self.ready == 0 && !self.ended {
-            let count = read(&mut self.source, &mut self.buffer[self.filled..])?;
-            self.filled += count;
+        while self.ready().len() < FEW && !self.ended {
+            if let Some(last) = self.events[..self.next].last() {
+                self.handed_on = self.handed_on.max(last.order());
+            }
+            self.events.drain(..self.next);
+            self.next = 0;
+            let before = self.rest.len();
+            let buffer = buffer.of(before + self.at_once);
+            buffer[..before].copy_from_slice(&self.rest);
+            let count = read(&mut self.source, &mut buffer[before..])?;
             self.ended = count == 0;
             self.tally.bytes += count as u64;
             told(count as u64)?;
-            self.decode();
-            self.hold_back();
-        }
-        if self.ended {
-            self.ready = self.events.len();
+            self.decode(&buffer[..before + count]);
         }
         Ok(())
     }
 
-    fn decode(&mut self) {
-        let bytes = &self.buffer[..self.filled];
+    /// What has been read: the rest of before, and what follows it.
+    fn decode(&mut self, bytes: &[u8]) {
         let before = self.events.len();
+        let (tally, events) = (&mut self.tally, &mut self.events);
         let done = match &mut self.decoder {
-            Decoder::Binary(decoder) => decoder.decode(bytes, &mut self.tally, &mut self.events),
-            Decoder::Text(decoder) => {
-                decoder.decode(bytes, self.ended, &mut self.tally, &mut self.events)
-            }
-            Decoder::Ring(decoder) => decoder.decode(bytes, &mut self.tally, &mut self.events),
+            Decoder::Binary(decoder) => decoder.decode(bytes, tally, events),
+            Decoder::Text(decoder) => decoder.decode(bytes, self.ended, tally, events),
+            Decoder::Ring(decoder) => decoder.decode(bytes, tally, events),
         };
         self.in_order(before);
-        self.buffer.copy_within(done..self.filled, 0);
-        self.filled -= done;
+        self.rest.clear();
+        self.rest.extend_from_slice(&bytes[done..]);
         if self.ended {
-            self.tally.truncated_bytes = self.filled as u64;
-        } else if self.filled == self.buffer.len() {
-            self.buffer.resize(BUFFER_MAX_BYTES, 0); // for a record that is longer than the buffer
+            self.tally.truncated_bytes = self.rest.len() as u64;
         }
+        let held_back = if self.ended { 0 } else { HELD_BACK };
+        self.ready = self.events.len().saturating_sub(held_back);
     }
 
     /// Puts the events from `first` on among those before them.
@@ -209,10 +200,15 @@ impl Stream {
         self.tally.late += new.iter().filter(late).count() as u64;
         self.events.sort_by_key(Event::order);
     }
+}
 
-    fn hold_back(&mut self) {
-        let held_back = if self.ended { 0 } else { HELD_BACK };
-        self.ready = self.events.len().saturating_sub(held_back);
+impl Buffer {
+    /// So many bytes of it.
+    fn of(&mut self, bytes: usize) -> &mut [u8] {
+        if self.0.len() < bytes {
+            self.0.resize(bytes, 0);
+        }
+        &mut self.0[..bytes]
     }
 }
 
@@ -278,12 +274,16 @@ mod tests {
     }
 
     fn times(mut stream: Stream) -> (Vec<u64>, u64) {
-        let mut times = Vec::new();
-        while stream.order() != END {
-            times.push(stream.event().time_ns());
-            stream.advance(&mut |_| Ok(())).unwrap();
+        let (mut times, mut buffer) = (Vec::new(), Buffer::default());
+        loop {
+            stream.refill(&mut buffer, &mut |_| Ok(())).unwrap();
+            let ready: Vec<u64> = stream.ready().iter().map(Event::time_ns).collect();
+            if ready.is_empty() {
+                return (times, stream.tally().late);
+            }
+            stream.hand_on(ready.len());
+            times.extend(ready);
         }
-        (times, stream.tally().late)
     }
 
     fn lines(times: impl IntoIterator<Item = u64>) -> String {

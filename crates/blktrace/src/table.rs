@@ -106,13 +106,6 @@ impl<V: Copy + Default> Table<V> {
         removed
     }
 
-    /// Takes out the first value of the key.
-    #[inline]
-    pub fn remove(&mut self, key: Key) -> Option<V> {
-        let at = self.find(key, |_| true)?;
-        Some(self.remove_at(at))
-    }
-
     /// Takes out all values for which `stays` does not hold.
     pub fn retain(&mut self, stays: impl FnMut(Key, &V) -> bool) {
         self.rebuild(self.slots.len(), stays);
@@ -172,6 +165,10 @@ mod tests {
         fn it_is_a_queue_for_each_key(
             steps in prop::collection::vec((any::<bool>(), 0_u64..300, 0_usize..3), 0..4000)
         ) {
+            let take = |table: &mut Table<usize>, key| {
+                let at = table.find(key, |_| true)?;
+                Some(table.remove_at(at))
+            };
             let mut table = Table::default();
             let mut queues: HashMap<(usize, u64), VecDeque<usize>> = HashMap::new();
             for (number, (puts, sector, device)) in steps.into_iter().enumerate() {
@@ -181,7 +178,7 @@ mod tests {
                     table.insert(key, number);
                     queue.push_back(number);
                 } else {
-                    prop_assert_eq!(table.remove(key), queue.pop_front());
+                    prop_assert_eq!(take(&mut table, key), queue.pop_front());
                 }
             }
             prop_assert_eq!(table.count(), queues.values().map(VecDeque::len).sum::<usize>());
@@ -189,9 +186,9 @@ mod tests {
             for ((device, sector), queue) in queues {
                 let key = Key::of(device, sector);
                 for number in queue.into_iter().filter(|number| number % 2 == 0) {
-                    prop_assert_eq!(table.remove(key), Some(number));
+                    prop_assert_eq!(take(&mut table, key), Some(number));
                 }
-                prop_assert_eq!(table.remove(key), None);
+                prop_assert_eq!(take(&mut table, key), None);
             }
             prop_assert_eq!(table.count(), 0);
         }

@@ -37,9 +37,7 @@ pub const CPUS: u32 = 8192;
 pub struct Tally {
     /// Bytes that were read.
     pub bytes: u64,
-    /// Whole records, or lines that are one.
-    pub records: u64,
-    /// Records by action.
+    /// Whole records, or lines that are one, by action.
     pub actions: [u64; ACTIONS.len()],
     /// The earliest time; `u64::MAX` before the first record.
     pub first_ns: u64,
@@ -69,7 +67,6 @@ impl Default for Tally {
     fn default() -> Self {
         Self {
             bytes: 0,
-            records: 0,
             actions: [0; ACTIONS.len()],
             first_ns: u64::MAX,
             last_ns: 0,
@@ -90,16 +87,19 @@ impl Tally {
     /// Counts a record of the action at a time.
     #[inline]
     pub fn record(&mut self, action: usize, time_ns: u64) {
-        self.records += 1;
         self.actions[if action < ACTIONS.len() { action } else { 0 }] += 1;
         self.first_ns = self.first_ns.min(time_ns);
         self.last_ns = self.last_ns.max(time_ns);
     }
 
+    /// Whole records, or lines that are one.
+    pub fn records(&self) -> u64 {
+        self.actions.iter().sum()
+    }
+
     /// Adds another file's; which of several damaged places is the first is this one's to say.
     pub fn join(&mut self, other: &Self) {
         self.bytes += other.bytes;
-        self.records += other.records;
         for (sum, more) in self.actions.iter_mut().zip(other.actions) {
             *sum += more;
         }

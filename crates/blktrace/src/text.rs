@@ -146,7 +146,7 @@ mod tests {
 
     fn one(line: &str) -> Event {
         let (tally, events) = read(line);
-        assert_eq!((tally.records, tally.unread_lines, events.len()), (1, 0, 1), "{line}");
+        assert_eq!((tally.records(), tally.unread_lines, events.len()), (1, 0, 1), "{line}");
         events[0]
     }
 
@@ -216,7 +216,7 @@ mod tests {
                     8,0 0 3 0.3 1 A R 8 + 8 <- (8,1) 0\n8,0 0 4 0.4 1 G R 8 + 8 [dd]\n\
                     8,0 0 0 0.5 0 m N cfq1234 insert_request\n8,0 0 7 0.6 1 I R 8 + 8 [dd]\n";
         let (tally, events) = read(text);
-        assert_eq!((tally.records, events.len(), tally.unread_lines), (6, 0, 0));
+        assert_eq!((tally.records(), events.len(), tally.unread_lines), (6, 0, 0));
         assert_eq!(tally.actions[NOTE], 1);
         assert_eq!((tally.first_ns, tally.last_ns), (100_000_000, 600_000_000));
         assert_eq!((tally.sequences.gaps, tally.sequences.missing), (1, 2));
@@ -227,7 +227,7 @@ mod tests {
         let event = "8,0 0 1 0.1 1 D R 8 + 8 [dd]\n";
         let summary = "CPU0 (sda):\n Reads Queued: 1, 4KiB\n\nThroughput (R/W): 1KiB/s\n";
         let (tally, events) = read(&format!("Input file sda.blktrace.0 added\n{event}\n{summary}"));
-        assert_eq!((tally.records, events.len(), tally.unread_lines), (1, 1, 0));
+        assert_eq!((tally.records(), events.len(), tally.unread_lines), (1, 1, 0));
         let bad = [
             "hello",
             "8,0 0 1 0.1",

@@ -133,7 +133,7 @@ mod tests {
     fn one(line: &str) -> Event {
         let (mut tally, mut events) = (Tally::default(), Vec::new());
         let found = event(format!("{line}\n").as_bytes(), &mut tally, &mut events);
-        assert_eq!((found, tally.records, events.len()), (Some(()), 1, 1), "{line}");
+        assert_eq!((found, tally.records(), events.len()), (Some(()), 1, 1), "{line}");
         events[0]
     }
 
