@@ -422,6 +422,7 @@ AGENT_CLASSES: Mapping[str, FailureClass | None] = MappingProxyType(
         "VEN-TRACE-OCCUPIED": _USAGE,
         "VEN-TRACE-ORDER": _WARNING,
         "VEN-TRACE-READ": _ENVIRONMENT,
+        "VEN-TRACE-RECORDED": _USAGE,
         "VEN-TRACE-RIGHTS": _ENVIRONMENT,
         "VEN-TRACE-TRACEFS": _ENVIRONMENT,
         "VEN-TRACE-VERSION": _USAGE,

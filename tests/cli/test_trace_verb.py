@@ -85,7 +85,9 @@ def test_a_converted_trace_says_the_same_and_what_was_wrong_with_it(
     again = run("convert", trace, "-o", made)
     assert "VEN-TRACE-OCCUPIED" in again.stderr
     recorded = run("convert", made, "-o", tmp_path / "other")
-    assert "it is a recording of venturi already" in recorded.stderr
+    assert "VEN-TRACE-RECORDED" in recorded.stderr
+    assert "nothing to convert" in recorded.stderr
+    assert "venturi trace show" in recorded.stderr
     assert not (tmp_path / "other").exists()
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -18,9 +20,10 @@ from venturi.present.io_charts import io_of, page
 from venturi.present.io_heat import COLUMNS_MOST, HeatFile, Part, heat_part
 from venturi.present.io_page import IoHeat
 from venturi.present.io_trace import read
-from venturi.record.io_trace import HEAT_NAME, TRACE_NAME
+from venturi.record.io_trace import HEAT_NAME, RECORDING_NAME, TRACE_NAME
 from venturi.record.repository import Repository
 from venturi.record.trial import Trial
+from venturi.settings import Settings
 
 RECORDING = Path(__file__).parents[1] / "data" / "blktrace" / "6.18" / "whose"
 MIB = 1 << 20
@@ -155,16 +158,44 @@ def test_parts_of_a_chart_are_finer_and_have_what_is_in_them(
         HeatFile(heat.with_name("damaged"))
 
 
-def test_a_trace_is_one_page_with_its_finer_cells(tmp_path: Path) -> None:
-    out = tmp_path / "io.html"
-    shown(tmp_path, "show", RECORDING, "--html", out)
-    text = out.read_text()
+def carried_by(page: Path) -> dict[str, Any]:
+    """What a page in a file has of a trace."""
+    text = page.read_text()
     assert len(text) < 5_000_000
     island = re.search(r'<script type="application/json" id="twins">(.*?)</script>', text)
     assert island is not None
-    data = json.loads(island[1])["/api/trace"]
+    data: dict[str, Any] = json.loads(island[1])["/api/trace"]
+    return data
+
+
+def test_a_trace_is_one_page_with_its_finer_cells(tmp_path: Path) -> None:
+    out = tmp_path / "io.html"
+    shown(tmp_path, "show", RECORDING, "--html", out)
+    data = carried_by(out)
     assert data["title"] == f"Venturi trace of {RECORDING}"
     drawn = {each["name"] for each in data["io"]["patterns"] if each["places"]}
     widths = {(each["pattern"], each["heat"]["column_s"]) for each in data["cells"]}
     assert len(widths) > len(drawn)
     assert {name for name, _ in widths} == drawn
+    assert data["io"]["no_closer_look"] is None
+
+
+def test_finer_cells_are_made_of_the_recording_where_none_are_kept(
+    tmp_path: Path, make_trial: Callable[..., Trial], said: dict[str, Any]
+) -> None:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        archive.add(RECORDING, "trace")
+    with Repository.open(Settings(tmp_path / "home", None, None, allow_debug=False)) as repository:
+        trial = repository.add(make_trial())
+        trial = repository.attach(trial, "other", TRACE_NAME, json.dumps(said).encode())
+        assert "nor the recording" in (io_of(repository, trial).no_closer_look or "")
+        trial = repository.attach(trial, "other", RECORDING_NAME, packed.getvalue())
+        trial = repository.save(trial)
+        advice = io_of(repository, trial).no_closer_look or ""
+    assert f"venturi trace show {trial.id} --html" in advice
+    out = tmp_path / "io.html"
+    shown(tmp_path, "show", trial.id, "--html", out)
+    data = carried_by(out)
+    assert data["io"]["no_closer_look"] is None
+    assert {each["chart"] for each in data["cells"]} == {"places", "times"}

@@ -68,8 +68,7 @@ pub fn convert(
     progress: &dyn Fn(u64, Option<u64>),
 ) -> Result<Converted, TraceError> {
     if input.recorded {
-        let found = "it is a recording of venturi already".to_owned();
-        return Err(TraceError::Format { path: input.path, found });
+        return Err(TraceError::Recorded { path: input.path });
     }
     make_folder(output)?;
     let path = output.join(file_name(0));

@@ -83,6 +83,12 @@ pub enum TraceError {
         /// The folder.
         path: PathBuf,
     },
+    /// What is to be converted is a recording.
+    #[error("{} is a recording already: there is nothing to convert", path.display())]
+    Recorded {
+        /// The folder.
+        path: PathBuf,
+    },
     /// A recording cannot be written.
     #[error("{} cannot be written: {reason}", path.display())]
     Write {
@@ -111,6 +117,7 @@ impl TraceError {
             Self::Lockdown => "VEN-TRACE-LOCKDOWN",
             Self::Kernel { .. } | Self::Unknown(_) => "VEN-TRACE-KERNEL",
             Self::Occupied { .. } => "VEN-TRACE-OCCUPIED",
+            Self::Recorded { .. } => "VEN-TRACE-RECORDED",
             Self::Write { .. } => "VEN-TRACE-WRITE",
             Self::Interrupted => "VEN-INTERRUPTED",
         }
@@ -127,6 +134,7 @@ impl TraceError {
             | Self::Rights { path, .. }
             | Self::Kernel { path, .. }
             | Self::Occupied { path }
+            | Self::Recorded { path }
             | Self::Write { path, .. } => Some(path),
             Self::Devices { .. }
             | Self::NoTracefs
@@ -167,6 +175,7 @@ impl TraceError {
             }
             Self::Unknown(_) => "tell us the kernel's release; `perf record` may do meanwhile",
             Self::Occupied { .. } => "name a folder that is not there yet",
+            Self::Recorded { .. } => "read it with venturi trace show",
             Self::Write { .. } => {
                 "what was recorded before is in the folder and can be read; give it more room"
             }
@@ -198,6 +207,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("VEN-TRACE-OCCUPIED", "The folder for a recording is not empty."),
     ("VEN-TRACE-ORDER", "Time goes backwards in a trace (a warning)."),
     ("VEN-TRACE-READ", "A trace cannot be opened or read."),
+    ("VEN-TRACE-RECORDED", "What is to be converted is a recording already."),
     ("VEN-TRACE-RIGHTS", "This user may not record the kernel's tracepoints."),
     ("VEN-TRACE-TRACEFS", "The kernel's tracepoints are not mounted."),
     ("VEN-TRACE-VERSION", "A trace is of an unknown version of blktrace's format."),

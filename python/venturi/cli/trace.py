@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
+import tarfile
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -21,16 +24,21 @@ from venturi.cli.repository import open_repository
 from venturi.cli.screen import show as show_on_screen
 from venturi.errors import VenturiError
 from venturi.record import io_trace
+from venturi.record.job_account import has_account, load
 from venturi.units import format_bytes_decimal, format_duration
 
 if TYPE_CHECKING:
     from venturi.measure.hosts.agent import AgentResult, OnProgress
     from venturi.measure.hosts.at_once import Outcome
+    from venturi.record.repository import Repository
+    from venturi.record.trial import Trial
 
 BY = ("class", "stage", "process", "device", "host")
 """By what requests can be summed up."""
 MARKS = ("input", "output", "scratch")
 """What a folder's files can be said to be for."""
+RECORDING_BYTES = 1 << 36
+"""What a recording that is kept with a trial may come to."""
 
 
 @click.group()
@@ -292,8 +300,41 @@ def _of_trial(name: str, heat: Path | None) -> tuple[dict[str, Any], Warned]:
                 hint="venturi ls lists the trials",
             ) from error
         data = io_trace.load(repository, trial)
-        kept = next((each for each in trial.artifacts if each.name == io_trace.HEAT_NAME), None)
-        if heat is not None and kept is not None:
-            shutil.copyfile(repository.artifact_path(kept), heat)
+        if heat is not None:
+            _cells_of(repository, trial, heat)
     told = [(each.code, each.message) for each in trial.warnings]
     return data, [each for each in told if each[0].startswith("VEN-TRACE-")]
+
+
+def _cells_of(repository: Repository, trial: Trial, heat: Path) -> None:
+    """Puts the cells of the charts of `trial` at `heat`; where none are kept they are made of its
+    recording, if that is."""
+    kept = {each.name: each for each in trial.artifacts}
+    if (cells := kept.get(io_trace.HEAT_NAME)) is not None:
+        shutil.copyfile(repository.artifact_path(cells), heat)
+    elif (recording := kept.get(io_trace.RECORDING_NAME)) is not None:
+        _read_again(repository, trial, repository.artifact_path(recording), heat)
+
+
+def _read_again(repository: Repository, trial: Trial, recording: Path, heat: Path) -> None:
+    """Reads a recording that is kept, by the stages of its job, for the cells of its charts."""
+    from venturi.measure.trial.tracing import stages_of
+
+    stages = stages_of(load(repository, trial)) if has_account(trial) else ()
+    with TemporaryDirectory(prefix="venturi-") as folder:
+        told = Path(folder) / "stages.json"
+        told.write_text(json.dumps([asdict(each) for each in stages]))
+        try:
+            with tarfile.open(recording) as packed:
+                if sum(each.size for each in packed) > RECORDING_BYTES:
+                    raise ValueError(f"it has more than {RECORDING_BYTES:,} bytes")
+                packed.extractall(folder, filter="data")
+        except (tarfile.TarError, EOFError, ValueError) as error:
+            raise VenturiError(
+                "VEN-RECORD-ARTIFACT",
+                f"the recording of trial {trial.id} is damaged: {error}",
+                where={"trial": trial.id, "file": recording.name},
+                hint="venturi doctor --records checks all artifacts",
+            ) from error
+        options = ("--stages", told, "--heat", heat)
+        find_agent().run("trace", "analyze", Path(folder) / "trace", *options)

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 from venturi.errors import VenturiError
 from venturi.measure.hosts.agent_results import IoTrace, Seeks, TracedOperation, TracedPattern
 from venturi.present.io_amounts import amounts_of
-from venturi.present.io_heat import HeatFile, carried, of_places, of_times
+from venturi.present.io_heat import (
+    NO_CELLS,
+    HeatFile,
+    carried,
+    no_closer_look,
+    of_places,
+    of_times,
+)
 from venturi.present.io_page import (
     IoBin,
     IoHeat,
@@ -51,9 +58,9 @@ def io_of(repository: Repository, trial: Trial) -> IoPage:
     try:
         trace = read(io_trace.load(repository, trial))
         amounts = [] if trace.whose is None else amounts_of(repository, trial, trace.whose)
-        return replace(page(trace), amounts=tuple(amounts))
+        return replace(page(trace), amounts=tuple(amounts), no_closer_look=no_closer_look(trial))
     except VenturiError as error:
-        return IoPage(error.message, None, None, 0.0, (), ())
+        return IoPage(error.message, None, None, 0.0, (), (), None)
 
 
 def trace_page(
@@ -63,6 +70,8 @@ def trace_page(
     drawn = page(trace)
     shown = [(each.name, each.device) for each in drawn.patterns[:SHOWN]]
     cells = tuple(carried(HeatFile(heat), shown)) if heat and heat.exists() else ()
+    if heat is None or not heat.exists():
+        drawn = replace(drawn, no_closer_look=NO_CELLS)
     return TracePage(title, drawn, cells, warnings)
 
 
@@ -76,6 +85,7 @@ def page(trace: IoTrace) -> IoPage:
         elapsed_s=trace.elapsed_s,
         limits=tuple(limits_of(trace)),
         patterns=tuple(_patterns(trace)),
+        no_closer_look=None,
         stages=tuple(_stages(trace)),
     )
 

@@ -18,7 +18,7 @@ from venturi.errors import VenturiError
 from venturi.measure.hosts.agent_results import RequestPlaces, RequestTimesSeen
 from venturi.present.io_page import IoCells, IoHeat
 from venturi.present.io_shares import kind_name
-from venturi.record.io_trace import HEAT_NAME
+from venturi.record.io_trace import HEAT_NAME, RECORDING_NAME
 
 if TYPE_CHECKING:
     from venturi.record.repository import Repository
@@ -28,6 +28,7 @@ COLUMNS_MOST = 512
 """A part has no more columns."""
 CARRIED_BYTES = 3_000_000
 """What a page in a file has of such cells; the application itself is 1.1 MB."""
+NO_CELLS = "There is no closer look: neither finer cells nor the recording are kept."
 _INDEX_BYTES = 1 << 20
 Chart = Literal["places", "times"]
 
@@ -140,6 +141,19 @@ def heat_part(repository: Repository, trial: Trial, asked: Part) -> IoHeat:
             hint="one that venturi run --trace ran has, of the first 16 kinds of requests",
         )
     return part
+
+
+def no_closer_look(trial: Trial) -> str | None:
+    """Why the trace of `trial` has no finer cells, and how to get some; None if it has."""
+    kept = {each.name for each in trial.artifacts}
+    if HEAT_NAME in kept:
+        return None
+    if RECORDING_NAME not in kept:
+        return NO_CELLS
+    return (
+        "There is no closer look yet: no finer cells are kept. They are made of the recording by: "
+        f"venturi trace show {trial.id} --html io.html"
+    )
 
 
 def _cut(whole: IoHeat, from_s: float, until_s: float) -> IoHeat:

@@ -104,7 +104,8 @@ class IoPage:
     """The block I/O of a trial; `missing_reason` where there is none.
 
     `limits` are what of each disk shapes the sizes of requests; `not_in_it` is what was lost.
-    `amounts` are known of trials of engines that tell.
+    `amounts` are known of trials of engines that tell. `no_closer_look` says why there are no finer
+    cells, and how to get some; None where there are.
     """
 
     missing_reason: str | None
@@ -113,6 +114,7 @@ class IoPage:
     elapsed_s: float
     limits: tuple[str, ...]
     patterns: tuple[IoPattern, ...]
+    no_closer_look: str | None
     stages: tuple[IoStage, ...] = ()
     amounts: tuple[IoAmount, ...] = ()
 

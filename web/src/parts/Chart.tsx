@@ -65,10 +65,13 @@ function onPaper(element: HTMLElement, redraw: () => void): () => void {
 export function Chart({
   label,
   draw,
+  nothing: why = "Nothing known to draw; the table gives the reasons.",
   onSelect,
 }: {
   label: string;
   draw: (view: View) => Drawing;
+  /** What is said where there is nothing to draw. */
+  nothing?: string | undefined;
   onSelect?: ((chosen: Chosen) => void) | undefined;
 }) {
   const place = useRef<HTMLDivElement>(null);
@@ -131,7 +134,7 @@ export function Chart({
   return (
     <>
       <div className="chart" role="img" aria-label={label} ref={place} />
-      {nothing && <p className="nothing">Nothing known to draw; the table gives the reasons.</p>}
+      {nothing && <p className="nothing">{why}</p>}
     </>
   );
 }

@@ -31,6 +31,7 @@ export function Figure({
   title,
   caption,
   draw,
+  nothing,
   table,
   file,
   legend,
@@ -42,6 +43,8 @@ export function Figure({
   title: string;
   caption?: ReactNode;
   draw: (view: View) => Drawing;
+  /** What is said where there is nothing to draw. */
+  nothing?: string | undefined;
   table: { columns: readonly Column[]; rows: readonly (readonly Cell[])[] };
   /** The name of the downloaded file, without its ending. */
   file: string;
@@ -64,7 +67,7 @@ export function Figure({
       {legends?.map(([part, each]) => (
         <Colours key={part} of={part} legend={each} />
       ))}
-      <Chart label={title} draw={draw} onSelect={onSelect} />
+      <Chart label={title} draw={draw} nothing={nothing} onSelect={onSelect} />
       <details className="twin" open={open}>
         <summary>Table: {title}</summary>
         <DataTable columns={table.columns} rows={table.rows} caption={title} />

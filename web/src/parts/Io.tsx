@@ -202,7 +202,12 @@ function Charts({ id, found, cells }: Traced) {
           ),
         }}
       />
-      {(cells ?? !exported) && <IoZoom id={id} patterns={drawn} shown={shown} cells={cells} />}
+      {(cells ?? !exported) &&
+        (found.no_closer_look ? (
+          <p className="nothing">{found.no_closer_look}</p>
+        ) : (
+          <IoZoom id={id} patterns={drawn} shown={shown} cells={cells} />
+        ))}
       <Figure
         title="How many requests took longer"
         draw={ccdf}

@@ -66,13 +66,16 @@ export function IoZoom({
     [heat, pattern, chart, shown, window],
   );
   const told = chart === "places" ? bytes : latency;
+  const when = `from ${duration(window[0])} to ${duration(window[1])}`;
+  const none = `No request of ${pattern ? nameOf(pattern) : "any pattern"} ${chart === "places" ? "began" : "ended"} ${when}.`;
   return (
     <>
       {answer.problem && <ProblemBox problem={answer.problem} />}
       <Figure
         title="A closer look"
-        caption={`${pattern ? nameOf(pattern) : ""}, from ${duration(window[0])} to ${duration(window[1])}${heat ? `, in columns of ${duration(heat.column_s)}` : ""}`}
+        caption={`${pattern ? nameOf(pattern) : ""}, ${when}${heat ? `, in columns of ${duration(heat.column_s)}` : ""}`}
         draw={draw}
+        nothing={heat || cells ? none : "The cells are being read."}
         file={`${id}-io-closer`}
         table={{
           columns: [

@@ -196,6 +196,7 @@ export interface IoPage {
   elapsed_s: number;
   limits: string[];
   patterns: IoPattern[];
+  no_closer_look: string | null;
   stages: IoStage[];
   amounts: IoAmount[];
 }
