@@ -5,13 +5,14 @@ what was planted; of those without a fault nothing above a tenth of the time may
 is advised is done: the settings of the first finding are made, or, where the program has to change,
 the program without the fault is it; what that saved stands beside what was promised. All are run
 in turn, `--repeats` times; figures are medians. `--keep` writes the first logs, trimmed, as
-`tests/data/spark` has them.
+`tests/data/spark` has them, `--page` the table into docs/guide/diagnosis.md: programs can be run in
+parts, and the rows of the others stay.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -19,30 +20,40 @@ import click
 
 from benchmarks.diagnosis.programs import PROGRAMS
 from benchmarks.diagnosis.runs import Looked, looked_at
+from benchmarks.into_page import write_table
 
 KINDS = ("faulty", "sound")
 MOST = 0.1  # of the time, where nothing was planted
 LEAST = 0.5  # of what was promised
+HEAD = (
+    "| program | | elapsed | by others | without a cause | first finding | promised | saved "
+    "| right |",
+    "|---|---|--:|--:|--:|---|--:|--:|---|",
+)
 
 
 @click.command()
 @click.argument("names", nargs=-1, type=click.Choice(tuple(PROGRAMS)))
 @click.option("--repeats", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--keep", type=click.Path(path_type=Path), help="A folder for the trimmed logs.")
-def main(names: tuple[str, ...], repeats: int, keep: Path | None) -> None:
+@click.option("--page", type=click.Path(path_type=Path, exists=True), help="Write the table there.")
+def main(names: tuple[str, ...], repeats: int, keep: Path | None, page: Path | None) -> None:
     """Runs the programs, or those named, and prints what was found; status 1 if it is wrong."""
-    click.echo(
-        "| program | | elapsed | without a cause | first finding | promised | saved | right |"
-    )
-    click.echo("|---|---|--:|--:|---|--:|--:|---|")
-    wrong = 0
+    click.echo("\n".join(HEAD))
+    wrong = False
     for name in names or PROGRAMS:
-        wrong += _program(name, repeats, keep)
-    sys.exit(wrong > 0)
+        rows = []
+        for row, right in _program(name, repeats, keep):
+            click.echo(row)
+            rows.append(row)
+            wrong |= not right
+        if page is not None:
+            write_table(page, "faults", HEAD, rows)
+    sys.exit(wrong)
 
 
-def _program(name: str, repeats: int, keep: Path | None) -> int:
-    """Runs a program in all ways and prints a row for each; how many are not as they should be."""
+def _program(name: str, repeats: int, keep: Path | None) -> Iterator[tuple[str, bool]]:
+    """Runs a program in all ways: a row for each, and whether it is as it should be."""
     faulty: list[Looked] = []
     sound: list[Looked] = []
     mended: list[Looked] = []
@@ -57,15 +68,14 @@ def _program(name: str, repeats: int, keep: Path | None) -> int:
     promised_s = median(
         each.diagnosis.findings[0].saves_s if each.diagnosis.findings else 0.0 for each in faulty
     )
+    saved_s = before_s - after_s
     planted = all(_first(each) == PROGRAMS[name].finding for each in faulty)
-    kept = before_s - after_s >= LEAST * promised_s > 0
+    kept = planted and saved_s >= LEAST * promised_s > 0
     clean = all(each.share <= MOST for of in sound for each in of.diagnosis.findings)
-    _row(name, "faulty", faulty, f"{promised_s:.1f} s", f"{before_s - after_s:.1f} s",
-         right=planted and kept)  # fmt: skip
-    _row(name, "sound", sound, "-", "-", right=clean)
+    yield _row(name, "faulty", faulty, (f"{promised_s:.1f} s", f"{saved_s:.1f} s"), kept), kept
+    yield _row(name, "sound", sound, ("-", "-"), clean), clean
     if mended:
-        _row(name, "settings made", mended, "-", "-", right=True)
-    return (not (planted and kept)) + (not clean)
+        yield _row(name, "settings made", mended, ("-", "-"), None), True
 
 
 def _first(looked: Looked) -> str:
@@ -73,14 +83,17 @@ def _first(looked: Looked) -> str:
 
 
 def _row(
-    name: str, kind: str, found: Sequence[Looked], promised: str, saved: str, *, right: bool
-) -> None:
-    elapsed_s = median(each.elapsed_s for each in found)
-    without = median(each.without_cause for each in found)
+    name: str, kind: str, found: Sequence[Looked], saved: tuple[str, str], right: bool | None
+) -> str:
+    elapsed_s, others, without = (
+        median(getattr(each, what) for each in found)
+        for what in ("elapsed_s", "others", "without_cause")
+    )
     firsts = ", ".join(sorted({_first(each) for each in found}))
-    click.echo(
-        f"| {name} | {kind} | {elapsed_s:.1f} s | {without:.0%} | {firsts} | {promised} | {saved} "
-        f"| {'yes' if right else 'NO'} |"
+    said = "-" if right is None else "yes" if right else "NO"
+    return (
+        f"| {name} | {kind} | {elapsed_s:.1f} s | {others:.0%} | {without:.0%} | {firsts} "
+        f"| {saved[0]} | {saved[1]} | {said} |"
     )
 
 

@@ -3,7 +3,8 @@
 The log is written here, in the shape that Spark 4 gives it: a task's event of 5 kB, half of it
 accumulables. Read is it as a user does, by `venturi import` in a process of its own, whose
 processor time and memory the kernel tells. The first answers of the server about a job of so many
-tasks are timed from the request to the last byte, each by a server that was just started.
+tasks are timed from the request to the last byte, each by a server that was just started. `--page`
+writes the tables into docs/guide/diagnosis.md.
 """
 
 from __future__ import annotations
@@ -22,7 +23,17 @@ from typing import Any, TextIO
 
 import click
 
+from benchmarks.into_page import write_table
+
 SLOTS, EXECUTORS, HOSTS, TASKS_A_STAGE = 64, 16, 8, 1_000
+LOGS = (
+    "| log | text | wall time | processor time | most memory |",
+    "|---|--:|--:|--:|--:|",
+)
+ANSWERS = (
+    "| answer | first | again | size |",
+    "|---|--:|--:|--:|",
+)
 _START_MS = 1_700_000_000_000
 # The sums that Spark tells of a task a second time, as accumulables.
 _INTERNAL = (
@@ -51,12 +62,14 @@ _PEAKS = (
 @click.option("--tasks", default=190_000, show_default=True, help="Of the log that is read.")
 @click.option("--shown", default=100_000, show_default=True, help="Of the job whose page is asked.")
 @click.option("--folder", type=click.Path(path_type=Path), help="Where the logs are written.")
-def main(tasks: int, shown: int, folder: Path | None) -> None:
+@click.option(
+    "--page", type=click.Path(path_type=Path, exists=True), help="Write the tables there."
+)
+def main(tasks: int, shown: int, folder: Path | None, page: Path | None) -> None:
     """Writes the logs, takes them in, asks for the page, and prints what each took."""
+    logs, answers = [], []
     with tempfile.TemporaryDirectory(dir=folder) as place:
         home = Path(place, "home")
-        click.echo("| log | text | wall time | processor time | most memory |")
-        click.echo("|---|--:|--:|--:|--:|")
         for n in dict.fromkeys((tasks, shown)):
             log = Path(place, f"app-{n}")
             with log.open("w") as file:
@@ -64,16 +77,21 @@ def main(tasks: int, shown: int, folder: Path | None) -> None:
             size_bytes = log.stat().st_size
             trial, wall_s, cpu_s, memory_bytes = import_(log, home)
             log.unlink()
-            click.echo(
+            logs.append(
                 f"| {n:,} tasks | {size_bytes / 1e6:,.0f} MB | {wall_s:.1f} s | {cpu_s:.1f} s "
                 f"| {memory_bytes / 1e6:,.0f} MB |"
             )
+            click.echo(logs[-1])
         for part in ("", "/job", "/tasks"):
-            path = f"/api/trials/{trial}{part}"
-            first_s, again_s, n_bytes = ask(path, home)
-            click.echo(
-                f"{path}: {first_s * 1e3:,.0f} ms, again {again_s * 1e3:,.0f} ms, {n_bytes:,} B"
+            first_s, again_s, n_bytes = ask(f"/api/trials/{trial}{part}", home)
+            answers.append(
+                f"| /api/trials/ID{part} | {first_s * 1e3:,.0f} ms | {again_s * 1e3:,.0f} ms "
+                f"| {n_bytes / 1e3:,.0f} kB |"
             )
+            click.echo(answers[-1])
+    if page is not None:
+        write_table(page, "large", LOGS, logs)
+        write_table(page, "answers", ANSWERS, answers)
 
 
 def import_(log: Path, home: Path) -> tuple[str, float, float, int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -26,13 +28,15 @@ _NO_SETTINGS: Mapping[str, str] = {}
 class Looked:
     """What was found in the log of a program.
 
-    `without_cause` is the share of the tasks' time that nothing accounts for.
+    `without_cause` is the share of the tasks' time that nothing accounts for, `others` that of the
+    processors' time which other programs took while it ran.
     """
 
     line: Timeline
     diagnosis: Diagnosis
     elapsed_s: float
     without_cause: float
+    others: float
 
 
 def looked_at(
@@ -43,15 +47,26 @@ def looked_at(
     chosen = [f"{key}={value}" for key, value in settings.items()]
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, str(program), name, kind, folder, *chosen]
+        before = _processors_s()
         subprocess.run(command, check=True, capture_output=True)
+        in_use_s, own_s, whole_s = (b - a for a, b in zip(before, _processors_s(), strict=True))
         (log,) = (p for p in Path(folder).iterdir() if p.name.startswith(("local-", "app-")))
         if keep is not None:
             keep.parent.mkdir(parents=True, exist_ok=True)
             keep.write_bytes(compress(trimmed(log), _LEVEL))
-        return _look(log)
+        return _look(log, max(in_use_s - own_s, 0.0) / whole_s)
 
 
-def _look(log: Path) -> Looked:
+def _processors_s() -> tuple[float, float, float]:
+    """Processor seconds of this machine so far: in use, by what was started here, in all."""
+    # user, nice, system, idle, iowait, irq, softirq, steal: the time that a host took is in use.
+    first = Path("/proc/stat").read_text(encoding="ascii").partition("\n")[0].split()[1:9]
+    ticks = [int(each) / os.sysconf("SC_CLK_TCK") for each in first]
+    own = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return sum(ticks) - ticks[3] - ticks[4], own.ru_utime + own.ru_stime, sum(ticks)
+
+
+def _look(log: Path, others: float) -> Looked:
     account = spark.read(Log(log, (log,)))
     line = timeline(account)
     analysis = analyse(account, None, line)
@@ -62,4 +77,5 @@ def _look(log: Path) -> Looked:
         diagnose(line, analysis),
         analysis.elapsed_s or 0.0,
         unknown_s / task_s if task_s else 0.0,
+        others,
     )

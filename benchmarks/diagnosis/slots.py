@@ -2,20 +2,27 @@
 
 The programs that run in one process are run on one core and on two; from each log the time on the
 other number is foretold by replay and compared with what was measured. Figures are medians of
-`--repeats`, run in turn.
+`--repeats`, run in turn. `--page` writes the table into docs/guide/diagnosis.md: programs can be
+run in parts, and the rows of the others stay.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from statistics import median
 
 import click
 
 from benchmarks.diagnosis.programs import LOCAL, PROGRAMS
 from benchmarks.diagnosis.runs import Looked, looked_at
+from benchmarks.into_page import write_table
 from venturi.model.stages.outlook import outlooks
 
 CORES = (1, 2)
+HEAD = (
+    "| program | recorded on | measured there | on | foretold | measured | error | by others |",
+    "|---|--:|--:|--:|--:|--:|--:|--:|",
+)
 NAMES = tuple(name for name, program in PROGRAMS.items() if program.master == LOCAL)
 
 
@@ -23,10 +30,10 @@ NAMES = tuple(name for name, program in PROGRAMS.items() if program.master == LO
 @click.argument("names", nargs=-1, type=click.Choice(NAMES))
 @click.option("--repeats", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--faulty", is_flag=True, help="The programs with their fault.")
-def main(names: tuple[str, ...], repeats: int, *, faulty: bool) -> None:
+@click.option("--page", type=click.Path(path_type=Path, exists=True), help="Write the table there.")
+def main(names: tuple[str, ...], repeats: int, page: Path | None, *, faulty: bool) -> None:
     """Runs the programs, or those named, and prints how far what is foretold is from what is."""
-    click.echo("| program | recorded on | measured there | on | foretold | measured | error |")
-    click.echo("|---|--:|--:|--:|--:|--:|--:|")
+    click.echo("\n".join(HEAD))
     errors = []
     for name in names or NAMES:
         runs: dict[int, list[Looked]] = {cores: [] for cores in CORES}
@@ -35,14 +42,19 @@ def main(names: tuple[str, ...], repeats: int, *, faulty: bool) -> None:
                 master = {"spark.master": f"local[{cores},4]"}
                 found.append(looked_at(name, "faulty" if faulty else "sound", master))
         measured_s = {cores: median(each.elapsed_s for each in runs[cores]) for cores in CORES}
+        rows = []
         for here, there in (CORES, CORES[::-1]):
             foretold_s = median(_foretold_s(each, there) for each in runs[here])
             error = foretold_s / measured_s[there] - 1
             errors.append(abs(error))
-            click.echo(
+            others = median(each.others for cores in CORES for each in runs[cores])
+            rows.append(
                 f"| {name} | {here} | {measured_s[here]:.1f} s | {there} | {foretold_s:.1f} s "
-                f"| {measured_s[there]:.1f} s | {error:+.0%} |"
+                f"| {measured_s[there]:.1f} s | {error:+.0%} | {others:.0%} |"
             )
+            click.echo(rows[-1])
+        if page is not None:
+            write_table(page, "slots", HEAD, rows)
     click.echo(f"\nmedian error {median(errors):.0%}, largest {max(errors):.0%}")
 
 
