@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 HEAVY = frozenset({
-    "alembic", "difflib", "fastapi", "httpx", "importlib.metadata", "numpy", "pandas", "polars",
-    "pyarrow", "pydantic", "pydantic_core", "pyspark", "rich", "scipy", "sqlalchemy", "starlette",
-    "ulid", "uvicorn",
+    "alembic", "difflib", "fastapi", "fsspec", "httpx", "importlib.metadata", "numpy", "pandas",
+    "polars", "pyarrow", "pydantic", "pydantic_core", "pyspark", "rich", "scipy", "sqlalchemy",
+    "starlette", "ulid", "uvicorn",
 })  # fmt: skip
 WORLD = 4
 

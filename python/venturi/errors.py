@@ -144,7 +144,7 @@ CODES: Mapping[str, Code] = MappingProxyType(
             _ENGINE, "An engine's own account says that the application failed."
         ),
         "VEN-INGEST-SERVER": Code(
-            _ENVIRONMENT, "A history server cannot be asked, or its answer not read."
+            _ENVIRONMENT, "A history server or a store cannot be asked, or its answer not read."
         ),
         "VEN-INGEST-UNFINISHED": Code(
             _INTERRUPTED, "An engine's own account ends before the application does."

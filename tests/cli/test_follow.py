@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import fsspec
 import pytest
 
 from venturi.cli.follow import follow, import_served
@@ -121,6 +122,46 @@ def test_a_history_server_gives_what_is_over(server: str, settings: Settings) ->
     outcomes, status = import_served(SPARK, server)
     assert (len(outcomes), status) == (1, 0)
     assert len(names(settings)) == 1
+
+
+@pytest.fixture
+def store() -> Iterator[str]:
+    """A folder of fsspec's store in memory with a log, a rolling log, and one that goes on."""
+    memory = fsspec.filesystem("memory")
+    rolling = LOGS / "eventlog_v2_local-1795206808966"
+    memory.pipe("/logs/deep/app-1", (LOGS / "join.log").read_bytes())
+    memory.pipe("/logs/app-2.inprogress", b"{}")
+    memory.pipe("/logs/.app-1.crc", b"x")
+    for file in rolling.iterdir():
+        memory.pipe(f"/logs/{rolling.name}/{file.name}", file.read_bytes())
+    yield "memory://logs"
+    memory.rm("/logs", recursive=True)
+
+
+def test_object_storage_gives_what_is_whole(store: str, settings: Settings) -> None:
+    outcomes, status = import_served(SPARK, store)
+    assert (len(outcomes), status) == (2, 0)
+    assert len(names(settings)) == 2
+    assert import_served(SPARK, f"{store}/deep/app-1")[1] == 0
+
+
+def test_a_store_is_looked_at_again(
+    store: str, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def end(_: float) -> None:
+        raise StoppedError
+
+    for added in (2, 0):
+        with pytest.raises(StoppedError):
+            follow(SPARK, [store], 10.0, end)
+        assert capsys.readouterr().err.count("added: trial") == added
+
+
+@pytest.mark.parametrize("url", ["memory://absent", "nosuchstore://logs"])
+def test_a_store_that_cannot_be_read_is_said(url: str) -> None:
+    with pytest.raises(VenturiError) as raised:
+        import_served(SPARK, url)
+    assert raised.value.code == "VEN-INGEST-SERVER"
 
 
 def test_what_is_no_history_server_is_said(server: str) -> None:

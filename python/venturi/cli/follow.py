@@ -1,4 +1,4 @@
-"""Taking in logs that are not all there yet: of a folder that is written to, or of a server.
+"""Taking in logs that are not all there yet: of a folder that is written to, of a server or store.
 
 What was taken in is noted with how it looked then, so that a start after a stop or a kill looks
 only at what is new. A note that is lost costs time alone: what is here already is not added again.
@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import click
@@ -22,21 +24,23 @@ from venturi.cli.import_ import Outcome, import_all
 from venturi.cli.repository import open_repository
 from venturi.errors import ExitCode, VenturiError
 from venturi.record.accounts.find import Log
-from venturi.record.accounts.history_server import Served, download, served
+from venturi.record.accounts.history_server import download, served
+from venturi.record.accounts.object_store import fetch, stored
 from venturi.record.files import make_folder, modes_in, replacing
 from venturi.record.importing.formats import Format
 
 EVERY_S = 30.0
 _WRITTEN = ".inprogress"
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://")
 
 
 def is_url(source: str) -> bool:
-    """Whether `source` is the address of a server."""
-    return source.startswith(("http://", "https://"))
+    """Whether `source` is the address of a server or of object storage."""
+    return _ADDRESS.match(source) is not None
 
 
 def import_served(format_: Format, url: str) -> tuple[list[Outcome], ExitCode]:
-    """Takes in all applications that are over on the history server at `url`."""
+    """Takes in all applications that are over on the history server, or in the store, at `url`."""
     outcomes: list[Outcome] = []
     status = ExitCode.OK
     for item in _served(url):
@@ -70,30 +74,33 @@ def follow(
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A log, by a name that stays; `stamp` changes when it does."""
+    """A log, by a name that stays; `stamp` changes when it does.
+
+    It is at `place`: a path here, or what brings it into a folder.
+    """
 
     key: str
     stamp: str
-    log: Log | None = None
-    url: str | None = None
-    application: Served | None = None
+    place: Path | Callable[[Path], Path]
 
     @contextmanager
     def there(self) -> Iterator[Path]:
-        """Its files; those of a server only as long as they are used."""
-        if self.log is not None:
-            yield self.log.path
+        """Its files; those from elsewhere only as long as they are used."""
+        if isinstance(self.place, Path):
+            yield self.place
             return
-        assert self.url is not None
-        assert self.application is not None
         with tempfile.TemporaryDirectory(prefix="venturi-") as folder:
-            yield download(self.url, self.application, Path(folder))
+            yield self.place(Path(folder))
 
 
 def _served(url: str) -> Iterator[_Item]:
     url = url.rstrip("/")
+    if not url.startswith(("http://", "https://")):
+        for log in stored(url):
+            yield _Item(f"{url} {log.files[0]}", log.stamp, partial(fetch, url, log))
+        return
     for each in served(url):
-        yield _Item(f"{url} {each.id}", each.stamp, url=url, application=each)
+        yield _Item(f"{url} {each.id}", each.stamp, partial(download, url, each))
 
 
 def _items(format_: Format, sources: Sequence[str], every_s: float) -> Iterator[_Item]:
@@ -125,7 +132,7 @@ def _seen(log: Log, every_s: float) -> _Item | None:
     if time.time() - max(each.st_mtime for each in found) < every_s:
         return None
     stamp = f"{sum(each.st_size for each in found)} {max(each.st_mtime_ns for each in found)}"
-    return _Item(str(log.path.absolute()), stamp, log)
+    return _Item(str(log.path.absolute()), stamp, log.path)
 
 
 class _Notes:

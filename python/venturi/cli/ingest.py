@@ -27,9 +27,10 @@ def command() -> None:
     Folders are read at any depth. Of Spark rolling folders (eventlog_v2_*) are read, too, and what
     is compressed with lz4, zstd, snappy, lzf or gzip; of MapReduce the configuration
     (JOBID_conf.xml) that lies beside a history. The address of a history server of Spark
-    (http://HOST:18080) stands for all applications that are over there.
+    (http://HOST:18080), or of a folder in object storage (s3://BUCKET/FOLDER, with
+    `pip install 'venturi[s3]'`), stands for all applications that are over there.
 
-    With --watch folders and servers are looked at again and again, and what has ended since is
+    With --watch folders and addresses are looked at again and again, and what has ended since is
     taken in; interrupt it to end it. The next start goes on where it was.
     """
 
@@ -47,7 +48,7 @@ def _subcommand(format_: Format) -> None:
         paths = [Path(each) for each in sources if not is_url(each)]
         check_there(format_, paths)
         if len(paths) < len(sources) and format_.name != SERVED:
-            raise click.UsageError(f"only {SERVED} has servers")
+            raise click.UsageError(f"only logs of {SERVED} are read from an address")
         if watch:
             if as_json:
                 raise click.UsageError("--watch has no end, and so no --json")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from venturi.errors import VenturiError, unreadable
 from venturi.record.importing.formats import Kind
@@ -54,6 +54,14 @@ def spark_logs(path: Path) -> list[Log]:
         logs += [Log(folder, parts)] if parts else []
         logs += [Log(file, (file,)) for file in files if file not in parts]
     return _some(sorted(logs, key=lambda log: log.path), path, "Spark event log")
+
+
+def unit_of(file: PurePosixPath) -> PurePosixPath:
+    """The log that a file is a part of: a rolling folder, one with parts that Databricks cut off,
+    or the file itself."""
+    folder = file.parent
+    cut_off = _CUT_OFF.fullmatch(file.name) or _CURRENT.fullmatch(file.name)
+    return folder if folder.name.startswith(ROLLING) or cut_off else file
 
 
 def _cut_off(files: list[Path]) -> tuple[Path, ...]:
