@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from venturi.record.accounts import spark
 from venturi.record.accounts.find import Log
+from venturi.record.accounts.spark_batches import PROGRESS
 from venturi.record.job_account import JobAccount
 
 Write = Callable[[bytes], Path]
@@ -187,6 +189,26 @@ class SparkLog:
                      "metrics": told}]  # fmt: skip
         name = "org.apache.spark.sql.execution.ui.SparkListenerSQLAdaptiveExecutionUpdate"
         self.lines.append(event(name, executionId=query, sparkPlanInfo=plan[0]))
+
+    def batch(
+        self,
+        number: int,
+        from_s: float,
+        took_s: float,
+        rows: int,
+        state_rows: int,
+        **parts_s: float,
+    ) -> None:
+        """A batch of the stream "clicks"; `parts_s`, as `addBatch`, are what the driver did."""
+        took = {name: round(part_s * 1e3) for name, part_s in parts_s.items()}
+        progress = {
+            "id": "s1", "name": "clicks", "batchId": number,
+            "timestamp": datetime.fromtimestamp(at(from_s) / 1e3, UTC).isoformat(),
+            "durationMs": {"triggerExecution": round(took_s * 1e3), **took},
+            "sources": [{"numInputRows": rows - rows // 2}, {"numInputRows": rows // 2}],
+            "stateOperators": [{"numRowsTotal": state_rows, "memoryUsedBytes": 1_000}],
+        }  # fmt: skip
+        self.lines.append(event(PROGRESS, progress=progress))
 
     def end(self, moment_s: float) -> None:
         """The end of the application."""

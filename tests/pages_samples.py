@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import cluster_samples
+import job_samples
 import own_samples
 import report_samples
 import tiers_samples
@@ -38,6 +39,7 @@ def filled(home: Path) -> None:
         repository.add_many([*lab_trials(), failed()])
         repository.add(watched(repository, home))
         own_samples.own_trial(repository)
+        job_samples.planned(repository, home)
         tiers_samples.recorded(repository, home)
         cluster_samples.recorded(repository)
         for number, hosts in ((FORTY_NUMBER, 40), (SIXTEEN_NUMBER, 16)):

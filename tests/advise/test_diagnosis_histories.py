@@ -83,3 +83,71 @@ def test_containers_are_made_as_large_as_what_is_used(account: JobAccount) -> No
     assert told.spares.share == pytest.approx(1 - 384 / 2048)
     full = account.tasks.with_columns(PHYSICAL_MEMORY_BYTES=pl.lit(1_500 << 20, pl.Int64))
     assert "idle-containers" not in found(replace(account, tasks=full))
+
+
+@pytest.mark.parametrize("split", [None, str(128 << 20)])
+def test_a_map_for_each_small_file_is_told_instead_of_short_maps(
+    account: JobAccount, split: str | None
+) -> None:
+    name = "mapreduce.input.fileinputformat.split.maxsize"
+    sizes = (1 + pl.int_range(MAPS) % 7) * (1 << 20) if split is None else pl.lit(4 << 20)
+    small = replace(
+        account,
+        tasks=account.tasks.with_columns(BYTES_READ=sizes.cast(pl.Int64)),
+        configuration={} if split is None else {name: split},
+    )
+    told = found(small)
+    assert "short-maps" not in told
+    assert "a map for each of 60 files of" in told["small-inputs"].says
+    wanted = 2
+    assert f"about {wanted} maps" in told["small-inputs"].do
+    assert told["small-inputs"].saves_s == pytest.approx(MAPS * 4 * (1 - wanted / MAPS))
+    large = replace(small, configuration={name: str(4 << 20)})  # as small as splits are to be
+    assert "small-inputs" not in found(large)
+
+
+def combined(account: JobAccount, given: int, left: int, keys: int) -> JobAccount:
+    """Maps whose combiner was given and left records, and a reduce of so many keys, which copied
+    and merged what they made for 40 s after the last of them."""
+    maps_ms = START_MS + 5_000 * MAPS
+    end_ms = maps_ms + 100_000
+    maps = account.tasks.with_columns(
+        COMBINE_INPUT_RECORDS=pl.lit(given, pl.Int64),
+        COMBINE_OUTPUT_RECORDS=pl.lit(left, pl.Int64),
+        SPILLED_RECORDS=pl.lit(100, pl.Int64),
+    )
+    reduce_ = maps.head(1).with_columns(
+        stage_id=pl.lit(1, pl.Int64), task_id=pl.lit("r"), launched_ms=pl.lit(START_MS, pl.Int64),
+        sortFinishTime=pl.lit(maps_ms + 40_000, pl.Int64), finished_ms=pl.lit(end_ms, pl.Int64),
+        COMBINE_INPUT_RECORDS=pl.lit(0, pl.Int64), REDUCE_INPUT_RECORDS=pl.lit(6 * 10**6, pl.Int64),
+        REDUCE_INPUT_GROUPS=pl.lit(keys, pl.Int64),
+    )  # fmt: skip
+    stage = account.stages.with_columns(
+        stage_id=pl.lit(1, pl.Int64), n_tasks=pl.lit(1, pl.Int64),
+        ended_ms=pl.lit(end_ms, pl.Int64), parent_ids=pl.lit([0], pl.List(pl.Int64)),
+    )  # fmt: skip
+    return replace(
+        account,
+        application=replace(account.application, ended_ms=end_ms),
+        stages=pl.concat([account.stages, stage]),
+        tasks=pl.concat([maps, reduce_]),
+    )
+
+
+def test_a_missing_combiner_costs_copying_and_merging_what_it_would_not_leave(
+    account: JobAccount,
+) -> None:
+    told = found(combined(account, 0, 0, 20_000))["combiner-missing"]
+    assert "6,000,000 records of 20,000 keys from 60 maps" in told.says
+    assert told.saves_s == pytest.approx(40 * (1 - 20_000 * MAPS / 6_000_000))
+    assert "combiner-missing" not in found(combined(account, 0, 0, 90_000))
+    assert "combiner-missing" not in found(combined(account, 100, 10, 20_000))
+
+
+def test_a_combiner_that_leaves_most_records_costs_what_follows_the_map_function(
+    account: JobAccount,
+) -> None:
+    told = found(combined(account, 100, 95, 20_000))["combiner-useless"]
+    assert "left 5,700 of 6,000 records (95%)" in told.says
+    assert told.saves_s == pytest.approx(4 * MAPS)
+    assert "combiner-useless" not in found(combined(account, 100, 50, 20_000))

@@ -229,3 +229,42 @@ def test_a_heap_that_was_never_full_is_told_where_it_was_sampled(
                                        "Executor Metrics": metrics})  # fmt: skip
     finding = found(tmp_path, log).get("idle-memory")
     assert (finding.settings["spark.executor.memory"] if finding else None) == told
+
+
+def grown(folder: Path, **parts: float) -> Finding | None:
+    """What is found of a stream whose batches follow one another, each a third longer than the one
+    before, of which `parts`, as `addBatch`, are the shares that the driver took for something."""
+    log = SparkLog()
+    log.executor("1", 1, 0)
+    begin_s, took_s = 0.0, 9.0
+    for n in range(6):
+        parts_s = {name: share * took_s for name, share in parts.items()}
+        log.batch(n, begin_s, took_s, round(100 * took_s), 50 * n, **parts_s)
+        log.job(n, begin_s, begin_s + took_s, [n])
+        log.stage(n, begin_s, begin_s + took_s, 1)
+        log.task(n, begin_s, begin_s + took_s)
+        begin_s, took_s = begin_s + took_s, took_s * 4 / 3
+    log.end(begin_s)
+    return found(folder, log).get("stream-behind")
+
+
+def test_a_stream_that_gets_more_than_it_works_off_is_told_with_what_its_slowest_batch_did(
+    tmp_path: Path,
+) -> None:
+    told = grown(tmp_path, addBatch=0.2, walCommit=0.7)
+    assert told is not None
+    assert "got 133 rows a second and worked off 100" in told.says
+    assert "took the most for writing down what was done" in told.says
+    assert told.where[0].stage == "5"
+    assert "checkpoint on faster storage" in told.do
+    assert told.spares is not None
+    # The medians of the first two batches and of the last two, four batches apart.
+    assert told.spares.share == pytest.approx(1 - (3 / 4) ** 4, abs=1e-4)
+
+
+def test_a_state_that_grows_is_to_be_bounded_before_its_jobs_are_made_faster(
+    tmp_path: Path,
+) -> None:
+    told = grown(tmp_path, addBatch=0.9)
+    assert told is not None
+    assert "withWatermark" in told.do

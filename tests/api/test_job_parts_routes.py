@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+import job_samples
 from api_client import client_of
+from venturi.present.api.jobs import job_of
 from venturi.record.importing.take_in import import_file
 from venturi.record.repository import Repository
 from venturi.settings import Settings
@@ -64,9 +66,9 @@ def test_plans_stand_with_what_their_operators_counted(answers: Any) -> None:
     names = [each["name"] for each in query["operators"]]
     assert "SortMergeJoin" in names
     join = query["operators"][names.index("SortMergeJoin")]
-    below = query["operators"][names.index("SortMergeJoin") + 1]
+    sides = [each for each in query["operators"] if each["parent"] == names.index("SortMergeJoin")]
     assert join["rows"] == 8_000_000
-    assert below["depth"] == join["depth"] + 1
+    assert len(sides) == 2
     assert not any(name.startswith("WholeStageCodegen") for name in names)
 
 
@@ -85,3 +87,14 @@ def test_two_jobs_say_what_differs_and_without_two_what_is_lacking(answers: Any)
         "spark.sql.autoBroadcastJoinThreshold": "10m"
     }
     assert "two trials" in answers("/api/jobs?before={sound}")["missing_reason"]
+
+
+def test_memory_stands_over_time_beside_what_there_is(tmp_path: Path, settings: Settings) -> None:
+    with Repository.open(settings) as repository:
+        trial = job_samples.planned(repository, tmp_path)
+        first, second = job_of(repository, trial).memory
+    assert (first.executor_id, first.heap_bytes, first.region_bytes) == ("1", 4 << 30, 2 << 30)
+    told = {line.what: line.bytes for line in second.lines}
+    assert told["heap"] == (4 << 30,)
+    assert told["execution"] == (2 << 30,)
+    assert second.t_s == (pytest.approx(20, abs=1),)

@@ -80,3 +80,22 @@ def bar_of(chart: Finding, stage: Finding) -> tuple[float, float]:
     row = [b for b in chart["boxes"] if b["top"] < name["y"] < b["bottom"] < b["top"] + 20]
     left, right = min(b["left"] for b in row), max(b["right"] for b in row)
     return (left - zero) / px_per_s, (right - zero) / px_per_s
+
+
+def is_as_asked(step: Finding, most: int = 50) -> None:
+    assert step["shown"] == step["ids"]
+    assert len(step["shown"]) == min(most, step["total"])
+    assert step["said"].startswith(f"{step['total']:,} trial")
+
+
+def is_ranked(step: Finding) -> list[str]:
+    """The groups in the order that is shown, which is the interface's."""
+    rows, groups = step["table"][1:], step["answer"]["groups"]
+    assert step["verdict"] == step["answer"]["verdict"]
+    for row, group in zip(rows, groups, strict=True):
+        assert row[:3] == [str(group["rank"]), *group["key"]]
+        assert row[3].startswith(seconds(group["elapsed_s"]["median"]))
+        assert row[4].startswith(f"${group['cost_usd']['median']:.3f}")
+        assert row[5] == str(group["n"])
+        assert row[-1].startswith(group["standing"])
+    return [" ".join(group["key"]) for group in groups]

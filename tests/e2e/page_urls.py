@@ -5,6 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlencode
 
 import cluster_samples
+import job_samples
 import own_samples
 import pages_samples
 import tiers_samples
@@ -19,6 +20,7 @@ PAGES = {
     "trial": f"/trials/{pages_samples.WATCHED}",
     "failed": f"/trials/{pages_samples.FAILED}",
     "job": f"/trials/{own_samples.OWN}",
+    "planned": f"/trials/{job_samples.PLANNED}",
     "tiers": f"/trials/{tiers_samples.TIERED}",
     "clusters": f"/clusters?{urlencode({'name': cluster_samples.LAB})}",
     "network": f"/trials/{cluster_samples.NET}",
@@ -35,7 +37,8 @@ PAGES = {
     "exclusions": "/exclusions",
 }
 CHARTS = {
-    "start": 0, "trials": 0, "trial": 3, "failed": 0, "job": 2, "tiers": 3,
+    "start": 0, "trials": 0, "trial": 3, "failed": 0, "job": 2, "planned": 4,
+    "tiers": 3,
     "clusters": 0, "network": 2, "sort": 2, "forty": 2, "cost": 1, "published": 1,
     "compare": 2, "jobs": 1, "effect": 4, "scaling": 1, "advice": 2,
     "catalog": 1, "exclusions": 0,

@@ -16,6 +16,7 @@ import subprocess
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import hosts_reading
 import pyarrow.parquet as pq
@@ -26,6 +27,8 @@ from chart_reading import (
     bar_of,
     close,
     column,
+    is_as_asked,
+    is_ranked,
     number,
     on_its_axis,
     places,
@@ -171,6 +174,16 @@ def test_a_trial_with_tiers_tells_what_lay_where_and_what_overflowed_when(met: F
         assert text in page["text"], text
 
 
+def test_a_job_has_its_plan_its_memory_and_its_streams(met: Finding) -> None:
+    page = next(p for p in met["pages"] if p["name"] == "planned")
+    for text in (
+        "sales by customer", "9,000,000 rows", "stage 0", "Memory of executors", "size of the heap",
+        "Came in a second", "no: batches follow one another", "killed (signal 9)",
+    ):  # fmt: skip
+        assert text in page["text"], text
+    assert page["text"].index("What to do") < page["text"].index("Where the time went")
+
+
 def test_a_cluster_tells_its_hosts_what_differs_and_its_probes(met: Finding) -> None:
     page = next(p for p in met["pages"] if p["name"] == "clusters")
     assert [text for text in hosts_reading.OF_THE_LAB if text not in page["text"]] == []
@@ -186,12 +199,6 @@ def test_many_hosts_can_be_read_on_a_narrow_screen(scene: Finding) -> None:
 
 
 # ---- the repository ----
-
-
-def is_as_asked(step: Finding, most: int = 50) -> None:
-    assert step["shown"] == step["ids"]
-    assert len(step["shown"]) == min(most, step["total"])
-    assert step["said"].startswith(f"{step['total']:,} trial")
 
 
 @scenes("filters")
@@ -373,19 +380,6 @@ def test_a_tooltip_says_what_its_group_came_to(scene: Finding) -> None:
         assert any(f"${group['cost_usd']['median']:.3f}" in line for line in lines)
 
 
-def is_ranked(step: Finding) -> list[str]:
-    """The groups in the order that is shown, which is the interface's."""
-    rows, groups = step["table"][1:], step["answer"]["groups"]
-    assert step["verdict"] == step["answer"]["verdict"]
-    for row, group in zip(rows, groups, strict=True):
-        assert row[:3] == [str(group["rank"]), *group["key"]]
-        assert row[3].startswith(seconds(group["elapsed_s"]["median"]))
-        assert row[4].startswith(f"${group['cost_usd']['median']:.3f}")
-        assert row[5] == str(group["n"])
-        assert row[-1].startswith(group["standing"])
-    return [" ".join(group["key"]) for group in groups]
-
-
 @scenes("prices")
 def test_an_edited_price_changes_the_ranking(scene: Finding) -> None:
     before, edited, reloaded = (is_ranked(scene[s]) for s in ("before", "edited", "reloaded"))
@@ -530,6 +524,20 @@ def test_the_keyboard_reaches_and_works_everything(scene: Finding) -> None:
     # Between them the heads, which sort, and the groups' names, which open their trials.
     assert heads[: len(scene["heads"])] == scene["heads"]
     assert "log=1" in scene["log"]
+
+
+@scenes("tasks")
+def test_keys_go_over_the_tasks_of_a_job(scene: Finding) -> None:
+    assert scene["reached"]
+    assert scene["ring"] != "none"
+    assert any(told.startswith("executor ") for told in scene["told"]), scene["told"]
+    assert any(told.startswith(("job ", "stage ")) for told in scene["told"]), scene["told"]
+    lengths_s = []
+    for url in (scene["closer"], scene["farther"]):
+        asked = parse_qs(urlsplit(url).query)
+        lengths_s.append(float(asked["to_s"][0]) - float(asked["from_s"][0]))
+    assert 0 < lengths_s[0] < lengths_s[1]
+    assert scene["again"] == scene["whole"]
 
 
 @scenes("errors")

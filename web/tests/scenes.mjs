@@ -387,6 +387,36 @@ async function stages({ page, job, settled, go, ask }) {
   };
 }
 
+/** Goes over the map of a job's tasks with keys alone. */
+async function tasks({ page, job, settled, go }) {
+  await go(job.server + job.pages.job);
+  const map = page.locator(".task-map");
+  const tip = map.locator(".tip");
+  await page.getByRole("button", { name: "Later" }).focus(); // after it, Whole has nothing to do yet
+  await page.keyboard.press("Tab");
+  const reached = await map.evaluate((element) => element === document.activeElement);
+  const ring = await map.evaluate((element) => getComputedStyle(element).outlineStyle);
+  const told = [];
+  for (const key of ["ArrowRight", "ArrowDown", "ArrowDown", "ArrowDown"]) {
+    for (let press = 0; press < (key === "ArrowRight" ? 20 : 1); press++) {
+      await page.keyboard.press(key);
+    }
+    told.push((await tip.isVisible()) ? await tip.innerText() : "");
+  }
+  const whole = here(page);
+  await page.keyboard.press("Enter");
+  await settled();
+  const closer = here(page);
+  await page.getByRole("button", { name: "Farther" }).focus();
+  await page.keyboard.press("Enter");
+  await settled();
+  const farther = here(page);
+  await page.getByRole("button", { name: "Whole" }).focus();
+  await page.keyboard.press("Enter");
+  await settled();
+  return { reached, ring, told, whole, closer, farther, again: here(page) };
+}
+
 async function errors({ page, job, settled, go, problems }) {
   const met = {};
   const paths = {
@@ -703,7 +733,7 @@ async function hosts(scene) {
 /** Scenes that leave the repository and the browser as they are. */
 export const reading = {
   ...{ filters, sorting, paging, columns, compare, prices, permalinks, downloads },
-  ...{ lead, behind, stages, hosts, errors, history },
+  ...{ lead, behind, stages, hosts, tasks, errors, history },
   cost: analysis("cost"),
   effect: analysis("effect"),
   scaling: analysis("scaling"),

@@ -40,7 +40,7 @@ def parts(line: Timeline, analysis: Analysis, host: Meanwhile) -> Iterator[Line 
         ("Executors that were lost", _lost_executors(analysis)),
         ("Executors", _executors(line)),
         ("SQL queries", _queries(account)),
-        ("Streaming queries", _streams(account)),
+        ("Streaming queries", _streams(line)),
         ("Critical path", _path(analysis)),
         ("Stages" + left_out, _stages(stages)),
         ("Task time by cause, share of the stage's task time", _causes(stages)),
@@ -215,16 +215,19 @@ def _executors(line: Timeline) -> Table:
     return made
 
 
-def _streams(account: JobAccount) -> Table:
+def _streams(line: Timeline) -> Table:
     made = table(
-        "stream", "batches", "rows", "rows a second", "median batch", "slowest", "most of it",
-        "busy", "keeps up", "rows of state", "state",
+        "stream", "batches", "rows", "in a second", "worked off", "median batch", "slowest",
+        "most of it", "busy", "keeps up", "rows of state", "state",
         prose=("stream", "most of it"), spare=("state", "rows of state", "busy"),
     )  # fmt: skip
-    for each in stream_uses(account):
-        rate = "—" if each.rows_per_s is None else f"{each.rows_per_s:,.0f}"
+    for each in stream_uses(line):
+        rates = (
+            "—" if rate is None else f"{rate:,.0f}"
+            for rate in (each.input_rows_per_s, each.rows_per_s)
+        )
         made.add(
-            each.name or each.stream, f"{each.batches:,}", f"{each.rows:,}", rate,
+            each.name or each.stream, f"{each.batches:,}", f"{each.rows:,}", *rates,
             format_duration(each.median_s), format_duration(each.slowest_s), each.slowest_part,
             _share(each.busy), "no" if each.behind else "yes", _count(each.state_rows),
             format_bytes(each.state_bytes),

@@ -7,15 +7,26 @@ SIGINT, and Python's handler wait until it ends. It is imported from here and no
 from __future__ import annotations
 
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 from polars.io.plugins import register_io_source
 
-__all__ = ["pl", "read_rows", "register_io_source"]
+__all__ = ["pl", "read_rows", "read_table", "register_io_source"]
 
 signal.siginterrupt(signal.SIGINT, True)
+
+
+def read_table(path: Path, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    """The columns of `schema` of the table in `path`, as `read_rows` has them; one that the file
+    does not have is null."""
+    there = pl.read_parquet_schema(path)
+    rows = read_rows(path, [name for name in schema if name in there])
+    absent = [
+        pl.lit(None, type_).alias(name) for name, type_ in schema.items() if name not in there
+    ]
+    return rows.with_columns(absent).select(schema) if absent else rows
 
 
 def read_rows(path: Path, columns: Sequence[str]) -> pl.DataFrame:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from io import BytesIO
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,6 +22,7 @@ from venturi.errors import VenturiError
 
 if TYPE_CHECKING:
     import polars as pl
+    from pydantic import TypeAdapter
 
     from venturi.record.keeping import Keeper
     from venturi.record.repository import Repository
@@ -134,6 +136,17 @@ MEMORY = (
     Column("metric", "text", None, "the engine's name of the memory; Maximum...: what it may use"),
     Column("value", "int", "B", "the most of it that a sample saw, or the limit"),
 )
+MEMORY_OVER_TIME = (
+    Column("executor_id", "text", None, "whose it is"),
+    Column("at_ms", "int", MOMENT, "until when; from the row before on"),
+    _metric("JVMHeapMemory", "B", "the most of the heap that a sample saw"),
+    _metric("JVMOffHeapMemory", "B", "the same of what the JVM has beside it"),
+    _metric("OnHeapExecutionMemory", "B", "of the heap, for shuffles, joins, sorts, aggregations"),
+    _metric("OnHeapStorageMemory", "B", "of the heap, for what is cached and broadcast"),
+    _metric("OffHeapExecutionMemory", "B", "the same off the heap"),
+    _metric("OffHeapStorageMemory", "B", "the same off the heap"),
+    _metric("ProcessTreePythonRSSMemory", "B", "resident memory of Python's processes"),
+)
 BATCHES = (
     Column("stream", "text", None, "the streaming query that it is of, by its id"),
     Column("name", "text", None, "its name, if it has one"),
@@ -208,8 +221,11 @@ MAPREDUCE_TASK_METRICS = (
     _metric("MAP_OUTPUT_RECORDS", "1", "records it emitted"),
     _metric("MAP_OUTPUT_BYTES", "B", "bytes it emitted"),
     _metric("MAP_OUTPUT_MATERIALIZED_BYTES", "B", "bytes of map output written to disk"),
+    _metric("COMBINE_INPUT_RECORDS", "1", "records given to the combiner"),
+    _metric("COMBINE_OUTPUT_RECORDS", "1", "records that it left"),
     _metric("SPLIT_RAW_BYTES", "B", "size of the split's description, not of its data"),
     _metric("REDUCE_SHUFFLE_BYTES", "B", "map output copied to the reducer"),
+    _metric("REDUCE_INPUT_GROUPS", "1", "different keys among the records of the reducer"),
     _metric("REDUCE_INPUT_RECORDS", "1", "records given to the reduce function"),
     _metric("REDUCE_OUTPUT_RECORDS", "1", "records it emitted"),
     _metric("FILE_BYTES_READ", "B", "bytes read from local file systems"),
@@ -224,7 +240,8 @@ TASK_METRICS: Mapping[str, tuple[Column, ...]] = MappingProxyType(
 )
 TABLES = ("jobs", "stages", "tasks", "executors")
 OPTIONAL_TABLES = (
-    "queries", "operators", "operator_metrics", "timers", "tiers", "memory", "batches",
+    "queries", "operators", "operator_metrics", "timers", "tiers", "memory", "memory_over_time",
+    "batches",
 )  # fmt: skip
 """Tables that only accounts with SQL queries, Python or scans, tiered storage, samples of memory or
 streams have."""
@@ -245,7 +262,7 @@ def columns(table: str, engine: str) -> tuple[Column, ...]:
     return {
         "jobs": JOBS, "stages": STAGES, "executors": EXECUTORS, "queries": QUERIES,
         "operators": OPERATORS, "operator_metrics": OPERATOR_METRICS, "timers": TIMERS,
-        "tiers": TIERS, "memory": MEMORY, "batches": BATCHES,
+        "tiers": TIERS, "memory": MEMORY, "memory_over_time": MEMORY_OVER_TIME, "batches": BATCHES,
     }[table]  # fmt: skip
 
 
@@ -335,8 +352,9 @@ class JobAccount:
     `origin_ms` is when the trial began, on the account's clock: phases and series count from there.
     None, with a reason, where that is not known; an ingested account has no other beginning than
     its own. `applications` is how many the trial ran at once, of which this is one. `queries`, with
-    the operators of their plans and the metrics of these, `timers`, `memory` and `batches` are None
-    where the engine records none, `tiers` where files were where the engine itself has them.
+    the operators of their plans and the metrics of these, `timers`, `memory`, also over time, and
+    `batches` are None where the engine records none, `tiers` where files were where the engine
+    itself has them.
     """
 
     application: Application
@@ -356,6 +374,7 @@ class JobAccount:
     timers: pl.DataFrame | None = None
     tiers: pl.DataFrame | None = None
     memory: pl.DataFrame | None = None
+    memory_over_time: pl.DataFrame | None = None
     batches: pl.DataFrame | None = None
 
     @property
@@ -418,25 +437,33 @@ _KEYS = {
     "timers": ("stage_id", "stage_attempt"),
     "tiers": ("at_ms", "executor_id", "tier", "order", "kind"),
     "memory": ("executor_id", "metric", "value"),
+    "memory_over_time": ("executor_id", "at_ms"),
     "batches": ("stream", "batch_id", "began_ms"),
 }
 
 
-def load(repository: Keeper, trial: Trial) -> JobAccount:
-    """The account kept with `trial`; VEN-RECORD-ARTIFACT if there is none or it is damaged."""
+@cache
+def _checker(kind: Any) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
 
-    from venturi.record.frames import pl, read_rows
+    return TypeAdapter(kind)
+
+
+def load(repository: Keeper, trial: Trial) -> JobAccount:
+    """The account kept with `trial`; VEN-RECORD-ARTIFACT if there is none or it is damaged.
+
+    What an earlier version did not read, so that a column is not there, is not known.
+    """
+    from venturi.record.frames import pl, read_table
 
     paths = {each.name: each for each in trial.artifacts}
     try:
         facts = json.loads(repository.artifact_path(paths[ACCOUNT_NAME]).read_bytes())
-        application = TypeAdapter(Application).validate_python(facts["application"])
-        moment: TypeAdapter[float | None] = TypeAdapter(float | None)
+        application = _checker(Application).validate_python(facts["application"])
         tables = {
-            name: read_rows(
+            name: read_table(
                 repository.artifact_path(paths[f"{name}.parquet"]),
-                list(polars_schema(name, application.engine)),
+                polars_schema(name, application.engine),
             )
             for name in (*TABLES, *OPTIONAL_TABLES)
             if name in TABLES or f"{name}.parquet" in paths
@@ -450,10 +477,10 @@ def load(repository: Keeper, trial: Trial) -> JobAccount:
             raise ValueError("there are tasks, and no end of the application")
         return JobAccount(
             application=application,
-            reading=TypeAdapter(Reading).validate_python(facts["reading"]),
+            reading=_checker(Reading).validate_python(facts["reading"]),
             configuration=facts["configuration"],
             chosen=tuple(facts["chosen"]),
-            origin_ms=moment.validate_python(facts.get("origin_ms")),
+            origin_ms=_checker(float | None).validate_python(facts.get("origin_ms")),
             origin_reason=facts.get("origin_reason"),
             applications=facts.get("applications", 1),
             **tables,

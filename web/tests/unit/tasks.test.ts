@@ -1,6 +1,13 @@
 import { expect, test } from "vitest";
 import type { JobTasks } from "../../src/generated/types";
-import { momentAt, plotOf, seenAt, spansAt, ticksOf } from "../../src/pages/trial/charts/tasks";
+import {
+  middlesOf,
+  momentAt,
+  plotOf,
+  seenAt,
+  spansAt,
+  ticksOf,
+} from "../../src/pages/trial/charts/tasks";
 import { view } from "./view";
 
 const TASKS: JobTasks = {
@@ -31,6 +38,16 @@ test("a place of the canvas is an executor, a moment and a cause", () => {
   expect(seenAt(plot.left - 1, 1, TASKS, plot)).toBeNull();
   expect(seenAt(quarter, plot.height, TASKS, plot)).toBeNull();
   expect(momentAt(-50, TASKS, plot)).toBe(10);
+});
+
+test("keys go through the middles of strips and lanes", () => {
+  const plot = plotOf(1, 2, view());
+  const [strip, ...lanes] = middlesOf(1, 2, plot);
+  expect(strip).toBeLessThan(plot.top);
+  expect(lanes.map((y) => seenAt(plot.left, y, TASKS, plot)?.[0])).toEqual([
+    "executor 1 on h1",
+    "executor 2",
+  ]);
 });
 
 test("ticks are round, and lie in what is shown", () => {

@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from venturi.advise.diagnosis import histories, operators, partitions, repeated, resources, waits
+from venturi.advise.diagnosis import (
+    histories,
+    operators,
+    partitions,
+    repeated,
+    resources,
+    streams,
+    waits,
+)
 from venturi.advise.diagnosis.case import Case, Confidence, Hit, Spared, Where
 from venturi.advise.diagnosis.rules import Rule, load_rules
 from venturi.model.stages.gaps import gaps_of
@@ -48,12 +56,19 @@ RULES: Mapping[str, Callable[[Case], Iterator[Hit]]] = MappingProxyType(
         "speculation": resources.speculation,
         "idle-cores": resources.idle_cores,
         "idle-memory": resources.idle_memory,
+        "stream-behind": streams.stream_behind,
         "map-spills": histories.map_spills,
         "short-maps": histories.short_maps,
+        "small-inputs": histories.small_inputs,
+        "combiner-missing": histories.combiner_missing,
+        "combiner-useless": histories.combiner_useless,
         "idle-containers": histories.idle_containers,
     }
 )
-_ONLY_MAPREDUCE = ("map-spills", "short-maps", "idle-containers")
+_ONLY_MAPREDUCE = (
+    "map-spills", "short-maps", "small-inputs", "combiner-missing", "combiner-useless",
+    "idle-containers",
+)  # fmt: skip
 _OF_MAPREDUCE = ("skew", "failed-attempts", "slow-host", "garbage-collection", *_ONLY_MAPREDUCE)
 """Those of its own, and those that need nothing but tasks."""
 
@@ -147,7 +162,7 @@ def _finding(rule: Rule, hits: Sequence[Hit], elapsed_s: float) -> Finding:
 
 def _unseen(line: Timeline, case: Case) -> Iterator[str]:
     if line.account.application.engine == "mapreduce":
-        yield "of MapReduce's jobs small files, combiners, and how long reduces waited for maps"
+        yield "of MapReduce's jobs how long reduces waited for maps"
     if case.n_left_out:
         yield f"{case.n_left_out:,} stages with the least time on the critical path"
     if (lacking := gaps_of(line.account).sentence) is not None:

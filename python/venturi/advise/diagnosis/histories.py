@@ -1,5 +1,5 @@
-"""What only jobs of MapReduce have: maps that spill and merge, maps that are too short, containers
-with more memory than is used."""
+"""What only jobs of MapReduce have: maps that spill and merge, are too short, or one for each small
+file; combiners; containers with more memory than is used."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from venturi.advise.diagnosis.case import Case, Confidence, Hit, Spared, Where
-from venturi.model.stages.causes import total
+from venturi.advise.diagnosis.case import Case, Confidence, Hit, Places, Spared, Where
+from venturi.model.stages.causes import Seconds, TaskTimes, total
+from venturi.model.stages.stage import Stage
 from venturi.units import format_bytes, format_duration
 
 _MAP, _REDUCE = 0, 1
@@ -19,6 +20,8 @@ _FULL = 0.8  # mapreduce.map.sort.spill.percent
 _ACCOUNTING_BYTES = 16  # of the sort buffer, for each record
 _LEAST = 10  # percent of the tasks
 _STEP_MIB = 128
+_MOSTLY = 0.5
+_SPLITS = ("mapreduce.input.fileinputformat.split.maxsize", "dfs.blocksize")
 
 
 def map_spills(case: Case) -> Iterator[Hit]:
@@ -27,18 +30,15 @@ def map_spills(case: Case) -> Iterator[Hit]:
         if stage.key[0] != _MAP:
             continue
         places, times = case.ran(stage.key)
-        spilled, made, n_bytes, mapped_ms = (
+        spilled, made, n_bytes = (
             case.column(name)[places]
-            for name in (
-                "SPILLED_RECORDS", "MAP_OUTPUT_RECORDS", "MAP_OUTPUT_BYTES", "mapFinishTime",
-            )
-        )  # fmt: skip
+            for name in ("SPILLED_RECORDS", "MAP_OUTPUT_RECORDS", "MAP_OUTPUT_BYTES")
+        )
         records = total(made)
         if not records or total(spilled) < case.limit("map-spills", "ratio") * records:
             continue
         # After the map function the spills are merged: what is not spilled twice needs no merge.
-        merging_s = times.finished_s - (mapped_ms - case.line.tasks.origin_ms) / 1e3
-        merging_s = np.clip(np.nan_to_num(merging_s), 0.0, times.elapsed_s)
+        merging_s = _after(case, places, times, "mapFinishTime")
         most = float(np.nanmax(n_bytes + _ACCOUNTING_BYTES * made))
         yield Hit(
             f"{stage.title} wrote {total(spilled) / records:.1f} records to disk for each that "
@@ -51,30 +51,143 @@ def map_spills(case: Case) -> Iterator[Hit]:
 
 
 def short_maps(case: Case) -> Iterator[Hit]:
-    """Many maps that hardly last longer than they take to start."""
+    """Many maps that hardly last longer than they take to start; not those of small files."""
     for stage in case.stages:
         n = stage.n_tasks or 0
         if stage.key[0] != _MAP or n < case.limit("short-maps", "maps"):
             continue
         places, times = case.ran(stage.key)
         usual_s = float(np.median(times.elapsed_s))
-        if usual_s >= case.limit("short-maps", "task_s"):
+        if usual_s >= case.limit("short-maps", "task_s") or _of_small_files(case, stage):
             continue
         read_bytes = total(case.line.tasks.bytes_read[places])
         wanted = math.ceil(n * usual_s / case.limit("short-maps", "wanted_s"))
         wanted = min(max(wanted, stage.slots, 1), n)
         if not read_bytes or wanted == n:
             continue
-        own_s = times.elapsed_s - times.causes.get("cpu", np.zeros_like(times.elapsed_s))
-        fixed_s = float(np.percentile(own_s, _LEAST))
         yield Hit(
             f"{stage.title} had {n:,} maps, half of them shorter than {format_duration(usual_s)}, "
             f"for {format_bytes(int(read_bytes))}",
             (Where(stage=stage.label),),
-            case.saved_s(stage.key, np.minimum(own_s, fixed_s * (1 - wanted / n))),
+            case.saved_s(stage.key, _fixed_s(times, 1 - wanted / n)),
             Confidence.MEDIUM,
             values={"maps": f"{wanted}", "split": f"{math.ceil(read_bytes / wanted)}"},
         )
+
+
+def small_inputs(case: Case) -> Iterator[Hit]:
+    """A map for each of many small files."""
+    for stage in case.stages:
+        if not _of_small_files(case, stage):
+            continue
+        places, times = case.ran(stage.key)
+        read_bytes = total(case.line.tasks.bytes_read[places])
+        n, split = stage.n_tasks or 0, case.limit("small-inputs", "split_bytes")
+        wanted = max(math.ceil(read_bytes / split), min(stage.slots, n), 1)
+        yield Hit(
+            f"{stage.title} had a map for each of {n:,} files of "
+            f"{format_bytes(int(read_bytes / n))} on average, which are smaller than a split",
+            (Where(stage=stage.label),),
+            case.saved_s(stage.key, _fixed_s(times, 1 - wanted / n)),
+            Confidence.MEDIUM,
+            values={"maps": f"{wanted:,}", "split": f"{int(split)}"},
+        )
+
+
+def _of_small_files(case: Case, stage: Stage) -> bool:
+    """Whether a map stage reads many small files.
+
+    Pieces of large ones are as large as splits are to be; where that is not told, at least alike.
+    """
+    n = stage.n_tasks or 0
+    if stage.key[0] != _MAP or n < case.limit("small-inputs", "maps"):
+        return False
+    places, _ = case.ran(stage.key)
+    read = case.line.tasks.bytes_read[places]
+    read = read[read > 0]
+    if not len(read) or float(read.mean()) >= case.limit("small-inputs", "mean_bytes"):
+        return False
+    usual = float(np.median(read))
+    split = next((text for name in _SPLITS if (text := case.setting(name) or "").isdecimal()), None)
+    if split is not None:
+        return usual < _MOSTLY * float(split)
+    alike = np.abs(read - usual) <= case.limit("small-inputs", "alike") * usual
+    return float(alike.mean()) < _MOSTLY
+
+
+def _fixed_s(times: TaskTimes, share: float) -> Seconds:
+    """A share of what it takes each attempt to start and end: what even the tenth of them that
+    spent the least spent off the processor."""
+    own_s = times.elapsed_s - times.causes.get("cpu", np.zeros_like(times.elapsed_s))
+    return np.minimum(own_s, float(np.percentile(own_s, _LEAST)) * share)
+
+
+def combiner_missing(case: Case) -> Iterator[Hit]:
+    """Reduces that get many records of each key, which maps could have combined."""
+    maps = next((each for each in case.analysis.stages if each.key[0] == _MAP), None)
+    for stage in case.stages:
+        if stage.key[0] != _REDUCE or maps is None:
+            continue
+        places, times = case.ran(stage.key)
+        records, keys = (
+            total(case.column(name)[places])
+            for name in ("REDUCE_INPUT_RECORDS", "REDUCE_INPUT_GROUPS")
+        )
+        combined = total(case.column("COMBINE_INPUT_RECORDS")) > 0
+        if combined or records < case.limit("combiner-missing", "records") or not keys:
+            continue
+        # Of each key at most one record would come from each map.
+        left = min(keys * (maps.n_tasks or 1) / records, 1.0)
+        if left > case.limit("combiner-missing", "left"):
+            continue
+        copying_s = _until(case, places, times, "sortFinishTime", maps)
+        yield Hit(
+            f"{stage.title} got {int(records):,} records of {int(keys):,} keys from "
+            f"{maps.n_tasks or 1:,} maps, and took {format_duration(total(copying_s))} to copy and "
+            "merge them after the last map",
+            (Where(stage=stage.label),),
+            case.saved_s(stage.key, copying_s * (1 - left)),
+            Confidence.LOW,
+            values={"left": f"{left:.0%}"},
+        )
+
+
+def combiner_useless(case: Case) -> Iterator[Hit]:
+    """Combiners that leave nearly as many records as they are given."""
+    for stage in case.stages:
+        places, times = case.ran(stage.key)
+        given, made = (
+            total(case.column(name)[places])
+            for name in ("COMBINE_INPUT_RECORDS", "COMBINE_OUTPUT_RECORDS")
+        )
+        if not given or stage.key[0] != _MAP:
+            continue
+        if made < case.limit("combiner-useless", "left") * given:
+            continue
+        merging_s = _after(case, places, times, "mapFinishTime")
+        yield Hit(
+            f"the combiner of {stage.title} left {int(made):,} of {int(given):,} records "
+            f"({made / given:.0%}), and {format_duration(total(merging_s))} passed between the "
+            "map function and the end of the maps",
+            (Where(stage=stage.label),),
+            case.saved_s(stage.key, merging_s),
+            Confidence.LOW,
+        )
+
+
+def _after(case: Case, places: Places, times: TaskTimes, moment: str) -> Seconds:
+    """How long each attempt went on after a moment that it tells, 0 where it does not."""
+    at_s = (case.column(moment)[places] - case.line.tasks.origin_ms) / 1e3
+    return np.clip(np.nan_to_num(times.finished_s - at_s), 0.0, times.elapsed_s)
+
+
+def _until(case: Case, places: Places, times: TaskTimes, moment: str, maps: Stage) -> Seconds:
+    """How long each attempt worked until a moment that it tells, after the last of the maps."""
+    from_s = times.launched_s
+    if maps.started_s is not None and maps.elapsed_s is not None:
+        from_s = np.maximum(from_s, maps.started_s + maps.elapsed_s)
+    at_s = (case.column(moment)[places] - case.line.tasks.origin_ms) / 1e3
+    return np.clip(np.nan_to_num(at_s - from_s), 0.0, times.elapsed_s)
 
 
 def idle_containers(case: Case) -> Iterator[Hit]:

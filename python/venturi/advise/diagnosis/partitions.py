@@ -293,9 +293,9 @@ def _records(case: Case, places: Places) -> Floats:
 
 
 def _task(case: Case, stage: Stage, place: int, operator: Operator | None = None) -> Where:
-    row = case.line.tasks.rows.row(place, named=True)
+    who = case.line.tasks.who(place)
     return Where(
-        stage.label, row["task_id"], row["host"], row["executor_id"],
+        stage.label, who.task_id, who.host, who.executor_id,
         None if operator is None else operator.query_id,
         None if operator is None else operator.text,
     )  # fmt: skip

@@ -73,10 +73,8 @@ def _tasks(case: Case, places: Places) -> tuple[Where, ...]:
     """The longest of some attempts."""
     tasks = case.line.tasks
     elapsed_s = np.nan_to_num(tasks.times.elapsed_s[places])
-    rows = (tasks.rows.row(int(p), named=True) for p in places[np.argsort(-elapsed_s)[:_SHOWN]])
-    return tuple(
-        Where(str(row["stage_id"]), row["task_id"], row["host"], row["executor_id"]) for row in rows
-    )
+    found = (tasks.who(int(place)) for place in places[np.argsort(-elapsed_s)[:_SHOWN]])
+    return tuple(Where(who.stage, who.task_id, who.host, who.executor_id) for who in found)
 
 
 def driver_loop(case: Case) -> Iterator[Hit]:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from venturi.advise.diagnosis.case import Case, Confidence, Hit, Spared, Where
-from venturi.advise.diagnosis.waits import DEFAULT_HEAP, heap_bytes
 from venturi.model.stages import losses
 from venturi.model.stages.causes import total
+from venturi.model.stages.memory import DRIVER, heap_bytes
 from venturi.model.stages.slots import Offered, shortages
 from venturi.units import SECONDS_PER_HOUR, format_bytes, format_duration
 
@@ -186,7 +186,7 @@ def _size(case: Case, there: Offered) -> int | None:
 def idle_memory(case: Case) -> Iterator[Hit]:
     """Heaps of executors of which much was never used."""
     table = case.line.account.memory
-    heap = heap_bytes(case.setting("spark.executor.memory") or DEFAULT_HEAP)
+    heap = heap_bytes(case.line.account, local=False)
     if table is None or heap is None or not case.managed:
         return
     if (case.line.elapsed_s or 0.0) < case.limit("idle-memory", "elapsed_s"):
@@ -195,7 +195,7 @@ def idle_memory(case: Case) -> Iterator[Hit]:
     peaks = {
         executor: value
         for executor, metric, value in rows
-        if metric == "JVMHeapMemory" and executor != "driver"
+        if metric == "JVMHeapMemory" and executor != DRIVER
     }
     spilled = any(stage.spilled_bytes for stage in case.analysis.stages)
     if not peaks or spilled:

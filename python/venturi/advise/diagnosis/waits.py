@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,15 +10,13 @@ import numpy as np
 from venturi.advise.diagnosis.case import Case, Confidence, Hit, Where
 from venturi.model.stages.causes import SPILLING, total
 from venturi.model.stages.elapsed import COMMIT, LISTING, NO_EXECUTOR, START_UP
+from venturi.model.stages.memory import heap_bytes
 from venturi.model.stages.slots import task_cpus
 from venturi.model.stages.stage import Stage
 from venturi.units import format_bytes, format_duration
 
-_SIZE = re.compile(r"(\d+)([kmgt]?)b?", re.IGNORECASE)
-_UNITS = {"": 20, "k": 10, "m": 20, "g": 30, "t": 40}  # Spark: MiB where no unit is said
 RESERVED = 300 << 20  # UnifiedMemoryManager
 _FRACTION = 0.6  # the default of spark.memory.fraction
-DEFAULT_HEAP = "1g"
 _SENDING = ("getting result", "result serialisation")
 
 
@@ -52,9 +49,7 @@ def spill(case: Case) -> Iterator[Hit]:
 def _memory(case: Case, stage: Stage, need: float) -> tuple[str, dict[str, str]]:
     """How many partitions would fit into memory, as far as it is known how large that is."""
     local = (case.setting("spark.master") or "").startswith("local[")
-    heap = heap_bytes(
-        case.setting("spark.driver.memory" if local else "spark.executor.memory") or DEFAULT_HEAP
-    )
+    heap = heap_bytes(case.line.account, local=local)
     text = case.setting("spark.memory.fraction")
     try:
         fraction = _FRACTION if text is None else float(text)
@@ -71,12 +66,6 @@ def _memory(case: Case, stage: Stage, need: float) -> tuple[str, dict[str, str]]
         "share": format_bytes(int(share)), "fraction": str(text),
     }  # fmt: skip
     return "fraction" if fraction < _FRACTION else "partitions", values
-
-
-def heap_bytes(text: str) -> int | None:
-    """A size as Spark's settings have it, None if it is none."""
-    match = _SIZE.fullmatch(text.strip())
-    return int(match[1]) << _UNITS[match[2].lower()] if match and len(match[1]) < 10 else None
 
 
 def garbage_collection(case: Case) -> Iterator[Hit]:
@@ -166,28 +155,37 @@ def slow_host(case: Case) -> Iterator[Hit]:
     """A host whose tasks take longer than the others' with as much data."""
     tasks = case.line.tasks
     least = case.limit("slow-host", "tasks")
+    on = tasks.alike("host")
     for stage in case.stages:
         places, times = case.ran(stage.key)
-        hosts = case.column("host")[places]
-        done, read = tasks.succeeded[places], tasks.bytes_read[places]
-        for host in sorted({each for each in hosts.tolist() if each}):
-            own, others = done & (hosts == host), done & (hosts != host)
+        hosts, done, read = on[places], tasks.succeeded[places], tasks.bytes_read[places]
+        usual_s = {
+            which: float(np.median(times.elapsed_s[own]))
+            for which in np.unique(hosts).tolist()
+            if (own := done & (hosts == which)).any()
+        }
+        for which, own_s in usual_s.items():
+            # The others' median is that of the fastest host or more.
+            if which < 0 or own_s < case.limit("slow-host", "ratio") * min(usual_s.values()):
+                continue
+            own, others = done & (hosts == which), done & (hosts != which)
             if own.sum() < least or others.sum() < least:
                 continue
-            own_s, others_s = (float(np.median(times.elapsed_s[each])) for each in (own, others))
+            others_s = float(np.median(times.elapsed_s[others]))
             if others_s <= 0 or own_s < case.limit("slow-host", "ratio") * others_s:
                 continue
             bytes_own, bytes_others = float(read[own].mean()), float(read[others].mean())
             if not bytes_own <= bytes_others * case.limit("slow-host", "bytes_ratio"):
                 continue
+            host = tasks.who(int(places[own][0])).host
             yield Hit(
                 f"in {stage.title} tasks took {format_duration(own_s)} on {host}, "
                 f"{own_s / others_s:.1f} times as long as on the others with no more data",
                 (Where(stage=stage.label, host=host),),
                 case.saved_s(
-                    stage.key, np.where(hosts == host, times.elapsed_s * (1 - others_s / own_s), 0)
+                    stage.key, np.where(hosts == which, times.elapsed_s * (1 - others_s / own_s), 0)
                 ),
                 Confidence.MEDIUM,
                 case.variant,
-                {"host": host},
+                {"host": str(host)},
             )

@@ -224,14 +224,14 @@ def _stragglers(
     usual_bytes = float(np.median(known)) if len(known) else 0.0
     shown = []
     for place in found[:SHOWN_STRAGGLERS].tolist():
-        row = tasks.rows.row(int(done[place]), named=True)
+        who = tasks.who(int(done[place]))
         ratio = None
         if usual_bytes > 0 and not np.isnan(read_bytes[place]):
             ratio = float(read_bytes[place]) / usual_bytes
         time_s = float(elapsed_s[place])
         shown.append(
             Straggler(
-                row["task_id"], row["host"], row["executor_id"], time_s,
+                who.task_id, who.host, who.executor_id, time_s,
                 time_s / usual_s if usual_s > 0 else None, ratio,
             )
         )  # fmt: skip

@@ -155,18 +155,17 @@ class Work:
         self.names = [*times.causes, UNATTRIBUTED]
         lasted_s = times.elapsed_s
         known = lasted_s > 0  # NaN is not
-        parts = np.array([*times.causes.values(), times.unattributed_s]).T[known]
-        rates = parts / lasted_s[known, None]
+        rates = np.array([*times.causes.values(), times.unattributed_s])[:, known]
+        rates /= lasted_s[known]
         starts, ends = times.launched_s[known], times.finished_s[known]
         self._starts, self._ends = starts, ends
         moments = np.concatenate([starts, ends])
         order = np.argsort(moments, kind="stable")
         self._moments = moments[order]
-        changes = np.concatenate([rates, -rates])[order]
-        nothing = np.zeros((1, len(self.names)))
-        self._rates = np.concatenate([nothing, np.cumsum(changes, axis=0)])
-        shifts = changes * self._moments[:, None]
-        self._shifts = np.concatenate([nothing, np.cumsum(shifts, axis=0)])
+        # A row for each cause: sums run along memory.
+        changes = np.concatenate([rates, -rates], axis=1)[:, order]
+        self._rates = _sums(changes)
+        self._shifts = _sums(changes * self._moments)
 
     @property
     def at_once(self) -> int:
@@ -177,9 +176,16 @@ class Work:
         """Task seconds in the pieces `here`: a row for each, a column for each of `names`."""
         edges = pieces.edges[here.start : here.stop + 1]
         places = np.searchsorted(self._moments, edges, "right")
-        done_s = self._rates[places] * edges[:, None] - self._shifts[places]
-        passed: Floats = np.maximum(np.diff(done_s, axis=0), 0.0)
+        done_s = self._rates[:, places] * edges - self._shifts[:, places]
+        passed: Floats = np.maximum(np.diff(done_s), 0.0).T
         return passed
+
+
+def _sums(rows: Floats) -> Floats:
+    """Of each row the sums of its first none, one, two, ... values."""
+    found = np.zeros((rows.shape[0], rows.shape[1] + 1))
+    np.cumsum(rows, axis=1, out=found[:, 1:])
+    return found
 
 
 @dataclass(frozen=True, slots=True)

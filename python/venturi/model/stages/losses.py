@@ -7,7 +7,7 @@ where the log does not say what that was (a stage is run again), the repetition 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -92,12 +92,9 @@ def losses(tasks: Tasks) -> tuple[Loss, ...]:
     """What was done in vain by what became of it and what was said, the most time first."""
     elapsed_s = np.nan_to_num(tasks.times.elapsed_s)
     found: dict[_Part, list[int]] = {}
-    outcomes, reasons = tasks.rows["outcome"].to_list(), tasks.rows["reason"].to_list()
-    for place in _places(tasks):
-        part = _part(outcomes[place], reasons[place])
-        if part not in found and len(found) >= _DISTINCT:
-            part = _Part(part.what, "something else")
-        found.setdefault(part, []).append(place)
+    for place, part in _in_vain(tasks):
+        known = part in found or len(found) < _DISTINCT
+        found.setdefault(part if known else _Part(part.what, "something else"), []).append(place)
     whole = [
         Loss(
             part.what, len(places), float(elapsed_s[places].sum()), part.said, explained(part.said)
@@ -109,16 +106,17 @@ def losses(tasks: Tasks) -> tuple[Loss, ...]:
 
 def in_vain(tasks: Tasks, what: Sequence[str]) -> npt.NDArray[np.intp]:
     """The places of the attempts that were in vain for one of the reasons `what`."""
-    outcomes, reasons = tasks.rows["outcome"].to_list(), tasks.rows["reason"].to_list()
-    found = [each for each in _places(tasks) if _part(outcomes[each], reasons[each]).what in what]
+    found = [place for place, part in _in_vain(tasks) if part.what in what]
     return np.array(found, dtype=np.intp)
 
 
-def _places(tasks: Tasks) -> list[int]:
-    """Of all attempts that were in vain."""
-    concerned = np.isin(tasks.rows["outcome"].to_numpy(), ["failed", "killed"])
-    found: list[int] = np.flatnonzero(concerned | tasks.output_lost | _run_again(tasks)).tolist()
-    return found
+def _in_vain(tasks: Tasks) -> Iterator[tuple[int, _Part]]:
+    """The places of all attempts that were in vain, and why they were."""
+    concerned = tasks.rows["outcome"].is_in(["failed", "killed"]).fill_null(value=False).to_numpy()
+    places = np.flatnonzero(concerned | tasks.output_lost | _run_again(tasks))
+    said = tasks.rows.select("outcome", "reason")[places].rows() if len(places) else []
+    for place, told in zip(places.tolist(), said, strict=True):
+        yield place, _part(*told)
 
 
 def _part(outcome: str, reason: str | None) -> _Part:

@@ -10,7 +10,7 @@ task never makes the stage longer (the sorted times at which slots get free only
 from __future__ import annotations
 
 from dataclasses import dataclass
-from heapq import heappush, heapreplace
+from heapq import heapreplace
 
 import numpy as np
 import numpy.typing as npt
@@ -20,14 +20,13 @@ from venturi.model.stages.causes import Seconds, TaskTimes
 
 def slots_used(launched_s: Seconds, finished_s: Seconds) -> int:
     """How many tasks ran at once at most; one that ends makes room for one that begins."""
-    order = np.lexsort((finished_s, launched_s))
-    free: list[float] = []
-    for start, end in zip(launched_s[order].tolist(), finished_s[order].tolist(), strict=True):
-        if free and free[0] <= start:
-            heapreplace(free, end)
-        else:
-            heappush(free, end)
-    return len(free)
+    lasting = finished_s > launched_s
+    starts, ends = np.sort(launched_s[lasting]), np.sort(finished_s[lasting])
+    running = np.arange(1, len(starts) + 1) - np.searchsorted(ends, starts, "right")
+    # One of no time needs a slot beside those that began before it, and leaves it at once.
+    moments = launched_s[~lasting]
+    beside = np.searchsorted(starts, moments) - np.searchsorted(ends, moments, "right")
+    return int(max(running.max(initial=0), (beside + 1).max(initial=0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +86,22 @@ def schedule(
     order = np.lexsort((times.finished_s, times.launched_s))
     starts, ends = times.launched_s[order], times.finished_s[order]
     submitted_s = min(stage_s[0], float(starts[0]))
-    free = [submitted_s] * slots
-    pauses = []
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        pauses.append(start - free[0])
-        heapreplace(free, end)
     last_s = float(ends[needed[order]].max())
     return Schedule(
-        slots, order, np.array(pauses), ends - starts, needed[order], stage_s[1] - last_s,
-        max(stage_s[1] - submitted_s, 0.0),
+        slots, order, starts - _free_s(ends, slots, submitted_s), ends - starts, needed[order],
+        stage_s[1] - last_s, max(stage_s[1] - submitted_s, 0.0),
     )  # fmt: skip
+
+
+def _free_s(ends: Seconds, slots: int, submitted_s: float) -> Seconds:
+    """For each task, in launch order, since when the slot was free that was so the longest."""
+    # Each end makes one slot free. Mostly a task ends after the slot that it took got free, and so
+    # the slots are taken in the order of the ends.
+    in_order = np.sort(ends)[: max(len(ends) - slots, 0)]
+    if (ends[slots:] > in_order).all():
+        return np.concatenate([np.full(min(slots, len(ends)), submitted_s), in_order])
+    free, found = [submitted_s] * slots, []
+    for end in ends.tolist():
+        found.append(free[0])
+        heapreplace(free, end)
+    return np.array(found)

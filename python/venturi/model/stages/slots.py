@@ -8,6 +8,7 @@ same.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -110,8 +111,8 @@ def core_use(
         _Steps(waits[:, 0], waits[:, 1], waits[:, 2]),
         _Steps(*_columns(spans)),
     ]
-    edges = np.concatenate([[0.0, elapsed_s], there.from_s, *(each.moments for each in steps)])
-    edges = np.unique(edges[(edges >= 0) & (edges <= elapsed_s)])
+    edges = _merged([np.array([0.0, elapsed_s]), there.from_s, *(each.moments for each in steps)])
+    edges = edges[(edges >= 0) & (edges <= elapsed_s)]
     length = np.diff(edges)
     running, waiting, active = (each.at(edges[:-1]) for each in steps)
     slots = np.maximum(there.at(edges[:-1]), 0.0)
@@ -153,7 +154,7 @@ def shortages(
     """What waited to be launched beside the slots that were `there`, as `core_use` counts it."""
     waits = _waits(tasks, spans, n_tasks)
     waiting = _Steps(waits[:, 0], waits[:, 1], waits[:, 2])
-    edges = np.unique(np.concatenate([there.from_s, waiting.moments]))
+    edges = _merged([there.from_s, waiting.moments])
     return Shortages(np.diff(edges), waiting.at(edges[:-1]), there.at(edges[:-1]))
 
 
@@ -202,19 +203,25 @@ class _Steps:
 
     def __init__(self, from_s: Seconds, to_s: Seconds, weights: Floats | None = None) -> None:
         weights = np.ones(len(from_s)) if weights is None else weights
-        self.moments = np.concatenate([from_s, to_s])
-        order = np.argsort(self.moments, kind="stable")
-        self._sorted = self.moments[order]
+        moments = np.concatenate([from_s, to_s])
+        order = np.argsort(moments, kind="stable")
+        self.moments = moments[order]
         self._sums = np.cumsum(np.concatenate([weights, -weights])[order])
 
     def at(self, moments_s: Seconds) -> Floats:
         """At each moment, from it on."""
-        return _step(self._sorted, self._sums, moments_s)
+        return _step(self.moments, self._sums, moments_s)
 
 
 def _columns(spans: list[StageSpan]) -> tuple[Seconds, Seconds]:
     both = np.array([(span.from_s, span.to_s) for span in spans]).reshape(-1, 2)
     return both[:, 0], both[:, 1]
+
+
+def _merged(sorted_s: Sequence[Seconds]) -> Seconds:
+    """The moments of arrays that are in order, each once: merging takes less than sorting."""
+    moments = np.sort(np.concatenate(sorted_s), kind="stable")
+    return moments[np.diff(moments, prepend=-np.inf) > 0]
 
 
 def _step(from_s: Seconds, values: Floats, moments_s: Seconds) -> Floats:

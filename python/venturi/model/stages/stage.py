@@ -8,6 +8,11 @@ from dataclasses import dataclass
 from venturi.model.stages.path import Step
 
 
+def label_of(key: tuple[int, int]) -> str:
+    """What a stage is called by its number: `3`, or `3.1` for another attempt than the first."""
+    return str(key[0]) if key[1] == 0 else f"{key[0]}.{key[1]}"
+
+
 @dataclass(frozen=True, slots=True)
 class NarrowestPoint:
     """`narrowest` is None if it cannot be told; `sentence` says it either way.
@@ -128,11 +133,43 @@ class ExecutorUse:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryLine:
+    """The most bytes of a kind until each moment of its `MemoryUse`."""
+
+    what: str
+    bytes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUse:
+    """The memory of an executor at the moments `t_s` after the application began.
+
+    `heap_bytes` is how large its heap is, `region_bytes` what execution and storage may have, on
+    and off the heap; None where that is not told.
+    """
+
+    executor_id: str
+    heap_bytes: int | None
+    region_bytes: int | None
+    t_s: tuple[float, ...]
+    lines: tuple[MemoryLine, ...]
+
+    @property
+    def fullest(self) -> float:
+        """The most of the heap that was used, as a share of it where its size is known."""
+        heap = next((max(line.bytes) for line in self.lines if line.what == "heap"), 0)
+        return heap / (self.heap_bytes or 1)
+
+
+@dataclass(frozen=True, slots=True)
 class StreamUse:
     """A streaming query: its batches, the rows that came in, and how many of them a second of work.
 
-    `slowest_part` took the most of the slowest batch. `busy` is the share of the time in which a
-    batch was worked on; `behind`: it always was, and each took longer. State is after the last one.
+    `input_rows_per_s` is how many came in a second for the last third of the batches, `first_s` and
+    `last_s` are the medians of the first and the last third. `slowest_part` took the most of the
+    slowest batch, which began `slowest_at_s` after the application. `busy` is the share of the time
+    in which a batch was worked on; `behind`: it always was, and each took longer. State is after
+    the last one, `first_state_rows` after the first third.
     """
 
     stream: str
@@ -140,12 +177,17 @@ class StreamUse:
     batches: int
     rows: int
     rows_per_s: float | None
+    input_rows_per_s: float | None
     median_s: float
+    first_s: float
+    last_s: float
     slowest_s: float
     slowest_batch: int
+    slowest_at_s: float
     slowest_part: str
     busy: float | None
     behind: bool
+    first_state_rows: int | None
     state_rows: int | None
     state_bytes: int | None
 
@@ -245,8 +287,8 @@ class Stage:
 
     @property
     def label(self) -> str:
-        """`3`, or `3.1` for another attempt than the first."""
-        return str(self.key[0]) if self.key[1] == 0 else f"{self.key[0]}.{self.key[1]}"
+        """What it is called, by its number."""
+        return label_of(self.key)
 
     @property
     def title(self) -> str:

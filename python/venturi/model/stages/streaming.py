@@ -2,44 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
 from venturi.model.stages.stage import StreamUse
-from venturi.record.job_account import JobAccount
+from venturi.model.stages.timeline import Timeline
 
+JOBS, PLANNING, OFFSETS, COMMIT = (
+    "its jobs", "planning", "asking the sources", "writing down what was done",
+)  # fmt: skip
 _PARTS = {
-    "add_ms": "its jobs", "planning_ms": "planning", "offsets_ms": "asking the sources",
-    "commit_ms": "writing down what was done",
+    "add_ms": JOBS, "planning_ms": PLANNING, "offsets_ms": OFFSETS, "commit_ms": COMMIT,
 }  # fmt: skip
 # Our judgement: a stream that works all the time, and takes longer for each batch, falls behind.
-_ALWAYS, _GROWS, _LEAST = 0.9, 1.2, 6
+_ALWAYS, _GROWS, _LEAST = 0.9, 1.25, 6
+_Batch = Mapping[str, Any]
 
 
-def stream_uses(account: JobAccount) -> Iterator[StreamUse]:
-    """The streaming queries of an account, in the order in which they began."""
-    if account.batches is None:
+def stream_uses(line: Timeline) -> Iterator[StreamUse]:
+    """The streaming queries of an application, in the order in which they began."""
+    table = line.account.batches
+    if table is None:
         return
-    rows: dict[str, list[dict[str, Any]]] = {}
-    for row in account.batches.sort("began_ms").rows(named=True):
+    batches: dict[str, list[_Batch]] = {}
+    for row in table.sort("began_ms").rows(named=True):
         if row["took_ms"] is not None:
-            rows.setdefault(row["stream"], []).append(row)
-    for stream, batches in rows.items():
-        took_s = [row["took_ms"] / 1e3 for row in batches]
-        slowest = max(batches, key=lambda row: row["took_ms"])
-        parts = {name: slowest[column] or 0 for column, name in _PARTS.items()}
-        wall_s = (batches[-1]["began_ms"] - batches[0]["began_ms"]) / 1e3 + took_s[-1]
-        busy = min(sum(took_s) / wall_s, 1.0) if wall_s > 0 else None
-        third = len(took_s) // 3
-        grows = len(took_s) >= _LEAST and median(took_s[-third:]) >= _GROWS * median(took_s[:third])
-        last = batches[-1]
-        n_rows = sum(row["input_rows"] or 0 for row in batches)
-        yield StreamUse(
-            stream, last["name"], len(batches), n_rows,
-            n_rows / sum(took_s) if sum(took_s) > 0 else None, median(took_s),
-            slowest["took_ms"] / 1e3, slowest["batch_id"],
-            max(parts, key=lambda name: parts[name]), busy,
-            bool(grows and busy is not None and busy >= _ALWAYS), last["state_rows"],
-            last["state_bytes"],
-        )  # fmt: skip
+            batches.setdefault(row["stream"], []).append(row)
+    for stream, own in batches.items():
+        yield _use(stream, own, line.tasks.origin_ms)
+
+
+def _use(stream: str, batches: Sequence[_Batch], origin_ms: float) -> StreamUse:
+    took_s = [row["took_ms"] / 1e3 for row in batches]
+    slowest = max(batches, key=lambda row: row["took_ms"])
+    parts = {name: slowest[column] or 0 for column, name in _PARTS.items()}
+    wall_s = (batches[-1]["began_ms"] - batches[0]["began_ms"]) / 1e3 + took_s[-1]
+    busy = min(sum(took_s) / wall_s, 1.0) if wall_s > 0 else None
+    third = max(len(took_s) // 3, 1)
+    first_s, last_s = median(took_s[:third]), median(took_s[-third:])
+    grows = len(took_s) >= _LEAST and last_s >= _GROWS * first_s > 0
+    last = batches[-1]
+    n_rows = sum(row["input_rows"] or 0 for row in batches)
+    return StreamUse(
+        stream=stream,
+        name=last["name"],
+        batches=len(batches),
+        rows=n_rows,
+        rows_per_s=n_rows / sum(took_s) if sum(took_s) > 0 else None,
+        input_rows_per_s=_input_rate(batches[-third - 1 :]),
+        median_s=median(took_s),
+        first_s=first_s,
+        last_s=last_s,
+        slowest_s=slowest["took_ms"] / 1e3,
+        slowest_batch=slowest["batch_id"],
+        slowest_at_s=(slowest["began_ms"] - origin_ms) / 1e3,
+        slowest_part=max(parts, key=lambda name: parts[name]),
+        busy=busy,
+        behind=bool(grows and busy is not None and busy >= _ALWAYS),
+        first_state_rows=batches[third - 1]["state_rows"],
+        state_rows=last["state_rows"],
+        state_bytes=last["state_bytes"],
+    )
+
+
+def _input_rate(batches: Sequence[_Batch]) -> float | None:
+    """Rows a second that came in for all but the first of these batches: since the one before."""
+    lasted_s = (batches[-1]["began_ms"] - batches[0]["began_ms"]) / 1e3
+    rows = sum(row["input_rows"] or 0 for row in batches[1:])
+    return rows / lasted_s if lasted_s > 0 else None

@@ -6,10 +6,11 @@ until its stage ended, else until the log does. What it did meanwhile nobody rec
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from venturi.model.stages.causes import (
     NOT_IN_LOG,
@@ -20,7 +21,7 @@ from venturi.model.stages.causes import (
     bytes_spilled,
     task_times,
 )
-from venturi.model.stages.stage import Unfinished
+from venturi.model.stages.stage import Unfinished, label_of
 from venturi.record.job_account import OUTPUT_LOST, JobAccount
 
 if TYPE_CHECKING:
@@ -32,6 +33,24 @@ _UNTIL = {
     "stage": "its stage ended",
     "log": "the log ends",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Which attempt at a task it is, and where it ran."""
+
+    stage_id: int
+    stage_attempt: int
+    task_id: str
+    index: int | None
+    host: str | None
+    executor_id: str | None
+    outcome: str | None
+
+    @property
+    def stage(self) -> str:
+        """The label of its stage."""
+        return label_of((self.stage_id, self.stage_attempt))
 
 
 class Tasks:
@@ -46,6 +65,7 @@ class Tasks:
         self.engine = account.application.engine
         self.origin_ms = origin_ms
         self.rows = account.tasks.sort("stage_id", "stage_attempt", maintain_order=True)
+        self._who = self.rows.select(each.name for each in fields(Attempt))
         ends = _ends(self.rows, account)
         self.unfinished = ends["unfinished"].to_numpy()
         self.hanging = ends["hanging"].to_numpy()
@@ -72,6 +92,17 @@ class Tasks:
         """Where the tasks of a stage are."""
         return self.places.get(key, slice(0, 0))
 
+    def who(self, place: int) -> Attempt:
+        """The attempt at a place."""
+        return Attempt(*self._who.row(place))
+
+    def alike(self, name: str) -> npt.NDArray[np.int64]:
+        """A number for each attempt, the same where a column of texts is; -1 where it is null."""
+        from venturi.record.frames import pl
+
+        numbers = self.rows[name].cast(pl.Categorical).to_physical().cast(pl.Int64)
+        return numbers.fill_null(-1).to_numpy()
+
     def outcomes(self, key: tuple[int, int]) -> dict[str, int]:
         """How many of its attempts had which outcome."""
         return self._outcomes.get(key, {})
@@ -81,16 +112,18 @@ class Tasks:
         here = self.of(key)
         elapsed_s = self.times.elapsed_s[here]
         places = np.flatnonzero(self.unfinished[here] & ~np.isnan(elapsed_s))
+        if not len(places):
+            return ()
         done_s = elapsed_s[self.succeeded[here]]
         done_s = done_s[~np.isnan(done_s)]
         usual_s = float(np.median(done_s)) if len(done_s) else 0.0
         found = []
         for place in places[np.argsort(-elapsed_s[places], kind="stable")].tolist():
-            row = self.rows.row(here.start + place, named=True)
+            who = self.who(here.start + place)
             age_s = float(elapsed_s[place])
             found.append(
                 Unfinished(
-                    row["task_id"], row["index"], row["host"], row["executor_id"], age_s,
+                    who.task_id, who.index, who.host, who.executor_id, age_s,
                     age_s / usual_s if usual_s > 0 else None,
                     _UNTIL[self._until[here.start + place]], bool(self.hanging[here][place]),
                 )
@@ -108,6 +141,11 @@ def _ends(rows: pl.DataFrame, account: JobAccount) -> pl.DataFrame:
     """
     from venturi.record.frames import pl
 
+    if not (rows["outcome"] == "unfinished").any():
+        false = pl.lit(value=False)
+        return rows.select(
+            "finished_ms", unfinished=false, until=pl.lit("log"), hanging=false, lost=false
+        )
     stages = account.stages.select(
         "stage_id",
         stage_attempt="attempt",

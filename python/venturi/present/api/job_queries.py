@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from venturi.model.stages.plans import Operator, without_numbers
+from venturi.model.stages.stage import label_of
 from venturi.model.stages.timeline import Timeline
 from venturi.present.api.job_shapes import JobOperator, JobQuery, JobSpan
 
@@ -57,24 +58,22 @@ def jobs_of(line: Timeline) -> tuple[JobSpan, ...]:
 
 
 def _operators(plan: list[Operator]) -> Iterator[JobOperator]:
-    """Those that say something, each with how deep it stands below others that do."""
-    depths: dict[int, int] = {}
+    """Those that say something, each with which of them takes its rows."""
+    takers: dict[int, int | None] = {}
+    n = 0
     for each in plan:
-        depth = depths.get(each.parent, 0) if each.parent is not None else 0
-        passing = each.name.startswith(_PASSING)
-        depths[each.node] = depth if passing else depth + 1
-        if passing:
+        taker = None if each.parent is None else takers.get(each.parent)
+        if each.name.startswith(_PASSING):
+            takers[each.node] = taker
             continue
+        takers[each.node] = n
+        n += 1
         timers = {name: time_s for name, time_s in each.timed.items() if name != _NO_WORK}
         most = max(timers, key=lambda name: timers[name], default=None)
         yield JobOperator(
-            depth, each.name.strip(), without_numbers(each.text),
+            taker, each.name.strip(), without_numbers(each.text),
             next((each.counted[name] for name in _ROWS if name in each.counted), None),
             next((each.counted[name] for name in _BYTES if each.counted.get(name)), None),
             most, None if most is None else timers[most],
-            tuple(_label(key) for key in sorted(each.stages)),
+            tuple(label_of(key) for key in sorted(each.stages)),
         )  # fmt: skip
-
-
-def _label(key: tuple[int, int]) -> str:
-    return f"{key[0]}" if not key[1] else f"{key[0]}.{key[1]}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from venturi.advise.diagnosis.changes import Difference
-from venturi.model.stages.stage import ExecutorUse, StreamUse
+from venturi.model.stages.stage import ExecutorUse, MemoryUse, StreamUse
 from venturi.model.stages.tiers import TierLevels, TierUse
 from venturi.present.host_use import HostUse
 
@@ -240,13 +240,14 @@ class JobTasks:
 
 @dataclass(frozen=True, slots=True)
 class JobOperator:
-    """An operator of a plan: `depth` is below how many others it stands; `rows` come out of it.
+    """An operator of a plan: `parent` is the place, among those of its query, of the one that takes
+    the `rows` that come out of it; null: none does.
 
     `timer` is the longest of its own timers, which also counts what is below it. Null is "not
     told".
     """
 
-    depth: int
+    parent: int | None
     name: str
     text: str
     rows: int | None
@@ -291,7 +292,8 @@ class JobData:
     `tier_levels` has the bytes on them over time, on the application's clock. `findings` are in the
     order of what they save; `silence` says why there is none, `unseen` what could not be looked at.
     `cores` is empty where it is not recorded which executors were there. `queries` and `jobs` are
-    the longest, `executors` those with the most task time.
+    the longest, `executors` those with the most task time, `memory` that of those whose heaps were
+    the fullest.
     """
 
     began_s: float | None
@@ -317,6 +319,7 @@ class JobData:
     jobs: tuple[JobSpan, ...]
     executors: tuple[ExecutorUse, ...]
     executors_left_out: int
+    memory: tuple[MemoryUse, ...]
     streams: tuple[StreamUse, ...]
     tiers: tuple[TierUse, ...]
     tier_levels: TierLevels | None

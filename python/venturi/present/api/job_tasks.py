@@ -83,18 +83,18 @@ def _lanes(
     line: Timeline, places: Places, begin_s: float, end_s: float
 ) -> tuple[tuple[TaskLane, ...], int]:
     """A lane for each executor, of very many those with the most task time, by their names."""
-    executors = line.tasks.rows["executor_id"].fill_null("unknown").to_numpy()[places]
-    names, which = np.unique(executors.astype(str), return_inverse=True)
-    elapsed_s = line.tasks.times.elapsed_s[places]
-    whole_s = np.bincount(which, elapsed_s, len(names))
-    shown = sorted(np.argsort(-whole_s)[:LANES].tolist(), key=lambda n: _order(str(names[n])))
-    hosts = line.tasks.rows["host"]
+    _, firsts, which = np.unique(
+        line.tasks.alike("executor_id")[places], return_index=True, return_inverse=True
+    )
+    ran = [line.tasks.who(int(place)) for place in places[firsts]]
+    names = [who.executor_id or "unknown" for who in ran]
+    whole_s = np.bincount(which, line.tasks.times.elapsed_s[places], len(names))
+    shown = sorted(np.argsort(-whole_s)[:LANES].tolist(), key=lambda n: _order(names[n]))
     pieces = Pieces(np.linspace(begin_s, end_s, COLUMNS + 1))
     found = []
     for number in shown:
-        own = places[which == number]
-        main, busy = _cells(line.tasks.times.at(own), pieces)
-        found.append(TaskLane(str(names[number]), hosts[int(own[0])], main, busy))
+        main, busy = _cells(line.tasks.times.at(places[which == number]), pieces)
+        found.append(TaskLane(names[number], ran[number].host, main, busy))
     return tuple(found), len(names) - len(found)
 
 
@@ -152,10 +152,9 @@ def _slowest(line: Timeline, places: Places) -> Iterator[TaskSeen]:
     longest = places[np.argsort(-elapsed_s[places], kind="stable")[:SLOWEST]]
     main = _main(line.tasks.times.at(longest))
     for place, cause in zip(longest.tolist(), main.tolist(), strict=True):
-        row = line.tasks.rows.row(place, named=True)
-        attempt = f".{row['stage_attempt']}" if row["stage_attempt"] else ""
+        who = line.tasks.who(place)
         yield TaskSeen(
-            row["task_id"], f"{row['stage_id']}{attempt}", row["index"], row["executor_id"],
-            row["host"], row["outcome"], float(line.tasks.times.launched_s[place]),
+            who.task_id, who.stage, who.index, who.executor_id, who.host, who.outcome,
+            float(line.tasks.times.launched_s[place]),
             float(elapsed_s[place]), None if np.isnan(read[place]) else int(read[place]), cause,
         )  # fmt: skip

@@ -11,6 +11,7 @@ from venturi.errors import VenturiError
 from venturi.model.stages.analysis import analyse
 from venturi.model.stages.causes import Floats
 from venturi.model.stages.executors import executor_uses
+from venturi.model.stages.memory import memory_uses
 from venturi.model.stages.outlook import Outlooks, outlooks
 from venturi.model.stages.stage import Analysis, Stage
 from venturi.model.stages.streaming import stream_uses
@@ -45,6 +46,7 @@ RUNNING_POINTS = TIER_POINTS = 400
 REPLAYED_TASKS = 20_000  # of more, a page would wait too long
 SHOWN_TIERS = SHOWN_LOSSES = SHOWN_EXECUTORS = 200
 SHOWN_STREAMS = 50
+SHOWN_MEMORY = 4
 TASK_TIME = "task time"
 NO_CLOCK = "an account that was ingested has no other beginning than its own"
 
@@ -82,7 +84,8 @@ def _nothing(reason: str) -> JobData:
         driver_s=None, verdict=None, findings=(), silence=reason, unseen=(), parts=(), cores=(),
         losses=(), lost_executors=(), stages=(), stages_left_out=0, running=None, bounds=(),
         outlook=JobOutlook((), None, reason), queries=(), jobs=(), executors=(),
-        executors_left_out=0, streams=(), tiers=(), tier_levels=None, missing_reason=reason,
+        executors_left_out=0, memory=(), streams=(), tiers=(), tier_levels=None,
+        missing_reason=reason,
     )  # fmt: skip
 
 
@@ -132,7 +135,8 @@ def _data(line: Timeline, found: Analysis, host: Meanwhile) -> JobData:
         jobs=jobs_of(line),
         executors=tuple(each for each in uses if each.executor_id in busiest),
         executors_left_out=len(uses) - len(busiest),
-        streams=tuple(stream_uses(account))[:SHOWN_STREAMS],
+        memory=memory_uses(line, SHOWN_MEMORY),
+        streams=tuple(stream_uses(line))[:SHOWN_STREAMS],
         tiers=tier_uses(account)[:SHOWN_TIERS],
         tier_levels=tier_levels(account, TIER_POINTS),
         missing_reason=None,

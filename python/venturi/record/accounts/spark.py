@@ -308,7 +308,9 @@ class _Told:
         self.timers.of_task((row[0], row[1]), str(task_id))
         self.ended.add(task_id)
         self.running.pop(task_id, None)
-        self.memory.sampled(info.get("Executor ID"), event.get("Task Executor Metrics"))
+        self.memory.sampled(
+            info.get("Executor ID"), event.get("Task Executor Metrics"), finished_ms
+        )
         self._saw(finished_ms)
 
     def executor_added(self, event: Event) -> None:
@@ -331,7 +333,8 @@ class _Told:
         executor["reason"] = word(event.get("Removed Reason"))
 
     def stage_memory(self, event: Event) -> None:
-        self.memory.sampled(event.get("Executor ID"), event.get("Executor Metrics"))
+        # It has no moment: it is told when a stage ends, behind the last of its tasks.
+        self.memory.sampled(event.get("Executor ID"), event.get("Executor Metrics"), self.last_ms)
 
     def block_manager(self, event: Event) -> None:
         self.memory.limited(event["Block Manager ID"].get("Executor ID"), event)
@@ -426,6 +429,7 @@ class _Told:
             timers=self.timers.table(),
             tiers=self.tiers.finish() if self.tier_rows else None,
             memory=self.memory.table(),
+            memory_over_time=self.memory.over_time(),
             batches=self.batches.table(),
         )
 

@@ -145,6 +145,7 @@ export interface JobData {
   jobs: JobSpan[];
   executors: ExecutorUse[];
   executors_left_out: number;
+  memory: MemoryUse[];
   streams: StreamUse[];
   tiers: TierUse[];
   tier_levels: TierLevels | null;
@@ -219,7 +220,7 @@ export interface JobQuery {
   operators_left_out: number;
 }
 export interface JobOperator {
-  depth: number;
+  parent: number | null;
   name: string;
   text: string;
   rows: number | null;
@@ -235,18 +236,34 @@ export interface JobSpan {
   started_s: number | null;
   elapsed_s: number | null;
 }
+export interface MemoryUse {
+  executor_id: string;
+  heap_bytes: number | null;
+  region_bytes: number | null;
+  t_s: number[];
+  lines: MemoryLine[];
+}
+export interface MemoryLine {
+  what: string;
+  bytes: number[];
+}
 export interface StreamUse {
   stream: string;
   name: string | null;
   batches: number;
   rows: number;
   rows_per_s: number | null;
+  input_rows_per_s: number | null;
   median_s: number;
+  first_s: number;
+  last_s: number;
   slowest_s: number;
   slowest_batch: number;
+  slowest_at_s: number;
   slowest_part: string;
   busy: number | null;
   behind: boolean;
+  first_state_rows: number | null;
   state_rows: number | null;
   state_bytes: number | null;
 }

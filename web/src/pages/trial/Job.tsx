@@ -22,6 +22,7 @@ import {
   UNATTRIBUTED,
 } from "./charts/job";
 import { Cores, Executors, Findings, Losses, Outlook, Streams } from "./Findings";
+import { Memory } from "./Memory";
 import { Queries } from "./Queries";
 import { Tasks } from "./Tasks";
 import { HostChoice, laneLegends, useHost, useJob } from "./Timeline";
@@ -446,6 +447,7 @@ function Account({ trial, detail, data }: { trial: Trial; detail: TrialDetail; d
       <Uneven stages={data.stages} />
       <Losses data={data} />
       <Executors data={data} />
+      <Memory trial={trial} data={data} />
       <Cores data={data} />
       <Outlook data={data} />
       <h3>How much sooner it could have ended</h3>

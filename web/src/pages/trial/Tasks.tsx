@@ -1,5 +1,6 @@
 // The tasks of a job over time by executor, with a brush; their time against bytes; the slowest.
 import {
+  type KeyboardEvent,
   type PointerEvent,
   useCallback,
   useEffect,
@@ -19,7 +20,9 @@ import { type Cell, number } from "../../parts/Table";
 import { useSearch, useTheme } from "../../state";
 import {
   drawLanes,
+  middlesOf,
   momentAt,
+  type Plot,
   plotOf,
   type Strip,
   seenAt,
@@ -33,6 +36,14 @@ type View = Parameters<typeof timeAgainstBytes>[1];
 type Span = readonly [number, number];
 
 const LEAST_PX = 4;
+const STEPS = 40; // of the keyboard from the left to the right
+const CLOSER = 4;
+const MOVES: Readonly<Record<string, readonly [number, number]>> = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+};
 const SHOWN_SPANS = 6;
 const toldSpan = ({ name, from, to }: Strip["spans"][number]) => `${name}: ${duration(to - from)}`;
 const WHOLE = "";
@@ -45,7 +56,7 @@ const legendOf = ({ causes, lanes, dots }: JobTasks): Legend => {
   );
 };
 
-/** The lanes on a canvas; what is drawn over with the pointer is chosen. */
+/** The lanes on a canvas; what is drawn over with the pointer, or gone to with keys, is chosen. */
 function Lanes({
   data,
   strips,
@@ -60,6 +71,7 @@ function Lanes({
   const [theme] = useTheme();
   const [brush, setBrush] = useState<Span | null>(null);
   const [seen, setSeen] = useState<{ x: number; y: number; lines: string[] } | null>(null);
+  const [cursor, setCursor] = useState<Span>([0, 0]);
 
   useEffect(() => {
     const element = canvas.current;
@@ -98,8 +110,45 @@ function Lanes({
     const element = canvas.current;
     return element ? plotOf(strips.length, data.lanes.length, viewOf(element)) : null;
   };
+  const look = (x: number, y: number, place: Plot) => {
+    const spans = spansAt(x, y, strips, data, place).slice(0, SHOWN_SPANS);
+    const lines = seenAt(x, y, data, place) ?? spans.map(toldSpan);
+    setSeen(lines.length > 0 ? { x, y, lines } : null);
+  };
+  /** A step with the keyboard over moments and rows, or closer to what it stands on. */
+  const press = (event: KeyboardEvent) => {
+    const place = plot();
+    const move = MOVES[event.key];
+    if (!place || (!move && event.key !== "Enter")) return;
+    event.preventDefault();
+    const rows = middlesOf(strips.length, data.lanes.length, place);
+    const [column, row] = [
+      Math.min(Math.max(cursor[0] + (move?.[0] ?? 0), 0), STEPS),
+      Math.min(Math.max(cursor[1] + (move?.[1] ?? 0), 0), rows.length - 1),
+    ];
+    const [x, y] = [place.left + (column / STEPS) * place.width, rows[row] ?? 0];
+    if (move) {
+      setCursor([column, row]);
+      look(x, y, place);
+      return;
+    }
+    const [span] = spansAt(x, y, strips, data, place);
+    const [at, half] = [
+      momentAt(x, data, place),
+      ((data.to_s ?? 0) - (data.from_s ?? 0)) / CLOSER / 2,
+    ];
+    choose(span ? [span.from, span.to] : [Math.max(0, at - half), at + half]);
+  };
   return (
-    <div className="task-map">
+    <div
+      className="task-map"
+      role="application"
+      aria-label="Queries, jobs, stages, and tasks by executor over time: arrow keys go over it, Enter shows closer what they are at"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: keys work it
+      tabIndex={0}
+      onKeyDown={press}
+      onBlur={() => setSeen(null)}
+    >
       <canvas
         ref={canvas}
         role="img"
@@ -113,9 +162,7 @@ function Lanes({
           const place = plot();
           if (brush) setBrush([brush[0], x]);
           if (!place || brush) return setSeen(null);
-          const spans = spansAt(x, y, strips, data, place).slice(0, SHOWN_SPANS);
-          const lines = seenAt(x, y, data, place) ?? spans.map(toldSpan);
-          setSeen(lines.length > 0 ? { x, y, lines } : null);
+          look(x, y, place);
         }}
         onPointerUp={(event) => {
           const place = plot();
@@ -132,19 +179,23 @@ function Lanes({
         onPointerCancel={() => setBrush(null)}
         onPointerLeave={() => setSeen(null)}
       />
-      {seen && (
-        <div
-          className="tip"
-          style={{
-            top: seen.y + 12,
-            ...(seen.x > width / 2 ? { right: width - seen.x + 12 } : { left: seen.x + 12 }),
-          }}
-        >
-          {seen.lines.map((line) => (
-            <div key={line}>{line}</div>
-          ))}
-        </div>
-      )}
+      <div
+        className="tip"
+        role="status"
+        hidden={seen === null}
+        style={
+          seen
+            ? {
+                top: seen.y + 12,
+                ...(seen.x > width / 2 ? { right: width - seen.x + 12 } : { left: seen.x + 12 }),
+              }
+            : {}
+        }
+      >
+        {seen?.lines.map((line) => (
+          <div key={line}>{line}</div>
+        ))}
+      </div>
     </div>
   );
 }
@@ -295,7 +346,10 @@ export function Tasks({ trial, job }: { trial: Trial; job: JobData }) {
             {count(data.tasks)} attempts from {duration(data.from_s ?? 0)} to{" "}
             {duration(data.to_s ?? 0)}. The colour is what took the most, the height how many ran at
             once
-            {exported ? "" : "; draw over a part to see it closer, or click a query, job or stage"}.
+            {exported
+              ? ""
+              : "; draw over a part to see it closer, or click a query, job or stage; arrow keys and Enter do the same"}
+            .
             {data.lanes_left_out > 0 &&
               ` ${count(data.lanes_left_out)} executors with less task time are left out.`}
           </p>

@@ -142,6 +142,37 @@ export function tierLanes(data: JobData, beganS: number): Track[] {
   }));
 }
 
+/** The colour of each kind of memory. */
+const MEMORY_ROLES: Readonly<Record<string, string>> = {
+  heap: "memory",
+  execution: "write",
+  storage: "read",
+  "JVM off the heap": "cpu-system",
+  Python: "python",
+};
+
+/** The memory of some executors on the same clock, with what each may use as level lines. */
+export const memoryLanes = ({ memory }: JobData, beganS: number): Track[] =>
+  memory.map(({ executor_id, t_s, lines, heap_bytes: heap, region_bytes: region }) => ({
+    title: executor_id === "driver" ? "Memory of the driver" : `Memory of executor ${executor_id}`,
+    unit: "B",
+    stacked: false,
+    lines: [
+      ...lines.map(({ what, bytes: values }) => ({
+        name: what,
+        role: MEMORY_ROLES[what] ?? REST,
+        values: [...values],
+      })),
+      ...[
+        { name: "size of the heap", role: "limit", level: heap },
+        { name: "for execution and storage at most", role: "outline", level: region },
+      ].flatMap(({ level, ...line }) =>
+        level === null ? [] : [{ ...line, values: t_s.map(() => level) }],
+      ),
+    ],
+    t_s: t_s.map((at) => beganS + at),
+  }));
+
 /** A row for each stage from its submission to its end; its colours are shares of task time. */
 export function jobStages(data: JobData, view: View): Drawing {
   const shown = longest(data.stages, MOST_STAGES);

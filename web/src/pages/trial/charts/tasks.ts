@@ -151,6 +151,12 @@ export function ticksOf(from: number, to: number, most: number): number[] {
   return found;
 }
 
+/** The heights of the middles of all strips and lanes, from above. */
+export const middlesOf = (strips: number, lanes: number, { top, lane }: Plot): number[] => [
+  ...Array.from({ length: strips }, (_, row) => (row + 0.5) * STRIP_PX),
+  ...Array.from({ length: lanes }, (_, row) => top + (row + 0.5) * lane),
+];
+
 /** The moment at `x`, held to what is shown. */
 export function momentAt(x: number, { from_s, to_s }: JobTasks, plot: Plot): number {
   const share = Math.min(Math.max((x - plot.left) / plot.width, 0), 1);

@@ -1,0 +1,69 @@
+// The plan of a query as a graph: where its operators stand, and the rows between them.
+import type { JobOperator } from "../../../generated/types";
+
+export const NODE = { width: 184, height: 66 };
+const GAP = { x: 14, y: 26 };
+const WIDEST_PX = 8;
+
+export interface Placed {
+  operator: JobOperator;
+  /** Its left upper corner, in px. */
+  x: number;
+  y: number;
+}
+
+export interface Graph {
+  width: number;
+  height: number;
+  nodes: Placed[];
+  /** From who makes rows to who takes them; as wide as there are digits of rows. */
+  edges: { from: Placed; to: Placed; width: number }[];
+}
+
+/** Below how many others each operator stands: who takes its rows is always before it. */
+export function depthsOf(operators: readonly JobOperator[]): number[] {
+  const depths: number[] = [];
+  for (const { parent } of operators) {
+    depths.push(parent === null ? 0 : (depths[parent] ?? 0) + 1);
+  }
+  return depths;
+}
+
+/** Rows flow down: what reads stands on top, the result at the bottom, a join below its sides. */
+export function planGraph(operators: readonly JobOperator[]): Graph {
+  const makers = operators.map((): number[] => []);
+  operators.forEach(({ parent }, place) => {
+    if (parent !== null) makers[parent]?.push(place);
+  });
+  const columns: number[] = operators.map(() => 0);
+  let free = 0;
+  makers.forEach((own, place) => {
+    if (own.length === 0) columns[place] = free++;
+  });
+  for (const [place, own] of [...makers.entries()].reverse()) {
+    const [first, last] = [own[0], own.at(-1)];
+    if (first !== undefined && last !== undefined) {
+      columns[place] = ((columns[first] ?? 0) + (columns[last] ?? 0)) / 2;
+    }
+  }
+  const depths = depthsOf(operators);
+  const deepest = Math.max(0, ...depths);
+  const nodes = operators.map(
+    (operator, place): Placed => ({
+      operator,
+      x: (columns[place] ?? 0) * (NODE.width + GAP.x),
+      y: (deepest - (depths[place] ?? 0)) * (NODE.height + GAP.y),
+    }),
+  );
+  const edges = nodes.flatMap((from) => {
+    const to = from.operator.parent === null ? undefined : nodes[from.operator.parent];
+    const digits = Math.log10(1 + (from.operator.rows ?? 0));
+    return to ? [{ from, to, width: Math.min(WIDEST_PX, 1 + digits) }] : [];
+  });
+  return {
+    width: free * (NODE.width + GAP.x) - GAP.x,
+    height: (deepest + 1) * (NODE.height + GAP.y) - GAP.y,
+    nodes,
+    edges,
+  };
+}
