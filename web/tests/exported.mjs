@@ -4,6 +4,7 @@
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
+import { FLAGS } from "./browser.mjs";
 
 const args = process.argv.slice(2);
 const at = args.indexOf("--shots");
@@ -48,7 +49,7 @@ async function use(page) {
 const context = await chromium.launchPersistentContext(profile, {
   executablePath,
   headless: true,
-  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"],
+  args: FLAGS,
   offline: true,
 });
 const findings = [];

@@ -4,19 +4,10 @@
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
+import { FLAGS } from "./browser.mjs";
 
 const WIDTHS = [1280, 390];
 const SCHEMES = ["light", "dark"];
-const FLAGS = [
-  "--headless",
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
 
 const args = process.argv.slice(2);
 const at = args.indexOf("--shots");
