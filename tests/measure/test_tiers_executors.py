@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -125,7 +126,19 @@ def service(folder: Path, jar: Path, environment: Mapping[str, str]) -> Iterator
             daemon = subprocess.Popen(program, env=given, cwd=folder, stdout=log, stderr=log)
             stack.callback(daemon.wait, 60)
             stack.callback(daemon.terminate)
+            if name == "master.Master":
+                _wait_until_it_listens(port, daemon)  # who finds none asks again after 20 s
         yield made
+
+
+def _wait_until_it_listens(port: int, daemon: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 100
+    while True:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        assert daemon.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize(
