@@ -255,7 +255,8 @@ def test_terasort(hadoop: MapReduce, session: Session, folders: DataFolders, kil
     ("name", "size"),
     [
         ("teragen", Size(100_000, 1_000)),
-        ("dfsio-write", Size(2 << 20, 2, 2)),
+        # Below until HDFS is full; what it tells is in test_engine_real.py.
+        pytest.param("dfsio-write", Size(2 << 20, 2, 2), marks=pytest.mark.long),
     ],
 )
 def test_the_other_programs(
