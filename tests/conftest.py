@@ -43,13 +43,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_xdist_auto_num_workers() -> int:
     """How many tests run at once: more than there are cores, for most of them wait much."""
-    return len(os.sched_getaffinity(0)) + 1
+    return len(os.sched_getaffinity(0)) + 2
 
 
 # The files that take longest, so that no worker is left alone with one of them.
 LONGEST = (
     "e2e/test_wheel", "measure/test_spark_deployments", "measure/test_hadoop_cluster",
-    "measure/test_lab_engines", "measure/test_engine_real", "e2e/test_pages", "torture/",
+    "e2e/test_pages", "measure/test_lab_engines", "measure/test_engine_real", "torture/",
     "measure/test_tiers", "measure/test_learning", "measure/", "e2e/", "api/test_clients",
     "api/test_analysis_routes", "agent/", "benchmarks/", "api/", "record/", "contract/",
 )  # fmt: skip
