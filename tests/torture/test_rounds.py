@@ -16,8 +16,16 @@ from torture.rounds import ROUNDS
 SEED = 20_150_827
 
 
-# A JVM that is killed in the middle of its job is in tests/measure/test_engine_real.py, too.
-LONG = {"engine-kills"}
+# Rounds of which a case, or what they try by name instead of at random, is in another test, too.
+LONG = {
+    "archives": "record/test_exchange.py",
+    "connection-cuts": "record/test_lost_connection.py",
+    "engine-kills": "measure/test_engine_real.py",
+    "lab-kills": "measure/test_lab.py",
+    "plan-kills": "cli/test_plan_verb.py",
+    "requests": "api/test_api_schema.py",
+    "upload-kills": "api/test_uploads.py",
+}
 
 
 @pytest.mark.slow
@@ -37,6 +45,12 @@ def test_a_slice_of_the_round_has_no_fault(
     assert play.faults == []
     assert 0 < play.done <= round_.few
     assert sum(play.seen.values()) == play.done, "every case ended in something that was seen"
+
+
+def test_what_is_long_is_tried_elsewhere_too() -> None:
+    tests = Path(__file__).parents[1]
+    assert LONG.keys() <= ROUNDS.keys()
+    assert all((tests / file).is_file() for file in LONG.values())
 
 
 def test_a_failed_case_is_a_fault_and_the_round_goes_on(tmp_path: Path) -> None:
