@@ -46,10 +46,11 @@ def pytest_xdist_auto_num_workers() -> int:
     return len(os.sched_getaffinity(0)) + 2
 
 
-# The files that take longest, so that no worker is left alone with one of them.
+# The files that take longest, so that no worker is left alone with one of them. The pages are over
+# before there are labs, which change this machine's addresses: then Chromium drops its requests.
 LONGEST = (
     "e2e/test_wheel", "measure/test_spark_deployments", "measure/test_hadoop_cluster",
-    "e2e/test_pages", "measure/test_lab_engines", "measure/test_engine_real", "torture/",
+    "e2e/test_pages", "measure/test_engine_real", "measure/test_lab_engines", "torture/",
     "measure/test_tiers", "measure/test_learning", "measure/", "e2e/", "api/test_clients",
     "api/test_analysis_routes", "agent/", "benchmarks/", "api/", "record/", "contract/",
 )  # fmt: skip
