@@ -27,6 +27,7 @@ from venturi.measure.engines.java import Java, find_java
 
 _JAVA = """\
 #!/bin/sh
+hadoop= previous=
 for argument do
   case $argument in org.apache.hadoop.*) hadoop=yes ;; esac
 done
@@ -71,12 +72,13 @@ def _make(home: Path, engines_home: Path, java: Java, jars: str) -> None:
         for each in (lists, folder / "home", folder / "disk"):
             each.mkdir()
         _put_java(folder / "java", java, jars, f"-XX:DumpLoadedClassList={lists}/$$")
+        unset = {key: each for key, each in os.environ.items() if not key.startswith("VENTURI_")}
         (folder / "home" / "engines").symlink_to(engines_home / "engines")
         subprocess.run(
             [*PROGRAM, "run", "terasort", "--engine", "mapreduce:cluster", "--bytes", "1MB",
              "--repeat", "1", "--warm-up", "0", "--dir", folder / "disk"],
             env={
-                **os.environ,
+                **unset,
                 "JAVA_HOME": str(folder / "java"),
                 "VENTURI_AGENT": str(AGENT),
                 "VENTURI_HOME": str(folder / "home"),
