@@ -34,7 +34,7 @@ done
 if [ "$hadoop" ]; then
   # Neither a container nor another host has it of the tests.
   export JAVA_TOOL_OPTIONS="${{JAVA_TOOL_OPTIONS:-{brief}}} {options}"
-  [ -z "$CLASSPATH" ] || export CLASSPATH={jars}:$CLASSPATH
+  [ -z "$CLASSPATH" ] || CLASSPATH={jars}:$CLASSPATH
   for argument do
     shift
     [ "$previous" != -cp ] || argument={jars}:$argument
