@@ -40,18 +40,24 @@ struct Piece {
     bits: u32,
     /// How many events are of each stream.
     counts: Vec<usize>,
+    /// Where each part of the numbers ends that is in order by itself.
+    runs: Vec<usize>,
+    /// Where parts are joined.
+    joined: Vec<u64>,
 }
 
 impl Piece {
     fn of(streams: usize) -> Self {
         let bits = streams.next_power_of_two().trailing_zeros();
-        Self { numbers: Vec::new(), bits, counts: Vec::new() }
+        let (numbers, joined) = (Vec::new(), Vec::new());
+        Self { numbers, bits, counts: Vec::new(), runs: Vec::new(), joined }
     }
 
     /// The next events of streams that have been refilled; whether there are any.
     fn gather(&mut self, streams: &[Stream]) -> bool {
         self.numbers.clear();
         self.counts.clear();
+        self.runs.clear();
         let firsts = streams.iter().filter_map(|stream| stream.ready().first());
         let Some(first) = firsts.map(Event::order).min() else { return false };
         let known_to = streams.iter().map(Stream::known_to).fold(END, u64::min);
@@ -63,23 +69,60 @@ impl Piece {
             let number = |event: &Event| (event.order() - first) << self.bits | place;
             self.numbers.extend(ready.iter().map(number));
             self.counts.push(ready.len());
+            self.runs.push(self.numbers.len());
         }
-        self.sort();
+        self.join_runs();
         true
     }
 
-    #[expect(
-        clippy::stable_sort_primitive,
-        reason = "it merges what is in order, as each stream's are"
-    )]
-    fn sort(&mut self) {
-        self.numbers.sort();
+    /// Makes one run of those of all streams, two by two.
+    fn join_runs(&mut self) {
+        while self.runs.len() > 1 {
+            self.joined.resize(self.numbers.len(), 0);
+            let (mut from, mut count) = (0, 0);
+            for at in (0..self.runs.len()).step_by(2) {
+                let middle = self.runs[at];
+                let end = self.runs.get(at + 1).copied().unwrap_or(middle);
+                let (left, right) = (&self.numbers[from..middle], &self.numbers[middle..end]);
+                join(left, right, &mut self.joined[from..end]);
+                self.runs[count] = end;
+                (from, count) = (end, count + 1);
+            }
+            self.runs.truncate(count);
+            std::mem::swap(&mut self.numbers, &mut self.joined);
+        }
     }
 
     #[inline]
     fn whose(&self, number: u64) -> usize {
         (number & ((1 << self.bits) - 1)) as usize
     }
+}
+
+/// Puts numbers of two parts that are in order into one: from both ends at once, so that no comparison
+/// waits for the last one, and without a branch, as which one is lower is anybody's guess.
+fn join(left: &[u64], right: &[u64], into: &mut [u64]) {
+    let at = |part: &[u64], place: usize, none: u64| part.get(place).copied().unwrap_or(none);
+    let (mut first, mut other_first) = (0, 0);
+    let (mut last, mut other_last) = (left.len().wrapping_sub(1), right.len().wrapping_sub(1));
+    let (low, high) = into.split_at_mut(into.len() / 2);
+    let mut highest = high.iter_mut().rev();
+    let mut put_last = |place: &mut u64| {
+        let (one, other) = (at(left, last, 0), at(right, other_last, 0));
+        *place = one.max(other);
+        let of_left = one > other;
+        last = last.wrapping_sub(usize::from(of_left));
+        other_last = other_last.wrapping_sub(usize::from(!of_left));
+    };
+    for place in low {
+        let (one, other) = (at(left, first, u64::MAX), at(right, other_first, u64::MAX));
+        *place = one.min(other);
+        let of_left = one <= other;
+        first += usize::from(of_left);
+        other_first += usize::from(!of_left);
+        highest.next().into_iter().for_each(&mut put_last);
+    }
+    highest.for_each(put_last);
 }
 
 #[cfg(test)]
