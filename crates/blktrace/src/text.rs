@@ -162,6 +162,28 @@ mod tests {
     }
 
     #[test]
+    fn columns_may_be_too_narrow_for_what_is_in_them() {
+        let device = Device::of(8, 32).unwrap();
+        let expected = |ns| Event::new(ns, Kind::Complete, device, Operation::Read).at(1 << 40, 8);
+        for (columns, ns) in [
+            ("    1361    43.740003038  1361 ", 43_740_003_038),
+            ("12345678 12345.000000001 12345 ", 12_345_000_000_001),
+            ("123456789 12345.000000001 12345 ", 12_345_000_000_001),
+            ("12345678 123456.000000001 12345 ", 123_456_000_000_001),
+            ("12345678 12345.000000001 123456 ", 12_345_000_000_001),
+            ("    1361    43.74 1361 ", 43_740_000_000),
+            ("    1361    43.740003038 1 ", 43_740_003_038),
+        ] {
+            let line = format!("  8,32   5 {columns} C   R 1099511627776 + 8 [0]\n");
+            assert_eq!(one(&line), expected(ns), "{line}");
+        }
+        for columns in ["    13x1    43.740003038  1361 ", "    1361    43.74000303x  1361 "] {
+            let (tally, _) = read(&format!("  8,32   5 {columns} C   R 8 + 8 [0]\n"));
+            assert_eq!(tally.unread_lines, 1, "{columns}");
+        }
+    }
+
+    #[test]
     fn letters_are_read_by_their_place() {
         let of = |letters: &str| {
             let event = one(&format!("8,0 0 1 0.000000001 1 D {letters} 8 + 8 [x]\n"));
