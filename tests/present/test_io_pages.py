@@ -113,6 +113,11 @@ def test_the_page_has_the_patterns_with_shares_that_sum_up(
             assert sum(count for _, _, count in heat.cells) == each.requests
             assert all(row + 1 < len(heat.rows) for _, row, _ in heat.cells)
             assert list(heat.rows) == sorted(heat.rows)
+            assert len(heat.files) == len(heat.cells)
+    places = written.places
+    assert places is not None
+    of_cells = {places.names[abs(number) - 1] for number in places.files if number}
+    assert {name.partition("_")[0] for name in of_cells} == {"shuffle"}
     assert all(each.sizes is None for each in found.patterns[6:])
 
 
@@ -151,6 +156,9 @@ def test_parts_of_a_chart_are_finer_and_have_what_is_in_them(
     finest = [part("places", end_s * n / 8, end_s * (n + 1) / 8) for n in range(8)]
     assert sum(count for each in finest for _, _, count in each.cells) >= of.requests
     assert all(0 <= column <= COLUMNS_MOST for each in finest for column, _, _ in each.cells)
+    named = [each.names[abs(n) - 1] for each in finest for n in each.files if n]
+    assert set(named) <= set(whole.names)
+    assert all(each.names == () or each.files for each in finest)
     with pytest.raises(VenturiError, match="has no finer cells"):
         heat_part(repository, traced, Part("1,1", of.name, "places", 0, 1))
     heat.with_name("damaged").write_bytes(heat.read_bytes()[:900])

@@ -6,7 +6,7 @@ use crate::error::TraceError;
 use crate::event::{Device, Event, FAILED, Kind, Operation, SECTOR_LIMIT};
 use crate::group::Group;
 use crate::heat::{Heat, What};
-use crate::pairing::{Completion, Issue, Pairing};
+use crate::pairing::{Completion, Issue, Pairing, Tag};
 use crate::table::Key;
 
 /// So many devices may be in one trace; each has some megabytes.
@@ -141,10 +141,11 @@ impl Analysis {
 
     #[inline]
     fn issue(&mut self, event: &Event, key: Key, now_ns: u64, started_ns: u64) {
-        let label = self.attribution.as_mut().map_or(0, |attribution| attribution.label(event));
+        let attribution = self.attribution.as_mut();
+        let tag = attribution.map_or_else(Tag::default, |attribution| attribution.tag(event));
         let devices = &mut self.devices;
         let gone = |key: Key| devices[key.device()].depth.less(now_ns);
-        let what = (event.operation, label);
+        let what = (event.operation, tag);
         let issue = self.pairing.issue(key, now_ns, event.sectors, what, gone);
         let device = &mut self.devices[key.device()];
         device.depth.more(now_ns);
@@ -152,18 +153,14 @@ impl Analysis {
             && let Some(group) = device.group(event.operation)
         {
             let since_start_ns = now_ns.saturating_sub(started_ns);
-            group.issue(event, since_start_ns);
+            group.issue(event, tag.file, since_start_ns);
             if let Some(heat) = &mut self.heat {
-                let files =
-                    self.attribution.as_ref().map(|attribution| attribution.files_of(label));
-                heat.issue(
-                    What { device: event.device, operation: event.operation, files },
-                    event,
-                    since_start_ns,
-                );
+                let files = self.attribution.as_ref().map(|attribution| attribution.files_of(tag));
+                let what = What { device: event.device, operation: event.operation, files };
+                heat.issue(what, event, tag.file, since_start_ns);
             }
             if let Some(attribution) = &mut self.attribution {
-                attribution.issue(label, event, since_start_ns);
+                attribution.issue(tag, event, since_start_ns);
             }
         }
     }
@@ -172,7 +169,7 @@ impl Analysis {
     fn complete(&mut self, event: &Event, key: Key, rest: Key, now_ns: u64) {
         let device = &mut self.devices[key.device()];
         match self.pairing.complete(key, now_ns, event.sectors, || rest) {
-            Completion::Whole { operation, label, issued_ns, queued_ns } => {
+            Completion::Whole { operation, tag, issued_ns, queued_ns } => {
                 device.depth.less(now_ns);
                 if let Some(group) = device.group(operation) {
                     let failed = event.flags & FAILED != 0;
@@ -180,15 +177,12 @@ impl Analysis {
                     let since_ns = now_ns.saturating_sub(self.started_ns.unwrap_or(now_ns));
                     if let Some(heat) = &mut self.heat {
                         let attribution = self.attribution.as_ref();
-                        let files = attribution.map(|attribution| attribution.files_of(label));
-                        heat.complete(
-                            What { device: event.device, operation, files },
-                            issued_ns,
-                            since_ns,
-                        );
+                        let files = attribution.map(|attribution| attribution.files_of(tag));
+                        let what = What { device: event.device, operation, files };
+                        heat.complete(what, issued_ns, tag.file, since_ns);
                     }
                     if let Some(attribution) = &mut self.attribution {
-                        attribution.complete(label, issued_ns, queued_ns, (since_ns, failed));
+                        attribution.complete(tag, issued_ns, queued_ns, (since_ns, failed));
                     }
                 }
             }

@@ -9,6 +9,7 @@ use crate::extents::{Extents, FileId};
 use crate::files::Files;
 use crate::group::Group;
 use crate::histogram::place;
+use crate::pairing::Tag;
 use crate::processes::Processes;
 use crate::raster::{ROW_BITS, Raster};
 use crate::stages::Stages;
@@ -110,8 +111,8 @@ impl Attribution {
         }
     }
 
-    /// The number of the label of a request that is issued.
-    pub fn label(&mut self, event: &Event) -> u16 {
+    /// Whose a request is that is issued.
+    pub fn tag(&mut self, event: &Event) -> Tag {
         let now_ns = event.time_ns();
         self.lay(now_ns);
         let Event { device, operation, .. } = *event;
@@ -127,37 +128,38 @@ impl Attribution {
         let phase = stage.map(|at| self.stages.stage(at).phase);
         let phase = phase.or_else(|| side(&owner, operation));
         let pattern = Pattern { device, class: owner.class, phase, operation };
-        self.number(Label { pattern, stage, process: event.who })
+        let label = self.number(Label { pattern, stage, process: event.who });
+        Tag { label, file: owner.number }
     }
 
-    /// A request of the label was issued, `since_start_ns` after the trace began.
-    pub fn issue(&mut self, label: u16, event: &Event, since_start_ns: u64) {
-        let (_, share) = &mut self.shares[usize::from(label)];
+    /// A request was issued, `since_start_ns` after the trace began.
+    pub fn issue(&mut self, tag: Tag, event: &Event, since_start_ns: u64) {
+        let (_, share) = &mut self.shares[usize::from(tag.label)];
         share.requests += 1;
         share.sectors += u64::from(event.sectors);
-        if let Some(counts) = self.counts(label) {
-            counts.group.issue(event, since_start_ns);
+        if let Some(counts) = self.counts(tag.label) {
+            counts.group.issue(event, tag.file, since_start_ns);
         }
     }
 
-    /// A request of the label was done, `since_start_ns` after the trace began.
+    /// A request was done, `since_start_ns` after the trace began.
     pub fn complete(
         &mut self,
-        label: u16,
+        tag: Tag,
         issued_ns: u64,
         queued_ns: Option<u64>,
         (since_start_ns, failed): (u64, bool),
     ) {
-        self.shares[usize::from(label)].1.served_ns += issued_ns;
-        if let Some(counts) = self.counts(label) {
+        self.shares[usize::from(tag.label)].1.served_ns += issued_ns;
+        if let Some(counts) = self.counts(tag.label) {
             counts.group.complete(issued_ns, queued_ns, failed);
-            counts.times.take(since_start_ns, place(issued_ns) << ROW_BITS, 0);
+            counts.times.take(since_start_ns, place(issued_ns) << ROW_BITS, 0, tag.file);
         }
     }
 
-    /// What the files of a label's requests are for, and on which side of a shuffle.
-    pub fn files_of(&self, label: u16) -> (Class, Option<Phase>) {
-        let Pattern { class, phase, .. } = self.shares[usize::from(label)].0.pattern;
+    /// What the files of such requests are for, and on which side of a shuffle.
+    pub fn files_of(&self, tag: Tag) -> (Class, Option<Phase>) {
+        let Pattern { class, phase, .. } = self.shares[usize::from(tag.label)].0.pattern;
         (class, phase)
     }
 

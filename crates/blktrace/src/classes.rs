@@ -76,12 +76,14 @@ pub struct Owner {
     pub phase: Option<Phase>,
     /// When it was made, on the clock of the events.
     pub made_ns: Option<u64>,
+    /// Its number among those with a name; 0 if it has none that is known.
+    pub number: u32,
 }
 
 impl Owner {
     /// Of a file of the class, of which nothing else is known.
     pub fn of(class: Class) -> Self {
-        Self { class, task: None, phase: None, made_ns: None }
+        Self { class, task: None, phase: None, made_ns: None, number: 0 }
     }
 
     /// Of a file of this name in `folders`, the nearest first.

@@ -68,7 +68,7 @@ pub struct Seen {
 }
 
 /// A file, for as long as it had its number.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Life {
     since_ns: u64,
     /// By when it was there.
@@ -78,6 +78,8 @@ struct Life {
     folder: u64,
     name: Box<str>,
     is_folder: bool,
+    /// From 1, in the order of [`Files::named`].
+    number: u32,
     owner: OnceCell<Owner>,
 }
 
@@ -95,10 +97,12 @@ pub struct Lying {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Files {
     /// Of a number the lives one after the other.
     lives: FxHashMap<FileId, Vec<Life>>,
+    /// Where each of the files with a name is among the lives.
+    named: Vec<(FileId, usize)>,
     /// Folders of files that were made and whose names were not seen, and when they were made.
     born: FxHashMap<FileId, (u64, u64)>,
     /// The file systems of the recording.
@@ -143,15 +147,19 @@ impl Files {
                 since_ns = life.since_ns;
                 (life.folder, life.name) = (seen.folder, seen.name.into());
             }
-            _ => lives.push(Life {
-                since_ns,
-                by_ns: seen.by_ns,
-                made_ns: seen.is_new.then_some(seen.by_ns),
-                folder: seen.folder,
-                name: seen.name.into(),
-                is_folder: seen.is_folder,
-                owner: OnceCell::new(),
-            }),
+            _ => {
+                self.named.push((file, lives.len()));
+                lives.push(Life {
+                    since_ns,
+                    by_ns: seen.by_ns,
+                    made_ns: seen.is_new.then_some(seen.by_ns),
+                    folder: seen.folder,
+                    name: seen.name.into(),
+                    is_folder: seen.is_folder,
+                    number: self.named.len() as u32,
+                    owner: OnceCell::new(),
+                });
+            }
         }
         let lying = |(start, count): (u64, u64)| {
             Some(Lying { since_ns, start, end: start.checked_add(count)?, file })
@@ -197,9 +205,15 @@ impl Files {
             Some(life) if life.is_folder => Owner::of(Class::FileSystem),
             Some(life) => *life.owner.get_or_init(|| {
                 let owner = self.owner_in(file.file_system, life.folder, &life.name, life.by_ns);
-                Owner { made_ns: life.made_ns, ..owner }
+                Owner { made_ns: life.made_ns, number: life.number, ..owner }
             }),
         }
+    }
+
+    /// The name of the file with a number, from 1; `None` of 0.
+    pub fn name(&self, number: u32) -> Option<&str> {
+        let (file, life) = self.named.get((number as usize).checked_sub(1)?)?;
+        Some(&self.lives.get(file)?.get(*life)?.name)
     }
 
     fn life(&self, file: FileId, now_ns: u64) -> Option<&Life> {

@@ -117,13 +117,13 @@ impl Group {
         self.queued.add(event.sectors);
     }
 
-    /// A request went to the device, `since_start_ns` after the trace began.
+    /// A request for the file with a number went to the device, `since_start_ns` after the trace began.
     #[inline]
-    pub fn issue(&mut self, event: &Event, since_start_ns: u64) {
+    pub fn issue(&mut self, event: &Event, file: u32, since_start_ns: u64) {
         self.issued[usize::from(event.flags) % self.issued.len()].add(event.sectors);
         self.sizes.record(event.sectors);
         self.locality.take(event.sector, event.sectors);
-        self.raster.take(since_start_ns, event.sector, event.sectors);
+        self.raster.take(since_start_ns, event.sector, event.sectors, file);
     }
 
     /// Of the requests as the device got them, each once, those that have these flags.

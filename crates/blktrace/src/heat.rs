@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::classes::{Class, Phase};
 use crate::event::{Device, Event, Operation};
+use crate::files::Files;
 use crate::histogram::place;
 use crate::raster::{ROW_BITS, Raster};
 use crate::requests::PositionReport;
@@ -37,6 +38,8 @@ pub struct What {
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct Heat {
+    /// What files are called, if the trace tells.
+    pub files: Option<Files>,
     kinds: Vec<(What, Charts)>,
 }
 
@@ -62,17 +65,18 @@ struct Line {
 }
 
 impl Heat {
-    /// A request was issued, `since_start_ns` after the trace began.
-    pub fn issue(&mut self, what: What, event: &Event, since_start_ns: u64) {
+    /// A request for the file with a number was issued, `since_start_ns` after the trace began.
+    pub fn issue(&mut self, what: What, event: &Event, file: u32, since_start_ns: u64) {
         if let Some(charts) = self.charts(what) {
-            charts.places.take(since_start_ns, event.sector, event.sectors);
+            charts.places.take(since_start_ns, event.sector, event.sectors, file);
         }
     }
 
-    /// A request was done, `since_start_ns` after the trace began, and so long after it was issued.
-    pub fn complete(&mut self, what: What, issued_ns: u64, since_start_ns: u64) {
+    /// A request for the file with a number was done, `since_start_ns` after the trace began, and so long
+    /// after it was issued.
+    pub fn complete(&mut self, what: What, issued_ns: u64, file: u32, since_start_ns: u64) {
         if let Some(charts) = self.charts(what) {
-            charts.times.take(since_start_ns, place(issued_ns) << ROW_BITS, 0);
+            charts.times.take(since_start_ns, place(issued_ns) << ROW_BITS, 0, file);
         }
     }
 
@@ -92,7 +96,9 @@ impl Heat {
         for _ in 0..WIDTHS {
             for (what, charts) in &mut self.kinds {
                 let Charts { places, times } = charts;
-                let (place, time) = (PositionReport::of(places), TimesReport::of(times));
+                let names = self.files.as_ref();
+                let place = PositionReport::of(places, names);
+                let time = TimesReport::of(times, names);
                 for (chart, column_s, text) in [
                     ("places", place.column_s, serde_json::to_string(&place)?),
                     ("times", time.column_s, serde_json::to_string(&time)?),

@@ -132,7 +132,11 @@ pub fn analyze(
     let mut report = Report::new(&analysis, &tally, formats_of(&input), input.files, missing_cpus);
     report.host.clone_from(&input.host);
     report.disks = input.disks.iter().map(DiskReport::of).collect();
-    report.heat = analysis.heat.take();
+    let files = analysis.attribution.take().map(|attribution| attribution.files);
+    report.heat = analysis.heat.take().map(|mut heat| {
+        heat.files = files;
+        heat
+    });
     report.warnings = warnings_of(&input);
     report.warnings.extend(of_trace(&report, &tally));
     Ok(report)

@@ -22,6 +22,15 @@ const UNDER_WAY: usize = 1 << 20;
 /// end was lost. Linux gives a device 30 s for a request (`/sys/block/*/queue/io_timeout`).
 const GIVEN_UP_NS: u64 = 60_000_000_000;
 
+/// Whose a request is, for who pairs its issue and its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tag {
+    /// The number of what it has in common with those that are counted together.
+    pub label: u16,
+    /// The number of its file; 0 if it is not known.
+    pub file: u32,
+}
+
 /// Where a request is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Where {
@@ -42,7 +51,7 @@ struct Request {
     issued_ns: u64,
     /// How many sectors the device has still to do.
     sectors: u32,
-    label: u16,
+    tag: Tag,
     operation: Operation,
     at: Where,
 }
@@ -53,7 +62,7 @@ impl Request {
     /// One that waits.
     fn queued(now_ns: u64) -> Self {
         let (operation, at) = (Operation::Other, Where::Queued);
-        Self { queued_ns: now_ns, issued_ns: 0, sectors: 0, label: 0, operation, at }
+        Self { queued_ns: now_ns, issued_ns: 0, sectors: 0, tag: Tag::default(), operation, at }
     }
 
     fn waits(&self) -> bool {
@@ -88,7 +97,7 @@ pub enum Completion {
         /// What it did.
         operation: Operation,
         /// What it was given when it was issued.
-        label: u16,
+        tag: Tag,
         /// Since it was issued last.
         issued_ns: u64,
         /// Since its oldest part was queued; `None` if that was not traced.
@@ -157,7 +166,7 @@ impl Pairing {
         }
     }
 
-    /// D of a request that has sectors, with a label that its end will have. `given_up` is told of
+    /// D of a request that has sectors, with a tag that its end will have. `given_up` is told of
     /// requests of the same sector that are not with the device any more, although nothing said so.
     #[inline]
     pub fn issue(
@@ -165,7 +174,7 @@ impl Pairing {
         key: Key,
         now_ns: u64,
         sectors: u32,
-        (operation, label): (Operation, u16),
+        (operation, tag): (Operation, Tag),
         mut given_up: impl FnMut(Key),
     ) -> Issue {
         if self.requests.find(key, |request| !request.waits()).is_some() {
@@ -178,7 +187,7 @@ impl Pairing {
             self.forget_issued(now_ns, given_up);
         }
         let (queued_ns, at) = (NOT_TRACED, Where::Issued);
-        let issued = Request { queued_ns, issued_ns: now_ns, sectors, label, operation, at };
+        let issued = Request { queued_ns, issued_ns: now_ns, sectors, tag, operation, at };
         match self.requests.find(key, Request::waits) {
             Some(at) => {
                 let request = self.requests.value(at);
@@ -220,7 +229,7 @@ impl Pairing {
         let was_queued = found.queued_ns != NOT_TRACED;
         Completion::Whole {
             operation: found.operation,
-            label: found.label,
+            tag: found.tag,
             issued_ns: now_ns.saturating_sub(found.issued_ns),
             queued_ns: was_queued.then(|| now_ns.saturating_sub(found.queued_ns)),
         }
@@ -299,13 +308,14 @@ mod tests {
     use super::*;
 
     const READ: Operation = Operation::Read;
+    const TAG: Tag = Tag { label: 3, file: 7 };
 
     fn key(sector: u64) -> Key {
         Key::of(0, sector)
     }
 
     fn issue(pairing: &mut Pairing, sector: u64, now_ns: u64, sectors: u32) -> Issue {
-        pairing.issue(key(sector), now_ns, sectors, (READ, 3), |_| {})
+        pairing.issue(key(sector), now_ns, sectors, (READ, TAG), |_| {})
     }
 
     fn complete(pairing: &mut Pairing, sector: u64, now_ns: u64, sectors: u32) -> Completion {
@@ -313,7 +323,7 @@ mod tests {
     }
 
     fn whole(issued_ns: u64, queued_ns: Option<u64>) -> Completion {
-        Completion::Whole { operation: READ, label: 3, issued_ns, queued_ns }
+        Completion::Whole { operation: READ, tag: TAG, issued_ns, queued_ns }
     }
 
     #[test]
@@ -392,7 +402,7 @@ mod tests {
         let mut gone = 0;
         issue(&mut pairing, 8, 0, 8);
         let later_ns = GIVEN_UP_NS + 5;
-        pairing.issue(key(8), later_ns, 8, (READ, 3), |_| gone += 1);
+        pairing.issue(key(8), later_ns, 8, (READ, TAG), |_| gone += 1);
         assert_eq!(complete(&mut pairing, 8, later_ns + 7, 8), whole(7, None));
         assert_eq!((pairing.given_up, gone), (1, 1));
     }
@@ -403,7 +413,7 @@ mod tests {
         let mut gone = 0;
         for sector in 0..10_000 {
             pairing.queue(key(sector), sector);
-            pairing.issue(key(20_000 + sector), sector, 8, (READ, 3), |_| gone += 1);
+            pairing.issue(key(20_000 + sector), sector, 8, (READ, TAG), |_| gone += 1);
             let (issued, queued) = pairing.open();
             assert!(issued <= 100 && queued <= 100);
         }

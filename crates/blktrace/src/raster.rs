@@ -14,10 +14,35 @@ pub const ROW_BITS: u32 = 7;
 /// What is in a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
-    /// How many requests begin there.
-    pub count: u64,
-    /// How many sectors they have.
+    /// How many sectors the requests have.
     pub sectors: u64,
+    /// How many requests begin there.
+    pub count: u32,
+    /// The number of the first file that is known, 0 if none is, and [`OTHERS`].
+    file: u32,
+}
+
+/// There are requests of other files, too, or of such that are not known.
+const OTHERS: u32 = 1 << 31;
+
+impl Cell {
+    /// The number of a file of which requests are in it, 0 if none is known, and whether there are requests
+    /// of others, too.
+    pub fn file(&self) -> (u32, bool) {
+        (self.file & !OTHERS, self.file & OTHERS != 0)
+    }
+
+    #[inline]
+    fn add(&mut self, other: Self) {
+        if self.count == 0 {
+            self.file = other.file;
+        } else if self.file != other.file {
+            let known = if self.file & !OTHERS == 0 { other.file } else { self.file };
+            self.file = known | OTHERS;
+        }
+        self.count += other.count;
+        self.sectors += other.sectors;
+    }
 }
 
 /// One direction: values are shifted to places, and places are kept modulo how many there are, so
@@ -84,9 +109,9 @@ impl<const COLUMNS: usize> Default for Raster<COLUMNS> {
 }
 
 impl<const COLUMNS: usize> Raster<COLUMNS> {
-    /// A request was issued.
+    /// A request of the file with a number, 0 if it is not known, was issued.
     #[inline]
-    pub fn take(&mut self, time_ns: u64, sector: u64, sectors: u32) {
+    pub fn take(&mut self, time_ns: u64, sector: u64, sectors: u32, file: u32) {
         while !self.time.fits(time_ns) {
             self.fold(true);
         }
@@ -94,8 +119,7 @@ impl<const COLUMNS: usize> Raster<COLUMNS> {
             self.fold(false);
         }
         let cell = &mut self.cells[self.time.at(time_ns) * ROWS + self.place.at(sector)];
-        cell.count += 1;
-        cell.sectors += u64::from(sectors);
+        cell.add(Cell { sectors: sectors.into(), count: 1, file });
     }
 
     /// Column, row and content of every cell that is not empty, from the first of each on.
@@ -130,9 +154,9 @@ impl<const COLUMNS: usize> Raster<COLUMNS> {
         for (column, row) in self.places() {
             let cell = self.cell(column, row);
             let (column, row) = ((column >> columns) as usize, (row >> rows) as usize);
-            let sum = &mut folded[column % COLUMNS * ROWS + row % ROWS];
-            sum.count += cell.count;
-            sum.sectors += cell.sectors;
+            if cell.count > 0 {
+                folded[column % COLUMNS * ROWS + row % ROWS].add(cell);
+            }
         }
         self.cells = folded;
         if in_time {
@@ -145,6 +169,8 @@ impl<const COLUMNS: usize> Raster<COLUMNS> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
     use proptest::prelude::*;
 
     use super::*;
@@ -152,24 +178,35 @@ mod tests {
     proptest! {
         #[test]
         fn every_request_is_in_the_cell_of_its_time_and_place(
-            requests in prop::collection::vec((0_u64..1 << 40, 0_u64..1 << 47, 1_u32..99), 1..200),
+            requests in prop::collection::vec(
+                (0_u64..1 << 40, 0_u64..1 << 47, 1_u32..99, 0_u32..3), 1..200),
             shift in 0_u32..30,
         ) {
             let mut raster: Raster = Raster::default();
-            let mut expected = std::collections::BTreeMap::new();
-            for (time, sector, sectors) in &requests {
-                raster.take(time >> shift, sector >> shift, *sectors);
+            let mut expected = BTreeMap::new();
+            for (time, sector, sectors, file) in &requests {
+                raster.take(time >> shift, sector >> shift, *sectors, *file);
             }
             let (time_axis, place_axis) = (raster.time, raster.place);
-            for (time, sector, sectors) in &requests {
+            for (time, sector, sectors, file) in &requests {
                 let column = (time >> shift >> time_axis.shift) - time_axis.first;
                 let row = (sector >> shift >> place_axis.shift) - place_axis.first;
-                let cell = expected.entry((column, row)).or_insert(Cell::default());
-                cell.count += 1;
-                cell.sectors += u64::from(*sectors);
+                let (count, all, files) =
+                    expected.entry((column, row)).or_insert((0, 0, BTreeSet::new()));
+                *count += 1;
+                *all += u64::from(*sectors);
+                files.insert(*file);
             }
-            let found = raster.cells().into_iter().map(|(column, row, cell)| ((column, row), cell));
-            prop_assert_eq!(found.collect::<std::collections::BTreeMap<_, _>>(), expected);
+            let found = raster.cells();
+            prop_assert_eq!(found.len(), expected.len());
+            for (column, row, cell) in found {
+                let (count, sectors, files) = &expected[&(column, row)];
+                prop_assert_eq!((cell.count, cell.sectors), (*count, *sectors));
+                let (file, others) = cell.file();
+                prop_assert!(files.contains(&file));
+                prop_assert_eq!(others, files.len() > 1);
+                prop_assert!(file > 0 || files.len() == 1);
+            }
             // As fine as it can be: with twice as many cells in a direction it would not fit.
             let of = |first, last| (last - first + 1) * 2 + 2;
             let (columns, rows) =

@@ -186,7 +186,7 @@ impl DeviceReport {
             depths: lasted.map(|(at, ns)| (at, seconds(*ns))).collect(),
             operations: groups
                 .filter_map(|(operation, group)| {
-                    Some(OperationReport::of(operation, group.as_deref()?))
+                    Some(OperationReport::of(operation, group.as_deref()?, None))
                 })
                 .collect(),
         }

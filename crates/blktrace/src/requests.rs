@@ -1,12 +1,14 @@
 //! What is said of requests that do the same, as it is written down.
 
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::event::{METADATA, Operation, READAHEAD, SECTOR_BYTES, SYNC};
+use crate::files::Files;
 use crate::group::{Amount, Group};
 use crate::histogram::{Histogram, Lengths};
 use crate::locality::Distances;
-use crate::raster::Raster;
+use crate::raster::{Cell, Raster};
 use crate::verdict::{Runs, Verdict};
 
 /// The requests of one device that do the same.
@@ -131,11 +133,46 @@ pub struct PositionReport {
     pub row_bytes: u64,
     /// Column, row, count and bytes of every cell that is not empty.
     pub cells: Vec<(u64, u64, u64, u64)>,
+    /// Whose requests are in them.
+    #[serde(flatten)]
+    pub files: CellFiles,
+}
+
+/// Of cells, files of which there are requests in them.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct CellFiles {
+    /// What the files are called; nothing if none is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+    /// Of each cell the number of a name, from 1, or 0 if none is known; below 0 if there are requests
+    /// of others, too.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<i64>,
+}
+
+impl CellFiles {
+    /// Those of cells, as `files` call them.
+    pub fn of(cells: &[(u64, u64, Cell)], files: Option<&Files>) -> Self {
+        let Some(files) = files else { return Self::default() };
+        let (mut numbers, mut names) = (FxHashMap::default(), Vec::new());
+        let number = |(_, _, cell): &(u64, u64, Cell)| {
+            let (file, others) = cell.file();
+            let number = *numbers.entry(file).or_insert_with(|| {
+                files.name(file).map_or(0, |name| {
+                    names.push(name.to_owned());
+                    names.len() as i64
+                })
+            });
+            if others { -number } else { number }
+        };
+        let numbers: Vec<i64> = cells.iter().map(number).collect();
+        if names.is_empty() { Self::default() } else { Self { names, files: numbers } }
+    }
 }
 
 impl OperationReport {
-    /// The requests of the group, all of which do this.
-    pub fn of(operation: Operation, group: &Group) -> Self {
+    /// The requests of the group, all of which do this, and names of their files where they are known.
+    pub fn of(operation: Operation, group: &Group, files: Option<&Files>) -> Self {
         let locality = &group.locality;
         Self {
             operation: operation.name(),
@@ -161,7 +198,7 @@ impl OperationReport {
             seek_window: DistancesReport::of(&locality.window),
             seek_streams: DistancesReport::of(&locality.streams),
             runs: RunsReport::of(&locality.runs),
-            position: PositionReport::of(&group.raster),
+            position: PositionReport::of(&group.raster, files),
             verdict: (operation != Operation::Discard).then(|| verdict(operation, group)),
         }
     }
@@ -223,8 +260,8 @@ impl RunsReport {
 }
 
 impl PositionReport {
-    /// The cells of a raster.
-    pub fn of<const COLUMNS: usize>(raster: &Raster<COLUMNS>) -> Self {
+    /// The cells of a raster, with the names of `files`, if there are any.
+    pub fn of<const COLUMNS: usize>(raster: &Raster<COLUMNS>, files: Option<&Files>) -> Self {
         let cells = raster.cells();
         let begins = |first: u64, shift: u32| if cells.is_empty() { 0 } else { first << shift };
         Self {
@@ -234,8 +271,9 @@ impl PositionReport {
             row_bytes: bytes(1 << raster.place.shift),
             cells: cells
                 .iter()
-                .map(|(column, row, cell)| (*column, *row, cell.count, bytes(cell.sectors)))
+                .map(|(column, row, cell)| (*column, *row, cell.count.into(), bytes(cell.sectors)))
                 .collect(),
+            files: CellFiles::of(&cells, files),
         }
     }
 }

@@ -8,9 +8,10 @@ use crate::attribution::{Attribution, Counts, Label, Pattern, Share};
 use crate::classes::{Class, Phase};
 use crate::disks::Disk;
 use crate::event::Device;
+use crate::files::Files;
 use crate::histogram::value_at;
 use crate::raster::{ROW_BITS, Raster};
-use crate::requests::{OperationReport, bytes, seconds};
+use crate::requests::{CellFiles, OperationReport, bytes, seconds};
 use crate::stages::Stage;
 
 /// A disk.
@@ -78,11 +79,14 @@ pub struct TimesReport {
     pub rows_ns: Vec<u64>,
     /// Column, row and count of every cell that is not empty.
     pub cells: Vec<(u64, u64, u64)>,
+    /// Whose requests are in them.
+    #[serde(flatten)]
+    pub files: CellFiles,
 }
 
 impl TimesReport {
-    /// The cells of a raster whose rows are numbers of buckets.
-    pub fn of<const COLUMNS: usize>(raster: &Raster<COLUMNS>) -> Self {
+    /// The cells of a raster whose rows are numbers of buckets, with the names of `files`.
+    pub fn of<const COLUMNS: usize>(raster: &Raster<COLUMNS>, files: Option<&Files>) -> Self {
         let cells = raster.cells();
         let (time, rows) = (&raster.time, &raster.place);
         let rows = if cells.is_empty() { 0..0 } else { rows.first..rows.last + 1 };
@@ -92,7 +96,11 @@ impl TimesReport {
             start_s: seconds(first),
             column_s: seconds(1 << time.shift),
             rows_ns: rows.map(|row| value_at(row << fold)).collect(),
-            cells: cells.iter().map(|(column, row, cell)| (*column, *row, cell.count)).collect(),
+            cells: cells
+                .iter()
+                .map(|(column, row, cell)| (*column, *row, cell.count.into()))
+                .collect(),
+            files: CellFiles::of(&cells, files),
         }
     }
 }
@@ -124,7 +132,8 @@ impl WhoseReport {
     /// What was found, the patterns with the most bytes first.
     pub fn of(found: &Attribution) -> Self {
         let most = |bytes: u64| std::cmp::Reverse(bytes);
-        let mut patterns: Vec<_> = found.patterns.iter().map(PatternReport::of).collect();
+        let pattern = |pattern| PatternReport::of(pattern, &found.files);
+        let mut patterns: Vec<_> = found.patterns.iter().map(pattern).collect();
         patterns.sort_by_key(|pattern| most(pattern.requests.issued.bytes));
         let share = |(label, share): &(Label, Share)| {
             let Pattern { device, class, phase, operation } = label.pattern;
@@ -153,10 +162,10 @@ impl WhoseReport {
 }
 
 impl PatternReport {
-    fn of((pattern, counts): &(Pattern, Box<Counts>)) -> Self {
+    fn of((pattern, counts): &(Pattern, Box<Counts>), files: &Files) -> Self {
         let Pattern { device, class, phase, operation } = *pattern;
-        let requests = OperationReport::of(operation, &counts.group);
-        let times = TimesReport::of(&counts.times);
+        let requests = OperationReport::of(operation, &counts.group, Some(files));
+        let times = TimesReport::of(&counts.times, Some(files));
         Self { device: device.to_string(), file_class: class, phase, requests, times }
     }
 }

@@ -200,10 +200,14 @@ def _drawn(heat: IoHeat) -> IoHeat:
     wide, high = max(1, -(-columns // _COLUMNS)), max(1, -(-rows // _ROWS))
     counts: Counter[tuple[int, int]] = Counter()
     sizes: Counter[tuple[int, int]] = Counter()
+    files: dict[tuple[int, int], int] = {}
     for place, (column, row, count) in enumerate(heat.cells):
         cell = column // wide, row // high
         counts[cell] += count
         sizes[cell] += heat.bytes[place] if heat.bytes else 0
+        if heat.files:
+            file, before = heat.files[place], files.get(cell, heat.files[place])
+            files[cell] = file if file == before else -abs(before or file)
     kept = [*heat.rows[:rows:high], *heat.rows[-1:]]
     ordered = sorted(counts.items())
     return IoHeat(
@@ -212,4 +216,6 @@ def _drawn(heat: IoHeat) -> IoHeat:
         tuple(kept),
         tuple((column, row, count) for (column, row), count in ordered),
         None if heat.bytes is None else tuple(sizes[cell] for cell, _ in ordered),
+        heat.names,
+        tuple(files[cell] for cell, _ in ordered) if heat.files else (),
     )

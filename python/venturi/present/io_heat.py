@@ -117,7 +117,7 @@ def of_places(found: RequestPlaces) -> IoHeat:
     rows = [float(found.start_bytes + row * found.row_bytes) for row in range(last + 2)]
     cells = tuple((column, row, count) for column, row, count, _ in found.cells)
     sizes = tuple(size for _, _, _, size in found.cells)
-    return IoHeat(found.start_s, found.column_s, tuple(rows), cells, sizes)
+    return IoHeat(found.start_s, found.column_s, tuple(rows), cells, sizes, *_named(found))
 
 
 def of_times(found: RequestTimesSeen) -> IoHeat:
@@ -125,7 +125,15 @@ def of_times(found: RequestTimesSeen) -> IoHeat:
     low_s = [ns / 1e9 for ns in found.rows_ns]
     # The last row is taken to be as high as the one before it.
     high = [2 * low_s[-1] - low_s[-2] if len(low_s) > 1 else 2 * low_s[0]] if low_s else []
-    return IoHeat(found.start_s, found.column_s, (*low_s, *high), tuple(found.cells), None)
+    cells = tuple(found.cells)
+    return IoHeat(found.start_s, found.column_s, (*low_s, *high), cells, None, *_named(found))
+
+
+def _named(found: RequestPlaces | RequestTimesSeen) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The names of files, and the number of one for each cell; nothing where they do not fit."""
+    fit = len(found.files) == len(found.cells)
+    fit = fit and all(abs(number) <= len(found.names) for number in found.files)
+    return (tuple(found.names), tuple(found.files)) if fit else ((), ())
 
 
 def heat_part(repository: Repository, trial: Trial, asked: Part) -> IoHeat:
@@ -160,19 +168,21 @@ def _cut(whole: IoHeat, from_s: float, until_s: float) -> IoHeat:
     """The columns that begin or end within the time, the first of them at 0."""
     first = max(0, int((from_s - whole.start_s) // whole.column_s))
     last = int((until_s - whole.start_s) // whole.column_s)
-    sizes: Iterator[int | None] = iter(whole.bytes or (None for _ in whole.cells))
-    kept = [
-        ((column - first, row, count), size)
-        for (column, row, count), size in zip(whole.cells, sizes, strict=True)
-        if first <= column <= last
-    ]
-    bytes_ = None if whole.bytes is None else tuple(size for _, size in kept if size is not None)
+    kept = [place for place, (column, _, _) in enumerate(whole.cells) if first <= column <= last]
+    cells = [whole.cells[place] for place in kept]
+    # Names of other cells' files are left out.
+    numbers: dict[int, int] = {0: 0}
+    files = [whole.files[place] for place in kept] if whole.files else []
+    for file in files:
+        numbers.setdefault(abs(file), len(numbers))
     return IoHeat(
         whole.start_s + first * whole.column_s,
         whole.column_s,
         whole.rows,
-        tuple(cell for cell, _ in kept),
-        bytes_,
+        tuple((column - first, row, count) for column, row, count in cells),
+        None if whole.bytes is None else tuple(whole.bytes[place] for place in kept),
+        tuple(whole.names[number - 1] for number in numbers if number),
+        tuple(numbers[abs(file)] * (-1 if file < 0 else 1) for file in files),
     )
 
 

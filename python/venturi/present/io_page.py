@@ -32,7 +32,9 @@ class IoHeat:
     """Cells of time and of something else: column, row, and how many requests are in them.
 
     Row `n` goes from `rows[n]` to `rows[n + 1]`. `bytes` are those of each cell; None where they
-    are not counted.
+    are not counted. `files` has of each cell the number of one of `names`, from 1, of a file whose
+    requests are in it: below 0 if those of others are, too, 0 if none is known. It is empty where
+    no file is known at all.
     """
 
     start_s: float
@@ -40,6 +42,8 @@ class IoHeat:
     rows: tuple[float, ...]
     cells: tuple[tuple[int, int, int], ...]
     bytes: tuple[int, ...] | None
+    names: tuple[str, ...] = ()
+    files: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,8 @@ export type Window = readonly [number, number];
 
 /** The strip of stages has this part of a panel's height. */
 const STRIP = 0.08;
+/** How high a chart is of which there is one. */
+const CLOSER_PX = 260;
 
 const amountsOf = (heat: IoHeat, counted: Counted): readonly number[] =>
   counted === "bytes" && heat.bytes ? heat.bytes : heat.cells.map(([, , requests]) => requests);
@@ -31,6 +33,14 @@ const during = (stages: readonly IoStage[], from: number, to: number) =>
   stages
     .filter((stage) => stage.from_s < to && stage.until_s > from)
     .map(({ name, phase }) => `stage ${name} (${phase})`);
+
+/** A file whose requests are in a cell, as far as they are known. */
+export function fileAt({ names, files }: IoHeat, at: number): string | null {
+  const number = files[at] ?? 0;
+  const name = names[Math.abs(number) - 1];
+  if (name === undefined) return null;
+  return number < 0 ? `${name} and others` : name;
+}
 
 /** Cells, the darker the more is in them. */
 function heatMarks(
@@ -48,6 +58,7 @@ function heatMarks(
     const to = from + heat.column_s;
     const [low, high] = [heat.rows[row] ?? 0, heat.rows[row + 1] ?? heat.rows[row] ?? 0];
     const size = heat.bytes?.[at];
+    const file = fileAt(heat, at);
     return {
       from,
       to,
@@ -60,6 +71,7 @@ function heatMarks(
       lines: [
         told(low, high),
         `${count(requests)} requests${size === undefined ? "" : `, ${bytes(size)}`}`,
+        ...(file ? [file] : []),
         ...during(stages, from, to),
       ],
     };
@@ -84,6 +96,7 @@ function heatChart(
   { stages, window: [minimum, maximum] }: Shown,
   axis: (marks: readonly Mark[]) => Shared,
   view: View,
+  plotPx?: number,
 ): Drawing {
   const marks = all.flatMap((panel) => panel.marks);
   if (marks.length === 0) return null;
@@ -105,7 +118,7 @@ function heatChart(
     marks: [...panel.marks, ...strip(seen, y.maximum + above / 4, y.maximum + above)],
   }));
   const raised = seen.length > 0 ? { ...y, maximum: y.maximum + above } : y;
-  return panels(withStages, { minimum, maximum, ticks, format: duration }, raised, view);
+  return panels(withStages, { minimum, maximum, ticks, format: duration }, raised, view, plotPx);
 }
 
 const placeMarks = (heat: IoHeat, shown: Shown) =>
@@ -165,7 +178,8 @@ export function zoomChart(
   view: View,
 ): Drawing {
   const marks = chart === "places" ? placeMarks(heat, shown) : timeMarks(heat, shown);
-  return heatChart([{ title, marks }], shown, chart === "places" ? placeAxis : timeAxis, view);
+  const axis = chart === "places" ? placeAxis : timeAxis;
+  return heatChart([{ title, marks }], shown, axis, view, CLOSER_PX);
 }
 
 /** A part has no more columns, if there are cells that wide. */
@@ -197,5 +211,6 @@ export function cut(heat: IoHeat, [from, until]: Window): IoHeat {
     ...heat,
     cells: heat.cells.filter((_, at) => kept[at]),
     bytes: heat.bytes?.filter((_, at) => kept[at]) ?? null,
+    files: heat.files.filter((_, at) => kept[at]),
   };
 }

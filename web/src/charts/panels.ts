@@ -65,7 +65,13 @@ const rectangles = (panel: Panel, place: number, view: View) => ({
 });
 
 /** The panels, as many in a row as there is room for; null where there is nothing in any. */
-export function panels(all: readonly Panel[], x: Shared, y: Shared, view: View): Drawing {
+export function panels(
+  all: readonly Panel[],
+  x: Shared,
+  y: Shared,
+  view: View,
+  plotPx: number = PLOT_PX,
+): Drawing {
   if (all.every(({ marks }) => marks.length === 0)) return null;
   const columns = columnsOf(all.length, view.width);
   const cell = view.width / columns;
@@ -75,7 +81,7 @@ export function panels(all: readonly Panel[], x: Shared, y: Shared, view: View):
   const rightPx = Math.max(GAP_PX, last === undefined ? 0 : 4 * x.format(last).length);
   const left = (place: number) => (place % columns) * cell;
   const top = (place: number) =>
-    Math.floor(place / columns) * (TITLE_PX + PLOT_PX + AXIS_PX + GAP_PX);
+    Math.floor(place / columns) * (TITLE_PX + plotPx + AXIS_PX + GAP_PX);
   const axis = quietAxis(view);
   const scale = ({ minimum, maximum, ticks, format }: Shared, gridIndex: number) => ({
     type: "value",
@@ -88,7 +94,7 @@ export function panels(all: readonly Panel[], x: Shared, y: Shared, view: View):
     axisPointer: { show: false },
   });
   return {
-    height: top(all.length - 1) + TITLE_PX + PLOT_PX + AXIS_PX,
+    height: top(all.length - 1) + TITLE_PX + plotPx + AXIS_PX,
     option: {
       ...base(view),
       tooltip: {
@@ -118,7 +124,7 @@ export function panels(all: readonly Panel[], x: Shared, y: Shared, view: View):
         left: left(place) + leftPx,
         top: top(place) + TITLE_PX,
         width: cell - leftPx - rightPx,
-        height: PLOT_PX,
+        height: plotPx,
         outerBoundsMode: "none",
       })),
       xAxis: all.map((_, place) => ({

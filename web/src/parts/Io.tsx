@@ -10,7 +10,7 @@ import {
   sizesChart,
   timesChart,
 } from "../charts/io";
-import { placesChart, timesOverChart } from "../charts/io-heat";
+import { fileAt, placesChart, timesOverChart } from "../charts/io-heat";
 import type { View } from "../charts/view";
 import { exported } from "../data";
 import { bytes, count, percent, size } from "../format";
@@ -69,6 +69,7 @@ const cellsOf = (heat: IoHeat | null) =>
     low: heat.rows[row] ?? 0,
     requests,
     bytes: heat.bytes?.[at] ?? null,
+    file: fileAt(heat, at),
   })) ?? null;
 
 interface Traced {
@@ -171,15 +172,23 @@ function Charts({ id, found, cells }: Traced) {
         draw={places}
         file={`${id}-io-places`}
         table={{
-          columns: [pattern, number("From"), number("Place from"), requests, number("Bytes")],
+          columns: [
+            pattern,
+            number("From"),
+            number("Place from"),
+            requests,
+            number("Bytes"),
+            { name: "File" },
+          ],
           rows: rowsOf(
             drawn,
             (each) => cellsOf(each.places),
-            ({ fromS, low, requests: made, bytes: moved }) => [
+            ({ fromS, low, requests: made, bytes: moved, file }) => [
               { value: fromS, show: duration(fromS) },
               sized(low),
               { value: made, show: count(made) },
               sized(moved),
+              file,
             ],
           ),
         }}
@@ -190,14 +199,15 @@ function Charts({ id, found, cells }: Traced) {
         draw={over}
         file={`${id}-io-times-over`}
         table={{
-          columns: [pattern, number("From"), number("Took from"), requests],
+          columns: [pattern, number("From"), number("Took from"), requests, { name: "File" }],
           rows: rowsOf(
             drawn,
             (each) => cellsOf(each.times_over),
-            ({ fromS, low, requests: made }) => [
+            ({ fromS, low, requests: made, file }) => [
               { value: fromS, show: duration(fromS) },
               timed(low),
               { value: made, show: count(made) },
+              file,
             ],
           ),
         }}

@@ -1,6 +1,6 @@
 // One chart over time of one pattern, from when to when one likes: finer the closer one looks.
 import { useCallback, useMemo, useState } from "react";
-import { cut, finest, moved, type Shown, type Window, zoomChart } from "../charts/io-heat";
+import { cut, fileAt, finest, moved, type Shown, type Window, zoomChart } from "../charts/io-heat";
 import type { View } from "../charts/view";
 import { useTwin } from "../data";
 import { bytes, count } from "../format";
@@ -82,14 +82,16 @@ export function IoZoom({
             number("From"),
             number(chart === "places" ? "Place from" : "Took from"),
             number("Requests"),
+            { name: "File" },
           ],
-          rows: (heat?.cells ?? []).map(([column, row, requests]) => {
+          rows: (heat?.cells ?? []).map(([column, row, requests], at) => {
             const from = (heat?.start_s ?? 0) + column * (heat?.column_s ?? 0);
             const low = heat?.rows[row] ?? 0;
             return [
               { value: from, show: duration(from) },
               { value: low, show: told(low) },
               { value: requests, show: count(requests) },
+              heat ? fileAt(heat, at) : null,
             ];
           }),
         }}

@@ -9,6 +9,7 @@ import {
 } from "../../src/charts/io";
 import {
   cut,
+  fileAt,
   finest,
   moved,
   placesChart,
@@ -27,6 +28,8 @@ const heat: IoHeat = {
     [1, 0, 7],
   ],
   bytes: [5, 4096],
+  names: ["rdd_3_0", "shuffle_0_1_0.data"],
+  files: [0, -2],
 };
 const shown: Shown = { counted: "bytes", scale: "log", stages: [], window: [0, 2] };
 
@@ -144,4 +147,11 @@ test("a window stays within the trace, and a part is cut from the finest cells t
   expect(finest([], [0, 1])).toBeUndefined();
   const part = cut(heat, [1, 1.5]);
   expect([part.cells, part.bytes]).toEqual([[[1, 0, 7]], [4096]]);
+  expect(fileAt(part, 0)).toBe("shuffle_0_1_0.data and others");
+});
+
+test("a cell tells a file of its requests, where one is known", () => {
+  expect(fileAt({ ...heat, files: [1, -2] }, 0)).toBe("rdd_3_0");
+  expect(fileAt(heat, 0)).toBeNull();
+  expect(fileAt({ ...heat, names: [], files: [] }, 1)).toBeNull();
 });

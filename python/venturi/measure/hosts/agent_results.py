@@ -389,13 +389,19 @@ class AccessVerdict:
 
 @dataclass(frozen=True)
 class RequestPlaces:
-    """Where on the device over time: column, row, count and bytes of cells that are not empty."""
+    """Where on the device over time: column, row, count and bytes of cells that are not empty.
+
+    `files` has of each cell the number of the name, from 1, of a file whose requests are in it:
+    below 0 if those of others are, too; 0, or no number at all, if none is known.
+    """
 
     start_s: float
     column_s: float
     start_bytes: int
     row_bytes: int
     cells: list[tuple[int, int, int, int]]
+    names: list[str] = field(default_factory=list)
+    files: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -403,12 +409,15 @@ class RequestTimesSeen:
     """How long requests took over time: column, row and count of cells that are not empty.
 
     `rows_ns` are the least times of the rows, of which the last goes as far as there is anything.
+    `names` and `files` are as those of places.
     """
 
     start_s: float
     column_s: float
     rows_ns: list[int]
     cells: list[tuple[int, int, int]]
+    names: list[str] = field(default_factory=list)
+    files: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -188,6 +188,8 @@ export interface IoHeat {
   rows: number[];
   cells: [number, number, number][];
   bytes: number[] | null;
+  names: string[];
+  files: number[];
 }
 export interface IoPage {
   missing_reason: string | null;
