@@ -1,9 +1,10 @@
 """`python -m benchmarks.diagnosis.slots`: what is foretold for other numbers of slots, and is.
 
 The programs that run in one process are run on one core and on two; from each log the time on the
-other number is foretold by replay and compared with what was measured. Figures are medians of
-`--repeats`, run in turn. `--page` writes the table into docs/guide/diagnosis.md: programs can be
-run in parts, and the rows of the others stay.
+other number is foretold by replay and compared with what was measured. What they read is in as many
+partitions either way, as files would be: a replay keeps the tasks that there were. Figures are
+medians of `--repeats`, run in turn. `--page` writes the table into docs/guide/diagnosis.md:
+programs can be run in parts, and the rows of the others stay.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from benchmarks.into_page import write_table
 from venturi.model.stages.outlook import outlooks
 
 CORES = (1, 2)
+# Of what these programs read, which is in no file: by default as many as there are cores.
+PARTITIONS = {"spark.default.parallelism": "4"}
 HEAD = (
     "| program | recorded on | measured there | on | foretold | measured | error | by others |",
     "|---|--:|--:|--:|--:|--:|--:|--:|",
@@ -39,8 +42,8 @@ def main(names: tuple[str, ...], repeats: int, page: Path | None, *, faulty: boo
         runs: dict[int, list[Looked]] = {cores: [] for cores in CORES}
         for _ in range(repeats):
             for cores, found in runs.items():
-                master = {"spark.master": f"local[{cores},4]"}
-                found.append(looked_at(name, "faulty" if faulty else "sound", master))
+                chosen = {"spark.master": f"local[{cores},4]", **PARTITIONS}
+                found.append(looked_at(name, "faulty" if faulty else "sound", chosen))
         measured_s = {cores: median(each.elapsed_s for each in runs[cores]) for cores in CORES}
         rows = []
         for here, there in (CORES, CORES[::-1]):

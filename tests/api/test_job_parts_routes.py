@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,11 @@ import pytest
 
 import job_samples
 from api_client import client_of
+from venturi.cli import job as cli_job
+from venturi.present.api import jobs
 from venturi.present.api.jobs import job_of
+from venturi.record import answers as answers_module
+from venturi.record.answers import forget
 from venturi.record.importing.take_in import import_file
 from venturi.record.repository import Repository
 from venturi.settings import Settings
@@ -98,3 +103,29 @@ def test_memory_stands_over_time_beside_what_there_is(tmp_path: Path, settings: 
     assert told["heap"] == (4 << 30,)
     assert told["execution"] == (2 << 30,)
     assert second.t_s == (pytest.approx(20, abs=1),)
+
+
+def test_the_answer_about_a_large_job_is_kept_until_program_or_trial_change(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "KEPT_FROM_TASKS", 1)
+    log = FAULTS / "missed-broadcast-faulty.zstd"
+    with Repository.open(settings) as repository:
+        (arrival,) = import_file(repository, "spark-eventlog", log).trials
+        trial = repository.get(arrival.trial)
+        computed = job_of(repository, trial)
+        job = cli_job.job_of(repository, trial)
+        assert job is not None
+        jobs.keep_answer(
+            repository, trial, job.line, job.analysis, host=job.host, told=job.diagnosis
+        )
+        (settings.home / "artifacts" / trial.id / "tasks.parquet").unlink()
+        assert job_of(repository, trial) == computed
+        changed = replace(trial, samples=())
+        assert "not in this repository" in (job_of(repository, changed).missing_reason or "")
+        monkeypatch.setattr(answers_module, "_program", lambda: "another")
+        assert "not in this repository" in (job_of(repository, trial).missing_reason or "")
+        monkeypatch.undo()
+        (kept,) = (settings.home / "answers").iterdir()
+        forget(settings.home, trial.id)
+        assert not kept.exists()

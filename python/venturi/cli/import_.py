@@ -271,10 +271,16 @@ def _arrived(file: Path | None, arrival: Arrival) -> str:
 
 
 def _job_of(repository: Repository, arrival: Arrival) -> Job | None:
+    from venturi.present.api.jobs import keep_answer
+
     try:
-        return job_of(repository, repository.get(arrival.trial))
+        trial = repository.get(arrival.trial)
+        job = job_of(repository, trial)
     except VenturiError:  # it was taken in; `show` says what is wrong with it
         return None
+    if job is not None:
+        keep_answer(repository, trial, job.line, job.analysis, host=job.host, told=job.diagnosis)
+    return job
 
 
 def _tell_job(repository: Repository, arrival: Arrival) -> None:

@@ -15,6 +15,16 @@ export const number = (name: string): Column => ({ name, number: true });
 /** A bare value is shown as it is; `value` goes into the CSV, `show` onto the page. */
 export type Cell = Scalar | { value: Scalar; show: ReactNode };
 
+/** A text that is cut to one line on the page; the mouse shows the rest, the CSV has it. */
+export const oneLine = (text: string): Cell => ({
+  value: text,
+  show: (
+    <span className="one-line" title={text}>
+      {text}
+    </span>
+  ),
+});
+
 const whole = (cell: Cell): cell is { value: Scalar; show: ReactNode } =>
   typeof cell === "object" && cell !== null;
 

@@ -17,7 +17,6 @@ from venturi.advise.diagnosis import (
 )
 from venturi.advise.diagnosis.case import Case, Confidence, Hit, Spared, Where
 from venturi.advise.diagnosis.rules import Rule, load_rules
-from venturi.model.stages.gaps import gaps_of
 from venturi.model.stages.stage import Analysis
 from venturi.model.stages.timeline import Timeline
 from venturi.units import format_duration
@@ -165,7 +164,7 @@ def _unseen(line: Timeline, case: Case) -> Iterator[str]:
         yield "of MapReduce's jobs how long reduces waited for maps"
     if case.n_left_out:
         yield f"{case.n_left_out:,} stages with the least time on the critical path"
-    if (lacking := gaps_of(line.account).sentence) is not None:
+    if (lacking := line.gaps.sentence) is not None:
         yield f"{lacking}, so that what happened then is not looked at"
     if line.account.queries is not None and line.account.operators is None:
         yield "the log has no plan of a query: joins, files and Python functions are not looked at"

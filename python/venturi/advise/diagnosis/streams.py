@@ -40,7 +40,7 @@ def stream_behind(case: Case) -> Iterator[Hit]:
                 "rows": f"{max(int(use.rows_per_s * use.first_s), 1):,}",
                 "trigger": f"{math.ceil(use.last_s)} seconds",
             },
-            # Of what came in meanwhile nothing would have had to wait for the batch before.
+            # What a batch has to do more than the first ones.
             Spared(f"{format_duration(use.last_s - use.first_s)} a batch", 1 - 1 / growth),
         )
 

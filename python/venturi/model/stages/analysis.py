@@ -71,7 +71,7 @@ def analyse(
     rows = {(row["stage_id"], row["attempt"]): row for row in account.stages.rows(named=True)}
     parts, cores = Elapsed({}, {}, {}), None
     if elapsed_s:
-        parts = elapsed_parts(account, tasks, timed, there, elapsed_s)
+        parts = elapsed_parts(account, tasks, timed, there, gaps=line.gaps, elapsed_s=elapsed_s)
         if there is not None:
             n_tasks = [rows[key]["n_tasks"] for key in spans]
             cores = core_use(tasks, timed, n_tasks, there, elapsed_s)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from venturi.model.stages.causes import NOT_IN_LOG, UNATTRIBUTED, Floats, Seconds, TaskTimes, Truths
-from venturi.model.stages.gaps import Gaps, gaps_of
+from venturi.model.stages.gaps import Gaps
 from venturi.model.stages.path import StageSpan
 from venturi.model.stages.replay import slots_used
 from venturi.model.stages.slots import Offered
@@ -59,13 +59,14 @@ def elapsed_parts(
     tasks: Tasks,
     spans: Sequence[StageSpan],
     there: Offered | None,
+    *,
+    gaps: Gaps,
     elapsed_s: float,
 ) -> Elapsed:
     """Where the time of `account`, of which `tasks` are, from its start to `elapsed_s` went.
 
     `there` are the slots; where they are not known, those that the active stages used at once.
     """
-    gaps = gaps_of(account)
     jobs = _Open(account, gaps, tasks.origin_ms, elapsed_s)
     edges = np.concatenate([
         [0.0, elapsed_s], jobs.moments, [] if there is None else there.from_s,

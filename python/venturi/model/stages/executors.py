@@ -18,12 +18,16 @@ def executor_uses(line: Timeline) -> tuple[ExecutorUse, ...]:
     if account.memory is not None:
         for executor, metric, value in account.memory.rows():
             memory.setdefault(executor, {})[metric] = value
-    rows = tasks.rows.select("executor_id").with_row_index("place")
-    places = dict(rows.group_by("executor_id").agg("place").rows())
+    numbers = tasks.alike("executor_id")
+    order = np.argsort(numbers, kind="stable")
+    starts = np.flatnonzero(np.diff(numbers[order], prepend=-2))
+    places = {
+        tasks.who(int(own[0])).executor_id: own for own in np.split(order, starts[1:]) if len(own)
+    }
     failed = (tasks.rows["outcome"] == "failed").fill_null(value=False).to_numpy()
     found = []
     for row in account.executors.rows(named=True):
-        own = np.array(places.get(row["executor_id"], ()), np.intp)
+        own = places.get(row["executor_id"], np.zeros(0, np.intp))
         added_s, removed_s = (
             None if row[name] is None else (row[name] - origin_ms) / 1e3
             for name in ("added_ms", "removed_ms")

@@ -165,10 +165,13 @@ def _by_outcome(tasks: Tasks, used_s: float, elapsed_s: float) -> tuple[CoreTime
     )
     inside = np.where(np.isnan(inside), 0.0, np.maximum(inside, 0.0))
     whole = float(inside.sum())
-    outcomes = np.where(tasks.output_lost, OUTPUT_LOST, tasks.rows["outcome"].to_numpy())
+    outcomes = tasks.rows["outcome"]
     found = []
     for outcome, said in OUTCOMES.items():
-        part = float(inside[outcomes == outcome].sum())
+        which = tasks.output_lost
+        if outcome != OUTPUT_LOST:
+            which = (outcomes == outcome).fill_null(value=False).to_numpy() & ~which
+        part = float(inside[which].sum())
         if part > 0:
             found.append(CoreTime(said, used_s * part / whole))
     return tuple(found)
@@ -192,7 +195,7 @@ def _waits(tasks: Tasks, spans: list[StageSpan], n_tasks: list[int | None]) -> F
         since[again + 1] = tasks.times.finished_s[own][again]
         since = np.fmin(np.where(np.isnan(since), span.from_s, since), launched)
         found.append(np.column_stack([since, launched, np.ones(len(own))]))
-        never = (count or 0) - len(np.unique(index))
+        never = (count or 0) - (len(index) - len(again))
         if never > 0:
             found.append(np.array([[span.from_s, span.to_s, never]]))
     return np.concatenate(found)

@@ -163,13 +163,14 @@ class MemoryUse:
 
 @dataclass(frozen=True, slots=True)
 class StreamUse:
-    """A streaming query: its batches, the rows that came in, and how many of them a second of work.
+    """A streaming query: its batches, and the rows that came in.
 
-    `input_rows_per_s` is how many came in a second for the last third of the batches, `first_s` and
-    `last_s` are the medians of the first and the last third. `slowest_part` took the most of the
-    slowest batch, which began `slowest_at_s` after the application. `busy` is the share of the time
-    in which a batch was worked on; `behind`: it always was, and each took longer. State is after
-    the last one, `first_state_rows` after the first third.
+    Of the last third of the batches `input_rows_per_s` came in a second, and `rows_per_s` were
+    worked off in a second of work; `first_s` and `last_s` are the medians of the first third and
+    the last. `slowest_part` took the most of the slowest batch, which began `slowest_at_s` after
+    the application. `busy` is the share of the time in which a batch was worked on; `behind`: it
+    always was, and each took longer. State is after the last one, `first_state_rows` after the
+    first third.
     """
 
     stream: str

@@ -43,14 +43,16 @@ def _use(stream: str, batches: Sequence[_Batch], origin_ms: float) -> StreamUse:
     first_s, last_s = median(took_s[:third]), median(took_s[-third:])
     grows = len(took_s) >= _LEAST and last_s >= _GROWS * first_s > 0
     last = batches[-1]
-    n_rows = sum(row["input_rows"] or 0 for row in batches)
+    late_s, came_in = sum(took_s[-third:]), _rows(batches[-third:])
+    # What a batch has came in since the one before began.
+    since_s = (last["began_ms"] - batches[max(len(batches) - third - 1, 0)]["began_ms"]) / 1e3
     return StreamUse(
         stream=stream,
         name=last["name"],
         batches=len(batches),
-        rows=n_rows,
-        rows_per_s=n_rows / sum(took_s) if sum(took_s) > 0 else None,
-        input_rows_per_s=_input_rate(batches[-third - 1 :]),
+        rows=_rows(batches),
+        rows_per_s=came_in / late_s if late_s > 0 else None,
+        input_rows_per_s=came_in / since_s if since_s > 0 else None,
         median_s=median(took_s),
         first_s=first_s,
         last_s=last_s,
@@ -66,8 +68,5 @@ def _use(stream: str, batches: Sequence[_Batch], origin_ms: float) -> StreamUse:
     )
 
 
-def _input_rate(batches: Sequence[_Batch]) -> float | None:
-    """Rows a second that came in for all but the first of these batches: since the one before."""
-    lasted_s = (batches[-1]["began_ms"] - batches[0]["began_ms"]) / 1e3
-    rows = sum(row["input_rows"] or 0 for row in batches[1:])
-    return rows / lasted_s if lasted_s > 0 else None
+def _rows(batches: Sequence[_Batch]) -> int:
+    return sum(row["input_rows"] or 0 for row in batches)

@@ -64,7 +64,7 @@ class Tasks:
     def __init__(self, account: JobAccount, origin_ms: float) -> None:
         self.engine = account.application.engine
         self.origin_ms = origin_ms
-        self.rows = account.tasks.sort("stage_id", "stage_attempt", maintain_order=True)
+        self.rows = _by_stage(account.tasks)
         self._who = self.rows.select(each.name for each in fields(Attempt))
         ends = _ends(self.rows, account)
         self.unfinished = ends["unfinished"].to_numpy()
@@ -131,6 +131,16 @@ class Tasks:
             if len(found) == SHOWN_UNFINISHED:
                 break
         return tuple(found)
+
+
+def _by_stage(tasks: pl.DataFrame) -> pl.DataFrame:
+    """`tasks` sorted by stage; a copy of all of them only where they are not so already."""
+    stage, attempt = (tasks[name].to_numpy() for name in ("stage_id", "stage_attempt"))
+    later = np.diff(stage)
+    in_order = (later > 0) | ((later == 0) & (np.diff(attempt) >= 0))
+    if in_order.all():
+        return tasks
+    return tasks.sort("stage_id", "stage_attempt", maintain_order=True)
 
 
 def _ends(rows: pl.DataFrame, account: JobAccount) -> pl.DataFrame:

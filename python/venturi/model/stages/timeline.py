@@ -8,6 +8,7 @@ from typing import Any
 
 from venturi.errors import VenturiError
 from venturi.model.stages.causes import CAUSES
+from venturi.model.stages.gaps import Gaps, gaps_of
 from venturi.model.stages.path import StageSpan
 from venturi.model.stages.plans import Plans
 from venturi.model.stages.replay import Schedule
@@ -23,8 +24,8 @@ class Timeline:
     """Moments are seconds since the application began; where that is not recorded, its first stage.
 
     `elapsed_s` is None where the end is not known, `there` where it is not said which executors
-    were there. `spans` has the stages whose beginning is recorded. `schedules` are those of the
-    stages that `analyse` found tasks of known time in.
+    were there. `spans` has the stages whose beginning is recorded, `gaps` what the log lacks.
+    `schedules` are those of the stages that `analyse` found tasks of known time in.
     """
 
     account: JobAccount
@@ -33,6 +34,7 @@ class Timeline:
     plans: Plans
     spans: Mapping[Key, StageSpan]
     there: Offered | None
+    gaps: Gaps
     schedules: dict[Key, Schedule] = field(default_factory=dict)
 
 
@@ -61,6 +63,7 @@ def timeline(account: JobAccount) -> Timeline:
         Plans(account),
         spans,
         offered(account, origin_ms),
+        gaps_of(account),
     )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
+from pydantic import TypeAdapter
 
-from venturi.advise.diagnosis.find import Finding, diagnose
+from venturi.advise.diagnosis.find import Diagnosis, Finding, diagnose
 from venturi.errors import VenturiError
 from venturi.model.stages.analysis import analyse
 from venturi.model.stages.causes import Floats
@@ -37,6 +39,7 @@ from venturi.present.api.job_shapes import (
 )
 from venturi.present.host_use import HostUse
 from venturi.present.meanwhile import Meanwhile, meanwhile, sentence
+from venturi.record.answers import keep, kept
 from venturi.record.job_account import JobAccount, has_account, load
 from venturi.record.repository import Repository
 from venturi.record.trial import CPU_OTHERS, Trial
@@ -47,6 +50,8 @@ REPLAYED_TASKS = 20_000  # of more, a page would wait too long
 SHOWN_TIERS = SHOWN_LOSSES = SHOWN_EXECUTORS = 200
 SHOWN_STREAMS = 50
 SHOWN_MEMORY = 4
+KEPT_FROM_TASKS = 10_000  # the answer about fewer takes no longer than a page may
+_ANSWER = "job.json"
 TASK_TIME = "task time"
 NO_CLOCK = "an account that was ingested has no other beginning than its own"
 
@@ -71,11 +76,38 @@ def analysed(repository: Repository, trial: Trial) -> tuple[Timeline, Analysis]:
 
 def job_of(repository: Repository, trial: Trial) -> JobData:
     """What the account that is kept with `trial` tells, or why nothing."""
+    answer = kept(repository.artifacts_dir.parent, trial, _ANSWER)
+    try:
+        if answer is not None:
+            return _answers().validate_json(answer)
+    except ValueError:  # damaged: it is computed
+        pass
     try:
         line, found = analysed(repository, trial)
-        return _data(line, found, meanwhile(repository, trial, line.account, found))
+        host = meanwhile(repository, trial, line.account, found)
+        return _data(line, found, host, diagnose(line, found))
     except VenturiError as error:
         return _nothing(error.message)
+
+
+def keep_answer(
+    repository: Repository,
+    trial: Trial,
+    line: Timeline,
+    found: Analysis,
+    *,
+    host: Meanwhile,
+    told: Diagnosis,
+) -> None:
+    """Keeps what `job_of` answers about a job that is so large that a page would wait for it."""
+    if len(line.account.tasks) >= KEPT_FROM_TASKS:
+        answer = _answers().dump_json(_data(line, found, host, told))
+        keep(repository.artifacts_dir.parent, trial, _ANSWER, answer)
+
+
+@cache
+def _answers() -> TypeAdapter[JobData]:
+    return TypeAdapter(JobData)
 
 
 def _nothing(reason: str) -> JobData:
@@ -89,12 +121,11 @@ def _nothing(reason: str) -> JobData:
     )  # fmt: skip
 
 
-def _data(line: Timeline, found: Analysis, host: Meanwhile) -> JobData:
+def _data(line: Timeline, found: Analysis, host: Meanwhile, told: Diagnosis) -> JobData:
     account = line.account
     longest = sorted(found.stages, key=lambda each: -each.task_s)[:SHOWN_STAGES]
     shown, path = {each.key for each in longest}, {step.key for step in found.path}
     whole_s = found.verdict.of_s
-    told = diagnose(line, found)
     uses = executor_uses(line)
     busiest = {each.executor_id for each in sorted(uses, key=lambda e: -e.task_s)[:SHOWN_EXECUTORS]}
     return JobData(
@@ -200,7 +231,7 @@ def _running(line: Timeline) -> JobRunning | None:
 
     def passed_s(moments_s: Floats) -> Floats:
         """At each edge the sum of the times since those of the moments that are over."""
-        moments_s = np.sort(moments_s)
+        moments_s = np.sort(moments_s, kind="stable")  # mostly in order, so that this merges
         sums_s = np.concatenate([[0.0], np.cumsum(moments_s)])
         over = np.searchsorted(moments_s, edges_s)
         passed: Floats = over * edges_s - sums_s[over]

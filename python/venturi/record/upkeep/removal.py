@@ -19,6 +19,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from venturi.errors import ExitCode, VenturiError
+from venturi.record.answers import forget
 from venturi.record.authors import SAID_CHARACTERS_MAX, Author, author_of, columns_of
 from venturi.record.exclusions import REASON_CHARACTERS_MAX
 from venturi.record.query.conditions import Condition
@@ -109,6 +110,7 @@ def remove(
         for id_ in found.ids:
             with suppress(FileNotFoundError):
                 shutil.rmtree(repository.artifacts_dir / id_)
+            forget(repository.artifacts_dir.parent, id_)
     return removal, found
 
 

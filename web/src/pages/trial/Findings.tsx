@@ -1,7 +1,7 @@
 // What can be done about a job's time, what was done in vain, and what its cores did.
 import { bytes, count, duration, percent } from "../../format";
 import type { JobData, JobFinding } from "../../generated/types";
-import { type Cell, DataTable, number } from "../../parts/Table";
+import { type Cell, DataTable, number, oneLine } from "../../parts/Table";
 
 const SHOWN = 3;
 
@@ -147,8 +147,8 @@ export function Executors({ data: { executors, executors_left_out: left } }: { d
           each.executor_id,
           each.host,
           each.cores,
-          spanOf(each.added_s, each.removed_s),
-          each.reason,
+          oneLine(spanOf(each.added_s, each.removed_s)),
+          each.reason === null ? null : oneLine(each.reason),
           each.tasks,
           each.failed,
           { value: each.task_s, show: duration(each.task_s) },
@@ -200,7 +200,7 @@ export function Streams({ data: { streams } }: { data: JobData }) {
           { value: each.slowest_s, show: duration(each.slowest_s) },
           each.slowest_part,
           shared(each.busy),
-          each.behind ? "no: batches follow one another, each longer" : "yes",
+          each.behind ? "no, each batch is longer" : "yes",
           each.state_rows,
           sized(each.state_bytes),
         ])}

@@ -9,7 +9,7 @@ import type { Trial } from "../../generated/record";
 import type { JobData, JobStage, TrialDetail } from "../../generated/types";
 import { Figure, type Legend } from "../../parts/Figure";
 import { Pending, ProblemBox } from "../../parts/Page";
-import { type Cell, type Column, DataTable, number } from "../../parts/Table";
+import { type Cell, type Column, DataTable, number, oneLine } from "../../parts/Table";
 import { useSearch } from "../../state";
 import {
   causeRole,
@@ -37,16 +37,6 @@ const rated = (value: number | null | undefined): Cell =>
   value == null ? null : { value, show: rate(value) };
 const tenths = (value: number | null): Cell =>
   value === null ? null : { value, show: plain(Number(value.toFixed(1))) };
-
-/** A text that is cut to one line on the page; the mouse shows the rest, the CSV has it. */
-const oneLine = (text: string): Cell => ({
-  value: text,
-  show: (
-    <span className="one-line" title={text}>
-      {text}
-    </span>
-  ),
-});
 
 const HOST_COLUMNS: Column[] = [
   number("Host: processor"),

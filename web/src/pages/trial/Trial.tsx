@@ -21,19 +21,23 @@ import { TrialJob } from "./Job";
 import { Disks, Network } from "./SeveralHosts";
 import { Timeline } from "./Timeline";
 
-/** Why a trial counts in the statistics of its group, or does not. */
+/** Why a trial does not count, empty if it does. */
+const againstIt = (trial: Record_, { exclusions }: TrialDetail): string[] => [
+  ...(trial.state === "succeeded" ? [] : [`it is ${trial.state}, not succeeded`]),
+  ...(trial.warm_up ? ["it is a warm-up: kept and shown, but not counted"] : []),
+  ...(exclusions.length > 0 ? ["an exclusion leaves it out"] : []),
+];
+
+/** Whether a trial counts in the statistics of its group, and what to know of it. */
 function Validity({ trial, detail }: { trial: Record_; detail: TrialDetail }) {
-  const against: string[] = [];
-  if (trial.state !== "succeeded") against.push(`it is ${trial.state}, not succeeded`);
-  if (trial.warm_up) against.push("it is a warm-up: kept and shown, but not counted");
-  const excluded = detail.exclusions.length > 0;
+  const against = againstIt(trial, detail);
   return (
     <section aria-labelledby="validity">
       <h2 id="validity">Does it count?</h2>
       <p>
-        {against.length === 0 && !excluded
+        {against.length === 0
           ? "Yes: it succeeded, it is no warm-up, and no exclusion covers it."
-          : `No: ${[...against, ...(excluded ? ["an exclusion leaves it out"] : [])].join("; ")}.`}
+          : `No: ${against.join("; ")}.`}
       </p>
       {trial.failure && (
         <div className="failure">
@@ -195,6 +199,8 @@ function Body({ detail }: { detail: TrialDetail }) {
   const trial = detail.trial as unknown as Record_;
   const { cluster, workload, engine, software, provenance } = trial;
   const configuration = Object.entries(trial.configuration).sort(([a], [b]) => (a < b ? -1 : 1));
+  // What to do about a job comes first, unless what is known of it does not count.
+  const jobFirst = detail.has_job && againstIt(trial, detail).length === 0;
   return (
     <>
       <ul className="figures">
@@ -256,10 +262,11 @@ function Body({ detail }: { detail: TrialDetail }) {
           <span className="note">{detail.siblings.length + 1} in the repeat group</span>
         </li>
       </ul>
-      <Validity trial={trial} detail={detail} />
+      {!jobFirst && <Validity trial={trial} detail={detail} />}
       {detail.between_hosts && <Network found={detail.between_hosts} />}
       {detail.disks_of_hosts && <Disks found={detail.disks_of_hosts} />}
       {detail.has_job && <TrialJob trial={trial} detail={detail} />}
+      {jobFirst && <Validity trial={trial} detail={detail} />}
       {severalWatched(trial) && <Hosts id={trial.id} />}
       <Timeline trial={trial} detail={detail} />
       {detail.has_io && <DiskIo id={trial.id} />}
